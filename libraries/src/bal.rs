@@ -1,0 +1,168 @@
+//! BAL, barriers: when a thread leaves `BAR(x)`, what every participant did before its own call has happened,
+//! as far as the nodes of the participants are concerned.
+//!
+//! LOCO §4, Def. 4.1, Theorem 4.2. It deliberately does not promise anything about nodes without a participant; the
+//! transitive variant (§4.3) does.
+
+use std::collections::BTreeMap;
+
+use mowgli_core::algebra::{Spec, SubView, same, stamps};
+use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::ids::{Loc, Name, NodeSet, Tid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::Library;
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_rdma::stamp::Stamp::{self, aCR, aGF};
+
+use crate::sv;
+
+/// The library's name.
+pub const BAL: Name = Name::literal("bal");
+/// The transitive variant's name.
+pub const BAL_TRANSITIVE: Name = Name::literal("bal-transitive");
+
+/// A barrier among these threads, b(x).
+#[must_use]
+pub fn barrier(participants: &[Tid]) -> Object {
+    Object::new(BAL).members(participants)
+}
+
+/// `BAR(x)`.
+#[must_use]
+pub fn bar(x: Loc) -> Prog {
+    Prog::call(Call::new(BAL, "BAR", &[x.into()]))
+}
+
+/// BAL as a library.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Bal {
+    /// The fence covers the nodes of the participants.
+    #[default]
+    Plain,
+    /// The fence covers every node.
+    Transitive,
+}
+
+impl Bal {
+    fn fenced(self, world: &World, x: Loc) -> NodeSet {
+        match self {
+            Self::Plain => world.member_nodes(x),
+            Self::Transitive => world.all_nodes(),
+        }
+    }
+}
+
+impl Library<Stamp> for Bal {
+    fn name(&self) -> Name {
+        match self {
+            Self::Plain => BAL,
+            Self::Transitive => BAL_TRANSITIVE,
+        }
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        vec![Val::Unit]
+    }
+
+    /// `{aGF_n(t) | t in b(x)} u {aCR}`; only participants call.
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let x = event.call.loc(0);
+        if !world.objects.get(&x).is_some_and(|o| o.members.contains(&event.thread)) {
+            return Vec::new();
+        }
+        let fences = self.fenced(world, x).iter().map(|n| Sub::quiet(aGF(n)));
+        vec![fences.chain([Sub::quiet(aCR)]).collect()]
+    }
+
+    /// Every participant calls BAR(x) equally often.
+    fn admits(&self, world: &World, events: &[&Event]) -> bool {
+        let mut counts: BTreeMap<(Loc, Tid), usize> = BTreeMap::new();
+        for e in events {
+            *counts.entry((e.call.loc(0), e.thread)).or_default() += 1;
+        }
+        let calls = |x: Loc, t: Tid| counts.get(&(x, t)).copied().unwrap_or(0);
+        counts.keys().all(|&(x, t)| {
+            world.objects.get(&x).is_some_and(|o| o.members.iter().all(|&p| calls(x, p) == calls(x, t)))
+        })
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        // so = {<<e1, aGF_n>, <e2, aCR>> | same x, o(e1) = o(e2)}, o(e) the call's index on its thread
+        let round = same(|s: &SubView<Stamp>| Some(Val::tuple(&[s.event.call.args[0], Val::Int(s.nth as i64)])));
+        c.so("round", &round.between(&stamps(|a| matches!(a, aGF(_))), &stamps(|a| a == aCR)));
+        c
+    }
+}
+
+/// The implementation over SV, or one of its broken variants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Variant {
+    /// As published.
+    #[default]
+    Published,
+    /// LOCO's first barrier (LOCO-X App. D): no global fence.
+    NoFence,
+    /// The broadcast includes the own node (LOCO §4.2 gives a reason to exclude it).
+    SelfBroadcast,
+}
+
+/// An implementation of BAL over SV.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BalOverSv {
+    /// Which barrier.
+    pub of: Bal,
+    /// Which implementation of it.
+    pub variant: Variant,
+}
+
+/// x_t.
+fn flag(x: Loc, t: Tid) -> Loc {
+    Loc::new(&format!("{x}_{t}"))
+}
+
+impl Implementation for BalOverSv {
+    fn target(&self) -> Name {
+        Library::name(&self.of)
+    }
+
+    fn declare(&self, world: &mut World) {
+        let barriers: Vec<(Loc, Vec<Tid>)> = world
+            .objects
+            .iter()
+            .filter(|(_, o)| o.library == self.target())
+            .map(|(&x, o)| (x, o.members.clone()))
+            .collect();
+        for (x, members) in barriers {
+            world.objects.extend(members.iter().map(|&t| (flag(x, t), sv::variable())));
+        }
+    }
+
+    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
+        let x = call.loc(0);
+        let participants = world.objects[&x].members.clone();
+        if !participants.contains(&t) {
+            return Prog::unit().repeat();
+        }
+        let s = self.of.fenced(world, x);
+        let fence = if self.variant == Variant::NoFence { Prog::unit() } else { sv::gf(s) };
+        let targets = if self.variant == Variant::SelfBroadcast { s } else { s.without(world.node_of(t)) };
+        let x_t = flag(x, t);
+        prog! {
+            fence.clone();
+            let v = sv::read(x_t);
+            sv::write(x_t, v.plus(1).unwrap_or(v));
+            sv::bcast(x_t, Val::NoWid, targets);
+            Prog::all(participants.iter().map(|&ti| prog! {
+                let seen = sv::read(flag(x, ti));
+                Prog::break_if(seen > v)
+            }.repeat()))
+        }
+    }
+}

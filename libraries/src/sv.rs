@@ -1,0 +1,214 @@
+//! SV, shared variables: every node has a copy; a write changes the own copy, a broadcast sends it to others.
+//!
+//! LOCO §3.4, Def. 3.8, Theorem 3.15. A global fence promises that everything towards its nodes has reached them.
+//! It deliberately does not promise that a broadcast sends one value to all targets: each is read separately.
+
+use std::sync::Arc;
+
+use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_event, stamps, writes};
+use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::Library;
+use mowgli_core::program::Prog;
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
+use mowgli_rdma::wait;
+
+/// The library's name.
+pub const SV: Name = Name::literal("sv");
+
+/// A shared variable.
+#[must_use]
+pub fn variable() -> Object {
+    Object::new(SV)
+}
+
+fn call(method: &'static str, args: &[Val]) -> Prog {
+    Prog::call(Call::new(SV, method, args))
+}
+
+/// `Write(x, v)`: the own node's copy.
+#[must_use]
+pub fn write(x: Loc, v: Val) -> Prog {
+    call("Write", &[x.into(), v])
+}
+/// `Read(x)`: the own node's copy.
+#[must_use]
+pub fn read(x: Loc) -> Prog {
+    call("Read", &[x.into()])
+}
+/// `Bcast(x, d, ns)`; no call at all for an empty set.
+#[must_use]
+pub fn bcast(x: Loc, d: Val, ns: NodeSet) -> Prog {
+    if ns.is_empty() { Prog::unit() } else { call("Bcast", &[x.into(), d, ns.into()]) }
+}
+/// `Wait(d)`.
+#[must_use]
+pub fn wait_for(d: Val) -> Prog {
+    call("Wait", &[d])
+}
+/// `GF(ns)`; no call at all for an empty set.
+#[must_use]
+pub fn gf(ns: NodeSet) -> Prog {
+    if ns.is_empty() { Prog::unit() } else { call("GF", &[ns.into()]) }
+}
+
+/// SV as a library.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sv;
+
+fn wid(s: &SubView<Stamp>) -> Option<Val> {
+    s.event.call.args.iter().find(|v| matches!(v, Val::Wid(_))).copied()
+}
+
+impl Library<Stamp> for Sv {
+    fn name(&self) -> Name {
+        SV
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        call.args.iter().filter_map(|v| v.loc()).collect()
+    }
+
+    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        match call.method.text() {
+            "Read" => cells(Cell { loc: call.loc(0), node: world.node_of(thread) }),
+            _ => vec![Val::Unit],
+        }
+    }
+
+    fn only_looks(&self, call: &Call) -> bool {
+        call.method.text() == "Read"
+    }
+
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let here = world.node_of(event.thread);
+        let args = &event.call.args;
+        let copy = |node: Node| Cell { loc: event.call.loc(0), node };
+        let shape: Shape<Stamp> = match event.call.method.text() {
+            "Write" => [Sub::write(aCW, copy(here), Writes::Is(args[1]))].into_iter().collect(),
+            "Read" => [Sub::read(aCR, copy(here), Reads::Is(event.ret))].into_iter().collect(),
+            "Wait" => [Sub::quiet(aWT)].into_iter().collect(),
+            "GF" => args[0].nodes().into_iter().flat_map(NodeSet::iter).map(|n| Sub::quiet(aGF(n))).collect(),
+            "Bcast" => {
+                let targets = args[2].nodes().unwrap_or_default().iter().enumerate();
+                let halves = targets.flat_map(|(i, n)| {
+                    let read = Sub::read(aNLR(n), copy(here), Reads::Any);
+                    [read, Sub::write(aNRW(n), copy(n), Writes::Copy(2 * i))]
+                });
+                halves.collect()
+            }
+            _ => Shape::new(),
+        };
+        if shape.is_empty() { Vec::new() } else { vec![shape] }
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        let cpu_reads = stamps(|a| a == aCR);
+        let cpu_writes = stamps(|a| a == aCW);
+        let nic_reads = stamps(|a| matches!(a, aNLR(_)));
+        let nic_writes = stamps(|a| matches!(a, aNRW(_)));
+        let waits = stamps(|a| a == aWT);
+
+        // rf^n <= W^n x R^n and mo^n total on W^n_x: a cell is one node's copy
+        let (rf, initial) = c.reads_from("rf", reads(), writes());
+        let mo = c.order("mo", writes(), cell);
+        let rb = (rf.inv().then(&mo) | initial) - id();
+
+        // rf_e = rf \ [aCW]; (po n rf); [aCR]
+        let rf_e = &rf - po().between(&cpu_writes, &cpu_reads);
+
+        // pf = (aNLR of a Bcast with d, aWT of a later Wait(d))
+        let pf = (po() & same(wid)).between(&nic_reads, &waits);
+
+        // iso = (aNLR_n, aNRW_n) of each Bcast
+        let iso = (same_event() & same(|s: &SubView<Stamp>| s.sub.stamp.node().map(Val::Node))).between(&nic_reads, &nic_writes);
+
+        // [aCR]; (po^-1 n rb); [aCW] is empty: no read misses its own thread's earlier write
+        c.empty("own-write", &(po().inv() & &rb).between(&cpu_reads, &cpu_writes));
+
+        // so = iso u rf_e u pf u rb u mo
+        c.so("iso", &iso);
+        c.so("rf", &rf_e);
+        c.so("pf", &pf);
+        c.so("rb", &rb);
+        c.so("mo", &mo);
+        c
+    }
+}
+
+/// The implementation over RDMA-WAIT, or one of its broken variants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SvOverWait {
+    /// As published.
+    #[default]
+    Published,
+    /// GF made of puts: a put's wait does not tell that its remote write has happened.
+    FenceOfPuts,
+    /// A broadcast to the first target only: the others never hear of it.
+    FirstTargetOnly,
+}
+
+impl SvOverWait {
+    /// x_n.
+    fn copy(x: Loc, n: Node) -> Loc {
+        Loc::new(&format!("{x}_{n}"))
+    }
+
+    /// bot_n.
+    fn dummy(n: Node) -> Loc {
+        Loc::new(&format!("bot_{n}"))
+    }
+}
+
+impl Implementation for SvOverWait {
+    fn target(&self) -> Name {
+        SV
+    }
+
+    fn declare(&self, world: &mut World) {
+        let variables: Vec<(Loc, Object)> =
+            world.objects.iter().filter(|(_, o)| o.library == SV).map(|(&x, o)| (x, o.clone())).collect();
+        for n in world.all_nodes().iter() {
+            for (x, object) in &variables {
+                world.objects.insert(Self::copy(*x, n), wait::word(n).init(object.init));
+            }
+            world.objects.insert(Self::dummy(n), wait::word(n));
+        }
+    }
+
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        let here = world.node_of(thread);
+        // d0, reserved
+        let d0 = Val::Wid(Wid(Name::literal("d0")));
+        match call.method.text() {
+            "Write" => wait::write(Self::copy(call.loc(0), here), call.args[1]),
+            "Read" => wait::read(Self::copy(call.loc(0), here)),
+            "Wait" => wait::wait(call.args[0]),
+            "Bcast" => {
+                let (x, d, targets) = (call.loc(0), call.args[1], call.args[2].nodes().unwrap_or_default());
+                let reached = if *self == Self::FirstTargetOnly { 1 } else { targets.len() };
+                let puts = targets.iter().take(reached).map(|n| wait::put(Self::copy(x, n), Self::copy(x, here), d));
+                Prog::all(puts)
+            }
+            "GF" => {
+                let targets = call.args[0].nodes().unwrap_or_default();
+                let remote = targets.iter().map(|n| match self {
+                    Self::FenceOfPuts => wait::put(Self::dummy(n), Self::dummy(here), d0),
+                    _ => wait::get(Self::dummy(here), Self::dummy(n), d0),
+                });
+                Prog::all(remote).then(wait::wait(d0)).then(Prog::unit())
+            }
+            other => unreachable!("SV has no method {other}"),
+        }
+    }
+}
+
+/// The implementation, to put into [`mowgli_core::implementation::Implementations`].
+#[must_use]
+pub fn over_wait() -> Arc<dyn Implementation> {
+    Arc::new(SvOverWait::Published)
+}

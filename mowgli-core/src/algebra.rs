@@ -1,0 +1,296 @@
+//! The language of specifications: relational algebra over declared choices.
+//!
+//! A specification is written once, as in the papers and as in `cat`, and read three times: by the [judge](crate::judge)
+//! literally, by the [search](crate::search) as constraints, and by the pictures for names. Choices are declared
+//! ([`Spec::reads_from`], [`Spec::order`], [`Spec::orient`]); everything else is derived from them.
+
+use std::ops::{BitAnd, BitOr, Sub as Minus};
+use std::sync::Arc;
+
+use crate::event::{Event, Sub};
+use crate::ids::Node;
+use crate::stamp::Stamp;
+use crate::value::Val;
+use crate::world::World;
+
+/// A subevent as predicates and keys see it.
+#[derive(Clone, Copy, Debug)]
+pub struct SubView<'a, S> {
+    /// The surroundings.
+    pub world: &'a World,
+    /// Its event. Results and data arguments may differ between executions that share a search: do not look at them.
+    pub event: &'a Event,
+    /// The subevent.
+    pub sub: &'a Sub<S>,
+    /// How many earlier events of the thread make the same call, data aside: `o(e) - 1` of a barrier.
+    pub nth: usize,
+}
+
+impl<S> SubView<'_, S> {
+    /// The node of the event's thread.
+    #[must_use]
+    pub fn node(&self) -> Node {
+        self.world.node_of(self.event.thread)
+    }
+}
+
+type Predicate<S> = Arc<dyn Fn(&SubView<S>) -> bool + Send + Sync>;
+type Key<S> = Arc<dyn Fn(&SubView<S>) -> Option<Val> + Send + Sync>;
+
+/// A set of subevents.
+#[derive(Clone)]
+pub struct Set<S>(pub(crate) Predicate<S>);
+
+/// The subevents whose stamp satisfies `is`.
+pub fn stamps<S: Stamp>(is: impl Fn(S) -> bool + Send + Sync + 'static) -> Set<S> {
+    Set(Arc::new(move |s| is(s.sub.stamp)))
+}
+
+/// The subevents for which `is` holds.
+pub fn events<S: Stamp>(is: impl Fn(&SubView<S>) -> bool + Send + Sync + 'static) -> Set<S> {
+    Set(Arc::new(is))
+}
+
+/// `R`: the subevents that read.
+#[must_use]
+pub fn reads<S: Stamp>() -> Set<S> {
+    Set(Arc::new(|s| s.sub.reads.is_some()))
+}
+
+/// `W`: the subevents that write.
+#[must_use]
+pub fn writes<S: Stamp>() -> Set<S> {
+    Set(Arc::new(|s| s.sub.writes.is_some()))
+}
+
+impl<S: Stamp> Set<S> {
+    /// `[self]`: the identity on the set.
+    #[must_use]
+    pub fn on(&self) -> Rel<S> {
+        Rel::new(Expr::On(self.clone()))
+    }
+
+    /// `self x other`.
+    #[must_use]
+    pub fn cross(&self, other: &Self) -> Rel<S> {
+        Rel::new(Expr::Cross(self.clone(), other.clone()))
+    }
+
+    /// Union.
+    #[must_use]
+    pub fn or(&self, other: &Self) -> Self {
+        let (a, b) = (self.0.clone(), other.0.clone());
+        Self(Arc::new(move |s| a(s) || b(s)))
+    }
+}
+
+pub(crate) enum Expr<S> {
+    Po,
+    Ppo,
+    SameEvent,
+    SameThread,
+    Same(Key<S>),
+    On(Set<S>),
+    Cross(Set<S>, Set<S>),
+    /// The pairs of a choice: reads-from, or an order.
+    Chosen(usize),
+    /// For a reads-from choice: `(r, w)` where r reads the initial value and w writes the same cell.
+    BeforeAny(usize),
+    Union(Rel<S>, Rel<S>),
+    Inter(Rel<S>, Rel<S>),
+    Minus(Rel<S>, Rel<S>),
+    Seq(Rel<S>, Rel<S>),
+    Inverse(Rel<S>),
+    Plus(Rel<S>),
+}
+
+/// A relation on the subevents of one library, as an expression.
+pub struct Rel<S>(pub(crate) Arc<Expr<S>>);
+
+impl<S> Clone for Rel<S> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<S: Stamp> Rel<S> {
+    fn new(expr: Expr<S>) -> Self {
+        Self(Arc::new(expr))
+    }
+
+    /// Composition `self; next`.
+    #[must_use]
+    pub fn then(&self, next: &Self) -> Self {
+        Self::new(Expr::Seq(self.clone(), next.clone()))
+    }
+
+    /// Inverse.
+    #[must_use]
+    pub fn inv(&self) -> Self {
+        Self::new(Expr::Inverse(self.clone()))
+    }
+
+    /// Transitive closure.
+    #[must_use]
+    pub fn plus(&self) -> Self {
+        Self::new(Expr::Plus(self.clone()))
+    }
+
+    /// `[from]; self; [to]`.
+    #[must_use]
+    pub fn between(&self, from: &Set<S>, to: &Set<S>) -> Self {
+        self & from.cross(to)
+    }
+}
+
+/// Program order, between the subevents of different events.
+#[must_use]
+pub fn po<S: Stamp>() -> Rel<S> {
+    Rel::new(Expr::Po)
+}
+
+/// Preserved program order (LOCO §3.2).
+#[must_use]
+pub fn ppo<S: Stamp>() -> Rel<S> {
+    Rel::new(Expr::Ppo)
+}
+
+/// All pairs of subevents of one event, also of a subevent with itself.
+#[must_use]
+pub fn same_event<S: Stamp>() -> Rel<S> {
+    Rel::new(Expr::SameEvent)
+}
+
+/// All pairs of subevents of one thread.
+#[must_use]
+pub fn same_thread<S: Stamp>() -> Rel<S> {
+    Rel::new(Expr::SameThread)
+}
+
+/// All pairs on which `key` is defined and equal.
+pub fn same<S: Stamp>(key: impl Fn(&SubView<S>) -> Option<Val> + Send + Sync + 'static) -> Rel<S> {
+    Rel::new(Expr::Same(Arc::new(key)))
+}
+
+/// The identity.
+#[must_use]
+pub fn id<S: Stamp>() -> Rel<S> {
+    events(|_| true).on()
+}
+
+macro_rules! operator {
+    ($trait:ident, $method:ident, $expr:ident) => {
+        impl<S: Stamp> $trait<Rel<S>> for Rel<S> {
+            type Output = Rel<S>;
+            fn $method(self, other: Rel<S>) -> Rel<S> {
+                Rel::new(Expr::$expr(self, other))
+            }
+        }
+        impl<S: Stamp> $trait<&Rel<S>> for Rel<S> {
+            type Output = Rel<S>;
+            fn $method(self, other: &Rel<S>) -> Rel<S> {
+                Rel::new(Expr::$expr(self, other.clone()))
+            }
+        }
+        impl<S: Stamp> $trait<Rel<S>> for &Rel<S> {
+            type Output = Rel<S>;
+            fn $method(self, other: Rel<S>) -> Rel<S> {
+                Rel::new(Expr::$expr(self.clone(), other))
+            }
+        }
+        impl<S: Stamp> $trait<&Rel<S>> for &Rel<S> {
+            type Output = Rel<S>;
+            fn $method(self, other: &Rel<S>) -> Rel<S> {
+                Rel::new(Expr::$expr(self.clone(), other.clone()))
+            }
+        }
+    };
+}
+operator!(BitOr, bitor, Union);
+operator!(BitAnd, bitand, Inter);
+operator!(Minus, sub, Minus);
+
+/// A declared choice: what an execution picks.
+pub(crate) enum Choice<S> {
+    /// At most one write of the same cell and value for each read.
+    ReadsFrom { reads: Set<S>, writes: Set<S> },
+    /// A strict total order on each class of equal key.
+    Order { members: Set<S>, key: Key<S> },
+    /// One of the two directions for every pair.
+    Orient { pairs: Rel<S> },
+}
+
+/// What must hold of a derived relation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Demand {
+    /// No element is related to itself.
+    Irreflexive,
+    /// No pair is related.
+    Empty,
+}
+
+/// A consistency predicate `C`: choices, demands, and `so` as a union of named parts.
+pub struct Spec<S> {
+    pub(crate) choices: Vec<(&'static str, Choice<S>)>,
+    pub(crate) so: Vec<(&'static str, Rel<S>)>,
+    pub(crate) demands: Vec<(&'static str, Demand, Rel<S>)>,
+}
+
+impl<S: Stamp> Default for Spec<S> {
+    fn default() -> Self {
+        Self { choices: Vec::new(), so: Vec::new(), demands: Vec::new() }
+    }
+}
+
+impl<S: Stamp> Spec<S> {
+    /// Declares `name` as reads-from between `writes` and `reads`: same cell, equal values, at most one write a read;
+    /// a read without one reads the initial value. Returns the relation and, beside it, the pairs of a read of the
+    /// initial value and any write of its cell (the part of `rb` that has no `rf^-1; mo`).
+    pub fn reads_from(&mut self, name: &'static str, reads: Set<S>, writes: Set<S>) -> (Rel<S>, Rel<S>) {
+        let choice = self.choose(name, Choice::ReadsFrom { reads, writes });
+        (Rel::new(Expr::Chosen(choice)), Rel::new(Expr::BeforeAny(choice)))
+    }
+
+    /// Declares `name` as a strict total order on each class of `members` with equal `key`.
+    pub fn order(
+        &mut self,
+        name: &'static str,
+        members: Set<S>,
+        key: impl Fn(&SubView<S>) -> Option<Val> + Send + Sync + 'static,
+    ) -> Rel<S> {
+        let choice = self.choose(name, Choice::Order { members, key: Arc::new(key) });
+        Rel::new(Expr::Chosen(choice))
+    }
+
+    /// Declares `name` as a relation that orders every pair of `pairs`, one way or the other. `pairs` must not depend on
+    /// other choices.
+    pub fn orient(&mut self, name: &'static str, pairs: Rel<S>) -> Rel<S> {
+        let choice = self.choose(name, Choice::Orient { pairs });
+        Rel::new(Expr::Chosen(choice))
+    }
+
+    fn choose(&mut self, name: &'static str, choice: Choice<S>) -> usize {
+        self.choices.push((name, choice));
+        self.choices.len() - 1
+    }
+
+    /// Adds `rel`, under this name, to `so`.
+    pub fn so(&mut self, name: &'static str, rel: &Rel<S>) {
+        self.so.push((name, rel.clone()));
+    }
+
+    /// Demands that `rel` relates nothing to itself.
+    pub fn irreflexive(&mut self, name: &'static str, rel: &Rel<S>) {
+        self.demands.push((name, Demand::Irreflexive, rel.clone()));
+    }
+
+    /// Demands that `rel` is empty.
+    pub fn empty(&mut self, name: &'static str, rel: &Rel<S>) {
+        self.demands.push((name, Demand::Empty, rel.clone()));
+    }
+}
+
+/// The key of coherence: the cell, for subevents that touch one.
+pub fn cell<S: Stamp>(s: &SubView<S>) -> Option<Val> {
+    s.sub.cell.map(|c| Val::tuple(&[Val::Loc(c.loc), Val::Node(c.node)]))
+}

@@ -1,0 +1,167 @@
+//! The plain semantics `[[p]]_t` within a bound (LOCO §3.1), with calls replaced by implementations on the way.
+//!
+//! Three things keep it finite, and the first two lose nothing:
+//!  - a call returns only values that its library deems possible ([`crate::library::Library::returns`]);
+//!  - a round of a loop that only looks and does not break is left out: an execution without it is consistent whenever
+//!    one with it is, and has the same outcome;
+//!  - other loops are unrolled up to a bound, and reaching it is reported ([`Unfolding::hit`]).
+
+use crate::event::{Call, Cell, Event};
+use crate::ids::Tid;
+use crate::implementation::Implementations;
+use crate::library::Libraries;
+use crate::program::Prog;
+use crate::stamp::Stamp;
+use crate::value::Val;
+use crate::world::World;
+
+/// A call that an implementation replaced, in one plain execution.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Group {
+    /// The call and what its implementation returned.
+    pub event: Event,
+    /// The group in which this call was made by another implementation.
+    pub parent: Option<usize>,
+}
+
+/// One plain execution of one thread.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Trace {
+    /// The events, in program order.
+    pub events: Vec<Event>,
+    /// For each event the innermost replaced call that it is part of: the abstraction f, kept (LOCO Def. 3.11).
+    pub groups: Vec<Option<usize>>,
+    /// The replaced calls, in program order of their beginnings.
+    pub calls: Vec<Group>,
+    /// The thread's output.
+    pub output: Val,
+}
+
+/// All plain executions of one thread within a bound.
+#[derive(Debug, Default)]
+pub struct Unfolding {
+    /// The executions.
+    pub traces: Vec<Trace>,
+    /// The event after which a loop with effects would have gone on past the bound, if there is one.
+    pub hit: Option<String>,
+    /// Whether there were more traces than the limit.
+    pub too_many: bool,
+}
+
+/// The fixed part of an unfolding.
+pub struct Unfolder<'a, S: Stamp> {
+    /// The libraries of the calls that are not replaced.
+    pub libraries: &'a Libraries<S>,
+    /// What replaces the other calls.
+    pub implementations: &'a Implementations,
+    /// The surroundings.
+    pub world: &'a World,
+    /// How many rounds of a loop with effects may end without a break.
+    pub rounds: usize,
+    /// How many traces a thread may have.
+    pub limit: usize,
+}
+
+struct State<'a> {
+    thread: Tid,
+    cells: &'a dyn Fn(Cell) -> Vec<Val>,
+    events: Vec<Event>,
+    groups: Vec<Option<usize>>,
+    calls: Vec<Group>,
+    group: Option<usize>,
+    result: Unfolding,
+}
+
+type Next<'k, 'a> = &'k mut dyn FnMut(&mut State<'a>, Val, usize);
+
+impl<S: Stamp> Unfolder<'_, S> {
+    /// The plain executions of `program` on `thread`, where a cell may hold the values that `cells` gives.
+    pub fn unfold(&self, thread: Tid, program: &Prog, cells: &dyn Fn(Cell) -> Vec<Val>) -> Unfolding {
+        let mut state = State {
+            thread,
+            cells,
+            events: Vec::new(),
+            groups: Vec::new(),
+            calls: Vec::new(),
+            group: None,
+            result: Unfolding::default(),
+        };
+        self.run(program, &mut state, &mut |s, output, breaks| {
+            if breaks > 0 {
+                return;
+            }
+            if s.result.traces.len() >= self.limit {
+                s.result.too_many = true;
+                return;
+            }
+            s.result.traces.push(Trace {
+                events: s.events.clone(),
+                groups: s.groups.clone(),
+                calls: s.calls.clone(),
+                output,
+            });
+        });
+        state.result
+    }
+
+    fn run<'a>(&self, program: &Prog, state: &mut State<'a>, next: Next<'_, 'a>) {
+        if state.result.too_many {
+            return;
+        }
+        match program {
+            Prog::Val(v) => next(state, *v, 0),
+            Prog::Break(k, v) => next(state, *v, *k),
+            Prog::Call(call) => self.call(call, state, next),
+            Prog::Let(first, f) => self.run(first, state, &mut |s, v, breaks| {
+                if breaks > 0 { next(s, v, breaks) } else { self.run(&f(v), s, next) }
+            }),
+            Prog::Loop(body) => self.round(body, 0, state, next),
+        }
+    }
+
+    fn round<'a>(&self, body: &Prog, done: usize, state: &mut State<'a>, next: Next<'_, 'a>) {
+        let start = state.events.len();
+        self.run(body, state, &mut |s, v, breaks| {
+            if breaks > 0 {
+                next(s, v, breaks - 1);
+            } else if s.events[start..].iter().all(|e| self.libraries.of(&e.call).only_looks(&e.call)) {
+                // A round that leaves no trace: see the module's page.
+            } else if done < self.rounds {
+                self.round(body, done + 1, s, next);
+            } else {
+                s.result.hit = s.events.last().map(|e| format!("{}: a loop of {} after {e}", s.thread, done + 1));
+            }
+        });
+    }
+
+    fn call<'a>(&self, call: &Call, state: &mut State<'a>, next: Next<'_, 'a>) {
+        if let Some(implementation) = self.implementations.get(&call.library) {
+            let body = implementation.body(self.world, state.thread, call);
+            return self.replaced(call, &body, state, next);
+        }
+        let library = self.libraries.of(call);
+        for ret in library.returns(self.world, state.thread, call, state.cells) {
+            state.events.push(Event { thread: state.thread, call: call.clone(), ret });
+            state.groups.push(state.group);
+            next(state, ret, 0);
+            state.events.pop();
+            state.groups.pop();
+        }
+    }
+
+    fn replaced<'a>(&self, call: &Call, body: &Prog, state: &mut State<'a>, next: Next<'_, 'a>) {
+        let (outer, this) = (state.group, state.calls.len());
+        let event = Event { thread: state.thread, call: call.clone(), ret: Val::Unit };
+        state.calls.push(Group { event, parent: outer });
+        state.group = Some(this);
+        self.run(body, state, &mut |s, v, breaks| {
+            assert!(breaks == 0, "the implementation of {call} ends with a break (LOCO Def. 3.9, 2)");
+            s.group = outer;
+            s.calls[this].event.ret = v;
+            next(s, v, 0);
+            s.group = Some(this);
+        });
+        state.group = outer;
+        state.calls.truncate(this);
+    }
+}

@@ -1,0 +1,160 @@
+//! Events, their subevents, and the shapes that a library gives to a call (LOCO §3.2).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
+
+use crate::ids::{Loc, Name, Node, Tid};
+use crate::value::Val;
+
+/// A method call without its result: `<m, args>`, and the library whose method it is.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Call {
+    /// The library.
+    pub library: Name,
+    /// The method, under the paper's name.
+    pub method: Name,
+    /// The arguments, in the paper's order.
+    pub args: SmallVec<[Val; 4]>,
+}
+
+impl Call {
+    /// The call `method(args)` of `library`.
+    #[must_use]
+    pub fn new(library: Name, method: &'static str, args: &[Val]) -> Self {
+        Self { library, method: Name::literal(method), args: SmallVec::from_slice(args) }
+    }
+
+    /// The argument at this position, as a location.
+    ///
+    /// # Panics
+    /// If there is none or it is something else: calls are made by the constructors of their library.
+    #[must_use]
+    pub fn loc(&self, position: usize) -> Loc {
+        self.args[position].loc().expect("a location is expected at this place")
+    }
+}
+
+impl Call {
+    /// Whether the two are the same call, data arguments aside.
+    #[must_use]
+    pub fn is_alike(&self, other: &Self) -> bool {
+        let names = |c: &Self| c.args.iter().map(|v| (!v.is_data()).then_some(*v)).collect::<SmallVec<[_; 4]>>();
+        self.library == other.library && self.method == other.method && names(self) == names(other)
+    }
+}
+
+impl fmt::Display for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let args: Vec<String> = self.args.iter().map(Val::to_string).collect();
+        write!(f, "{}({})", self.method, args.join(", "))
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// An event `<t, id, <m, args, ret>>`; the id is its position in the execution.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Event {
+    /// The thread that made the call.
+    pub thread: Tid,
+    /// Method and arguments.
+    pub call: Call,
+    /// The returned value.
+    pub ret: Val,
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.ret {
+            Val::Unit => write!(f, "{}", self.call),
+            ret => write!(f, "{} = {ret}", self.call),
+        }
+    }
+}
+
+/// For each event how many earlier ones of its thread make the same call, data aside.
+pub fn occurrences<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<usize> {
+    let mut seen: Vec<&Event> = Vec::new();
+    events
+        .map(|e| {
+            let earlier = seen.iter().filter(|o| o.thread == e.thread && o.call.is_alike(&e.call)).count();
+            seen.push(e);
+            earlier
+        })
+        .collect()
+}
+
+/// What a subevent may touch: one node's copy of a location. Reads-from and coherence are per cell.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Cell {
+    /// The location.
+    pub loc: Loc,
+    /// The node whose memory holds this copy.
+    pub node: Node,
+}
+
+/// What is known of the value that a subevent reads.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Reads {
+    /// Exactly this: the call's result tells.
+    Is(Val),
+    /// Anything but this: the compare failed.
+    IsNot(Val),
+    /// Anything.
+    Any,
+}
+
+/// The value that a subevent writes. Positions refer to the subevents of the same call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Writes {
+    /// An argument of the call.
+    Is(Val),
+    /// What the subevent at this position read.
+    Copy(usize),
+    /// What the subevent at this position read, plus a number.
+    Add(usize, i64),
+}
+
+/// A subevent `<e, a>` as a library describes it: its stamp and what it does to memory.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Sub<S> {
+    /// The stamp `a`.
+    pub stamp: S,
+    /// The cell that it touches, if it touches one.
+    pub cell: Option<Cell>,
+    /// What it reads there.
+    pub reads: Option<Reads>,
+    /// What it writes there.
+    pub writes: Option<Writes>,
+}
+
+impl<S> Sub<S> {
+    /// A subevent that touches no memory.
+    pub fn quiet(stamp: S) -> Self {
+        Self { stamp, cell: None, reads: None, writes: None }
+    }
+
+    /// A read of `cell`.
+    pub fn read(stamp: S, cell: Cell, reads: Reads) -> Self {
+        Self { stamp, cell: Some(cell), reads: Some(reads), writes: None }
+    }
+
+    /// A write of `cell`.
+    pub fn write(stamp: S, cell: Cell, writes: Writes) -> Self {
+        Self { stamp, cell: Some(cell), reads: None, writes: Some(writes) }
+    }
+
+    /// A read and a write of `cell` in one.
+    pub fn update(stamp: S, cell: Cell, reads: Reads, writes: Writes) -> Self {
+        Self { stamp, cell: Some(cell), reads: Some(reads), writes: Some(writes) }
+    }
+}
+
+/// One way in which a call can happen: `stmp(e)`, with what each subevent does. Never empty.
+pub type Shape<S> = SmallVec<[Sub<S>; 4]>;

@@ -1,0 +1,123 @@
+//! Executions `<E, po, stmp, so, hb>` with their choices (LOCO §3.2). An execution never changes once it is built.
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Event, Sub};
+use crate::ids::{Name, Tid};
+use crate::relation::Matrix;
+use crate::search::solver::Solver;
+use crate::stamp::Stamp;
+use crate::value::Val;
+use crate::world::World;
+
+/// A subevent with the values that it read and wrote.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Subevent<S> {
+    /// Its event.
+    pub event: usize,
+    /// Stamp and effect.
+    pub sub: Sub<S>,
+    /// `v_R`.
+    pub read: Option<Val>,
+    /// `v_W`.
+    pub wrote: Option<Val>,
+}
+
+/// A call that was replaced by an implementation: which events are its own, f of LOCO Def. 3.11.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Abstracted {
+    /// The call and its result.
+    pub event: Event,
+    /// The replaced call that made it, if an implementation did.
+    pub parent: Option<usize>,
+}
+
+/// One choice of a library, filled in.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Chosen {
+    /// The library.
+    pub library: Name,
+    /// The name of the choice in its specification.
+    pub name: String,
+    /// The pairs of subevents.
+    pub pairs: Vec<(usize, usize)>,
+}
+
+/// An execution with every choice filled in. so and hb follow from the choices; the judge derives them.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Execution<S> {
+    /// The surroundings.
+    pub world: World,
+    /// The events, thread by thread, each thread's in program order.
+    pub events: Vec<Event>,
+    /// The subevents, event by event.
+    pub subs: Vec<Subevent<S>>,
+    /// The choices.
+    pub chosen: Vec<Chosen>,
+    /// The output of each thread.
+    pub outputs: Vec<Val>,
+    /// The calls that were replaced, thread by thread.
+    pub calls: Vec<Abstracted>,
+    /// For each event the innermost replaced call that it is part of.
+    pub groups: Vec<Option<usize>>,
+}
+
+impl<S: Stamp> Execution<S> {
+    /// The events of one thread, by position.
+    pub fn of_thread(&self, thread: Tid) -> impl Iterator<Item = usize> + '_ {
+        (0..self.events.len()).filter(move |&e| self.events[e].thread == thread)
+    }
+
+    /// The execution that a solver has reached, if every choice is made.
+    #[must_use]
+    pub fn of_solver(solver: &Solver<'_, S>) -> Option<Self> {
+        let mut execution = Self {
+            world: solver.graph.world.clone(),
+            events: Vec::new(),
+            subs: Vec::new(),
+            chosen: Vec::new(),
+            outputs: Vec::new(),
+            calls: Vec::new(),
+            groups: Vec::new(),
+        };
+        for (thread, skeleton) in solver.graph.skeletons.iter().enumerate() {
+            let run = &skeleton.runs[*solver.alive(thread).first()?];
+            let first_call = execution.calls.len();
+            let calls = run.trace.calls.iter();
+            execution.calls.extend(
+                calls.map(|g| Abstracted { event: g.event.clone(), parent: g.parent.map(|p| p + first_call) }),
+            );
+            execution.groups.extend(run.trace.groups.iter().map(|g| g.map(|g| g + first_call)));
+            execution.outputs.push(run.trace.output);
+            for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
+                let index = execution.events.len();
+                execution.events.push(event.clone());
+                for &sub in shape {
+                    let s = execution.subs.len();
+                    let (read, wrote) = (solver.value_read(s), solver.value_written(s));
+                    execution.subs.push(Subevent { event: index, sub, read, wrote });
+                }
+            }
+        }
+        let choices = solver.choices();
+        execution.chosen = choices
+            .map(|(library, name, m)| Chosen { library, name: name.to_owned(), pairs: m.pairs().collect() })
+            .collect();
+        Some(execution)
+    }
+
+    /// `ppo` (LOCO §3.2).
+    #[must_use]
+    pub fn ppo(&self) -> Matrix {
+        Matrix::from_fn(self.subs.len(), |a, b| {
+            self.before_in_thread(a, b) && self.subs[a].sub.stamp.to(self.subs[b].sub.stamp)
+        })
+    }
+
+    /// Program order, lifted to subevents.
+    #[must_use]
+    pub fn before_in_thread(&self, a: usize, b: usize) -> bool {
+        let (a, b) = (self.subs[a].event, self.subs[b].event);
+        a < b && self.events[a].thread == self.events[b].thread
+    }
+}

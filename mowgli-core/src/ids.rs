@@ -1,0 +1,210 @@
+//! Names, threads, nodes and sets of them.
+//!
+//! Every identifier is a small `Copy` value, so that implementations can be written as nested closures that read
+//! like the figures of the papers. Names are interned: equal text is one allocation for the life of the process.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Mutex;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+
+/// An interned name, ordered by its text.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(&'static str);
+
+impl Name {
+    /// A name that is part of the program text; needs no table.
+    #[must_use]
+    pub const fn literal(text: &'static str) -> Self {
+        Self(text)
+    }
+
+    /// The name with this text.
+    ///
+    /// # Panics
+    /// If another thread panicked while it held the table, which would be a bug of ours.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let mut names = NAMES.lock().expect("the table of names is never left half written");
+        if let Some(known) = names.get(text) {
+            return Self(known);
+        }
+        let kept: &'static str = Box::leak(text.to_owned().into_boxed_str());
+        names.insert(kept);
+        Self(kept)
+    }
+
+    /// The text.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        self.0
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.0)
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Serialize for Name {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| Self::new(&text))
+    }
+}
+
+/// A location: the name of an object of some library (`Loc`, LOCO §3.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Loc(pub Name);
+
+impl Loc {
+    /// The location with this name.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self(Name::new(name))
+    }
+}
+
+impl fmt::Display for Loc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A work identifier: what a `Wait` waits for (LOCO §2.2).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Wid(pub Name);
+
+impl fmt::Display for Wid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A thread, `1..=T` (`Tid`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Tid(pub u8);
+
+impl Tid {
+    /// Position in a list of all threads.
+    #[must_use]
+    pub fn index(self) -> usize {
+        usize::from(self.0) - 1
+    }
+
+    /// The thread at this position.
+    ///
+    /// # Panics
+    /// If there are more than 63 threads: the sets of this module are single words.
+    #[must_use]
+    pub fn from_index(index: usize) -> Self {
+        assert!(index < 63, "at most 63 threads");
+        Self(u8::try_from(index + 1).expect("below 64"))
+    }
+}
+
+impl fmt::Display for Tid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "P{}", self.0)
+    }
+}
+
+/// A machine of the network, `1..=N` (`Node`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Node(pub u8);
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A set of nodes, at most 63 of them, in one word.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+pub struct NodeSet(u64);
+
+impl NodeSet {
+    /// The nodes `1..=count`.
+    #[must_use]
+    pub fn all(count: u8) -> Self {
+        (1..=count).map(Node).collect()
+    }
+
+    /// This set without `node`.
+    #[must_use]
+    pub fn without(self, node: Node) -> Self {
+        Self(self.0 & !(1 << node.0))
+    }
+
+    /// Whether `node` is in the set.
+    #[must_use]
+    pub fn contains(self, node: Node) -> bool {
+        self.0 & (1 << node.0) != 0
+    }
+
+    /// Whether the set is empty.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// How many nodes are in the set.
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// The nodes, in increasing order.
+    pub fn iter(self) -> impl Iterator<Item = Node> {
+        (1..64).filter(move |i| self.0 & (1 << i) != 0).map(Node)
+    }
+}
+
+impl FromIterator<Node> for NodeSet {
+    fn from_iter<I: IntoIterator<Item = Node>>(nodes: I) -> Self {
+        Self(nodes.into_iter().fold(0, |set, node| set | (1 << node.0)))
+    }
+}
+
+impl fmt::Display for NodeSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let nodes: Vec<String> = self.iter().map(|n| n.to_string()).collect();
+        write!(f, "{{{}}}", nodes.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_text_is_one_name() {
+        let text = String::from("x");
+        assert_eq!(Name::new(&text), Name::new("x"));
+        assert_eq!(Name::new("x"), Name::literal("x"));
+    }
+
+    #[test]
+    fn node_sets_are_ordered_sets() {
+        let set: NodeSet = [Node(3), Node(1), Node(3)].into_iter().collect();
+        assert_eq!(set.to_string(), "{1, 3}");
+        assert_eq!(set.len(), 2);
+        assert!(set.without(Node(1)).contains(Node(3)));
+        assert!(!set.without(Node(1)).contains(Node(1)));
+    }
+}

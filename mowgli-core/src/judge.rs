@@ -1,0 +1,308 @@
+//! The judge: evaluates the definitions literally on an execution with every choice filled in.
+//!
+//! Small, slow, and independent of the search: relations are sets of pairs, the operators are their definitions.
+//! Everything that is printed as an execution goes through here first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+
+use crate::algebra::{Choice, Demand, Expr, Rel, Set, Spec, SubView};
+use crate::event::{Event, Writes, occurrences};
+use crate::execution::Execution;
+use crate::ids::Name;
+use crate::library::Libraries;
+use crate::stamp::Stamp;
+use crate::value::Val;
+
+/// A relation as a set of pairs.
+pub type Pairs = BTreeSet<(usize, usize)>;
+
+/// Why an execution is not consistent.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Complaint {
+    /// The execution does not have the form that its libraries give it.
+    Malformed(String),
+    /// A demand of a library fails at a pair of subevents.
+    Axiom {
+        /// The library.
+        library: Name,
+        /// The demand.
+        axiom: &'static str,
+        /// Where it fails.
+        at: (usize, usize),
+    },
+    /// hb has a cycle through these subevents.
+    Cycle(Vec<usize>),
+}
+
+impl fmt::Display for Complaint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(what) => f.write_str(what),
+            Self::Axiom { library, axiom, at } => write!(f, "{library}: {axiom} fails at subevents {at:?}"),
+            Self::Cycle(through) => write!(f, "hb has a cycle through subevents {through:?}"),
+        }
+    }
+}
+
+/// What the judge derived of a consistent execution.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Judged {
+    /// The edges of so, by library and name of the part.
+    pub so: Vec<(Name, &'static str, Pairs)>,
+    /// `(ppo u so)+`.
+    pub hb: Pairs,
+}
+
+/// Judges an execution against Def. 3.6 with `hb = (ppo u so)+`.
+///
+/// # Errors
+/// The first reason found why it is not consistent.
+pub fn judge<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Result<Judged, Complaint> {
+    check_form(libraries, execution)?;
+    let mut so = Vec::new();
+    for name in libraries.names() {
+        let events: Vec<&Event> = execution.events.iter().filter(|e| e.call.library == name).collect();
+        if events.is_empty() {
+            continue;
+        }
+        let library = libraries.get(name).expect("a name of the set");
+        if !library.admits(&execution.world, &events) {
+            return Err(Complaint::Malformed(format!("{name} does not admit these calls")));
+        }
+        let spec = libraries.spec(name).expect("a name of the set");
+        let reading = Reading { execution, nth: occurrences(execution.events.iter()), library: name, spec };
+        reading.check_choices(|s| {
+            let cell = execution.subs[s].sub.cell.expect("a read touches a cell");
+            library.init(&execution.world, cell)
+        })?;
+        reading.check_demands()?;
+        so.extend(spec.so.iter().map(|(part, rel)| (name, *part, reading.pairs(rel))));
+    }
+    let ppo: Pairs = execution.ppo().pairs().collect();
+    let edges: Pairs = so.iter().flat_map(|(_, _, pairs)| pairs).chain(&ppo).copied().collect();
+    let hb = closure(&edges);
+    match hb.iter().find(|(a, b)| a == b) {
+        Some(&(a, _)) => Err(Complaint::Cycle(cycle_from(&edges, a))),
+        None => Ok(Judged { so, hb }),
+    }
+}
+
+fn check_form<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Result<(), Complaint> {
+    let malformed = |what: String| Err(Complaint::Malformed(what));
+    for (index, event) in execution.events.iter().enumerate() {
+        let Some(library) = libraries.get(event.call.library) else {
+            return malformed(format!("no library {}", event.call.library));
+        };
+        if event.thread.0 == 0 || event.thread.index() >= execution.world.threads.len() {
+            return malformed(format!("no thread {}", event.thread));
+        }
+        let subs: Vec<_> = execution.subs.iter().filter(|s| s.event == index).collect();
+        let shapes = library.shapes(&execution.world, event);
+        let fits = shapes.iter().any(|shape| {
+            shape.len() == subs.len() && shape.iter().zip(&subs).all(|(sub, s)| {
+                *sub == s.sub
+                    && sub.reads.map_or(s.read.is_none(), |r| s.read.is_some_and(|v| r.allows(v)))
+                    && s.wrote == sub.writes.and_then(|w| match w {
+                        Writes::Is(v) => Some(v),
+                        Writes::Copy(from) => subs.get(from)?.read,
+                        Writes::Add(from, k) => subs.get(from)?.read?.plus(k),
+                    })
+                    && s.wrote.is_some() == sub.writes.is_some()
+            })
+        });
+        if !fits {
+            return malformed(format!("{event} cannot happen with these subevents and values"));
+        }
+    }
+    if execution.subs.iter().any(|s| s.event >= execution.events.len()) {
+        return malformed("a subevent of no event".to_owned());
+    }
+    Ok(())
+}
+
+/// The transitive closure, by iteration.
+#[must_use]
+pub fn closure(edges: &Pairs) -> Pairs {
+    let mut next: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+    for &(a, b) in edges {
+        next.entry(a).or_default().insert(b);
+    }
+    let mut closed = Pairs::new();
+    for &start in next.keys() {
+        let mut todo: Vec<usize> = next[&start].iter().copied().collect();
+        while let Some(b) = todo.pop() {
+            if closed.insert((start, b)) {
+                todo.extend(next.get(&b).into_iter().flatten());
+            }
+        }
+    }
+    closed
+}
+
+/// A shortest cycle of `edges` through `start`.
+#[must_use]
+pub fn cycle_from(edges: &Pairs, start: usize) -> Vec<usize> {
+    let mut came: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut todo = std::collections::VecDeque::from([start]);
+    while let Some(a) = todo.pop_front() {
+        for &(_, b) in edges.range((a, 0)..=(a, usize::MAX)) {
+            if b == start {
+                let mut path = vec![a];
+                while path[path.len() - 1] != start {
+                    path.push(came[&path[path.len() - 1]]);
+                }
+                path.reverse();
+                return path;
+            }
+            if !came.contains_key(&b) {
+                came.insert(b, a);
+                todo.push_back(b);
+            }
+        }
+    }
+    Vec::new()
+}
+
+/// One library's specification, read on one execution.
+pub struct Reading<'a, S> {
+    /// The execution.
+    pub execution: &'a Execution<S>,
+    /// For each event how many earlier ones of its thread are alike.
+    pub nth: Vec<usize>,
+    /// The library.
+    pub library: Name,
+    /// Its specification.
+    pub spec: &'a Spec<S>,
+}
+
+impl<S: Stamp> Reading<'_, S> {
+    fn own(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..self.execution.subs.len()).filter(|&s| self.event(s).call.library == self.library)
+    }
+
+    fn event(&self, s: usize) -> &Event {
+        &self.execution.events[self.execution.subs[s].event]
+    }
+
+    fn view(&self, s: usize) -> SubView<'_, S> {
+        let (ex, sub) = (self.execution, &self.execution.subs[s]);
+        SubView { world: &ex.world, event: self.event(s), sub: &sub.sub, nth: self.nth[sub.event] }
+    }
+
+    fn members(&self, set: &Set<S>) -> Vec<usize> {
+        self.own().filter(|&s| set.0(&self.view(s))).collect()
+    }
+
+    fn chosen(&self, choice: usize) -> Pairs {
+        let name = self.spec.choices[choice].0;
+        let chosen = self.execution.chosen.iter().filter(|c| c.library == self.library && c.name == name);
+        chosen.flat_map(|c| c.pairs.iter().copied()).collect()
+    }
+
+    fn all(&self, holds: impl Fn(usize, usize) -> bool) -> Pairs {
+        self.own().flat_map(|a| self.own().map(move |b| (a, b))).filter(|&(a, b)| holds(a, b)).collect()
+    }
+
+    /// The pairs of a relation, by definition.
+    #[must_use]
+    pub fn pairs(&self, rel: &Rel<S>) -> Pairs {
+        let ex = self.execution;
+        match &*rel.0 {
+            Expr::Po => self.all(|a, b| ex.before_in_thread(a, b)),
+            Expr::Ppo => self.all(|a, b| ex.before_in_thread(a, b) && ex.subs[a].sub.stamp.to(ex.subs[b].sub.stamp)),
+            Expr::SameEvent => self.all(|a, b| ex.subs[a].event == ex.subs[b].event),
+            Expr::SameThread => self.all(|a, b| self.event(a).thread == self.event(b).thread),
+            Expr::Same(key) => self.all(|a, b| key(&self.view(a)).is_some_and(|k| key(&self.view(b)) == Some(k))),
+            Expr::On(set) => self.members(set).into_iter().map(|s| (s, s)).collect(),
+            Expr::Cross(a, b) => {
+                let right = self.members(b);
+                self.members(a).into_iter().flat_map(|a| right.iter().map(move |&b| (a, b))).collect()
+            }
+            Expr::Chosen(choice) => self.chosen(*choice),
+            Expr::BeforeAny(choice) => self.before_any(*choice),
+            Expr::Union(a, b) => self.pairs(a).union(&self.pairs(b)).copied().collect(),
+            Expr::Inter(a, b) => self.pairs(a).intersection(&self.pairs(b)).copied().collect(),
+            Expr::Minus(a, b) => self.pairs(a).difference(&self.pairs(b)).copied().collect(),
+            Expr::Seq(a, b) => {
+                let right = self.pairs(b);
+                let left = self.pairs(a);
+                left.iter().flat_map(|&(x, y)| right.range((y, 0)..=(y, usize::MAX)).map(move |p| (x, p.1))).collect()
+            }
+            Expr::Inverse(a) => self.pairs(a).into_iter().map(|(a, b)| (b, a)).collect(),
+            Expr::Plus(a) => closure(&self.pairs(a)),
+        }
+    }
+
+    fn before_any(&self, choice: usize) -> Pairs {
+        let Choice::ReadsFrom { reads, writes } = &self.spec.choices[choice].1 else {
+            unreachable!("made by reads_from only")
+        };
+        let rf = self.chosen(choice);
+        let (reads, writes) = (self.members(reads), self.members(writes));
+        let initial = reads.into_iter().filter(|r| !rf.iter().any(|p| p.1 == *r));
+        let cell = |s: usize| self.execution.subs[s].sub.cell;
+        initial.flat_map(|r| writes.iter().map(move |&w| (r, w))).filter(|&(r, w)| r != w && cell(r) == cell(w)).collect()
+    }
+
+    fn check_choices(&self, init: impl Fn(usize) -> Val) -> Result<(), Complaint> {
+        for (index, (name, choice)) in self.spec.choices.iter().enumerate() {
+            let pairs = self.chosen(index);
+            let good = match choice {
+                Choice::ReadsFrom { reads, writes } => self.is_reads_from(&pairs, reads, writes, &init),
+                Choice::Order { members, key } => self.is_order(&pairs, &self.members(members), key),
+                Choice::Orient { pairs: wanted } => is_orientation(&pairs, &self.pairs(wanted)),
+            };
+            if !good {
+                return Err(Complaint::Malformed(format!("{}: {name} is not well formed", self.library)));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_reads_from(&self, rf: &Pairs, reads: &Set<S>, writes: &Set<S>, init: impl Fn(usize) -> Val) -> bool {
+        let (reads, writes) = (self.members(reads), self.members(writes));
+        let subs = &self.execution.subs;
+        let pairs = rf.iter().all(|(w, r)| {
+            writes.contains(w)
+                && reads.contains(r)
+                && subs[*w].sub.cell == subs[*r].sub.cell
+                && subs[*w].wrote == subs[*r].read
+                && rf.iter().filter(|p| p.1 == *r).count() == 1
+        });
+        let unread = reads.iter().filter(|r| !rf.iter().any(|p| p.1 == **r));
+        pairs && unread.into_iter().all(|&r| subs[r].read == Some(init(r)))
+    }
+
+    fn is_order(&self, order: &Pairs, members: &[usize], key: &Arc<dyn Fn(&SubView<S>) -> Option<Val> + Send + Sync>) -> bool {
+        let class = |s: usize| key(&self.view(s));
+        let inside = order.iter().all(|&(a, b)| {
+            a != b && members.contains(&a) && members.contains(&b) && class(a).is_some() && class(a) == class(b)
+        });
+        let mut pairs = members.iter().flat_map(|&a| members.iter().map(move |&b| (a, b)));
+        let total = pairs.all(|(a, b)| {
+            a >= b || class(a).is_none() || class(a) != class(b) || order.contains(&(a, b)) != order.contains(&(b, a))
+        });
+        inside && total && closure(order) == *order
+    }
+
+    fn check_demands(&self) -> Result<(), Complaint> {
+        for (axiom, demand, rel) in &self.spec.demands {
+            let pairs = self.pairs(rel);
+            let bad = match demand {
+                Demand::Empty => pairs.first().copied(),
+                Demand::Irreflexive => pairs.iter().find(|(a, b)| a == b).copied(),
+            };
+            if let Some(at) = bad {
+                return Err(Complaint::Axiom { library: self.library, axiom, at });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_orientation(chosen: &Pairs, wanted: &Pairs) -> bool {
+    chosen.iter().all(|&(a, b)| wanted.contains(&(a, b)) || wanted.contains(&(b, a)))
+        && wanted.iter().all(|&(a, b)| chosen.contains(&(a, b)) != chosen.contains(&(b, a)))
+}

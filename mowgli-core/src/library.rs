@@ -1,0 +1,109 @@
+//! Libraries `<M, loc, C>` (LOCO Def. 3.5) and sets of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::algebra::Spec;
+use crate::event::{Call, Cell, Event, Shape};
+use crate::ids::{Loc, Name, Tid};
+use crate::stamp::Stamp;
+use crate::value::Val;
+use crate::world::World;
+
+/// A library: what its calls are, what they touch, how they can happen, and which executions are consistent.
+///
+/// Objects are not part of the library: they stand in the [`World`], and every question about a call gets it.
+pub trait Library<S: Stamp>: Send + Sync {
+    /// Its name.
+    fn name(&self) -> Name;
+
+    /// `loc(e)`: the locations that a call touches.
+    fn loc(&self, call: &Call) -> Vec<Loc>;
+
+    /// The values that a call may be guessed to return; `cells` gives what a cell may hold. More than can really be
+    /// returned does no harm, a missing one loses executions.
+    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val>;
+
+    /// The ways in which an event can happen, `stmp(e)` with what each subevent does. None: no execution has it.
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>>;
+
+    /// The initial value of a cell.
+    fn init(&self, world: &World, cell: Cell) -> Val {
+        world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init)
+    }
+
+    /// Conditions on the plain execution alone. `events` are this library's, by thread, in program order.
+    fn admits(&self, world: &World, events: &[&Event]) -> bool {
+        let _ = (world, events);
+        true
+    }
+
+    /// Whether a call only looks: a round of a loop that makes such calls and does not break leaves no trace.
+    fn only_looks(&self, call: &Call) -> bool {
+        let _ = call;
+        false
+    }
+
+    /// The consistency predicate.
+    fn spec(&self) -> Spec<S>;
+}
+
+/// Pairwise disjoint libraries with their specifications, ready for use: the Lambda of LOCO Def. 3.6.
+#[derive(Clone)]
+pub struct Libraries<S> {
+    entries: BTreeMap<Name, Arc<Entry<S>>>,
+}
+
+pub(crate) struct Entry<S> {
+    pub(crate) library: Box<dyn Library<S>>,
+    pub(crate) spec: Spec<S>,
+}
+
+impl<S: Stamp> Default for Libraries<S> {
+    fn default() -> Self {
+        Self { entries: BTreeMap::new() }
+    }
+}
+
+impl<S: Stamp> Libraries<S> {
+    /// This set and `library`. A library of the same name is replaced.
+    #[must_use]
+    pub fn with(mut self, library: impl Library<S> + 'static) -> Self {
+        let entry = Entry { spec: library.spec(), library: Box::new(library) };
+        self.entries.insert(entry.library.name(), Arc::new(entry));
+        self
+    }
+
+    /// This set without the library of this name.
+    #[must_use]
+    pub fn without(mut self, name: Name) -> Self {
+        self.entries.remove(&name);
+        self
+    }
+
+    /// The library of this name.
+    #[must_use]
+    pub fn get(&self, name: Name) -> Option<&dyn Library<S>> {
+        self.entries.get(&name).map(|e| &*e.library)
+    }
+
+    /// The specification of the library of this name.
+    #[must_use]
+    pub fn spec(&self, name: Name) -> Option<&Spec<S>> {
+        self.entries.get(&name).map(|e| &e.spec)
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = Name> + '_ {
+        self.entries.keys().copied()
+    }
+
+    /// The library of a call.
+    ///
+    /// # Panics
+    /// If the call is of a library that is not in this set: a program is checked against its libraries before it runs.
+    #[must_use]
+    pub fn of(&self, call: &Call) -> &dyn Library<S> {
+        self.get(call.library).unwrap_or_else(|| panic!("no library {} for {call}", call.library))
+    }
+}

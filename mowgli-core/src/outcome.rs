@@ -1,0 +1,160 @@
+//! All outcomes of a concurrent program, `outcome_Lambda(P)` (LOCO §3.3), and the executions behind them.
+
+use std::collections::BTreeMap;
+
+use itertools::Itertools;
+
+use crate::denote::Unfolder;
+use crate::event::{Cell, Event};
+use crate::graph::Graph;
+use crate::implementation::Implementations;
+use crate::library::Libraries;
+use crate::program::Prog;
+use crate::runs::{Skeleton, Stop, skeletons};
+use crate::search::solver::{Flow, Solver, Stats};
+use crate::stamp::Stamp;
+use crate::value::Val;
+use crate::world::World;
+
+/// What limits a search.
+#[derive(Clone, Copy)]
+pub struct Limits<'a> {
+    /// How many rounds of a loop with effects may end without a break.
+    pub rounds: usize,
+    /// How many plain executions a thread may have.
+    pub traces: usize,
+    /// Whether the time is up. Asked often; the core reads no clock.
+    pub expired: &'a dyn Fn() -> bool,
+}
+
+impl Default for Limits<'_> {
+    fn default() -> Self {
+        Self { rounds: 3, traces: 200_000, expired: &|| false }
+    }
+}
+
+/// A program with everything that gives it a meaning.
+pub struct Problem<'a, S> {
+    /// The libraries of the calls that are not replaced.
+    pub libraries: &'a Libraries<S>,
+    /// The implementations that replace the other calls; their objects are in `world`.
+    pub implementations: &'a Implementations,
+    /// The surroundings.
+    pub world: &'a World,
+    /// One program for each thread.
+    pub programs: &'a [Prog],
+    /// Cells whose last value is observed.
+    pub observed: &'a [Cell],
+    /// Limits.
+    pub limits: Limits<'a>,
+}
+
+/// What a search over all executions did and where it stopped.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Explored {
+    /// Counts.
+    pub stats: Stats,
+    /// What was cut off, if anything was.
+    pub stop: Option<Stop>,
+    /// Plain executions, summed over the threads.
+    pub traces: u64,
+}
+
+impl<S: Stamp> Problem<'_, S> {
+    /// Visits every class of consistent executions.
+    pub fn explore(&self, visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow) -> Explored {
+        let unfolder = Unfolder {
+            libraries: self.libraries,
+            implementations: self.implementations,
+            world: self.world,
+            rounds: self.limits.rounds,
+            limit: self.limits.traces,
+        };
+        let (threads, stop) = skeletons(&unfolder, self.programs);
+        let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
+        let mut explored = Explored { stats: Stats::default(), stop, traces };
+        for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
+            if self.admitted(&choice) && self.explore_one(choice, &mut explored, visit) == Flow::Stop {
+                break;
+            }
+        }
+        explored
+    }
+
+    fn admitted(&self, choice: &[&Skeleton<S>]) -> bool {
+        let events: Vec<&Event> = choice.iter().flat_map(|s| &s.runs[0].trace.events).collect();
+        self.libraries.names().all(|name| {
+            let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();
+            own.is_empty() || self.libraries.get(name).is_some_and(|l| l.admits(self.world, &own))
+        })
+    }
+
+    fn explore_one(
+        &self,
+        choice: Vec<&Skeleton<S>>,
+        explored: &mut Explored,
+        visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
+    ) -> Flow {
+        let graph = Graph::new(self.world, choice);
+        let mut solver = match Solver::new(graph, self.libraries, self.observed, self.limits.expired) {
+            Ok(solver) => solver,
+            Err(stop) => {
+                explored.stop = Some(stop);
+                return Flow::Continue;
+            }
+        };
+        solver.stats.skeletons = 1;
+        let flow = solver.explore(visit);
+        explored.stats += solver.stats;
+        if flow == Flow::Stop && (self.limits.expired)() {
+            explored.stop = Some(Stop::Time);
+        }
+        flow
+    }
+
+    /// All outcomes.
+    pub fn outcomes(&self) -> Outcomes {
+        let mut found = BTreeMap::new();
+        let explored = self.explore(&mut |solver| {
+            *found.entry(self.outcome_of(solver)).or_insert(0) += 1;
+            Flow::Continue
+        });
+        Outcomes { found, explored }
+    }
+
+    /// The outcome of the class that a solver has reached.
+    pub fn outcome_of(&self, solver: &Solver<'_, S>) -> Outcome {
+        let runs = solver.graph.skeletons.iter().enumerate();
+        let outputs = runs.map(|(t, skeleton)| {
+            let alive = solver.alive(t);
+            skeleton.runs[*alive.first().expect("a class has a run in every thread")].trace.output
+        });
+        let outputs = outputs.collect();
+        let lasts = solver.last_values().into_iter().zip(self.observed);
+        let finals = lasts.map(|(v, &cell)| v.unwrap_or_else(|| self.initial(cell))).collect();
+        Outcome { outputs, finals }
+    }
+
+    fn initial(&self, cell: Cell) -> Val {
+        let library = self.world.objects.get(&cell.loc).and_then(|o| self.libraries.get(o.library));
+        library.map_or(Val::Int(0), |l| l.init(self.world, cell))
+    }
+}
+
+/// One outcome: what the threads put out, and the last values of the observed cells.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Outcome {
+    /// The output of each thread.
+    pub outputs: Vec<Val>,
+    /// The last values, in the order of the observed cells.
+    pub finals: Vec<Val>,
+}
+
+/// All outcomes of a program, with the number of classes of each.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcomes {
+    /// The outcomes.
+    pub found: BTreeMap<Outcome, u64>,
+    /// What the search did.
+    pub explored: Explored,
+}

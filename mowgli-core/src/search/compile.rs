@@ -1,0 +1,334 @@
+//! From the specifications of the libraries in a graph to one network of relations.
+//!
+//! What does not depend on a choice is computed once, here; only the rest becomes part of the network.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use super::network::{Check, Id, Kind, Network};
+use crate::algebra::{Choice, Demand, Expr, Rel, Set, Spec};
+use crate::graph::Graph;
+use crate::ids::Name;
+use crate::library::Libraries;
+use crate::relation::Matrix;
+use crate::relation::matrix::ones;
+use crate::stamp::Stamp;
+use crate::value::Val;
+
+/// A choice in the network.
+pub enum Open {
+    /// Which write each read reads from.
+    ReadsFrom {
+        /// Pairs `(w, r)`.
+        chosen: Id,
+        /// Pairs `(r, w)`: r reads the initial value, w writes its cell.
+        before: Id,
+        /// Pairs `(r, w)` that are ruled out; `(r, r)` rules out the initial value.
+        excluded: Id,
+        /// The reads.
+        reads: Vec<usize>,
+        /// For each read (by position in the graph) the writes of its cell.
+        candidates: Matrix,
+    },
+    /// Which way each pair goes.
+    Order {
+        /// The decided pairs.
+        raw: Id,
+        /// What they amount to: their closure for a total order, the same relation otherwise.
+        closed: Id,
+        /// The pairs to decide, in both directions.
+        pairs: Matrix,
+    },
+}
+
+/// The network of a graph.
+pub struct Compiled {
+    /// The relations.
+    pub net: Network,
+    /// `(ppo u so)+`, and the extra edges.
+    pub hb: Id,
+    /// Edges that are demanded of hb from outside.
+    pub extra: Id,
+    /// The choices, with the library and the name of each.
+    pub choices: Vec<(Name, &'static str, Open)>,
+    /// Which relations depend on a choice.
+    pub open: Vec<bool>,
+}
+
+/// A relation that is known, or one of the network.
+#[derive(Clone)]
+enum Term {
+    Known(Rc<Matrix>),
+    Open(Id),
+}
+
+struct Compiler<'a, S: Stamp> {
+    graph: &'a Graph<'a, S>,
+    net: Network,
+    /// The subevents of the library at hand.
+    mask: Vec<u64>,
+    choices: Vec<(Name, &'static str, Open)>,
+    first_choice: usize,
+    terms: BTreeMap<*const Expr<S>, Term>,
+}
+
+/// The network for `graph`, with the specifications of `libraries`. `so_within` restricts so to a given relation.
+pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Compiled {
+    let n = graph.len();
+    let mut compiler = Compiler {
+        graph,
+        net: Network::new(n),
+        mask: Vec::new(),
+        choices: Vec::new(),
+        first_choice: 0,
+        terms: BTreeMap::new(),
+    };
+    let extra = compiler.net.base(&Matrix::empty(n));
+    let mut parts = Vec::new();
+    for name in libraries.names() {
+        compiler.mask = graph.mask(|s| graph.library(s) == name);
+        if compiler.mask.iter().all(|&w| w == 0) {
+            continue;
+        }
+        let spec = libraries.spec(name).expect("a name of the set");
+        parts.extend(compiler.library(name, spec));
+    }
+    parts.push(Term::Known(Rc::new(graph.ppo())));
+    parts.push(Term::Open(extra));
+    let edges = compiler.union(parts);
+    let edges = compiler.open(edges);
+    let hb = compiler.net.derive(Kind::Plus(edges));
+    compiler.net.check(hb, Check::Irreflexive);
+    let open = dependent(&compiler.net, &compiler.choices);
+    Compiled { net: compiler.net, hb, extra, choices: compiler.choices, open }
+}
+
+fn dependent(net: &Network, choices: &[(Name, &'static str, Open)]) -> Vec<bool> {
+    let mut open = vec![false; net.relations()];
+    for (_, _, choice) in choices {
+        match choice {
+            Open::ReadsFrom { chosen, before, .. } => (open[*chosen], open[*before]) = (true, true),
+            Open::Order { raw, .. } => open[*raw] = true,
+        }
+    }
+    for r in 0..net.relations() {
+        open[r] |= match net.kind(r) {
+            Kind::Base => false,
+            Kind::Union(of) => of.iter().any(|&o| open[o]),
+            Kind::Inter(a, b) | Kind::Seq(a, b) => open[*a] || open[*b],
+            Kind::Inverse(a) | Kind::Plus(a) => open[*a],
+        };
+    }
+    open
+}
+
+impl<S: Stamp> Compiler<'_, S> {
+    fn library(&mut self, name: Name, spec: &Spec<S>) -> Vec<Term> {
+        self.terms.clear();
+        self.first_choice = self.choices.len();
+        for (title, choice) in &spec.choices {
+            let open = self.choice(choice);
+            self.choices.push((name, title, open));
+        }
+        for (_, demand, rel) in &spec.demands {
+            let term = self.term(rel);
+            let id = self.open(term);
+            let check = match demand {
+                Demand::Irreflexive => Check::Irreflexive,
+                Demand::Empty => Check::Empty,
+            };
+            self.net.check(id, check);
+        }
+        spec.so.iter().map(|(_, rel)| self.term(rel)).collect()
+    }
+
+    fn set(&self, set: &Set<S>) -> Vec<u64> {
+        let mut mask = self.mask.clone();
+        for s in ones(&self.mask) {
+            if !set.0(&self.graph.view(s)) {
+                mask[s / 64] &= !(1 << (s % 64));
+            }
+        }
+        mask
+    }
+
+    fn same_key(&self, members: &[u64], key: impl Fn(usize) -> Option<Val>) -> Matrix {
+        let mut classes: BTreeMap<Val, Vec<u64>> = BTreeMap::new();
+        for s in ones(members) {
+            if let Some(k) = key(s) {
+                classes.entry(k).or_insert_with(|| vec![0; members.len()])[s / 64] |= 1 << (s % 64);
+            }
+        }
+        let n = self.graph.len();
+        classes.values().fold(Matrix::empty(n), |m, class| m.or(&Matrix::cross(class, class, n)))
+    }
+
+    fn choice(&mut self, choice: &Choice<S>) -> Open {
+        let n = self.graph.len();
+        match choice {
+            Choice::ReadsFrom { reads, writes } => {
+                let (reads, writes) = (self.set(reads), self.set(writes));
+                let mut candidates = Matrix::empty(n);
+                for r in ones(&reads) {
+                    for w in ones(&writes) {
+                        if r != w && self.graph.subs[r].sub.cell == self.graph.subs[w].sub.cell {
+                            candidates.set(r, w);
+                        }
+                    }
+                }
+                let none = Matrix::empty(n);
+                let [chosen, before, excluded] = [0; 3].map(|_| self.net.base(&none));
+                Open::ReadsFrom { chosen, before, excluded, reads: ones(&reads).collect(), candidates }
+            }
+            Choice::Order { members, key } => {
+                let members = self.set(members);
+                let same = self.same_key(&members, |s| key(&self.graph.view(s)));
+                let pairs = same.minus(&Matrix::identity(&members, n));
+                let raw = self.net.base(&Matrix::empty(n));
+                let closed = self.net.derive(Kind::Plus(raw));
+                self.net.check(closed, Check::Irreflexive);
+                Open::Order { raw, closed, pairs }
+            }
+            Choice::Orient { pairs } => {
+                let Term::Known(pairs) = self.term(pairs) else { panic!("pairs to orient depend on a choice") };
+                let pairs = pairs.inverse().or(&pairs);
+                let raw = self.net.base(&Matrix::empty(n));
+                Open::Order { raw, closed: raw, pairs }
+            }
+        }
+    }
+
+    fn open(&mut self, term: Term) -> Id {
+        match term {
+            Term::Open(id) => id,
+            Term::Known(matrix) => self.net.base(&matrix),
+        }
+    }
+
+    fn union(&mut self, parts: Vec<Term>) -> Term {
+        let mut known: Option<Matrix> = None;
+        let mut open = Vec::new();
+        for part in parts {
+            match part {
+                Term::Known(m) => known = Some(known.map_or_else(|| (*m).clone(), |k| k.or(&m))),
+                Term::Open(id) => open.push(id),
+            }
+        }
+        match (known, open.is_empty()) {
+            (Some(k), true) => Term::Known(Rc::new(k)),
+            (known, _) => {
+                if let Some(k) = known.filter(|k| !k.is_empty()) {
+                    open.push(self.net.base(&k));
+                }
+                Term::Open(if open.len() == 1 { open[0] } else { self.net.derive(Kind::Union(open)) })
+            }
+        }
+    }
+
+    fn term(&mut self, rel: &Rel<S>) -> Term {
+        let key = Arc::as_ptr(&rel.0);
+        if let Some(term) = self.terms.get(&key) {
+            return term.clone();
+        }
+        let term = self.expression(&rel.0);
+        self.terms.insert(key, term.clone());
+        term
+    }
+
+    fn expression(&mut self, expr: &Expr<S>) -> Term {
+        let n = self.graph.len();
+        let known = |m| Term::Known(Rc::new(m));
+        match expr {
+            Expr::Po => known(self.graph.po().and(&Matrix::cross(&self.mask, &self.mask, n))),
+            Expr::Ppo => known(self.graph.ppo().and(&Matrix::cross(&self.mask, &self.mask, n))),
+            Expr::SameEvent => {
+                let mask = Matrix::cross(&self.mask, &self.mask, n);
+                known(self.graph.in_thread(|a, b| self.graph.subs[a].event == self.graph.subs[b].event).and(&mask))
+            }
+            Expr::SameThread => known(self.graph.in_thread(|_, _| true).and(&Matrix::cross(&self.mask, &self.mask, n))),
+            Expr::Same(key) => known(self.same_key(&self.mask, |s| key(&self.graph.view(s)))),
+            Expr::On(set) => known(Matrix::identity(&self.set(set), n)),
+            Expr::Cross(a, b) => known(Matrix::cross(&self.set(a), &self.set(b), n)),
+            Expr::Chosen(choice) => Term::Open(match &self.choices[self.first_choice + choice].2 {
+                Open::ReadsFrom { chosen, .. } => *chosen,
+                Open::Order { closed, .. } => *closed,
+            }),
+            Expr::BeforeAny(choice) => match &self.choices[self.first_choice + choice].2 {
+                Open::ReadsFrom { before, .. } => Term::Open(*before),
+                Open::Order { .. } => unreachable!("made by reads_from only"),
+            },
+            Expr::Union(..) => {
+                let mut parts = Vec::new();
+                self.flatten(expr, &mut parts);
+                self.union(parts)
+            }
+            Expr::Inter(a, b) => match (self.term(a), self.term(b)) {
+                (Term::Known(a), Term::Known(b)) => known((*a).clone().and(&b)),
+                (Term::Known(m), Term::Open(o)) | (Term::Open(o), Term::Known(m)) => self.restrict(o, &m),
+                (Term::Open(a), Term::Open(b)) => Term::Open(self.net.derive(Kind::Inter(a, b))),
+            },
+            Expr::Minus(a, b) => {
+                let Term::Known(b) = self.term(b) else { panic!("a difference from what depends on a choice") };
+                match self.term(a) {
+                    Term::Known(a) => known((*a).clone().minus(&b)),
+                    Term::Open(a) => {
+                        let all = Matrix::cross(&self.mask, &self.mask, n);
+                        self.restrict(a, &all.minus(&b))
+                    }
+                }
+            }
+            Expr::Seq(a, b) => self.sequence(a, b),
+            Expr::Inverse(a) => match self.term(a) {
+                Term::Known(a) => known(a.inverse()),
+                Term::Open(a) => Term::Open(self.net.derive(Kind::Inverse(a))),
+            },
+            Expr::Plus(a) => match self.term(a) {
+                Term::Known(a) => known((*a).clone().closure()),
+                Term::Open(a) => Term::Open(self.net.derive(Kind::Plus(a))),
+            },
+        }
+    }
+
+    fn restrict(&mut self, open: Id, to: &Matrix) -> Term {
+        if to.is_empty() {
+            return Term::Known(Rc::new(to.clone()));
+        }
+        let to = self.net.base(to);
+        Term::Open(self.net.derive(Kind::Inter(open, to)))
+    }
+
+    /// A composition; `[S]; r` and `r; [S]` become restrictions, which are cheaper.
+    fn sequence(&mut self, a: &Rel<S>, b: &Rel<S>) -> Term {
+        let n = self.graph.len();
+        match (self.term(a), self.term(b)) {
+            (Term::Known(a), Term::Known(b)) => Term::Known(Rc::new(a.then(&b))),
+            (Term::Open(a), Term::Known(_)) if matches!(*b.0, Expr::On(_)) => {
+                let Expr::On(set) = &*b.0 else { unreachable!("just matched") };
+                self.restrict(a, &Matrix::cross(&self.mask, &self.set(set), n))
+            }
+            (Term::Known(_), Term::Open(b)) if matches!(*a.0, Expr::On(_)) => {
+                let Expr::On(set) = &*a.0 else { unreachable!("just matched") };
+                self.restrict(b, &Matrix::cross(&self.set(set), &self.mask, n))
+            }
+            (Term::Known(m), _) | (_, Term::Known(m)) if m.is_empty() => Term::Known(m),
+            (a, b) => {
+                let (a, b) = (self.open(a), self.open(b));
+                Term::Open(self.net.derive(Kind::Seq(a, b)))
+            }
+        }
+    }
+
+    fn flatten(&mut self, expr: &Expr<S>, parts: &mut Vec<Term>) {
+        if let Expr::Union(a, b) = expr {
+            for side in [a, b] {
+                if matches!(*side.0, Expr::Union(..)) {
+                    self.flatten(&side.0, parts);
+                } else {
+                    let term = self.term(side);
+                    parts.push(term);
+                }
+            }
+        }
+    }
+}

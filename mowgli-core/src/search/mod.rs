@@ -1,0 +1,11 @@
+//! The search for consistent executions.
+//!
+//! [`network`] keeps the relations that must hold, incrementally and with undo; [`compile`] makes one from the
+//! specifications; [`solver`] decides reads-from, then finds out whether the orders can be completed;
+//! [`values`] keeps what each subevent can still read and write.
+
+pub mod compile;
+pub mod network;
+
+pub mod values;
+pub mod solver;

@@ -1,0 +1,383 @@
+//! A network of relations that grow: each is derived from others, and a new pair in one is carried to all that depend
+//! on it. Undo goes back to a mark.
+//!
+//! Written for speed. Why it is right: every operator is monotone, so carrying each new bit once through each operator
+//! reaches the least fixed point whatever the order; [`Network::evaluate`] is the plain definition of each operator,
+//! which builds the first state, and the tests hold the two against each other.
+
+use crate::relation::Matrix;
+use crate::relation::matrix::WordOnes;
+
+/// A relation of the network.
+pub type Id = usize;
+
+/// How a relation is derived. Operands are made before what is derived from them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Given: constants, and choices that are added from outside.
+    Base,
+    /// Union.
+    Union(Vec<Id>),
+    /// Intersection.
+    Inter(Id, Id),
+    /// Composition.
+    Seq(Id, Id),
+    /// Inverse.
+    Inverse(Id),
+    /// Transitive closure.
+    Plus(Id),
+}
+
+/// What makes a state of the network impossible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Check {
+    /// Nothing.
+    None,
+    /// A pair `(a, a)`.
+    Irreflexive,
+    /// Any pair.
+    Empty,
+}
+
+/// A pair that must not be, in a checked relation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Conflict {
+    /// The relation.
+    pub relation: Id,
+    /// First element.
+    pub from: usize,
+    /// Second element.
+    pub to: usize,
+}
+
+struct Delta {
+    relation: u32,
+    row: u32,
+    word: u32,
+    new: u64,
+}
+
+/// See the module's page.
+pub struct Network {
+    n: usize,
+    width: usize,
+    kinds: Vec<Kind>,
+    checks: Vec<Check>,
+    users: Vec<Vec<Id>>,
+    bits: Vec<u64>,
+    trail: Vec<(u32, u64)>,
+    queue: Vec<Delta>,
+    conflict: Option<Conflict>,
+}
+
+impl Network {
+    /// A network of relations on `0..n`.
+    #[must_use]
+    pub fn new(n: usize) -> Self {
+        Self {
+            n,
+            width: n.div_ceil(64).max(1),
+            kinds: Vec::new(),
+            checks: Vec::new(),
+            users: Vec::new(),
+            bits: Vec::new(),
+            trail: Vec::new(),
+            queue: Vec::new(),
+            conflict: None,
+        }
+    }
+
+    /// Adds a relation with these first pairs.
+    pub fn base(&mut self, matrix: &Matrix) -> Id {
+        self.push(Kind::Base, matrix)
+    }
+
+    /// Adds a derived relation.
+    pub fn derive(&mut self, kind: Kind) -> Id {
+        let matrix = self.evaluate(&kind);
+        self.push(kind, &matrix)
+    }
+
+    fn push(&mut self, kind: Kind, matrix: &Matrix) -> Id {
+        let id = self.kinds.len();
+        let operands = match &kind {
+            Kind::Base => Vec::new(),
+            Kind::Union(of) => of.clone(),
+            Kind::Inter(a, b) | Kind::Seq(a, b) => vec![*a, *b],
+            Kind::Inverse(a) | Kind::Plus(a) => vec![*a],
+        };
+        for operand in operands {
+            if !self.users[operand].contains(&id) {
+                self.users[operand].push(id);
+            }
+        }
+        self.kinds.push(kind);
+        self.checks.push(Check::None);
+        self.users.push(Vec::new());
+        self.bits.extend_from_slice(matrix.words());
+        id
+    }
+
+    /// Demands something of a relation, from now on.
+    pub fn check(&mut self, relation: Id, check: Check) {
+        self.checks[relation] = check;
+        for a in 0..self.n {
+            for b in 0..self.n {
+                if self.has(relation, a, b) {
+                    self.test(relation, a, b / 64, 1 << (b % 64));
+                }
+            }
+        }
+    }
+
+    /// The relations that `kind` derives, by definition, from the present state of its operands.
+    #[must_use]
+    pub fn evaluate(&self, kind: &Kind) -> Matrix {
+        match kind {
+            Kind::Base => Matrix::empty(self.n),
+            Kind::Union(of) => of.iter().fold(Matrix::empty(self.n), |m, &r| m.or(&self.matrix(r))),
+            Kind::Inter(a, b) => self.matrix(*a).and(&self.matrix(*b)),
+            Kind::Seq(a, b) => self.matrix(*a).then(&self.matrix(*b)),
+            Kind::Inverse(a) => self.matrix(*a).inverse(),
+            Kind::Plus(a) => self.matrix(*a).closure(),
+        }
+    }
+
+    /// How many relations there are.
+    #[must_use]
+    pub fn relations(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// How a relation is derived.
+    #[must_use]
+    pub fn kind(&self, relation: Id) -> &Kind {
+        &self.kinds[relation]
+    }
+
+    /// What is demanded of a relation.
+    #[must_use]
+    pub fn demand(&self, relation: Id) -> Check {
+        self.checks[relation]
+    }
+
+    /// The present pairs of a relation.
+    #[must_use]
+    pub fn matrix(&self, relation: Id) -> Matrix {
+        let mut matrix = Matrix::empty(self.n);
+        for a in 0..self.n {
+            matrix.row_mut(a).copy_from_slice(self.row(relation, a));
+        }
+        matrix
+    }
+
+    /// One row of a relation.
+    #[must_use]
+    pub fn row(&self, relation: Id, a: usize) -> &[u64] {
+        let start = (relation * self.n + a) * self.width;
+        &self.bits[start..start + self.width]
+    }
+
+    /// Whether a pair is in a relation.
+    #[must_use]
+    pub fn has(&self, relation: Id, a: usize, b: usize) -> bool {
+        self.row(relation, a)[b / 64] >> (b % 64) & 1 == 1
+    }
+
+    /// A mark to go back to.
+    #[must_use]
+    pub fn mark(&self) -> usize {
+        self.trail.len()
+    }
+
+    /// Takes back everything since `mark`.
+    pub fn undo(&mut self, mark: usize) {
+        while self.trail.len() > mark {
+            let (index, old) = self.trail.pop().expect("longer than the mark");
+            self.bits[index as usize] = old;
+        }
+        self.queue.clear();
+        self.conflict = None;
+    }
+
+    /// The demand that the present state breaks, if it breaks one.
+    #[must_use]
+    pub fn conflict(&self) -> Option<Conflict> {
+        self.conflict
+    }
+
+    /// Adds a pair to a relation, without carrying it further yet.
+    pub fn add(&mut self, relation: Id, a: usize, b: usize) {
+        self.add_word(relation, a, b / 64, 1 << (b % 64));
+    }
+
+    /// Adds pairs `(a, b)` for every b in `row`.
+    pub fn add_row(&mut self, relation: Id, a: usize, row: &[u64]) {
+        for (word, &bits) in row.iter().enumerate() {
+            self.add_word(relation, a, word, bits);
+        }
+    }
+
+    fn add_word(&mut self, relation: Id, row: usize, word: usize, bits: u64) {
+        let index = (relation * self.n + row) * self.width + word;
+        let old = self.bits[index];
+        let new = bits & !old;
+        if new == 0 {
+            return;
+        }
+        self.trail.push((index as u32, old));
+        self.bits[index] = old | new;
+        if self.checks[relation] != Check::None {
+            self.test(relation, row, word, new);
+        }
+        if !self.users[relation].is_empty() {
+            self.queue.push(Delta { relation: relation as u32, row: row as u32, word: word as u32, new });
+        }
+    }
+
+    fn test(&mut self, relation: Id, row: usize, word: usize, new: u64) {
+        let bad = match self.checks[relation] {
+            Check::None => 0,
+            Check::Irreflexive if row / 64 == word => new & (1 << (row % 64)),
+            Check::Irreflexive => 0,
+            Check::Empty => new,
+        };
+        if bad != 0 && self.conflict.is_none() {
+            let to = word * 64 + bad.trailing_zeros() as usize;
+            self.conflict = Some(Conflict { relation, from: row, to });
+        }
+    }
+
+    /// Carries all additions through the network; `false` as soon as a demand is broken.
+    pub fn settle(&mut self) -> bool {
+        while self.conflict.is_none() {
+            let Some(Delta { relation, row, word, new }) = self.queue.pop() else { return true };
+            for position in 0..self.users[relation as usize].len() {
+                let user = self.users[relation as usize][position];
+                self.carry(user, relation as usize, row as usize, word as usize, new);
+            }
+        }
+        false
+    }
+
+    fn carry(&mut self, user: Id, from: Id, row: usize, word: usize, new: u64) {
+        match self.kinds[user] {
+            Kind::Base => unreachable!("given relations depend on none"),
+            Kind::Union(_) => self.add_word(user, row, word, new),
+            Kind::Inter(a, b) => {
+                let other = if a == from { b } else { a };
+                let both = new & self.row(other, row)[word];
+                self.add_word(user, row, word, both);
+            }
+            Kind::Inverse(_) => {
+                for b in WordOnes(new) {
+                    self.add(user, word * 64 + b, row);
+                }
+            }
+            Kind::Seq(a, b) => {
+                if a == from {
+                    for y in WordOnes(new) {
+                        self.or_row(user, row, b, word * 64 + y);
+                    }
+                }
+                if b == from {
+                    for x in 0..self.n {
+                        if self.has(a, x, row) {
+                            self.add_word(user, x, word, new);
+                        }
+                    }
+                }
+            }
+            Kind::Plus(_) => self.close(user, row, word, new),
+        }
+    }
+
+    /// Row `into` of `relation` grows by row `of` of `other`.
+    fn or_row(&mut self, relation: Id, into: usize, other: Id, of: usize) {
+        for word in 0..self.width {
+            let bits = self.row(other, of)[word];
+            self.add_word(relation, into, word, bits);
+        }
+    }
+
+    /// New pairs `(row, b)` under a closed relation: whatever reaches `row` now reaches every `b` and what it reaches.
+    fn close(&mut self, relation: Id, row: usize, word: usize, new: u64) {
+        for b in WordOnes(new) {
+            let b = word * 64 + b;
+            if self.has(relation, row, b) {
+                continue;
+            }
+            for x in 0..self.n {
+                if x == row || self.has(relation, x, row) {
+                    self.add(relation, x, b);
+                    self.or_row(relation, x, relation, b);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn build(n: usize) -> (Network, [Id; 2]) {
+        let mut net = Network::new(n);
+        let a = net.base(&Matrix::empty(n));
+        let b = net.base(&Matrix::empty(n));
+        let seq = net.derive(Kind::Seq(a, b));
+        let inverse = net.derive(Kind::Inverse(seq));
+        let twice = net.derive(Kind::Seq(a, a));
+        let inter = net.derive(Kind::Inter(inverse, twice));
+        let union = net.derive(Kind::Union(vec![inverse, b, inter]));
+        let closed = net.derive(Kind::Plus(union));
+        net.derive(Kind::Seq(closed, a));
+        (net, [a, b])
+    }
+
+    fn plain(net: &Network) -> Vec<Matrix> {
+        (0..net.relations()).map(|r| net.matrix(r)).collect()
+    }
+
+    fn is_settled(net: &Network) -> bool {
+        (0..net.relations()).all(|r| *net.kind(r) == Kind::Base || net.matrix(r) == net.evaluate(net.kind(r)))
+    }
+
+    proptest! {
+        #[test]
+        fn settling_reaches_the_definitions_and_undo_goes_back(
+            n in 2usize..70,
+            first in prop::collection::vec((0usize..2, 0usize..70, 0usize..70), 0..30),
+            second in prop::collection::vec((0usize..2, 0usize..70, 0usize..70), 0..30),
+        ) {
+            let (mut net, bases) = build(n);
+            for (r, a, b) in first { net.add(bases[r], a % n, b % n); }
+            prop_assert!(net.settle());
+            prop_assert!(is_settled(&net));
+            let (before, mark) = (plain(&net), net.mark());
+            for (r, a, b) in second { net.add(bases[r], a % n, b % n); prop_assert!(net.settle()); }
+            prop_assert!(is_settled(&net));
+            net.undo(mark);
+            prop_assert_eq!(plain(&net), before);
+        }
+    }
+
+    #[test]
+    fn a_cycle_is_a_conflict_until_it_is_undone() {
+        let mut net = Network::new(3);
+        let edges = net.base(&Matrix::empty(3));
+        let closed = net.derive(Kind::Plus(edges));
+        net.check(closed, Check::Irreflexive);
+        net.add(edges, 0, 1);
+        net.add(edges, 1, 2);
+        assert!(net.settle());
+        let mark = net.mark();
+        net.add(edges, 2, 0);
+        assert!(!net.settle());
+        assert_eq!(net.conflict().unwrap().relation, closed);
+        net.undo(mark);
+        assert!(net.settle());
+        assert!(net.has(closed, 0, 2));
+    }
+}

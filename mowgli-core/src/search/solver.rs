@@ -1,0 +1,570 @@
+//! The search itself: decide where each read reads from, then find out whether the orders can be completed.
+//!
+//! Two rules derive decisions instead of guessing them. Values: a source that cannot hold what the read must yield is
+//! out. Order: a pair that would break a demand, given what holds already, is out ([`Solver::forbid`] carries
+//! "forbidden" from the demands down to the choices, against the direction in which pairs are carried up); of an order's
+//! pair the other direction then holds. Orders are split only where something still depends on them: when all sources
+//! are chosen, one completion is looked for, and the class of executions that agree on the sources is visited once.
+
+use super::compile::{Compiled, Open, compile};
+use super::network::{Check, Id, Kind};
+use super::values::{Domains, Numbering, Values, Vals, intersect, prepare, writable};
+use crate::event::Cell;
+use crate::graph::Graph;
+use crate::library::Libraries;
+use crate::relation::Matrix;
+use crate::relation::matrix::ones;
+use crate::runs::Stop;
+use crate::stamp::Stamp;
+use crate::value::Val;
+
+/// Counts of what a search did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Combinations of one skeleton per thread.
+    pub skeletons: u64,
+    /// States that were looked at.
+    pub nodes: u64,
+    /// States that had no successor: classes and dead ends.
+    pub leaves: u64,
+    /// Classes of consistent executions: those that agree on runs, sources and observed last writes.
+    pub classes: u64,
+}
+
+impl std::ops::AddAssign for Stats {
+    fn add_assign(&mut self, other: Self) {
+        self.skeletons += other.skeletons;
+        self.nodes += other.nodes;
+        self.leaves += other.leaves;
+        self.classes += other.classes;
+    }
+}
+
+/// Where a read reads from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// Not decided.
+    Open,
+    /// The initial value.
+    Initial,
+    /// This write.
+    Write(usize),
+}
+
+/// Whether a search goes on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// It does.
+    Continue,
+    /// It was told to stop.
+    Stop,
+}
+
+/// A state to go back to.
+pub struct Snapshot {
+    mark: usize,
+    domains: Domains,
+    sources: Vec<Source>,
+}
+
+/// See the module's page.
+pub struct Solver<'a, S: Stamp> {
+    /// Events and subevents.
+    pub graph: Graph<'a, S>,
+    /// What was done so far.
+    pub stats: Stats,
+    compiled: Compiled,
+    values: Values,
+    domains: Domains,
+    sources: Vec<Source>,
+    /// For each observed cell the writes to it, and the order that they stand in.
+    observed: Vec<(Vec<u64>, Option<usize>)>,
+    forbidden: Vec<u64>,
+    expired: &'a dyn Fn() -> bool,
+}
+
+/// The function that is called for every class, with the orders completed in one way.
+pub type Visit<'v, 'a, S> = &'v mut dyn FnMut(&mut Solver<'a, S>) -> Flow;
+
+impl<'a, S: Stamp> Solver<'a, S> {
+    /// A search over `graph`. The last writes of `observed` cells are decided too. `expired` is asked now and then.
+    ///
+    /// # Errors
+    /// If there are more values than can be told apart.
+    pub fn new(
+        graph: Graph<'a, S>,
+        libraries: &Libraries<S>,
+        observed: &[Cell],
+        expired: &'a dyn Fn() -> bool,
+    ) -> Result<Self, Stop> {
+        let init = |s: usize| match graph.subs[s].sub.cell {
+            Some(cell) => libraries.of(&graph.events[graph.subs[s].event].call).init(graph.world, cell),
+            None => Val::Unit,
+        };
+        let (values, domains) = prepare(&graph, init).ok_or(Stop::Values)?;
+        let compiled = compile(&graph, libraries);
+        let observed = observed.iter().map(|&cell| last_writes(&graph, &compiled, cell)).collect();
+        let forbidden = vec![0; compiled.net.relations() * graph.len() * graph.len().div_ceil(64).max(1)];
+        let sources = vec![Source::Open; graph.len()];
+        Ok(Self { graph, stats: Stats::default(), compiled, values, domains, sources, observed, forbidden, expired })
+    }
+
+    /// Visits every class of consistent executions once. `Flow::Stop` if `visit` said so or time ran out.
+    pub fn explore(&mut self, visit: Visit<'_, 'a, S>) -> Flow {
+        self.stats.nodes += 1;
+        if (self.expired)() {
+            return Flow::Stop;
+        }
+        if !self.propagate() {
+            self.stats.leaves += 1;
+            return Flow::Continue;
+        }
+        if let Some((choice, read)) = self.open_read() {
+            return self.branch(self.options(choice, read), |s, source| s.decide(choice, read, source), visit);
+        }
+        if let Some((index, lasts)) = self.open_last() {
+            return self.branch(lasts, |s, w| s.decide_last(index, w), visit);
+        }
+        self.leaf(visit)
+    }
+
+    fn branch<T>(
+        &mut self,
+        options: Vec<T>,
+        decide: impl Fn(&mut Self, T),
+        visit: Visit<'_, 'a, S>,
+    ) -> Flow {
+        for option in options {
+            let snapshot = self.snapshot();
+            decide(self, option);
+            let flow = self.explore(visit);
+            self.restore(snapshot);
+            if flow == Flow::Stop {
+                return flow;
+            }
+        }
+        Flow::Continue
+    }
+
+    fn leaf(&mut self, visit: Visit<'_, 'a, S>) -> Flow {
+        self.stats.leaves += 1;
+        let snapshot = self.snapshot();
+        let complete = self.complete();
+        self.restore(snapshot);
+        if !complete {
+            return Flow::Continue;
+        }
+        self.stats.classes += 1;
+        visit(self)
+    }
+
+    /// A state to go back to.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let mark = self.compiled.net.mark();
+        Snapshot { mark, domains: self.domains.clone(), sources: self.sources.clone() }
+    }
+
+    /// Goes back.
+    pub fn restore(&mut self, snapshot: Snapshot) {
+        self.compiled.net.undo(snapshot.mark);
+        self.domains = snapshot.domains;
+        self.sources = snapshot.sources;
+    }
+
+    /// Derives everything that follows. `false`: nothing consistent is left.
+    pub fn propagate(&mut self) -> bool {
+        loop {
+            if !self.compiled.net.settle() {
+                return false;
+            }
+            let mut changed = false;
+            if !self.values.narrow(&mut self.domains, &mut changed) || !self.narrow_sources(&mut changed) {
+                return false;
+            }
+            if changed {
+                continue;
+            }
+            self.forbid();
+            if !self.force(&mut changed) {
+                return false;
+            }
+            if !changed {
+                return true;
+            }
+        }
+    }
+
+    fn narrow_sources(&mut self, changed: &mut bool) -> bool {
+        for choice in 0..self.compiled.choices.len() {
+            let Open::ReadsFrom { reads, .. } = &self.compiled.choices[choice].2 else { continue };
+            for position in 0..reads.len() {
+                let Open::ReadsFrom { reads, .. } = &self.compiled.choices[choice].2 else { unreachable!() };
+                if !self.narrow_read(choice, reads[position], changed) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn narrow_read(&mut self, choice: usize, read: usize, changed: &mut bool) -> bool {
+        match self.sources[read] {
+            Source::Write(w) => {
+                let both = self.domains.reads[read] & self.domains.writes[w];
+                intersect(&mut self.domains.reads[read], both, changed);
+                intersect(&mut self.domains.writes[w], both, changed);
+            }
+            Source::Initial => intersect(&mut self.domains.reads[read], self.values.init[read], changed),
+            Source::Open => {
+                let options = self.options(choice, read);
+                let possible = options.iter().fold(0, |all, o| all | self.source_values(read, *o));
+                intersect(&mut self.domains.reads[read], possible, changed);
+                if let [only] = options[..] {
+                    *changed = true;
+                    self.decide(choice, read, only);
+                }
+            }
+        }
+        self.domains.reads[read] != 0
+    }
+
+    fn source_values(&self, read: usize, source: Source) -> Vals {
+        match source {
+            Source::Write(w) => self.domains.writes[w],
+            _ => self.values.init[read],
+        }
+    }
+
+    /// The sources that a read can still have.
+    fn options(&self, choice: usize, read: usize) -> Vec<Source> {
+        let Open::ReadsFrom { excluded, candidates, .. } = &self.compiled.choices[choice].2 else {
+            unreachable!("only reads-from has reads")
+        };
+        let out = self.compiled.net.row(*excluded, read);
+        let initial = (out[read / 64] >> (read % 64) & 1 == 0).then_some(Source::Initial);
+        let left: Vec<u64> = candidates.row(read).iter().zip(out).map(|(c, o)| c & !o).collect();
+        let writes = ones(&left).map(Source::Write).collect::<Vec<_>>();
+        let all = initial.into_iter().chain(writes);
+        all.filter(|&o| self.source_values(read, o) & self.domains.reads[read] != 0).collect()
+    }
+
+    fn decide(&mut self, choice: usize, read: usize, source: Source) {
+        let Open::ReadsFrom { chosen, before, candidates, .. } = &self.compiled.choices[choice].2 else {
+            unreachable!("only reads-from has reads")
+        };
+        self.sources[read] = source;
+        match source {
+            Source::Write(w) => self.compiled.net.add(*chosen, w, read),
+            _ => self.compiled.net.add_row(*before, read, candidates.row(read)),
+        }
+    }
+
+    /// The undecided read with the fewest sources; the first of those.
+    fn open_read(&self) -> Option<(usize, usize)> {
+        let mut best: Option<(usize, (usize, usize))> = None;
+        for (choice, (_, _, open)) in self.compiled.choices.iter().enumerate() {
+            let Open::ReadsFrom { reads, .. } = open else { continue };
+            for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
+                let count = self.options(choice, read).len();
+                if best.is_none_or(|(fewest, _)| count < fewest) {
+                    best = Some((count, (choice, read)));
+                }
+            }
+        }
+        best.map(|(_, place)| place)
+    }
+
+    /// The first observed cell whose last write is open, with the writes that can be last.
+    fn open_last(&self) -> Option<(usize, Vec<usize>)> {
+        self.observed.iter().enumerate().find_map(|(index, (writes, order))| {
+            let lasts = self.lasts(writes, *order);
+            (lasts.len() > 1).then_some((index, lasts))
+        })
+    }
+
+    fn lasts(&self, writes: &[u64], order: Option<usize>) -> Vec<usize> {
+        let Some(order) = order else { return ones(writes).collect() };
+        let Open::Order { closed, .. } = &self.compiled.choices[order].2 else { unreachable!("an order") };
+        let after = |w: usize| self.compiled.net.row(*closed, w).iter().zip(writes).any(|(a, b)| a & b != 0);
+        ones(writes).filter(|&w| !after(w)).collect()
+    }
+
+    fn decide_last(&mut self, index: usize, last: usize) {
+        let (writes, order) = &self.observed[index];
+        let Open::Order { raw, .. } = &self.compiled.choices[order.expect("several writes are ordered")].2 else {
+            unreachable!("an order")
+        };
+        for w in ones(writes).filter(|&w| w != last) {
+            self.compiled.net.add(*raw, w, last);
+        }
+    }
+
+    /// For every relation that depends on a choice, the pairs that it must not get.
+    fn forbid(&mut self) {
+        let (net, open) = (&self.compiled.net, &self.compiled.open);
+        let n = self.graph.len();
+        let width = n.div_ceil(64).max(1);
+        let size = n * width;
+        let out = &mut self.forbidden;
+        for r in (0..net.relations()).filter(|&r| open[r]) {
+            out[r * size..(r + 1) * size].fill(0);
+        }
+        for r in (0..net.relations()).rev().filter(|&r| open[r]) {
+            match net.demand(r) {
+                Check::None => {}
+                Check::Empty => out[r * size..(r + 1) * size].fill(u64::MAX),
+                Check::Irreflexive => {
+                    for a in 0..n {
+                        out[r * size + a * width + a / 64] |= 1 << (a % 64);
+                        if matches!(net.kind(r), Kind::Plus(_)) {
+                            for b in ones(net.row(r, a)) {
+                                out[r * size + b * width + a / 64] |= 1 << (a % 64);
+                            }
+                        }
+                    }
+                }
+            }
+            let (below, above) = out.split_at_mut(r * size);
+            let above = &above[..size];
+            let mut pass = |to: Id, a: usize, word: usize, bits: u64| below[to * size + a * width + word] |= bits;
+            match net.kind(r) {
+                Kind::Base => {}
+                Kind::Union(of) => {
+                    for &o in of.iter().filter(|&&o| open[o]) {
+                        for (i, &bits) in above.iter().enumerate() {
+                            pass(o, i / width, i % width, bits);
+                        }
+                    }
+                }
+                Kind::Plus(o) => {
+                    for (i, &bits) in above.iter().enumerate() {
+                        pass(*o, i / width, i % width, bits);
+                    }
+                }
+                Kind::Inter(a, b) => {
+                    for (one, other) in [(*a, *b), (*b, *a)] {
+                        if open[one] {
+                            for (i, &bits) in above.iter().enumerate() {
+                                pass(one, i / width, i % width, bits & net.row(other, i / width)[i % width]);
+                            }
+                        }
+                    }
+                }
+                Kind::Inverse(o) => {
+                    for a in 0..n {
+                        for b in ones(&above[a * width..(a + 1) * width]).filter(|&b| b < n) {
+                            pass(*o, b, a / 64, 1 << (a % 64));
+                        }
+                    }
+                }
+                Kind::Seq(a, b) => {
+                    for x in 0..n {
+                        let row = &above[x * width..(x + 1) * width];
+                        if row.iter().all(|&w| w == 0) {
+                            continue;
+                        }
+                        if open[*b] {
+                            for y in ones(net.row(*a, x)) {
+                                for (word, &bits) in row.iter().enumerate() {
+                                    pass(*b, y, word, bits);
+                                }
+                            }
+                        }
+                        if open[*a] {
+                            for y in 0..n {
+                                if net.row(*b, y).iter().zip(row).any(|(p, q)| p & q != 0) {
+                                    pass(*a, x, y / 64, 1 << (y % 64));
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_forbidden(&self, relation: Id, a: usize, b: usize) -> bool {
+        let width = self.graph.len().div_ceil(64).max(1);
+        self.forbidden[(relation * self.graph.len() + a) * width + b / 64] >> (b % 64) & 1 == 1
+    }
+
+    /// Draws the consequences of [`Self::forbid`] for the choices.
+    fn force(&mut self, changed: &mut bool) -> bool {
+        for choice in 0..self.compiled.choices.len() {
+            match &self.compiled.choices[choice].2 {
+                Open::ReadsFrom { .. } => self.exclude_sources(choice, changed),
+                Open::Order { .. } => self.force_pairs(choice, changed),
+            }
+        }
+        true
+    }
+
+    fn exclude_sources(&mut self, choice: usize, changed: &mut bool) {
+        let Open::ReadsFrom { chosen, before, excluded, reads, candidates } = &self.compiled.choices[choice].2 else {
+            unreachable!("only reads-from has reads")
+        };
+        let mut out = Vec::new();
+        for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
+            let writes = || ones(candidates.row(read));
+            out.extend(writes().filter(|&w| self.is_forbidden(*chosen, w, read)).map(|w| (read, w)));
+            if writes().any(|w| self.is_forbidden(*before, read, w)) {
+                out.push((read, read));
+            }
+        }
+        for (read, w) in out {
+            if !self.compiled.net.has(*excluded, read, w) {
+                *changed = true;
+                self.compiled.net.add(*excluded, read, w);
+            }
+        }
+    }
+
+    fn force_pairs(&mut self, choice: usize, changed: &mut bool) {
+        let Open::Order { raw, closed, pairs } = &self.compiled.choices[choice].2 else { unreachable!("an order") };
+        let n = self.graph.len();
+        let width = n.div_ceil(64).max(1);
+        let mut forced = Vec::new();
+        for a in 0..n {
+            let start = (raw * n + a) * width;
+            for word in 0..width {
+                let bits = pairs.row(a)[word]
+                    & self.forbidden[start + word]
+                    & !self.compiled.net.row(*closed, a)[word];
+                forced.extend(ones(&[bits]).map(|b| (word * 64 + b, a)));
+            }
+        }
+        let (raw, closed) = (*raw, *closed);
+        for (a, b) in forced {
+            if !self.compiled.net.has(closed, a, b) {
+                *changed = true;
+                self.compiled.net.add(raw, a, b);
+            }
+        }
+    }
+
+    /// Decides all orders that are open, in one way that is consistent. `false` if there is none.
+    pub fn complete(&mut self) -> bool {
+        let open = self.open_pairs();
+        let Some(&(raw, a, b)) = open.first() else { return true };
+        let snapshot = self.snapshot();
+        for &(raw, a, b) in &open {
+            self.compiled.net.add(raw, a, b);
+        }
+        if self.propagate() && self.open_pairs().is_empty() {
+            return true;
+        }
+        self.restore(snapshot);
+        for (a, b) in [(a, b), (b, a)] {
+            let snapshot = self.snapshot();
+            self.compiled.net.add(raw, a, b);
+            if self.propagate() && self.complete() {
+                return true;
+            }
+            self.restore(snapshot);
+        }
+        false
+    }
+
+    /// The pairs of orders that are undecided, each once, in the direction of one linear extension of hb.
+    #[must_use]
+    pub fn open_pairs(&self) -> Vec<(Id, usize, usize)> {
+        let net = &self.compiled.net;
+        let successors: Vec<u32> =
+            (0..self.graph.len()).map(|s| net.row(self.compiled.hb, s).iter().map(|w| w.count_ones()).sum()).collect();
+        let mut open = Vec::new();
+        for (_, _, choice) in &self.compiled.choices {
+            let Open::Order { raw, closed, pairs } = choice else { continue };
+            for (a, b) in pairs.pairs().filter(|&(a, b)| a < b) {
+                if net.has(*closed, a, b) || net.has(*closed, b, a) {
+                    continue;
+                }
+                let forward = (successors[b], a) <= (successors[a], b);
+                open.push(if forward { (*raw, a, b) } else { (*raw, b, a) });
+            }
+        }
+        open
+    }
+
+    /// Demands the edge `a -> b` of hb.
+    pub fn demand(&mut self, a: usize, b: usize) {
+        self.compiled.net.add(self.compiled.extra, a, b);
+    }
+
+    /// Decides one pair of an order.
+    pub fn order(&mut self, raw: Id, a: usize, b: usize) {
+        self.compiled.net.add(raw, a, b);
+    }
+
+    /// The edges of hb that hold in every completion, as far as they were derived.
+    #[must_use]
+    pub fn hb(&self) -> Matrix {
+        self.compiled.net.matrix(self.compiled.hb)
+    }
+
+    /// Where a read reads from.
+    #[must_use]
+    pub fn source(&self, read: usize) -> Source {
+        self.sources[read]
+    }
+
+    /// The pairs of each choice, by library and name.
+    pub fn choices(&self) -> impl Iterator<Item = (crate::ids::Name, &'static str, Matrix)> + '_ {
+        self.compiled.choices.iter().map(|(library, name, open)| {
+            let id = match open {
+                Open::ReadsFrom { chosen, .. } => *chosen,
+                Open::Order { closed, .. } => *closed,
+            };
+            (*library, *name, self.compiled.net.matrix(id))
+        })
+    }
+
+    /// The numbering of values.
+    #[must_use]
+    pub fn numbering(&self) -> &Numbering {
+        &self.values.numbering
+    }
+
+    /// What a subevent reads, once it is known.
+    #[must_use]
+    pub fn value_read(&self, s: usize) -> Option<Val> {
+        self.graph.subs[s].sub.reads.and(self.values.numbering.single(self.domains.reads[s]))
+    }
+
+    /// What a subevent writes, once it is known.
+    #[must_use]
+    pub fn value_written(&self, s: usize) -> Option<Val> {
+        self.graph.subs[s].sub.writes.and(self.values.numbering.single(self.domains.writes[s]))
+    }
+
+    /// The runs of a thread that remain: one at a class.
+    #[must_use]
+    pub fn alive(&self, thread: usize) -> Vec<usize> {
+        self.values.alive(thread, &self.domains).collect()
+    }
+
+    /// The last value of each observed cell; `None` where nothing writes it.
+    #[must_use]
+    pub fn last_values(&self) -> Vec<Option<Val>> {
+        let last = |(writes, order): &(Vec<u64>, Option<usize>)| {
+            let lasts = self.lasts(writes, *order);
+            lasts.first().and_then(|&w| self.value_written(w))
+        };
+        self.observed.iter().map(last).collect()
+    }
+
+    /// What the given writes may still write.
+    #[must_use]
+    pub fn writable(&self, row: &[u64]) -> Vals {
+        writable(&self.domains, row)
+    }
+}
+
+fn last_writes<S: Stamp>(graph: &Graph<'_, S>, compiled: &Compiled, cell: Cell) -> (Vec<u64>, Option<usize>) {
+    let writes = graph.mask(|s| graph.subs[s].sub.cell == Some(cell) && graph.subs[s].sub.writes.is_some());
+    let first_two = { let mut members = ones(&writes); members.next().zip(members.next()) };
+    let order = first_two.and_then(|(a, b)| {
+        compiled.choices.iter().position(|(_, _, c)| matches!(c, Open::Order { pairs, .. } if pairs.has(a, b)))
+    });
+    (writes, order)
+}

@@ -1,0 +1,187 @@
+//! Values: what methods take and return (`Val`, LOCO §3.1). Locations, identifiers and nodes are values too.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Mutex;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::ids::{Loc, Node, NodeSet, Wid};
+
+static TUPLES: Mutex<BTreeSet<&'static [Val]>> = Mutex::new(BTreeSet::new());
+
+/// A value. `Copy`, so that continuations can mention earlier results freely.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Val {
+    /// The value of a method that returns nothing.
+    Unit,
+    /// An integer.
+    Int(i64),
+    /// A truth value.
+    Bool(bool),
+    /// The value of a method that had nothing to return, as a failed receive.
+    Bot,
+    /// A location.
+    Loc(Loc),
+    /// A node.
+    Node(Node),
+    /// A set of nodes.
+    Nodes(NodeSet),
+    /// A work identifier.
+    Wid(Wid),
+    /// The identifier that nothing waits on, `_` in the papers.
+    NoWid,
+    /// Several values.
+    Tuple(Tuple),
+}
+
+/// An interned tuple of values.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Tuple(&'static [Val]);
+
+impl Tuple {
+    /// The parts.
+    #[must_use]
+    pub fn parts(self) -> &'static [Val] {
+        self.0
+    }
+}
+
+impl Serialize for Tuple {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Tuple {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<Val>::deserialize(deserializer).map(|parts| intern(&parts))
+    }
+}
+
+fn intern(parts: &[Val]) -> Tuple {
+    let mut tuples = TUPLES.lock().expect("the table of tuples is never left half written");
+    if let Some(known) = tuples.get(parts) {
+        return Tuple(known);
+    }
+    let kept: &'static [Val] = Box::leak(parts.to_vec().into_boxed_slice());
+    tuples.insert(kept);
+    Tuple(kept)
+}
+
+impl Val {
+    /// The tuple of these values.
+    #[must_use]
+    pub fn tuple(parts: &[Self]) -> Self {
+        Self::Tuple(intern(parts))
+    }
+
+    /// The integer, if it is one.
+    #[must_use]
+    pub fn int(self) -> Option<i64> {
+        match self {
+            Self::Int(i) => Some(i),
+            _ => None,
+        }
+    }
+
+    /// The location, if it is one.
+    #[must_use]
+    pub fn loc(self) -> Option<Loc> {
+        match self {
+            Self::Loc(x) => Some(x),
+            _ => None,
+        }
+    }
+
+    /// The set of nodes, if it is one.
+    #[must_use]
+    pub fn nodes(self) -> Option<NodeSet> {
+        match self {
+            Self::Nodes(ns) => Some(ns),
+            _ => None,
+        }
+    }
+
+    /// This integer plus `k`; `None` for other values and on overflow.
+    #[must_use]
+    pub fn plus(self, k: i64) -> Option<Self> {
+        self.int()?.checked_add(k).map(Self::Int)
+    }
+
+    /// Whether this is data (integers, truth values, tuples) and no name of a thing.
+    #[must_use]
+    pub fn is_data(self) -> bool {
+        !matches!(self, Self::Loc(_) | Self::Node(_) | Self::Nodes(_) | Self::Wid(_) | Self::NoWid)
+    }
+}
+
+impl From<i64> for Val {
+    fn from(i: i64) -> Self {
+        Self::Int(i)
+    }
+}
+impl From<bool> for Val {
+    fn from(b: bool) -> Self {
+        Self::Bool(b)
+    }
+}
+impl From<Loc> for Val {
+    fn from(x: Loc) -> Self {
+        Self::Loc(x)
+    }
+}
+impl From<Node> for Val {
+    fn from(n: Node) -> Self {
+        Self::Node(n)
+    }
+}
+impl From<NodeSet> for Val {
+    fn from(ns: NodeSet) -> Self {
+        Self::Nodes(ns)
+    }
+}
+impl From<Wid> for Val {
+    fn from(d: Wid) -> Self {
+        Self::Wid(d)
+    }
+}
+
+impl fmt::Display for Val {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unit => f.write_str("()"),
+            Self::Int(i) => i.fmt(f),
+            Self::Bool(b) => b.fmt(f),
+            Self::Bot => f.write_str("bot"),
+            Self::Loc(x) => x.fmt(f),
+            Self::Node(n) => n.fmt(f),
+            Self::Nodes(ns) => ns.fmt(f),
+            Self::Wid(d) => d.fmt(f),
+            Self::NoWid => f.write_str("_"),
+            Self::Tuple(t) => {
+                let parts: Vec<String> = t.0.iter().map(Self::to_string).collect();
+                write!(f, "({})", parts.join(", "))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Val {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_survive_ron() {
+        let all = Val::tuple(&[Val::Int(-1), Val::Bool(true), Val::Bot, Val::Loc(Loc::new("x")), Val::NoWid]);
+        let text = ron::to_string(&all).unwrap();
+        assert_eq!(ron::from_str::<Val>(&text).unwrap(), all);
+        assert_eq!(all.to_string(), "(-1, true, bot, x, _)");
+    }
+}

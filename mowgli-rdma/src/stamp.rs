@@ -1,0 +1,142 @@
+//! The stamps of RDMA and the stamp order `to` (SYNC Fig. 9; LOCO Fig. 10 is the same table without aNAR).
+
+use std::fmt;
+
+use mowgli_core::ids::Node;
+use serde::{Deserialize, Serialize};
+
+/// A stamp, under the paper's name. The families have one member for each node: the *remote* one of the operation.
+#[allow(non_camel_case_types, reason = "the papers' names")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Stamp {
+    /// CPU read.
+    aCR,
+    /// CPU write.
+    aCW,
+    /// CPU read-modify-write.
+    aCAS,
+    /// Memory fence.
+    aMF,
+    /// Wait.
+    aWT,
+    /// NIC local read: the first part of a put.
+    aNLR(Node),
+    /// NIC remote write: the second part of a put.
+    aNRW(Node),
+    /// NIC atomic read: the first part of a remote read-modify-write.
+    aNAR(Node),
+    /// NIC remote read: the first part of a get.
+    aNRR(Node),
+    /// NIC local write: the second part of a get.
+    aNLW(Node),
+    /// Remote fence.
+    aRF(Node),
+    /// Global fence.
+    aGF(Node),
+}
+
+use Stamp::{aCAS, aCR, aCW, aGF, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
+
+/// The table, rows earlier, columns later, in the order of the declaration. `S`: on the same node only.
+const TABLE: [&str; 12] = [
+    "YYYYYYYYYYYY", // aCR
+    "-YYY-YYYYYYY", // aCW
+    "YYYYYYYYYYYY", // aCAS
+    "YYYYYYYYYYYY", // aMF
+    "YYYYYYYYYYYY", // aWT
+    "-----SSSSSSS", // aNLR
+    "------SSSS-S", // aNRW
+    "------SSSSSS", // aNAR
+    "---------SSS", // aNRR
+    "---------S-S", // aNLW
+    "-----SSSSSSS", // aRF
+    "YYYYYYYYYYYY", // aGF
+];
+
+impl Stamp {
+    fn row(self) -> usize {
+        match self {
+            aCR => 0,
+            aCW => 1,
+            aCAS => 2,
+            aMF => 3,
+            aWT => 4,
+            aNLR(_) => 5,
+            aNRW(_) => 6,
+            aNAR(_) => 7,
+            aNRR(_) => 8,
+            aNLW(_) => 9,
+            aRF(_) => 10,
+            aGF(_) => 11,
+        }
+    }
+
+    /// The node of a member of a family.
+    #[must_use]
+    pub fn node(self) -> Option<Node> {
+        match self {
+            aNLR(n) | aNRW(n) | aNAR(n) | aNRR(n) | aNLW(n) | aRF(n) | aGF(n) => Some(n),
+            aCR | aCW | aCAS | aMF | aWT => None,
+        }
+    }
+
+    /// Whether it takes effect at once: all but the writes that are buffered (`Inst`, SYNC §3.2).
+    #[must_use]
+    pub fn is_instantaneous(self) -> bool {
+        !matches!(self, aCW | aNLW(_) | aNRW(_))
+    }
+}
+
+impl mowgli_core::stamp::Stamp for Stamp {
+    fn to(self, later: Self) -> bool {
+        match TABLE[self.row()].as_bytes()[later.row()] {
+            b'Y' => true,
+            b'S' => self.node() == later.node(),
+            _ => false,
+        }
+    }
+
+    fn all(nodes: u8) -> Vec<Self> {
+        let mut all = vec![aCR, aCW, aCAS, aMF, aWT];
+        for family in [aNLR, aNRW, aNAR, aNRR, aNLW, aRF, aGF] {
+            all.extend((1..=nodes).map(|n| family(Node(n))));
+        }
+        all
+    }
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = ["aCR", "aCW", "aCAS", "aMF", "aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF"];
+        f.write_str(names[self.row()])?;
+        self.node().map_or(Ok(()), |n| write!(f, "_{n}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mowgli_core::stamp::Stamp as _;
+
+    #[test]
+    fn families_are_ordered_on_one_node_only() {
+        assert!(aNRW(Node(1)).to(aNRR(Node(1))));
+        assert!(!aNRW(Node(1)).to(aNRR(Node(2))));
+        assert!(!aNRW(Node(1)).to(aRF(Node(1))));
+        assert!(aGF(Node(1)).to(aNRR(Node(2))));
+        assert!(!aNRW(Node(1)).to(aGF(Node(2))));
+        assert!(!aCW.to(aCR));
+    }
+
+    /// "an earlier fence orders at least what a later one does not lose": 88 of the 144 kinds of pairs are ordered at
+    /// all, as counted in SYNC Fig. 9.
+    #[test]
+    fn the_table_has_the_shape_of_the_paper() {
+        assert_eq!(Stamp::all(2).len(), 5 + 2 * 7);
+        assert!(TABLE.iter().all(|row| row.len() == 12));
+        for a in Stamp::all(3) {
+            assert!([aCR, aCAS, aMF, aWT].into_iter().all(|first| first.to(a)), "{a} after the CPU's own");
+            assert!(aGF(Node(1)).to(a));
+        }
+    }
+}

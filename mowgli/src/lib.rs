@@ -1,0 +1,3 @@
+//! The `mowgli` command, as a library: litmus tests and bounded checks of LOCO's libraries.
+
+pub mod litmus;

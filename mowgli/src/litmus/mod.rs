@@ -1,0 +1,9 @@
+//! Litmus tests: the file format, and what is computed for a file.
+//!
+//! [`parse`] reads a file into a [`test::Test`]; [`run`] finds all its outcomes; [`report`] prints them.
+
+pub mod condition;
+pub mod parse;
+pub mod report;
+pub mod run;
+pub mod test;

@@ -1,0 +1,593 @@
+//! Reading a litmus file. Errors name line and column, show the line, and say what was expected.
+
+use std::collections::BTreeMap;
+
+use mowgli_core::event::Cell;
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_libraries::{bal, sv};
+use mowgli_rdma::wait::{self, WAIT};
+use pest::Parser;
+use pest::error::{Error, ErrorVariant};
+use pest::iterators::Pair;
+use pest_derive::Parser;
+
+use super::condition::Condition;
+use super::test::{Arg, Assertion, Model, Observable, Quantifier, Statement, Test, Thread};
+
+#[allow(missing_docs, reason = "generated")]
+mod grammar {
+    use super::Parser;
+    #[derive(Parser)]
+    #[grammar = "litmus/grammar.pest"]
+    pub(super) struct Grammar;
+}
+use grammar::{Grammar, Rule};
+
+type Tree<'a> = Pair<'a, Rule>;
+type Parsed<T> = Result<T, Box<Error<Rule>>>;
+
+/// Reads a test. `path` is shown in errors.
+///
+/// # Errors
+/// What is wrong, with line, column and remedy, ready to print.
+pub fn parse(path: &str, text: &str) -> Result<Test, String> {
+    read(text).map_err(|e| e.with_path(path).renamed_rules(|r| describe(*r)).to_string())
+}
+
+fn describe(rule: Rule) -> String {
+    match rule {
+        Rule::EOI => "the end of the file".into(),
+        Rule::node => "a number".into(),
+        Rule::name => "a name".into(),
+        Rule::test_name => "the test's name".into(),
+        Rule::cell | Rule::statement | Rule::action => "a statement".into(),
+        Rule::placement => "a thread with its node, as P1@1".into(),
+        Rule::footer => "an assertion".into(),
+        Rule::quantifier => "allowed, forbidden or forall".into(),
+        Rule::sign => "+".into(),
+        other => format!("{other:?}").replace('_', " "),
+    }
+}
+
+fn fail<T>(at: &Tree<'_>, message: impl Into<String>) -> Parsed<T> {
+    Err(Box::new(Error::new_from_span(ErrorVariant::CustomError { message: message.into() }, at.as_span())))
+}
+
+fn read(text: &str) -> Parsed<Test> {
+    let file = Grammar::parse(Rule::file, text).map_err(Box::new)?.next().expect("a file is one tree");
+    let parts: Vec<Tree<'_>> = file.into_inner().collect();
+    let mut reader = Reader::new(&parts)?;
+    let mut name = String::new();
+    let mut description = None;
+    for part in &parts {
+        match part.as_rule() {
+            Rule::model if part.as_str() != "RDMA_WAIT" => {
+                return fail(part, format!("model {} is not available; this build has RDMA_WAIT", part.as_str()));
+            }
+            Rule::test_name => name = part.as_str().to_owned(),
+            Rule::description => description = part.clone().into_inner().next().map(|t| t.as_str().to_owned()),
+            Rule::row => reader.row(part)?,
+            _ => {}
+        }
+    }
+    let (observed, shown, assertions) = reader.footers(&parts)?;
+    Ok(Test {
+        model: Model::RdmaWait,
+        name,
+        description,
+        world: reader.world,
+        threads: reader.threads,
+        observed,
+        shown,
+        assertions,
+    })
+}
+
+struct Reader {
+    world: World,
+    threads: Vec<Thread>,
+    names: BTreeMap<String, Tid>,
+    constants: usize,
+}
+
+fn part<'a>(tree: &Tree<'a>, rule: Rule) -> Option<Tree<'a>> {
+    tree.clone().into_inner().find(|t| t.as_rule() == rule)
+}
+
+fn parts<'a>(tree: &Tree<'a>, rule: Rule) -> impl Iterator<Item = Tree<'a>> {
+    tree.clone().into_inner().filter(move |t| t.as_rule() == rule)
+}
+
+fn number<T: std::str::FromStr>(tree: &Tree<'_>) -> Parsed<T> {
+    tree.as_str().parse().or_else(|_| fail(tree, "this number is too large"))
+}
+
+fn node_name(tree: &Tree<'_>) -> Parsed<Node> {
+    match number::<u8>(tree)? {
+        n @ 1..=63 => Ok(Node(n)),
+        _ => fail(tree, "nodes are numbered from 1 to 63"),
+    }
+}
+
+fn value(tree: &Tree<'_>) -> Parsed<Val> {
+    let tree = tree.clone().into_inner().next().expect("a value has a form");
+    match tree.as_rule() {
+        Rule::number => Ok(Val::Int(number(&tree)?)),
+        Rule::constant => Ok(match tree.as_str() {
+            "true" => Val::Bool(true),
+            "false" => Val::Bool(false),
+            _ => Val::Bot,
+        }),
+        _ => {
+            let values: Parsed<Vec<Val>> = tree.into_inner().map(|t| value(&t)).collect();
+            Ok(Val::tuple(&values?))
+        }
+    }
+}
+
+impl Reader {
+    fn new(parts_of_file: &[Tree<'_>]) -> Parsed<Self> {
+        let head = parts_of_file.iter().find(|t| t.as_rule() == Rule::head).expect("the grammar has a head");
+        let mut reader = Self {
+            world: World::new(1, &[]),
+            threads: Vec::new(),
+            names: BTreeMap::new(),
+            constants: 0,
+        };
+        for placement in parts(head, Rule::placement) {
+            reader.placement(&placement)?;
+        }
+        for declaration in parts_of_file.iter().filter(|t| t.as_rule() == Rule::declaration) {
+            reader.declaration(declaration)?;
+        }
+        Ok(reader)
+    }
+
+    fn placement(&mut self, tree: &Tree<'_>) -> Parsed<()> {
+        let name = part(tree, Rule::name).expect("a placement has a name");
+        if self.threads.len() >= 62 {
+            return fail(tree, "at most 62 threads");
+        }
+        let tid = Tid::from_index(self.threads.len());
+        if self.names.insert(name.as_str().to_owned(), tid).is_some() {
+            return fail(&name, format!("there are two threads named {}", name.as_str()));
+        }
+        let node = self.node(&part(tree, Rule::node).expect("a placement has a node"))?;
+        self.world.threads.push(node);
+        let name = Name::new(name.as_str());
+        self.threads.push(Thread { name, statements: Vec::new(), registers: Vec::new() });
+        Ok(())
+    }
+
+    /// A node that is named; without a `nodes` declaration the largest one named is the last there is.
+    fn node(&mut self, tree: &Tree<'_>) -> Parsed<Node> {
+        let node = node_name(tree)?;
+        self.world.nodes = self.world.nodes.max(node.0);
+        Ok(node)
+    }
+
+    fn declaration(&mut self, tree: &Tree<'_>) -> Parsed<()> {
+        let tree = tree.clone().into_inner().next().expect("a declaration has a form");
+        let object = match tree.as_rule() {
+            Rule::node_count => {
+                let node = part(&tree, Rule::node).expect("by the grammar");
+                let count = node_name(&node)?.0;
+                if count < self.world.nodes {
+                    return fail(&node, format!("node {} is used, so there are at least as many", self.world.nodes));
+                }
+                self.world.nodes = count;
+                return Ok(());
+            }
+            Rule::word => wait::word(self.node(&part(&tree, Rule::node).expect("by the grammar"))?),
+            Rule::variable => sv::variable(),
+            Rule::barrier => {
+                let library = if part(&tree, Rule::transitive).is_some() { bal::BAL_TRANSITIVE } else { bal::BAL };
+                Object::new(library).members(&self.tids(&part(&tree, Rule::names).expect("by the grammar"))?)
+            }
+            _ => return fail(&tree, "the library of this object is not available in this build"),
+        };
+        let object = match part(&tree, Rule::value) {
+            Some(v) => object.init(value(&v)?),
+            None => object,
+        };
+        let name = part(&tree, Rule::name).expect("an object has a name");
+        if self.world.objects.insert(Loc::new(name.as_str()), object).is_some() {
+            return fail(&name, format!("{} is declared twice", name.as_str()));
+        }
+        Ok(())
+    }
+
+    fn tids(&self, tree: &Tree<'_>) -> Parsed<Vec<Tid>> {
+        let mut tids = Vec::new();
+        for name in parts(tree, Rule::name) {
+            match self.names.get(name.as_str()) {
+                Some(&t) => tids.push(t),
+                None => return fail(&name, format!("there is no thread {}", name.as_str())),
+            }
+        }
+        tids.sort_unstable();
+        tids.dedup();
+        Ok(tids)
+    }
+
+    fn row(&mut self, tree: &Tree<'_>) -> Parsed<()> {
+        let cells: Vec<Tree<'_>> = parts(tree, Rule::cell).collect();
+        if let Some(extra) = cells.get(self.threads.len()) {
+            return fail(extra, format!("this row has more columns than there are threads ({})", self.threads.len()));
+        }
+        for (thread, cell) in cells.iter().enumerate() {
+            if let Some(statement) = part(cell, Rule::statement) {
+                let statement = self.statement(thread, &statement)?;
+                if let Some(r) = statement.register().filter(|r| !self.threads[thread].registers.contains(r)) {
+                    self.threads[thread].registers.push(r);
+                }
+                self.threads[thread].statements.push(statement);
+            }
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
+        let target = part(tree, Rule::name);
+        let action = part(tree, Rule::action).expect("a statement acts").into_inner().next().expect("in some way");
+        match (action.as_rule(), target) {
+            (Rule::expression, None) if action.as_str().trim() == "mfence" => Ok(call(WAIT, "Mfence", Vec::new())),
+            (Rule::expression, None) => fail(&action, "this is no statement; to drop a read, assign it to a register"),
+            (Rule::expression, Some(target)) => self.assignment(thread, &target, &action),
+            (_, target) => {
+                let call = self.invocation(thread, &action)?;
+                self.into_register(target.as_ref(), call)
+            }
+        }
+    }
+
+    fn into_register(&self, target: Option<&Tree<'_>>, call: Statement) -> Parsed<Statement> {
+        let Some(target) = target else { return Ok(call) };
+        if self.world.objects.contains_key(&Loc::new(target.as_str())) {
+            return fail(target, format!("{} is declared; a result goes into a register", target.as_str()));
+        }
+        match call {
+            Statement::Call { library, method, args, .. } if returns(method) => {
+                Ok(Statement::Call { register: Some(Name::new(target.as_str())), library, method, args })
+            }
+            _ => fail(target, "this method returns nothing; drop the register"),
+        }
+    }
+
+    fn assignment(&mut self, thread: usize, target: &Tree<'_>, source: &Tree<'_>) -> Parsed<Statement> {
+        let to = self.library(target);
+        let from = part(source, Rule::name).filter(|n| self.library(n).is_some());
+        match (to, from) {
+            (None, Some(x)) => {
+                let read = call(WAIT, "Read", vec![self.local(thread, &x)?]);
+                self.into_register(Some(target), read)
+            }
+            (None, None) => Ok(Statement::Set(Name::new(target.as_str()), self.expression(thread, source)?)),
+            (Some(_), Some(x)) => fail(&x, "one statement reads or writes memory, not both: read into a register first"),
+            (Some(_), None) => {
+                Ok(call(WAIT, "Write", vec![self.local(thread, target)?, self.expression(thread, source)?]))
+            }
+        }
+    }
+
+    fn library(&self, name: &Tree<'_>) -> Option<Name> {
+        self.world.objects.get(&Loc::new(name.as_str())).map(|o| o.library)
+    }
+
+    /// A declared object of this library.
+    fn object(&self, tree: &Tree<'_>, library: Name) -> Parsed<Loc> {
+        let text = tree.as_str().trim();
+        match self.world.objects.get(&Loc::new(text)) {
+            Some(o) if o.library == library => Ok(Loc::new(text)),
+            Some(o) => fail(tree, format!("{text} is an object of {}, and one of {library} is expected", o.library)),
+            None => {
+                let close = self.world.objects.keys().map(|l| l.to_string());
+                let close: Vec<String> = close.filter(|l| l.len().abs_diff(text.len()) <= 1 && l.starts_with(&text[..1])).collect();
+                let hint = if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
+                fail(tree, format!("{text} is not declared{hint}"))
+            }
+        }
+    }
+
+    fn local(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        let x = self.object(tree, WAIT)?;
+        let (home, here) = (self.world.home(x), self.world.threads[thread]);
+        if home != Some(here) {
+            let home = home.map_or_else(|| "no node".to_owned(), |n| format!("node {n}"));
+            let name = self.threads[thread].name;
+            return fail(tree, format!("{x} is on {home} and {name} on node {here}; use put or get for remote memory"));
+        }
+        Ok(Arg::Val(x.into()))
+    }
+
+    fn remote(&self, tree: &Tree<'_>) -> Parsed<Arg> {
+        Ok(Arg::Val(self.object(tree, WAIT)?.into()))
+    }
+
+    fn expression(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        if let Some(v) = part(tree, Rule::value) {
+            return Ok(Arg::Val(value(&v)?));
+        }
+        let (name, add) = match part(tree, Rule::sum) {
+            Some(sum) => {
+                let k = number(&part(&sum, Rule::number).expect("by the grammar"))?;
+                (part(&sum, Rule::name).expect("by the grammar"), k)
+            }
+            None => (part(tree, Rule::name).expect("by the grammar"), 0),
+        };
+        let register = Name::new(name.as_str());
+        if !self.threads[thread].registers.contains(&register) {
+            return fail(&name, format!("{register} is neither declared nor a register that was set before"));
+        }
+        Ok(Arg::Register(register, add))
+    }
+
+    fn data(&self, thread: usize, argument: &Tree<'_>) -> Parsed<Arg> {
+        match part(argument, Rule::expression) {
+            Some(e) => self.expression(thread, &e),
+            None => fail(argument, "a value is expected here, not a set of nodes"),
+        }
+    }
+
+    fn identifier(argument: Option<&Tree<'_>>) -> Parsed<Arg> {
+        let Some(argument) = argument else { return Ok(Arg::Val(Val::NoWid)) };
+        let text = argument.as_str().trim();
+        let is_name = part(argument, Rule::expression).and_then(|e| part(&e, Rule::name)).is_some();
+        match text {
+            "_" => Ok(Arg::Val(Val::NoWid)),
+            _ if is_name => Ok(Arg::Val(Wid(Name::new(text)).into())),
+            _ => fail(argument, "a work identifier is expected here, as d"),
+        }
+    }
+
+    fn targets(&self, argument: &Tree<'_>) -> Parsed<Option<NodeSet>> {
+        let Some(nodes) = part(argument, Rule::nodes) else {
+            return fail(argument, "a set of nodes is expected here, as {1, 2}");
+        };
+        let mut set = Vec::new();
+        for tree in parts(&nodes, Rule::node) {
+            let node = node_name(&tree)?;
+            if node.0 > self.world.nodes {
+                return fail(&tree, format!("there are only {} nodes; declare more with nodes {node};", self.world.nodes));
+            }
+            set.push(node);
+        }
+        Ok((!set.is_empty()).then(|| set.into_iter().collect()))
+    }
+
+    /// The source of a put: a local word, or a constant, which gets a private word of its own.
+    fn source(&mut self, thread: usize, argument: &Tree<'_>) -> Parsed<Arg> {
+        let Some(v) = part(argument, Rule::expression).and_then(|e| part(&e, Rule::value)) else {
+            return self.local(thread, argument);
+        };
+        let v = value(&v)?;
+        self.constants += 1;
+        let x = Loc::new(&format!("_{}", self.constants));
+        self.world.objects.insert(x, wait::word(self.world.threads[thread]).init(v));
+        Ok(Arg::Val(x.into()))
+    }
+
+    fn invocation(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
+        let names: Vec<Tree<'_>> = parts(tree, Rule::name).collect();
+        let args: Vec<Tree<'_>> = part(tree, Rule::arguments).map(|a| parts(&a, Rule::argument).collect()).unwrap_or_default();
+        if tree.as_rule() == Rule::method {
+            return self.method(thread, &names[0], &names[1], &args, tree);
+        }
+        let count = |least: usize, most: usize, form: &str| {
+            if (least..=most).contains(&args.len()) { Ok(()) } else { fail(tree, format!("expected {form}")) }
+        };
+        match names[0].as_str() {
+            "put" => {
+                count(2, 3, "put(remote, local, d)")?;
+                let args = vec![self.remote(&args[0])?, self.source(thread, &args[1])?, Self::identifier(args.get(2))?];
+                Ok(call(WAIT, "Put", args))
+            }
+            "get" => {
+                count(2, 3, "get(local, remote, d)")?;
+                let args = vec![self.local(thread, &args[0])?, self.remote(&args[1])?, Self::identifier(args.get(2))?];
+                Ok(call(WAIT, "Get", args))
+            }
+            "rcas" => {
+                count(4, 5, "rcas(local, remote, old, new, d)")?;
+                let (x, y) = (self.local(thread, &args[0])?, self.remote(&args[1])?);
+                let (v1, v2) = (self.data(thread, &args[2])?, self.data(thread, &args[3])?);
+                Ok(call(WAIT, "RCAS", vec![x, y, v1, v2, Self::identifier(args.get(4))?]))
+            }
+            "rfaa" => {
+                count(3, 4, "rfaa(local, remote, number, d)")?;
+                let (x, y) = (self.local(thread, &args[0])?, self.remote(&args[1])?);
+                Ok(call(WAIT, "RFAA", vec![x, y, self.data(thread, &args[2])?, Self::identifier(args.get(3))?]))
+            }
+            "cas" => {
+                count(3, 3, "cas(x, old, new)")?;
+                let x = self.local(thread, &args[0])?;
+                Ok(call(WAIT, "CAS", vec![x, self.data(thread, &args[1])?, self.data(thread, &args[2])?]))
+            }
+            "wait" => {
+                count(1, 1, "wait(d)")?;
+                Ok(call(WAIT, "Wait", vec![Self::identifier(args.first())?]))
+            }
+            "mfence" => {
+                count(0, 0, "mfence without arguments")?;
+                Ok(call(WAIT, "Mfence", Vec::new()))
+            }
+            "rfence" => {
+                count(1, 1, "rfence(node)")?;
+                let node = node_name(&args[0])?;
+                if node.0 > self.world.nodes {
+                    return fail(&args[0], format!("there are only {} nodes", self.world.nodes));
+                }
+                Ok(call(WAIT, "Rfence", vec![Arg::Val(node.into())]))
+            }
+            "gf" => {
+                count(1, 1, "gf({nodes})")?;
+                Ok(match self.targets(&args[0])? {
+                    Some(ns) => call(sv::SV, "GF", vec![Arg::Val(ns.into())]),
+                    None => nothing(),
+                })
+            }
+            "bar" => {
+                count(1, 1, "bar(barrier)")?;
+                let library = self.library(&args[0]).filter(|&l| l == bal::BAL_TRANSITIVE).unwrap_or(bal::BAL);
+                Ok(call(library, "BAR", vec![Arg::Val(self.object(&args[0], library)?.into())]))
+            }
+            other => fail(&names[0], format!(
+                "{other} is no statement of RDMA_WAIT; there are put, get, rcas, rfaa, cas, wait, mfence, rfence, gf, bar"
+            )),
+        }
+    }
+
+    fn method(
+        &mut self,
+        thread: usize,
+        object: &Tree<'_>,
+        method: &Tree<'_>,
+        args: &[Tree<'_>],
+        whole: &Tree<'_>,
+    ) -> Parsed<Statement> {
+        if object.as_str() == "sv" && method.as_str() == "wait" && args.len() == 1 {
+            return Ok(call(sv::SV, "Wait", vec![Self::identifier(args.first())?]));
+        }
+        let x = Arg::Val(self.object(object, sv::SV)?.into());
+        match (method.as_str(), args) {
+            ("write", [v]) => Ok(call(sv::SV, "Write", vec![x, self.data(thread, v)?])),
+            ("read", []) => Ok(call(sv::SV, "Read", vec![x])),
+            ("bcast", [ns, rest @ ..]) if rest.len() <= 1 => Ok(match self.targets(ns)? {
+                Some(ns) => call(sv::SV, "Bcast", vec![x, Self::identifier(rest.first())?, Arg::Val(ns.into())]),
+                None => nothing(),
+            }),
+            _ => fail(whole, "a shared variable has s.write(v), s.read, s.bcast({nodes}, d) and sv.wait(d)"),
+        }
+    }
+
+    #[allow(clippy::type_complexity, reason = "the three parts of what follows the threads")]
+    fn footers(&self, parts_of_file: &[Tree<'_>]) -> Parsed<(Vec<Cell>, Vec<(String, Observable)>, Vec<Assertion>)> {
+        let mut shown = self.registers();
+        let mut observed = Vec::new();
+        let mut assertions = Vec::new();
+        let footers = parts_of_file.iter().filter(|t| t.as_rule() == Rule::footer);
+        for footer in footers.map(|t| t.clone().into_inner().next().expect("a footer has a form")) {
+            if footer.as_rule() == Rule::locations {
+                for place in parts(&footer, Rule::place) {
+                    self.observe(&place, &mut observed, &mut shown)?;
+                }
+            } else {
+                let tree = part(&footer, Rule::condition).expect("by the grammar");
+                let condition = self.condition(&tree, &mut observed, &mut shown)?;
+                let quantifier = match part(&footer, Rule::quantifier).expect("by the grammar").as_str() {
+                    "allowed" | "exists" => Quantifier::Allowed,
+                    "forbidden" | "~exists" => Quantifier::Forbidden,
+                    _ => Quantifier::Forall,
+                };
+                assertions.push(Assertion { quantifier, text: tree.as_str().trim().to_owned(), condition });
+            }
+        }
+        Ok((observed, shown, assertions))
+    }
+
+    fn registers(&self) -> Vec<(String, Observable)> {
+        let mut shown = Vec::new();
+        for (t, thread) in self.threads.iter().enumerate() {
+            for (position, register) in thread.registers.iter().enumerate() {
+                let shared = self.threads.iter().filter(|o| o.registers.contains(register)).count() > 1;
+                let name = if shared { format!("{}:{register}", thread.name) } else { register.to_string() };
+                shown.push((name, Observable::Register(t, position)));
+            }
+        }
+        shown
+    }
+
+    /// Makes the last value of a location part of the outcome; its position in what is shown.
+    fn observe(
+        &self,
+        place: &Tree<'_>,
+        observed: &mut Vec<Cell>,
+        shown: &mut Vec<(String, Observable)>,
+    ) -> Parsed<usize> {
+        let name = part(place, Rule::name).expect("by the grammar");
+        let loc = Loc::new(name.as_str());
+        let Some(object) = self.world.objects.get(&loc) else {
+            return fail(place, format!("{loc} is neither a register nor declared"));
+        };
+        let node = part(place, Rule::node).map(|n| node_name(&n)).transpose()?;
+        let (title, node) = match (object.node, node) {
+            (Some(home), None) => (loc.to_string(), home),
+            (Some(home), Some(n)) if home == n => (loc.to_string(), home),
+            (Some(home), Some(_)) => return fail(place, format!("{loc} is on node {home}")),
+            (None, Some(n)) if object.library == sv::SV && n.0 <= self.world.nodes => (format!("{loc}@{n}"), n),
+            (None, Some(n)) => return fail(place, format!("{loc} has no copy on node {n}")),
+            (None, None) => return fail(place, format!("say which node's copy, as {loc}@1")),
+        };
+        if let Some(position) = shown.iter().position(|(t, _)| *t == title) {
+            return Ok(position);
+        }
+        observed.push(Cell { loc, node });
+        shown.push((title, Observable::Final(observed.len() - 1)));
+        Ok(shown.len() - 1)
+    }
+
+    fn condition(
+        &self,
+        tree: &Tree<'_>,
+        observed: &mut Vec<Cell>,
+        shown: &mut Vec<(String, Observable)>,
+    ) -> Parsed<Condition> {
+        let mut all = Vec::new();
+        for t in tree.clone().into_inner() {
+            all.push(match t.as_rule() {
+                Rule::equation => self.equation(&t, observed, shown)?,
+                Rule::negation => Condition::Not(Box::new(self.condition(&t, observed, shown)?)),
+                _ => self.condition(&t, observed, shown)?,
+            });
+        }
+        Ok(match (tree.as_rule(), all.len()) {
+            (_, 1) => all.remove(0),
+            (Rule::condition, _) => Condition::Or(all),
+            _ => Condition::And(all),
+        })
+    }
+
+    fn equation(
+        &self,
+        tree: &Tree<'_>,
+        observed: &mut Vec<Cell>,
+        shown: &mut Vec<(String, Observable)>,
+    ) -> Parsed<Condition> {
+        let v = value(&part(tree, Rule::value).expect("by the grammar"))?;
+        let observable = part(tree, Rule::observable).expect("by the grammar").into_inner().next().expect("a form");
+        if observable.as_rule() == Rule::place {
+            let text = observable.as_str().trim();
+            if let Some(position) = shown.iter().position(|(title, _)| title == text) {
+                return Ok(Condition::Is(position, v));
+            }
+            return Ok(Condition::Is(self.observe(&observable, observed, shown)?, v));
+        }
+        let names: Vec<Tree<'_>> = parts(&observable, Rule::name).collect();
+        let Some(thread) = self.names.get(names[0].as_str()) else {
+            return fail(&names[0], format!("there is no thread {}", names[0].as_str()));
+        };
+        let register = Name::new(names[1].as_str());
+        let registers = &self.threads[thread.index()].registers;
+        let Some(position) = registers.iter().position(|r| *r == register) else {
+            return fail(&names[1], format!("{} has no register {register}", names[0].as_str()));
+        };
+        let here = Observable::Register(thread.index(), position);
+        let position = shown.iter().position(|(_, o)| *o == here).expect("every register is shown");
+        Ok(Condition::Is(position, v))
+    }
+}
+
+fn call(library: Name, method: &'static str, args: Vec<Arg>) -> Statement {
+    Statement::Call { register: None, library, method, args }
+}
+
+/// A call with an empty set of nodes is not made at all.
+fn nothing() -> Statement {
+    Statement::Set(Name::literal("_"), Arg::Val(Val::Unit))
+}
+
+fn returns(method: &str) -> bool {
+    matches!(method, "Read" | "CAS" | "FAA" | "Submit" | "Receive" | "TryRead")
+}

@@ -1,0 +1,90 @@
+//! What the `litmus` command prints: herd's text, or one JSON object a line.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::run::Answer;
+use super::test::{Quantifier, Test};
+
+#[derive(Serialize)]
+struct Line<'a> {
+    name: &'a str,
+    model: String,
+    complete: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<String>,
+    outcomes: Vec<BTreeMap<&'a str, String>>,
+    assertions: Vec<AssertionLine<'a>>,
+    executions: u64,
+    micros: u128,
+}
+
+#[derive(Serialize)]
+struct AssertionLine<'a> {
+    kind: String,
+    condition: &'a str,
+    holds: bool,
+}
+
+/// One line of JSON.
+///
+/// # Panics
+/// Never: the line consists of strings and numbers.
+#[must_use]
+pub fn json(test: &Test, answer: &Answer, micros: u128) -> String {
+    let outcome = |values: &Vec<_>| {
+        let names = test.shown.iter().map(|(name, _)| name.as_str());
+        names.zip(values.iter().map(ToString::to_string)).collect()
+    };
+    let assertions = test.assertions.iter().zip(&answer.holds);
+    let line = Line {
+        name: &test.name,
+        model: test.model.to_string(),
+        complete: answer.explored.stop.is_none(),
+        stopped: answer.explored.stop.as_ref().map(ToString::to_string),
+        outcomes: answer.outcomes.keys().map(outcome).collect(),
+        assertions: assertions
+            .map(|(a, &holds)| AssertionLine { kind: a.quantifier.to_string(), condition: &a.text, holds })
+            .collect(),
+        executions: answer.explored.stats.classes,
+        micros,
+    };
+    serde_json::to_string(&line).expect("strings and numbers")
+}
+
+/// Herd's text.
+#[must_use]
+pub fn text(test: &Test, answer: &Answer, micros: u128) -> String {
+    let mut out = String::new();
+    let kind = |q: Quantifier| match q {
+        Quantifier::Allowed => "Allowed",
+        Quantifier::Forbidden => "Forbidden",
+        Quantifier::Forall => "Required",
+    };
+    let first = test.assertions.first().map_or("Allowed", |a| kind(a.quantifier));
+    let _ = writeln!(out, "Test {} {first}", test.name);
+    let _ = writeln!(out, "States {}", answer.outcomes.len());
+    for values in answer.outcomes.keys() {
+        let shown = test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v};"));
+        let _ = writeln!(out, "{}", shown.collect::<Vec<_>>().join(" "));
+    }
+    for (assertion, &holds) in test.assertions.iter().zip(&answer.holds) {
+        let with: u64 = answer.outcomes.iter().filter(|(v, _)| assertion.condition.holds(v)).map(|(_, n)| n).sum();
+        let without = answer.outcomes.values().sum::<u64>() - with;
+        let often = match (with, without) {
+            (0, _) => "Never",
+            (_, 0) => "Always",
+            _ => "Sometimes",
+        };
+        let _ = writeln!(out, "{}", if holds { "Ok" } else { "No" });
+        let _ = writeln!(out, "Condition {} ({})", assertion.quantifier, assertion.text);
+        let _ = writeln!(out, "Observation {} {often} {with} {without}", test.name);
+    }
+    if let Some(stop) = &answer.explored.stop {
+        let _ = writeln!(out, "Incomplete: {stop}");
+    }
+    let _ = writeln!(out, "Time {} {:.6}", test.name, micros as f64 / 1e6);
+    out
+}

@@ -1,0 +1,181 @@
+//! A litmus test that has been read: surroundings, statements, observed state, assertions.
+
+use std::fmt;
+use std::sync::Arc;
+
+use im::OrdMap;
+use mowgli_core::event::{Call, Cell};
+use mowgli_core::ids::{Loc, Name, Node};
+use mowgli_core::program::Prog;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+
+use super::condition::Condition;
+
+/// The memory model of a test.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Model {
+    /// RDMA-WAIT-RMW together with LOCO's libraries.
+    RdmaWait,
+}
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::RdmaWait => f.write_str("RDMA_WAIT"),
+        }
+    }
+}
+
+/// An argument: known, or computed from a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arg {
+    /// A value.
+    Val(Val),
+    /// The register's value plus a number.
+    Register(Name, i64),
+}
+
+/// One statement: a call, and the register for its result; or an assignment of an expression to a register.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Statement {
+    /// A call.
+    Call {
+        /// The register for the result.
+        register: Option<Name>,
+        /// The library.
+        library: Name,
+        /// The method.
+        method: &'static str,
+        /// The arguments.
+        args: Vec<Arg>,
+    },
+    /// A register and its new value.
+    Set(Name, Arg),
+}
+
+impl Statement {
+    /// The register that it sets.
+    #[must_use]
+    pub fn register(&self) -> Option<Name> {
+        match self {
+            Self::Call { register, .. } => *register,
+            Self::Set(register, _) => Some(*register),
+        }
+    }
+}
+
+/// One column.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Thread {
+    /// Its name.
+    pub name: Name,
+    /// Its statements.
+    pub statements: Vec<Statement>,
+    /// Its registers, in the order of their first use.
+    pub registers: Vec<Name>,
+}
+
+/// What a test's outcome shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Observable {
+    /// A register, by thread and position.
+    Register(usize, usize),
+    /// The last value of a cell, by position in [`Test::observed`].
+    Final(usize),
+}
+
+/// How an assertion quantifies over outcomes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quantifier {
+    /// Some outcome satisfies the condition.
+    Allowed,
+    /// None does.
+    Forbidden,
+    /// All do.
+    Forall,
+}
+
+impl fmt::Display for Quantifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Allowed => "allowed",
+            Self::Forbidden => "forbidden",
+            Self::Forall => "forall",
+        })
+    }
+}
+
+/// An assertion.
+#[derive(Clone, Debug)]
+pub struct Assertion {
+    /// The quantifier.
+    pub quantifier: Quantifier,
+    /// The condition as it was written.
+    pub text: String,
+    /// The condition.
+    pub condition: Condition,
+}
+
+/// A litmus test.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// The model.
+    pub model: Model,
+    /// The name.
+    pub name: String,
+    /// What it is about.
+    pub description: Option<String>,
+    /// Nodes, threads, objects.
+    pub world: World,
+    /// The columns.
+    pub threads: Vec<Thread>,
+    /// The cells whose last value is observed.
+    pub observed: Vec<Cell>,
+    /// What an outcome shows, by the name under which it does.
+    pub shown: Vec<(String, Observable)>,
+    /// The assertions.
+    pub assertions: Vec<Assertion>,
+}
+
+impl Test {
+    /// The program of each thread; its value is the tuple of its registers.
+    #[must_use]
+    pub fn programs(&self) -> Vec<Prog> {
+        self.threads.iter().map(|t| program(&Arc::new(t.clone()), 0, &OrdMap::new())).collect()
+    }
+}
+
+fn program(thread: &Arc<Thread>, at: usize, registers: &OrdMap<Name, Val>) -> Prog {
+    let value = |arg: &Arg| match arg {
+        Arg::Val(v) => *v,
+        Arg::Register(r, k) => {
+            let v = registers.get(r).copied().unwrap_or(Val::Int(0));
+            v.plus(*k).unwrap_or(v)
+        }
+    };
+    match thread.statements.get(at) {
+        None => {
+            let values: Vec<Val> =
+                thread.registers.iter().map(|r| registers.get(r).copied().unwrap_or(Val::Int(0))).collect();
+            Prog::Val(Val::tuple(&values))
+        }
+        Some(Statement::Set(register, arg)) => {
+            program(thread, at + 1, &registers.update(*register, value(arg)))
+        }
+        Some(Statement::Call { register, library, method, args }) => {
+            let args: Vec<Val> = args.iter().map(value).collect();
+            let (thread, registers, register) = (Arc::clone(thread), registers.clone(), *register);
+            Prog::call(Call::new(*library, method, &args)).bind(move |v| match register {
+                Some(r) => program(&thread, at + 1, &registers.update(r, v)),
+                None => program(&thread, at + 1, &registers),
+            })
+        }
+    }
+}
+
+/// The cell of a location that has one home.
+#[must_use]
+pub fn cell(loc: Loc, node: Node) -> Cell {
+    Cell { loc, node }
+}
