@@ -87,9 +87,9 @@ impl Library<Stamp> for Bal {
             *counts.entry((e.call.loc(0), e.thread)).or_default() += 1;
         }
         let calls = |x: Loc, t: Tid| counts.get(&(x, t)).copied().unwrap_or(0);
-        counts.keys().all(|&(x, t)| {
-            world.objects.get(&x).is_some_and(|o| o.members.iter().all(|&p| calls(x, p) == calls(x, t)))
-        })
+        counts
+            .keys()
+            .all(|&(x, t)| world.objects.get(&x).is_some_and(|o| o.members.iter().all(|&p| calls(x, p) == calls(x, t))))
     }
 
     fn spec(&self) -> Spec<Stamp> {

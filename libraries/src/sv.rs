@@ -125,7 +125,8 @@ impl Library<Stamp> for Sv {
         let pf = (po() & same(wid)).between(&nic_reads, &waits);
 
         // iso = (aNLR_n, aNRW_n) of each Bcast
-        let iso = (same_event() & same(|s: &SubView<Stamp>| s.sub.stamp.node().map(Val::Node))).between(&nic_reads, &nic_writes);
+        let iso = (same_event() & same(|s: &SubView<Stamp>| s.sub.stamp.node().map(Val::Node)))
+            .between(&nic_reads, &nic_writes);
 
         // [aCR]; (po^-1 n rb); [aCW] is empty: no read misses its own thread's earlier write
         c.empty("own-write", &(po().inv() & &rb).between(&cpu_reads, &cpu_writes));

@@ -84,9 +84,9 @@ impl<S: Stamp> Execution<S> {
             let run = &skeleton.runs[*solver.alive(thread).first()?];
             let first_call = execution.calls.len();
             let calls = run.trace.calls.iter();
-            execution.calls.extend(
-                calls.map(|g| Abstracted { event: g.event.clone(), parent: g.parent.map(|p| p + first_call) }),
-            );
+            execution
+                .calls
+                .extend(calls.map(|g| Abstracted { event: g.event.clone(), parent: g.parent.map(|p| p + first_call) }));
             execution.groups.extend(run.trace.groups.iter().map(|g| g.map(|g| g + first_call)));
             execution.outputs.push(run.trace.output);
             for (event, shape) in run.trace.events.iter().zip(&run.shapes) {

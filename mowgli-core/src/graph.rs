@@ -39,7 +39,8 @@ impl<'a, S: Stamp> Graph<'a, S> {
     /// The graph of these skeletons.
     #[must_use]
     pub fn new(world: &'a World, skeletons: Vec<&'a Skeleton<S>>) -> Self {
-        let mut graph = Self { world, skeletons, events: Vec::new(), nth: Vec::new(), starts: vec![0], subs: Vec::new() };
+        let mut graph =
+            Self { world, skeletons, events: Vec::new(), nth: Vec::new(), starts: vec![0], subs: Vec::new() };
         for skeleton in &graph.skeletons {
             let run = &skeleton.runs[0];
             for (event, shape) in run.trace.events.iter().zip(&run.shapes) {

@@ -101,16 +101,18 @@ fn check_form<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> R
         let subs: Vec<_> = execution.subs.iter().filter(|s| s.event == index).collect();
         let shapes = library.shapes(&execution.world, event);
         let fits = shapes.iter().any(|shape| {
-            shape.len() == subs.len() && shape.iter().zip(&subs).all(|(sub, s)| {
-                *sub == s.sub
-                    && sub.reads.map_or(s.read.is_none(), |r| s.read.is_some_and(|v| r.allows(v)))
-                    && s.wrote == sub.writes.and_then(|w| match w {
-                        Writes::Is(v) => Some(v),
-                        Writes::Copy(from) => subs.get(from)?.read,
-                        Writes::Add(from, k) => subs.get(from)?.read?.plus(k),
-                    })
-                    && s.wrote.is_some() == sub.writes.is_some()
-            })
+            shape.len() == subs.len()
+                && shape.iter().zip(&subs).all(|(sub, s)| {
+                    *sub == s.sub
+                        && sub.reads.map_or(s.read.is_none(), |r| s.read.is_some_and(|v| r.allows(v)))
+                        && s.wrote
+                            == sub.writes.and_then(|w| match w {
+                                Writes::Is(v) => Some(v),
+                                Writes::Copy(from) => subs.get(from)?.read,
+                                Writes::Add(from, k) => subs.get(from)?.read?.plus(k),
+                            })
+                        && s.wrote.is_some() == sub.writes.is_some()
+                })
         });
         if !fits {
             return malformed(format!("{event} cannot happen with these subevents and values"));
@@ -243,7 +245,10 @@ impl<S: Stamp> Reading<'_, S> {
         let (reads, writes) = (self.members(reads), self.members(writes));
         let initial = reads.into_iter().filter(|r| !rf.iter().any(|p| p.1 == *r));
         let cell = |s: usize| self.execution.subs[s].sub.cell;
-        initial.flat_map(|r| writes.iter().map(move |&w| (r, w))).filter(|&(r, w)| r != w && cell(r) == cell(w)).collect()
+        initial
+            .flat_map(|r| writes.iter().map(move |&w| (r, w)))
+            .filter(|&(r, w)| r != w && cell(r) == cell(w))
+            .collect()
     }
 
     fn check_choices(&self, init: impl Fn(usize) -> Val) -> Result<(), Complaint> {
@@ -275,7 +280,12 @@ impl<S: Stamp> Reading<'_, S> {
         pairs && unread.into_iter().all(|&r| subs[r].read == Some(init(r)))
     }
 
-    fn is_order(&self, order: &Pairs, members: &[usize], key: &Arc<dyn Fn(&SubView<S>) -> Option<Val> + Send + Sync>) -> bool {
+    fn is_order(
+        &self,
+        order: &Pairs,
+        members: &[usize],
+        key: &Arc<dyn Fn(&SubView<S>) -> Option<Val> + Send + Sync>,
+    ) -> bool {
         let class = |s: usize| key(&self.view(s));
         let inside = order.iter().all(|&(a, b)| {
             a != b && members.contains(&a) && members.contains(&b) && class(a).is_some() && class(a) == class(b)

@@ -1,8 +1,8 @@
 //! Mowgli's framework: library verification over very weak memory (LOCO §3).
 pub mod algebra;
 pub mod denote;
-pub mod execution;
 pub mod event;
+pub mod execution;
 pub mod graph;
 pub mod ids;
 pub mod implementation;

@@ -192,11 +192,7 @@ fn justified<S: Stamp>(unfolder: &Unfolder<'_, S>, thread: Tid, run: &Run<S>, wr
     })
 }
 
-fn collect_writes<S: Stamp>(
-    unfolder: &Unfolder<'_, S>,
-    runs: &[Vec<Run<S>>],
-    written: &Written,
-) -> Written {
+fn collect_writes<S: Stamp>(unfolder: &Unfolder<'_, S>, runs: &[Vec<Run<S>>], written: &Written) -> Written {
     let threads = runs.len();
     let mut next = Written::new();
     for (index, runs) in runs.iter().enumerate() {

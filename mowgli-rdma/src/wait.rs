@@ -195,9 +195,7 @@ fn shapes(world: &World, event: &Event) -> Option<Vec<Shape<Stamp>>> {
         "Write" => one(Sub::write(aCW, local(0)?, Writes::Is(args[1]))),
         "Read" => one(Sub::read(aCR, local(0)?, Reads::Is(event.ret))),
         "CAS" if event.ret == args[1] => one(Sub::update(aCAS, local(0)?, Reads::Is(args[1]), Writes::Is(args[2]))),
-        "CAS" => {
-            Some(vec![Shape::from_slice(&[Sub::quiet(aMF), Sub::read(aCR, local(0)?, Reads::Is(event.ret))])])
-        }
+        "CAS" => Some(vec![Shape::from_slice(&[Sub::quiet(aMF), Sub::read(aCR, local(0)?, Reads::Is(event.ret))])]),
         "Mfence" => one(Sub::quiet(aMF)),
         "Wait" => one(Sub::quiet(aWT)),
         "Rfence" => match args[0] {

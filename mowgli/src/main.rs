@@ -12,7 +12,11 @@ use rayon::prelude::*;
 
 /// Check RDMA libraries and litmus tests over very weak memory.
 #[derive(Parser)]
-#[command(version, about, after_help = "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 stopped by a limit.")]
+#[command(
+    version,
+    about,
+    after_help = "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 stopped by a limit."
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -63,8 +67,10 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
         return Ok(vec![path.to_owned()]);
     }
     let entries = std::fs::read_dir(path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let mut files: Vec<PathBuf> =
-        entries.filter_map(|e| e.ok().map(|e| e.path())).filter(|p| p.extension().is_some_and(|x| x == "litmus")).collect();
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|e| e.ok().map(|e| e.path()))
+        .filter(|p| p.extension().is_some_and(|x| x == "litmus"))
+        .collect();
     files.sort();
     if files.is_empty() {
         return Err(format!("{}: no file ending in .litmus in this directory", path.display()));
@@ -112,12 +118,19 @@ fn worst(a: u8, b: u8) -> u8 {
 }
 
 fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
-    let bad = |message: String| Printed { out: String::new(), err: format!("error: {message}\n"), code: 2, stats: Default::default() };
+    let bad = |message: String| Printed {
+        out: String::new(),
+        err: format!("error: {message}\n"),
+        code: 2,
+        stats: Default::default(),
+    };
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(e) => return bad(format!("{}: {e}", path.display())),
     };
-    if let Some(model) = &args.model && text.split_whitespace().next() != Some(model) {
+    if let Some(model) = &args.model
+        && text.split_whitespace().next() != Some(model)
+    {
         return Printed { out: String::new(), err: String::new(), code: 0, stats: Default::default() };
     }
     let test = match parse::parse(&path.display().to_string(), &text) {
@@ -137,7 +150,11 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
     let limits = Limits { rounds: args.loops, expired: &expired, ..Limits::default() };
     let answer = run::solve(&test, &chain, limits);
     let micros = start.elapsed().as_micros();
-    let out = if args.json { report::json(&test, &answer, micros) + "\n" } else { report::text(&test, &answer, micros) + "\n" };
+    let out = if args.json {
+        report::json(&test, &answer, micros) + "\n"
+    } else {
+        report::text(&test, &answer, micros) + "\n"
+    };
     let code = match (answer.holds.iter().all(|&h| h), answer.explored.stop.is_none()) {
         (false, _) => 1,
         (true, false) => 3,

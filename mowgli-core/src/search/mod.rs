@@ -7,5 +7,5 @@
 pub mod compile;
 pub mod network;
 
-pub mod values;
 pub mod solver;
+pub mod values;

@@ -8,7 +8,7 @@
 
 use super::compile::{Compiled, Open, compile};
 use super::network::{Check, Id, Kind};
-use super::values::{Domains, Numbering, Values, Vals, intersect, prepare, writable};
+use super::values::{Domains, Numbering, Vals, Values, intersect, prepare, writable};
 use crate::event::Cell;
 use crate::graph::Graph;
 use crate::library::Libraries;
@@ -128,12 +128,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
         self.leaf(visit)
     }
 
-    fn branch<T>(
-        &mut self,
-        options: Vec<T>,
-        decide: impl Fn(&mut Self, T),
-        visit: Visit<'_, 'a, S>,
-    ) -> Flow {
+    fn branch<T>(&mut self, options: Vec<T>, decide: impl Fn(&mut Self, T), visit: Visit<'_, 'a, S>) -> Flow {
         for option in options {
             let snapshot = self.snapshot();
             decide(self, option);
@@ -428,9 +423,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
         for a in 0..n {
             let start = (raw * n + a) * width;
             for word in 0..width {
-                let bits = pairs.row(a)[word]
-                    & self.forbidden[start + word]
-                    & !self.compiled.net.row(*closed, a)[word];
+                let bits = pairs.row(a)[word] & self.forbidden[start + word] & !self.compiled.net.row(*closed, a)[word];
                 forced.extend(ones(&[bits]).map(|b| (word * 64 + b, a)));
             }
         }
@@ -562,7 +555,10 @@ impl<'a, S: Stamp> Solver<'a, S> {
 
 fn last_writes<S: Stamp>(graph: &Graph<'_, S>, compiled: &Compiled, cell: Cell) -> (Vec<u64>, Option<usize>) {
     let writes = graph.mask(|s| graph.subs[s].sub.cell == Some(cell) && graph.subs[s].sub.writes.is_some());
-    let first_two = { let mut members = ones(&writes); members.next().zip(members.next()) };
+    let first_two = {
+        let mut members = ones(&writes);
+        members.next().zip(members.next())
+    };
     let order = first_two.and_then(|(a, b)| {
         compiled.choices.iter().position(|(_, _, c)| matches!(c, Open::Order { pairs, .. } if pairs.has(a, b)))
     });

@@ -130,12 +130,7 @@ fn value(tree: &Tree<'_>) -> Parsed<Val> {
 impl Reader {
     fn new(parts_of_file: &[Tree<'_>]) -> Parsed<Self> {
         let head = parts_of_file.iter().find(|t| t.as_rule() == Rule::head).expect("the grammar has a head");
-        let mut reader = Self {
-            world: World::new(1, &[]),
-            threads: Vec::new(),
-            names: BTreeMap::new(),
-            constants: 0,
-        };
+        let mut reader = Self { world: World::new(1, &[]), threads: Vec::new(), names: BTreeMap::new(), constants: 0 };
         for placement in parts(head, Rule::placement) {
             reader.placement(&placement)?;
         }
@@ -265,7 +260,9 @@ impl Reader {
                 self.into_register(Some(target), read)
             }
             (None, None) => Ok(Statement::Set(Name::new(target.as_str()), self.expression(thread, source)?)),
-            (Some(_), Some(x)) => fail(&x, "one statement reads or writes memory, not both: read into a register first"),
+            (Some(_), Some(x)) => {
+                fail(&x, "one statement reads or writes memory, not both: read into a register first")
+            }
             (Some(_), None) => {
                 Ok(call(WAIT, "Write", vec![self.local(thread, target)?, self.expression(thread, source)?]))
             }
@@ -284,8 +281,10 @@ impl Reader {
             Some(o) => fail(tree, format!("{text} is an object of {}, and one of {library} is expected", o.library)),
             None => {
                 let close = self.world.objects.keys().map(|l| l.to_string());
-                let close: Vec<String> = close.filter(|l| l.len().abs_diff(text.len()) <= 1 && l.starts_with(&text[..1])).collect();
-                let hint = if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
+                let close: Vec<String> =
+                    close.filter(|l| l.len().abs_diff(text.len()) <= 1 && l.starts_with(&text[..1])).collect();
+                let hint =
+                    if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
                 fail(tree, format!("{text} is not declared{hint}"))
             }
         }
@@ -350,7 +349,10 @@ impl Reader {
         for tree in parts(&nodes, Rule::node) {
             let node = node_name(&tree)?;
             if node.0 > self.world.nodes {
-                return fail(&tree, format!("there are only {} nodes; declare more with nodes {node};", self.world.nodes));
+                return fail(
+                    &tree,
+                    format!("there are only {} nodes; declare more with nodes {node};", self.world.nodes),
+                );
             }
             set.push(node);
         }
@@ -371,7 +373,8 @@ impl Reader {
 
     fn invocation(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
         let names: Vec<Tree<'_>> = parts(tree, Rule::name).collect();
-        let args: Vec<Tree<'_>> = part(tree, Rule::arguments).map(|a| parts(&a, Rule::argument).collect()).unwrap_or_default();
+        let args: Vec<Tree<'_>> =
+            part(tree, Rule::arguments).map(|a| parts(&a, Rule::argument).collect()).unwrap_or_default();
         if tree.as_rule() == Rule::method {
             return self.method(thread, &names[0], &names[1], &args, tree);
         }
@@ -433,9 +436,12 @@ impl Reader {
                 let library = self.library(&args[0]).filter(|&l| l == bal::BAL_TRANSITIVE).unwrap_or(bal::BAL);
                 Ok(call(library, "BAR", vec![Arg::Val(self.object(&args[0], library)?.into())]))
             }
-            other => fail(&names[0], format!(
-                "{other} is no statement of RDMA_WAIT; there are put, get, rcas, rfaa, cas, wait, mfence, rfence, gf, bar"
-            )),
+            other => fail(
+                &names[0],
+                format!(
+                    "{other} is no statement of RDMA_WAIT; there are put, get, rcas, rfaa, cas, wait, mfence, rfence, gf, bar"
+                ),
+            ),
         }
     }
 

@@ -160,9 +160,7 @@ fn program(thread: &Arc<Thread>, at: usize, registers: &OrdMap<Name, Val>) -> Pr
                 thread.registers.iter().map(|r| registers.get(r).copied().unwrap_or(Val::Int(0))).collect();
             Prog::Val(Val::tuple(&values))
         }
-        Some(Statement::Set(register, arg)) => {
-            program(thread, at + 1, &registers.update(*register, value(arg)))
-        }
+        Some(Statement::Set(register, arg)) => program(thread, at + 1, &registers.update(*register, value(arg))),
         Some(Statement::Call { register, library, method, args }) => {
             let args: Vec<Val> = args.iter().map(value).collect();
             let (thread, registers, register) = (Arc::clone(thread), registers.clone(), *register);

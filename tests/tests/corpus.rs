@@ -1,0 +1,62 @@
+//! The papers' litmus tests and the whole outcome sets of random programs, exactly.
+
+use std::collections::BTreeSet;
+
+use mowgli_core::search::solver::Stats;
+use mowgli_tests::{Known, known, outcomes, shared, solved};
+
+/// Libraries and models that the parser does not know yet make a test unavailable; everything else must be right.
+fn is_unavailable(message: &str) -> bool {
+    message.contains("is not available")
+}
+
+#[test]
+fn every_verdict_of_the_papers() {
+    let mut run = 0;
+    let mut stats = Stats::default();
+    let mut files: Vec<_> = std::fs::read_dir(shared("litmus")).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        match solved(&path.display().to_string(), &text) {
+            Ok((test, answer)) => {
+                run += 1;
+                stats += answer.explored.stats;
+                assert!(answer.explored.stop.is_none(), "{}: {:?}", test.name, answer.explored.stop);
+                assert!(answer.holds.iter().all(|&h| h), "{}: {:?} {:?}", test.name, answer.holds, answer.outcomes);
+            }
+            Err(message) => assert!(is_unavailable(&message), "{message}"),
+        }
+    }
+    assert_eq!(run, 25, "tests that were run");
+    assert!(stats.leaves * 10 <= stats.classes * 11, "more than 1.1 leaves per class: {stats:?}");
+}
+
+fn all_equal(file: &str, available: usize) {
+    let mut run = 0;
+    for Known { name, litmus, outcomes: expected } in known(file) {
+        match solved(&name, &litmus) {
+            Ok((test, answer)) => {
+                run += 1;
+                let row = |o: std::collections::BTreeMap<String, String>| {
+                    let pairs = o.into_iter().map(|(k, v)| format!("{k}={v}"));
+                    pairs.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
+                };
+                let expected: BTreeSet<String> = expected.into_iter().map(row).collect();
+                assert_eq!(outcomes(&test, &answer), expected, "{litmus}");
+            }
+            Err(message) => assert!(is_unavailable(&message), "{message}"),
+        }
+    }
+    assert_eq!(run, available, "programs that were run");
+}
+
+#[test]
+fn whole_outcome_sets_of_rdma_wait() {
+    all_equal("wait.jsonl", 150);
+}
+
+#[test]
+fn whole_outcome_sets_with_libraries() {
+    all_equal("mixed.jsonl", 19);
+}
