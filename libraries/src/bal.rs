@@ -6,12 +6,14 @@
 
 use std::collections::BTreeMap;
 
+use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, same, stamps};
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Library;
 use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aGF};
@@ -164,5 +166,29 @@ impl Implementation for BalOverSv {
                 Prog::break_if(seen > v)
             }.repeat()))
         }
+    }
+}
+
+impl Subject for Bal {
+    /// Barriers among every non-empty set of threads.
+    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+        let sets: Vec<Vec<Tid>> = empty.tids().powerset().filter(|s| !s.is_empty()).collect();
+        let mut worlds = Vec::new();
+        for count in 1..=bound.objects {
+            for choice in sets.iter().combinations_with_replacement(count) {
+                let mut world = empty.clone();
+                for (name, members) in ["z", "y", "x"].iter().zip(choice) {
+                    let object = Object::new(Library::name(self)).members(members);
+                    world.objects.insert(Loc::new(name), object);
+                }
+                worlds.push(world);
+            }
+        }
+        worlds
+    }
+
+    fn calls(&self, world: &World, thread: Tid, _: &Bound) -> Vec<Call> {
+        let own = world.objects.iter().filter(|(_, o)| o.members.contains(&thread));
+        own.map(|(&x, _)| Call::new(Library::name(self), "BAR", &[x.into()])).collect()
     }
 }

@@ -11,6 +11,7 @@ use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Library;
 use mowgli_core::program::Prog;
+use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
@@ -212,4 +213,29 @@ impl Implementation for SvOverWait {
 #[must_use]
 pub fn over_wait() -> Arc<dyn Implementation> {
     Arc::new(SvOverWait::Published)
+}
+
+impl Subject for Sv {
+    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+        let worlds = (1..=bound.objects).map(|count| {
+            let mut world = empty.clone();
+            world.objects.extend(["x", "y", "z"].iter().take(count).map(|x| (Loc::new(x), variable())));
+            world
+        });
+        worlds.collect()
+    }
+
+    fn calls(&self, world: &World, _: Tid, bound: &Bound) -> Vec<Call> {
+        let d = Val::Wid(Wid(Name::literal("d")));
+        let sets: Vec<Val> = world.all_nodes().subsets().map(Val::Nodes).collect();
+        let mut calls = Vec::new();
+        for (&x, _) in world.objects.iter().filter(|(_, o)| o.library == SV) {
+            calls.extend(bound.values.iter().map(|&v| Call::new(SV, "Write", &[x.into(), v.into()])));
+            calls.push(Call::new(SV, "Read", &[x.into()]));
+            calls.extend(sets.iter().map(|&ns| Call::new(SV, "Bcast", &[x.into(), d, ns])));
+        }
+        calls.push(Call::new(SV, "Wait", &[d]));
+        calls.extend(sets.iter().map(|&ns| Call::new(SV, "GF", &[ns])));
+        calls
+    }
 }

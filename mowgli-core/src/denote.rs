@@ -6,6 +6,8 @@
 //!    one with it is, and has the same outcome;
 //!  - other loops are unrolled up to a bound, and reaching it is reported ([`Unfolding::hit`]).
 
+use std::collections::BTreeSet;
+
 use crate::event::{Call, Cell, Event};
 use crate::ids::Tid;
 use crate::implementation::Implementations;
@@ -42,6 +44,8 @@ pub struct Trace {
 pub struct Unfolding {
     /// The executions.
     pub traces: Vec<Trace>,
+    /// What ran up to a point where it waits for a value that was not there: it writes, and may so provide that value.
+    pub waiting: BTreeSet<Trace>,
     /// The event after which a loop with effects would have gone on past the bound, if there is one.
     pub hit: Option<String>,
     /// Whether there were more traces than the limit.
@@ -72,6 +76,14 @@ struct State<'a> {
     result: Unfolding,
 }
 
+impl State<'_> {
+    /// The first `length` events as a trace.
+    fn trace(&self, length: usize, output: Val) -> Trace {
+        let (events, groups) = (self.events[..length].to_vec(), self.groups[..length].to_vec());
+        Trace { events, groups, calls: self.calls.clone(), output }
+    }
+}
+
 type Next<'k, 'a> = &'k mut dyn FnMut(&mut State<'a>, Val, usize);
 
 impl<S: Stamp> Unfolder<'_, S> {
@@ -94,12 +106,8 @@ impl<S: Stamp> Unfolder<'_, S> {
                 s.result.too_many = true;
                 return;
             }
-            s.result.traces.push(Trace {
-                events: s.events.clone(),
-                groups: s.groups.clone(),
-                calls: s.calls.clone(),
-                output,
-            });
+            let trace = s.trace(s.events.len(), output);
+            s.result.traces.push(trace);
         });
         state.result
     }
@@ -126,6 +134,8 @@ impl<S: Stamp> Unfolder<'_, S> {
                 next(s, v, breaks - 1);
             } else if s.events[start..].iter().all(|e| self.libraries.of(&e.call).only_looks(&e.call)) {
                 // A round that leaves no trace: see the module's page.
+                let waiting = s.trace(start, v);
+                s.result.waiting.insert(waiting);
             } else if done < self.rounds {
                 self.round(body, done + 1, s, next);
             } else {

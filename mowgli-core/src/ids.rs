@@ -169,6 +169,11 @@ impl NodeSet {
         self.0.count_ones() as usize
     }
 
+    /// The non-empty subsets, smaller numbers first.
+    pub fn subsets(self) -> impl Iterator<Item = Self> {
+        (1..=self.0).filter(move |bits| bits & !self.0 == 0).map(Self)
+    }
+
     /// The nodes, in increasing order.
     pub fn iter(self) -> impl Iterator<Item = Node> {
         (1..64).filter(move |i| self.0 & (1 << i) != 0).map(Node)

@@ -13,6 +13,7 @@ pub mod program;
 pub mod relation;
 pub mod runs;
 pub mod search;
+pub mod soundness;
 pub mod stamp;
 pub mod value;
 pub mod world;

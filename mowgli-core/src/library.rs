@@ -81,6 +81,14 @@ impl<S: Stamp> Libraries<S> {
         self
     }
 
+    /// This set and the other; of two libraries with one name the first is kept.
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let mut entries = other.entries.clone();
+        entries.extend(self.entries.iter().map(|(&name, e)| (name, Arc::clone(e))));
+        Self { entries }
+    }
+
     /// The library of this name.
     #[must_use]
     pub fn get(&self, name: Name) -> Option<&dyn Library<S>> {

@@ -43,6 +43,8 @@ pub enum Stop {
     Values,
     /// The time budget was used up.
     Time,
+    /// No client has an execution that ends, so nothing was checked.
+    Vacuous,
 }
 
 impl std::fmt::Display for Stop {
@@ -51,6 +53,7 @@ impl std::fmt::Display for Stop {
             Self::Loop(place) => write!(f, "a loop with effects reached the bound on rounds ({place})"),
             Self::Traces(t) => write!(f, "thread {t} has more plain executions than the limit"),
             Self::Values => f.write_str("more than 127 different values in one program"),
+            Self::Vacuous => f.write_str("no client within the bound has an execution that ends"),
             Self::Time => f.write_str("the time limit was reached"),
         }
     }
@@ -64,10 +67,14 @@ pub fn skeletons<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> (Ve
     let mut written = Written::new();
     let mut round = 0;
     loop {
-        let (runs, stop) = all_runs(unfolder, programs, &written);
-        let next = collect_writes(unfolder, &runs, &written);
+        let (runs, waiting, stop) = all_runs(unfolder, programs, &written);
+        let mut next = collect_writes(unfolder, &runs, &written);
+        for (cell, threads) in collect_writes(unfolder, &waiting, &written) {
+            let all = next.entry(cell).or_insert_with(|| vec![BTreeSet::new(); threads.len()]);
+            all.iter_mut().zip(threads).for_each(|(all, more)| all.extend(more));
+        }
         // A chain passes each event once, so more rounds than events add values that nothing justifies.
-        let events = runs.iter().map(|rs| rs.iter().map(|r| r.shapes.len()).max().unwrap_or(0)).sum::<usize>();
+        let events = runs.iter().zip(&waiting).map(|(a, b)| a.iter().chain(b)).map(|rs| rs.map(|r| r.shapes.len()).max().unwrap_or(0)).sum::<usize>();
         if next == written || round > events || stop.is_some() && round > 2 {
             return (runs.into_iter().map(group).collect(), stop);
         }
@@ -80,24 +87,29 @@ fn all_runs<S: Stamp>(
     unfolder: &Unfolder<'_, S>,
     programs: &[Prog],
     written: &Written,
-) -> (Vec<Vec<Run<S>>>, Option<Stop>) {
+) -> (Vec<Vec<Run<S>>>, Vec<Vec<Run<S>>>, Option<Stop>) {
     let mut stop = None;
+    let mut waiting_runs = Vec::new();
     let cells = |cell: Cell| {
         let by_others = written.get(&cell).into_iter().flatten().flatten().copied();
         std::iter::once(initial(unfolder, cell)).chain(by_others).sorted().dedup().collect::<Vec<_>>()
     };
     let threads = unfolder.world.tids().zip(programs).map(|(thread, program)| {
-        let Unfolding { traces, hit, too_many } = unfolder.unfold(thread, program, &cells);
+        let Unfolding { traces, waiting, hit, too_many } = unfolder.unfold(thread, program, &cells);
         if too_many {
             stop = Some(Stop::Traces(thread));
         } else if let (Some(place), None) = (hit, &stop) {
             stop = Some(Stop::Loop(place));
         }
-        let runs = traces.into_iter().flat_map(|t| with_shapes(unfolder, t));
-        runs.filter(|run| justified(unfolder, thread, run, written)).collect()
+        let runs = |traces: Vec<Trace>| -> Vec<Run<S>> {
+            let runs = traces.into_iter().flat_map(|t| with_shapes(unfolder, t));
+            runs.filter(|run| justified(unfolder, thread, run, written)).collect()
+        };
+        waiting_runs.push(runs(waiting.into_iter().collect()));
+        runs(traces)
     });
     let threads = threads.collect();
-    (threads, stop)
+    (threads, waiting_runs, stop)
 }
 
 fn initial<S: Stamp>(unfolder: &Unfolder<'_, S>, cell: Cell) -> Val {

@@ -2,6 +2,7 @@
 //!
 //! [`stamp`] is the stamp order of RDMA; [`wait`] is RDMA-WAIT-RMW, the model in which LOCO's libraries are written.
 
+pub mod probes;
 pub mod stamp;
 pub mod wait;
 

@@ -1,3 +1,5 @@
 //! The `mowgli` command, as a library: litmus tests and bounded checks of LOCO's libraries.
 
+pub mod check;
 pub mod litmus;
+pub mod show;

@@ -6,8 +6,12 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 use mowgli::litmus::{parse, report, run};
+use mowgli::check::{Checked, Options};
 use mowgli_core::ids::Name;
 use mowgli_core::outcome::Limits;
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::verdict::Verdict;
+use mowgli_libraries::catalogue::{Entry, Variant, catalogue};
 use rayon::prelude::*;
 
 /// Check RDMA libraries and litmus tests over very weak memory.
@@ -26,6 +30,70 @@ struct Cli {
 enum Command {
     /// Print all outcomes of litmus tests and check their assertions.
     Litmus(LitmusArgs),
+    /// Check implementations of libraries against their specifications, over all clients up to a bound.
+    Check(CheckArgs),
+}
+
+#[derive(Args)]
+struct CheckArgs {
+    /// The libraries; all at their default bounds if none is named.
+    names: Vec<String>,
+    /// A variant of the implementation, as no-fence.
+    #[arg(long)]
+    variant: Option<String>,
+    /// At most this many threads.
+    #[arg(long, value_name = "T", value_parser = at_least_one)]
+    threads: Option<u64>,
+    /// At most this many nodes.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    nodes: Option<u64>,
+    /// At most this many calls of each thread.
+    #[arg(long, value_name = "C", value_parser = at_least_one)]
+    calls: Option<u64>,
+    /// At most this many objects of the library.
+    #[arg(long, value_name = "O", value_parser = at_least_one)]
+    objects: Option<u64>,
+    /// Rounds of a loop with effects before the search gives up on it.
+    #[arg(long, value_name = "K")]
+    loops: Option<usize>,
+    /// The values that clients write.
+    #[arg(long, value_delimiter = ',', value_name = "V")]
+    values: Option<Vec<i64>>,
+    /// How clients may reach memory of their own node when a wrong outcome is looked for.
+    #[arg(long, value_enum, default_value_t = Placement::Any)]
+    placement: Placement,
+    /// Worker threads; all cores if not given.
+    #[arg(long, value_name = "J", value_parser = at_least_one)]
+    jobs: Option<u64>,
+    /// Seconds for the whole command.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
+    /// One JSON object a line and check.
+    #[arg(long)]
+    json: bool,
+    /// Write the findings to this file too.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Show libraries, variants and default bounds, and check nothing.
+    #[arg(long)]
+    list: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Placement {
+    /// Also through the network.
+    Any,
+    /// Not through the network.
+    Remote,
+}
+
+fn at_least_one(text: &str) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(0) => Err("a bound of 0 covers nothing; give at least 1".to_owned()),
+        Ok(n) if n > 60 => Err("at most 60".to_owned()),
+        Ok(n) => Ok(n),
+        Err(e) => Err(e.to_string()),
+    }
 }
 
 #[derive(Args)]
@@ -57,6 +125,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let code = match cli.command {
         Command::Litmus(args) => litmus(&args),
+        Command::Check(args) => check(&args),
     };
     ExitCode::from(code)
 }
@@ -161,4 +230,148 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
         (true, true) => 0,
     };
     Printed { out, err: String::new(), code, stats: answer.explored.stats }
+}
+
+/// The entries that are asked for, with the variant of each.
+fn chosen(args: &CheckArgs) -> Result<Vec<(Entry, Variant)>, String> {
+    let all = catalogue();
+    let known: Vec<&str> = all.iter().map(|e| e.name).collect();
+    if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
+        return Err(format!("no library {unknown}; there are {}", known.join(", ")));
+    }
+    let wanted = all.into_iter().filter(|e| args.names.is_empty() || args.names.iter().any(|n| n == e.name));
+    let mut chosen = Vec::new();
+    for entry in wanted {
+        let name = args.variant.as_deref().unwrap_or("published");
+        match entry.variants.iter().find(|v| v.name == name).cloned() {
+            Some(variant) => chosen.push((entry, variant)),
+            None if args.names.is_empty() => {}
+            None => {
+                let names: Vec<&str> = entry.variants.iter().map(|v| v.name).collect();
+                return Err(format!("{} has no variant {name}; there are {}", entry.name, names.join(", ")));
+            }
+        }
+    }
+    if chosen.is_empty() {
+        return Err("no library has this variant; see mowgli check --list".to_owned());
+    }
+    Ok(chosen)
+}
+
+/// The bounds for an entry: its defaults, or one with what was asked for.
+fn bounds(entry: &Entry, args: &CheckArgs) -> Vec<Bound> {
+    let given = [args.threads, args.nodes, args.calls, args.objects].iter().any(Option::is_some);
+    let mut bounds = entry.bounds.clone();
+    if given {
+        bounds.truncate(1);
+    }
+    for bound in &mut bounds {
+        bound.threads = args.threads.map_or(bound.threads, |n| n as usize);
+        bound.nodes = args.nodes.map_or(bound.nodes, |n| n as u8);
+        bound.calls = args.calls.map_or(bound.calls, |n| n as usize);
+        bound.objects = args.objects.map_or(bound.objects, |n| n as usize);
+        bound.loops = args.loops.unwrap_or(bound.loops);
+        bound.values = args.values.clone().unwrap_or_else(|| bound.values.clone());
+    }
+    bounds
+}
+
+fn list() {
+    for entry in catalogue() {
+        println!("{} over {}", entry.name, entry.over);
+        for bound in &entry.bounds {
+            println!("  bound: threads {}, nodes {}, calls {}, objects {}", bound.threads, bound.nodes, bound.calls, bound.objects);
+        }
+        for v in &entry.variants {
+            println!("  {:<20} {:?}: {}", v.name, v.expected, v.about);
+        }
+    }
+}
+
+fn check(args: &CheckArgs) -> u8 {
+    if args.list {
+        list();
+        return 0;
+    }
+    let chosen = match chosen(args) {
+        Ok(chosen) => chosen,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return 2;
+        }
+    };
+    if let Some(jobs) = args.jobs {
+        // The pool can be set once in a process, and nothing has used it yet.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(jobs as usize).build_global();
+    }
+    let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
+    let mut code = 0;
+    let mut all = Vec::new();
+    for (entry, variant) in &chosen {
+        for bound in bounds(entry, args) {
+            let bar = indicatif::ProgressBar::new(0);
+            bar.set_message(format!("{} {}", entry.name, variant.name));
+            bar.set_style(
+                indicatif::ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} clients, {eta} left")
+                    .expect("a fixed template"),
+            );
+            let progress = |done: usize, of: usize| {
+                bar.set_length(of as u64);
+                bar.set_position(done as u64);
+            };
+            let options = Options { deadline, loopback: args.placement == Placement::Any, progress: &progress };
+            let checked = mowgli::check::check(entry, variant, &bound, &options);
+            bar.finish_and_clear();
+            code = worst(code, match checked.is_expected() {
+                Some(true) => 0,
+                Some(false) => 1,
+                None => 3,
+            });
+            if args.json {
+                println!("{}", checked.json());
+            } else {
+                print!("{}", checked.explanation());
+            }
+            all.push(checked);
+        }
+    }
+    if !args.json {
+        println!("{}", table(&all));
+    }
+    if let Some(path) = &args.out {
+        let text: String = all.iter().map(|c| c.json() + "\n").collect();
+        if let Err(e) = std::fs::write(path, text) {
+            eprintln!("error: {}: {e}", path.display());
+            return 2;
+        }
+    }
+    code
+}
+
+fn table(all: &[Checked]) -> comfy_table::Table {
+    let mut table = comfy_table::Table::new();
+    table.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED);
+    table.set_header(["library", "over", "bound", "clients", "executions", "verdict", "concretisation", "time"]);
+    for c in all {
+        let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
+        let expected = match c.is_expected() {
+            Some(false) => format!(" (expected {:?})", c.expected),
+            _ => String::new(),
+        };
+        let stop = match &c.report.verdict {
+            Verdict::Undecided(stop) => format!(": {stop}"),
+            _ => String::new(),
+        };
+        table.add_row([
+            if c.variant == "published" { c.library.to_owned() } else { format!("{} ({})", c.library, c.variant) },
+            c.over.to_owned(),
+            c.bound_text().replace(", ", "\n"),
+            format!("{}{vacuous}", c.report.clients),
+            c.report.stats.classes.to_string(),
+            format!("{}{expected}{stop}", c.verdict()),
+            c.concretisation().join("\n"),
+            format!("{:.2} s", c.time.as_secs_f64()),
+        ]);
+    }
+    table
 }

@@ -54,6 +54,10 @@ pub struct Compiled {
     pub choices: Vec<(Name, &'static str, Open)>,
     /// Which relations depend on a choice.
     pub open: Vec<bool>,
+    /// The parts of hb by library and name; ppo is everybody's.
+    pub parts: Vec<(Option<Name>, &'static str, Id)>,
+    /// The demands by library and name.
+    pub demands: Vec<(Name, &'static str, Id)>,
 }
 
 /// A relation that is known, or one of the network.
@@ -69,18 +73,20 @@ struct Compiler<'a, S: Stamp> {
     /// The subevents of the library at hand.
     mask: Vec<u64>,
     choices: Vec<(Name, &'static str, Open)>,
+    demands: Vec<(Name, &'static str, Id)>,
     first_choice: usize,
     terms: BTreeMap<*const Expr<S>, Term>,
 }
 
-/// The network for `graph`, with the specifications of `libraries`. `so_within` restricts so to a given relation.
-pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Compiled {
+/// The network for `graph`, with the specifications of `libraries`. With `within`, so must be part of that relation.
+pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>, within: Option<&Matrix>) -> Compiled {
     let n = graph.len();
     let mut compiler = Compiler {
         graph,
         net: Network::new(n),
         mask: Vec::new(),
         choices: Vec::new(),
+        demands: Vec::new(),
         first_choice: 0,
         terms: BTreeMap::new(),
     };
@@ -92,16 +98,22 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
             continue;
         }
         let spec = libraries.spec(name).expect("a name of the set");
-        parts.extend(compiler.library(name, spec));
+        parts.extend(compiler.library(name, spec).into_iter().map(|(part, id)| (Some(name), part, id)));
     }
-    parts.push(Term::Known(Rc::new(graph.ppo())));
-    parts.push(Term::Open(extra));
-    let edges = compiler.union(parts);
-    let edges = compiler.open(edges);
+    if let Some(within) = within {
+        let so = compiler.net.derive(Kind::Union(parts.iter().map(|p| p.2).collect()));
+        let outside = compiler.net.base(&Matrix::from_fn(n, |a, b| !within.has(a, b)));
+        let strays = compiler.net.derive(Kind::Inter(so, outside));
+        compiler.net.check(strays, Check::Empty);
+    }
+    parts.push((None, "ppo", compiler.net.base(&graph.ppo())));
+    let edges = parts.iter().map(|p| p.2).chain([extra]).collect();
+    let edges = compiler.net.derive(Kind::Union(edges));
     let hb = compiler.net.derive(Kind::Plus(edges));
     compiler.net.check(hb, Check::Irreflexive);
     let open = dependent(&compiler.net, &compiler.choices);
-    Compiled { net: compiler.net, hb, extra, choices: compiler.choices, open }
+    let Compiler { net, choices, demands, .. } = compiler;
+    Compiled { net, hb, extra, choices, open, parts, demands }
 }
 
 fn dependent(net: &Network, choices: &[(Name, &'static str, Open)]) -> Vec<bool> {
@@ -124,14 +136,14 @@ fn dependent(net: &Network, choices: &[(Name, &'static str, Open)]) -> Vec<bool>
 }
 
 impl<S: Stamp> Compiler<'_, S> {
-    fn library(&mut self, name: Name, spec: &Spec<S>) -> Vec<Term> {
+    fn library(&mut self, name: Name, spec: &Spec<S>) -> Vec<(&'static str, Id)> {
         self.terms.clear();
         self.first_choice = self.choices.len();
         for (title, choice) in &spec.choices {
             let open = self.choice(choice);
             self.choices.push((name, title, open));
         }
-        for (_, demand, rel) in &spec.demands {
+        for (title, demand, rel) in &spec.demands {
             let term = self.term(rel);
             let id = self.open(term);
             let check = match demand {
@@ -139,8 +151,14 @@ impl<S: Stamp> Compiler<'_, S> {
                 Demand::Empty => Check::Empty,
             };
             self.net.check(id, check);
+            self.demands.push((name, title, id));
         }
-        spec.so.iter().map(|(_, rel)| self.term(rel)).collect()
+        let mut parts = Vec::new();
+        for (part, rel) in &spec.so {
+            let term = self.term(rel);
+            parts.push((*part, self.open(term)));
+        }
+        parts
     }
 
     fn set(&self, set: &Set<S>) -> Vec<u64> {

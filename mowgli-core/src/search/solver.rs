@@ -51,6 +51,15 @@ pub enum Source {
     Write(usize),
 }
 
+/// Why a state is impossible.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Contradiction {
+    /// A cycle of hb: each edge with the name of the relation that it is in.
+    Cycle(Vec<(usize, &'static str, usize)>),
+    /// A demand of a library, at a pair of subevents.
+    Demand(crate::ids::Name, &'static str, usize, usize),
+}
+
 /// Whether a search goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
@@ -97,12 +106,26 @@ impl<'a, S: Stamp> Solver<'a, S> {
         observed: &[Cell],
         expired: &'a dyn Fn() -> bool,
     ) -> Result<Self, Stop> {
+        Self::within(graph, libraries, observed, expired, None)
+    }
+
+    /// As [`Self::new`], for executions whose so is part of a given relation.
+    ///
+    /// # Errors
+    /// If there are more values than can be told apart.
+    pub fn within(
+        graph: Graph<'a, S>,
+        libraries: &Libraries<S>,
+        observed: &[Cell],
+        expired: &'a dyn Fn() -> bool,
+        within: Option<&Matrix>,
+    ) -> Result<Self, Stop> {
         let init = |s: usize| match graph.subs[s].sub.cell {
             Some(cell) => libraries.of(&graph.events[graph.subs[s].event].call).init(graph.world, cell),
             None => Val::Unit,
         };
         let (values, domains) = prepare(&graph, init).ok_or(Stop::Values)?;
-        let compiled = compile(&graph, libraries);
+        let compiled = compile(&graph, libraries, within);
         let observed = observed.iter().map(|&cell| last_writes(&graph, &compiled, cell)).collect();
         let forbidden = vec![0; compiled.net.relations() * graph.len() * graph.len().div_ceil(64).max(1)];
         let sources = vec![Source::Open; graph.len()];
@@ -487,6 +510,44 @@ impl<'a, S: Stamp> Solver<'a, S> {
     /// Decides one pair of an order.
     pub fn order(&mut self, raw: Id, a: usize, b: usize) {
         self.compiled.net.add(raw, a, b);
+    }
+
+    /// Follows the first source of every read until nothing consistent is left, and says why; `None` if it is consistent
+    /// all the way.
+    pub fn first_contradiction(&mut self) -> Option<Contradiction> {
+        loop {
+            if !self.propagate() {
+                return self.contradiction();
+            }
+            let (choice, read) = self.open_read()?;
+            let options = self.options(choice, read);
+            let &source = options.first()?;
+            self.decide(choice, read, source);
+        }
+    }
+
+    /// Why the present state is impossible: the edges of a shortest cycle of hb, or the demand that fails and where.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<Contradiction> {
+        let net = &self.compiled.net;
+        let conflict = net.conflict()?;
+        if let Some((library, name, _)) = self.compiled.demands.iter().find(|d| d.2 == conflict.relation) {
+            return Some(Contradiction::Demand(*library, name, conflict.from, conflict.to));
+        }
+        let mut edges = crate::judge::Pairs::new();
+        for (_, _, part) in &self.compiled.parts {
+            edges.extend(net.matrix(*part).pairs());
+        }
+        let on_cycle = (0..self.graph.len()).map(|s| crate::judge::cycle_from(&edges, s)).filter(|c| !c.is_empty());
+        let cycle = on_cycle.min_by_key(Vec::len)?;
+        let next = cycle.iter().cycle().skip(1);
+        Some(Contradiction::Cycle(cycle.iter().zip(next).map(|(&a, &b)| (a, self.part_of(a, b), b)).collect()))
+    }
+
+    /// The first part of hb that has this edge.
+    fn part_of(&self, a: usize, b: usize) -> &'static str {
+        let part = self.compiled.parts.iter().find(|p| self.compiled.net.has(p.2, a, b));
+        part.map_or("hb", |p| p.1)
     }
 
     /// The edges of hb that hold in every completion, as far as they were derived.

@@ -4,6 +4,7 @@
 
 pub mod condition;
 pub mod parse;
+pub mod print;
 pub mod report;
 pub mod run;
 pub mod test;

@@ -1,0 +1,6 @@
+//! Bounded checking of implementations: local soundness (LOCO Def. 3.13), and soundness at the level of outcomes
+//! (Def. 3.10) where local soundness fails.
+
+pub mod client;
+pub mod local;
+pub mod verdict;

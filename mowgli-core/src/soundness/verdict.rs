@@ -1,0 +1,324 @@
+//! The bounded check of one implementation: all clients, then a verdict.
+//!
+//! Local soundness of every client within the bound is `sound`. Where it fails for some client, the question is decided
+//! at the level of outcomes (LOCO Def. 3.10): is there a client, which may also call other libraries, with an outcome that
+//! the specification does not have?
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::client::{Bound, Client, Subject, clients};
+use super::local::{Concretisation, Local, Violation, check};
+use crate::execution::Execution;
+use crate::graph::Graph;
+use crate::ids::Name;
+use crate::implementation::{Implementation, Implementations};
+use crate::judge::judge;
+use crate::library::Libraries;
+use crate::outcome::{Explored, Limits, Outcome, Outcomes, Problem};
+use crate::runs::{Stop, skeletons};
+use crate::search::solver::{Contradiction, Flow, Solver, Stats};
+use crate::stamp::Stamp;
+use crate::world::World;
+
+/// Clients are looked at in groups of this many, so that the first failure is the same however many threads work.
+const GROUP: usize = 128;
+
+/// Extends clients by calls of other libraries that can tell outcomes apart.
+pub trait Probes: Send + Sync {
+    /// Larger clients, the smallest first.
+    fn extend(&self, world: &World, client: &Client) -> Vec<(World, Client)>;
+}
+
+/// What is to be checked.
+pub struct Question<'a, S: Stamp> {
+    /// The library.
+    pub library: Name,
+    /// Its specification alone.
+    pub specification: Libraries<S>,
+    /// The libraries that the implementation calls.
+    pub below: Libraries<S>,
+    /// Libraries that only probes call.
+    pub beside: Libraries<S>,
+    /// The implementation.
+    pub implementation: Arc<dyn Implementation>,
+    /// Its objects and calls.
+    pub subject: &'a dyn Subject,
+    /// Clients for the question of outcomes.
+    pub probes: &'a dyn Probes,
+    /// The bound.
+    pub bound: Bound,
+    /// Whether the time is up.
+    pub expired: &'a (dyn Fn() -> bool + Sync),
+    /// Called after each group with the number of clients done and the number of all.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+/// An edge of a forbidden cycle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// The earlier subevent: thread, event and stamp.
+    pub from: String,
+    /// The relation.
+    pub relation: String,
+    /// The later subevent.
+    pub to: String,
+}
+
+/// A client with an outcome that the specification does not have.
+#[derive(Clone, Debug)]
+pub struct Counterexample<S> {
+    /// The surroundings of the client, without the implementation's own objects.
+    pub world: World,
+    /// The client.
+    pub client: Client,
+    /// The outcome: the results of the calls of each thread.
+    pub outcome: Outcome,
+    /// An execution of the implementation with that outcome.
+    pub execution: Execution<S>,
+    /// Why the specification forbids it: a cycle of hb, or one demand as a cycle of length one.
+    pub cycle: Vec<Edge>,
+}
+
+/// The verdict on one question.
+#[derive(Clone, Debug)]
+pub enum Verdict<S> {
+    /// Locally sound for every client within the bound.
+    Sound,
+    /// A client has an outcome that the specification does not have.
+    Unsound(Box<Counterexample<S>>),
+    /// Not locally sound, and no wrong outcome was found.
+    NotLocallySound,
+    /// A limit stopped the check.
+    Undecided(Stop),
+}
+
+/// What a check found.
+#[derive(Clone, Debug)]
+pub struct Report<S> {
+    /// The verdict.
+    pub verdict: Verdict<S>,
+    /// The client and the execution for which no g was found.
+    pub violation: Option<(World, Client, Violation<S>)>,
+    /// Clients looked at.
+    pub clients: usize,
+    /// Clients none of whose executions ends.
+    pub vacuous: usize,
+    /// Clients looked at for their outcomes.
+    pub probed: usize,
+    /// Counts over all clients.
+    pub stats: Stats,
+    /// The concretisations found.
+    pub concretisation: Concretisation,
+}
+
+/// Runs the check.
+pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
+    let all = clients(question.subject, &question.bound);
+    let mut report = Report {
+        verdict: Verdict::Sound,
+        violation: None,
+        clients: 0,
+        vacuous: 0,
+        probed: 0,
+        stats: Stats::default(),
+        concretisation: Concretisation::new(),
+    };
+    let mut undecided = None;
+    for group in all.chunks(GROUP) {
+        let results: Vec<Local<S>> = group.par_iter().map(|(world, client)| question.local(world, client)).collect();
+        for ((world, client), local) in group.iter().zip(results) {
+            report.add(&local.explored, local.concretisation);
+            undecided = undecided.or(local.explored.stop.filter(|_| local.violation.is_none()));
+            if let Some(violation) = local.violation {
+                report.violation = Some((world.clone(), client.clone(), violation));
+                report.verdict = question.by_outcomes(&all, client, &mut report);
+                return report;
+            }
+        }
+        (question.progress)(report.clients, all.len());
+        if (question.expired)() {
+            undecided = Some(Stop::Time);
+            break;
+        }
+    }
+    if undecided.is_none() && report.stats.classes == 0 {
+        undecided = Some(Stop::Vacuous);
+    }
+    if let Some(stop) = undecided {
+        report.verdict = Verdict::Undecided(stop);
+    }
+    report
+}
+
+impl<S: Stamp> Report<S> {
+    fn add(&mut self, explored: &Explored, concretisation: Concretisation) {
+        self.clients += 1;
+        self.vacuous += usize::from(explored.stats.classes == 0);
+        self.stats += explored.stats;
+        for (key, words) in concretisation {
+            for (text, count) in words {
+                *self.concretisation.entry(key.clone()).or_default().entry(text).or_default() += count;
+            }
+        }
+    }
+}
+
+impl<S: Stamp> Question<'_, S> {
+    fn limits<'b>(&'b self, expired: &'b dyn Fn() -> bool) -> Limits<'b> {
+        Limits { rounds: self.bound.loops, expired, ..Limits::default() }
+    }
+
+    fn implementations(&self) -> Implementations {
+        Implementations::from([(self.library, Arc::clone(&self.implementation))])
+    }
+
+    fn with_objects(&self, world: &World) -> World {
+        let mut world = world.clone();
+        self.implementation.declare(&mut world);
+        world
+    }
+
+    fn local(&self, world: &World, client: &Client) -> Local<S> {
+        let expired = || (self.expired)();
+        let problem = Problem {
+            libraries: &self.below,
+            implementations: &self.implementations(),
+            world: &self.with_objects(world),
+            programs: &client.programs(),
+            observed: &[],
+            limits: self.limits(&expired),
+        };
+        check(&problem, &self.specification, self.library)
+    }
+
+    fn by_outcomes(&self, all: &[(World, Client)], failing: &Client, report: &mut Report<S>) -> Verdict<S> {
+        // Only clients that make every call of the failing one can show what went wrong there.
+        let calls: Vec<_> = failing.threads.iter().flatten().collect();
+        let related = all.iter().filter(|(_, c)| {
+            let theirs: Vec<_> = c.threads.iter().flatten().collect();
+            calls.iter().any(|call| theirs.iter().any(|t| t.method == call.method))
+        });
+        let mut queue: Vec<(World, Client)> = Vec::new();
+        for (world, client) in related {
+            queue.extend(self.probes.extend(world, client));
+            while queue.len() >= GROUP {
+                let rest = queue.split_off(GROUP);
+                if let Some(found) = self.first_wrong(&queue, report) {
+                    return Verdict::Unsound(Box::new(found));
+                }
+                queue = rest;
+                if (self.expired)() {
+                    return Verdict::NotLocallySound;
+                }
+            }
+        }
+        let found = self.first_wrong(&queue, report);
+        found.map_or(Verdict::NotLocallySound, |c| Verdict::Unsound(Box::new(c)))
+    }
+
+    fn first_wrong(&self, group: &[(World, Client)], report: &mut Report<S>) -> Option<Counterexample<S>> {
+        let found: Vec<Option<Counterexample<S>>> = group.par_iter().map(|(w, c)| self.wrong_outcome(w, c)).collect();
+        let first = found.into_iter().enumerate().find_map(|(position, c)| c.map(|c| (position, c)));
+        report.probed += first.as_ref().map_or(group.len(), |(position, _)| position + 1);
+        first.map(|(_, c)| c)
+    }
+
+    fn with_beside(&self, libraries: &Libraries<S>) -> Libraries<S> {
+        libraries.and(&self.beside)
+    }
+
+    fn promised(&self, world: &World, client: &Client) -> Outcomes {
+        let expired = || (self.expired)();
+        let problem = Problem {
+            libraries: &self.with_beside(&self.specification),
+            implementations: &Implementations::new(),
+            world,
+            programs: &client.programs(),
+            observed: &[],
+            limits: self.limits(&expired),
+        };
+        problem.outcomes()
+    }
+
+    /// An outcome of the implemented client that the specification does not have.
+    pub fn wrong_outcome(&self, world: &World, client: &Client) -> Option<Counterexample<S>> {
+        let promised = self.promised(world, client);
+        if promised.explored.stop.is_some() {
+            return None;
+        }
+        let expired = || (self.expired)();
+        let libraries = self.with_beside(&self.below);
+        let problem = Problem {
+            libraries: &libraries,
+            implementations: &self.implementations(),
+            world: &self.with_objects(world),
+            programs: &client.programs(),
+            observed: &[],
+            limits: self.limits(&expired),
+        };
+        let mut found = None;
+        problem.explore(&mut |solver| {
+            let outcome = problem.outcome_of(solver);
+            if promised.found.contains_key(&outcome) {
+                return Flow::Continue;
+            }
+            let snapshot = solver.snapshot();
+            assert!(solver.complete(), "a class has a completion");
+            let execution = Execution::of_solver(solver).expect("everything is decided");
+            solver.restore(snapshot);
+            if let Err(complaint) = judge(&libraries, &execution) {
+                panic!("judge and search disagree: {complaint}");
+            }
+            found = Some((outcome, execution));
+            Flow::Stop
+        });
+        let (outcome, execution) = found?;
+        let cycle = self.forbidding(world, client, &outcome);
+        Some(Counterexample { world: world.clone(), client: client.clone(), outcome, execution, cycle })
+    }
+
+    /// Why the specification forbids an outcome: the contradiction of the first attempt to find it.
+    fn forbidding(&self, world: &World, client: &Client, outcome: &Outcome) -> Vec<Edge> {
+        let libraries = self.with_beside(&self.specification);
+        let unfolder = crate::denote::Unfolder {
+            libraries: &libraries,
+            implementations: &Implementations::new(),
+            world,
+            rounds: self.bound.loops,
+            limit: 100_000,
+        };
+        let (mut threads, _) = skeletons(&unfolder, &client.programs());
+        for (skeletons, output) in threads.iter_mut().zip(&outcome.outputs) {
+            for skeleton in skeletons.iter_mut() {
+                skeleton.runs.retain(|r| r.trace.output == *output);
+            }
+            skeletons.retain(|s| !s.runs.is_empty());
+        }
+        if threads.iter().any(Vec::is_empty) {
+            return Vec::new();
+        }
+        let graph = Graph::new(world, threads.iter().map(|s| &s[0]).collect());
+        let Ok(mut solver) = Solver::new(graph, &libraries, &[], &|| false) else { return Vec::new() };
+        let contradiction = solver.first_contradiction();
+        contradiction.map_or_else(Vec::new, |c| edges(&solver, c))
+    }
+}
+
+fn edges<S: Stamp>(solver: &Solver<'_, S>, contradiction: Contradiction) -> Vec<Edge> {
+    let name = |s: usize| {
+        let place = &solver.graph.subs[s];
+        let event = solver.graph.events[place.event];
+        format!("{}: {} [{}]", event.thread, event, place.sub.stamp)
+    };
+    match contradiction {
+        Contradiction::Cycle(cycle) => cycle
+            .into_iter()
+            .map(|(a, relation, b)| Edge { from: name(a), relation: relation.to_owned(), to: name(b) })
+            .collect(),
+        Contradiction::Demand(library, axiom, a, b) => {
+            vec![Edge { from: name(a), relation: format!("{axiom} of {library} forbids"), to: name(b) }]
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Clients that watch a library through RDMA-WAIT memory: what a call promises shows in what is read afterwards.
+//!
+//! Two forms, each for every pair of places in the client:
+//!  - *across*: one thread touches a word before its call, another (or the same) looks at the word after its call;
+//!  - *signal*: a thread sets a flag after its call, and another looks at the flag before its own calls. With a touch
+//!    before the first call and a look after the flag this is message passing through one call.
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::soundness::client::Client;
+use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+
+use crate::wait::{WAIT, word};
+
+/// The probes of RDMA-WAIT.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WaitProbes {
+    /// Whether a thread may reach memory of its own node through the network.
+    pub loopback: bool,
+}
+
+/// A step of a probe: its calls, and the words that it needs.
+struct Step {
+    calls: Vec<Call>,
+    words: Vec<(Loc, Node, i64)>,
+}
+
+fn call(method: &'static str, args: &[Val]) -> Call {
+    Call::new(WAIT, method, args)
+}
+
+impl WaitProbes {
+    /// Ways for a thread on `here` to set a word `x` on `node` to 1: by itself, or by a put of `o`.
+    fn touches(self, x: Loc, node: Node, here: Node, o: &str) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if self.loopback || node != here {
+            let o = Loc::new(o);
+            let words = vec![(x, node, 0), (o, here, 1)];
+            steps.push(Step { calls: vec![call("Put", &[x.into(), o.into(), Val::NoWid])], words });
+        }
+        if node == here {
+            steps.push(Step { calls: vec![call("Write", &[x.into(), Val::Int(1)])], words: vec![(x, node, 0)] });
+        }
+        steps
+    }
+
+    /// Ways for a thread on `here` to look at a word: by itself, or by a get to `l`.
+    fn looks(self, x: Loc, node: Node, here: Node, l: &str) -> Vec<Step> {
+        let mut steps = Vec::new();
+        if node == here {
+            steps.push(Step { calls: vec![call("Read", &[x.into()])], words: Vec::new() });
+        }
+        if self.loopback || node != here {
+            let (l, d) = (Loc::new(l), Val::Wid(Wid(Name::literal("dp"))));
+            let calls = vec![call("Get", &[l.into(), x.into(), d]), call("Wait", &[d]), call("Read", &[l.into()])];
+            steps.push(Step { calls, words: vec![(l, here, 9)] });
+        }
+        steps
+    }
+
+    fn across(self, world: &World, client: &Client, all: &mut Vec<(World, Client)>) {
+        let x = Loc::new("px");
+        for node in world.all_nodes().iter() {
+            for (from, to) in world.tids().flat_map(|a| world.tids().map(move |b| (a, b))) {
+                for touch in self.touches(x, node, world.node_of(from), "po") {
+                    for look in self.looks(x, node, world.node_of(to), "pl") {
+                        for (i, j) in places(client, from, to) {
+                            let steps = [(to, j + 1, &look), (from, i, &touch)];
+                            all.extend(extended(world, client, &steps));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn signal(self, world: &World, client: &Client, all: &mut Vec<(World, Client)>) {
+        let (x, y) = (Loc::new("px"), Loc::new("py"));
+        for (from, to) in world.tids().flat_map(|a| world.tids().map(move |b| (a, b))).filter(|(a, b)| a != b) {
+            let (here, there) = (world.node_of(from), world.node_of(to));
+            let last = client.threads[from.index()].len();
+            for flag in self.touches(y, there, here, "pf") {
+                for see in self.looks(y, there, there, "pm") {
+                    all.extend(extended(world, client, &[(to, 0, &see), (from, last, &flag)]));
+                    for node in world.all_nodes().iter() {
+                        for touch in self.touches(x, node, here, "po") {
+                            for look in self.looks(x, node, there, "pl") {
+                                let steps = [(to, 0, &look), (to, 0, &see), (from, last, &flag), (from, 0, &touch)];
+                                all.extend(extended(world, client, &steps));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Message passing to a thread that makes no call of the library at all.
+    fn observer(self, world: &World, client: &Client, all: &mut Vec<(World, Client)>) {
+        for node in world.all_nodes().iter() {
+            let mut world = world.clone();
+            world.threads.push(node);
+            let mut client = client.clone();
+            client.threads.push(Vec::new());
+            self.signal(&world, &client, all);
+        }
+    }
+}
+
+/// Positions of a call of `from` and of a call of `to`; for one thread the first not after the second.
+fn places(client: &Client, from: Tid, to: Tid) -> Vec<(usize, usize)> {
+    let calls = |t: Tid| 0..client.threads[t.index()].len();
+    calls(from).flat_map(|i| calls(to).map(move |j| (i, j))).filter(|&(i, j)| from != to || i <= j).collect()
+}
+
+/// The client with steps put before the calls at these positions, in this order; `None` if two steps need one word
+/// differently.
+fn extended(world: &World, client: &Client, steps: &[(Tid, usize, &Step)]) -> Option<(World, Client)> {
+    let (mut world, mut client) = (world.clone(), client.clone());
+    for (thread, at, step) in steps {
+        client.threads[thread.index()].splice(*at..*at, step.calls.iter().cloned());
+        for (loc, node, init) in &step.words {
+            world.objects.insert(*loc, word(*node).init(Val::Int(*init)));
+        }
+    }
+    Some((world, client))
+}
+
+impl Probes for WaitProbes {
+    fn extend(&self, world: &World, client: &Client) -> Vec<(World, Client)> {
+        let mut all = vec![(world.clone(), client.clone())];
+        self.across(world, client, &mut all);
+        self.signal(world, client, &mut all);
+        self.observer(world, client, &mut all);
+        all.sort_by_key(|(w, c)| (c.len(), w.threads.len()));
+        all
+    }
+}

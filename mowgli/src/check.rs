@@ -1,0 +1,226 @@
+//! The `check` command: bounded checks of LOCO's libraries.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use mowgli_core::ids::Name;
+use mowgli_core::library::Libraries;
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::verdict::{Counterexample, Question, Report, Verdict, run};
+use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_rdma::Stamp;
+use mowgli_rdma::probes::WaitProbes;
+use mowgli_rdma::wait::Wait;
+use serde::Serialize;
+
+use crate::litmus::print;
+
+/// One check that was run.
+pub struct Checked {
+    /// The library.
+    pub library: &'static str,
+    /// What it is implemented on.
+    pub over: &'static str,
+    /// The variant.
+    pub variant: &'static str,
+    /// The verdict that is expected of it.
+    pub expected: Expected,
+    /// The bound.
+    pub bound: Bound,
+    /// What was found.
+    pub report: Report<Stamp>,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// Options that are not part of the bound.
+pub struct Options<'a> {
+    /// When to stop.
+    pub deadline: Option<Instant>,
+    /// Whether probes may reach memory of their own node through the network.
+    pub loopback: bool,
+    /// Told how many clients of how many are done.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+/// Runs one check.
+#[must_use]
+pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Checked {
+    let start = Instant::now();
+    let expired = || options.deadline.is_some_and(|d| Instant::now() > d);
+    let question = Question {
+        library: Name::literal(entry.name),
+        specification: entry.specification.clone(),
+        below: entry.below.clone(),
+        beside: Libraries::default().with(Wait),
+        implementation: variant.implementation.clone(),
+        subject: &*entry.subject,
+        probes: &WaitProbes { loopback: options.loopback },
+        bound: bound.clone(),
+        expired: &expired,
+        progress: options.progress,
+    };
+    let report = run(&question);
+    Checked {
+        library: entry.name,
+        over: entry.over,
+        variant: variant.name,
+        expected: variant.expected,
+        bound: bound.clone(),
+        report,
+        time: start.elapsed(),
+    }
+}
+
+impl Checked {
+    /// The verdict in one word.
+    #[must_use]
+    pub fn verdict(&self) -> &'static str {
+        match self.report.verdict {
+            Verdict::Sound => "sound",
+            Verdict::Unsound(_) => "unsound",
+            Verdict::NotLocallySound => "not-locally-sound",
+            Verdict::Undecided(_) => "undecided",
+        }
+    }
+
+    /// Whether the verdict is the expected one; `None` if it is undecided.
+    #[must_use]
+    pub fn is_expected(&self) -> Option<bool> {
+        match self.report.verdict {
+            Verdict::Undecided(_) => None,
+            Verdict::Sound => Some(self.expected == Expected::Sound),
+            Verdict::Unsound(_) => Some(self.expected == Expected::Unsound),
+            Verdict::NotLocallySound => Some(self.expected == Expected::NotLocallySound),
+        }
+    }
+
+    /// The bound in words.
+    #[must_use]
+    pub fn bound_text(&self) -> String {
+        let Bound { threads, nodes, calls, objects, loops, values } = &self.bound;
+        let values: Vec<String> = values.iter().map(i64::to_string).collect();
+        format!(
+            "threads {threads}, nodes {nodes}, calls {calls}, objects {objects}, loops {loops}, values {{{}}}",
+            values.join(", ")
+        )
+    }
+
+    /// What stands for each stamp of the specification, one line each.
+    #[must_use]
+    pub fn concretisation(&self) -> Vec<String> {
+        let all = self.report.concretisation.iter();
+        all.map(|((method, stamp), words)| {
+            let words: Vec<&str> = words.keys().map(String::as_str).collect();
+            format!("g({method}, {stamp}) = {}", words.join(" or "))
+        })
+        .collect()
+    }
+
+    /// The counterexample, if there is one.
+    #[must_use]
+    pub fn counterexample(&self) -> Option<&Counterexample<Stamp>> {
+        match &self.report.verdict {
+            Verdict::Unsound(counterexample) => Some(counterexample),
+            _ => None,
+        }
+    }
+
+    /// The counterexample's client as litmus text.
+    #[must_use]
+    pub fn litmus(&self) -> Option<String> {
+        let c = self.counterexample()?;
+        let name = format!("{}-{}", self.library, self.variant);
+        Some(print::client(&name, &c.world, &c.client, Some(&c.outcome)))
+    }
+
+    /// The whole finding as text.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        let mut out = String::new();
+        if let Some((world, client, violation)) = &self.report.violation {
+            out.push_str("Not locally sound (LOCO Def. 3.13) in an execution of\n\n");
+            out.push_str(&print::client("client", world, client, None));
+            out.push_str(&format!("\nwith the events\n{}\n", crate::show::events(&violation.execution)));
+            out.push_str(&format!("because {}.\n", violation.reason));
+        }
+        if let (Some(c), Some(litmus)) = (self.counterexample(), self.litmus()) {
+            out.push_str("\nUnsound (Def. 3.10): this client has an outcome that the specification forbids\n\n");
+            out.push_str(&litmus);
+            out.push_str(&format!("\nin the execution\n{}", crate::show::events(&c.execution)));
+            out.push_str("\nThe specification forbids it by\n");
+            for edge in &c.cycle {
+                out.push_str(&format!("  {} --{}--> {}\n", edge.from, edge.relation, edge.to));
+            }
+        }
+        out
+    }
+
+    /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: the object consists of strings and numbers.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let counterexample = self.counterexample().map(|c| JsonCounterexample {
+            litmus: self.litmus().unwrap_or_default(),
+            outcome: outcome(c),
+            cycle: c.cycle.iter().map(|e| format!("{} --{}--> {}", e.from, e.relation, e.to)).collect(),
+        });
+        let stats = &self.report.stats;
+        let json = Json {
+            library: self.library,
+            variant: self.variant,
+            verdict: self.verdict(),
+            reason: match &self.report.verdict {
+                Verdict::Undecided(stop) => Some(stop.to_string()),
+                _ => self.report.violation.as_ref().map(|(_, _, v)| v.reason.to_string()),
+            },
+            bound: &self.bound,
+            clients: self.report.clients,
+            vacuous: self.report.vacuous,
+            executions: stats.classes,
+            concretisation: self.concretisation(),
+            counterexample,
+            seconds: self.time.as_secs_f64(),
+            stats: BTreeMap::from([
+                ("skeletons", stats.skeletons),
+                ("nodes", stats.nodes),
+                ("leaves", stats.leaves),
+                ("classes", stats.classes),
+                ("probed", self.report.probed as u64),
+            ]),
+        };
+        serde_json::to_string(&json).expect("strings and numbers")
+    }
+}
+
+fn outcome(c: &Counterexample<Stamp>) -> BTreeMap<String, String> {
+    let text = print::registers(&c.client, &c.outcome);
+    text.into_iter().collect()
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    library: &'a str,
+    variant: &'a str,
+    verdict: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    bound: &'a Bound,
+    clients: usize,
+    vacuous: usize,
+    executions: u64,
+    concretisation: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counterexample: Option<JsonCounterexample>,
+    seconds: f64,
+    stats: BTreeMap<&'a str, u64>,
+}
+
+#[derive(Serialize)]
+struct JsonCounterexample {
+    litmus: String,
+    outcome: BTreeMap<String, String>,
+    cycle: Vec<String>,
+}

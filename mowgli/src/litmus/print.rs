@@ -1,0 +1,109 @@
+//! Clients as litmus text.
+
+use std::fmt::Write as _;
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::Tid;
+use mowgli_core::outcome::Outcome;
+use mowgli_core::soundness::client::Client;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_libraries::{bal, sv};
+use mowgli_rdma::wait::WAIT;
+
+/// The letters for registers: a, b, c, and so on, in the order of threads.
+fn register(index: usize) -> String {
+    let letter = char::from(b'a' + (index % 26) as u8);
+    if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
+}
+
+/// What a call looks like, without its register.
+fn statement(call: &Call) -> String {
+    let arg = |i: usize| call.args[i].to_string();
+    let with_id = |i: usize| match call.args.get(i) {
+        Some(Val::Wid(d)) => format!(", {d}"),
+        _ => String::new(),
+    };
+    match (call.library, call.method.text()) {
+        (WAIT, "Write") => format!("{} := {}", arg(0), arg(1)),
+        (WAIT, "Read") => arg(0),
+        (WAIT, "CAS") => format!("cas({}, {}, {})", arg(0), arg(1), arg(2)),
+        (WAIT, "Mfence") => "mfence".into(),
+        (WAIT, "Put") => format!("put({}, {}{})", arg(0), arg(1), with_id(2)),
+        (WAIT, "Get") => format!("get({}, {}{})", arg(0), arg(1), with_id(2)),
+        (WAIT, "RCAS") => format!("rcas({}, {}, {}, {}{})", arg(0), arg(1), arg(2), arg(3), with_id(4)),
+        (WAIT, "RFAA") => format!("rfaa({}, {}, {}{})", arg(0), arg(1), arg(2), with_id(3)),
+        (WAIT, "Wait") => format!("wait({})", arg(0)),
+        (WAIT, "Rfence") => format!("rfence({})", arg(0)),
+        (sv::SV, "Write") => format!("{}.write({})", arg(0), arg(1)),
+        (sv::SV, "Read") => format!("{}.read", arg(0)),
+        (sv::SV, "Bcast") => format!("{}.bcast({}{})", arg(0), arg(2), with_id(1)),
+        (sv::SV, "Wait") => format!("sv.wait({})", arg(0)),
+        (sv::SV, "GF") => format!("gf({})", arg(0)),
+        (bal::BAL | bal::BAL_TRANSITIVE, _) => format!("bar({})", arg(0)),
+        _ => call.to_string(),
+    }
+}
+
+fn declarations(world: &World, out: &mut String) {
+    let _ = writeln!(out, "  nodes {};", world.nodes);
+    for (loc, object) in &world.objects {
+        let members: Vec<String> = object.members.iter().map(Tid::to_string).collect();
+        let members = members.join(", ");
+        let _ = match (object.library, object.node) {
+            (WAIT, Some(node)) => writeln!(out, "  {loc}@{node} = {};", object.init),
+            (sv::SV, _) => writeln!(out, "  svar {loc} = {};", object.init),
+            (bal::BAL, _) => writeln!(out, "  barrier {loc} = {{{members}}};"),
+            (bal::BAL_TRANSITIVE, _) => writeln!(out, "  transitive barrier {loc} = {{{members}}};"),
+            _ => Ok(()),
+        };
+    }
+}
+
+/// The results of the calls that return something, by register.
+#[must_use]
+pub fn registers(client: &Client, outcome: &Outcome) -> Vec<(String, String)> {
+    let results = client.threads.iter().zip(&outcome.outputs).flat_map(|(calls, output)| {
+        let parts = if let Val::Tuple(parts) = output { parts.parts() } else { &[] };
+        calls.iter().zip(parts).filter(|(call, _)| returns(call)).map(|(_, v)| v.to_string())
+    });
+    results.enumerate().map(|(i, v)| (register(i), v)).collect()
+}
+
+fn returns(call: &Call) -> bool {
+    matches!(call.method.text(), "Read" | "CAS")
+}
+
+/// A client as a litmus test, with one assertion: that the outcome is forbidden, if one is given.
+#[must_use]
+pub fn client(name: &str, world: &World, client: &Client, outcome: Option<&Outcome>) -> String {
+    let mut out = format!("RDMA_WAIT {name}\n{{\n");
+    declarations(world, &mut out);
+    out.push_str("}\n");
+    let mut used = 0;
+    let mut columns: Vec<Vec<String>> = Vec::new();
+    for (t, calls) in client.threads.iter().enumerate() {
+        let mut column = vec![format!("P{}@{}", t + 1, world.threads[t])];
+        for call in calls {
+            if returns(call) {
+                column.push(format!("{} := {}", register(used), statement(call)));
+                used += 1;
+            } else {
+                column.push(statement(call));
+            }
+        }
+        columns.push(column);
+    }
+    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = columns.iter().map(|c| c.iter().map(String::len).max().unwrap_or(0)).collect();
+    for row in 0..rows {
+        let cells = columns.iter().zip(&widths);
+        let cells = cells.map(|(c, &w)| format!("{:w$}", c.get(row).map_or("", String::as_str)));
+        let _ = writeln!(out, " {} ;", cells.collect::<Vec<_>>().join(" | "));
+    }
+    if let Some(outcome) = outcome {
+        let conditions = registers(client, outcome).into_iter().map(|(name, v)| format!("{name}={v}"));
+        let _ = writeln!(out, "forbidden ({})", conditions.collect::<Vec<_>>().join(" /\\ "));
+    }
+    out
+}
