@@ -82,8 +82,18 @@ fn sv() -> Entry {
         subject: Box::new(Sv),
         variants: vec![
             variant("published", "LOCO §3.4", Sound, SvOverWait::Published),
-            variant("fence-of-puts", "GF made of puts: aGF no longer follows remote writes", Unsound, SvOverWait::FenceOfPuts),
-            variant("first-target-only", "a broadcast reaches its first target only", Unsound, SvOverWait::FirstTargetOnly),
+            variant(
+                "fence-of-puts",
+                "GF made of puts: aGF no longer follows remote writes",
+                Unsound,
+                SvOverWait::FenceOfPuts,
+            ),
+            variant(
+                "first-target-only",
+                "a broadcast reaches its first target only",
+                Unsound,
+                SvOverWait::FirstTargetOnly,
+            ),
         ],
         bounds: vec![bound(2, 2, 2)],
     }
@@ -100,7 +110,12 @@ fn bal(name: &'static str, of: Bal) -> Entry {
         subject: Box::new(of),
         variants: vec![
             variant("published", "LOCO §4.2", Sound, over(bal::Variant::Published)),
-            variant("no-fence", "LOCO's first barrier: nothing waits for remote writes", Unsound, over(bal::Variant::NoFence)),
+            variant(
+                "no-fence",
+                "LOCO's first barrier: nothing waits for remote writes",
+                Unsound,
+                over(bal::Variant::NoFence),
+            ),
             variant("self-broadcast", "the broadcast includes the own node", Sound, over(bal::Variant::SelfBroadcast)),
         ],
         bounds: vec![bound(3, 3, 1), bound(2, 2, 2)],

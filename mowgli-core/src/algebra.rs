@@ -35,7 +35,7 @@ impl<S> SubView<'_, S> {
 }
 
 type Predicate<S> = Arc<dyn Fn(&SubView<S>) -> bool + Send + Sync>;
-type Key<S> = Arc<dyn Fn(&SubView<S>) -> Option<Val> + Send + Sync>;
+pub(crate) type Key<S> = Arc<dyn Fn(&SubView<S>) -> Option<Val> + Send + Sync>;
 
 /// A set of subevents.
 #[derive(Clone)]

@@ -5,9 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
 
-use crate::algebra::{Choice, Demand, Expr, Rel, Set, Spec, SubView};
+use crate::algebra::{Choice, Demand, Expr, Key, Rel, Set, Spec, SubView};
 use crate::event::{Event, Writes, occurrences};
 use crate::execution::Execution;
 use crate::ids::Name;
@@ -158,10 +157,10 @@ pub fn cycle_from(edges: &Pairs, start: usize) -> Vec<usize> {
                 path.reverse();
                 return path;
             }
-            if !came.contains_key(&b) {
-                came.insert(b, a);
+            came.entry(b).or_insert_with(|| {
                 todo.push_back(b);
-            }
+                a
+            });
         }
     }
     Vec::new()
@@ -284,7 +283,7 @@ impl<S: Stamp> Reading<'_, S> {
         &self,
         order: &Pairs,
         members: &[usize],
-        key: &Arc<dyn Fn(&SubView<S>) -> Option<Val> + Send + Sync>,
+        key: &Key<S>,
     ) -> bool {
         let class = |s: usize| key(&self.view(s));
         let inside = order.iter().all(|&(a, b)| {

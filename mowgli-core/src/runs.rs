@@ -59,6 +59,9 @@ impl std::fmt::Display for Stop {
     }
 }
 
+/// The runs of each thread.
+type Runs<S> = Vec<Vec<Run<S>>>;
+
 /// For each cell what each thread can write to it.
 type Written = BTreeMap<Cell, Vec<BTreeSet<Val>>>;
 
@@ -74,7 +77,12 @@ pub fn skeletons<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> (Ve
             all.iter_mut().zip(threads).for_each(|(all, more)| all.extend(more));
         }
         // A chain passes each event once, so more rounds than events add values that nothing justifies.
-        let events = runs.iter().zip(&waiting).map(|(a, b)| a.iter().chain(b)).map(|rs| rs.map(|r| r.shapes.len()).max().unwrap_or(0)).sum::<usize>();
+        let events = runs
+            .iter()
+            .zip(&waiting)
+            .map(|(a, b)| a.iter().chain(b))
+            .map(|rs| rs.map(|r| r.shapes.len()).max().unwrap_or(0))
+            .sum::<usize>();
         if next == written || round > events || stop.is_some() && round > 2 {
             return (runs.into_iter().map(group).collect(), stop);
         }
@@ -87,7 +95,7 @@ fn all_runs<S: Stamp>(
     unfolder: &Unfolder<'_, S>,
     programs: &[Prog],
     written: &Written,
-) -> (Vec<Vec<Run<S>>>, Vec<Vec<Run<S>>>, Option<Stop>) {
+) -> (Runs<S>, Runs<S>, Option<Stop>) {
     let mut stop = None;
     let mut waiting_runs = Vec::new();
     let cells = |cell: Cell| {

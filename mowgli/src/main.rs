@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
-use mowgli::litmus::{parse, report, run};
 use mowgli::check::{Checked, Options};
+use mowgli::litmus::{parse, report, run};
 use mowgli_core::ids::Name;
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
@@ -280,7 +280,10 @@ fn list() {
     for entry in catalogue() {
         println!("{} over {}", entry.name, entry.over);
         for bound in &entry.bounds {
-            println!("  bound: threads {}, nodes {}, calls {}, objects {}", bound.threads, bound.nodes, bound.calls, bound.objects);
+            println!(
+                "  bound: threads {}, nodes {}, calls {}, objects {}",
+                bound.threads, bound.nodes, bound.calls, bound.objects
+            );
         }
         for v in &entry.variants {
             println!("  {:<20} {:?}: {}", v.name, v.expected, v.about);
@@ -322,11 +325,14 @@ fn check(args: &CheckArgs) -> u8 {
             let options = Options { deadline, loopback: args.placement == Placement::Any, progress: &progress };
             let checked = mowgli::check::check(entry, variant, &bound, &options);
             bar.finish_and_clear();
-            code = worst(code, match checked.is_expected() {
-                Some(true) => 0,
-                Some(false) => 1,
-                None => 3,
-            });
+            code = worst(
+                code,
+                match checked.is_expected() {
+                    Some(true) => 0,
+                    Some(false) => 1,
+                    None => 3,
+                },
+            );
             if args.json {
                 println!("{}", checked.json());
             } else {

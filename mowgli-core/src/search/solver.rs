@@ -1,7 +1,7 @@
 //! The search itself: decide where each read reads from, then find out whether the orders can be completed.
 //!
 //! Two rules derive decisions instead of guessing them. Values: a source that cannot hold what the read must yield is
-//! out. Order: a pair that would break a demand, given what holds already, is out ([`Solver::forbid`] carries
+//! out. Order: a pair that would break a demand, given what holds already, is out (`forbid` carries
 //! "forbidden" from the demands down to the choices, against the direction in which pairs are carried up); of an order's
 //! pair the other direction then holds. Orders are split only where something still depends on them: when all sources
 //! are chosen, one completion is looked for, and the class of executions that agree on the sources is visited once.

@@ -140,7 +140,8 @@ struct Symmetry {
 
 fn symmetries(world: &World) -> Vec<Symmetry> {
     let count = world.threads.len();
-    let candidates = (0..count).permutations(count).cartesian_product((1..=world.nodes).permutations(usize::from(world.nodes)));
+    let candidates =
+        (0..count).permutations(count).cartesian_product((1..=world.nodes).permutations(usize::from(world.nodes)));
     let candidates = candidates.map(|(threads, nodes)| {
         let nodes = (1..=world.nodes).map(Node).zip(nodes.into_iter().map(Node)).collect();
         Symmetry { threads, nodes }

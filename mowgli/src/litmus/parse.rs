@@ -233,12 +233,12 @@ impl Reader {
             (Rule::expression, Some(target)) => self.assignment(thread, &target, &action),
             (_, target) => {
                 let call = self.invocation(thread, &action)?;
-                self.into_register(target.as_ref(), call)
+                self.result_to(target.as_ref(), call)
             }
         }
     }
 
-    fn into_register(&self, target: Option<&Tree<'_>>, call: Statement) -> Parsed<Statement> {
+    fn result_to(&self, target: Option<&Tree<'_>>, call: Statement) -> Parsed<Statement> {
         let Some(target) = target else { return Ok(call) };
         if self.world.objects.contains_key(&Loc::new(target.as_str())) {
             return fail(target, format!("{} is declared; a result goes into a register", target.as_str()));
@@ -257,7 +257,7 @@ impl Reader {
         match (to, from) {
             (None, Some(x)) => {
                 let read = call(WAIT, "Read", vec![self.local(thread, &x)?]);
-                self.into_register(Some(target), read)
+                self.result_to(Some(target), read)
             }
             (None, None) => Ok(Statement::Set(Name::new(target.as_str()), self.expression(thread, source)?)),
             (Some(_), Some(x)) => {
