@@ -63,6 +63,16 @@ pub struct Explored {
 impl<S: Stamp> Problem<'_, S> {
     /// Visits every class of consistent executions.
     pub fn explore(&self, visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow) -> Explored {
+        self.explore_until(&mut |_| false, visit)
+    }
+
+    /// As [`Self::explore`], but not further than where `settled` says that nothing more depends on what is open; see
+    /// [`Solver::explore_until`].
+    pub fn explore_until(
+        &self,
+        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> bool,
+        visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
+    ) -> Explored {
         let unfolder = Unfolder {
             libraries: self.libraries,
             implementations: self.implementations,
@@ -74,7 +84,7 @@ impl<S: Stamp> Problem<'_, S> {
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
         let mut explored = Explored { stats: Stats::default(), stop, traces };
         for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
-            if self.admitted(&choice) && self.explore_one(choice, &mut explored, visit) == Flow::Stop {
+            if self.admitted(&choice) && self.explore_one(choice, &mut explored, settled, visit) == Flow::Stop {
                 break;
             }
         }
@@ -93,6 +103,7 @@ impl<S: Stamp> Problem<'_, S> {
         &self,
         choice: Vec<&Skeleton<S>>,
         explored: &mut Explored,
+        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> bool,
         visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
     ) -> Flow {
         let graph = Graph::new(self.world, choice);
@@ -104,7 +115,7 @@ impl<S: Stamp> Problem<'_, S> {
             }
         };
         solver.stats.skeletons = 1;
-        let flow = solver.explore(visit);
+        let flow = solver.explore_until(settled, visit);
         explored.stats += solver.stats;
         if flow == Flow::Stop && (self.limits.expired)() {
             explored.stop = Some(Stop::Time);

@@ -89,11 +89,16 @@ pub struct Solver<'a, S: Stamp> {
     /// For each observed cell the writes to it, and the order that they stand in.
     observed: Vec<(Vec<u64>, Option<usize>)>,
     forbidden: Vec<u64>,
+    /// The reads to decide after all others.
+    last: Vec<u64>,
     expired: &'a dyn Fn() -> bool,
 }
 
 /// The function that is called for every class, with the orders completed in one way.
 pub type Visit<'v, 'a, S> = &'v mut dyn FnMut(&mut Solver<'a, S>) -> Flow;
+
+/// The function that says whether anything still depends on what is open.
+pub type Settled<'v, 'a, S> = &'v mut dyn FnMut(&mut Solver<'a, S>) -> bool;
 
 impl<'a, S: Stamp> Solver<'a, S> {
     /// A search over `graph`. The last writes of `observed` cells are decided too. `expired` is asked now and then.
@@ -129,11 +134,18 @@ impl<'a, S: Stamp> Solver<'a, S> {
         let observed = observed.iter().map(|&cell| last_writes(&graph, &compiled, cell)).collect();
         let forbidden = vec![0; compiled.net.relations() * graph.len() * graph.len().div_ceil(64).max(1)];
         let sources = vec![Source::Open; graph.len()];
-        Ok(Self { graph, stats: Stats::default(), compiled, values, domains, sources, observed, forbidden, expired })
+        let last = graph.mask(|_| false);
+        Ok(Self { graph, stats: Stats::default(), compiled, values, domains, sources, observed, forbidden, last, expired })
     }
 
     /// Visits every class of consistent executions once. `Flow::Stop` if `visit` said so or time ran out.
     pub fn explore(&mut self, visit: Visit<'_, 'a, S>) -> Flow {
+        self.explore_until(&mut |_| false, visit)
+    }
+
+    /// As [`Self::explore`], but where `settled` says that nothing more depends on what is open, the executions from
+    /// there on are one class, and it is not visited. `settled` is asked where every thread has one run left.
+    pub fn explore_until(&mut self, settled: Settled<'_, 'a, S>, visit: Visit<'_, 'a, S>) -> Flow {
         self.stats.nodes += 1;
         if (self.expired)() {
             return Flow::Stop;
@@ -142,26 +154,59 @@ impl<'a, S: Stamp> Solver<'a, S> {
             self.stats.leaves += 1;
             return Flow::Continue;
         }
+        if self.has_one_run() && settled(self) {
+            self.stats.leaves += 1;
+            self.stats.classes += u64::from(self.is_consistent());
+            return Flow::Continue;
+        }
         if let Some((choice, read)) = self.open_read() {
-            return self.branch(self.options(choice, read), |s, source| s.decide(choice, read, source), visit);
+            let options = self.options(choice, read);
+            return self.branch(options, |s, source| s.decide(choice, read, source), settled, visit);
         }
         if let Some((index, lasts)) = self.open_last() {
-            return self.branch(lasts, |s, w| s.decide_last(index, w), visit);
+            return self.branch(lasts, |s, w| s.decide_last(index, w), settled, visit);
         }
         self.leaf(visit)
     }
 
-    fn branch<T>(&mut self, options: Vec<T>, decide: impl Fn(&mut Self, T), visit: Visit<'_, 'a, S>) -> Flow {
+    fn branch<T>(
+        &mut self,
+        options: Vec<T>,
+        decide: impl Fn(&mut Self, T),
+        settled: Settled<'_, 'a, S>,
+        visit: Visit<'_, 'a, S>,
+    ) -> Flow {
         for option in options {
             let snapshot = self.snapshot();
             decide(self, option);
-            let flow = self.explore(visit);
+            let flow = self.explore_until(settled, visit);
             self.restore(snapshot);
             if flow == Flow::Stop {
                 return flow;
             }
         }
         Flow::Continue
+    }
+
+    fn has_one_run(&self) -> bool {
+        (0..self.graph.skeletons.len()).all(|t| self.values.alive(t, &self.domains).nth(1).is_none())
+    }
+
+    /// Has these reads decided after all others.
+    pub fn decide_last_of_all(&mut self, reads: Vec<u64>) {
+        self.last = reads;
+    }
+
+    /// Whether some consistent execution is left in the present state.
+    fn is_consistent(&mut self) -> bool {
+        let stats = self.stats;
+        let mut found = false;
+        self.explore(&mut |_| {
+            found = true;
+            Flow::Stop
+        });
+        self.stats = stats;
+        found
     }
 
     fn leaf(&mut self, visit: Visit<'_, 'a, S>) -> Flow {
@@ -278,13 +323,14 @@ impl<'a, S: Stamp> Solver<'a, S> {
         }
     }
 
-    /// The undecided read with the fewest sources; the first of those.
+    /// The undecided read to decide next: one whose value is open, with the fewest sources; the first of those.
     fn open_read(&self) -> Option<(usize, usize)> {
-        let mut best: Option<(usize, (usize, usize))> = None;
+        let mut best: Option<((bool, bool, usize), (usize, usize))> = None;
         for (choice, (_, _, open)) in self.compiled.choices.iter().enumerate() {
             let Open::ReadsFrom { reads, .. } = open else { continue };
             for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
-                let count = self.options(choice, read).len();
+                let late = self.last[read / 64] >> (read % 64) & 1 == 1;
+                let count = (late, self.domains.reads[read].is_power_of_two(), self.options(choice, read).len());
                 if best.is_none_or(|(fewest, _)| count < fewest) {
                     best = Some((count, (choice, read)));
                 }

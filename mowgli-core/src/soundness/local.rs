@@ -1,11 +1,12 @@
 //! Local soundness (LOCO Def. 3.13) of the executions of one client.
 //!
-//! At every class of consistent executions of the implemented client, a concretisation g and the choices of the
-//! specification are searched for. What is known of hb at a class is what holds in every completion of its orders, so a g
-//! that works for that works for all of them; where none does, the class is split on an undecided pair and each half is
-//! looked at, down to executions in which everything is decided. Only there a failure is final. For a library whose
+//! As soon as the results of all calls are known, a concretisation g and the choices of the specification are searched
+//! for. What is known of hb then holds in every execution that is left, so a g that works for that works for all of them
+//! and nothing more need be decided. Where none does, reads-from and then the orders are decided one by one, down to
+//! executions in which everything is decided. Only there a failure is final. For a library whose
 //! specification does not mention hb it is enough to look at `hb = (ppo u so)+`, and at the largest hb' (Def. 3.13, 3).
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -95,11 +96,24 @@ type Found<S> = (Vec<Promise<S>>, Vec<usize>);
 ///
 /// `specification` has just that library.
 pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, library: Name) -> Local<S> {
-    let mut concretisation = Concretisation::new();
+    let words = RefCell::new(Concretisation::new());
     let mut violation = None;
-    let explored = problem.explore(&mut |solver| {
+    let mut settled = |solver: &mut Solver<'_, S>| {
+        let calls = abstract_calls(solver, library);
+        let found = concretise(solver, specification, &calls, FEW);
+        // What the specification does not read, as the dummy words of a fence, seldom matters.
+        let reads = |c: &AbstractCall| {
+            let shapes = specification.of(&c.event.call).shapes(solver.graph.world, &c.event);
+            shapes.iter().flatten().any(|s| s.reads.is_some())
+        };
+        let silent: BTreeSet<usize> = calls.iter().filter(|c| !reads(c)).flat_map(|c| c.own.iter().copied()).collect();
+        let silent = solver.graph.mask(|s| silent.contains(&s));
+        solver.decide_last_of_all(silent);
+        found.map(|found| describe(solver, &calls, found, &mut words.borrow_mut())).is_ok()
+    };
+    let explored = problem.explore_until(&mut settled, &mut |solver| {
         let snapshot = solver.snapshot();
-        let result = class(solver, specification, library, &mut concretisation);
+        let result = class(solver, specification, library, &mut words.borrow_mut());
         solver.restore(snapshot);
         match result {
             Ok(()) => Flow::Continue,
@@ -109,7 +123,7 @@ pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, l
             }
         }
     });
-    Local { explored, concretisation, violation }
+    Local { explored, concretisation: words.into_inner(), violation }
 }
 
 fn class<S: Stamp>(
@@ -118,16 +132,17 @@ fn class<S: Stamp>(
     library: Name,
     words: &mut Concretisation,
 ) -> Result<(), Box<Violation<S>>> {
-    let hb = solver.hb();
     let calls = abstract_calls(solver, library);
-    let reason = match concretise(solver, specification, &calls, &hb) {
+    let open = solver.open_pairs().first().copied();
+    let tries = if open.is_some() { FEW } else { usize::MAX };
+    let reason = match concretise(solver, specification, &calls, tries) {
         Ok(found) => {
             describe(solver, &calls, found, words);
             return Ok(());
         }
         Err(reason) => reason,
     };
-    let Some((raw, a, b)) = solver.open_pairs().first().copied() else {
+    let Some((raw, a, b)) = open else {
         let execution = Execution::of_solver(solver).expect("everything is decided");
         return Err(Box::new(Violation { execution, reason }));
     };
@@ -167,13 +182,17 @@ fn abstract_calls<S: Stamp>(solver: &Solver<'_, S>, library: Name) -> Vec<Abstra
     calls
 }
 
-/// g and so' for what is known of hb.
+/// How many g are tried where a failure is not final.
+const FEW: usize = 4;
+
+/// g and so' for what is known of hb; gives up after `tries` g for each choice of stamps.
 fn concretise<S: Stamp>(
     solver: &Solver<'_, S>,
     specification: &Libraries<S>,
     calls: &[AbstractCall],
-    hb: &Matrix,
+    tries: usize,
 ) -> Result<Found<S>, Reason> {
+    let hb = &solver.hb();
     let world = solver.graph.world;
     let shapes = calls.iter().map(|c| specification.of(&c.event.call).shapes(world, &c.event));
     let shapes: Vec<_> = shapes.collect();
@@ -195,7 +214,8 @@ fn concretise<S: Stamp>(
             continue;
         }
         let skeletons = abstract_skeletons(world.threads.len(), calls, &choice);
-        for g in promises.iter().map(|p| p.candidates.iter().copied()).multi_cartesian_product() {
+        let all = promises.iter().map(|p| p.candidates.iter().copied()).multi_cartesian_product();
+        for g in all.take(tries) {
             if has_choices(world, specification, &skeletons, &g, hb) {
                 return Ok((promises, g));
             }
