@@ -279,12 +279,7 @@ impl<S: Stamp> Reading<'_, S> {
         pairs && unread.into_iter().all(|&r| subs[r].read == Some(init(r)))
     }
 
-    fn is_order(
-        &self,
-        order: &Pairs,
-        members: &[usize],
-        key: &Key<S>,
-    ) -> bool {
+    fn is_order(&self, order: &Pairs, members: &[usize], key: &Key<S>) -> bool {
         let class = |s: usize| key(&self.view(s));
         let inside = order.iter().all(|&(a, b)| {
             a != b && members.contains(&a) && members.contains(&b) && class(a).is_some() && class(a) == class(b)

@@ -76,35 +76,50 @@ impl WaitProbes {
         }
     }
 
-    fn signal(self, world: &World, client: &Client, all: &mut Vec<(World, Client)>) {
-        let (x, y) = (Loc::new("px"), Loc::new("py"));
+    /// For every pair of threads: a flag after all calls of one, seen before all calls of the other. `with` adds to that.
+    fn signal(self, world: &World, mut with: impl FnMut(Tid, Tid, [&Step; 2])) {
+        let y = Loc::new("py");
         for (from, to) in world.tids().flat_map(|a| world.tids().map(move |b| (a, b))).filter(|(a, b)| a != b) {
             let (here, there) = (world.node_of(from), world.node_of(to));
-            let last = client.threads[from.index()].len();
             for flag in self.touches(y, there, here, "pf") {
                 for see in self.looks(y, there, there, "pm") {
-                    all.extend(extended(world, client, &[(to, 0, &see), (from, last, &flag)]));
-                    for node in world.all_nodes().iter() {
-                        for touch in self.touches(x, node, here, "po") {
-                            for look in self.looks(x, node, there, "pl") {
-                                let steps = [(to, 0, &look), (to, 0, &see), (from, last, &flag), (from, 0, &touch)];
-                                all.extend(extended(world, client, &steps));
-                            }
-                        }
-                    }
+                    with(from, to, [&flag, &see]);
                 }
             }
         }
     }
 
-    /// Message passing to a thread that makes no call of the library at all.
+    fn signal_alone(self, world: &World, client: &Client, all: &mut Vec<(World, Client)>) {
+        self.signal(world, |from, to, [flag, see]| {
+            let last = client.threads[from.index()].len();
+            all.extend(extended(world, client, &[(to, 0, see), (from, last, flag)]));
+        });
+    }
+
+    /// Message passing through the calls of one thread.
+    fn message(self, world: &World, client: &Client, all: &mut Vec<(World, Client)>) {
+        let x = Loc::new("px");
+        self.signal(world, |from, to, [flag, see]| {
+            let last = client.threads[from.index()].len();
+            for node in world.all_nodes().iter() {
+                for touch in self.touches(x, node, world.node_of(from), "po") {
+                    for look in self.looks(x, node, world.node_of(to), "pl") {
+                        let steps = [(to, 0, &look), (to, 0, see), (from, last, flag), (from, 0, &touch)];
+                        all.extend(extended(world, client, &steps));
+                    }
+                }
+            }
+        });
+    }
+
+    /// Message passing from a single thread to one that makes no call of the library at all.
     fn observer(self, world: &World, client: &Client, all: &mut Vec<(World, Client)>) {
         for node in world.all_nodes().iter() {
             let mut world = world.clone();
             world.threads.push(node);
             let mut client = client.clone();
             client.threads.push(Vec::new());
-            self.signal(&world, &client, all);
+            self.message(&world, &client, all);
         }
     }
 }
@@ -129,11 +144,22 @@ fn extended(world: &World, client: &Client, steps: &[(Tid, usize, &Step)]) -> Op
 }
 
 impl Probes for WaitProbes {
-    fn extend(&self, world: &World, client: &Client) -> Vec<(World, Client)> {
-        let mut all = vec![(world.clone(), client.clone())];
-        self.across(world, client, &mut all);
-        self.signal(world, client, &mut all);
-        self.observer(world, client, &mut all);
+    fn stages(&self) -> usize {
+        2
+    }
+
+    fn extend(&self, world: &World, client: &Client, stage: usize) -> Vec<(World, Client)> {
+        let mut all = Vec::new();
+        if stage == 0 {
+            all.push((world.clone(), client.clone()));
+            self.signal_alone(world, client, &mut all);
+        } else {
+            self.across(world, client, &mut all);
+            self.message(world, client, &mut all);
+            if client.threads.len() == 1 {
+                self.observer(world, client, &mut all);
+            }
+        }
         all.sort_by_key(|(w, c)| (c.len(), w.threads.len()));
         all
     }

@@ -135,7 +135,18 @@ impl<'a, S: Stamp> Solver<'a, S> {
         let forbidden = vec![0; compiled.net.relations() * graph.len() * graph.len().div_ceil(64).max(1)];
         let sources = vec![Source::Open; graph.len()];
         let last = graph.mask(|_| false);
-        Ok(Self { graph, stats: Stats::default(), compiled, values, domains, sources, observed, forbidden, last, expired })
+        Ok(Self {
+            graph,
+            stats: Stats::default(),
+            compiled,
+            values,
+            domains,
+            sources,
+            observed,
+            forbidden,
+            last,
+            expired,
+        })
     }
 
     /// Visits every class of consistent executions once. `Flow::Stop` if `visit` said so or time ran out.

@@ -27,8 +27,11 @@ const GROUP: usize = 128;
 
 /// Extends clients by calls of other libraries that can tell outcomes apart.
 pub trait Probes: Send + Sync {
+    /// How many stages there are; all clients are looked at with the probes of one stage before the next.
+    fn stages(&self) -> usize;
+
     /// Larger clients, the smallest first.
-    fn extend(&self, world: &World, client: &Client) -> Vec<(World, Client)>;
+    fn extend(&self, world: &World, client: &Client, stage: usize) -> Vec<(World, Client)>;
 }
 
 /// What is to be checked.
@@ -198,11 +201,13 @@ impl<S: Stamp> Question<'_, S> {
         let calls: Vec<_> = failing.threads.iter().flatten().collect();
         let related = all.iter().filter(|(_, c)| {
             let theirs: Vec<_> = c.threads.iter().flatten().collect();
-            calls.iter().any(|call| theirs.iter().any(|t| t.method == call.method))
+            calls.iter().all(|call| theirs.contains(call))
         });
+        let related: Vec<_> = related.collect();
+        let stages = (0..self.probes.stages()).flat_map(|stage| related.iter().map(move |c| (stage, *c)));
         let mut queue: Vec<(World, Client)> = Vec::new();
-        for (world, client) in related {
-            queue.extend(self.probes.extend(world, client));
+        for (stage, (world, client)) in stages {
+            queue.extend(self.probes.extend(world, client, stage));
             while queue.len() >= GROUP {
                 let rest = queue.split_off(GROUP);
                 if let Some(found) = self.first_wrong(&queue, report) {
@@ -210,7 +215,7 @@ impl<S: Stamp> Question<'_, S> {
                 }
                 queue = rest;
                 if (self.expired)() {
-                    return Verdict::NotLocallySound;
+                    return Verdict::Undecided(Stop::Time);
                 }
             }
         }
