@@ -1,6 +1,6 @@
 //! All outcomes of a concurrent program, `outcome_Lambda(P)` (LOCO §3.3), and the executions behind them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 
@@ -11,7 +11,7 @@ use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::Prog;
 use crate::runs::{Skeleton, Stop, skeletons};
-use crate::search::solver::{Flow, Solver, Stats};
+use crate::search::solver::{Cut, Flow, Solver, Stats};
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -63,14 +63,14 @@ pub struct Explored {
 impl<S: Stamp> Problem<'_, S> {
     /// Visits every class of consistent executions.
     pub fn explore(&self, visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow) -> Explored {
-        self.explore_until(&mut |_| false, visit)
+        self.explore_until(&mut |_| Cut::Open, visit)
     }
 
     /// As [`Self::explore`], but not further than where `settled` says that nothing more depends on what is open; see
     /// [`Solver::explore_until`].
     pub fn explore_until(
         &self,
-        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> bool,
+        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
         visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
     ) -> Explored {
         let unfolder = Unfolder {
@@ -103,7 +103,7 @@ impl<S: Stamp> Problem<'_, S> {
         &self,
         choice: Vec<&Skeleton<S>>,
         explored: &mut Explored,
-        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> bool,
+        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
         visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
     ) -> Flow {
         let graph = Graph::new(self.world, choice);
@@ -131,6 +131,21 @@ impl<S: Stamp> Problem<'_, S> {
             Flow::Continue
         });
         Outcomes { found, explored }
+    }
+
+    /// All outcomes of a program without observed cells, without counting classes: what is known of an outcome already is
+    /// not searched for again.
+    pub fn results(&self) -> (BTreeSet<Outcome>, Explored) {
+        let mut found = BTreeSet::new();
+        let mut settled = |solver: &mut Solver<'_, S>| {
+            let outcome = self.outcome_of(solver);
+            if !found.contains(&outcome) && solver.is_consistent() {
+                found.insert(outcome);
+            }
+            Cut::Known
+        };
+        let explored = self.explore_until(&mut settled, &mut |_| Flow::Continue);
+        (found, explored)
     }
 
     /// The outcome of the class that a solver has reached.

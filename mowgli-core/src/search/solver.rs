@@ -97,8 +97,19 @@ pub struct Solver<'a, S: Stamp> {
 /// The function that is called for every class, with the orders completed in one way.
 pub type Visit<'v, 'a, S> = &'v mut dyn FnMut(&mut Solver<'a, S>) -> Flow;
 
+/// Whether anything still depends on what is open in a state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cut {
+    /// It does.
+    Open,
+    /// Nothing: the executions from here on are one class, if there is one.
+    Class,
+    /// Nothing, and what they show is known already.
+    Known,
+}
+
 /// The function that says whether anything still depends on what is open.
-pub type Settled<'v, 'a, S> = &'v mut dyn FnMut(&mut Solver<'a, S>) -> bool;
+pub type Settled<'v, 'a, S> = &'v mut dyn FnMut(&mut Solver<'a, S>) -> Cut;
 
 impl<'a, S: Stamp> Solver<'a, S> {
     /// A search over `graph`. The last writes of `observed` cells are decided too. `expired` is asked now and then.
@@ -151,11 +162,11 @@ impl<'a, S: Stamp> Solver<'a, S> {
 
     /// Visits every class of consistent executions once. `Flow::Stop` if `visit` said so or time ran out.
     pub fn explore(&mut self, visit: Visit<'_, 'a, S>) -> Flow {
-        self.explore_until(&mut |_| false, visit)
+        self.explore_until(&mut |_| Cut::Open, visit)
     }
 
-    /// As [`Self::explore`], but where `settled` says that nothing more depends on what is open, the executions from
-    /// there on are one class, and it is not visited. `settled` is asked where every thread has one run left.
+    /// As [`Self::explore`], but where `settled` says that nothing more depends on what is open, the search goes no
+    /// further and visits nothing. `settled` is asked where every thread has one run left.
     pub fn explore_until(&mut self, settled: Settled<'_, 'a, S>, visit: Visit<'_, 'a, S>) -> Flow {
         self.stats.nodes += 1;
         if (self.expired)() {
@@ -165,10 +176,19 @@ impl<'a, S: Stamp> Solver<'a, S> {
             self.stats.leaves += 1;
             return Flow::Continue;
         }
-        if self.has_one_run() && settled(self) {
-            self.stats.leaves += 1;
-            self.stats.classes += u64::from(self.is_consistent());
-            return Flow::Continue;
+        if self.has_one_run() {
+            match settled(self) {
+                Cut::Open => {}
+                Cut::Known => {
+                    self.stats.leaves += 1;
+                    return Flow::Continue;
+                }
+                Cut::Class => {
+                    self.stats.leaves += 1;
+                    self.stats.classes += u64::from(self.is_consistent());
+                    return Flow::Continue;
+                }
+            }
         }
         if let Some((choice, read)) = self.open_read() {
             let options = self.options(choice, read);
@@ -209,7 +229,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
     }
 
     /// Whether some consistent execution is left in the present state.
-    fn is_consistent(&mut self) -> bool {
+    pub fn is_consistent(&mut self) -> bool {
         let stats = self.stats;
         let mut found = false;
         self.explore(&mut |_| {
@@ -336,13 +356,13 @@ impl<'a, S: Stamp> Solver<'a, S> {
 
     /// The undecided read to decide next: one whose value is open, with the fewest sources; the first of those.
     fn open_read(&self) -> Option<(usize, usize)> {
-        let mut best: Option<((bool, bool, usize), (usize, usize))> = None;
+        let mut best = None;
         for (choice, (_, _, open)) in self.compiled.choices.iter().enumerate() {
             let Open::ReadsFrom { reads, .. } = open else { continue };
             for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
                 let late = self.last[read / 64] >> (read % 64) & 1 == 1;
                 let count = (late, self.domains.reads[read].is_power_of_two(), self.options(choice, read).len());
-                if best.is_none_or(|(fewest, _)| count < fewest) {
+                if best.as_ref().is_none_or(|(fewest, _)| count < *fewest) {
                     best = Some((count, (choice, read)));
                 }
             }
@@ -652,6 +672,12 @@ impl<'a, S: Stamp> Solver<'a, S> {
     #[must_use]
     pub fn alive(&self, thread: usize) -> Vec<usize> {
         self.values.alive(thread, &self.domains).collect()
+    }
+
+    /// Whether the last write of every observed cell is decided.
+    #[must_use]
+    pub fn lasts_are_decided(&self) -> bool {
+        self.open_last().is_none()
     }
 
     /// The last value of each observed cell; `None` where nothing writes it.

@@ -21,7 +21,7 @@ use crate::library::Libraries;
 use crate::outcome::{Explored, Problem};
 use crate::relation::Matrix;
 use crate::runs::{Run, Skeleton};
-use crate::search::solver::{Flow, Solver};
+use crate::search::solver::{Cut, Flow, Solver};
 use crate::stamp::Stamp;
 use crate::value::Val;
 
@@ -109,7 +109,13 @@ pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, l
         let silent: BTreeSet<usize> = calls.iter().filter(|c| !reads(c)).flat_map(|c| c.own.iter().copied()).collect();
         let silent = solver.graph.mask(|s| silent.contains(&s));
         solver.decide_last_of_all(silent);
-        found.map(|found| describe(solver, &calls, found, &mut words.borrow_mut())).is_ok()
+        match found {
+            Ok(found) => {
+                describe(solver, &calls, found, &mut words.borrow_mut());
+                Cut::Class
+            }
+            Err(_) => Cut::Open,
+        }
     };
     let explored = problem.explore_until(&mut settled, &mut |solver| {
         let snapshot = solver.snapshot();

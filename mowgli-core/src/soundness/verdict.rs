@@ -4,6 +4,7 @@
 //! at the level of outcomes (LOCO Def. 3.10): is there a client, which may also call other libraries, with an outcome that
 //! the specification does not have?
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -16,9 +17,9 @@ use crate::ids::Name;
 use crate::implementation::{Implementation, Implementations};
 use crate::judge::judge;
 use crate::library::Libraries;
-use crate::outcome::{Explored, Limits, Outcome, Outcomes, Problem};
+use crate::outcome::{Explored, Limits, Outcome, Problem};
 use crate::runs::{Stop, skeletons};
-use crate::search::solver::{Contradiction, Flow, Solver, Stats};
+use crate::search::solver::{Contradiction, Cut, Flow, Solver, Stats};
 use crate::stamp::Stamp;
 use crate::world::World;
 
@@ -234,7 +235,7 @@ impl<S: Stamp> Question<'_, S> {
         libraries.and(&self.beside)
     }
 
-    fn promised(&self, world: &World, client: &Client) -> Outcomes {
+    fn promised(&self, world: &World, client: &Client) -> (BTreeSet<Outcome>, Explored) {
         let expired = || (self.expired)();
         let problem = Problem {
             libraries: &self.with_beside(&self.specification),
@@ -244,13 +245,13 @@ impl<S: Stamp> Question<'_, S> {
             observed: &[],
             limits: self.limits(&expired),
         };
-        problem.outcomes()
+        problem.results()
     }
 
     /// An outcome of the implemented client that the specification does not have.
     pub fn wrong_outcome(&self, world: &World, client: &Client) -> Option<Counterexample<S>> {
-        let promised = self.promised(world, client);
-        if promised.explored.stop.is_some() {
+        let (promised, explored) = self.promised(world, client);
+        if explored.stop.is_some() {
             return None;
         }
         let expired = || (self.expired)();
@@ -264,11 +265,11 @@ impl<S: Stamp> Question<'_, S> {
             limits: self.limits(&expired),
         };
         let mut found = None;
-        problem.explore(&mut |solver| {
+        let mut settled = |solver: &mut Solver<'_, S>| {
+            if promised.contains(&problem.outcome_of(solver)) { Cut::Known } else { Cut::Open }
+        };
+        problem.explore_until(&mut settled, &mut |solver| {
             let outcome = problem.outcome_of(solver);
-            if promised.found.contains_key(&outcome) {
-                return Flow::Continue;
-            }
             let snapshot = solver.snapshot();
             assert!(solver.complete(), "a class has a completion");
             let execution = Execution::of_solver(solver).expect("everything is decided");
