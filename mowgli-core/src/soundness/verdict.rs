@@ -137,7 +137,7 @@ pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
             undecided = undecided.or(local.explored.stop.filter(|_| local.violation.is_none()));
             if let Some(violation) = local.violation {
                 report.violation = Some((world.clone(), client.clone(), violation));
-                report.verdict = question.by_outcomes(&all, client, &mut report);
+                report.verdict = question.by_outcomes(client, &mut report);
                 return report;
             }
         }
@@ -197,9 +197,10 @@ impl<S: Stamp> Question<'_, S> {
         check(&problem, &self.specification, self.library)
     }
 
-    fn by_outcomes(&self, all: &[(World, Client)], failing: &Client, report: &mut Report<S>) -> Verdict<S> {
+    fn by_outcomes(&self, failing: &Client, report: &mut Report<S>) -> Verdict<S> {
         // Only clients that make every call of the failing one can show what went wrong there.
         let calls: Vec<_> = failing.threads.iter().flatten().collect();
+        let all = clients(self.subject, &self.bound.at_least_two());
         let related = all.iter().filter(|(_, c)| {
             let theirs: Vec<_> = c.threads.iter().flatten().collect();
             calls.iter().all(|call| theirs.contains(call))
