@@ -111,7 +111,7 @@ impl Checked {
     pub fn concretisation(&self) -> Vec<String> {
         let all = self.report.concretisation.iter();
         all.map(|((method, stamp), words)| {
-            let words: Vec<&str> = words.keys().map(String::as_str).collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
             format!("g({method}, {stamp}) = {}", words.join(" or "))
         })
         .collect()

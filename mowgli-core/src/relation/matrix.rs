@@ -190,6 +190,12 @@ impl Matrix {
         self
     }
 
+    /// Whether every pair is also in `other`.
+    #[must_use]
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.bits.iter().zip(&other.bits).all(|(x, y)| x & !y == 0)
+    }
+
     /// Whether no element is related to itself.
     #[must_use]
     pub fn is_irreflexive(&self) -> bool {

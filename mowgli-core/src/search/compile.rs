@@ -50,6 +50,8 @@ pub struct Compiled {
     pub hb: Id,
     /// Edges that are demanded of hb from outside.
     pub extra: Id,
+    /// Pairs that must not be in so.
+    pub outside: Id,
     /// The choices, with the library and the name of each.
     pub choices: Vec<(Name, &'static str, Open)>,
     /// Which relations depend on a choice.
@@ -78,8 +80,8 @@ struct Compiler<'a, S: Stamp> {
     terms: BTreeMap<*const Expr<S>, Term>,
 }
 
-/// The network for `graph`, with the specifications of `libraries`. With `within`, so must be part of that relation.
-pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>, within: Option<&Matrix>) -> Compiled {
+/// The network for `graph`, with the specifications of `libraries`.
+pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Compiled {
     let n = graph.len();
     let mut compiler = Compiler {
         graph,
@@ -100,20 +102,18 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>, within:
         let spec = libraries.spec(name).expect("a name of the set");
         parts.extend(compiler.library(name, spec).into_iter().map(|(part, id)| (Some(name), part, id)));
     }
-    if let Some(within) = within {
-        let so = compiler.net.derive(Kind::Union(parts.iter().map(|p| p.2).collect()));
-        let outside = compiler.net.base(&Matrix::from_fn(n, |a, b| !within.has(a, b)));
-        let strays = compiler.net.derive(Kind::Inter(so, outside));
-        compiler.net.check(strays, Check::Empty);
-    }
+    let so = compiler.net.derive(Kind::Union(parts.iter().map(|p| p.2).collect()));
+    let outside = compiler.net.base(&Matrix::empty(n));
+    let strays = compiler.net.derive(Kind::Inter(so, outside));
+    compiler.net.check(strays, Check::Empty);
     parts.push((None, "ppo", compiler.net.base(&graph.ppo())));
-    let edges = parts.iter().map(|p| p.2).chain([extra]).collect();
-    let edges = compiler.net.derive(Kind::Union(edges));
+    let ppo = parts[parts.len() - 1].2;
+    let edges = compiler.net.derive(Kind::Union(vec![so, ppo, extra]));
     let hb = compiler.net.derive(Kind::Plus(edges));
     compiler.net.check(hb, Check::Irreflexive);
     let open = dependent(&compiler.net, &compiler.choices);
     let Compiler { net, choices, demands, .. } = compiler;
-    Compiled { net, hb, extra, choices, open, parts, demands }
+    Compiled { net, hb, extra, outside, choices, open, parts, demands }
 }
 
 fn dependent(net: &Network, choices: &[(Name, &'static str, Open)]) -> Vec<bool> {

@@ -68,6 +68,8 @@ pub struct Network {
     trail: Vec<(u32, u64)>,
     queue: Vec<Delta>,
     conflict: Option<Conflict>,
+    /// A conflict of the first state, which no undo removes.
+    standing: Option<Conflict>,
 }
 
 impl Network {
@@ -84,6 +86,7 @@ impl Network {
             trail: Vec::new(),
             queue: Vec::new(),
             conflict: None,
+            standing: None,
         }
     }
 
@@ -118,7 +121,7 @@ impl Network {
         id
     }
 
-    /// Demands something of a relation, from now on.
+    /// Demands something of a relation. All demands are made before the first pair is added.
     pub fn check(&mut self, relation: Id, check: Check) {
         self.checks[relation] = check;
         for a in 0..self.n {
@@ -128,6 +131,7 @@ impl Network {
                 }
             }
         }
+        self.standing = self.conflict;
     }
 
     /// The relations that `kind` derives, by definition, from the present state of its operands.
@@ -197,7 +201,7 @@ impl Network {
             self.bits[index as usize] = old;
         }
         self.queue.clear();
-        self.conflict = None;
+        self.conflict = self.standing;
     }
 
     /// The demand that the present state breaks, if it breaks one.
@@ -361,6 +365,17 @@ mod tests {
             net.undo(mark);
             prop_assert_eq!(plain(&net), before);
         }
+    }
+
+    #[test]
+    fn a_conflict_of_the_first_state_stays() {
+        let mut net = Network::new(2);
+        let loops = net.base(&Matrix::from_fn(2, |a, b| a == b));
+        net.check(loops, Check::Irreflexive);
+        let mark = net.mark();
+        assert!(!net.settle());
+        net.undo(mark);
+        assert!(!net.settle());
     }
 
     #[test]

@@ -122,26 +122,12 @@ impl<'a, S: Stamp> Solver<'a, S> {
         observed: &[Cell],
         expired: &'a dyn Fn() -> bool,
     ) -> Result<Self, Stop> {
-        Self::within(graph, libraries, observed, expired, None)
-    }
-
-    /// As [`Self::new`], for executions whose so is part of a given relation.
-    ///
-    /// # Errors
-    /// If there are more values than can be told apart.
-    pub fn within(
-        graph: Graph<'a, S>,
-        libraries: &Libraries<S>,
-        observed: &[Cell],
-        expired: &'a dyn Fn() -> bool,
-        within: Option<&Matrix>,
-    ) -> Result<Self, Stop> {
         let init = |s: usize| match graph.subs[s].sub.cell {
             Some(cell) => libraries.of(&graph.events[graph.subs[s].event].call).init(graph.world, cell),
             None => Val::Unit,
         };
         let (values, domains) = prepare(&graph, init).ok_or(Stop::Values)?;
-        let compiled = compile(&graph, libraries, within);
+        let compiled = compile(&graph, libraries);
         let observed = observed.iter().map(|&cell| last_writes(&graph, &compiled, cell)).collect();
         let forbidden = vec![0; compiled.net.relations() * graph.len() * graph.len().div_ceil(64).max(1)];
         let sources = vec![Source::Open; graph.len()];
@@ -579,6 +565,14 @@ impl<'a, S: Stamp> Solver<'a, S> {
         open
     }
 
+    /// Demands that so is part of `within`.
+    pub fn confine(&mut self, within: &Matrix) {
+        for a in 0..within.len() {
+            let outside: Vec<u64> = within.row(a).iter().map(|w| !w).collect();
+            self.compiled.net.add_row(self.compiled.outside, a, &outside);
+        }
+    }
+
     /// Demands the edge `a -> b` of hb.
     pub fn demand(&mut self, a: usize, b: usize) {
         self.compiled.net.add(self.compiled.extra, a, b);
@@ -650,6 +644,12 @@ impl<'a, S: Stamp> Solver<'a, S> {
         })
     }
 
+    /// The parts of so, by library and name.
+    pub fn so(&self) -> impl Iterator<Item = (crate::ids::Name, &'static str, Matrix)> + '_ {
+        let parts = self.compiled.parts.iter();
+        parts.filter_map(|&(library, name, id)| Some((library?, name, self.compiled.net.matrix(id))))
+    }
+
     /// The numbering of values.
     #[must_use]
     pub fn numbering(&self) -> &Numbering {
@@ -672,6 +672,15 @@ impl<'a, S: Stamp> Solver<'a, S> {
     #[must_use]
     pub fn alive(&self, thread: usize) -> Vec<usize> {
         self.values.alive(thread, &self.domains).collect()
+    }
+
+    /// The first run of a thread that remains.
+    ///
+    /// # Panics
+    /// If none does: then the state is impossible, as [`Self::propagate`] has said.
+    #[must_use]
+    pub fn first_alive(&self, thread: usize) -> usize {
+        self.values.alive(thread, &self.domains).next().expect("a possible state has a run in every thread")
     }
 
     /// Whether the last write of every observed cell is decided.

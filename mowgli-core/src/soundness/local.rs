@@ -7,13 +7,14 @@
 //! specification does not mention hb it is enough to look at `hb = (ppo u so)+`, and at the largest hb' (Def. 3.13, 3).
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
 use itertools::Itertools;
+use typed_arena::Arena;
 
 use crate::denote::Trace;
-use crate::event::Event;
+use crate::event::{Event, Shape};
 use crate::execution::Execution;
 use crate::graph::Graph;
 use crate::ids::Name;
@@ -24,6 +25,7 @@ use crate::runs::{Run, Skeleton};
 use crate::search::solver::{Cut, Flow, Solver};
 use crate::stamp::Stamp;
 use crate::value::Val;
+use crate::world::World;
 
 /// Why there is no concretisation.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,8 +64,8 @@ pub struct Violation<S> {
     pub reason: Reason,
 }
 
-/// For each method and stamp of the specification the subevents that stand for it, in words, with how often.
-pub type Concretisation = BTreeMap<(Name, String), BTreeMap<String, u64>>;
+/// For each method and stamp of the specification the subevents that stand for it, in words.
+pub type Concretisation = BTreeMap<(Name, String), BTreeSet<String>>;
 
 /// What the check of one client found.
 #[derive(Clone, Debug)]
@@ -82,44 +84,80 @@ struct AbstractCall {
     own: Vec<usize>,
 }
 
-/// One subevent `<e', a'>` with the subevents that can stand for it.
+/// One subevent `<e', a'>` of the specification.
 struct Promise<S> {
     call: usize,
     stamp: S,
-    candidates: Vec<usize>,
 }
 
-/// A found g: for each promise the subevent that stands for it.
-type Found<S> = (Vec<Promise<S>>, Vec<usize>);
+/// One choice of stmp', with the search for so'.
+struct Way<'a, S: Stamp> {
+    promises: Vec<Promise<S>>,
+    solver: Solver<'a, S>,
+}
+
+/// For each promise of a way the subevent that stands for it, and the edges of hb that condition 1 rests on.
+#[derive(Clone)]
+struct Image {
+    way: usize,
+    g: Vec<usize>,
+    needs: Matrix,
+}
+
+/// The calls of the specification in one run of every thread, and what was found out about them.
+struct Abstraction<'a, S: Stamp> {
+    calls: Vec<AbstractCall>,
+    /// A call that the specification does not have at all.
+    impossible: Option<usize>,
+    ways: Vec<Way<'a, S>>,
+    /// The g that worked last.
+    last: Option<Image>,
+    /// All edges of hb that the latest proofs rest on: each proves every execution of the same runs that has them.
+    proofs: VecDeque<Matrix>,
+}
+
+/// How many proofs are kept for reuse.
+const KEPT: usize = 8;
+
+/// One run in every thread, by identity: what the results of all calls depend on.
+type Runs = Vec<(usize, usize)>;
+
+/// The check of one client.
+struct Prover<'a, S: Stamp> {
+    world: &'a World,
+    specification: &'a Libraries<S>,
+    library: Name,
+    arena: &'a Arena<Vec<Skeleton<S>>>,
+    known: BTreeMap<Runs, Abstraction<'a, S>>,
+    words: Concretisation,
+}
 
 /// Checks every class of executions of a client whose calls of `library` are implemented.
 ///
 /// `specification` has just that library.
 pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, library: Name) -> Local<S> {
-    let words = RefCell::new(Concretisation::new());
+    let arena = Arena::new();
+    let prover = Prover {
+        world: problem.world,
+        specification,
+        library,
+        arena: &arena,
+        known: BTreeMap::new(),
+        words: Concretisation::new(),
+    };
+    let prover = RefCell::new(prover);
     let mut violation = None;
     let mut settled = |solver: &mut Solver<'_, S>| {
-        let calls = abstract_calls(solver, library);
-        let found = concretise(solver, specification, &calls, FEW);
-        // What the specification does not read, as the dummy words of a fence, seldom matters.
-        let reads = |c: &AbstractCall| {
-            let shapes = specification.of(&c.event.call).shapes(solver.graph.world, &c.event);
-            shapes.iter().flatten().any(|s| s.reads.is_some())
-        };
-        let silent: BTreeSet<usize> = calls.iter().filter(|c| !reads(c)).flat_map(|c| c.own.iter().copied()).collect();
-        let silent = solver.graph.mask(|s| silent.contains(&s));
-        solver.decide_last_of_all(silent);
-        match found {
-            Ok(found) => {
-                describe(solver, &calls, found, &mut words.borrow_mut());
-                Cut::Class
-            }
-            Err(_) => Cut::Open,
+        let mut prover = prover.borrow_mut();
+        if prover.prove(solver, FEW).is_ok() {
+            return Cut::Class;
         }
+        prover.defer_silent_reads(solver);
+        Cut::Open
     };
     let explored = problem.explore_until(&mut settled, &mut |solver| {
         let snapshot = solver.snapshot();
-        let result = class(solver, specification, library, &mut words.borrow_mut());
+        let result = prover.borrow_mut().class(solver);
         solver.restore(snapshot);
         match result {
             Ok(()) => Flow::Continue,
@@ -129,37 +167,84 @@ pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, l
             }
         }
     });
-    Local { explored, concretisation: words.into_inner(), violation }
+    Local { explored, concretisation: prover.into_inner().words, violation }
 }
 
-fn class<S: Stamp>(
-    solver: &mut Solver<'_, S>,
-    specification: &Libraries<S>,
-    library: Name,
-    words: &mut Concretisation,
-) -> Result<(), Box<Violation<S>>> {
-    let calls = abstract_calls(solver, library);
-    let open = solver.open_pairs().first().copied();
-    let tries = if open.is_some() { FEW } else { usize::MAX };
-    let reason = match concretise(solver, specification, &calls, tries) {
-        Ok(found) => {
-            describe(solver, &calls, found, words);
+impl<'a, S: Stamp> Prover<'a, S> {
+    /// Finds a g for what is known of hb, after at most `tries`; one that an earlier execution had, if it does.
+    fn prove(&mut self, solver: &Solver<'_, S>, tries: usize) -> Result<(), Reason> {
+        let of_thread = |(t, s): (usize, &&Skeleton<S>)| (std::ptr::from_ref(*s).addr(), solver.first_alive(t));
+        let runs: Runs = solver.graph.skeletons.iter().enumerate().map(of_thread).collect();
+        if !self.known.contains_key(&runs) {
+            let abstraction = self.abstraction(solver);
+            self.known.insert(runs.clone(), abstraction);
+        }
+        let known = self.known.get_mut(&runs).expect("just inserted");
+        let hb = solver.hb();
+        if known.proofs.iter().any(|needs| needs.is_subset(&hb)) || known.works_again(&hb) {
             return Ok(());
         }
-        Err(reason) => reason,
-    };
-    let Some((raw, a, b)) = open else {
-        let execution = Execution::of_solver(solver).expect("everything is decided");
-        return Err(Box::new(Violation { execution, reason }));
-    };
-    for (a, b) in [(a, b), (b, a)] {
-        let snapshot = solver.snapshot();
-        solver.order(raw, a, b);
-        let result = if solver.propagate() { class(solver, specification, library, words) } else { Ok(()) };
-        solver.restore(snapshot);
-        result?;
+        if known.last.is_some() && tries <= FEW {
+            return Err(Reason::NoChoice);
+        }
+        let image = known.concretise(solver, &hb, tries)?;
+        describe(solver, known, &image, &mut self.words);
+        known.last = Some(image);
+        Ok(())
     }
-    Ok(())
+
+    fn abstraction(&self, solver: &Solver<'_, S>) -> Abstraction<'a, S> {
+        let calls = abstract_calls(solver, self.library);
+        let shapes = calls.iter().map(|c| self.specification.of(&c.event.call).shapes(self.world, &c.event));
+        let shapes: Vec<_> = shapes.collect();
+        let impossible = shapes.iter().position(Vec::is_empty);
+        let choices = shapes.iter().map(|s| s.iter()).multi_cartesian_product();
+        let ways = choices.filter_map(|choice| self.way(&calls, &choice)).collect();
+        Abstraction { calls, impossible, ways, last: None, proofs: VecDeque::new() }
+    }
+
+    fn way(&self, calls: &[AbstractCall], choice: &[&Shape<S>]) -> Option<Way<'a, S>> {
+        let promises = choice.iter().enumerate().flat_map(|(call, shape)| shape.iter().map(move |sub| (call, sub.stamp)));
+        let promises = promises.map(|(call, stamp)| Promise { call, stamp }).collect();
+        let skeletons = self.arena.alloc(abstract_skeletons(self.world.threads.len(), calls, choice));
+        let events: Vec<&Event> = skeletons.iter().flat_map(|s| &s.runs[0].trace.events).collect();
+        if !self.specification.names().all(|n| self.specification.get(n).is_some_and(|l| l.admits(self.world, &events))) {
+            return None;
+        }
+        let graph = Graph::new(self.world, skeletons.iter().collect());
+        let solver = Solver::new(graph, self.specification, &[], &|| false).ok()?;
+        Some(Way { promises, solver })
+    }
+
+    /// What the specification does not read, as the dummy words of a fence, seldom matters: it is decided last.
+    fn defer_silent_reads(&self, solver: &mut Solver<'_, S>) {
+        let reads = |c: &AbstractCall| {
+            let shapes = self.specification.of(&c.event.call).shapes(solver.graph.world, &c.event);
+            shapes.iter().flatten().any(|s| s.reads.is_some())
+        };
+        let calls = abstract_calls(solver, self.library);
+        let silent: BTreeSet<usize> = calls.iter().filter(|c| !reads(c)).flat_map(|c| c.own.iter().copied()).collect();
+        let silent = solver.graph.mask(|s| silent.contains(&s));
+        solver.decide_last_of_all(silent);
+    }
+
+    /// All executions that are left once every read has its source: decides orders one by one where that is needed.
+    fn class(&mut self, solver: &mut Solver<'_, S>) -> Result<(), Box<Violation<S>>> {
+        let open = solver.open_pairs().first().copied();
+        let Err(reason) = self.prove(solver, if open.is_some() { FEW } else { usize::MAX }) else { return Ok(()) };
+        let Some((raw, a, b)) = open else {
+            let execution = Execution::of_solver(solver).expect("everything is decided");
+            return Err(Box::new(Violation { execution, reason }));
+        };
+        for (a, b) in [(a, b), (b, a)] {
+            let snapshot = solver.snapshot();
+            solver.order(raw, a, b);
+            let result = if solver.propagate() { self.class(solver) } else { Ok(()) };
+            solver.restore(snapshot);
+            result?;
+        }
+        Ok(())
+    }
 }
 
 fn abstract_calls<S: Stamp>(solver: &Solver<'_, S>, library: Name) -> Vec<AbstractCall> {
@@ -191,65 +276,107 @@ fn abstract_calls<S: Stamp>(solver: &Solver<'_, S>, library: Name) -> Vec<Abstra
 /// How many g are tried where a failure is not final.
 const FEW: usize = 4;
 
-/// g and so' for what is known of hb; gives up after `tries` g for each choice of stamps.
-fn concretise<S: Stamp>(
-    solver: &Solver<'_, S>,
-    specification: &Libraries<S>,
-    calls: &[AbstractCall],
-    tries: usize,
-) -> Result<Found<S>, Reason> {
-    let hb = &solver.hb();
-    let world = solver.graph.world;
-    let shapes = calls.iter().map(|c| specification.of(&c.event.call).shapes(world, &c.event));
-    let shapes: Vec<_> = shapes.collect();
-    if let Some(position) = shapes.iter().position(Vec::is_empty) {
-        return Err(Reason::NoStamps(calls[position].event.to_string()));
+impl<S: Stamp> Abstraction<'_, S> {
+    /// Whether the g that worked last works for what is known of hb.
+    fn works_again(&mut self, hb: &Matrix) -> bool {
+        let Some(Image { way, g, needs }) = self.last.as_ref().filter(|i| i.needs.is_subset(hb)) else { return false };
+        let Some(so) = self.ways[*way].so_within(g, hb) else { return false };
+        let needs = so.or(needs);
+        self.keep(needs);
+        true
     }
-    let mut reason = Reason::NoChoice;
-    for choice in shapes.iter().map(|s| s.iter()).multi_cartesian_product() {
-        let mut promises = Vec::new();
-        for (index, (call, shape)) in calls.iter().zip(&choice).enumerate() {
-            for sub in *shape {
-                let candidates = candidates(solver, call, sub.stamp, hb);
-                promises.push(Promise { call: index, stamp: sub.stamp, candidates });
+
+    fn keep(&mut self, needs: Matrix) {
+        self.proofs.truncate(KEPT - 1);
+        self.proofs.push_front(needs);
+    }
+
+    /// g and so' for what is known of hb; gives up after `tries` g for each choice of stamps.
+    fn concretise(&mut self, solver: &Solver<'_, S>, hb: &Matrix, tries: usize) -> Result<Image, Reason> {
+        if let Some(call) = self.impossible {
+            return Err(Reason::NoStamps(self.calls[call].event.to_string()));
+        }
+        let mut reason = Reason::NoChoice;
+        for (position, way) in self.ways.iter_mut().enumerate() {
+            let of = |p: &Promise<S>| candidates(solver, &self.calls[p.call], p.stamp, hb);
+            let all: Vec<Vec<usize>> = way.promises.iter().map(of).collect();
+            if let Some((p, _)) = way.promises.iter().zip(&all).find(|(_, c)| c.is_empty()) {
+                let (call, stamp) = (self.calls[p.call].event.to_string(), p.stamp.to_string());
+                reason = Reason::NoCandidate { call, stamp };
+                continue;
+            }
+            for g in all.iter().map(|c| c.iter().copied()).multi_cartesian_product().take(tries) {
+                let Some(so) = way.so_within(&g, hb) else { continue };
+                let mut needs = Matrix::empty(hb.len());
+                for (promise, &s) in way.promises.iter().zip(&g) {
+                    let order = keeps_order(solver, &self.calls[promise.call], promise.stamp, s, hb);
+                    order.expect("a candidate").into_iter().for_each(|(a, b)| needs.set(a, b));
+                }
+                self.keep(so.or(&needs));
+                return Ok(Image { way: position, g, needs });
             }
         }
-        if let Some(p) = promises.iter().find(|p| p.candidates.is_empty()) {
-            let (call, stamp) = (calls[p.call].event.to_string(), p.stamp.to_string());
-            reason = Reason::NoCandidate { call, stamp };
-            continue;
-        }
-        let skeletons = abstract_skeletons(world.threads.len(), calls, &choice);
-        let all = promises.iter().map(|p| p.candidates.iter().copied()).multi_cartesian_product();
-        for g in all.take(tries) {
-            if has_choices(world, specification, &skeletons, &g, hb) {
-                return Ok((promises, g));
-            }
-        }
+        Err(reason)
     }
-    Err(reason)
+}
+
+impl<S: Stamp> Way<'_, S> {
+    /// Conditions 2 and 3: some so' within `g^-1(hb)` that makes the execution consistent; returns g of it.
+    fn so_within(&mut self, g: &[usize], hb: &Matrix) -> Option<Matrix> {
+        let before = self.solver.snapshot();
+        self.solver.confine(&Matrix::from_fn(g.len(), |a, b| hb.has(g[a], g[b])));
+        let mut found = None;
+        self.solver.explore(&mut |solver| {
+            let snapshot = solver.snapshot();
+            assert!(solver.complete(), "a class has a completion");
+            let mut image = Matrix::empty(hb.len());
+            solver.so().for_each(|(_, _, so)| so.pairs().for_each(|(a, b)| image.set(g[a], g[b])));
+            solver.restore(snapshot);
+            found = Some(image);
+            Flow::Stop
+        });
+        self.solver.restore(before);
+        found
+    }
 }
 
 /// Condition 1: the subevents of a call that keep `to` both ways for every stamp of the model; the latest first.
 fn candidates<S: Stamp>(solver: &Solver<'_, S>, call: &AbstractCall, stamp: S, hb: &Matrix) -> Vec<usize> {
-    let of = |s: usize| solver.graph.subs[s].sub.stamp;
-    let all = S::all(solver.graph.world.nodes);
-    let stands = |s: &&usize| {
-        let before = |a0: S| call.own.iter().any(|&e1| a0.to(of(e1)) && (e1 == **s || hb.has(e1, **s)));
-        let after = |a0: S| call.own.iter().any(|&e2| of(e2).to(a0) && (e2 == **s || hb.has(**s, e2)));
-        all.iter().all(|&a0| (!a0.to(stamp) || before(a0)) && (!stamp.to(a0) || after(a0)))
-    };
-    let mut found: Vec<usize> = call.own.iter().filter(stands).copied().collect();
-    found.reverse();
+    let stands = |s: &&usize| keeps_order(solver, call, stamp, **s, hb).is_some();
+    let mut found: Vec<usize> = call.own.iter().rev().filter(stands).copied().collect();
     // The same stamp is the obvious choice: try it first.
-    found.sort_by_key(|&s| of(s) != stamp);
+    found.sort_by_key(|&s| solver.graph.subs[s].sub.stamp != stamp);
     found
+}
+
+/// Condition 1 for one subevent: the edges of hb, as far as it needs any, by which `s` can stand for `stamp`.
+fn keeps_order<S: Stamp>(
+    solver: &Solver<'_, S>,
+    call: &AbstractCall,
+    stamp: S,
+    s: usize,
+    hb: &Matrix,
+) -> Option<Vec<(usize, usize)>> {
+    let of = |s: usize| solver.graph.subs[s].sub.stamp;
+    let mut edges = Vec::new();
+    // The subevent itself needs no edge; it is asked first.
+    let own = || std::iter::once(s).chain(call.own.iter().copied().filter(|&e| e != s));
+    for a0 in S::all(solver.graph.world.nodes) {
+        if a0.to(stamp) {
+            edges.push((own().find(|&e1| a0.to(of(e1)) && (e1 == s || hb.has(e1, s)))?, s));
+        }
+        if stamp.to(a0) {
+            edges.push((s, own().find(|&e2| of(e2).to(a0) && (e2 == s || hb.has(s, e2)))?));
+        }
+    }
+    edges.retain(|(a, b)| a != b);
+    Some(edges)
 }
 
 fn abstract_skeletons<S: Stamp>(
     threads: usize,
     calls: &[AbstractCall],
-    choice: &[&crate::event::Shape<S>],
+    choice: &[&Shape<S>],
 ) -> Vec<Skeleton<S>> {
     let of_thread = |t: usize| {
         let own = calls.iter().zip(choice).filter(|(c, _)| c.event.thread.index() == t);
@@ -261,38 +388,15 @@ fn abstract_skeletons<S: Stamp>(
     (0..threads).map(of_thread).collect()
 }
 
-/// Conditions 2 and 3: some so' within `g^-1(hb)` makes the execution consistent.
-fn has_choices<S: Stamp>(
-    world: &crate::world::World,
-    specification: &Libraries<S>,
-    skeletons: &[Skeleton<S>],
-    g: &[usize],
-    hb: &Matrix,
-) -> bool {
-    let events: Vec<&Event> = skeletons.iter().flat_map(|s| &s.runs[0].trace.events).collect();
-    if !specification.names().all(|n| specification.get(n).is_some_and(|l| l.admits(world, &events))) {
-        return false;
-    }
-    let graph = Graph::new(world, skeletons.iter().collect());
-    let within = Matrix::from_fn(g.len(), |a, b| hb.has(g[a], g[b]));
-    let Ok(mut solver) = Solver::within(graph, specification, &[], &|| false, Some(&within)) else { return false };
-    let mut found = false;
-    solver.explore(&mut |_| {
-        found = true;
-        Flow::Stop
-    });
-    found
-}
-
 /// In words: "the last aCR of Read".
 fn describe<S: Stamp>(
     solver: &Solver<'_, S>,
-    calls: &[AbstractCall],
-    (promises, g): Found<S>,
+    known: &Abstraction<'_, S>,
+    image: &Image,
     words: &mut Concretisation,
 ) {
-    for (promise, &s) in promises.iter().zip(&g) {
-        let call = &calls[promise.call];
+    for (promise, &s) in known.ways[image.way].promises.iter().zip(&image.g) {
+        let call = &known.calls[promise.call];
         let place = &solver.graph.subs[s];
         let event = solver.graph.events[place.event];
         let alike = |o: usize| {
@@ -310,6 +414,6 @@ fn describe<S: Stamp>(
         let stamp = |s: S| s.to_string().split('_').next().unwrap_or_default().to_owned();
         let key = (call.event.call.method, stamp(promise.stamp));
         let text = format!("{} of {which} {}", stamp(place.sub.stamp), event.call.method);
-        *words.entry(key).or_default().entry(text).or_default() += 1;
+        words.entry(key).or_default().insert(text);
     }
 }

@@ -162,9 +162,7 @@ impl<S: Stamp> Report<S> {
         self.vacuous += usize::from(explored.stats.classes == 0);
         self.stats += explored.stats;
         for (key, words) in concretisation {
-            for (text, count) in words {
-                *self.concretisation.entry(key.clone()).or_default().entry(text).or_default() += count;
-            }
+            self.concretisation.entry(key).or_default().extend(words);
         }
     }
 }
