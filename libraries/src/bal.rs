@@ -98,7 +98,9 @@ impl Library<Stamp> for Bal {
         let mut c = Spec::default();
         // so = {<<e1, aGF_n>, <e2, aCR>> | same x, o(e1) = o(e2)}, o(e) the call's index on its thread
         let round = same(|s: &SubView<Stamp>| Some(Val::tuple(&[s.event.call.args[0], Val::Int(s.nth as i64)])));
-        c.so("round", &round.between(&stamps(|a| matches!(a, aGF(_))), &stamps(|a| a == aCR)));
+        let round = round.between(&stamps(|a| matches!(a, aGF(_))), &stamps(|a| a == aCR));
+        c.say("round", &round, "{b} ends after {a} has begun: they are one round");
+        c.so("round", &round);
         c
     }
 }

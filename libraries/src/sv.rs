@@ -130,7 +130,15 @@ impl Library<Stamp> for Sv {
             .between(&nic_reads, &nic_writes);
 
         // [aCR]; (po^-1 n rb); [aCW] is empty: no read misses its own thread's earlier write
-        c.empty("own-write", &(po().inv() & &rb).between(&cpu_reads, &cpu_writes));
+        let missed = (po().inv() & &rb).between(&cpu_reads, &cpu_writes);
+        c.say("rb", &missed, "{a} read {a reads}, though its thread did {b} before");
+        c.empty("own-write", &missed);
+
+        c.say("rf", &rf_e, "{b} read {b reads}, which {a} wrote");
+        c.say("mo", &mo, "{a} wrote before {b} did");
+        c.say("rb", &rb, "{a} read {a reads}, before {b} wrote");
+        c.say("pf", &pf, "{b} waits for {a}");
+        c.say("iso", &iso, "{a} reads before it writes");
 
         // so = iso u rf_e u pf u rb u mo
         c.so("iso", &iso);

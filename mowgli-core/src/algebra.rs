@@ -4,6 +4,7 @@
 //! literally, by the [search](crate::search) as constraints, and by the pictures for names. Choices are declared
 //! ([`Spec::reads_from`], [`Spec::order`], [`Spec::orient`]); everything else is derived from them.
 
+use std::collections::BTreeMap;
 use std::ops::{BitAnd, BitOr, Sub as Minus};
 use std::sync::Arc;
 
@@ -116,6 +117,11 @@ impl<S> Clone for Rel<S> {
 impl<S: Stamp> Rel<S> {
     fn new(expr: Expr<S>) -> Self {
         Self(Arc::new(expr))
+    }
+
+    /// What tells this expression from others.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
     }
 
     /// Composition `self; next`.
@@ -234,11 +240,13 @@ pub struct Spec<S> {
     pub(crate) choices: Vec<(&'static str, Choice<S>)>,
     pub(crate) so: Vec<(&'static str, Rel<S>)>,
     pub(crate) demands: Vec<(&'static str, Demand, Rel<S>)>,
+    /// Relations by address, with a name and a sentence for an edge.
+    pub(crate) said: BTreeMap<usize, (&'static str, &'static str)>,
 }
 
 impl<S: Stamp> Default for Spec<S> {
     fn default() -> Self {
-        Self { choices: Vec::new(), so: Vec::new(), demands: Vec::new() }
+        Self { choices: Vec::new(), so: Vec::new(), demands: Vec::new(), said: BTreeMap::new() }
     }
 }
 
@@ -277,6 +285,12 @@ impl<S: Stamp> Spec<S> {
     /// Adds `rel`, under this name, to `so`.
     pub fn so(&mut self, name: &'static str, rel: &Rel<S>) {
         self.so.push((name, rel.clone()));
+    }
+
+    /// Gives `rel` a name and a sentence for its edges, for explanations: an edge of it is then shown as one step. In the
+    /// sentence `{a}` and `{b}` stand for the two ends, `{a reads}`, `{a writes}` and so on for their values.
+    pub fn say(&mut self, name: &'static str, rel: &Rel<S>, sentence: &'static str) {
+        self.said.insert(rel.address(), (name, sentence));
     }
 
     /// Demands that `rel` relates nothing to itself.

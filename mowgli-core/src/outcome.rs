@@ -5,12 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 
 use crate::denote::Unfolder;
-use crate::event::{Cell, Event};
+use crate::event::{Cell, Event, Reads, Writes};
+use crate::execution::Execution;
 use crate::graph::Graph;
+use crate::ids::Tid;
 use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::Prog;
 use crate::runs::{Skeleton, Stop, skeletons};
+use crate::search::refute::{Refutation, refutations};
 use crate::search::solver::{Cut, Flow, Solver, Stats};
 use crate::stamp::Stamp;
 use crate::value::Val;
@@ -73,14 +76,7 @@ impl<S: Stamp> Problem<'_, S> {
         settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
         visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
     ) -> Explored {
-        let unfolder = Unfolder {
-            libraries: self.libraries,
-            implementations: self.implementations,
-            world: self.world,
-            rounds: self.limits.rounds,
-            limit: self.limits.traces,
-        };
-        let (threads, stop) = skeletons(&unfolder, self.programs);
+        let (threads, stop) = skeletons(&self.unfolder(), self.programs);
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
         let mut explored = Explored { stats: Stats::default(), stop, traces };
         for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
@@ -146,6 +142,77 @@ impl<S: Stamp> Problem<'_, S> {
         };
         let explored = self.explore_until(&mut settled, &mut |_| Flow::Continue);
         (found, explored)
+    }
+
+    /// Why there is no outcome that is `wanted`: each way to get one, and what forbids it; at most `most` of them.
+    /// None at all means that no plain execution has such an outcome.
+    pub fn refutations(&self, wanted: &dyn Fn(&Outcome) -> bool, most: usize) -> Vec<Refutation> {
+        let (threads, _) = skeletons(&self.unfolder(), self.programs);
+        let mut found = Vec::new();
+        for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
+            if !self.admitted(&choice) {
+                continue;
+            }
+            for outcome in self.conceivable(&choice).into_iter().filter(wanted) {
+                let restricted = choice.iter().zip(&outcome.outputs).map(|(s, &output)| s.with_output(output));
+                let restricted: Vec<Skeleton<S>> = restricted.collect();
+                let graph = Graph::new(self.world, restricted.iter().collect());
+                let Ok(mut solver) = Solver::new(graph, self.libraries, self.observed, self.limits.expired) else {
+                    continue;
+                };
+                let left = most - found.len();
+                found.extend(refutations(&mut solver, self.libraries, &outcome.finals, left));
+                if found.len() >= most {
+                    return found;
+                }
+            }
+        }
+        found
+    }
+
+    /// The outcomes that runs of these skeletons could have, as far as their outputs and what they write tell.
+    fn conceivable(&self, choice: &[&Skeleton<S>]) -> Vec<Outcome> {
+        let outputs = choice.iter().map(|s| s.runs.iter().map(|r| r.trace.output).collect::<BTreeSet<_>>());
+        let finals = self.observed.iter().map(|&cell| {
+            let subs = choice.iter().flat_map(|s| &s.runs).flat_map(|r| r.shapes.iter().flatten());
+            let values = subs.flat_map(|sub| {
+                let read = sub.reads.and_then(|r| if let Reads::Is(v) = r { Some(v) } else { None });
+                let wrote = sub.writes.and_then(|w| if let Writes::Is(v) = w { Some(v) } else { None });
+                read.into_iter().chain(wrote)
+            });
+            values.chain([self.initial(cell)]).collect::<BTreeSet<_>>()
+        });
+        let parts: Vec<BTreeSet<Val>> = outputs.chain(finals).collect();
+        let all = parts.iter().map(|p| p.iter().copied()).multi_cartesian_product();
+        all.map(|values| {
+            let (outputs, finals) = values.split_at(choice.len());
+            Outcome { outputs: outputs.to_vec(), finals: finals.to_vec() }
+        })
+        .collect()
+    }
+
+    /// Whether every thread of an execution is a plain execution of this program, in these surroundings.
+    pub fn has_run(&self, execution: &Execution<S>) -> bool {
+        let (threads, _) = skeletons(&self.unfolder(), self.programs);
+        let is_run = |(thread, skeletons): (usize, &Vec<Skeleton<S>>)| {
+            let tid = Tid::from_index(thread);
+            let events: Vec<&Event> = execution.of_thread(tid).map(|e| &execution.events[e]).collect();
+            skeletons.iter().flat_map(|s| &s.runs).any(|run| {
+                run.trace.events.iter().collect::<Vec<_>>() == events
+                    && execution.outputs.get(thread) == Some(&run.trace.output)
+            })
+        };
+        execution.world == *self.world && threads.iter().enumerate().all(is_run)
+    }
+
+    fn unfolder(&self) -> Unfolder<'_, S> {
+        Unfolder {
+            libraries: self.libraries,
+            implementations: self.implementations,
+            world: self.world,
+            rounds: self.limits.rounds,
+            limit: self.limits.traces,
+        }
     }
 
     /// The outcome of the class that a solver has reached.

@@ -32,6 +32,14 @@ pub struct Skeleton<S> {
     pub runs: Vec<Run<S>>,
 }
 
+impl<S: Clone> Skeleton<S> {
+    /// The runs with this output.
+    #[must_use]
+    pub fn with_output(&self, output: Val) -> Self {
+        Self { runs: self.runs.iter().filter(|r| r.trace.output == output).cloned().collect() }
+    }
+}
+
 /// What stopped a search before it was complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {

@@ -164,8 +164,22 @@ impl Library<Stamp> for Wait {
             | (po() & &same_qp).between(&remote_writes.or(&local_writes), &fences);
 
         // ib = (ippo u iso u rf u pfg u pfp u nfo u rb_i)+
-        let ib = (ippo | &iso | &rf | &pfg | pfp | &nfo | rb_i).plus();
+        let ib = (&ippo | &iso | &rf | &pfg | &pfp | &nfo | &rb_i).plus();
         c.irreflexive("ib", &ib);
+
+        let atomic = remote_writes.on().then(&iso.inv()).then(&rao);
+        c.say("rf", &rf, "{b} read {b reads}, which {a} wrote");
+        c.say("rf", &rf_e, "{b} read {b reads}, which {a} wrote");
+        c.say("mo", &mo, "{a} wrote before {b} did");
+        c.say("rb", &rb, "{a} read {a reads}, before {b} wrote");
+        c.say("rb", &rb_i, "{a} read {a reads}, before {b} wrote");
+        c.say("rao", &rao, "the atomic read of {a} comes before that of {b}");
+        c.say("atomic", &atomic, "{a} is over before {b} begins: remote updates of one node exclude each other");
+        c.say("pfg", &pfg, "{b} waits for {a}");
+        c.say("pfp", &pfp, "{b} waits until {a} was sent");
+        c.say("nfo", &nfo, "the network card does {a} before {b}: reads and writes do not pass each other there");
+        c.say("iso", &iso, "{a} reads before it writes");
+        c.say("ippo", &ippo, "{a} is issued before {b} in its thread");
 
         // so = iso u rf_e u pfg u nfo u rb u mo u rao u ([aNRW]; iso^-1; rao) u ([Inst]; ib)
         c.so("iso", &iso);
@@ -175,7 +189,7 @@ impl Library<Stamp> for Wait {
         c.so("rb", &rb);
         c.so("mo", &mo);
         c.so("rao", &rao);
-        c.so("atomic", &remote_writes.on().then(&iso.inv()).then(&rao));
+        c.so("atomic", &atomic);
         c.so("ib", &stamps(Stamp::is_instantaneous).on().then(&ib));
         c
     }

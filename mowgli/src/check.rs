@@ -3,16 +3,20 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use mowgli_core::execution::Execution;
 use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::{Counterexample, Question, Report, Verdict, run};
+use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::probes::WaitProbes;
 use mowgli_rdma::wait::Wait;
 use serde::Serialize;
 
+use crate::explain::{self, Finding};
+use crate::litmus::parse::parse;
 use crate::litmus::print;
 
 /// One check that was run.
@@ -134,26 +138,50 @@ impl Checked {
         Some(print::client(&name, &c.world, &c.client, Some(&c.outcome)))
     }
 
-    /// The whole finding as text.
+    /// What was found, in a line: library, variant, bound and verdict.
     #[must_use]
-    pub fn explanation(&self) -> String {
+    pub fn title(&self) -> String {
+        let stop = match &self.report.verdict {
+            Verdict::Undecided(stop) => format!(" ({stop})"),
+            _ => String::new(),
+        };
+        let (library, variant, over) = (self.library, self.variant, self.over);
+        format!("{library} ({variant}) over {over}, {}: {}{stop}", self.bound_text(), self.verdict())
+    }
+
+    /// The counterexample, to be kept on disk.
+    #[must_use]
+    pub fn finding(&self) -> Option<Finding> {
+        let c = self.counterexample()?;
+        // The program of the litmus test puts out its registers only.
+        let outputs = c.client.threads.iter().zip(&c.outcome.outputs).map(|(calls, o)| print::results(calls, *o));
+        let execution = Execution { outputs: outputs.map(|r| Val::tuple(&r)).collect(), ..c.execution.clone() };
+        Some(Finding {
+            title: self.title(),
+            litmus: self.litmus()?,
+            implemented: vec![format!("{}:{}", self.library, self.variant)],
+            assertion: 0,
+            execution: Some(execution),
+        })
+    }
+
+    /// The whole finding as text. Empty for an implementation that is sound.
+    ///
+    /// # Errors
+    /// If the judge disagrees with the search, which would be a bug of ours.
+    pub fn explanation(&self) -> Result<String, String> {
         let mut out = String::new();
         if let Some((world, client, violation)) = &self.report.violation {
             out.push_str("Not locally sound (LOCO Def. 3.13) in an execution of\n\n");
             out.push_str(&print::client("client", world, client, None));
             out.push_str(&format!("\nwith the events\n{}\n", crate::show::events(&violation.execution)));
-            out.push_str(&format!("because {}.\n", violation.reason));
+            out.push_str(&format!("because {}.\n\n", violation.reason));
         }
-        if let (Some(c), Some(litmus)) = (self.counterexample(), self.litmus()) {
-            out.push_str("\nUnsound (Def. 3.10): this client has an outcome that the specification forbids\n\n");
-            out.push_str(&litmus);
-            out.push_str(&format!("\nin the execution\n{}", crate::show::events(&c.execution)));
-            out.push_str("\nThe specification forbids it by\n");
-            for edge in &c.cycle {
-                out.push_str(&format!("  {} --{}--> {}\n", edge.from, edge.relation, edge.to));
-            }
+        if let Some(finding) = self.finding() {
+            out.push_str(&explain::explain(finding)?.text());
+            out.push('\n');
         }
-        out
+        Ok(out)
     }
 
     /// One JSON object.
@@ -165,7 +193,7 @@ impl Checked {
         let counterexample = self.counterexample().map(|c| JsonCounterexample {
             litmus: self.litmus().unwrap_or_default(),
             outcome: outcome(c),
-            cycle: c.cycle.iter().map(|e| format!("{} --{}--> {}", e.from, e.relation, e.to)).collect(),
+            cycle: self.cycle(c),
         });
         let stats = &self.report.stats;
         let json = Json {
@@ -192,6 +220,15 @@ impl Checked {
             ]),
         };
         serde_json::to_string(&json).expect("strings and numbers")
+    }
+}
+
+impl Checked {
+    /// The edges of the first cycle that forbids the outcome.
+    fn cycle(&self, c: &Counterexample<Stamp>) -> Vec<String> {
+        let test = self.litmus().and_then(|text| parse("client", &text).ok());
+        let edges = c.refutations.first().map_or(&[][..], |r| &r.edges);
+        test.map_or_else(Vec::new, |test| edges.iter().map(|e| explain::sentence(&test, e)).collect())
     }
 }
 

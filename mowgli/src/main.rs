@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Parser, Subcommand};
 use mowgli::check::{Checked, Options};
 use mowgli::litmus::{parse, report, run};
-use mowgli_core::ids::Name;
+use mowgli::{explain, show};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
@@ -30,6 +30,8 @@ struct Cli {
 enum Command {
     /// Print all outcomes of litmus tests and check their assertions.
     Litmus(LitmusArgs),
+    /// Explain a finding that was kept, or what a litmus test asserts: the execution, or why there is none.
+    Explain(ExplainArgs),
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
     Check(CheckArgs),
 }
@@ -71,7 +73,7 @@ struct CheckArgs {
     /// One JSON object a line and check.
     #[arg(long)]
     json: bool,
-    /// Write the findings to this file too.
+    /// Keep the counterexample in this file, for `mowgli explain`; several go to FILE, FILE.2.ron and so on.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Show libraries, variants and default bounds, and check nothing.
@@ -107,7 +109,7 @@ struct LitmusArgs {
     /// Only tests of this model, as RDMA_WAIT.
     #[arg(long)]
     model: Option<String>,
-    /// Replace these libraries by their implementations, from left to right.
+    /// Replace these libraries by their implementations, from left to right; `bal:no-fence` is a variant of one.
     #[arg(long, value_delimiter = ',', value_name = "LIBRARY")]
     implemented: Vec<String>,
     /// Rounds of a loop with effects before the search gives up on it.
@@ -121,10 +123,32 @@ struct LitmusArgs {
     stats: bool,
 }
 
+#[derive(Args)]
+struct ExplainArgs {
+    /// A finding in RON, as `check --out` keeps it, or a litmus test.
+    file: PathBuf,
+    /// For a litmus test: replace these libraries by their implementations, from left to right.
+    #[arg(long, value_delimiter = ',', value_name = "LIBRARY")]
+    implemented: Vec<String>,
+    /// Which assertion of the litmus test, from 1; all if not given.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    assertion: Option<u64>,
+    /// Print the execution as a graph in the DOT language.
+    #[arg(long, conflicts_with = "svg")]
+    dot: bool,
+    /// Print the execution as a picture.
+    #[arg(long)]
+    svg: bool,
+    /// Keep the finding in this file.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let code = match cli.command {
         Command::Litmus(args) => litmus(&args),
+        Command::Explain(args) => explain(&args),
         Command::Check(args) => check(&args),
     };
     ExitCode::from(code)
@@ -208,9 +232,9 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
     };
     let mut chain = Vec::new();
     for name in &args.implemented {
-        match run::implementation(Name::new(name)) {
-            Some(i) => chain.push(i),
-            None => return bad(format!("no library {name} with an implementation; there are sv, bal, bal-transitive")),
+        match run::implementation(name) {
+            Ok(implementation) => chain.push(implementation),
+            Err(message) => return bad(message),
         }
     }
     let start = Instant::now();
@@ -230,6 +254,72 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
         (true, true) => 0,
     };
     Printed { out, err: String::new(), code, stats: answer.explored.stats }
+}
+
+fn explain(args: &ExplainArgs) -> u8 {
+    match explained(args) {
+        Ok(text) => {
+            print!("{text}");
+            0
+        }
+        Err(message) => {
+            eprintln!("error: {message}");
+            2
+        }
+    }
+}
+
+fn explained(args: &ExplainArgs) -> Result<String, String> {
+    let path = args.file.display();
+    let text = std::fs::read_to_string(&args.file).map_err(|e| format!("{path}: {e}"))?;
+    let findings = if args.file.extension().is_some_and(|x| x == "litmus") {
+        let test = parse::parse(&path.to_string(), &text)?;
+        let mut findings = explain::of_test(&test, &text, &args.implemented)?;
+        if let Some(n) = args.assertion {
+            let n = usize::try_from(n).expect("at most 60");
+            if n > findings.len() {
+                return Err(format!("{path}: there are {} assertions", findings.len()));
+            }
+            findings = vec![findings.swap_remove(n - 1)];
+        }
+        if findings.is_empty() {
+            return Err(format!("{path}: no assertion to explain; add one, as `allowed (a=1)`"));
+        }
+        findings
+    } else {
+        vec![explain::read(&text).map_err(|e| format!("{path}:{e}"))?]
+    };
+    if let Some(out) = &args.out {
+        keep(out, &findings)?;
+    }
+    let graphs = args.dot || args.svg;
+    let mut out = Vec::new();
+    for finding in findings {
+        let explained = explain::explain(finding).map_err(|e| format!("{path}: {e}"))?;
+        if !graphs {
+            out.push(explained.text());
+        } else if let (Some(execution), Some(judged)) = (&explained.finding.execution, &explained.judged) {
+            let dot = show::dot(&explained.finding.title, execution, judged);
+            out.push(if args.svg { show::svg(&dot)? } else { dot });
+        }
+    }
+    if out.is_empty() {
+        return Err(format!("{path}: there is no execution to draw; without --dot or --svg the reason is printed"));
+    }
+    Ok(out.join("\n"))
+}
+
+/// Writes findings, the first to `path` itself.
+fn keep(path: &Path, findings: &[explain::Finding]) -> Result<(), String> {
+    for (position, finding) in findings.iter().enumerate() {
+        let path = match (position, path.extension().and_then(|x| x.to_str())) {
+            (0, _) => path.to_owned(),
+            (n, Some(extension)) => path.with_extension(format!("{}.{extension}", n + 1)),
+            (n, None) => path.with_extension((n + 1).to_string()),
+        };
+        std::fs::write(&path, explain::written(finding)).map_err(|e| format!("{}: {e}", path.display()))?;
+    }
+    Ok(())
 }
 
 /// The entries that are asked for, with the variant of each.
@@ -336,19 +426,26 @@ fn check(args: &CheckArgs) -> u8 {
             if args.json {
                 println!("{}", checked.json());
             } else {
-                print!("{}", checked.explanation());
+                print!("{}", checked.explanation().expect("judge and search agree"));
             }
+            let sound = matches!(checked.report.verdict, Verdict::Sound);
             all.push(checked);
+            if !sound {
+                break;
+            }
         }
     }
     if !args.json {
         println!("{}", table(&all));
     }
     if let Some(path) = &args.out {
-        let text: String = all.iter().map(|c| c.json() + "\n").collect();
-        if let Err(e) = std::fs::write(path, text) {
-            eprintln!("error: {}: {e}", path.display());
+        let findings: Vec<_> = all.iter().filter_map(Checked::finding).collect();
+        if let Err(message) = keep(path, &findings) {
+            eprintln!("error: {message}");
             return 2;
+        }
+        if findings.is_empty() {
+            eprintln!("no counterexample was found, so nothing was written to {}", path.display());
         }
     }
     code

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use std::sync::Arc;
 
 use super::network::{Check, Id, Kind, Network};
 use crate::algebra::{Choice, Demand, Expr, Rel, Set, Spec};
@@ -60,12 +59,16 @@ pub struct Compiled {
     pub parts: Vec<(Option<Name>, &'static str, Id)>,
     /// The demands by library and name.
     pub demands: Vec<(Name, &'static str, Id)>,
+    /// What became of each expression, by library and address.
+    pub terms: BTreeMap<(Name, usize), Term>,
 }
 
 /// A relation that is known, or one of the network.
 #[derive(Clone)]
-enum Term {
+pub enum Term {
+    /// Known.
     Known(Rc<Matrix>),
+    /// Derived from choices.
     Open(Id),
 }
 
@@ -77,7 +80,8 @@ struct Compiler<'a, S: Stamp> {
     choices: Vec<(Name, &'static str, Open)>,
     demands: Vec<(Name, &'static str, Id)>,
     first_choice: usize,
-    terms: BTreeMap<*const Expr<S>, Term>,
+    name: Name,
+    terms: BTreeMap<(Name, usize), Term>,
 }
 
 /// The network for `graph`, with the specifications of `libraries`.
@@ -90,6 +94,7 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
         choices: Vec::new(),
         demands: Vec::new(),
         first_choice: 0,
+        name: Name::literal(""),
         terms: BTreeMap::new(),
     };
     let extra = compiler.net.base(&Matrix::empty(n));
@@ -112,8 +117,8 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
     let hb = compiler.net.derive(Kind::Plus(edges));
     compiler.net.check(hb, Check::Irreflexive);
     let open = dependent(&compiler.net, &compiler.choices);
-    let Compiler { net, choices, demands, .. } = compiler;
-    Compiled { net, hb, extra, outside, choices, open, parts, demands }
+    let Compiler { net, choices, demands, terms, .. } = compiler;
+    Compiled { net, hb, extra, outside, choices, open, parts, demands, terms }
 }
 
 fn dependent(net: &Network, choices: &[(Name, &'static str, Open)]) -> Vec<bool> {
@@ -137,7 +142,7 @@ fn dependent(net: &Network, choices: &[(Name, &'static str, Open)]) -> Vec<bool>
 
 impl<S: Stamp> Compiler<'_, S> {
     fn library(&mut self, name: Name, spec: &Spec<S>) -> Vec<(&'static str, Id)> {
-        self.terms.clear();
+        self.name = name;
         self.first_choice = self.choices.len();
         for (title, choice) in &spec.choices {
             let open = self.choice(choice);
@@ -245,7 +250,7 @@ impl<S: Stamp> Compiler<'_, S> {
     }
 
     fn term(&mut self, rel: &Rel<S>) -> Term {
-        let key = Arc::as_ptr(&rel.0);
+        let key = (self.name, rel.address());
         if let Some(term) = self.terms.get(&key) {
             return term.clone();
         }

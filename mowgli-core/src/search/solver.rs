@@ -7,7 +7,7 @@
 //! are chosen, one completion is looked for, and the class of executions that agree on the sources is visited once.
 
 use super::compile::{Compiled, Open, compile};
-use super::network::{Check, Id, Kind};
+use super::network::{Check, Conflict, Id, Kind};
 use super::values::{Domains, Numbering, Vals, Values, intersect, prepare, writable};
 use crate::event::Cell;
 use crate::graph::Graph;
@@ -51,15 +51,6 @@ pub enum Source {
     Write(usize),
 }
 
-/// Why a state is impossible.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Contradiction {
-    /// A cycle of hb: each edge with the name of the relation that it is in.
-    Cycle(Vec<(usize, &'static str, usize)>),
-    /// A demand of a library, at a pair of subevents.
-    Demand(crate::ids::Name, &'static str, usize, usize),
-}
-
 /// Whether a search goes on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Flow {
@@ -82,7 +73,7 @@ pub struct Solver<'a, S: Stamp> {
     pub graph: Graph<'a, S>,
     /// What was done so far.
     pub stats: Stats,
-    compiled: Compiled,
+    pub(super) compiled: Compiled,
     values: Values,
     domains: Domains,
     sources: Vec<Source>,
@@ -91,6 +82,8 @@ pub struct Solver<'a, S: Stamp> {
     forbidden: Vec<u64>,
     /// The reads to decide after all others.
     last: Vec<u64>,
+    /// Whether sources are tried out even where they are known to be impossible, so that it shows why.
+    thorough: bool,
     expired: &'a dyn Fn() -> bool,
 }
 
@@ -142,6 +135,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
             observed,
             forbidden,
             last,
+            thorough: false,
             expired,
         })
     }
@@ -207,6 +201,16 @@ impl<'a, S: Stamp> Solver<'a, S> {
 
     fn has_one_run(&self) -> bool {
         (0..self.graph.skeletons.len()).all(|t| self.values.alive(t, &self.domains).nth(1).is_none())
+    }
+
+    /// Has every source tried out, so that it shows why it is impossible.
+    pub fn be_thorough(&mut self) {
+        self.thorough = true;
+    }
+
+    /// Demands that what a subevent writes is `value`.
+    pub(super) fn demand_written(&mut self, write: usize, value: Val) {
+        self.domains.writes[write] &= self.values.numbering.known(value);
     }
 
     /// Has these reads decided after all others.
@@ -275,6 +279,25 @@ impl<'a, S: Stamp> Solver<'a, S> {
         }
     }
 
+    /// Draws the consequences of the sources for values alone, also where the orders are in conflict.
+    pub(super) fn narrow_values(&mut self) {
+        for _ in 0..self.graph.len() {
+            let mut changed = false;
+            for read in 0..self.graph.len() {
+                if let Source::Write(w) = self.sources[read] {
+                    let both = self.domains.reads[read] & self.domains.writes[w];
+                    intersect(&mut self.domains.reads[read], both, &mut changed);
+                    intersect(&mut self.domains.writes[w], both, &mut changed);
+                } else if self.sources[read] == Source::Initial {
+                    intersect(&mut self.domains.reads[read], self.values.init[read], &mut changed);
+                }
+            }
+            if !self.values.narrow(&mut self.domains, &mut changed) || !changed {
+                return;
+            }
+        }
+    }
+
     fn narrow_sources(&mut self, changed: &mut bool) -> bool {
         for choice in 0..self.compiled.choices.len() {
             let Open::ReadsFrom { reads, .. } = &self.compiled.choices[choice].2 else { continue };
@@ -317,7 +340,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
     }
 
     /// The sources that a read can still have.
-    fn options(&self, choice: usize, read: usize) -> Vec<Source> {
+    pub(super) fn options(&self, choice: usize, read: usize) -> Vec<Source> {
         let Open::ReadsFrom { excluded, candidates, .. } = &self.compiled.choices[choice].2 else {
             unreachable!("only reads-from has reads")
         };
@@ -329,7 +352,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
         all.filter(|&o| self.source_values(read, o) & self.domains.reads[read] != 0).collect()
     }
 
-    fn decide(&mut self, choice: usize, read: usize, source: Source) {
+    pub(super) fn decide(&mut self, choice: usize, read: usize, source: Source) {
         let Open::ReadsFrom { chosen, before, candidates, .. } = &self.compiled.choices[choice].2 else {
             unreachable!("only reads-from has reads")
         };
@@ -341,7 +364,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
     }
 
     /// The undecided read to decide next: one whose value is open, with the fewest sources; the first of those.
-    fn open_read(&self) -> Option<(usize, usize)> {
+    pub(super) fn open_read(&self) -> Option<(usize, usize)> {
         let mut best = None;
         for (choice, (_, _, open)) in self.compiled.choices.iter().enumerate() {
             let Open::ReadsFrom { reads, .. } = open else { continue };
@@ -357,7 +380,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
     }
 
     /// The first observed cell whose last write is open, with the writes that can be last.
-    fn open_last(&self) -> Option<(usize, Vec<usize>)> {
+    pub(super) fn open_last(&self) -> Option<(usize, Vec<usize>)> {
         self.observed.iter().enumerate().find_map(|(index, (writes, order))| {
             let lasts = self.lasts(writes, *order);
             (lasts.len() > 1).then_some((index, lasts))
@@ -371,7 +394,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
         ones(writes).filter(|&w| !after(w)).collect()
     }
 
-    fn decide_last(&mut self, index: usize, last: usize) {
+    pub(super) fn decide_last(&mut self, index: usize, last: usize) {
         let (writes, order) = &self.observed[index];
         let Open::Order { raw, .. } = &self.compiled.choices[order.expect("several writes are ordered")].2 else {
             unreachable!("an order")
@@ -474,6 +497,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
     fn force(&mut self, changed: &mut bool) -> bool {
         for choice in 0..self.compiled.choices.len() {
             match &self.compiled.choices[choice].2 {
+                Open::ReadsFrom { .. } if self.thorough => {}
                 Open::ReadsFrom { .. } => self.exclude_sources(choice, changed),
                 Open::Order { .. } => self.force_pairs(choice, changed),
             }
@@ -583,42 +607,10 @@ impl<'a, S: Stamp> Solver<'a, S> {
         self.compiled.net.add(raw, a, b);
     }
 
-    /// Follows the first source of every read until nothing consistent is left, and says why; `None` if it is consistent
-    /// all the way.
-    pub fn first_contradiction(&mut self) -> Option<Contradiction> {
-        loop {
-            if !self.propagate() {
-                return self.contradiction();
-            }
-            let (choice, read) = self.open_read()?;
-            let options = self.options(choice, read);
-            let &source = options.first()?;
-            self.decide(choice, read, source);
-        }
-    }
-
-    /// Why the present state is impossible: the edges of a shortest cycle of hb, or the demand that fails and where.
+    /// The demand that the present state breaks, if it breaks one.
     #[must_use]
-    pub fn contradiction(&self) -> Option<Contradiction> {
-        let net = &self.compiled.net;
-        let conflict = net.conflict()?;
-        if let Some((library, name, _)) = self.compiled.demands.iter().find(|d| d.2 == conflict.relation) {
-            return Some(Contradiction::Demand(*library, name, conflict.from, conflict.to));
-        }
-        let mut edges = crate::judge::Pairs::new();
-        for (_, _, part) in &self.compiled.parts {
-            edges.extend(net.matrix(*part).pairs());
-        }
-        let on_cycle = (0..self.graph.len()).map(|s| crate::judge::cycle_from(&edges, s)).filter(|c| !c.is_empty());
-        let cycle = on_cycle.min_by_key(Vec::len)?;
-        let next = cycle.iter().cycle().skip(1);
-        Some(Contradiction::Cycle(cycle.iter().zip(next).map(|(&a, &b)| (a, self.part_of(a, b), b)).collect()))
-    }
-
-    /// The first part of hb that has this edge.
-    fn part_of(&self, a: usize, b: usize) -> &'static str {
-        let part = self.compiled.parts.iter().find(|p| self.compiled.net.has(p.2, a, b));
-        part.map_or("hb", |p| p.1)
+    pub fn conflict(&self) -> Option<Conflict> {
+        self.compiled.net.conflict()
     }
 
     /// The edges of hb that hold in every completion, as far as they were derived.

@@ -36,7 +36,7 @@ impl Numbering {
     }
 
     /// The bit of a value that occurs; 0 for one that no run mentions.
-    fn known(&self, v: Val) -> Vals {
+    pub(super) fn known(&self, v: Val) -> Vals {
         self.numbers.get(&v).map_or(0, |&number| 1u128.checked_shl(number).unwrap_or(0))
     }
 

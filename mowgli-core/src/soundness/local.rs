@@ -204,11 +204,13 @@ impl<'a, S: Stamp> Prover<'a, S> {
     }
 
     fn way(&self, calls: &[AbstractCall], choice: &[&Shape<S>]) -> Option<Way<'a, S>> {
-        let promises = choice.iter().enumerate().flat_map(|(call, shape)| shape.iter().map(move |sub| (call, sub.stamp)));
+        let promises =
+            choice.iter().enumerate().flat_map(|(call, shape)| shape.iter().map(move |sub| (call, sub.stamp)));
         let promises = promises.map(|(call, stamp)| Promise { call, stamp }).collect();
         let skeletons = self.arena.alloc(abstract_skeletons(self.world.threads.len(), calls, choice));
         let events: Vec<&Event> = skeletons.iter().flat_map(|s| &s.runs[0].trace.events).collect();
-        if !self.specification.names().all(|n| self.specification.get(n).is_some_and(|l| l.admits(self.world, &events))) {
+        if !self.specification.names().all(|n| self.specification.get(n).is_some_and(|l| l.admits(self.world, &events)))
+        {
             return None;
         }
         let graph = Graph::new(self.world, skeletons.iter().collect());
@@ -373,11 +375,7 @@ fn keeps_order<S: Stamp>(
     Some(edges)
 }
 
-fn abstract_skeletons<S: Stamp>(
-    threads: usize,
-    calls: &[AbstractCall],
-    choice: &[&Shape<S>],
-) -> Vec<Skeleton<S>> {
+fn abstract_skeletons<S: Stamp>(threads: usize, calls: &[AbstractCall], choice: &[&Shape<S>]) -> Vec<Skeleton<S>> {
     let of_thread = |t: usize| {
         let own = calls.iter().zip(choice).filter(|(c, _)| c.event.thread.index() == t);
         let (events, shapes): (Vec<_>, Vec<_>) = own.map(|(c, s)| (c.event.clone(), (*s).clone())).unzip();
@@ -389,12 +387,7 @@ fn abstract_skeletons<S: Stamp>(
 }
 
 /// In words: "the last aCR of Read".
-fn describe<S: Stamp>(
-    solver: &Solver<'_, S>,
-    known: &Abstraction<'_, S>,
-    image: &Image,
-    words: &mut Concretisation,
-) {
+fn describe<S: Stamp>(solver: &Solver<'_, S>, known: &Abstraction<'_, S>, image: &Image, words: &mut Concretisation) {
     for (promise, &s) in known.ways[image.way].promises.iter().zip(&image.g) {
         let call = &known.calls[promise.call];
         let place = &solver.graph.subs[s];

@@ -12,14 +12,14 @@ use rayon::prelude::*;
 use super::client::{Bound, Client, Subject, clients};
 use super::local::{Concretisation, Local, Violation, check};
 use crate::execution::Execution;
-use crate::graph::Graph;
 use crate::ids::Name;
 use crate::implementation::{Implementation, Implementations};
 use crate::judge::judge;
 use crate::library::Libraries;
 use crate::outcome::{Explored, Limits, Outcome, Problem};
-use crate::runs::{Stop, skeletons};
-use crate::search::solver::{Contradiction, Cut, Flow, Solver, Stats};
+use crate::runs::Stop;
+use crate::search::refute::Refutation;
+use crate::search::solver::{Cut, Flow, Solver, Stats};
 use crate::stamp::Stamp;
 use crate::world::World;
 
@@ -59,17 +59,6 @@ pub struct Question<'a, S: Stamp> {
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-/// An edge of a forbidden cycle.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Edge {
-    /// The earlier subevent: thread, event and stamp.
-    pub from: String,
-    /// The relation.
-    pub relation: String,
-    /// The later subevent.
-    pub to: String,
-}
-
 /// A client with an outcome that the specification does not have.
 #[derive(Clone, Debug)]
 pub struct Counterexample<S> {
@@ -81,8 +70,8 @@ pub struct Counterexample<S> {
     pub outcome: Outcome,
     /// An execution of the implementation with that outcome.
     pub execution: Execution<S>,
-    /// Why the specification forbids it: a cycle of hb, or one demand as a cycle of length one.
-    pub cycle: Vec<Edge>,
+    /// Why the specification forbids it: the first few ways to get it, each with what forbids it.
+    pub refutations: Vec<Refutation>,
 }
 
 /// The verdict on one question.
@@ -280,50 +269,24 @@ impl<S: Stamp> Question<'_, S> {
             Flow::Stop
         });
         let (outcome, execution) = found?;
-        let cycle = self.forbidding(world, client, &outcome);
-        Some(Counterexample { world: world.clone(), client: client.clone(), outcome, execution, cycle })
+        let refutations = self.refutations(world, client, &outcome);
+        Some(Counterexample { world: world.clone(), client: client.clone(), outcome, execution, refutations })
     }
 
-    /// Why the specification forbids an outcome: the contradiction of the first attempt to find it.
-    fn forbidding(&self, world: &World, client: &Client, outcome: &Outcome) -> Vec<Edge> {
-        let libraries = self.with_beside(&self.specification);
-        let unfolder = crate::denote::Unfolder {
-            libraries: &libraries,
+    /// Why the specification forbids an outcome.
+    fn refutations(&self, world: &World, client: &Client, outcome: &Outcome) -> Vec<Refutation> {
+        let expired = || (self.expired)();
+        let problem = Problem {
+            libraries: &self.with_beside(&self.specification),
             implementations: &Implementations::new(),
             world,
-            rounds: self.bound.loops,
-            limit: 100_000,
+            programs: &client.programs(),
+            observed: &[],
+            limits: self.limits(&expired),
         };
-        let (mut threads, _) = skeletons(&unfolder, &client.programs());
-        for (skeletons, output) in threads.iter_mut().zip(&outcome.outputs) {
-            for skeleton in skeletons.iter_mut() {
-                skeleton.runs.retain(|r| r.trace.output == *output);
-            }
-            skeletons.retain(|s| !s.runs.is_empty());
-        }
-        if threads.iter().any(Vec::is_empty) {
-            return Vec::new();
-        }
-        let graph = Graph::new(world, threads.iter().map(|s| &s[0]).collect());
-        let Ok(mut solver) = Solver::new(graph, &libraries, &[], &|| false) else { return Vec::new() };
-        let contradiction = solver.first_contradiction();
-        contradiction.map_or_else(Vec::new, |c| edges(&solver, c))
+        problem.refutations(&|o| o == outcome, SHOWN)
     }
 }
 
-fn edges<S: Stamp>(solver: &Solver<'_, S>, contradiction: Contradiction) -> Vec<Edge> {
-    let name = |s: usize| {
-        let place = &solver.graph.subs[s];
-        let event = solver.graph.events[place.event];
-        format!("{}: {} [{}]", event.thread, event, place.sub.stamp)
-    };
-    match contradiction {
-        Contradiction::Cycle(cycle) => cycle
-            .into_iter()
-            .map(|(a, relation, b)| Edge { from: name(a), relation: relation.to_owned(), to: name(b) })
-            .collect(),
-        Contradiction::Demand(library, axiom, a, b) => {
-            vec![Edge { from: name(a), relation: format!("{axiom} of {library} forbids"), to: name(b) }]
-        }
-    }
-}
+/// How many refutations of an outcome are kept.
+const SHOWN: usize = 10;

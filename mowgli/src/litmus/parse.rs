@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use itertools::Itertools;
+
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
@@ -152,7 +154,7 @@ impl Reader {
         let node = self.node(&part(tree, Rule::node).expect("a placement has a node"))?;
         self.world.threads.push(node);
         let name = Name::new(name.as_str());
-        self.threads.push(Thread { name, statements: Vec::new(), registers: Vec::new() });
+        self.threads.push(Thread { name, statements: Vec::new(), texts: Vec::new(), registers: Vec::new() });
         Ok(())
     }
 
@@ -213,8 +215,11 @@ impl Reader {
             return fail(extra, format!("this row has more columns than there are threads ({})", self.threads.len()));
         }
         for (thread, cell) in cells.iter().enumerate() {
-            if let Some(statement) = part(cell, Rule::statement) {
-                let statement = self.statement(thread, &statement)?;
+            if let Some(tree) = part(cell, Rule::statement) {
+                let statement = self.statement(thread, &tree)?;
+                if matches!(statement, Statement::Call { .. }) {
+                    self.threads[thread].texts.push(tree.as_str().split_whitespace().join(" "));
+                }
                 if let Some(r) = statement.register().filter(|r| !self.threads[thread].registers.contains(r)) {
                     self.threads[thread].registers.push(r);
                 }

@@ -63,11 +63,15 @@ fn declarations(world: &World, out: &mut String) {
 /// The results of the calls that return something, by register.
 #[must_use]
 pub fn registers(client: &Client, outcome: &Outcome) -> Vec<(String, String)> {
-    let results = client.threads.iter().zip(&outcome.outputs).flat_map(|(calls, output)| {
-        let parts = if let Val::Tuple(parts) = output { parts.parts() } else { &[] };
-        calls.iter().zip(parts).filter(|(call, _)| returns(call)).map(|(_, v)| v.to_string())
-    });
-    results.enumerate().map(|(i, v)| (register(i), v)).collect()
+    let results = client.threads.iter().zip(&outcome.outputs).flat_map(|(calls, &output)| results(calls, output));
+    results.enumerate().map(|(i, v)| (register(i), v.to_string())).collect()
+}
+
+/// The results of those calls that return something, from the results of all.
+#[must_use]
+pub fn results(calls: &[Call], output: Val) -> Vec<Val> {
+    let parts = if let Val::Tuple(parts) = output { parts.parts() } else { &[] };
+    calls.iter().zip(parts).filter(|(call, _)| returns(call)).map(|(_, &v)| v).collect()
 }
 
 fn returns(call: &Call) -> bool {

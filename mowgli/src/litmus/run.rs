@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mowgli_core::ids::Name;
+use itertools::Itertools;
 use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Explored, Limits, Outcome, Problem};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::bal::{self, Bal, BalOverSv};
-use mowgli_libraries::sv::{self, Sv, SvOverWait};
+use mowgli_libraries::bal::Bal;
+use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::sv::Sv;
 use mowgli_rdma::Stamp;
 use mowgli_rdma::wait::Wait;
 
@@ -22,15 +23,21 @@ pub fn libraries() -> Libraries<Stamp> {
     Libraries::default().with(Wait).with(Sv).with(Bal::Plain).with(Bal::Transitive)
 }
 
-/// The published implementation of a library, by the library's name.
-#[must_use]
-pub fn implementation(library: Name) -> Option<Arc<dyn Implementation>> {
-    match library {
-        sv::SV => Some(Arc::new(SvOverWait::Published)),
-        bal::BAL => Some(Arc::new(BalOverSv::default())),
-        bal::BAL_TRANSITIVE => Some(Arc::new(BalOverSv { of: Bal::Transitive, ..BalOverSv::default() })),
-        _ => None,
-    }
+/// The implementation that `name` stands for: that of a library, or `library:variant`.
+///
+/// # Errors
+/// What there is instead, if there is no such implementation.
+pub fn implementation(name: &str) -> Result<Arc<dyn Implementation>, String> {
+    let (library, variant) = name.split_once(':').unwrap_or((name, "published"));
+    let all = catalogue();
+    let names = || all.iter().map(|e| e.name).join(", ");
+    let entry = all.iter().find(|e| e.name == library);
+    let entry = entry.ok_or_else(|| format!("no library {library} with an implementation; there are {}", names()))?;
+    let found = entry.variants.iter().find(|v| v.name == variant);
+    found.map(|v| Arc::clone(&v.implementation)).ok_or_else(|| {
+        let names = entry.variants.iter().map(|v| v.name).join(", ");
+        format!("{library} has no variant {variant}; there are {names}")
+    })
 }
 
 /// Puts implementations into force, one by one from left to right: their objects join the world.
@@ -54,21 +61,30 @@ pub struct Answer {
     pub explored: Explored,
 }
 
-/// Solves a test, with the libraries of `chain` replaced by their implementations.
-#[must_use]
-pub fn solve(test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
+/// Asks something of a test as a problem, with the libraries of `chain` replaced by their implementations.
+pub fn with_problem<T>(
+    test: &Test,
+    chain: &[Arc<dyn Implementation>],
+    limits: Limits<'_>,
+    ask: impl FnOnce(&Problem<'_, Stamp>) -> T,
+) -> T {
     let mut world = test.world.clone();
     let implementations = implement(&mut world, chain);
     let libraries = implementations.keys().fold(libraries(), |all, name| all.without(*name));
-    let problem = Problem {
+    ask(&Problem {
         libraries: &libraries,
         implementations: &implementations,
         world: &world,
         programs: &test.programs(),
         observed: &test.observed,
         limits,
-    };
-    let all = problem.outcomes();
+    })
+}
+
+/// Solves a test, with the libraries of `chain` replaced by their implementations.
+#[must_use]
+pub fn solve(test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
+    let all = with_problem(test, chain, limits, |problem| problem.outcomes());
     let mut outcomes = BTreeMap::new();
     for (outcome, count) in &all.found {
         *outcomes.entry(shown(test, outcome)).or_insert(0) += count;

@@ -72,6 +72,8 @@ pub struct Thread {
     pub name: Name,
     /// Its statements.
     pub statements: Vec<Statement>,
+    /// The text of each statement that is a call, as it was written.
+    pub texts: Vec<String>,
     /// Its registers, in the order of their first use.
     pub registers: Vec<Name>,
 }

@@ -1,0 +1,251 @@
+//! Why there is no execution with a given outcome: each way to get it, and the cycle that forbids it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::compile::Term;
+use super::network::Conflict;
+use super::solver::{Solver, Source};
+use crate::algebra::{Expr, Rel};
+use crate::event::Event;
+use crate::ids::{Name, Tid};
+use crate::library::Libraries;
+use crate::stamp::Stamp;
+use crate::value::Val;
+
+/// A subevent, as an explanation shows it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct End {
+    /// The thread.
+    pub thread: Tid,
+    /// The position of the event among those of its thread.
+    pub position: usize,
+    /// The event.
+    pub event: Event,
+    /// Its stamp.
+    pub stamp: String,
+    /// What it read.
+    pub read: Option<Val>,
+    /// What it wrote.
+    pub wrote: Option<Val>,
+}
+
+/// An edge of a forbidden cycle.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// The earlier subevent.
+    pub from: End,
+    /// The name of the relation.
+    pub relation: &'static str,
+    /// A sentence, with places for the two ends and their values; see [`crate::algebra::Spec::say`].
+    pub sentence: &'static str,
+    /// The later subevent.
+    pub to: End,
+}
+
+/// One way to get an outcome, and why it is impossible.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refutation {
+    /// What was assumed: for each read the write that it reads from, if it is not the initial value.
+    pub assumed: Vec<(End, Option<End>)>,
+    /// The demand that fails, if it is not that hb has no cycle: library and name.
+    pub demand: Option<(Name, &'static str)>,
+    /// The cycle, or the edges between the two ends of which the demand speaks. Empty if no write has the values.
+    pub edges: Vec<Edge>,
+}
+
+/// The refutations of everything that is left of a search, at most `most` of them. `lasts` gives the values that the
+/// observed cells have at the end.
+pub fn refutations<S: Stamp>(
+    solver: &mut Solver<'_, S>,
+    libraries: &Libraries<S>,
+    lasts: &[Val],
+    most: usize,
+) -> Vec<Refutation> {
+    solver.be_thorough();
+    let mut found = Vec::new();
+    refute(solver, libraries, lasts, most, &mut found);
+    found
+}
+
+fn refute<S: Stamp>(
+    solver: &mut Solver<'_, S>,
+    libraries: &Libraries<S>,
+    lasts: &[Val],
+    most: usize,
+    found: &mut Vec<Refutation>,
+) {
+    if found.len() >= most {
+        return;
+    }
+    if !solver.propagate() {
+        solver.narrow_values();
+        found.push(refutation(solver, libraries));
+        return;
+    }
+    if let Some((choice, read)) = solver.open_read() {
+        for source in solver.options(choice, read) {
+            let snapshot = solver.snapshot();
+            solver.decide(choice, read, source);
+            refute(solver, libraries, lasts, most, found);
+            solver.restore(snapshot);
+        }
+        return;
+    }
+    if let Some((index, writes)) = solver.open_last() {
+        for write in writes {
+            let snapshot = solver.snapshot();
+            solver.decide_last(index, write);
+            solver.demand_written(write, lasts[index]);
+            refute(solver, libraries, lasts, most, found);
+            solver.restore(snapshot);
+        }
+    }
+}
+
+fn refutation<S: Stamp>(solver: &Solver<'_, S>, libraries: &Libraries<S>) -> Refutation {
+    let why = Why { solver, libraries };
+    let reads = (0..solver.graph.len()).filter_map(|s| match solver.source(s) {
+        Source::Open => None,
+        Source::Initial => Some((why.end(s), None)),
+        Source::Write(w) => Some((why.end(s), Some(why.end(w)))),
+    });
+    let (demand, steps) = solver.conflict().map_or((None, Vec::new()), |conflict| why.conflict(conflict));
+    let edges = steps.into_iter().map(|step| why.edge(step)).collect();
+    Refutation { assumed: reads.collect(), demand, edges }
+}
+
+/// An edge between subevents by position, with name and sentence.
+type Step = (usize, (&'static str, &'static str), usize);
+
+const PPO: (&str, &str) = ("ppo", "{a} keeps its place before {b} in its thread, as {a stamp} does before {b stamp}");
+const PO: (&str, &str) = ("po", "{a} is before {b} in its thread");
+
+struct Why<'s, 'a, S: Stamp> {
+    solver: &'s Solver<'a, S>,
+    libraries: &'s Libraries<S>,
+}
+
+impl<S: Stamp> Why<'_, '_, S> {
+    fn end(&self, s: usize) -> End {
+        let graph = &self.solver.graph;
+        let place = &graph.subs[s];
+        let event = graph.events[place.event];
+        End {
+            thread: event.thread,
+            position: graph.events[..place.event].iter().filter(|e| e.thread == event.thread).count(),
+            event: event.clone(),
+            stamp: place.sub.stamp.to_string(),
+            read: self.solver.value_read(s),
+            wrote: self.solver.value_written(s),
+        }
+    }
+
+    fn edge(&self, (a, (relation, sentence), b): Step) -> Edge {
+        Edge { from: self.end(a), relation, sentence, to: self.end(b) }
+    }
+
+    fn conflict(&self, conflict: Conflict) -> (Option<(Name, &'static str)>, Vec<Step>) {
+        let compiled = &self.solver.compiled;
+        let demand = compiled.demands.iter().find(|d| d.2 == conflict.relation);
+        let Some(&(library, name, _)) = demand else { return (None, self.cycle()) };
+        let spec = self.libraries.spec(library).expect("a demand of a library of the search");
+        let rel = &spec.demands.iter().find(|d| d.0 == name).expect("a demand of the library").2;
+        (Some((library, name)), self.steps(library, rel, conflict.from, conflict.to))
+    }
+
+    /// A shortest cycle of hb, each edge as its steps.
+    fn cycle(&self) -> Vec<Step> {
+        let (net, n) = (&self.solver.compiled.net, self.solver.graph.len());
+        let parts = &self.solver.compiled.parts;
+        let next = |a: usize| (0..n).filter(move |&b| parts.iter().any(|p| net.has(p.2, a, b)));
+        let cycles = (0..n).filter_map(|a| path(a, a, n, next));
+        let Some(cycle) = cycles.min_by_key(Vec::len) else { return Vec::new() };
+        cycle.windows(2).flat_map(|ends| self.part(ends[0], ends[1])).collect()
+    }
+
+    /// The steps of an edge of hb.
+    fn part(&self, a: usize, b: usize) -> Vec<Step> {
+        let parts = &self.solver.compiled.parts;
+        let Some(&(library, name, _)) = parts.iter().rev().find(|p| self.solver.compiled.net.has(p.2, a, b)) else {
+            return Vec::new();
+        };
+        let Some(library) = library else { return vec![(a, PPO, b)] };
+        let spec = self.libraries.spec(library).expect("a part of a library of the search");
+        let of_name = spec.so.iter().filter(|(n, _)| *n == name);
+        let rel = of_name.map(|(_, rel)| rel).find(|rel| self.has(library, rel, a, b));
+        rel.map_or_else(Vec::new, |rel| self.steps(library, rel, a, b))
+    }
+
+    fn has(&self, library: Name, rel: &Rel<S>, a: usize, b: usize) -> bool {
+        match (self.solver.compiled.terms.get(&(library, rel.address())), &*rel.0) {
+            (Some(Term::Known(m)), _) => m.has(a, b),
+            (Some(Term::Open(id)), _) => self.solver.compiled.net.has(*id, a, b),
+            (None, Expr::Union(p, q)) => self.has(library, p, a, b) || self.has(library, q, a, b),
+            (None, _) => false,
+        }
+    }
+
+    /// A pair of a relation, taken apart down to relations that have a name.
+    fn steps(&self, library: Name, rel: &Rel<S>, a: usize, b: usize) -> Vec<Step> {
+        let n = self.solver.graph.len();
+        let spec = self.libraries.spec(library).expect("a library of the search");
+        if let Some(&said) = spec.said.get(&rel.address()) {
+            return vec![(a, said, b)];
+        }
+        match &*rel.0 {
+            Expr::Po => vec![(a, PO, b)],
+            Expr::Ppo => vec![(a, PPO, b)],
+            Expr::On(_) => Vec::new(),
+            Expr::Union(p, q) => {
+                let side = if self.has(library, p, a, b) { p } else { q };
+                self.steps(library, side, a, b)
+            }
+            Expr::Inter(p, q) => {
+                let unnamed = |steps: &Vec<Step>| steps.iter().any(|s| s.1.0.is_empty());
+                let left = self.steps(library, p, a, b);
+                if unnamed(&left) { self.steps(library, q, a, b) } else { left }
+            }
+            Expr::Minus(p, _) => self.steps(library, p, a, b),
+            Expr::Seq(p, q) => {
+                let middle = (0..n).find(|&m| self.has(library, p, a, m) && self.has(library, q, m, b));
+                let Some(m) = middle else { return vec![(a, ("", ""), b)] };
+                [self.steps(library, p, a, m), self.steps(library, q, m, b)].concat()
+            }
+            Expr::Plus(p) => {
+                let next = |x: usize| (0..n).filter(move |&y| self.has(library, p, x, y));
+                let path = path(a, b, n, next).unwrap_or_default();
+                path.windows(2).flat_map(|ends| self.steps(library, p, ends[0], ends[1])).collect()
+            }
+            Expr::Chosen(choice) => vec![(a, (spec.choices[*choice].0, "{a} comes before {b}"), b)],
+            _ => vec![(a, ("", "{a} comes before {b}"), b)],
+        }
+    }
+}
+
+/// A shortest path of at least one step.
+fn path<I: Iterator<Item = usize>>(from: usize, to: usize, n: usize, next: impl Fn(usize) -> I) -> Option<Vec<usize>> {
+    let mut came: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut todo = VecDeque::from([from]);
+    while let Some(x) = todo.pop_front() {
+        for y in next(x).filter(|&y| y < n) {
+            if came.contains_key(&y) {
+                continue;
+            }
+            came.insert(y, x);
+            if y == to {
+                let mut path = vec![to];
+                let mut at = to;
+                loop {
+                    at = came[&at];
+                    path.push(at);
+                    if at == from {
+                        path.reverse();
+                        return Some(path);
+                    }
+                }
+            }
+            todo.push_back(y);
+        }
+    }
+    None
+}

@@ -1,0 +1,255 @@
+//! Why an outcome is possible or not: an execution that has it, or each way to get it with the cycle that forbids it.
+
+use std::fmt::Write as _;
+
+use itertools::Itertools;
+use mowgli_core::execution::Execution;
+use mowgli_core::judge::{Judged, judge};
+use mowgli_core::outcome::{Limits, Outcome};
+use mowgli_core::search::refute::{Edge, End, Refutation};
+use mowgli_core::search::solver::Flow;
+use mowgli_core::value::Val;
+use mowgli_rdma::Stamp;
+use serde::{Deserialize, Serialize};
+
+use crate::litmus::parse::parse;
+use crate::litmus::run::{implementation, libraries, shown, with_problem};
+use crate::litmus::test::{Assertion, Test};
+use crate::show;
+
+/// How many ways to get a forbidden outcome are shown in full.
+const SHOWN: usize = 10;
+
+/// A finding as it is kept on disk, in RON. What can be derived is not kept: reading one judges it anew.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    /// What was found, in a line.
+    pub title: String,
+    /// The program, as a litmus test.
+    pub litmus: String,
+    /// The implementations that the execution runs, as `bal:no-fence`.
+    pub implemented: Vec<String>,
+    /// Which assertion of the test it is about, from 0.
+    pub assertion: usize,
+    /// An execution in which the assertion's condition holds; none if there is none.
+    pub execution: Option<Execution<Stamp>>,
+}
+
+/// A finding that has been read, judged and explained.
+pub struct Explained {
+    /// The finding.
+    pub finding: Finding,
+    /// What the judge derived of its execution.
+    pub judged: Option<Judged>,
+    /// The program.
+    pub test: Test,
+    /// Why the specifications forbid the outcome; `None` if they allow it.
+    pub refutations: Option<Vec<Refutation>>,
+}
+
+/// Reads a finding.
+///
+/// # Errors
+/// Where the text is not a finding, with line and column.
+pub fn read(text: &str) -> Result<Finding, String> {
+    ron::from_str(text).map_err(|e| {
+        format!(
+            "{}: {}; `mowgli check --out FILE` and `mowgli explain TEST.litmus --out FILE` write findings",
+            e.position, e.code
+        )
+    })
+}
+
+/// A finding as RON.
+///
+/// # Panics
+/// Never: all its parts have a form in RON.
+#[must_use]
+pub fn written(finding: &Finding) -> String {
+    ron::ser::to_string_pretty(finding, ron::ser::PrettyConfig::default().depth_limit(4)).expect("a form in RON") + "\n"
+}
+
+/// The findings of a litmus test: for each assertion an execution in which its condition holds, if there is one.
+///
+/// # Errors
+/// If an implementation does not exist, or if the search was stopped.
+pub fn of_test(test: &Test, text: &str, implemented: &[String]) -> Result<Vec<Finding>, String> {
+    let chain = implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
+    let finding = |(position, assertion): (usize, &Assertion)| {
+        let mut found = None;
+        let explored = with_problem(test, &chain, Limits::default(), |problem| {
+            problem.explore(&mut |solver| {
+                let outcome = shown(test, &problem.outcome_of(solver));
+                if !assertion.condition.holds(&outcome) {
+                    return Flow::Continue;
+                }
+                assert!(solver.complete(), "a class has a completion");
+                found = Execution::of_solver(solver);
+                Flow::Stop
+            })
+        });
+        if let (None, Some(stop)) = (&found, explored.stop) {
+            return Err(format!("{}: no execution with {} was found before {stop}", test.name, assertion.text));
+        }
+        let happens = if found.is_some() { "possible" } else { "impossible" };
+        Ok(Finding {
+            title: format!("{}: ({}) is {happens}", test.name, assertion.text),
+            litmus: text.to_owned(),
+            implemented: implemented.to_vec(),
+            assertion: position,
+            execution: found,
+        })
+    };
+    test.assertions.iter().enumerate().map(finding).collect()
+}
+
+/// Judges a finding and finds out what the specifications say of its outcome.
+///
+/// # Errors
+/// If the program cannot be parsed, an implementation does not exist, the execution is not consistent, or it does not
+/// have the outcome.
+pub fn explain(finding: Finding) -> Result<Explained, String> {
+    let test = parse("the finding's program", &finding.litmus)?;
+    let chain = finding.implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
+    let Some(assertion) = test.assertions.get(finding.assertion) else {
+        return Err(format!("the finding's program has no assertion {}", finding.assertion + 1));
+    };
+    let runs = |e: &Execution<Stamp>| with_problem(&test, &chain, Limits::default(), |problem| problem.has_run(e));
+    if finding.execution.as_ref().is_some_and(|e| !runs(e)) {
+        return Err("the execution is not one of the finding's program".to_owned());
+    }
+    let judged = finding.execution.as_ref().map(|e| check(&test, &finding, e)).transpose()?;
+    let wanted = |o: &Outcome| assertion.condition.holds(&shown(&test, o));
+    let refutations = with_problem(&test, &[], Limits::default(), |problem| {
+        let mut possible = false;
+        problem.explore(&mut |solver| {
+            possible = wanted(&problem.outcome_of(solver));
+            if possible { Flow::Stop } else { Flow::Continue }
+        });
+        (!possible).then(|| problem.refutations(&wanted, SHOWN))
+    });
+    Ok(Explained { finding, judged, test, refutations })
+}
+
+/// The judge's reading of a finding's execution.
+fn check(test: &Test, finding: &Finding, execution: &Execution<Stamp>) -> Result<Judged, String> {
+    let replaced = finding.implemented.iter().map(|name| name.split(':').next().unwrap_or(name));
+    let libraries = replaced.fold(libraries(), |all, name| all.without(mowgli_core::ids::Name::new(name)));
+    let judged = judge(&libraries, execution).map_err(|e| format!("the judge rejects this execution: {e}"))?;
+    if test.assertions[finding.assertion].condition.holds(&outcome(test, execution)) {
+        Ok(judged)
+    } else {
+        Err(format!("the execution is not one with {}", test.assertions[finding.assertion].text))
+    }
+}
+
+/// The values that a test shows of an execution.
+fn outcome(test: &Test, execution: &Execution<Stamp>) -> Vec<Val> {
+    let finals = test.observed.iter().map(|&cell| {
+        let writes = execution.subs.iter().enumerate().filter(|(_, s)| s.sub.cell == Some(cell) && s.wrote.is_some());
+        let writes: Vec<(usize, Option<Val>)> = writes.map(|(s, sub)| (s, sub.wrote)).collect();
+        let ordered = |a: usize, b: usize| execution.chosen.iter().any(|c| c.name == "mo" && c.pairs.contains(&(a, b)));
+        let last = writes.iter().find(|(w, _)| !writes.iter().any(|(o, _)| ordered(*w, *o)));
+        let initial = || execution.world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init);
+        last.and_then(|(_, v)| *v).unwrap_or_else(initial)
+    });
+    shown(test, &Outcome { outputs: execution.outputs.clone(), finals: finals.collect() })
+}
+
+impl Explained {
+    /// The explanation as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = format!("{}\n\n{}\n", self.finding.title, self.finding.litmus.trim_end());
+        if let (Some(execution), Some(judged)) = (&self.finding.execution, &self.judged) {
+            let values = outcome(&self.test, execution);
+            let outcome = self.test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v}")).join(", ");
+            let of = match self.finding.implemented.join(", ") {
+                none if none.is_empty() => String::new(),
+                names => format!(" of {names}"),
+            };
+            let _ = write!(out, "\nThe outcome {outcome} is that of this execution{of}:\n{}", show::events(execution));
+            out.push_str(&show::relations(execution, judged));
+        }
+        match &self.refutations {
+            None => out.push_str("\nThe specifications allow it.\n"),
+            Some(refutations) => out.push_str(&self::refutations(&self.test, refutations)),
+        }
+        out
+    }
+}
+
+/// Why an outcome is forbidden, in the words of the program.
+#[must_use]
+pub fn refutations(test: &Test, refutations: &[Refutation]) -> String {
+    if refutations.is_empty() {
+        return "\nNo plain execution of the program has it: nothing writes these values.\n".to_owned();
+    }
+    let mut out = String::from("\nThe specifications forbid it:\n");
+    let common = common(refutations);
+    for refutation in refutations.iter().dedup_by(|p, q| p.edges == q.edges) {
+        let assumed = refutation.assumed.iter().filter(|a| !common.contains(a) && !is_told(a));
+        let assumed = assumed.map(|(read, write)| match write {
+            Some(write) => format!("{} reads from {}", words(test, read), words(test, write)),
+            None => format!("{} reads the initial value", words(test, read)),
+        });
+        match assumed.collect::<Vec<_>>() {
+            none if none.is_empty() => {}
+            some => {
+                let _ = writeln!(out, "  if {}:", some.join(", and "));
+            }
+        }
+        for edge in &refutation.edges {
+            let _ = writeln!(out, "    {}", sentence(test, edge));
+        }
+        match refutation.demand {
+            _ if refutation.edges.is_empty() => out.push_str("    and then no write has the values that are left\n"),
+            Some((library, demand)) => {
+                let _ = writeln!(out, "    which {library} excludes ({demand})");
+            }
+            None => out.push_str("    and so round: a cycle\n"),
+        }
+    }
+    if refutations.len() >= SHOWN {
+        out.push_str("  and so on: there are more ways to get it, each impossible\n");
+    }
+    out
+}
+
+type Assumed = (End, Option<End>);
+
+/// What all refutations assume.
+fn common(refutations: &[Refutation]) -> Vec<&Assumed> {
+    let (first, rest) = refutations.split_first().expect("there are some");
+    first.assumed.iter().filter(|a| rest.iter().all(|r| r.assumed.contains(a))).collect()
+}
+
+/// Whether the source is told by the value: a read of a value that only this write can have would say nothing new.
+fn is_told((read, write): &Assumed) -> bool {
+    write.as_ref().is_some_and(|w| w.event == read.event && w.thread == read.thread)
+}
+
+/// The statement of an event, as it is written in the program; with its thread where the text occurs in several.
+fn words(test: &Test, end: &End) -> String {
+    let thread = &test.threads[end.thread.index()];
+    let Some(text) = thread.texts.get(end.position) else { return format!("{}: {}", end.thread, end.event) };
+    let alike = test.threads.iter().flat_map(|t| &t.texts).filter(|t| *t == text).count();
+    if alike > 1 { format!("{text} ({})", thread.name) } else { text.clone() }
+}
+
+/// One sentence for one edge.
+#[must_use]
+pub fn sentence(test: &Test, edge: &Edge) -> String {
+    let value = |v: Option<Val>| v.map_or_else(|| "a value".to_owned(), |v| v.to_string());
+    let sentence = edge
+        .sentence
+        .replace("{a}", &words(test, &edge.from))
+        .replace("{b}", &words(test, &edge.to))
+        .replace("{a reads}", &value(edge.from.read))
+        .replace("{b reads}", &value(edge.to.read))
+        .replace("{a writes}", &value(edge.from.wrote))
+        .replace("{b writes}", &value(edge.to.wrote))
+        .replace("{a stamp}", &edge.from.stamp)
+        .replace("{b stamp}", &edge.to.stamp);
+    format!("{sentence}  ({})", edge.relation)
+}
