@@ -80,8 +80,8 @@ impl Library<Stamp> for Sv {
         }
     }
 
-    fn only_looks(&self, call: &Call) -> bool {
-        call.method.text() == "Read"
+    fn only_looks(&self, event: &Event) -> bool {
+        matches!(event.call.method.text(), "Read" | "Wait" | "GF")
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {

@@ -132,7 +132,7 @@ impl<S: Stamp> Unfolder<'_, S> {
         self.run(body, state, &mut |s, v, breaks| {
             if breaks > 0 {
                 next(s, v, breaks - 1);
-            } else if s.events[start..].iter().all(|e| self.libraries.of(&e.call).only_looks(&e.call)) {
+            } else if s.events[start..].iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {
                 // A round that leaves no trace: see the module's page.
                 let waiting = s.trace(start, v);
                 s.result.waiting.insert(waiting);

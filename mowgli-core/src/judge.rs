@@ -70,6 +70,9 @@ pub fn judge<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Re
         if !library.admits(&execution.world, &events) {
             return Err(Complaint::Malformed(format!("{name} does not admit these calls")));
         }
+        if !library.is_well_formed(&execution.world, &events) {
+            continue;
+        }
         let spec = libraries.spec(name).expect("a name of the set");
         let reading = Reading { execution, nth: occurrences(execution.events.iter()), library: name, spec };
         reading.check_choices(|s| {

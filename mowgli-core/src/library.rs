@@ -38,9 +38,18 @@ pub trait Library<S: Stamp>: Send + Sync {
         true
     }
 
-    /// Whether a call only looks: a round of a loop that makes such calls and does not break leaves no trace.
-    fn only_looks(&self, call: &Call) -> bool {
-        let _ = call;
+    /// Whether the specification says anything at all of these calls, which are as in [`Self::admits`]. Where it does not,
+    /// every execution is consistent: no choice is made, so has no edge, and nothing is demanded. Results and data
+    /// arguments may differ between executions that share a search: do not look at them.
+    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
+        let _ = (world, events);
+        true
+    }
+
+    /// Whether an event only looks: a round of a loop that has such events and does not break leaves no trace. True
+    /// only if an execution without the event is consistent whenever one with it is.
+    fn only_looks(&self, event: &Event) -> bool {
+        let _ = event;
         false
     }
 

@@ -111,8 +111,13 @@ impl Library<Stamp> for Wait {
         }
     }
 
-    fn only_looks(&self, call: &Call) -> bool {
-        call.method.text() == "Read"
+    /// Reads, waits, fences and a compare-and-swap that failed: they order what is around them, and no more.
+    fn only_looks(&self, event: &Event) -> bool {
+        match event.call.method.text() {
+            "Read" | "Wait" | "Mfence" | "Rfence" => true,
+            "CAS" => event.ret != event.call.args[1],
+            _ => false,
+        }
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {

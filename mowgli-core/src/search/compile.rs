@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::network::{Check, Id, Kind, Network};
 use crate::algebra::{Choice, Demand, Expr, Rel, Set, Spec};
+use crate::event::Event;
 use crate::graph::Graph;
 use crate::ids::Name;
 use crate::library::Libraries;
@@ -104,7 +105,11 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
         if compiler.mask.iter().all(|&w| w == 0) {
             continue;
         }
-        let spec = libraries.spec(name).expect("a name of the set");
+        let own: Vec<&Event> = graph.events.iter().filter(|e| e.call.library == name).copied().collect();
+        let (library, spec) = libraries.get(name).zip(libraries.spec(name)).expect("a name of the set");
+        if !library.is_well_formed(graph.world, &own) {
+            continue;
+        }
         parts.extend(compiler.library(name, spec).into_iter().map(|(part, id)| (Some(name), part, id)));
     }
     let so = compiler.net.derive(Kind::Union(parts.iter().map(|p| p.2).collect()));

@@ -1,0 +1,107 @@
+//! The framework on x86-TSO: outcomes, and a lock with proofs that are and are not there.
+
+mod x86_tso;
+
+use std::sync::Arc;
+
+use mowgli_core::ids::{Loc, Node};
+use mowgli_core::implementation::Implementations;
+use mowgli_core::library::Libraries;
+use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::local::Reason;
+use mowgli_core::soundness::verdict::{Question, Report, Verdict, run};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use x86_tso::{Counting, LOCK, Lock, Memory, Spin, Tso, fence, read, word, write};
+
+fn results(programs: &[Prog]) -> Vec<String> {
+    let mut world = World::new(1, &vec![Node(1); programs.len()]);
+    world.objects.extend(["x", "y"].map(|x| (Loc::new(x), word())));
+    let problem = Problem {
+        libraries: &Libraries::default().with(Memory),
+        implementations: &Implementations::new(),
+        world: &world,
+        programs,
+        observed: &[],
+        limits: Limits::default(),
+    };
+    let all = problem.outcomes();
+    assert!(all.explored.stop.is_none());
+    all.found.keys().map(|o| format!("{:?}", o.outputs)).collect()
+}
+
+fn store_buffering(between: &Prog) -> Vec<String> {
+    let (x, y) = (Loc::new("x"), Loc::new("y"));
+    let thread = |mine: Loc, other: Loc, between: Prog| prog! { write(mine, 1); between; read(other) };
+    results(&[thread(x, y, between.clone()), thread(y, x, between.clone())])
+}
+
+#[test]
+fn store_buffering_needs_fences() {
+    assert_eq!(store_buffering(&Prog::unit()), ["[0, 0]", "[0, 1]", "[1, 0]", "[1, 1]"]);
+    assert_eq!(store_buffering(&fence()), ["[0, 1]", "[1, 0]", "[1, 1]"]);
+}
+
+#[test]
+fn message_passing_works() {
+    let (x, y) = (Loc::new("x"), Loc::new("y"));
+    let sender = prog! { write(x, 1); write(y, 1); Prog::unit() };
+    let receiver = prog! { let a = read(y); let b = read(x); Prog::Val(Val::tuple(&[a, b])) };
+    assert_eq!(results(&[sender, receiver]), ["[(), (0, 0)]", "[(), (0, 1)]", "[(), (1, 1)]"]);
+}
+
+fn checked(spin: Spin, calls: usize) -> Report<Tso> {
+    run(&Question {
+        library: LOCK,
+        specification: Libraries::default().with(Lock),
+        below: Libraries::default().with(Memory),
+        beside: Libraries::default().with(Memory),
+        implementation: Arc::new(spin),
+        subject: &Lock,
+        probes: &Counting,
+        bound: Bound { threads: 2, nodes: 1, calls, objects: 1, loops: 2, values: vec![1] },
+        expired: &|| false,
+        progress: &|_, _| {},
+    })
+}
+
+fn words(report: &Report<Tso>) -> Vec<String> {
+    let all = report.concretisation.iter();
+    all.map(|((method, stamp), words)| format!("{method} {stamp}: {words:?}")).collect()
+}
+
+#[test]
+fn the_lock_is_sound() {
+    let report = checked(Spin::Published, 3);
+    assert!(matches!(report.verdict, Verdict::Sound), "{:?}", report.verdict);
+    assert_eq!(words(&report), [r#"Acquire U: {"U of the CAS"}"#, r#"Release W: {"W of the Write"}"#]);
+}
+
+#[test]
+fn a_lock_that_does_not_swap_loses_an_increment() {
+    let report = checked(Spin::ReadThenWrite, 2);
+    let Verdict::Unsound(counterexample) = report.verdict else { panic!("{:?}", report.verdict) };
+    assert_eq!(counterexample.client.threads.len(), 2);
+    assert!(!counterexample.refutations.is_empty());
+}
+
+/// The last write of the release is the obvious subevent for its stamp. Where another thread acquires the lock
+/// afterwards it is the wrong one, as it need not be seen by then.
+#[test]
+fn only_another_g_than_the_obvious_one_proves_it() {
+    let report = checked(Spin::NoteAfterRelease, 2);
+    assert!(matches!(report.verdict, Verdict::Sound), "{:?}", report.verdict);
+    let expected = [r#"Acquire U: {"U of the CAS"}"#, r#"Release W: {"W of the first Write", "W of the last Write"}"#];
+    assert_eq!(words(&report), expected);
+}
+
+#[test]
+fn no_g_proves_a_lock_of_ones_own() {
+    let report = checked(Spin::OwnWord, 2);
+    assert!(matches!(report.verdict, Verdict::Unsound(_)), "{:?}", report.verdict);
+    let (_, client, violation) = report.violation.expect("no g");
+    assert_eq!(violation.reason, Reason::NoChoice);
+    assert_eq!(client.len(), 4, "two critical sections: {client:?}");
+}

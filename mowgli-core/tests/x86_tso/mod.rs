@@ -1,0 +1,256 @@
+//! A second memory model beside RDMA: x86-TSO, with a lock over its compare-and-swap.
+//!
+//! Owens, Sarkar, Sewell: "A better x86 memory model" (2009), in the axiomatic form of Alglave, Maranget, Tautschnig:
+//! "Herding cats" (2014). One node, every thread on it.
+
+use std::fmt;
+
+use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_thread, stamps, writes};
+use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::Library;
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::{Bound, Client, Subject};
+use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+
+/// Read, write, update, fence.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
+pub enum Tso {
+    R,
+    W,
+    U,
+    F,
+}
+
+impl Stamp for Tso {
+    /// Everything but a write before a read: that one may wait in the store buffer.
+    fn to(self, later: Self) -> bool {
+        !(self == Self::W && later == Self::R)
+    }
+
+    fn all(_: u8) -> Vec<Self> {
+        vec![Self::R, Self::W, Self::U, Self::F]
+    }
+}
+
+impl fmt::Display for Tso {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+pub const MEMORY: Name = Name::literal("memory");
+
+pub fn word() -> Object {
+    Object::new(MEMORY).at(Node(1))
+}
+pub fn read(x: Loc) -> Prog {
+    Prog::call(Call::new(MEMORY, "Read", &[x.into()]))
+}
+pub fn write(x: Loc, v: i64) -> Prog {
+    Prog::call(Call::new(MEMORY, "Write", &[x.into(), v.into()]))
+}
+pub fn cas(x: Loc, old: i64, new: i64) -> Prog {
+    Prog::call(Call::new(MEMORY, "CAS", &[x.into(), old.into(), new.into()]))
+}
+pub fn fence() -> Prog {
+    Prog::call(Call::new(MEMORY, "Fence", &[]))
+}
+
+/// Memory words.
+pub struct Memory;
+
+impl Library<Tso> for Memory {
+    fn name(&self) -> Name {
+        MEMORY
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        call.args.iter().filter_map(|v| v.loc()).collect()
+    }
+
+    fn returns(&self, _: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        match call.method.text() {
+            "Read" | "CAS" => cells(Cell { loc: call.loc(0), node: Node(1) }),
+            _ => vec![Val::Unit],
+        }
+    }
+
+    fn only_looks(&self, event: &Event) -> bool {
+        match event.call.method.text() {
+            "CAS" => event.ret != event.call.args[1],
+            method => method != "Write",
+        }
+    }
+
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Tso>> {
+        let args = &event.call.args;
+        let cell = || Cell { loc: event.call.loc(0), node: Node(1) };
+        let sub = match event.call.method.text() {
+            "Read" => Sub::read(Tso::R, cell(), Reads::Is(event.ret)),
+            "Write" => Sub::write(Tso::W, cell(), Writes::Is(args[1])),
+            "CAS" if event.ret == args[1] => Sub::update(Tso::U, cell(), Reads::Is(args[1]), Writes::Is(args[2])),
+            "CAS" => Sub::read(Tso::R, cell(), Reads::Is(event.ret)),
+            _ => Sub::quiet(Tso::F),
+        };
+        vec![Shape::from_slice(&[sub])]
+    }
+
+    fn spec(&self) -> Spec<Tso> {
+        let mut c = Spec::default();
+        let (rf, initial) = c.reads_from("rf", reads(), writes());
+        let mo = c.order("mo", writes(), cell);
+        let rb = (rf.inv().then(&mo) | initial) - id();
+        // coherence of each word
+        let com = &rf | &mo | &rb;
+        let po_loc = po() & same(cell);
+        c.irreflexive("coherence", &(po_loc | com).plus());
+        // so = rf_e u mo u rb
+        c.so("rf", &(&rf - same_thread()));
+        c.so("mo", &mo);
+        c.so("rb", &rb);
+        c
+    }
+}
+
+pub const LOCK: Name = Name::literal("lock");
+
+/// A lock: `Acquire` has the stamp of an update, `Release` that of a write.
+pub struct Lock;
+
+fn critical_section(s: &SubView<Tso>) -> Option<Val> {
+    let (thread, nth) = (Val::Int(i64::from(s.event.thread.0)), Val::Int(s.nth as i64));
+    Some(Val::tuple(&[s.event.call.args[0], thread, nth]))
+}
+
+impl Library<Tso> for Lock {
+    fn name(&self) -> Name {
+        LOCK
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        vec![Val::Unit]
+    }
+
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Tso>> {
+        let stamp = if event.call.method.text() == "Acquire" { Tso::U } else { Tso::W };
+        vec![Shape::from_slice(&[Sub::quiet(stamp)])]
+    }
+
+    /// Each thread acquires and releases in turn, and ends with a release.
+    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
+        world.tids().all(|t| {
+            let own: Vec<&str> = events.iter().filter(|e| e.thread == t).map(|e| e.call.method.text()).collect();
+            own.len() % 2 == 0 && own.chunks(2).all(|pair| pair == ["Acquire", "Release"])
+        })
+    }
+
+    fn spec(&self) -> Spec<Tso> {
+        let mut c = Spec::default();
+        let (acquires, releases) = (stamps(|a| a == Tso::U), stamps(|a| a == Tso::W));
+        // lo: a strict total order on the acquires of each lock
+        let lo = c.order("lo", acquires.clone(), |s| Some(s.event.call.args[0]));
+        // so = match^-1; lo, from a release to every later acquire
+        let matching = same(critical_section).between(&acquires, &releases);
+        c.so("lo", &matching.inv().then(&lo));
+        c
+    }
+}
+
+/// The lock over one word, and ways to get it wrong or to make the proof harder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Spin {
+    /// `loop { v = CAS(x, 0, 1); if v = 0 break }` and `Write(x, 0)`.
+    Published,
+    /// Reads and writes the word instead of swapping it.
+    ReadThenWrite,
+    /// After the release it writes a word that nobody looks at.
+    NoteAfterRelease,
+    /// Every thread locks a word of its own: the stamps are all there, and the order is not.
+    OwnWord,
+}
+
+fn word_of(l: Loc) -> Loc {
+    Loc::new(&format!("{l}_word"))
+}
+
+fn note_of(l: Loc, t: Tid) -> Loc {
+    Loc::new(&format!("{l}_note_{t}"))
+}
+
+impl Implementation for Spin {
+    fn target(&self) -> Name {
+        LOCK
+    }
+
+    fn declare(&self, world: &mut World) {
+        let locks: Vec<Loc> = world.objects.iter().filter(|(_, o)| o.library == LOCK).map(|(&l, _)| l).collect();
+        for l in locks {
+            world.objects.insert(word_of(l), word());
+            world.objects.extend(world.tids().map(|t| (note_of(l, t), word())).collect::<Vec<_>>());
+        }
+    }
+
+    fn body(&self, _: &World, thread: Tid, call: &Call) -> Prog {
+        let note = note_of(call.loc(0), thread);
+        let x = if *self == Self::OwnWord { note } else { word_of(call.loc(0)) };
+        match (call.method.text(), self) {
+            ("Acquire", Self::ReadThenWrite) => prog! {
+                prog! { let v = read(x); Prog::break_if(v == Val::Int(0)) }.repeat();
+                write(x, 1);
+                Prog::unit()
+            },
+            ("Acquire", _) => prog! { let v = cas(x, 0, 1); Prog::break_if(v == Val::Int(0)) }.repeat(),
+            (_, Self::NoteAfterRelease) => prog! { write(x, 0); write(note, 1); Prog::unit() },
+            _ => write(x, 0),
+        }
+    }
+}
+
+fn call(method: &'static str, l: Loc) -> Call {
+    Call::new(LOCK, method, &[l.into()])
+}
+
+impl Subject for Lock {
+    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+        let mut world = empty.clone();
+        world.objects.insert(Loc::new("l"), Object::new(LOCK));
+        vec![world]
+    }
+
+    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+        vec![call("Acquire", Loc::new("l")), call("Release", Loc::new("l"))]
+    }
+}
+
+/// Clients whose critical sections read a word and add to it: none may be lost.
+pub struct Counting;
+
+impl Probes for Counting {
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn extend(&self, world: &World, client: &Client, _: usize) -> Vec<(World, Client)> {
+        let (mut world, mut client) = (world.clone(), client.clone());
+        let x = Loc::new("x");
+        world.objects.insert(x, word());
+        for (t, calls) in client.threads.iter_mut().enumerate() {
+            let inside = [
+                Call::new(MEMORY, "Read", &[x.into()]),
+                Call::new(MEMORY, "Write", &[x.into(), Val::Int(t as i64 + 1)]),
+                Call::new(MEMORY, "Read", &[x.into()]),
+            ];
+            calls.splice(1..1, inside);
+        }
+        vec![(world, client)]
+    }
+}
