@@ -50,6 +50,8 @@ pub struct Unfolding {
     pub hit: Option<String>,
     /// Whether there were more traces than the limit.
     pub too_many: bool,
+    /// Why an implementation is not well defined (LOCO Def. 3.9), if one is not.
+    pub ill_defined: Option<String>,
 }
 
 /// The fixed part of an unfolding.
@@ -77,6 +79,10 @@ struct State<'a> {
 }
 
 impl State<'_> {
+    fn ill_defined(&mut self, why: String) {
+        self.result.ill_defined.get_or_insert(why);
+    }
+
     /// The first `length` events as a trace.
     fn trace(&self, length: usize, output: Val) -> Trace {
         let (events, groups) = (self.events[..length].to_vec(), self.groups[..length].to_vec());
@@ -149,7 +155,11 @@ impl<S: Stamp> Unfolder<'_, S> {
             let body = implementation.body(self.world, state.thread, call);
             return self.replaced(call, &body, state, next);
         }
-        let library = self.libraries.of(call);
+        let Some(library) = self.libraries.get(call.library) else {
+            let by = state.group.map_or_else(|| "the program".to_owned(), |g| state.calls[g].event.call.to_string());
+            state.ill_defined(format!("{by} calls {call} of {}, which is not among the libraries below", call.library));
+            return;
+        };
         for ret in library.returns(self.world, state.thread, call, state.cells) {
             state.events.push(Event { thread: state.thread, call: call.clone(), ret });
             state.groups.push(state.group);
@@ -164,8 +174,14 @@ impl<S: Stamp> Unfolder<'_, S> {
         let event = Event { thread: state.thread, call: call.clone(), ret: Val::Unit };
         state.calls.push(Group { event, parent: outer });
         state.group = Some(this);
+        let start = state.events.len();
         self.run(body, state, &mut |s, v, breaks| {
-            assert!(breaks == 0, "the implementation of {call} ends with a break (LOCO Def. 3.9, 2)");
+            if breaks > 0 {
+                return s.ill_defined(format!("the implementation of {call} ends with a break"));
+            }
+            if s.events.len() == start {
+                return s.ill_defined(format!("the implementation of {call} has a run without a call"));
+            }
             s.group = outer;
             s.calls[this].event.ret = v;
             next(s, v, 0);

@@ -120,8 +120,16 @@ fn check_form<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> R
             return malformed(format!("{event} cannot happen with these subevents and values"));
         }
     }
+    let subs = execution.subs.len();
     if execution.subs.iter().any(|s| s.event >= execution.events.len()) {
         return malformed("a subevent of no event".to_owned());
+    }
+    if execution.chosen.iter().flat_map(|c| &c.pairs).any(|&(a, b)| a >= subs || b >= subs) {
+        return malformed("a pair of a choice is of no subevent".to_owned());
+    }
+    let in_calls = |g: &Option<usize>| g.is_none_or(|g| g < execution.calls.len());
+    if execution.groups.len() != execution.events.len() || !execution.groups.iter().all(in_calls) {
+        return malformed("the events and the calls that they are part of do not fit".to_owned());
     }
     Ok(())
 }
@@ -190,12 +198,12 @@ impl<S: Stamp> Reading<'_, S> {
         &self.execution.events[self.execution.subs[s].event]
     }
 
-    fn view(&self, s: usize) -> SubView<'_, S> {
+    pub(crate) fn view(&self, s: usize) -> SubView<'_, S> {
         let (ex, sub) = (self.execution, &self.execution.subs[s]);
         SubView { world: &ex.world, event: self.event(s), sub: &sub.sub, nth: self.nth[sub.event] }
     }
 
-    fn members(&self, set: &Set<S>) -> Vec<usize> {
+    pub(crate) fn members(&self, set: &Set<S>) -> Vec<usize> {
         self.own().filter(|&s| set.0(&self.view(s))).collect()
     }
 

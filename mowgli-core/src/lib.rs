@@ -1,6 +1,8 @@
 //! Mowgli's framework: library verification over very weak memory (LOCO §3).
+pub mod abstraction;
 pub mod algebra;
 pub mod denote;
+pub mod enumerate;
 pub mod event;
 pub mod execution;
 pub mod graph;

@@ -43,6 +43,8 @@ impl<S: Clone> Skeleton<S> {
 /// What stopped a search before it was complete.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
+    /// An implementation is not well defined (LOCO Def. 3.9); the text says why.
+    IllDefined(String),
     /// A loop with effects reached the bound on rounds; the text says which.
     Loop(String),
     /// A thread has more plain executions than the limit.
@@ -58,6 +60,7 @@ pub enum Stop {
 impl std::fmt::Display for Stop {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::IllDefined(why) => write!(f, "not well defined (LOCO Def. 3.9): {why}"),
             Self::Loop(place) => write!(f, "a loop with effects reached the bound on rounds ({place})"),
             Self::Traces(t) => write!(f, "thread {t} has more plain executions than the limit"),
             Self::Values => f.write_str("more than 127 different values in one program"),
@@ -111,9 +114,11 @@ fn all_runs<S: Stamp>(
         std::iter::once(initial(unfolder, cell)).chain(by_others).sorted().dedup().collect::<Vec<_>>()
     };
     let threads = unfolder.world.tids().zip(programs).map(|(thread, program)| {
-        let Unfolding { traces, waiting, hit, too_many } = unfolder.unfold(thread, program, &cells);
-        if too_many {
-            stop = Some(Stop::Traces(thread));
+        let Unfolding { traces, waiting, hit, too_many, ill_defined } = unfolder.unfold(thread, program, &cells);
+        if let Some(why) = ill_defined {
+            stop = Some(Stop::IllDefined(why));
+        } else if too_many {
+            stop.get_or_insert(Stop::Traces(thread));
         } else if let (Some(place), None) = (hit, &stop) {
             stop = Some(Stop::Loop(place));
         }

@@ -119,6 +119,30 @@ fn add_clients(subject: &dyn Subject, bound: &Bound, world: &World, all: &mut Ve
     all.extend(sequences.multi_cartesian_product().map(|threads| (world.clone(), Client { threads })));
 }
 
+/// Clients within a bound, for property tests: larger ones than can be enumerated. Shrinks to fewer threads, nodes and
+/// calls.
+#[cfg(feature = "proptest")]
+pub fn strategy<'a>(
+    subject: &'a dyn Subject,
+    bound: &'a Bound,
+) -> impl proptest::strategy::Strategy<Value = (World, Client)> + 'a {
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+    let threads = prop::collection::vec((any::<Index>(), prop::collection::vec(any::<Index>(), 1..=bound.calls)), 1..=bound.threads);
+    (1..=bound.nodes, any::<Index>(), threads).prop_map(move |(nodes, world, threads)| {
+        let placement: Vec<Node> = threads.iter().map(|(n, _)| Node(n.index(usize::from(nodes)) as u8 + 1)).collect();
+        let worlds = subject.worlds(&World::new(nodes, &placement), bound);
+        let world = worlds[world.index(worlds.len())].clone();
+        let of_thread = |(t, (_, picks)): (usize, &(Index, Vec<Index>))| {
+            let calls = subject.calls(&world, Tid::from_index(t), bound);
+            let picks = if calls.is_empty() { &[][..] } else { &picks[..] };
+            picks.iter().map(|pick| calls[pick.index(calls.len())].clone()).collect()
+        };
+        let client = Client { threads: threads.iter().enumerate().map(of_thread).collect() };
+        (world, client)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

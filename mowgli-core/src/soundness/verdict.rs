@@ -123,6 +123,10 @@ pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
         let results: Vec<Local<S>> = group.par_iter().map(|(world, client)| question.local(world, client)).collect();
         for ((world, client), local) in group.iter().zip(results) {
             report.add(&local.explored, local.concretisation);
+            if let Some(Stop::IllDefined(_)) = local.explored.stop {
+                report.verdict = Verdict::Undecided(local.explored.stop.expect("just matched"));
+                return report;
+            }
             undecided = undecided.or(local.explored.stop.filter(|_| local.violation.is_none()));
             if let Some(violation) = local.violation {
                 report.violation = Some((world.clone(), client.clone(), violation));

@@ -1,0 +1,77 @@
+//! The abstraction f (LOCO Def. 3.11), recovered from a plain execution.
+//!
+//! Everywhere else f is kept while a program is unfolded. Here it is found without that knowledge, by parsing a thread's
+//! events into runs of an implementation. There may be several ways: two broadcasts to one node each may be one to both.
+
+use crate::event::{Call, Event};
+use crate::ids::Tid;
+use crate::implementation::Implementation;
+use crate::program::Prog;
+use crate::value::Val;
+use crate::world::World;
+
+/// A call of the implemented library with the number of events that are its own: `f^-1(e')`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Parsed {
+    /// The call and what its run returned.
+    pub event: Event,
+    /// How many consecutive events of the thread are its run.
+    pub length: usize,
+}
+
+/// Every way to read the events of one thread as runs of `implementation` for some of `calls`, one after the other.
+#[must_use]
+pub fn recover(
+    implementation: &dyn Implementation,
+    world: &World,
+    thread: Tid,
+    calls: &[Call],
+    events: &[&Event],
+) -> Vec<Vec<Parsed>> {
+    if events.is_empty() {
+        return vec![Vec::new()];
+    }
+    let mut all = Vec::new();
+    for call in calls {
+        let body = implementation.body(world, thread, call);
+        let Some((length, ret)) = replay(&body, events).filter(|(length, _)| *length > 0) else { continue };
+        let first = Parsed { event: Event { thread, call: call.clone(), ret }, length };
+        for rest in recover(implementation, world, thread, calls, &events[length..]) {
+            all.push([vec![first.clone()], rest].concat());
+        }
+    }
+    all
+}
+
+/// Runs a program on the results that `events` give: how many of them it makes and its value, if it ends without a break
+/// and makes just those. There is at most one way, as a program depends on nothing else.
+#[must_use]
+pub fn replay(program: &Prog, events: &[&Event]) -> Option<(usize, Val)> {
+    let mut made = 0;
+    let (value, breaks) = step(program, events, &mut made)?;
+    (breaks == 0).then_some((made, value))
+}
+
+fn step(program: &Prog, events: &[&Event], made: &mut usize) -> Option<(Val, usize)> {
+    match program {
+        Prog::Val(v) => Some((*v, 0)),
+        Prog::Break(k, v) => Some((*v, *k)),
+        Prog::Call(call) => {
+            let event = events.get(*made).filter(|e| e.call == *call)?;
+            *made += 1;
+            Some((event.ret, 0))
+        }
+        Prog::Let(first, f) => match step(first, events, made)? {
+            (v, 0) => step(&f(v), events, made),
+            broken => Some(broken),
+        },
+        Prog::Loop(body) => loop {
+            let before = *made;
+            match step(body, events, made)? {
+                (v, breaks) if breaks > 0 => break Some((v, breaks - 1)),
+                _ if *made == before => break None,
+                _ => {}
+            }
+        },
+    }
+}

@@ -1,0 +1,148 @@
+//! Every candidate execution of given runs: all sources of all reads, all orders. For tests: slow and obviously complete.
+
+use std::collections::BTreeMap;
+
+use itertools::Itertools;
+
+use crate::algebra::Choice;
+use crate::event::{Event, Writes, occurrences};
+use crate::execution::{Chosen, Execution, Subevent};
+use crate::ids::Name;
+use crate::judge::{Pairs, Reading, judge};
+use crate::library::Libraries;
+use crate::runs::Run;
+use crate::stamp::Stamp;
+use crate::world::World;
+
+/// Every consistent execution of one run in each thread, or `None` if there are more than `most` candidates to judge.
+#[must_use]
+pub fn consistent<S: Stamp>(
+    libraries: &Libraries<S>,
+    world: &World,
+    runs: &[&Run<S>],
+    most: usize,
+) -> Option<Vec<Execution<S>>> {
+    let bare = bare(world, runs);
+    let mut options: Vec<Vec<Pairs>> = Vec::new();
+    // Library and name of each choice, and whether it is a reads-from.
+    let mut names: Vec<(Name, &'static str, bool)> = Vec::new();
+    for library in libraries.names() {
+        let own: Vec<&Event> = bare.events.iter().filter(|e| e.call.library == library).collect();
+        let entry = libraries.get(library).expect("a name of the set");
+        if own.is_empty() || !entry.admits(world, &own) || !entry.is_well_formed(world, &own) {
+            continue;
+        }
+        let spec = libraries.spec(library).expect("a name of the set");
+        let reading = Reading { execution: &bare, nth: occurrences(bare.events.iter()), library, spec };
+        for (name, choice) in &spec.choices {
+            names.push((library, name, matches!(choice, Choice::ReadsFrom { .. })));
+            options.push(reading.options(choice));
+        }
+    }
+    let candidates = options.iter().try_fold(1usize, |n, o| n.checked_mul(o.len())).filter(|n| *n <= most);
+    candidates?;
+    let mut found = Vec::new();
+    for chosen in options.iter().map(|o| o.iter()).multi_cartesian_product() {
+        let mut execution = bare.clone();
+        let sources = names.iter().zip(&chosen).filter(|((.., is_source), _)| *is_source);
+        let sources: Pairs = sources.flat_map(|(_, pairs)| pairs.iter().copied()).collect();
+        let pairs = names.iter().zip(chosen);
+        execution.chosen = pairs
+            .map(|(&(library, name, _), pairs)| Chosen {
+                library,
+                name: name.to_owned(),
+                pairs: pairs.iter().copied().collect(),
+            })
+            .collect();
+        if fill(&mut execution, libraries, &sources) && judge(libraries, &execution).is_ok() {
+            found.push(execution);
+        }
+    }
+    Some(found)
+}
+
+fn bare<S: Stamp>(world: &World, runs: &[&Run<S>]) -> Execution<S> {
+    let mut execution = Execution {
+        world: world.clone(),
+        events: Vec::new(),
+        subs: Vec::new(),
+        chosen: Vec::new(),
+        outputs: Vec::new(),
+        calls: Vec::new(),
+        groups: Vec::new(),
+    };
+    for run in runs {
+        execution.outputs.push(run.trace.output);
+        for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
+            let index = execution.events.len();
+            execution.events.push(event.clone());
+            execution.groups.push(None);
+            execution.subs.extend(shape.iter().map(|&sub| Subevent { event: index, sub, read: None, wrote: None }));
+        }
+    }
+    execution
+}
+
+/// Gives every read the value of its source and every write what it then writes; `false` if that does not come to an end.
+fn fill<S: Stamp>(execution: &mut Execution<S>, libraries: &Libraries<S>, sources: &Pairs) -> bool {
+    let base = |execution: &Execution<S>, s: usize| {
+        execution.subs.iter().position(|o| o.event == execution.subs[s].event).expect("its own event")
+    };
+    for _ in 0..=execution.subs.len() {
+        for s in 0..execution.subs.len() {
+            let Subevent { event, sub, .. } = execution.subs[s];
+            if let (Some(cell), Some(_)) = (sub.cell, sub.reads) {
+                execution.subs[s].read = match sources.iter().find(|(_, r)| *r == s) {
+                    Some(&(w, _)) => execution.subs[w].wrote,
+                    None => Some(libraries.of(&execution.events[event].call).init(&execution.world, cell)),
+                };
+            }
+            let first = base(execution, s);
+            execution.subs[s].wrote = sub.writes.and_then(|w| match w {
+                Writes::Is(v) => Some(v),
+                Writes::Copy(from) => execution.subs[first + from].read,
+                Writes::Add(from, k) => execution.subs[first + from].read?.plus(k),
+            });
+        }
+    }
+    let done = |s: &Subevent<S>| {
+        s.read.is_some() == s.sub.reads.is_some() && s.wrote.is_some() == s.sub.writes.is_some()
+    };
+    execution.subs.iter().all(done)
+}
+
+impl<S: Stamp> Reading<'_, S> {
+    /// Every way to make a choice.
+    fn options(&self, choice: &Choice<S>) -> Vec<Pairs> {
+        match choice {
+            Choice::ReadsFrom { reads, writes } => {
+                let (reads, writes) = (self.members(reads), self.members(writes));
+                let cell = |s: usize| self.execution.subs[s].sub.cell;
+                let sources = reads.iter().map(|&r| {
+                    let writes = writes.iter().filter(|&&w| w != r && cell(w) == cell(r));
+                    std::iter::once(None).chain(writes.map(|&w| Some((w, r)))).collect::<Vec<_>>()
+                });
+                let all = sources.map(Vec::into_iter).multi_cartesian_product();
+                all.map(|pairs| pairs.into_iter().flatten().collect()).collect()
+            }
+            Choice::Order { members, key } => {
+                let members = self.members(members);
+                let classes = members.iter().filter_map(|&s| key(&self.view(s)).map(|k| (k, s)));
+                let classes: BTreeMap<_, _> = classes.into_group_map().into_iter().collect();
+                let orders = classes.into_values().map(|class| {
+                    let n = class.len();
+                    let all = class.into_iter().permutations(n);
+                    all.map(|order| order.into_iter().tuple_combinations().collect::<Pairs>()).collect::<Vec<_>>()
+                });
+                let all = orders.map(Vec::into_iter).multi_cartesian_product();
+                all.map(|parts| parts.into_iter().flatten().collect()).collect()
+            }
+            Choice::Orient { pairs } => {
+                let wanted = self.pairs(pairs);
+                let ways = wanted.into_iter().map(|(a, b)| vec![(a, b), (b, a)]);
+                let all = ways.map(Vec::into_iter).multi_cartesian_product();
+                all.map(|pairs| pairs.into_iter().collect()).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Judge and search, kept and recovered f, RON and memory: on generated clients the two of each pair agree.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use itertools::Itertools;
+use mowgli_core::abstraction::recover;
+use mowgli_core::denote::Unfolder;
+use mowgli_core::enumerate::consistent;
+use mowgli_core::event::Call;
+use mowgli_core::execution::Execution;
+use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::implementation::{Implementation, Implementations};
+use mowgli_core::judge::judge;
+use mowgli_core::library::Libraries;
+use mowgli_core::outcome::{Limits, Outcome, Problem};
+use mowgli_core::runs::skeletons;
+use mowgli_core::search::solver::Flow;
+use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_libraries::bal::{Bal, BalOverSv};
+use mowgli_libraries::sv::{Sv, SvOverWait};
+use mowgli_rdma::Stamp;
+use mowgli_rdma::wait::{WAIT, Wait, word};
+use proptest::prelude::*;
+
+/// Clients of RDMA-WAIT-RMW itself: a word on every node, every method.
+struct Words;
+
+impl Subject for Words {
+    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+        let mut world = empty.clone();
+        let words = empty.all_nodes().iter().flat_map(|n| [(format!("x{n}"), n), (format!("y{n}"), n)]);
+        world.objects.extend(words.map(|(name, n)| (Loc::new(&name), word(n))));
+        vec![world]
+    }
+
+    fn calls(&self, world: &World, thread: Tid, _: &Bound) -> Vec<Call> {
+        let call = |method, args: &[Val]| Call::new(WAIT, method, args);
+        let here = world.node_of(thread);
+        let at = |name: char, n: Node| Val::Loc(Loc::new(&format!("{name}{n}")));
+        let (x, y, d) = (at('x', here), at('y', here), Val::Wid(Wid(Name::literal("d"))));
+        let one = Val::Int(1);
+        let mut calls = vec![call("Mfence", &[]), call("Wait", &[d]), call("Write", &[x, one]), call("Write", &[y, one])];
+        calls.extend([call("Read", &[x]), call("Read", &[y]), call("CAS", &[x, Val::Int(0), Val::Int(2)])]);
+        for n in world.all_nodes().iter() {
+            let far = at('x', n);
+            calls.extend([call("Put", &[far, y, d]), call("Get", &[y, far, d]), call("Rfence", &[Val::Node(n)])]);
+            calls.push(call("RCAS", &[y, far, Val::Int(0), Val::Int(3), d]));
+            calls.push(call("RFAA", &[y, far, one, d]));
+        }
+        calls
+    }
+}
+
+fn bound(threads: usize, calls: usize) -> Bound {
+    Bound { threads, nodes: 2, calls, objects: 1, loops: 2, values: vec![1] }
+}
+
+fn ask<T>(
+    libraries: &Libraries<Stamp>,
+    implementations: &Implementations,
+    (world, client): &(World, Client),
+    answer: impl FnOnce(&Problem<'_, Stamp>) -> T,
+) -> T {
+    let mut world = world.clone();
+    implementations.values().for_each(|i| i.declare(&mut world));
+    let programs = client.programs();
+    let limits = Limits::default();
+    answer(&Problem { libraries, implementations, world: &world, programs: &programs, observed: &[], limits })
+}
+
+/// The outcomes of all consistent executions, with the number of classes, by enumeration. `None`: too many candidates.
+fn by_enumeration(libraries: &Libraries<Stamp>, world: &World, client: &Client) -> Option<BTreeMap<Outcome, usize>> {
+    let none = Implementations::new();
+    let unfolder = Unfolder { libraries, implementations: &none, world, rounds: 2, limit: 1000 };
+    let (threads, _) = skeletons(&unfolder, &client.programs());
+    let runs = threads.iter().map(|t| t.iter().flat_map(|s| &s.runs));
+    let mut classes: BTreeMap<Outcome, BTreeSet<String>> = BTreeMap::new();
+    for runs in runs.multi_cartesian_product() {
+        for execution in consistent(libraries, world, &runs, 20_000)? {
+            let sources = execution.chosen.iter().filter(|c| c.name == "rf");
+            let class = format!("{:?} {:?}", execution.subs, sources.collect::<Vec<_>>());
+            let outcome = Outcome { outputs: execution.outputs, finals: Vec::new() };
+            classes.entry(outcome).or_default().insert(class);
+        }
+    }
+    Some(classes.into_iter().map(|(o, c)| (o, c.len())).collect())
+}
+
+fn by_search(libraries: &Libraries<Stamp>, client: &(World, Client)) -> BTreeMap<Outcome, usize> {
+    let all = ask(libraries, &Implementations::new(), client, |problem| problem.outcomes());
+    assert_eq!(all.explored.stop, None);
+    all.found.into_iter().map(|(o, n)| (o, n as usize)).collect()
+}
+
+/// One completed execution of each class.
+fn executions(
+    libraries: &Libraries<Stamp>,
+    implementations: &Implementations,
+    client: &(World, Client),
+) -> Vec<Execution<Stamp>> {
+    let mut all = Vec::new();
+    ask(libraries, implementations, client, |problem| {
+        problem.explore(&mut |solver| {
+            let snapshot = solver.snapshot();
+            assert!(solver.complete());
+            all.push(Execution::of_solver(solver).expect("everything is decided"));
+            solver.restore(snapshot);
+            if all.len() < 200 { Flow::Continue } else { Flow::Stop }
+        });
+    });
+    all
+}
+
+fn agree(libraries: &Libraries<Stamp>, client: &(World, Client)) -> Result<(), TestCaseError> {
+    let Some(expected) = by_enumeration(libraries, &client.0, &client.1) else { return Ok(()) };
+    prop_assert_eq!(by_search(libraries, client), expected);
+    Ok(())
+}
+
+/// Every execution that the search finds is consistent for the judge, and survives being written and read.
+fn are_consistent(libraries: &Libraries<Stamp>, all: &[Execution<Stamp>]) -> Result<(), TestCaseError> {
+    for execution in all {
+        prop_assert!(judge(libraries, execution).is_ok(), "{:?}", judge(libraries, execution));
+        let text = ron::to_string(execution).expect("a form in RON");
+        prop_assert_eq!(&ron::from_str::<Execution<Stamp>>(&text).expect("as written"), execution);
+    }
+    Ok(())
+}
+
+/// The kept f is one of the recovered ones in every thread.
+fn f_is_recovered(
+    implementation: &dyn Implementation,
+    subject: &dyn Subject,
+    bound: &Bound,
+    client: &World,
+    all: &[Execution<Stamp>],
+) -> Result<(), TestCaseError> {
+    for execution in all {
+        for thread in execution.world.tids() {
+            let of_thread: Vec<usize> = execution.of_thread(thread).collect();
+            let kept: Vec<(Call, usize)> = of_thread
+                .iter()
+                .chunk_by(|&&e| execution.groups[e])
+                .into_iter()
+                .map(|(g, own)| (execution.calls[g.expect("only this library")].event.call.clone(), own.count()))
+                .collect();
+            let events: Vec<_> = of_thread.iter().map(|&e| &execution.events[e]).collect();
+            let calls = subject.calls(client, thread, bound);
+            let ways = recover(implementation, &execution.world, thread, &calls, &events);
+            let ways = ways.into_iter().map(|w| w.into_iter().map(|p| (p.event.call, p.length)).collect());
+            let ways: Vec<Vec<(Call, usize)>> = ways.collect();
+            prop_assert!(ways.contains(&kept), "{:?} is not among {:?}", kept, ways);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn search_and_judge_on_rdma_wait(client in strategy(&Words, &bound(2, 2))) {
+        let libraries = Libraries::default().with(Wait);
+        agree(&libraries, &client)?;
+        are_consistent(&libraries, &executions(&libraries, &Implementations::new(), &client))?;
+    }
+
+    #[test]
+    fn search_and_judge_on_shared_variables(client in strategy(&Sv, &bound(2, 2))) {
+        agree(&Libraries::default().with(Sv), &client)?;
+    }
+
+    #[test]
+    fn search_and_judge_on_barriers(client in strategy(&Bal::Plain, &bound(3, 2))) {
+        agree(&Libraries::default().with(Bal::Plain), &client)?;
+    }
+
+    #[test]
+    fn kept_and_recovered_f_of_shared_variables(client in strategy(&Sv, &bound(2, 3))) {
+        let implementations = Implementations::from([(SvOverWait::Published.target(), mowgli_libraries::sv::over_wait())]);
+        let libraries = Libraries::default().with(Wait);
+        let all = executions(&libraries, &implementations, &client);
+        are_consistent(&libraries, &all)?;
+        f_is_recovered(&SvOverWait::Published, &Sv, &bound(2, 3), &client.0, &all)?;
+    }
+
+    #[test]
+    fn kept_and_recovered_f_of_barriers(client in strategy(&Bal::Plain, &bound(2, 2))) {
+        let implementation = BalOverSv::default();
+        let implementations: Implementations = [(implementation.target(), std::sync::Arc::new(implementation) as _)].into();
+        let libraries = Libraries::default().with(Sv);
+        let all = executions(&libraries, &implementations, &client);
+        are_consistent(&libraries, &all)?;
+        f_is_recovered(&implementation, &Bal::Plain, &bound(2, 2), &client.0, &all)?;
+    }
+}
+
+/// The judge has to be able to say no: whatever pair of a consistent execution's memory order is turned round, it is no
+/// longer what the search would find.
+#[test]
+fn the_judge_rejects_what_was_changed() {
+    let client = (
+        Words.worlds(&World::new(1, &[Node(1)]), &bound(1, 1)).remove(0),
+        Client {
+            threads: vec![vec![
+                Call::new(WAIT, "Write", &[Loc::new("x1").into(), Val::Int(1)]),
+                Call::new(WAIT, "Read", &[Loc::new("x1").into()]),
+            ]],
+        },
+    );
+    let libraries = Libraries::default().with(Wait);
+    let [good] = &executions(&libraries, &Implementations::new(), &client)[..] else { panic!("one execution") };
+    assert!(judge(&libraries, good).is_ok());
+    let mut unread = good.clone();
+    unread.chosen.iter_mut().for_each(|c| c.pairs.clear());
+    assert!(judge(&libraries, &unread).is_err());
+    let mut elsewhere = good.clone();
+    elsewhere.chosen[0].pairs.push((7, 9));
+    assert!(judge(&libraries, &elsewhere).is_err());
+    let mut other_value = good.clone();
+    other_value.subs[1].read = Some(Val::Int(0));
+    assert!(judge(&libraries, &other_value).is_err());
+}
