@@ -95,7 +95,7 @@ fn sv() -> Entry {
                 SvOverWait::FirstTargetOnly,
             ),
         ],
-        bounds: vec![bound(2, 2, 1), bound(1, 2, 3)],
+        bounds: vec![bound(2, 2, 2), bound(1, 2, 3)],
     }
 }
 

@@ -99,6 +99,15 @@ impl Checked {
         }
     }
 
+    /// Methods of which nothing was checked. None where a counterexample ended the check early.
+    #[must_use]
+    pub fn unreached(&self) -> Vec<String> {
+        match self.report.violation {
+            Some(_) => Vec::new(),
+            None => self.report.unreached.iter().map(ToString::to_string).collect(),
+        }
+    }
+
     /// The bound in words.
     #[must_use]
     pub fn bound_text(&self) -> String {
@@ -177,6 +186,11 @@ impl Checked {
             out.push_str(&format!("\nwith the events\n{}\n", crate::show::events(&violation.execution)));
             out.push_str(&format!("because {}.\n\n", violation.reason));
         }
+        if let (Verdict::Undecided(stop), Some((world, client))) = (&self.report.verdict, &self.report.stopped_at) {
+            out.push_str(&format!("{} is undecided: {stop}, first in\n\n", self.library));
+            out.push_str(&print::client("client", world, client, None));
+            out.push('\n');
+        }
         if let Some(finding) = self.finding() {
             out.push_str(&explain::explain(finding)?.text());
             out.push('\n');
@@ -198,6 +212,7 @@ impl Checked {
         let stats = &self.report.stats;
         let json = Json {
             library: self.library,
+            over: self.over,
             variant: self.variant,
             verdict: self.verdict(),
             reason: match &self.report.verdict {
@@ -207,6 +222,7 @@ impl Checked {
             bound: &self.bound,
             clients: self.report.clients,
             vacuous: self.report.vacuous,
+            unreached: self.unreached(),
             executions: stats.classes,
             concretisation: self.concretisation(),
             counterexample,
@@ -240,6 +256,7 @@ fn outcome(c: &Counterexample<Stamp>) -> BTreeMap<String, String> {
 #[derive(Serialize)]
 struct Json<'a> {
     library: &'a str,
+    over: &'a str,
     variant: &'a str,
     verdict: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -247,6 +264,7 @@ struct Json<'a> {
     bound: &'a Bound,
     clients: usize,
     vacuous: usize,
+    unreached: Vec<String>,
     executions: u64,
     concretisation: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -188,7 +188,7 @@ pub fn refutations(test: &Test, refutations: &[Refutation]) -> String {
     let mut out = String::from("\nThe specifications forbid it:\n");
     let common = common(refutations);
     for refutation in refutations.iter().dedup_by(|p, q| p.edges == q.edges) {
-        let assumed = refutation.assumed.iter().filter(|a| !common.contains(a) && !is_told(a));
+        let assumed = refutation.assumed.iter().filter(|a| !common.contains(a));
         let assumed = assumed.map(|(read, write)| match write {
             Some(write) => format!("{} reads from {}", words(test, read), words(test, write)),
             None => format!("{} reads the initial value", words(test, read)),
@@ -222,11 +222,6 @@ type Assumed = (End, Option<End>);
 fn common(refutations: &[Refutation]) -> Vec<&Assumed> {
     let (first, rest) = refutations.split_first().expect("there are some");
     first.assumed.iter().filter(|a| rest.iter().all(|r| r.assumed.contains(a))).collect()
-}
-
-/// Whether the source is told by the value: a read of a value that only this write can have would say nothing new.
-fn is_told((read, write): &Assumed) -> bool {
-    write.as_ref().is_some_and(|w| w.event == read.event && w.thread == read.thread)
 }
 
 /// The statement of an event, as it is written in the program; with its thread where the text occurs in several.

@@ -244,9 +244,9 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
     let answer = run::solve(&test, &chain, limits);
     let micros = start.elapsed().as_micros();
     let out = if args.json {
-        report::json(&test, &answer, micros) + "\n"
+        report::json(&test, &answer, args.loops, micros) + "\n"
     } else {
-        report::text(&test, &answer, micros) + "\n"
+        report::text(&test, &answer, args.loops, micros) + "\n"
     };
     let code = match (answer.holds.iter().all(|&h| h), answer.explored.stop.is_none()) {
         (false, _) => 1,
@@ -457,6 +457,7 @@ fn table(all: &[Checked]) -> comfy_table::Table {
     table.set_header(["library", "over", "bound", "clients", "executions", "verdict", "concretisation", "time"]);
     for c in all {
         let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
+        let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();
         let expected = match c.is_expected() {
             Some(false) => format!(" (expected {:?})", c.expected),
             _ => String::new(),
@@ -469,7 +470,7 @@ fn table(all: &[Checked]) -> comfy_table::Table {
             if c.variant == "published" { c.library.to_owned() } else { format!("{} ({})", c.library, c.variant) },
             c.over.to_owned(),
             c.bound_text().replace(", ", "\n"),
-            format!("{}{vacuous}", c.report.clients),
+            format!("{}{vacuous}{unreached}", c.report.clients),
             c.report.stats.classes.to_string(),
             format!("{}{expected}{stop}", c.verdict()),
             c.concretisation().join("\n"),

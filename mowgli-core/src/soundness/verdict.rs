@@ -24,7 +24,10 @@ use crate::stamp::Stamp;
 use crate::world::World;
 
 /// Clients are looked at in groups of this many, so that the first failure is the same however many threads work.
-const GROUP: usize = 128;
+const GROUP: usize = 512;
+
+/// The same for clients that are looked at for their outcomes, which take longer.
+const PROBED: usize = 64;
 
 /// Extends clients by calls of other libraries that can tell outcomes apart.
 pub trait Probes: Send + Sync {
@@ -94,6 +97,10 @@ pub struct Report<S> {
     pub verdict: Verdict<S>,
     /// The client and the execution for which no g was found.
     pub violation: Option<(World, Client, Violation<S>)>,
+    /// The client at which a limit was hit first, if one was.
+    pub stopped_at: Option<(World, Client)>,
+    /// Methods that clients call, and that occur in no consistent execution of the clients looked at.
+    pub unreached: BTreeSet<Name>,
     /// Clients looked at.
     pub clients: usize,
     /// Clients none of whose executions ends.
@@ -112,6 +119,8 @@ pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let mut report = Report {
         verdict: Verdict::Sound,
         violation: None,
+        stopped_at: None,
+        unreached: all.iter().flat_map(|(_, c)| methods(c)).collect(),
         clients: 0,
         vacuous: 0,
         probed: 0,
@@ -122,12 +131,15 @@ pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     for group in all.chunks(GROUP) {
         let results: Vec<Local<S>> = group.par_iter().map(|(world, client)| question.local(world, client)).collect();
         for ((world, client), local) in group.iter().zip(results) {
-            report.add(&local.explored, local.concretisation);
-            if let Some(Stop::IllDefined(_)) = local.explored.stop {
-                report.verdict = Verdict::Undecided(local.explored.stop.expect("just matched"));
-                return report;
+            report.add(client, &local.explored, local.concretisation);
+            if let Some(stop) = local.explored.stop.filter(|_| local.violation.is_none()) {
+                report.stopped_at.get_or_insert_with(|| (world.clone(), client.clone()));
+                if matches!(stop, Stop::IllDefined(_)) {
+                    report.verdict = Verdict::Undecided(stop);
+                    return report;
+                }
+                undecided.get_or_insert(stop);
             }
-            undecided = undecided.or(local.explored.stop.filter(|_| local.violation.is_none()));
             if let Some(violation) = local.violation {
                 report.violation = Some((world.clone(), client.clone(), violation));
                 report.verdict = question.by_outcomes(client, &mut report);
@@ -149,9 +161,18 @@ pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     report
 }
 
+fn methods(client: &Client) -> impl Iterator<Item = Name> + '_ {
+    client.threads.iter().flatten().map(|call| call.method)
+}
+
 impl<S: Stamp> Report<S> {
-    fn add(&mut self, explored: &Explored, concretisation: Concretisation) {
+    fn add(&mut self, client: &Client, explored: &Explored, concretisation: Concretisation) {
         self.clients += 1;
+        if explored.stats.classes > 0 {
+            methods(client).for_each(|m| {
+                self.unreached.remove(&m);
+            });
+        }
         self.vacuous += usize::from(explored.stats.classes == 0);
         self.stats += explored.stats;
         for (key, words) in concretisation {
@@ -201,8 +222,8 @@ impl<S: Stamp> Question<'_, S> {
         let mut queue: Vec<(World, Client)> = Vec::new();
         for (stage, (world, client)) in stages {
             queue.extend(self.probes.extend(world, client, stage));
-            while queue.len() >= GROUP {
-                let rest = queue.split_off(GROUP);
+            while queue.len() >= PROBED {
+                let rest = queue.split_off(PROBED);
                 if let Some(found) = self.first_wrong(&queue, report) {
                     return Verdict::Unsound(Box::new(found));
                 }

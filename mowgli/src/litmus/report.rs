@@ -18,6 +18,7 @@ struct Line<'a> {
     outcomes: Vec<BTreeMap<&'a str, String>>,
     assertions: Vec<AssertionLine<'a>>,
     executions: u64,
+    loops: usize,
     micros: u128,
 }
 
@@ -28,12 +29,12 @@ struct AssertionLine<'a> {
     holds: bool,
 }
 
-/// One line of JSON.
+/// One line of JSON. `loops` is the bound on rounds of a loop with effects.
 ///
 /// # Panics
 /// Never: the line consists of strings and numbers.
 #[must_use]
-pub fn json(test: &Test, answer: &Answer, micros: u128) -> String {
+pub fn json(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String {
     let outcome = |values: &Vec<_>| {
         let names = test.shown.iter().map(|(name, _)| name.as_str());
         names.zip(values.iter().map(ToString::to_string)).collect()
@@ -49,14 +50,15 @@ pub fn json(test: &Test, answer: &Answer, micros: u128) -> String {
             .map(|(a, &holds)| AssertionLine { kind: a.quantifier.to_string(), condition: &a.text, holds })
             .collect(),
         executions: answer.explored.stats.classes,
+        loops,
         micros,
     };
     serde_json::to_string(&line).expect("strings and numbers")
 }
 
-/// Herd's text.
+/// Herd's text. `loops` is the bound on rounds of a loop with effects.
 #[must_use]
-pub fn text(test: &Test, answer: &Answer, micros: u128) -> String {
+pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String {
     let mut out = String::new();
     let kind = |q: Quantifier| match q {
         Quantifier::Allowed => "Allowed",
@@ -85,6 +87,7 @@ pub fn text(test: &Test, answer: &Answer, micros: u128) -> String {
     if let Some(stop) = &answer.explored.stop {
         let _ = writeln!(out, "Incomplete: {stop}");
     }
+    let _ = writeln!(out, "Model {}, loops {loops}", test.model);
     let _ = writeln!(out, "Time {} {:.6}", test.name, micros as f64 / 1e6);
     out
 }

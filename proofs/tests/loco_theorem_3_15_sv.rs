@@ -1,0 +1,40 @@
+//! LOCO Theorem 3.15: the implementation of shared variables over RDMA-WAIT is locally sound.
+
+use insta::assert_snapshot;
+use mowgli_proofs::{bound, checked, explained};
+
+/// The proof takes the Put's halves for a broadcast's, and the Wait's aWT for every aGF of a fence (LOCO-X App. G.3).
+#[test]
+fn holds_with_the_concretisation_of_the_proof() {
+    for (threads, nodes, calls) in [(2, 2, 1), (1, 3, 2), (2, 1, 2)] {
+        let report = checked("sv", "published", &bound(threads, nodes, calls));
+        assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
+        assert_snapshot!("sv_concretisation", report.concretisation().join("\n"));
+    }
+}
+
+#[test]
+fn an_execution_of_the_implementation() {
+    let test = "RDMA_WAIT accepted { nodes 2; svar x = 0; }
+ P1@1              | P2@2        ;
+ x.write(1)        | a := x.read ;
+ x.bcast({2}, d)   |             ;
+ sv.wait(d)        |             ;
+ gf({2})           |             ;
+allowed (a=1)";
+    assert_snapshot!("sv_execution", explained(test, &["sv"]));
+}
+
+#[test]
+fn a_fence_of_puts_is_no_fence() {
+    let report = checked("sv", "fence-of-puts", &bound(2, 2, 2));
+    assert_eq!(report.verdict(), "unsound");
+    assert_snapshot!("sv_fence_of_puts", report.explanation().unwrap());
+}
+
+#[test]
+fn a_broadcast_reaches_all_targets() {
+    let report = checked("sv", "first-target-only", &bound(2, 2, 2));
+    assert_eq!(report.verdict(), "unsound");
+    assert_snapshot!("sv_first_target_only", report.explanation().unwrap());
+}
