@@ -105,9 +105,8 @@ fn fill<S: Stamp>(execution: &mut Execution<S>, libraries: &Libraries<S>, source
             });
         }
     }
-    let done = |s: &Subevent<S>| {
-        s.read.is_some() == s.sub.reads.is_some() && s.wrote.is_some() == s.sub.writes.is_some()
-    };
+    let done =
+        |s: &Subevent<S>| s.read.is_some() == s.sub.reads.is_some() && s.wrote.is_some() == s.sub.writes.is_some();
     execution.subs.iter().all(done)
 }
 

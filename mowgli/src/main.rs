@@ -248,10 +248,10 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
     } else {
         report::text(&test, &answer, args.loops, micros) + "\n"
     };
-    let code = match (answer.holds.iter().all(|&h| h), answer.explored.stop.is_none()) {
-        (false, _) => 1,
-        (true, false) => 3,
-        (true, true) => 0,
+    let code = match (answer.holds.contains(&Some(false)), answer.explored.stop.is_some()) {
+        (true, _) => 1,
+        (false, true) => 3,
+        (false, false) => 0,
     };
     Printed { out, err: String::new(), code, stats: answer.explored.stats }
 }

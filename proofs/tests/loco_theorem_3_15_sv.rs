@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use mowgli_proofs::{bound, checked, explained};
 
-/// The proof takes the Put's halves for a broadcast's, and the Wait's aWT for every aGF of a fence (LOCO-X App. G.3).
+/// The proof takes the Put's halves for a broadcast's, and the Wait's aWT for every aGF of a fence (LOCO-X Theorem H.1).
 #[test]
 fn holds_with_the_concretisation_of_the_proof() {
     for (threads, nodes, calls) in [(2, 2, 1), (1, 3, 2), (2, 1, 2)] {

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use mowgli_proofs::{bound, checked, checked_remotely, explained};
 
-/// The proof takes the GF's own stamps, and the last Read for aCR (LOCO-X App. H.2).
+/// The proof takes the GF's own stamps, and the last Read for aCR (LOCO-X Theorem H.5).
 #[test]
 fn holds_with_the_concretisation_of_the_proof() {
     for (threads, nodes, calls) in [(3, 3, 1), (2, 2, 2)] {

@@ -41,7 +41,8 @@ impl Subject for Words {
         let at = |name: char, n: Node| Val::Loc(Loc::new(&format!("{name}{n}")));
         let (x, y, d) = (at('x', here), at('y', here), Val::Wid(Wid(Name::literal("d"))));
         let one = Val::Int(1);
-        let mut calls = vec![call("Mfence", &[]), call("Wait", &[d]), call("Write", &[x, one]), call("Write", &[y, one])];
+        let mut calls =
+            vec![call("Mfence", &[]), call("Wait", &[d]), call("Write", &[x, one]), call("Write", &[y, one])];
         calls.extend([call("Read", &[x]), call("Read", &[y]), call("CAS", &[x, Val::Int(0), Val::Int(2)])]);
         for n in world.all_nodes().iter() {
             let far = at('x', n);

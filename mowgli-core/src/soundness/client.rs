@@ -128,7 +128,10 @@ pub fn strategy<'a>(
 ) -> impl proptest::strategy::Strategy<Value = (World, Client)> + 'a {
     use proptest::prelude::*;
     use proptest::sample::Index;
-    let threads = prop::collection::vec((any::<Index>(), prop::collection::vec(any::<Index>(), 1..=bound.calls)), 1..=bound.threads);
+    let threads = prop::collection::vec(
+        (any::<Index>(), prop::collection::vec(any::<Index>(), 1..=bound.calls)),
+        1..=bound.threads,
+    );
     (1..=bound.nodes, any::<Index>(), threads).prop_map(move |(nodes, world, threads)| {
         let placement: Vec<Node> = threads.iter().map(|(n, _)| Node(n.index(usize::from(nodes)) as u8 + 1)).collect();
         let worlds = subject.worlds(&World::new(nodes, &placement), bound);

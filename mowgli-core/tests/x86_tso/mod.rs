@@ -149,7 +149,7 @@ impl Library<Tso> for Lock {
     fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
         world.tids().all(|t| {
             let own: Vec<&str> = events.iter().filter(|e| e.thread == t).map(|e| e.call.method.text()).collect();
-            own.len() % 2 == 0 && own.chunks(2).all(|pair| pair == ["Acquire", "Release"])
+            own.len().is_multiple_of(2) && own.chunks(2).all(|pair| pair == ["Acquire", "Release"])
         })
     }
 

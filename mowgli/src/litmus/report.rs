@@ -26,7 +26,7 @@ struct Line<'a> {
 struct AssertionLine<'a> {
     kind: String,
     condition: &'a str,
-    holds: bool,
+    holds: Option<bool>,
 }
 
 /// One line of JSON. `loops` is the bound on rounds of a loop with effects.
@@ -80,7 +80,15 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
             (_, 0) => "Always",
             _ => "Sometimes",
         };
-        let _ = writeln!(out, "{}", if holds { "Ok" } else { "No" });
+        let _ = writeln!(
+            out,
+            "{}",
+            match holds {
+                Some(true) => "Ok",
+                Some(false) => "No",
+                None => "Undecided",
+            }
+        );
         let _ = writeln!(out, "Condition {} ({})", assertion.quantifier, assertion.text);
         let _ = writeln!(out, "Observation {} {often} {with} {without}", test.name);
     }

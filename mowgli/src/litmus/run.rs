@@ -55,8 +55,8 @@ pub fn implement(world: &mut World, chain: &[Arc<dyn Implementation>]) -> Implem
 pub struct Answer {
     /// The outcomes: a value for everything that the test shows, with the number of classes of executions.
     pub outcomes: BTreeMap<Vec<Val>, u64>,
-    /// For each assertion whether it holds of these outcomes.
-    pub holds: Vec<bool>,
+    /// For each assertion whether it holds; `None` if that depends on outcomes that a limit kept from being found.
+    pub holds: Vec<Option<bool>>,
     /// What the search did, and what stopped it.
     pub explored: Explored,
 }
@@ -89,7 +89,8 @@ pub fn solve(test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>)
     for (outcome, count) in &all.found {
         *outcomes.entry(shown(test, outcome)).or_insert(0) += count;
     }
-    let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys())).collect();
+    let complete = all.explored.stop.is_none();
+    let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), complete)).collect();
     Answer { outcomes, holds, explored: all.explored }
 }
 
@@ -106,10 +107,16 @@ pub fn shown(test: &Test, outcome: &Outcome) -> Vec<Val> {
     test.shown.iter().map(|(_, o)| value(o)).collect()
 }
 
-fn holds<'a>(assertion: &Assertion, mut outcomes: impl Iterator<Item = &'a Vec<Val>>) -> bool {
-    match assertion.quantifier {
-        Quantifier::Allowed => outcomes.any(|o| assertion.condition.holds(o)),
-        Quantifier::Forbidden => !outcomes.any(|o| assertion.condition.holds(o)),
-        Quantifier::Forall => outcomes.all(|o| assertion.condition.holds(o)),
+fn holds<'a>(assertion: &Assertion, mut outcomes: impl Iterator<Item = &'a Vec<Val>>, complete: bool) -> Option<bool> {
+    // One outcome settles it; that there is none does so only when all are known.
+    let (settled_by, answer) = match assertion.quantifier {
+        Quantifier::Allowed => (true, true),
+        Quantifier::Forbidden => (true, false),
+        Quantifier::Forall => (false, false),
+    };
+    if outcomes.any(|o| assertion.condition.holds(o) == settled_by) {
+        Some(answer)
+    } else {
+        complete.then_some(!answer)
     }
 }

@@ -1,0 +1,164 @@
+//! The command from outside: what it prints, its exit codes, and what it says of bad input.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn mowgli(args: &[&str]) -> Ran {
+    let Output { status, stdout, stderr } =
+        Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    Ran { code: status.code().expect("no signal"), out: text(stdout), err: text(stderr) }
+}
+
+fn file(folder: &Path, name: &str, text: &str) -> String {
+    let path: PathBuf = folder.join(name);
+    std::fs::write(&path, text).expect("a temporary file");
+    path.display().to_string()
+}
+
+const GOOD: &str = "RDMA_WAIT good { x@1 = 0; }\n P1@1 ;\n x := 1 ;\n a := x ;\nallowed (a=1)\nforbidden (a=0)\n";
+
+#[track_caller]
+fn is_bad(args: &[&str], said: &[&str]) {
+    let ran = mowgli(args);
+    assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
+    for text in said {
+        assert!(ran.err.contains(text), "{args:?} does not say {text:?} but:\n{}", ran.err);
+    }
+    assert!(!ran.err.contains("panicked"), "{}", ran.err);
+}
+
+#[test]
+fn bad_litmus_input_names_place_cause_and_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let litmus = |name: &str, text: &str| file(folder.path(), name, text);
+    let remote = litmus("remote.litmus", "RDMA_WAIT t { x@2 = 0; }\n P1@1 ;\n x := 1 ;\n");
+    is_bad(&["litmus", &remote], &["remote.litmus", ":3:", "x := 1", "use put or get"]);
+    let undeclared = litmus("undeclared.litmus", "RDMA_WAIT t { x@1 = 0; }\n P1@1 ;\n put(xx, x) ;\n");
+    is_bad(&["litmus", &undeclared], &["undeclared.litmus", ":3:", "xx is not declared", "did you mean x?"]);
+    let foreign = litmus("foreign.litmus", "RDMA_WAIT t { x@1 = 0; }\n P1@1 ;\n put(é, x) ;\n");
+    is_bad(&["litmus", &foreign], &["foreign.litmus", ":3:"]);
+    let brace = litmus("brace.litmus", "RDMA_WAIT t { x@1 = 0;\n P1@1 ;\n x := 1 ;\n");
+    is_bad(&["litmus", &brace], &["brace.litmus"]);
+    let empty = litmus("empty.litmus", "");
+    is_bad(&["litmus", &empty], &["empty.litmus"]);
+    std::fs::write(folder.path().join("bytes.litmus"), [0xff, 0xfe]).unwrap();
+    is_bad(&["litmus", &folder.path().join("bytes.litmus").display().to_string()], &["bytes.litmus", "UTF-8"]);
+    is_bad(&["litmus", "no-such-file.litmus"], &["no-such-file.litmus"]);
+    let none = folder.path().join("none");
+    std::fs::create_dir(&none).unwrap();
+    is_bad(&["litmus", &none.display().to_string()], &["none", "no file ending in .litmus"]);
+    let good = litmus("good.litmus", GOOD);
+    is_bad(&["litmus", "--implemented", "nothing", &good], &["no library nothing", "sv"]);
+    is_bad(&["litmus", "--implemented", "bal:nothing", &good], &["bal has no variant nothing", "no-fence"]);
+}
+
+#[test]
+fn other_files_are_still_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = file(folder.path(), "good.litmus", GOOD);
+    let ran = mowgli(&["litmus", "no-such-file.litmus", &good]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.out.contains("Test good Allowed\nStates 1\na=1;\nOk\n"), "{}", ran.out);
+}
+
+#[test]
+fn a_failed_assertion_is_1_and_a_limit_is_3() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = file(folder.path(), "wrong.litmus", &GOOD.replace("forbidden (a=0)", "forbidden (a=1)"));
+    assert_eq!(mowgli(&["litmus", &wrong]).code, 1);
+    let good = file(folder.path(), "good.litmus", GOOD);
+    assert_eq!(mowgli(&["litmus", &good]).code, 0);
+    let stopped = mowgli(&["litmus", "--timeout", "0", "--json", &good]);
+    assert_eq!(stopped.code, 3, "{}", stopped.out);
+    assert!(stopped.out.contains("\"complete\":false") && stopped.out.contains("time limit"), "{}", stopped.out);
+}
+
+#[test]
+fn bad_checks() {
+    is_bad(&["check", "nothing"], &["no library nothing", "sv, bal, bal-transitive"]);
+    is_bad(&["check", "bal", "--threads", "0"], &["a bound of 0 covers nothing"]);
+    is_bad(&["check", "bal", "--variant", "nothing"], &["bal has no variant nothing", "no-fence"]);
+    is_bad(&["check", "bal", "--threads", "many"], &["--threads"]);
+}
+
+#[test]
+fn checks_have_the_codes_that_they_document() {
+    let small = ["--threads", "2", "--nodes", "2", "--calls", "1"];
+    let sound = mowgli(&[&["check", "bal"][..], &small].concat());
+    assert_eq!(sound.code, 0, "{}", sound.err);
+    assert!(sound.out.contains("sound") && sound.out.contains("g(BAR, aCR)"), "{}", sound.out);
+    let broken = mowgli(&[&["check", "bal", "--variant", "no-fence"][..], &small].concat());
+    assert_eq!(broken.code, 0, "unsound is what is expected of this variant: {}", broken.err);
+    assert!(broken.out.contains("The specifications forbid it"), "{}", broken.out);
+    let stopped = mowgli(&["check", "sv", "--timeout", "0", "--json"]);
+    assert_eq!(stopped.code, 3, "{}", stopped.out);
+    assert!(stopped.out.contains("\"verdict\":\"undecided\"") && stopped.out.contains("time limit"), "{}", stopped.out);
+}
+
+fn without_times(json: &str) -> Vec<serde_json::Value> {
+    let lines = json.lines().map(|line| {
+        let mut value: serde_json::Value = serde_json::from_str(line).expect("one object a line");
+        value.as_object_mut().expect("an object").remove("seconds");
+        value
+    });
+    lines.collect()
+}
+
+#[test]
+fn results_do_not_depend_on_the_number_of_jobs() {
+    for args in [
+        &["check", "bal", "bal-transitive", "--json"][..],
+        &["check", "sv", "--variant", "fence-of-puts", "--json"],
+        &["check", "bal", "--variant", "no-fence", "--threads", "2", "--nodes", "2", "--calls", "2", "--json"],
+    ] {
+        let run = |jobs| without_times(&mowgli(&[args, &["--jobs", jobs]].concat()).out);
+        assert_eq!(run("1"), run("8"), "{args:?}");
+    }
+}
+
+#[test]
+fn a_kept_counterexample_is_judged_and_explained_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept.ron").display().to_string();
+    let check = ["check", "bal", "--variant", "no-fence", "--threads", "2", "--nodes", "2", "--calls", "1"];
+    assert_eq!(mowgli(&[&check[..], &["--out", &kept]].concat()).code, 0);
+    let explained = mowgli(&["explain", &kept]);
+    assert_eq!(explained.code, 0, "{}", explained.err);
+    assert!(explained.out.contains("The specifications forbid it"), "{}", explained.out);
+    assert!(mowgli(&["explain", &kept, "--dot"]).out.starts_with("digraph"));
+    assert!(mowgli(&["explain", &kept, "--svg"]).out.contains("<svg"));
+
+    let text = std::fs::read_to_string(&kept).unwrap();
+    let half = file(folder.path(), "half.ron", &text[..text.len() / 2]);
+    is_bad(&["explain", &half], &["half.ron:", "mowgli check --out"]);
+    // Whatever value of the execution is changed, it is no longer what the program can do.
+    let changed = text.replacen("read: Some(Int(0))", "read: Some(Int(7))", 1);
+    assert_ne!(changed, text);
+    is_bad(&["explain", &file(folder.path(), "changed.ron", &changed)], &["changed.ron", "judge"]);
+    let other = text.replacen("ret: Int(0)", "ret: Int(7)", 1);
+    assert_ne!(other, text);
+    is_bad(&["explain", &file(folder.path(), "other.ron", &other)], &["other.ron", "not one of the finding's program"]);
+}
+
+#[test]
+fn a_litmus_test_is_explained_assertion_by_assertion() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = file(folder.path(), "good.litmus", GOOD);
+    let ran = mowgli(&["explain", &good]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out.contains("good: (a=1) is possible") && ran.out.contains("good: (a=0) is impossible"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("a := x read 0, before x := 1 wrote  (rb)"), "{}", ran.out);
+    is_bad(&["explain", &good, "--assertion", "3"], &["there are 2 assertions"]);
+    is_bad(&["explain", &good, "--assertion", "2", "--svg"], &["no execution to draw"]);
+}
