@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::Name;
+use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::{Counterexample, Question, Report, Verdict, run};
@@ -15,8 +16,7 @@ use mowgli_rdma::probes::WaitProbes;
 use mowgli_rdma::wait::Wait;
 use serde::Serialize;
 
-use crate::explain::{self, Finding};
-use crate::litmus::parse::parse;
+use crate::explain::{self, Finding, Words};
 use crate::litmus::print;
 
 /// One check that was run.
@@ -31,6 +31,8 @@ pub struct Checked {
     pub expected: Expected,
     /// The bound.
     pub bound: Bound,
+    /// The libraries of the implementation's executions.
+    pub libraries: Libraries<Stamp>,
     /// What was found.
     pub report: Report<Stamp>,
     /// How long it took.
@@ -45,6 +47,13 @@ pub struct Options<'a> {
     pub loopback: bool,
     /// Told how many clients of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+impl Default for Options<'_> {
+    /// No deadline, no report of progress, every probe.
+    fn default() -> Self {
+        Self { deadline: None, loopback: true, progress: &|_, _| {} }
+    }
 }
 
 /// Runs one check.
@@ -71,6 +80,7 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
         variant: variant.name,
         expected: variant.expected,
         bound: bound.clone(),
+        libraries: entry.below.and(&Libraries::default().with(Wait)),
         report,
         time: start.elapsed(),
     }
@@ -176,9 +186,10 @@ impl Checked {
 
     /// The whole finding as text. Empty for an implementation that is sound.
     ///
-    /// # Errors
-    /// If the judge disagrees with the search, which would be a bug of ours.
-    pub fn explanation(&self) -> Result<String, String> {
+    /// # Panics
+    /// If the judge rejects the counterexample, which the search has shown it before.
+    #[must_use]
+    pub fn explanation(&self) -> String {
         let mut out = String::new();
         if let Some((world, client, violation)) = &self.report.violation {
             out.push_str("Not locally sound (LOCO Def. 3.13) in an execution of\n\n");
@@ -191,11 +202,20 @@ impl Checked {
             out.push_str(&print::client("client", world, client, None));
             out.push('\n');
         }
-        if let Some(finding) = self.finding() {
-            out.push_str(&explain::explain(finding)?.text());
+        if let (Some(c), Some(litmus)) = (self.counterexample(), self.litmus()) {
+            let judged = judge(&self.libraries, &c.execution).expect("the search has asked the judge");
+            let implemented = vec![format!("{}:{}", self.library, self.variant)];
+            out.push_str(&format!("{}\n\n{litmus}", self.title()));
+            out.push_str(&explain::witness(
+                &print::registers(&c.client, &c.outcome),
+                &implemented,
+                &c.execution,
+                &judged,
+            ));
+            out.push_str(&words(c).refutations(&c.refutations));
             out.push('\n');
         }
-        Ok(out)
+        out
     }
 
     /// One JSON object.
@@ -207,7 +227,7 @@ impl Checked {
         let counterexample = self.counterexample().map(|c| JsonCounterexample {
             litmus: self.litmus().unwrap_or_default(),
             outcome: outcome(c),
-            cycle: self.cycle(c),
+            cycle: cycle(c),
         });
         let stats = &self.report.stats;
         let json = Json {
@@ -239,13 +259,14 @@ impl Checked {
     }
 }
 
-impl Checked {
-    /// The edges of the first cycle that forbids the outcome.
-    fn cycle(&self, c: &Counterexample<Stamp>) -> Vec<String> {
-        let test = self.litmus().and_then(|text| parse("client", &text).ok());
-        let edges = c.refutations.first().map_or(&[][..], |r| &r.edges);
-        test.map_or_else(Vec::new, |test| edges.iter().map(|e| explain::sentence(&test, e)).collect())
-    }
+fn words(c: &Counterexample<Stamp>) -> Words {
+    Words(print::statements(&c.client, Some(&c.outcome)))
+}
+
+/// The edges of the first cycle that forbids the outcome.
+fn cycle(c: &Counterexample<Stamp>) -> Vec<String> {
+    let edges = c.refutations.first().map_or(&[][..], |r| &r.edges);
+    edges.iter().map(|e| words(c).sentence(e)).collect()
 }
 
 fn outcome(c: &Counterexample<Stamp>) -> BTreeMap<String, String> {

@@ -163,57 +163,105 @@ impl Explained {
         let mut out = format!("{}\n\n{}\n", self.finding.title, self.finding.litmus.trim_end());
         if let (Some(execution), Some(judged)) = (&self.finding.execution, &self.judged) {
             let values = outcome(&self.test, execution);
-            let outcome = self.test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v}")).join(", ");
-            let of = match self.finding.implemented.join(", ") {
-                none if none.is_empty() => String::new(),
-                names => format!(" of {names}"),
-            };
-            let _ = write!(out, "\nThe outcome {outcome} is that of this execution{of}:\n{}", show::events(execution));
-            out.push_str(&show::relations(execution, judged));
+            let shown = self.test.shown.iter().map(|(name, _)| name.clone());
+            let outcome: Vec<(String, String)> = shown.zip(values.iter().map(Val::to_string)).collect();
+            out.push_str(&witness(&outcome, &self.finding.implemented, execution, judged));
         }
         match &self.refutations {
             None => out.push_str("\nThe specifications allow it.\n"),
-            Some(refutations) => out.push_str(&self::refutations(&self.test, refutations)),
+            Some(refutations) => {
+                let words = Words(self.test.threads.iter().map(|t| t.texts.clone()).collect());
+                out.push_str(&words.refutations(refutations));
+            }
         }
         out
     }
 }
 
-/// Why an outcome is forbidden, in the words of the program.
+/// An execution with what it shows.
 #[must_use]
-pub fn refutations(test: &Test, refutations: &[Refutation]) -> String {
-    if refutations.is_empty() {
-        return "\nNo plain execution of the program has it: nothing writes these values.\n".to_owned();
-    }
-    let mut out = String::from("\nThe specifications forbid it:\n");
-    let common = common(refutations);
-    for refutation in refutations.iter().dedup_by(|p, q| p.edges == q.edges) {
-        let assumed = refutation.assumed.iter().filter(|a| !common.contains(a));
-        let assumed = assumed.map(|(read, write)| match write {
-            Some(write) => format!("{} reads from {}", words(test, read), words(test, write)),
-            None => format!("{} reads the initial value", words(test, read)),
-        });
-        match assumed.collect::<Vec<_>>() {
-            none if none.is_empty() => {}
-            some => {
-                let _ = writeln!(out, "  if {}:", some.join(", and "));
+pub fn witness(
+    outcome: &[(String, String)],
+    implemented: &[String],
+    execution: &Execution<Stamp>,
+    judged: &Judged,
+) -> String {
+    let outcome = outcome.iter().map(|(name, v)| format!("{name}={v}")).join(", ");
+    let of = if implemented.is_empty() { String::new() } else { format!(" of {}", implemented.join(", ")) };
+    let events = show::events(execution);
+    format!("\nThe outcome {outcome} is that of this execution{of}:\n{events}{}", show::relations(execution, judged))
+}
+
+/// The statements of each thread that are calls, as they are written in the program.
+pub struct Words(pub Vec<Vec<String>>);
+
+impl Words {
+    /// Why an outcome is forbidden, in the words of the program.
+    #[must_use]
+    pub fn refutations(&self, refutations: &[Refutation]) -> String {
+        if refutations.is_empty() {
+            return "\nNo plain execution of the program has it: nothing writes these values.\n".to_owned();
+        }
+        let mut out = String::from("\nThe specifications forbid it:\n");
+        let common = common(refutations);
+        for refutation in refutations.iter().dedup_by(|p, q| p.edges == q.edges) {
+            // A call that reads several times is told apart by its stamps.
+            let place = |end: &End| (end.thread, end.position);
+            let reader = |read: &End| {
+                let reads = refutation.assumed.iter().filter(|a| place(&a.0) == place(read)).count();
+                if reads > 1 { format!("{} as {}", self.end(read), read.stamp) } else { self.end(read) }
+            };
+            let assumed = refutation.assumed.iter().filter(|a| !common.contains(a)).map(|(read, write)| match write {
+                Some(write) => format!("{} reads from {}", reader(read), self.end(write)),
+                None => format!("{} reads the initial value", reader(read)),
+            });
+            let assumed = assumed.collect::<Vec<_>>();
+            if !assumed.is_empty() {
+                let _ = writeln!(out, "  if {}:", assumed.join(", and "));
+            }
+            for edge in &refutation.edges {
+                let _ = writeln!(out, "    {}", self.sentence(edge));
+            }
+            match refutation.demand {
+                _ if refutation.edges.is_empty() => {
+                    out.push_str("    and then no write has the values that are left\n")
+                }
+                Some((library, demand)) => {
+                    let _ = writeln!(out, "    which {library} excludes ({demand})");
+                }
+                None => out.push_str("    and so round: a cycle\n"),
             }
         }
-        for edge in &refutation.edges {
-            let _ = writeln!(out, "    {}", sentence(test, edge));
+        if refutations.len() >= SHOWN {
+            out.push_str("  and so on: there are more ways to get it, each impossible\n");
         }
-        match refutation.demand {
-            _ if refutation.edges.is_empty() => out.push_str("    and then no write has the values that are left\n"),
-            Some((library, demand)) => {
-                let _ = writeln!(out, "    which {library} excludes ({demand})");
-            }
-            None => out.push_str("    and so round: a cycle\n"),
-        }
+        out
     }
-    if refutations.len() >= SHOWN {
-        out.push_str("  and so on: there are more ways to get it, each impossible\n");
+
+    /// One sentence for one edge.
+    #[must_use]
+    pub fn sentence(&self, edge: &Edge) -> String {
+        let value = |v: Option<Val>| v.map_or_else(|| "a value".to_owned(), |v| v.to_string());
+        let sentence = edge
+            .sentence
+            .replace("{a}", &self.end(&edge.from))
+            .replace("{b}", &self.end(&edge.to))
+            .replace("{a reads}", &value(edge.from.read))
+            .replace("{b reads}", &value(edge.to.read))
+            .replace("{a writes}", &value(edge.from.wrote))
+            .replace("{b writes}", &value(edge.to.wrote))
+            .replace("{a stamp}", &edge.from.stamp)
+            .replace("{b stamp}", &edge.to.stamp);
+        format!("{sentence}  ({})", edge.relation)
     }
-    out
+
+    /// The statement of an event; with its thread where the same text occurs in several.
+    fn end(&self, end: &End) -> String {
+        let text = self.0.get(end.thread.index()).and_then(|t| t.get(end.position));
+        let Some(text) = text else { return format!("{}: {}", end.thread, end.event) };
+        let alike = self.0.iter().flatten().filter(|t| *t == text).count();
+        if alike > 1 { format!("{text} ({})", end.thread) } else { text.clone() }
+    }
 }
 
 type Assumed = (End, Option<End>);
@@ -222,29 +270,4 @@ type Assumed = (End, Option<End>);
 fn common(refutations: &[Refutation]) -> Vec<&Assumed> {
     let (first, rest) = refutations.split_first().expect("there are some");
     first.assumed.iter().filter(|a| rest.iter().all(|r| r.assumed.contains(a))).collect()
-}
-
-/// The statement of an event, as it is written in the program; with its thread where the text occurs in several.
-fn words(test: &Test, end: &End) -> String {
-    let thread = &test.threads[end.thread.index()];
-    let Some(text) = thread.texts.get(end.position) else { return format!("{}: {}", end.thread, end.event) };
-    let alike = test.threads.iter().flat_map(|t| &t.texts).filter(|t| *t == text).count();
-    if alike > 1 { format!("{text} ({})", thread.name) } else { text.clone() }
-}
-
-/// One sentence for one edge.
-#[must_use]
-pub fn sentence(test: &Test, edge: &Edge) -> String {
-    let value = |v: Option<Val>| v.map_or_else(|| "a value".to_owned(), |v| v.to_string());
-    let sentence = edge
-        .sentence
-        .replace("{a}", &words(test, &edge.from))
-        .replace("{b}", &words(test, &edge.to))
-        .replace("{a reads}", &value(edge.from.read))
-        .replace("{b reads}", &value(edge.to.read))
-        .replace("{a writes}", &value(edge.from.wrote))
-        .replace("{b writes}", &value(edge.to.wrote))
-        .replace("{a stamp}", &edge.from.stamp)
-        .replace("{b stamp}", &edge.to.stamp);
-    format!("{sentence}  ({})", edge.relation)
 }

@@ -45,7 +45,7 @@ fn run(library: &str, variant: &str, bound: &Bound, loopback: bool) -> Checked {
     let all = catalogue();
     let entry = all.iter().find(|e| e.name == library).expect("a library of the catalogue");
     let variant = entry.variants.iter().find(|v| v.name == variant).expect("a variant of the library");
-    check(entry, variant, bound, &Options { deadline: None, loopback, progress: &|_, _| {} })
+    check(entry, variant, bound, &Options { loopback, ..Options::default() })
 }
 
 /// The explanation of a litmus test's first assertion, with these libraries replaced by their implementations.

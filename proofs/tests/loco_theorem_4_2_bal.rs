@@ -36,7 +36,7 @@ allowed (a=1)";
 fn without_the_global_fence_remote_writes_are_missed() {
     let report = checked_remotely("bal", "no-fence", &bound(3, 3, 1));
     assert_eq!(report.verdict(), "unsound");
-    assert_snapshot!("bal_no_fence", report.explanation().unwrap());
+    assert_snapshot!("bal_no_fence", report.explanation());
 }
 
 /// The figure itself, with a thread on each of three nodes.

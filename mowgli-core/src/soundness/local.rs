@@ -391,8 +391,8 @@ fn describe<S: Stamp>(solver: &Solver<'_, S>, known: &Abstraction<'_, S>, image:
         let place = &solver.graph.subs[s];
         let event = solver.graph.events[place.event];
         let alike = |o: usize| {
-            let place = &solver.graph.subs[o];
-            solver.graph.events[place.event].call.method == event.call.method
+            let other = &solver.graph.subs[o];
+            other.sub.stamp == place.sub.stamp && solver.graph.events[other.event].call.method == event.call.method
         };
         let alike: BTreeSet<usize> =
             call.own.iter().filter(|&&o| alike(o)).map(|&o| solver.graph.subs[o].event).collect();

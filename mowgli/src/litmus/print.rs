@@ -55,7 +55,7 @@ fn declarations(world: &World, out: &mut String) {
             (sv::SV, _) => writeln!(out, "  svar {loc} = {};", object.init),
             (bal::BAL, _) => writeln!(out, "  barrier {loc} = {{{members}}};"),
             (bal::BAL_TRANSITIVE, _) => writeln!(out, "  transitive barrier {loc} = {{{members}}};"),
-            _ => Ok(()),
+            (other, _) => writeln!(out, "  (* {loc} is an object of {other} *)"),
         };
     }
 }
@@ -71,11 +71,31 @@ pub fn registers(client: &Client, outcome: &Outcome) -> Vec<(String, String)> {
 #[must_use]
 pub fn results(calls: &[Call], output: Val) -> Vec<Val> {
     let parts = if let Val::Tuple(parts) = output { parts.parts() } else { &[] };
-    calls.iter().zip(parts).filter(|(call, _)| returns(call)).map(|(_, &v)| v).collect()
+    calls.iter().zip(parts).filter(|(call, v)| returns(call, Some(**v))).map(|(_, &v)| v).collect()
 }
 
-fn returns(call: &Call) -> bool {
-    matches!(call.method.text(), "Read" | "CAS")
+/// Whether a call returns something, as far as can be told without its library.
+fn returns(call: &Call, result: Option<Val>) -> bool {
+    result.map_or(matches!(call.method.text(), "Read" | "CAS"), |v| v != Val::Unit)
+}
+
+/// The statements of each thread.
+#[must_use]
+pub fn statements(client: &Client, outcome: Option<&Outcome>) -> Vec<Vec<String>> {
+    let mut used = 0;
+    let mut column = |(t, calls): (usize, &Vec<Call>)| {
+        let results =
+            outcome.and_then(|o| if let Val::Tuple(parts) = o.outputs[t] { Some(parts.parts()) } else { None });
+        let of_call = |(i, call): (usize, &Call)| {
+            if !returns(call, results.map(|r| r[i])) {
+                return statement(call);
+            }
+            used += 1;
+            format!("{} := {}", register(used - 1), statement(call))
+        };
+        calls.iter().enumerate().map(of_call).collect()
+    };
+    client.threads.iter().enumerate().map(&mut column).collect()
 }
 
 /// A client as a litmus test, with one assertion: that the outcome is forbidden, if one is given.
@@ -84,20 +104,9 @@ pub fn client(name: &str, world: &World, client: &Client, outcome: Option<&Outco
     let mut out = format!("RDMA_WAIT {name}\n{{\n");
     declarations(world, &mut out);
     out.push_str("}\n");
-    let mut used = 0;
-    let mut columns: Vec<Vec<String>> = Vec::new();
-    for (t, calls) in client.threads.iter().enumerate() {
-        let mut column = vec![format!("P{}@{}", t + 1, world.threads[t])];
-        for call in calls {
-            if returns(call) {
-                column.push(format!("{} := {}", register(used), statement(call)));
-                used += 1;
-            } else {
-                column.push(statement(call));
-            }
-        }
-        columns.push(column);
-    }
+    let heads = (1..).zip(&world.threads).map(|(t, node)| format!("P{t}@{node}"));
+    let statements = statements(client, outcome);
+    let columns: Vec<Vec<String>> = heads.zip(statements).map(|(head, rest)| [vec![head], rest].concat()).collect();
     let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = columns.iter().map(|c| c.iter().map(String::len).max().unwrap_or(0)).collect();
     for row in 0..rows {
