@@ -33,6 +33,8 @@ pub struct Variant {
     pub expected: Expected,
     /// The implementation.
     pub implementation: Arc<dyn Implementation>,
+    /// The bounds that are checked by default, up to the first at which it is not sound.
+    pub bounds: Vec<Bound>,
 }
 
 /// A library that can be checked.
@@ -49,8 +51,6 @@ pub struct Entry {
     pub subject: Box<dyn Subject>,
     /// The implementations, the published one first.
     pub variants: Vec<Variant>,
-    /// The bounds that are checked by default.
-    pub bounds: Vec<Bound>,
 }
 
 fn variant(
@@ -58,8 +58,10 @@ fn variant(
     about: &'static str,
     expected: Expected,
     implementation: impl Implementation + 'static,
+    bounds: &[(usize, u8, usize)],
 ) -> Variant {
-    Variant { name, about, expected, implementation: Arc::new(implementation) }
+    let bounds = bounds.iter().map(|&(threads, nodes, calls)| bound(threads, nodes, calls)).collect();
+    Variant { name, about, expected, implementation: Arc::new(implementation), bounds }
 }
 
 fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
@@ -74,6 +76,10 @@ pub fn catalogue() -> Vec<Entry> {
 
 fn sv() -> Entry {
     use Expected::{Sound, Unsound};
+    let bounds = &[(2, 2, 2), (1, 2, 3)];
+    let variant = |name, about, expected, implementation: SvOverWait| {
+        variant(name, about, expected, implementation, bounds)
+    };
     Entry {
         name: "sv",
         over: "rdma-wait-rmw",
@@ -95,13 +101,14 @@ fn sv() -> Entry {
                 SvOverWait::FirstTargetOnly,
             ),
         ],
-        bounds: vec![bound(2, 2, 2), bound(1, 2, 3)],
     }
 }
 
 fn bal(name: &'static str, of: Bal) -> Entry {
     use Expected::{Sound, Unsound};
-    let over = |variant| BalOverSv { of, variant };
+    let variant = |name, about, expected, variant, bounds| {
+        self::variant(name, about, expected, BalOverSv { of, variant }, bounds)
+    };
     Entry {
         name,
         over: "sv",
@@ -109,15 +116,22 @@ fn bal(name: &'static str, of: Bal) -> Entry {
         below: Libraries::default().with(Sv),
         subject: Box::new(of),
         variants: vec![
-            variant("published", "LOCO §4.2", Sound, over(bal::Variant::Published)),
+            variant("published", "LOCO §4.2", Sound, bal::Variant::Published, &[(3, 3, 2), (4, 4, 1), (2, 2, 3)]),
             variant(
                 "no-fence",
                 "LOCO's first barrier: nothing waits for remote writes",
                 Unsound,
-                over(bal::Variant::NoFence),
+                bal::Variant::NoFence,
+                &[(3, 3, 1)],
             ),
-            variant("self-broadcast", "the broadcast includes the own node", Sound, over(bal::Variant::SelfBroadcast)),
+            // Every counter is written twice with one value, so there are many executions.
+            variant(
+                "self-broadcast",
+                "the broadcast includes the own node",
+                Sound,
+                bal::Variant::SelfBroadcast,
+                &[(3, 3, 1), (2, 2, 3)],
+            ),
         ],
-        bounds: vec![bound(3, 3, 1), bound(2, 2, 2)],
     }
 }

@@ -348,10 +348,10 @@ fn chosen(args: &CheckArgs) -> Result<Vec<(Entry, Variant)>, String> {
     Ok(chosen)
 }
 
-/// The bounds for an entry: its defaults, or one with what was asked for.
-fn bounds(entry: &Entry, args: &CheckArgs) -> Vec<Bound> {
+/// The bounds for a variant: its defaults, or one with what was asked for.
+fn bounds(variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
     let given = [args.threads, args.nodes, args.calls, args.objects].iter().any(Option::is_some);
-    let mut bounds = entry.bounds.clone();
+    let mut bounds = variant.bounds.clone();
     if given {
         bounds.truncate(1);
     }
@@ -369,14 +369,11 @@ fn bounds(entry: &Entry, args: &CheckArgs) -> Vec<Bound> {
 fn list() {
     for entry in catalogue() {
         println!("{} over {}", entry.name, entry.over);
-        for bound in &entry.bounds {
-            println!(
-                "  bound: threads {}, nodes {}, calls {}, objects {}",
-                bound.threads, bound.nodes, bound.calls, bound.objects
-            );
-        }
         for v in &entry.variants {
             println!("  {:<20} {:?}: {}", v.name, v.expected, v.about);
+            for Bound { threads, nodes, calls, objects, .. } in &v.bounds {
+                println!("  {:<20} threads {threads}, nodes {nodes}, calls {calls}, objects {objects}", "");
+            }
         }
     }
 }
@@ -401,7 +398,7 @@ fn check(args: &CheckArgs) -> u8 {
     let mut code = 0;
     let mut all = Vec::new();
     for (entry, variant) in &chosen {
-        for bound in bounds(entry, args) {
+        for bound in bounds(variant, args) {
             let bar = indicatif::ProgressBar::new(0);
             bar.set_message(format!("{} {}", entry.name, variant.name));
             bar.set_style(

@@ -218,7 +218,10 @@ impl<S: Stamp> Question<'_, S> {
             calls.iter().all(|call| theirs.contains(call))
         });
         let related: Vec<_> = related.collect();
-        let stages = (0..self.probes.stages()).flat_map(|stage| related.iter().map(move |c| (stage, *c)));
+        // Small clients with all probes come before larger ones with any.
+        let mut stages: Vec<_> =
+            (0..self.probes.stages()).flat_map(|stage| related.iter().map(move |c| (stage, *c))).collect();
+        stages.sort_by_key(|(stage, (_, client))| (client.len(), *stage));
         let mut queue: Vec<(World, Client)> = Vec::new();
         for (stage, (world, client)) in stages {
             queue.extend(self.probes.extend(world, client, stage));

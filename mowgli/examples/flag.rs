@@ -1,0 +1,125 @@
+//! A library of one's own: a flag that tells every node that something is done.
+//!
+//! `Raise(x)` sets the flag, `Check(x)` looks at it. Promise: whoever sees the flag also sees everything that the raiser
+//! did before, remote writes included. Over shared variables; the fence is what makes it true.
+
+use std::sync::Arc;
+
+use mowgli::check::{Options, check};
+use mowgli_core::algebra::{Spec, reads, same_event, writes};
+use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_libraries::sv::{self, Sv};
+use mowgli_rdma::Stamp::{self, aCR, aGF};
+
+const FLAG: Name = Name::literal("flag");
+
+/// The specification.
+struct Flag;
+
+impl Library<Stamp> for Flag {
+    fn name(&self) -> Name {
+        FLAG
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, call: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        if call.method.text() == "Check" { vec![Val::Int(0), Val::Int(1)] } else { vec![Val::Unit] }
+    }
+
+    /// A raise is a global fence towards every node; the first of its subevents sets the flag. A check is a CPU read.
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let flag = Cell { loc: event.call.loc(0), node: Node(1) };
+        if event.call.method.text() == "Check" {
+            return vec![[Sub::read(aCR, flag, Reads::Is(event.ret))].into_iter().collect()];
+        }
+        let fences = world.all_nodes().iter().skip(1).map(|n| Sub::quiet(aGF(n)));
+        vec![[Sub::write(aGF(Node(1)), flag, Writes::Is(Val::Int(1)))].into_iter().chain(fences).collect()]
+    }
+
+    /// so: from every part of a raise to each check that sees it.
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        let (rf, _) = c.reads_from("rf", reads(), writes());
+        let seen = same_event().then(&rf);
+        c.say("seen", &seen, "{b} saw the flag that {a} raised");
+        c.so("seen", &seen);
+        c
+    }
+}
+
+/// The implementation over shared variables, with its fence or without.
+struct FlagOverSv {
+    fence: bool,
+}
+
+impl Implementation for FlagOverSv {
+    fn target(&self) -> Name {
+        FLAG
+    }
+
+    fn declare(&self, world: &mut World) {
+        world.objects.insert(Loc::new("raised"), sv::variable());
+    }
+
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        let (x, all) = (Loc::new("raised"), world.all_nodes());
+        if call.method.text() == "Check" {
+            return sv::read(x);
+        }
+        let fence = if self.fence { sv::gf(all) } else { Prog::unit() };
+        prog! {
+            fence.clone();
+            sv::write(x, Val::Int(1));
+            sv::bcast(x, Val::NoWid, all.without(world.node_of(thread)));
+            Prog::unit()
+        }
+    }
+}
+
+/// What clients can do: there is one flag, and every thread may raise and check it.
+impl Subject for Flag {
+    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+        let mut world = empty.clone();
+        world.objects.insert(Loc::new("x"), Object::new(FLAG));
+        vec![world]
+    }
+
+    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+        ["Raise", "Check"].map(|method| Call::new(FLAG, method, &[Loc::new("x").into()])).to_vec()
+    }
+}
+
+fn main() {
+    let bound = Bound { threads: 2, nodes: 2, calls: 2, objects: 1, loops: 2, values: vec![1] };
+    let variant = |name, fence, expected| {
+        let implementation = Arc::new(FlagOverSv { fence });
+        Variant { name, about: "the fence of Raise", expected, implementation, bounds: vec![bound.clone()] }
+    };
+    let entry = Entry {
+        name: "flag",
+        over: "sv",
+        specification: Libraries::default().with(Flag),
+        below: Libraries::default().with(Sv),
+        subject: Box::new(Flag),
+        variants: vec![
+            variant("published", true, Expected::Sound),
+            variant("no-fence", false, Expected::Unsound),
+        ],
+    };
+    for variant in &entry.variants {
+        let checked = check(&entry, variant, &variant.bounds[0], &Options::default());
+        println!("{}\n{}\n{}", checked.title(), checked.concretisation().join("\n"), checked.explanation());
+        assert_eq!(checked.is_expected(), Some(true));
+    }
+}
