@@ -77,9 +77,8 @@ pub fn catalogue() -> Vec<Entry> {
 fn sv() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (1, 2, 3)];
-    let variant = |name, about, expected, implementation: SvOverWait| {
-        variant(name, about, expected, implementation, bounds)
-    };
+    let variant =
+        |name, about, expected, implementation: SvOverWait| variant(name, about, expected, implementation, bounds);
     Entry {
         name: "sv",
         over: "rdma-wait-rmw",

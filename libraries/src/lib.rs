@@ -1,4 +1,32 @@
 //! LOCO's libraries: one file each, its specification beside its implementation and its broken variants.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use mowgli_core::ids::Name;
+//! use mowgli_core::library::Libraries;
+//! use mowgli_core::soundness::client::Bound;
+//! use mowgli_core::soundness::verdict::{Question, Verdict, run};
+//! use mowgli_libraries::bal::{BAL, Bal, BalOverSv};
+//! use mowgli_libraries::sv::Sv;
+//! use mowgli_rdma::probes::WaitProbes;
+//! use mowgli_rdma::wait::Wait;
+//!
+//! let report = run(&Question {
+//!     library: BAL,
+//!     specification: Libraries::default().with(Bal::Plain),
+//!     below: Libraries::default().with(Sv),
+//!     beside: Libraries::default().with(Wait),
+//!     implementation: Arc::new(BalOverSv::default()),
+//!     subject: &Bal::Plain,
+//!     probes: &WaitProbes { loopback: true },
+//!     bound: Bound { threads: 3, nodes: 3, calls: 1, objects: 1, loops: 3, values: vec![1] },
+//!     expired: &|| false,
+//!     progress: &|_, _| {},
+//! });
+//! assert!(matches!(report.verdict, Verdict::Sound));
+//! let key = (Name::literal("BAR"), "aCR".to_owned());
+//! assert_eq!(report.concretisation[&key].iter().collect::<Vec<_>>(), ["aCR of the last Read"]);
+//! ```
 
 pub mod bal;
 pub mod catalogue;

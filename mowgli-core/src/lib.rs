@@ -1,4 +1,82 @@
 //! Mowgli's framework: library verification over very weak memory (LOCO §3).
+//!
+//! A [`Library`](library::Library) has methods, shapes for their calls, and a consistency predicate written in the
+//! relational [`algebra`]. An [`Implementation`](implementation::Implementation) is a [program](program) over other
+//! libraries for each call. [`outcome`] finds all outcomes of a program, [`soundness`] checks an implementation against
+//! a specification for all clients up to a bound, and the [`judge`] checks every execution that either shows.
+//!
+//! The framework knows no memory model: [stamps](stamp) and their order are a parameter. Here is one with a single stamp
+//! that keeps program order, a word of memory, and store buffering, which has no weak outcome then:
+//!
+//! ```
+//! use mowgli_core::algebra::{Spec, cell, id, reads, writes};
+//! use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+//! use mowgli_core::ids::{Loc, Name, Node, Tid};
+//! use mowgli_core::implementation::Implementations;
+//! use mowgli_core::library::{Libraries, Library};
+//! use mowgli_core::outcome::{Limits, Problem};
+//! use mowgli_core::program::{Prog, prog};
+//! use mowgli_core::stamp::Stamp;
+//! use mowgli_core::value::Val;
+//! use mowgli_core::world::{Object, World};
+//!
+//! #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+//! struct Sc;
+//! impl Stamp for Sc {
+//!     fn to(self, _: Self) -> bool { true }
+//!     fn all(_: u8) -> Vec<Self> { vec![Sc] }
+//! }
+//! impl std::fmt::Display for Sc {
+//!     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str("sc") }
+//! }
+//!
+//! const MEMORY: Name = Name::literal("memory");
+//! struct Memory;
+//! impl Library<Sc> for Memory {
+//!     fn name(&self) -> Name { MEMORY }
+//!     fn loc(&self, call: &Call) -> Vec<Loc> { vec![call.loc(0)] }
+//!     fn returns(&self, _: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+//!         if call.method.text() == "Read" { cells(Cell { loc: call.loc(0), node: Node(1) }) } else { vec![Val::Unit] }
+//!     }
+//!     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Sc>> {
+//!         let cell = Cell { loc: event.call.loc(0), node: Node(1) };
+//!         let sub = match event.call.method.text() {
+//!             "Read" => Sub::read(Sc, cell, Reads::Is(event.ret)),
+//!             _ => Sub::write(Sc, cell, Writes::Is(event.call.args[1])),
+//!         };
+//!         vec![Shape::from_slice(&[sub])]
+//!     }
+//!     fn spec(&self) -> Spec<Sc> {
+//!         let mut c = Spec::default();
+//!         let (rf, initial) = c.reads_from("rf", reads(), writes());
+//!         let mo = c.order("mo", writes(), cell);
+//!         let rb = (rf.inv().then(&mo) | initial) - id();
+//!         c.so("rf", &rf);
+//!         c.so("mo", &mo);
+//!         c.so("rb", &rb);
+//!         c
+//!     }
+//! }
+//!
+//! let [x, y] = ["x", "y"].map(Loc::new);
+//! let thread = |mine: Loc, other: Loc| prog! {
+//!     Prog::call(Call::new(MEMORY, "Write", &[mine.into(), Val::Int(1)]));
+//!     Prog::call(Call::new(MEMORY, "Read", &[other.into()]))
+//! };
+//! let mut world = World::new(1, &[Node(1), Node(1)]);
+//! world.objects.extend([x, y].map(|x| (x, Object::new(MEMORY))));
+//! let problem = Problem {
+//!     libraries: &Libraries::default().with(Memory),
+//!     implementations: &Implementations::new(),
+//!     world: &world,
+//!     programs: &[thread(x, y), thread(y, x)],
+//!     observed: &[],
+//!     limits: Limits::default(),
+//! };
+//! let outputs: Vec<_> = problem.outcomes().found.into_keys().map(|o| o.outputs).collect();
+//! let [zero, one] = [Val::Int(0), Val::Int(1)];
+//! assert_eq!(outputs, [[zero, one], [one, zero], [one, one]]);
+//! ```
 pub mod abstraction;
 pub mod algebra;
 pub mod denote;

@@ -1,6 +1,38 @@
 //! RDMA instances of the framework.
 //!
 //! [`stamp`] is the stamp order of RDMA; [`wait`] is RDMA-WAIT-RMW, the model in which LOCO's libraries are written.
+//!
+//! A put reads its source some time after it was called (LOCO Fig. 3):
+//!
+//! ```
+//! use mowgli_core::event::Cell;
+//! use mowgli_core::ids::{Loc, Name, Node, Wid};
+//! use mowgli_core::implementation::Implementations;
+//! use mowgli_core::library::Libraries;
+//! use mowgli_core::outcome::{Limits, Problem};
+//! use mowgli_core::program::{Prog, prog};
+//! use mowgli_core::value::Val;
+//! use mowgli_core::world::World;
+//! use mowgli_rdma::wait::{Wait, put, wait, word, write};
+//!
+//! let (x, z, d) = (Loc::new("x"), Loc::new("z"), Val::Wid(Wid(Name::literal("d"))));
+//! let mut world = World::new(2, &[Node(1)]);
+//! world.objects.extend([(x, word(Node(1))), (z, word(Node(2)))]);
+//! let finals = |program: Prog| -> Vec<Val> {
+//!     let problem = Problem {
+//!         libraries: &Libraries::default().with(Wait),
+//!         implementations: &Implementations::new(),
+//!         world: &world,
+//!         programs: &[program],
+//!         observed: &[Cell { loc: z, node: Node(2) }],
+//!         limits: Limits::default(),
+//!     };
+//!     problem.outcomes().found.into_keys().map(|o| o.finals[0]).collect()
+//! };
+//! let [zero, one] = [Val::Int(0), Val::Int(1)];
+//! assert_eq!(finals(prog! { put(z, x, d); write(x, one) }), [zero, one]);
+//! assert_eq!(finals(prog! { put(z, x, d); wait(d); write(x, one) }), [zero]);
+//! ```
 
 pub mod probes;
 pub mod stamp;

@@ -112,10 +112,7 @@ fn main() {
         specification: Libraries::default().with(Flag),
         below: Libraries::default().with(Sv),
         subject: Box::new(Flag),
-        variants: vec![
-            variant("published", true, Expected::Sound),
-            variant("no-fence", false, Expected::Unsound),
-        ],
+        variants: vec![variant("published", true, Expected::Sound), variant("no-fence", false, Expected::Unsound)],
     };
     for variant in &entry.variants {
         let checked = check(&entry, variant, &variant.bounds[0], &Options::default());

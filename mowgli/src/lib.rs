@@ -1,6 +1,24 @@
-//! The `mowgli` command, as a library: litmus tests and bounded checks of LOCO's libraries.
+//! The `mowgli` command, as a library: litmus tests, bounded checks of libraries, explanations.
+//!
+//! ```
+//! use mowgli::litmus::{parse::parse, run::solve};
+//! use mowgli_core::outcome::Limits;
+//!
+//! // LOCO Fig. 3: a put reads its source some time later, unless one waits for it.
+//! let text = "RDMA_WAIT put { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x, d) ;\n x := 1 ;\nallowed (z=1)\n";
+//! let test = parse("put.litmus", text)?;
+//! let answer = solve(&test, &[], Limits::default());
+//! assert_eq!(answer.outcomes.len(), 2);
+//! assert_eq!(answer.holds, [Some(true)]);
+//! # Ok::<(), String>(())
+//! ```
 
 pub mod check;
 pub mod explain;
 pub mod litmus;
 pub mod show;
+
+/// The README's example is a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
