@@ -1,11 +1,11 @@
 //! Mowgli's framework: library verification over very weak memory (LOCO §3).
 //!
 //! A [`Library`](library::Library) has methods, shapes for their calls, and a consistency predicate written in the
-//! relational [`algebra`]. An [`Implementation`](implementation::Implementation) is a [program](program) over other
+//! relational [`algebra`]. An [`Implementation`](implementation::Implementation) is a [`program`] over other
 //! libraries for each call. [`outcome`] finds all outcomes of a program, [`soundness`] checks an implementation against
 //! a specification for all clients up to a bound, and the [`judge`] checks every execution that either shows.
 //!
-//! The framework knows no memory model: [stamps](stamp) and their order are a parameter. Here is one with a single stamp
+//! The framework knows no memory model: stamps (see [`stamp`]) and their order are a parameter. Here is one with a single stamp
 //! that keeps program order, a word of memory, and store buffering, which has no weak outcome then:
 //!
 //! ```

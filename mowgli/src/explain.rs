@@ -168,6 +168,7 @@ impl Explained {
             out.push_str(&witness(&outcome, &self.finding.implemented, execution, judged));
         }
         match &self.refutations {
+            None if self.finding.implemented.is_empty() => {}
             None => out.push_str("\nThe specifications allow it.\n"),
             Some(refutations) => {
                 let words = Words(self.test.threads.iter().map(|t| t.texts.clone()).collect());
