@@ -11,14 +11,15 @@ use mowgli_core::algebra::{Spec, SubView, same, stamps};
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::Library;
+use mowgli_core::library::{Libraries, Library};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aGF};
 
-use crate::sv;
+use crate::catalogue::{Entry, Expected, variant};
+use crate::sv::{self, Sv};
 
 /// The library's name.
 pub const BAL: Name = Name::literal("bal");
@@ -192,5 +193,40 @@ impl Subject for Bal {
     fn calls(&self, world: &World, thread: Tid, _: &Bound) -> Vec<Call> {
         let own = world.objects.iter().filter(|(_, o)| o.members.contains(&thread));
         own.map(|(&x, _)| Call::new(Library::name(self), "BAR", &[x.into()])).collect()
+    }
+}
+
+/// What the catalogue says of it.
+#[must_use]
+pub fn entry(of: Bal) -> Entry {
+    use Expected::{Sound, Unsound};
+    let over = |name, about, expected, change, bounds| {
+        variant(name, about, expected, BalOverSv { of, variant: change }, bounds)
+    };
+    Entry {
+        name: Library::name(&of).text(),
+        over: "sv",
+        specification: Libraries::default().with(of),
+        below: Libraries::default().with(Sv),
+        subject: Box::new(of),
+        probes: Vec::new(),
+        variants: vec![
+            over("published", "LOCO §4.2", Sound, Variant::Published, &[(3, 3, 2), (4, 4, 1), (2, 2, 3)]),
+            over(
+                "no-fence",
+                "LOCO's first barrier: nothing waits for remote writes",
+                Unsound,
+                Variant::NoFence,
+                &[(3, 3, 1)],
+            ),
+            // Every counter is written twice with one value, so there are many executions.
+            over(
+                "self-broadcast",
+                "the broadcast includes the own node",
+                Sound,
+                Variant::SelfBroadcast,
+                &[(3, 3, 1), (2, 2, 3)],
+            ),
+        ],
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::verdict::Probes;
 use mowgli_rdma::Stamp;
-use mowgli_rdma::wait::Wait;
 
-use crate::bal::{self, Bal, BalOverSv};
-use crate::sv::{Sv, SvOverWait};
+use crate::bal::{self, Bal};
+use crate::{nlock, slock, sv, wlock};
 
 /// The verdict that is expected of a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,11 +49,13 @@ pub struct Entry {
     pub below: Libraries<Stamp>,
     /// Objects and calls.
     pub subject: Box<dyn Subject>,
+    /// Ways to see a wrong outcome that are its own, beside those of the memory model.
+    pub probes: Vec<Box<dyn Probes>>,
     /// The implementations, the published one first.
     pub variants: Vec<Variant>,
 }
 
-fn variant(
+pub(crate) fn variant(
     name: &'static str,
     about: &'static str,
     expected: Expected,
@@ -71,66 +73,12 @@ fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
 /// All libraries, in the order of their dependencies.
 #[must_use]
 pub fn catalogue() -> Vec<Entry> {
-    vec![sv(), bal("bal", Bal::Plain), bal("bal-transitive", Bal::Transitive)]
-}
-
-fn sv() -> Entry {
-    use Expected::{Sound, Unsound};
-    let bounds = &[(2, 2, 2), (1, 2, 3)];
-    let variant =
-        |name, about, expected, implementation: SvOverWait| variant(name, about, expected, implementation, bounds);
-    Entry {
-        name: "sv",
-        over: "rdma-wait-rmw",
-        specification: Libraries::default().with(Sv),
-        below: Libraries::default().with(Wait),
-        subject: Box::new(Sv),
-        variants: vec![
-            variant("published", "LOCO §3.4", Sound, SvOverWait::Published),
-            variant(
-                "fence-of-puts",
-                "GF made of puts: aGF no longer follows remote writes",
-                Unsound,
-                SvOverWait::FenceOfPuts,
-            ),
-            variant(
-                "first-target-only",
-                "a broadcast reaches its first target only",
-                Unsound,
-                SvOverWait::FirstTargetOnly,
-            ),
-        ],
-    }
-}
-
-fn bal(name: &'static str, of: Bal) -> Entry {
-    use Expected::{Sound, Unsound};
-    let variant = |name, about, expected, variant, bounds| {
-        self::variant(name, about, expected, BalOverSv { of, variant }, bounds)
-    };
-    Entry {
-        name,
-        over: "sv",
-        specification: Libraries::default().with(of),
-        below: Libraries::default().with(Sv),
-        subject: Box::new(of),
-        variants: vec![
-            variant("published", "LOCO §4.2", Sound, bal::Variant::Published, &[(3, 3, 2), (4, 4, 1), (2, 2, 3)]),
-            variant(
-                "no-fence",
-                "LOCO's first barrier: nothing waits for remote writes",
-                Unsound,
-                bal::Variant::NoFence,
-                &[(3, 3, 1)],
-            ),
-            // Every counter is written twice with one value, so there are many executions.
-            variant(
-                "self-broadcast",
-                "the broadcast includes the own node",
-                Sound,
-                bal::Variant::SelfBroadcast,
-                &[(3, 3, 1), (2, 2, 3)],
-            ),
-        ],
-    }
+    vec![
+        sv::entry(),
+        bal::entry(Bal::Plain),
+        bal::entry(Bal::Transitive),
+        wlock::entry(),
+        slock::entry(),
+        nlock::entry(),
+    ]
 }

@@ -18,7 +18,7 @@
 //!     beside: Libraries::default().with(Wait),
 //!     implementation: Arc::new(BalOverSv::default()),
 //!     subject: &Bal::Plain,
-//!     probes: &WaitProbes { loopback: true },
+//!     probes: &[&WaitProbes { loopback: true }],
 //!     bound: Bound { threads: 3, nodes: 3, calls: 1, objects: 1, loops: 3, values: vec![1] },
 //!     expired: &|| false,
 //!     progress: &|_, _| {},
@@ -30,4 +30,8 @@
 
 pub mod bal;
 pub mod catalogue;
+pub mod lock;
+pub mod nlock;
+pub mod slock;
 pub mod sv;
+pub mod wlock;

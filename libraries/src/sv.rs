@@ -9,13 +9,15 @@ use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_event,
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::Library;
+use mowgli_core::library::{Libraries, Library};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
-use mowgli_rdma::wait;
+use mowgli_rdma::wait::{self, Wait};
+
+use crate::catalogue::{Entry, Expected, variant};
 
 /// The library's name.
 pub const SV: Name = Name::literal("sv");
@@ -245,5 +247,37 @@ impl Subject for Sv {
         calls.push(Call::new(SV, "Wait", &[d]));
         calls.extend(sets.iter().map(|&ns| Call::new(SV, "GF", &[ns])));
         calls
+    }
+}
+
+/// What the catalogue says of it.
+#[must_use]
+pub fn entry() -> Entry {
+    use Expected::{Sound, Unsound};
+    let bounds = &[(2, 2, 2), (1, 2, 3)];
+    let variant =
+        |name, about, expected, implementation: SvOverWait| variant(name, about, expected, implementation, bounds);
+    Entry {
+        name: "sv",
+        over: "rdma-wait-rmw",
+        specification: Libraries::default().with(Sv),
+        below: Libraries::default().with(Wait),
+        subject: Box::new(Sv),
+        probes: Vec::new(),
+        variants: vec![
+            variant("published", "LOCO §3.4", Sound, SvOverWait::Published),
+            variant(
+                "fence-of-puts",
+                "GF made of puts: aGF no longer follows remote writes",
+                Unsound,
+                SvOverWait::FenceOfPuts,
+            ),
+            variant(
+                "first-target-only",
+                "a broadcast reaches its first target only",
+                Unsound,
+                SvOverWait::FirstTargetOnly,
+            ),
+        ],
     }
 }

@@ -60,7 +60,7 @@ fn checked(spin: Spin, calls: usize) -> Report<Tso> {
         beside: Libraries::default().with(Memory),
         implementation: Arc::new(spin),
         subject: &Lock,
-        probes: &Counting,
+        probes: &[&Counting],
         bound: Bound { threads: 2, nodes: 1, calls, objects: 1, loops: 2, values: vec![1] },
         expired: &|| false,
         progress: &|_, _| {},

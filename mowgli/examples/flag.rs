@@ -112,6 +112,7 @@ fn main() {
         specification: Libraries::default().with(Flag),
         below: Libraries::default().with(Sv),
         subject: Box::new(Flag),
+        probes: Vec::new(),
         variants: vec![variant("published", true, Expected::Sound), variant("no-fence", false, Expected::Unsound)],
     };
     for variant in &entry.variants {

@@ -8,7 +8,7 @@ use mowgli_core::ids::Name;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::soundness::verdict::{Counterexample, Question, Report, Verdict, run};
+use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, run};
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use mowgli_rdma::Stamp;
@@ -61,6 +61,9 @@ impl Default for Options<'_> {
 pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Checked {
     let start = Instant::now();
     let expired = || options.deadline.is_some_and(|d| Instant::now() > d);
+    let of_memory = WaitProbes { loopback: options.loopback };
+    let own = entry.probes.iter().map(|p| &**p);
+    let probes: Vec<&dyn Probes> = own.chain([&of_memory as &dyn Probes]).collect();
     let question = Question {
         library: Name::literal(entry.name),
         specification: entry.specification.clone(),
@@ -68,7 +71,7 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
         beside: Libraries::default().with(Wait),
         implementation: variant.implementation.clone(),
         subject: &*entry.subject,
-        probes: &WaitProbes { loopback: options.loopback },
+        probes: &probes,
         bound: bound.clone(),
         expired: &expired,
         progress: options.progress,

@@ -38,6 +38,24 @@ pub trait Probes: Send + Sync {
     fn extend(&self, world: &World, client: &Client, stage: usize) -> Vec<(World, Client)>;
 }
 
+/// One after the other.
+impl Probes for [&dyn Probes] {
+    fn stages(&self) -> usize {
+        self.iter().map(|p| p.stages()).sum()
+    }
+
+    fn extend(&self, world: &World, client: &Client, stage: usize) -> Vec<(World, Client)> {
+        let mut stage = stage;
+        for probes in self {
+            if stage < probes.stages() {
+                return probes.extend(world, client, stage);
+            }
+            stage -= probes.stages();
+        }
+        Vec::new()
+    }
+}
+
 /// What is to be checked.
 pub struct Question<'a, S: Stamp> {
     /// The library.
@@ -53,7 +71,7 @@ pub struct Question<'a, S: Stamp> {
     /// Its objects and calls.
     pub subject: &'a dyn Subject,
     /// Clients for the question of outcomes.
-    pub probes: &'a dyn Probes,
+    pub probes: &'a [&'a dyn Probes],
     /// The bound.
     pub bound: Bound,
     /// Whether the time is up.

@@ -8,7 +8,7 @@ use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_libraries::{bal, sv};
+use mowgli_libraries::{bal, nlock, slock, sv, wlock};
 use mowgli_rdma::wait::{self, WAIT};
 use pest::Parser;
 use pest::error::{Error, ErrorVariant};
@@ -182,6 +182,15 @@ impl Reader {
             Rule::barrier => {
                 let library = if part(&tree, Rule::transitive).is_some() { bal::BAL_TRANSITIVE } else { bal::BAL };
                 Object::new(library).members(&self.tids(&part(&tree, Rule::names).expect("by the grammar"))?)
+            }
+            Rule::lock => {
+                let library = match part(&tree, Rule::strength).expect("by the grammar").as_str() {
+                    "weak" => wlock::WLOCK,
+                    "strong" => slock::SLOCK,
+                    _ => nlock::NLOCK,
+                };
+                let node = part(&tree, Rule::node).map(|n| self.node(&n)).transpose()?;
+                Object::new(library).at(node.unwrap_or(Node(1)))
             }
             _ => return fail(&tree, "the library of this object is not available in this build"),
         };
@@ -441,10 +450,17 @@ impl Reader {
                 let library = self.library(&args[0]).filter(|&l| l == bal::BAL_TRANSITIVE).unwrap_or(bal::BAL);
                 Ok(call(library, "BAR", vec![Arg::Val(self.object(&args[0], library)?.into())]))
             }
+            which @ ("acq" | "rel") => {
+                count(1, 1, "acq(lock) or rel(lock)")?;
+                let kinds = [wlock::WLOCK, slock::SLOCK, nlock::NLOCK];
+                let library = self.library(&args[0]).filter(|l| kinds.contains(l)).unwrap_or(wlock::WLOCK);
+                let method = if which == "acq" { "Acq" } else { "Rel" };
+                Ok(call(library, method, vec![Arg::Val(self.object(&args[0], library)?.into())]))
+            }
             other => fail(
                 &names[0],
                 format!(
-                    "{other} is no statement of RDMA_WAIT; there are put, get, rcas, rfaa, cas, wait, mfence, rfence, gf, bar"
+                    "{other} is no statement of RDMA_WAIT; there are put, get, rcas, rfaa, cas, wait, mfence, rfence, gf, bar, acq, rel"
                 ),
             ),
         }

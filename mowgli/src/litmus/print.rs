@@ -8,7 +8,7 @@ use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::{bal, sv};
+use mowgli_libraries::{bal, nlock, slock, sv, wlock};
 use mowgli_rdma::wait::WAIT;
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.
@@ -41,6 +41,8 @@ fn statement(call: &Call) -> String {
         (sv::SV, "Wait") => format!("sv.wait({})", arg(0)),
         (sv::SV, "GF") => format!("gf({})", arg(0)),
         (bal::BAL | bal::BAL_TRANSITIVE, _) => format!("bar({})", arg(0)),
+        (wlock::WLOCK | slock::SLOCK | nlock::NLOCK, "Acq") => format!("acq({})", arg(0)),
+        (wlock::WLOCK | slock::SLOCK | nlock::NLOCK, _) => format!("rel({})", arg(0)),
         _ => call.to_string(),
     }
 }
@@ -55,6 +57,9 @@ fn declarations(world: &World, out: &mut String) {
             (sv::SV, _) => writeln!(out, "  svar {loc} = {};", object.init),
             (bal::BAL, _) => writeln!(out, "  barrier {loc} = {{{members}}};"),
             (bal::BAL_TRANSITIVE, _) => writeln!(out, "  transitive barrier {loc} = {{{members}}};"),
+            (wlock::WLOCK, Some(node)) => writeln!(out, "  weak lock {loc} at {node};"),
+            (slock::SLOCK, Some(node)) => writeln!(out, "  strong lock {loc} at {node};"),
+            (nlock::NLOCK, Some(node)) => writeln!(out, "  node lock {loc}@{node};"),
             (other, _) => writeln!(out, "  (* {loc} is an object of {other} *)"),
         };
     }

@@ -1,0 +1,220 @@
+//! What the three locks share: well-formed clients, the order of critical sections, and probes that see them overlap.
+
+use std::collections::BTreeMap;
+
+use itertools::{Itertools, iproduct};
+use mowgli_core::algebra::{Rel, Spec, SubView, same, stamps};
+use mowgli_core::event::{Call, Event};
+use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::program::Prog;
+use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_rdma::stamp::Stamp::{self, aMF};
+use mowgli_rdma::wait::{WAIT, word};
+
+/// `Acq(x)` of this kind of lock.
+#[must_use]
+pub fn acq(library: Name, x: Loc) -> Prog {
+    Prog::call(Call::new(library, "Acq", &[x.into()]))
+}
+
+/// `Rel(x)` of this kind of lock.
+#[must_use]
+pub fn rel(library: Name, x: Loc) -> Prog {
+    Prog::call(Call::new(library, "Rel", &[x.into()]))
+}
+
+/// Lock-well-formed (SYNC §4.1): on each thread and lock the calls alternate, Acq first, and end released.
+pub(crate) fn is_well_formed(events: &[&Event]) -> bool {
+    let mut held: BTreeMap<(Tid, Loc), bool> = BTreeMap::new();
+    let alternate = events.iter().all(|e| {
+        let held = held.entry((e.thread, e.call.loc(0))).or_default();
+        let acquires = e.call.method.text() == "Acq";
+        let turn = acquires != *held;
+        *held = acquires;
+        turn
+    });
+    alternate && held.values().all(|held| !held)
+}
+
+/// The lock and the number of the critical section on its thread.
+fn section(s: &SubView<Stamp>) -> Option<Val> {
+    let (thread, nth) = (Val::Int(i64::from(s.event.thread.0)), Val::Int(s.nth as i64));
+    Some(Val::tuple(&[s.event.call.args[0], thread, nth]))
+}
+
+/// Declares lo, a total order on the Acq of each lock, and returns `match^-1; lo` from the subevents of a Rel with a
+/// stamp that `is` to the aMF of each later Acq.
+pub(crate) fn released_before(c: &mut Spec<Stamp>, is: fn(Stamp) -> bool) -> Rel<Stamp> {
+    let (acquires, releases) = (stamps(|a| a == aMF), stamps(is));
+    let lo = c.order("lo", acquires.clone(), |s| Some(s.event.call.args[0]));
+    let matching = same(section).between(&releases, &acquires);
+    let released = matching.then(&lo);
+    c.say("lo", &released, "{a} lets {b} in");
+    released
+}
+
+/// The worlds with locks on any nodes.
+pub(crate) fn worlds(library: Name, empty: &World, bound: &Bound) -> Vec<World> {
+    let nodes: Vec<Node> = empty.all_nodes().iter().collect();
+    let counts = 1..=bound.objects;
+    let choices = counts.flat_map(|count| std::iter::repeat_n(nodes.iter().copied(), count).multi_cartesian_product());
+    let with = |homes: Vec<Node>| {
+        let mut world = empty.clone();
+        let locks = ["l", "m", "k"].iter().zip(homes);
+        world.objects.extend(locks.map(|(name, node)| (Loc::new(name), Object::new(library).at(node))));
+        world
+    };
+    choices.map(with).collect()
+}
+
+/// Acq and Rel of every lock.
+pub(crate) fn calls(library: Name, world: &World) -> Vec<Call> {
+    let own = world.objects.iter().filter(|(_, o)| o.library == library);
+    own.flat_map(|(&x, _)| ["Acq", "Rel"].map(|method| Call::new(library, method, &[x.into()]))).collect()
+}
+
+/// The node of a lock's words: its own, or the first.
+pub(crate) fn home(world: &World, x: Loc) -> Node {
+    world.home(x).unwrap_or(Node(1))
+}
+
+/// Probes inside critical sections. Two forms, each with every way to write and to look at memory:
+///  - *torn*: one section writes a word twice, another looks at it once and must not see it in between;
+///  - *exchange*: two sections each write a word and look at the other's; one of them must see the other.
+#[derive(Clone, Copy, Debug)]
+pub struct Sections {
+    /// The kind of lock.
+    pub library: Name,
+}
+
+/// How a section touches a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Cpu,
+    Nic,
+    /// By a get that is waited for only after the section.
+    Late,
+}
+
+/// The calls before and after the release.
+type Split = (Vec<Call>, Vec<Call>);
+
+fn call(method: &'static str, args: &[Val]) -> Call {
+    Call::new(WAIT, method, args)
+}
+
+/// The calls that write `v`; `None` if the thread cannot do so in this way.
+fn writes(world: &mut World, t: Tid, x: Loc, node: Node, v: i64, way: Way) -> Option<Vec<Call>> {
+    let here = world.node_of(t);
+    world.objects.insert(x, word(node));
+    match way {
+        Way::Cpu => (here == node).then(|| vec![call("Write", &[x.into(), v.into()])]),
+        Way::Nic => {
+            let o = Loc::new(&format!("o{t}{v}"));
+            world.objects.insert(o, word(here).init(v.into()));
+            Some(vec![call("Put", &[x.into(), o.into(), Val::NoWid])])
+        }
+        Way::Late => None,
+    }
+}
+
+fn looks(world: &mut World, t: Tid, x: Loc, node: Node, way: Way) -> Option<Split> {
+    let here = world.node_of(t);
+    if way == Way::Cpu {
+        return (here == node).then(|| (vec![call("Read", &[x.into()])], Vec::new()));
+    }
+    let (l, d) = (Loc::new(&format!("r{t}")), Val::Wid(Wid(Name::new(&format!("dp{t}")))));
+    world.objects.insert(l, word(here).init(Val::Int(9)));
+    let get = call("Get", &[l.into(), x.into(), d]);
+    let rest = vec![call("Wait", &[d]), call("Read", &[l.into()])];
+    Some(if way == Way::Late { (vec![get], rest) } else { ([vec![get], rest].concat(), Vec::new()) })
+}
+
+impl Sections {
+    /// For each pair of threads with a section on one lock where to put calls: after its Acq, and after its Rel.
+    fn pairs(self, client: &Client) -> Vec<[(Tid, usize); 2]> {
+        let first = |t: usize| {
+            let calls = &client.threads[t];
+            calls.iter().tuple_windows().position(|(a, r)| {
+                let own = a.library == self.library && r.library == self.library && a.args == r.args;
+                own && a.method.text() == "Acq" && r.method.text() == "Rel"
+            })
+        };
+        let sections: Vec<(Tid, usize)> =
+            (0..client.threads.len()).filter_map(|t| first(t).map(|i| (Tid::from_index(t), i))).collect();
+        let lock = |&(t, i): &(Tid, usize)| client.threads[t.index()][i].args[0];
+        let pairs = sections.iter().permutations(2).filter(|p| lock(p[0]) == lock(p[1]));
+        pairs.map(|p| [*p[0], *p[1]]).collect()
+    }
+}
+
+/// The client with calls put inside a section and after it.
+fn inside(client: &Client, (t, at): (Tid, usize), inner: Vec<Call>, after: Vec<Call>) -> Client {
+    let mut client = client.clone();
+    let calls = &mut client.threads[t.index()];
+    calls.splice(at + 2..at + 2, after);
+    calls.splice(at + 1..at + 1, inner);
+    client
+}
+
+impl Probes for Sections {
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn extend(&self, world: &World, client: &Client, _: usize) -> Vec<(World, Client)> {
+        let nodes: Vec<Node> = world.all_nodes().iter().collect();
+        let touches = [Way::Cpu, Way::Nic];
+        let mut all = Vec::new();
+        for sections in self.pairs(client) {
+            for (m, look) in iproduct!(&nodes, [Way::Cpu, Way::Nic, Way::Late]) {
+                all.extend(touches.iter().filter_map(|&touch| torn(world, client, sections, *m, touch, look)));
+                for (n, one, two) in iproduct!(&nodes, touches, touches) {
+                    all.extend(exchange(world, client, sections, [*m, *n], [one, two], look));
+                }
+            }
+        }
+        all.sort_by_key(|(_, c)| c.len());
+        all
+    }
+}
+
+type Section = (Tid, usize);
+
+fn torn(
+    world: &World,
+    client: &Client,
+    [one, two]: [Section; 2],
+    node: Node,
+    touch: Way,
+    look: Way,
+) -> Option<(World, Client)> {
+    let (mut world, x) = (world.clone(), Loc::new("px"));
+    let first = writes(&mut world, one.0, x, node, 1, touch)?;
+    let second = writes(&mut world, one.0, x, node, 2, touch)?;
+    let (inner, after) = looks(&mut world, two.0, x, node, look)?;
+    let client = inside(client, one, [first, second].concat(), Vec::new());
+    Some((world, inside(&client, two, inner, after)))
+}
+
+fn exchange(
+    world: &World,
+    client: &Client,
+    sections: [Section; 2],
+    nodes: [Node; 2],
+    touches: [Way; 2],
+    look: Way,
+) -> Option<(World, Client)> {
+    let (mut world, mut client) = (world.clone(), client.clone());
+    let words = ["px", "py"].map(Loc::new);
+    for (mine, other) in [(0, 1), (1, 0)] {
+        let t = sections[mine].0;
+        let write = writes(&mut world, t, words[mine], nodes[mine], 1, touches[mine])?;
+        let (inner, after) = looks(&mut world, t, words[other], nodes[other], look)?;
+        client = inside(&client, sections[mine], [write, inner].concat(), after);
+    }
+    Some((world, client))
+}

@@ -1,0 +1,168 @@
+//! NLOCK, the lock of one node: remote operations towards its node are over when the next critical section begins.
+//!
+//! SYNC §4.3, Theorem 3. It deliberately promises nothing about operations towards other nodes.
+
+use mowgli_core::algebra::{Spec, same_event, stamps};
+use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_rdma::stamp::Stamp::{self, aMF, aNRW, aRF};
+use mowgli_rdma::wait::{self, Wait};
+
+use crate::catalogue::{Entry, Expected, variant};
+use crate::lock::{self, Sections, home, released_before};
+
+/// The library's name.
+pub const NLOCK: Name = Name::literal("nlock");
+
+/// NLOCK as a library.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Nlock;
+
+impl Library<Stamp> for Nlock {
+    fn name(&self) -> Name {
+        NLOCK
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        vec![Val::Unit]
+    }
+
+    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
+        lock::is_well_formed(events)
+    }
+
+    /// Acq {aMF}, Rel {aRF_n(x), aNRW_n(x)}.
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let n = home(world, event.call.loc(0));
+        let shape: &[Sub<Stamp>] = if event.call.method.text() == "Acq" {
+            &[Sub::quiet(aMF)]
+        } else {
+            &[Sub::quiet(aRF(n)), Sub::quiet(aNRW(n))]
+        };
+        vec![Shape::from_slice(shape)]
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        // so = {<<e, aRF>, <e, aNRW>> | e a Rel} u {<<e1, aNRW>, <e2, aMF>> | match(e0, e1), e0 lo e2}
+        let fence = same_event().between(&stamps(|a| matches!(a, aRF(_))), &stamps(|a| matches!(a, aNRW(_))));
+        c.say("fence", &fence, "{a} fences before it releases");
+        c.so("fence", &fence);
+        let lo = released_before(&mut c, |a| matches!(a, aNRW(_)));
+        c.so("lo", &lo);
+        c
+    }
+}
+
+/// The implementation over RDMA-WAIT-RMW, or one of its broken variants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum NlockOverWait {
+    /// As published.
+    #[default]
+    Published,
+    /// The release overtakes reads of the node.
+    NoRfence,
+    /// The word that releases lies on another node, so the release overtakes whatever goes to the lock's.
+    ReleaseByWrite,
+}
+
+fn dispenser(x: Loc) -> Loc {
+    Loc::new(&format!("{x}_a"))
+}
+
+fn released(x: Loc) -> Loc {
+    Loc::new(&format!("{x}_r"))
+}
+
+fn ticket(x: Loc, t: Tid) -> Loc {
+    Loc::new(&format!("p_{x}_{t}"))
+}
+
+impl Implementation for NlockOverWait {
+    fn target(&self) -> Name {
+        NLOCK
+    }
+
+    fn declare(&self, world: &mut World) {
+        let locks: Vec<Loc> = world.objects.iter().filter(|(_, o)| o.library == NLOCK).map(|(&x, _)| x).collect();
+        for x in locks {
+            let home = home(world, x);
+            let elsewhere = Node(home.0 % world.nodes + 1);
+            let release = if *self == Self::ReleaseByWrite { elsewhere } else { home };
+            world.objects.insert(dispenser(x), wait::word(home));
+            world.objects.insert(released(x), wait::word(release));
+            for t in world.tids() {
+                let here = world.node_of(t);
+                world.objects.insert(ticket(x, t), wait::word(here));
+            }
+        }
+    }
+
+    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
+        let x = call.loc(0);
+        let (x_a, x_r, p) = (dispenser(x), released(x), ticket(x, t));
+        let d = Val::Wid(Wid(Name::new(&format!("d_{x}"))));
+        if call.method.text() == "Rel" {
+            let fence = if *self == Self::NoRfence { Prog::unit() } else { wait::rfence(home(world, x)) };
+            return prog! { fence.clone(); wait::put(x_r, p, Val::NoWid) };
+        }
+        prog! {
+            wait::rfaa(p, x_a, Val::Int(1), d);
+            wait::wait(d);
+            let v = wait::read(p);
+            prog! {
+                wait::get(p, x_r, d);
+                wait::wait(d);
+                let w = wait::read(p);
+                Prog::break_if(w == v)
+            }.repeat();
+            wait::write(p, v.plus(1).unwrap_or(v))
+        }
+    }
+}
+
+impl Subject for Nlock {
+    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+        lock::worlds(NLOCK, empty, bound)
+    }
+
+    fn calls(&self, world: &World, _: Tid, _: &Bound) -> Vec<Call> {
+        lock::calls(NLOCK, world)
+    }
+}
+
+/// What the catalogue says of it.
+#[must_use]
+pub fn entry() -> Entry {
+    use Expected::{Sound, Unsound};
+    let bounds = &[(3, 3, 2)];
+    Entry {
+        name: "nlock",
+        over: "rdma-wait-rmw",
+        specification: Libraries::default().with(Nlock),
+        below: Libraries::default().with(Wait),
+        subject: Box::new(Nlock),
+        probes: vec![Box::new(Sections { library: NLOCK })],
+        variants: vec![
+            variant("published", "SYNC §4.3", Sound, NlockOverWait::Published, bounds),
+            variant("no-rfence", "the release overtakes reads of the node", Unsound, NlockOverWait::NoRfence, bounds),
+            variant(
+                "release-by-write",
+                "the word that releases lies on another node",
+                Unsound,
+                NlockOverWait::ReleaseByWrite,
+                bounds,
+            ),
+        ],
+    }
+}

@@ -1,0 +1,131 @@
+//! SLOCK, the strong lock: as the weak one, and remote operations of a critical section are over when the next begins.
+//!
+//! SYNC §4.2, Theorem 2: a global fence before the release of a weak lock.
+
+use mowgli_core::algebra::Spec;
+use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_rdma::stamp::Stamp::{self, aGF, aMF};
+
+use crate::catalogue::{Entry, Expected, variant};
+use crate::lock::{self, Sections, acq, home, rel, released_before};
+use crate::sv::{self, Sv};
+use crate::wlock::{WLOCK, Wlock};
+
+/// The library's name.
+pub const SLOCK: Name = Name::literal("slock");
+
+/// SLOCK as a library.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slock;
+
+impl Library<Stamp> for Slock {
+    fn name(&self) -> Name {
+        SLOCK
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        vec![Val::Unit]
+    }
+
+    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
+        lock::is_well_formed(events)
+    }
+
+    /// Acq {aMF}, Rel {aGF_n | n in Node}.
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        if event.call.method.text() == "Acq" {
+            return vec![Shape::from_slice(&[Sub::quiet(aMF)])];
+        }
+        vec![world.all_nodes().iter().map(|n| Sub::quiet(aGF(n))).collect()]
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        // so = {<<e1, aGF_n>, <e2, aMF>> | match(e0, e1), e0 lo e2, every n}
+        let lo = released_before(&mut c, |a| matches!(a, aGF(_)));
+        c.so("lo", &lo);
+        c
+    }
+}
+
+/// The implementation over WLOCK and SV, or one of its broken variants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SlockOverWlock {
+    /// As published.
+    #[default]
+    Published,
+    /// The release does not wait for remote operations.
+    NoFence,
+    /// It waits for them when it has let the next thread in.
+    FenceAfter,
+}
+
+/// The weak lock inside.
+fn inner(x: Loc) -> Loc {
+    Loc::new(&format!("{x}_weak"))
+}
+
+impl Implementation for SlockOverWlock {
+    fn target(&self) -> Name {
+        SLOCK
+    }
+
+    fn declare(&self, world: &mut World) {
+        let locks: Vec<Loc> = world.objects.iter().filter(|(_, o)| o.library == SLOCK).map(|(&x, _)| x).collect();
+        for x in locks {
+            let home = home(world, x);
+            world.objects.insert(inner(x), Object::new(WLOCK).at(home));
+        }
+    }
+
+    fn body(&self, world: &World, _: Tid, call: &Call) -> Prog {
+        let (x, all) = (inner(call.loc(0)), world.all_nodes());
+        match (call.method.text(), self) {
+            ("Acq", _) => acq(WLOCK, x),
+            (_, Self::Published) => prog! { sv::gf(all); rel(WLOCK, x) },
+            (_, Self::NoFence) => rel(WLOCK, x),
+            (_, Self::FenceAfter) => prog! { rel(WLOCK, x); sv::gf(all) },
+        }
+    }
+}
+
+impl Subject for Slock {
+    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+        lock::worlds(SLOCK, empty, bound)
+    }
+
+    fn calls(&self, world: &World, _: Tid, _: &Bound) -> Vec<Call> {
+        lock::calls(SLOCK, world)
+    }
+}
+
+/// What the catalogue says of it.
+#[must_use]
+pub fn entry() -> Entry {
+    use Expected::{Sound, Unsound};
+    let bounds = &[(3, 3, 2)];
+    Entry {
+        name: "slock",
+        over: "wlock, sv",
+        specification: Libraries::default().with(Slock),
+        below: Libraries::default().with(Wlock).with(Sv),
+        subject: Box::new(Slock),
+        probes: vec![Box::new(Sections { library: SLOCK })],
+        variants: vec![
+            variant("published", "SYNC §4.2", Sound, SlockOverWlock::Published, bounds),
+            variant("no-fence", "Rel waits for no remote operation", Unsound, SlockOverWlock::NoFence, bounds),
+            variant("fence-after", "Rel lets the next thread in first", Unsound, SlockOverWlock::FenceAfter, bounds),
+        ],
+    }
+}

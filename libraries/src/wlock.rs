@@ -1,0 +1,179 @@
+//! WLOCK, the weak lock: critical sections exclude each other, and what the CPU wrote in one is seen in the next.
+//!
+//! SYNC §4.1, Theorem 1: a ticket lock over remote fetch-and-add and shared variables. It deliberately does not promise
+//! that remote operations of a critical section are over when the next one begins.
+
+use mowgli_core::algebra::Spec;
+use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::ids::{Loc, Name, Tid, Wid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_rdma::stamp::Stamp::{self, aCW, aMF};
+use mowgli_rdma::wait::{self, Wait};
+
+use crate::catalogue::{Entry, Expected, variant};
+use crate::lock::{self, Sections, home, released_before};
+use crate::sv::{self, Sv};
+
+/// The library's name.
+pub const WLOCK: Name = Name::literal("wlock");
+
+/// WLOCK as a library.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wlock;
+
+impl Library<Stamp> for Wlock {
+    fn name(&self) -> Name {
+        WLOCK
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        vec![Val::Unit]
+    }
+
+    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
+        lock::is_well_formed(events)
+    }
+
+    /// Acq {aMF}, Rel {aCW}.
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let stamp = if event.call.method.text() == "Acq" { aMF } else { aCW };
+        vec![Shape::from_slice(&[Sub::quiet(stamp)])]
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        // so = {<<e1, aCW>, <e2, aMF>> | match(e0, e1), e0 lo e2}
+        let lo = released_before(&mut c, |a| a == aCW);
+        c.so("lo", &lo);
+        c
+    }
+}
+
+/// The implementation over RDMA-WAIT-RMW and SV, or one of its broken variants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum WlockOverSv {
+    /// As published.
+    #[default]
+    Published,
+    /// It does not wait for its ticket: it reads an old one.
+    NoWait,
+    /// Threads on the dispenser's node take tickets by the CPU, which the network card does not exclude.
+    CpuRmw,
+}
+
+/// x_a, the dispenser.
+fn dispenser(x: Loc) -> Loc {
+    Loc::new(&format!("{x}_a"))
+}
+
+/// p_x^t, the ticket of a thread.
+fn ticket(x: Loc, t: Tid) -> Loc {
+    Loc::new(&format!("p_{x}_{t}"))
+}
+
+/// x_t, the last ticket that a thread passed on.
+fn passed(x: Loc, t: Tid) -> Loc {
+    Loc::new(&format!("{x}_{t}"))
+}
+
+impl Implementation for WlockOverSv {
+    fn target(&self) -> Name {
+        WLOCK
+    }
+
+    fn declare(&self, world: &mut World) {
+        let locks: Vec<Loc> = world.objects.iter().filter(|(_, o)| o.library == WLOCK).map(|(&x, _)| x).collect();
+        for x in locks {
+            let home = home(world, x);
+            world.objects.insert(dispenser(x), wait::word(home));
+            for t in world.tids() {
+                let here = world.node_of(t);
+                world.objects.insert(ticket(x, t), wait::word(here));
+                world.objects.insert(passed(x, t), sv::variable());
+            }
+        }
+    }
+
+    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
+        let x = call.loc(0);
+        let (x_a, p, x_t) = (dispenser(x), ticket(x, t), passed(x, t));
+        let d = Val::Wid(Wid(Name::new(&format!("d_{x}"))));
+        let others = world.all_nodes().without(world.node_of(t));
+        if call.method.text() == "Rel" {
+            return prog! {
+                let v = wait::read(p);
+                sv::write(x_t, v.plus(1).unwrap_or(v));
+                sv::bcast(x_t, Val::NoWid, others);
+                Prog::unit()
+            };
+        }
+        let threads: Vec<Tid> = world.tids().collect();
+        let my_turn = move |v: Val| {
+            let threads = threads.clone();
+            Prog::all(threads.into_iter().map(move |ti| {
+                prog! {
+                    let passed_on = sv::read(passed(x, ti));
+                    Prog::break_if(passed_on == v)
+                }
+            }))
+            .repeat()
+        };
+        let by_cpu = *self == Self::CpuRmw && home(world, x) == world.node_of(t);
+        let take = match self {
+            _ if by_cpu => prog! {
+                let v = prog! {
+                    let v = wait::read(x_a);
+                    let w = wait::cas(x_a, v, v.plus(1).unwrap_or(v));
+                    if w == v { Prog::Break(1, v) } else { Prog::unit() }
+                }.repeat();
+                wait::write(p, v)
+            },
+            Self::NoWait => wait::rfaa(p, x_a, Val::Int(1), d),
+            _ => wait::rfaa(p, x_a, Val::Int(1), d).then(wait::wait(d)),
+        };
+        prog! {
+            take.clone();
+            let v = wait::read(p);
+            my_turn(v)
+        }
+    }
+}
+
+impl Subject for Wlock {
+    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+        lock::worlds(WLOCK, empty, bound)
+    }
+
+    fn calls(&self, world: &World, _: Tid, _: &Bound) -> Vec<Call> {
+        lock::calls(WLOCK, world)
+    }
+}
+
+/// What the catalogue says of it.
+#[must_use]
+pub fn entry() -> Entry {
+    use Expected::{Sound, Unsound};
+    let bounds = &[(3, 3, 2)];
+    Entry {
+        name: "wlock",
+        over: "rdma-wait-rmw, sv",
+        specification: Libraries::default().with(Wlock),
+        below: Libraries::default().with(Wait).with(Sv),
+        subject: Box::new(Wlock),
+        probes: vec![Box::new(Sections { library: WLOCK })],
+        variants: vec![
+            variant("published", "SYNC §4.1", Sound, WlockOverSv::Published, bounds),
+            variant("no-wait", "Acq reads its ticket before it has come", Unsound, WlockOverSv::NoWait, bounds),
+            variant("cpu-rmw", "a CPU CAS takes tickets beside the remote RFAA", Unsound, WlockOverSv::CpuRmw, bounds),
+        ],
+    }
+}
