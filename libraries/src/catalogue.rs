@@ -67,7 +67,7 @@ pub(crate) fn variant(
 }
 
 fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
-    Bound { threads, nodes, calls, objects: 1, loops: 3, values: vec![1] }
+    Bound { threads, nodes, calls, objects: 1, loops: 1, values: vec![1] }
 }
 
 /// All libraries, in the order of their dependencies.

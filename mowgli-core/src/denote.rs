@@ -4,7 +4,9 @@
 //!  - a call returns only values that its library deems possible ([`crate::library::Library::returns`]);
 //!  - a round of a loop that only looks and does not break is left out: an execution without it is consistent whenever
 //!    one with it is, and has the same outcome;
-//!  - other loops are unrolled up to a bound, and reaching it is reported ([`Unfolding::hit`]).
+//!  - other loops are unrolled up to a bound ([`Unfolding::hit`]). A round that does not break can be left out too where
+//!    nothing outside it reads what it wrote; the search finds out whether that is always so, and reports the bound
+//!    otherwise.
 
 use std::collections::BTreeSet;
 
@@ -35,6 +37,8 @@ pub struct Trace {
     pub groups: Vec<Option<usize>>,
     /// The replaced calls, in program order of their beginnings.
     pub calls: Vec<Group>,
+    /// The events of each round of a loop that did not break and did not only look: first and one past the last.
+    pub rounds: Vec<(usize, usize)>,
     /// The thread's output.
     pub output: Val,
 }
@@ -75,6 +79,7 @@ struct State<'a> {
     groups: Vec<Option<usize>>,
     calls: Vec<Group>,
     group: Option<usize>,
+    rounds: Vec<(usize, usize)>,
     result: Unfolding,
 }
 
@@ -86,7 +91,7 @@ impl State<'_> {
     /// The first `length` events as a trace.
     fn trace(&self, length: usize, output: Val) -> Trace {
         let (events, groups) = (self.events[..length].to_vec(), self.groups[..length].to_vec());
-        Trace { events, groups, calls: self.calls.clone(), output }
+        Trace { events, groups, calls: self.calls.clone(), rounds: self.rounds.clone(), output }
     }
 }
 
@@ -102,6 +107,7 @@ impl<S: Stamp> Unfolder<'_, S> {
             groups: Vec::new(),
             calls: Vec::new(),
             group: None,
+            rounds: Vec::new(),
             result: Unfolding::default(),
         };
         self.run(program, &mut state, &mut |s, output, breaks| {
@@ -143,7 +149,10 @@ impl<S: Stamp> Unfolder<'_, S> {
                 let waiting = s.trace(start, v);
                 s.result.waiting.insert(waiting);
             } else if done < self.rounds {
+                let end = s.events.len();
+                s.rounds.push((start, end));
                 self.round(body, done + 1, s, next);
+                s.rounds.pop();
             } else {
                 s.result.hit = s.events.last().map(|e| format!("{}: a loop of {} after {e}", s.thread, done + 1));
             }

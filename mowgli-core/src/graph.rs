@@ -88,6 +88,24 @@ impl<'a, S: Stamp> Graph<'a, S> {
         mask
     }
 
+    /// The subevents of each round of a loop that does not break, as rows of bits.
+    #[must_use]
+    pub fn rounds(&self) -> Vec<Vec<u64>> {
+        let mut rounds = Vec::new();
+        let mut first = 0;
+        for skeleton in &self.skeletons {
+            let trace = &skeleton.runs[0].trace;
+            rounds.extend(
+                trace
+                    .rounds
+                    .iter()
+                    .map(|&(start, end)| self.mask(|s| (first + start..first + end).contains(&self.subs[s].event))),
+            );
+            first += trace.events.len();
+        }
+        rounds
+    }
+
     /// The pairs of subevents of one thread for which `holds`.
     pub fn in_thread(&self, holds: impl Fn(usize, usize) -> bool) -> Matrix {
         let mut matrix = Matrix::empty(self.len());

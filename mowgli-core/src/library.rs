@@ -39,8 +39,9 @@ pub trait Library<S: Stamp>: Send + Sync {
     }
 
     /// Whether the specification says anything at all of these calls, which are as in [`Self::admits`]. Where it does not,
-    /// every execution is consistent: no choice is made, so has no edge, and nothing is demanded. Results and data
-    /// arguments may differ between executions that share a search: do not look at them.
+    /// every execution is consistent: no choice is made, so has no edge, and nothing is demanded. Such clients are not
+    /// checked: there is nothing to keep. Results and data arguments may differ between executions that share a search:
+    /// do not look at them.
     fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
         let _ = (world, events);
         true

@@ -78,12 +78,23 @@ impl<S: Stamp> Problem<'_, S> {
     ) -> Explored {
         let (threads, stop) = skeletons(&self.unfolder(), self.programs);
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
+        // A bound on rounds that was reached matters only if a round can: see `denote`.
+        let (reached, stop) = match stop {
+            Some(Stop::Loop(place)) if threads.iter().all(|t| !t.is_empty()) => (Some(Stop::Loop(place)), None),
+            stop => (None, stop),
+        };
         let mut explored = Explored { stats: Stats::default(), stop, traces };
+        let mut rounds_matter = false;
         for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
-            if self.admitted(&choice) && self.explore_one(choice, &mut explored, settled, visit) == Flow::Stop {
+            let mut settled = |solver: &mut Solver<'_, S>| {
+                rounds_matter |= solver.has_rounds();
+                settled(solver)
+            };
+            if self.admitted(&choice) && self.explore_one(choice, &mut explored, &mut settled, visit) == Flow::Stop {
                 break;
             }
         }
+        explored.stop = explored.stop.or(reached.filter(|_| rounds_matter));
         explored
     }
 

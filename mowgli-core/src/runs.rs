@@ -4,7 +4,8 @@
 //! a least fixed point, thread by thread. Every value of a real execution is justified by a chain of distinct events
 //! that starts at a constant, so the fixed point has every value that occurs in one, and ends.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use itertools::Itertools;
 
@@ -73,19 +74,57 @@ impl std::fmt::Display for Stop {
 /// The runs of each thread.
 type Runs<S> = Vec<Vec<Run<S>>>;
 
+/// How many writes of each cell a value needs at least: a lower bound on every chain of events that justifies it.
+type Rank = BTreeMap<Cell, u8>;
+
+/// What one thread can write to a cell, each value with its rank.
+type Ranked = BTreeMap<Val, Rank>;
+
 /// For each cell what each thread can write to it.
-type Written = BTreeMap<Cell, Vec<BTreeSet<Val>>>;
+type Written = BTreeMap<Cell, Vec<Ranked>>;
+
+fn highest(into: &mut Rank, with: &Rank) {
+    for (&cell, &n) in with {
+        let all = into.entry(cell).or_default();
+        *all = n.max(*all);
+    }
+}
+
+/// Adds a value, or lowers its rank; whether that changed anything.
+fn add(all: &mut Ranked, v: Val, rank: Rank) -> bool {
+    match all.entry(v) {
+        Entry::Vacant(place) => {
+            place.insert(rank);
+            true
+        }
+        Entry::Occupied(mut place) => {
+            let known = place.get();
+            let lower = known.iter().filter_map(|(&c, &n)| Some((c, n.min(*rank.get(&c)?)))).collect();
+            let changed = *known != lower;
+            place.insert(lower);
+            changed
+        }
+    }
+}
 
 /// The skeletons of every thread of `programs`, and what was cut off, if anything was.
 pub fn skeletons<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> (Vec<Vec<Skeleton<S>>>, Option<Stop>) {
     let mut written = Written::new();
+    let mut most = Rank::new();
     let mut round = 0;
     loop {
-        let (runs, waiting, stop) = all_runs(unfolder, programs, &written);
-        let mut next = collect_writes(unfolder, &runs, &written);
-        for (cell, threads) in collect_writes(unfolder, &waiting, &written) {
-            let all = next.entry(cell).or_insert_with(|| vec![BTreeSet::new(); threads.len()]);
-            all.iter_mut().zip(threads).for_each(|(all, more)| all.extend(more));
+        let (runs, waiting, stop) = all_runs(unfolder, programs, &written, &most);
+        let (runs_most, waiting_most) = (most_writes(&runs), most_writes(&waiting));
+        let mut next_most = runs_most;
+        highest(&mut next_most, &waiting_most);
+        let mut next = collect_writes(unfolder, &runs, &written, &next_most);
+        for (cell, threads) in collect_writes(unfolder, &waiting, &written, &next_most) {
+            let all = next.entry(cell).or_insert_with(|| vec![Ranked::new(); threads.len()]);
+            for (all, more) in all.iter_mut().zip(threads) {
+                more.into_iter().for_each(|(v, rank)| {
+                    add(all, v, rank);
+                });
+            }
         }
         // A chain passes each event once, so more rounds than events add values that nothing justifies.
         let events = runs
@@ -94,23 +133,43 @@ pub fn skeletons<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> (Ve
             .map(|(a, b)| a.iter().chain(b))
             .map(|rs| rs.map(|r| r.shapes.len()).max().unwrap_or(0))
             .sum::<usize>();
-        if next == written || round > events || stop.is_some() && round > 2 {
+        let given_up = matches!(stop, Some(Stop::Traces(_) | Stop::IllDefined(_))) && round > 2;
+        if (next == written && next_most == most) || round > events || given_up {
             return (runs.into_iter().map(group).collect(), stop);
         }
-        written = next;
+        (written, most) = (next, next_most);
         round += 1;
     }
+}
+
+/// How often each cell can be written in one execution, at most: no chain has more writes of it.
+fn most_writes<S: Stamp>(runs: &[Vec<Run<S>>]) -> Rank {
+    let mut most = Rank::new();
+    for runs in runs {
+        let mut of_thread = Rank::new();
+        for run in runs {
+            let cells = run.shapes.iter().flatten().filter(|s| s.writes.is_some()).filter_map(|s| s.cell);
+            let counts: Rank = cells.counts_by(|c| c).into_iter().map(|(c, n)| (c, n.min(255) as u8)).collect();
+            highest(&mut of_thread, &counts);
+        }
+        for (cell, n) in of_thread {
+            let all: &mut u8 = most.entry(cell).or_default();
+            *all = all.saturating_add(n);
+        }
+    }
+    most
 }
 
 fn all_runs<S: Stamp>(
     unfolder: &Unfolder<'_, S>,
     programs: &[Prog],
     written: &Written,
+    most: &Rank,
 ) -> (Runs<S>, Runs<S>, Option<Stop>) {
     let mut stop = None;
     let mut waiting_runs = Vec::new();
     let cells = |cell: Cell| {
-        let by_others = written.get(&cell).into_iter().flatten().flatten().copied();
+        let by_others = written.get(&cell).into_iter().flatten().flat_map(Ranked::keys).copied();
         std::iter::once(initial(unfolder, cell)).chain(by_others).sorted().dedup().collect::<Vec<_>>()
     };
     let threads = unfolder.world.tids().zip(programs).map(|(thread, program)| {
@@ -124,7 +183,7 @@ fn all_runs<S: Stamp>(
         }
         let runs = |traces: Vec<Trace>| -> Vec<Run<S>> {
             let runs = traces.into_iter().flat_map(|t| with_shapes(unfolder, t));
-            runs.filter(|run| justified(unfolder, thread, run, written)).collect()
+            runs.filter(|run| justified(unfolder, thread, run, written, most)).collect()
         };
         waiting_runs.push(runs(waiting.into_iter().collect()));
         runs(traces)
@@ -155,12 +214,19 @@ struct Holds<'a, S: Stamp> {
     unfolder: &'a Unfolder<'a, S>,
     thread: Tid,
     written: &'a Written,
-    own: BTreeMap<Cell, BTreeSet<Val>>,
+    most: &'a Rank,
+    own: BTreeMap<Cell, Ranked>,
 }
 
 impl<'a, S: Stamp> Holds<'a, S> {
-    fn of(unfolder: &'a Unfolder<'a, S>, thread: Tid, run: &Run<S>, written: &'a Written) -> Self {
-        let mut holds = Self { unfolder, thread, written, own: BTreeMap::new() };
+    fn of(
+        unfolder: &'a Unfolder<'a, S>,
+        thread: Tid,
+        run: &Run<S>,
+        written: &'a Written,
+        most: &'a Rank,
+    ) -> Self {
+        let mut holds = Self { unfolder, thread, written, most, own: BTreeMap::new() };
         // A chain of copies and additions passes each subevent once.
         for _ in 0..=run.shapes.iter().map(|s| s.len()).sum::<usize>() {
             if !holds.add_round(run) {
@@ -172,36 +238,63 @@ impl<'a, S: Stamp> Holds<'a, S> {
 
     fn add_round(&mut self, run: &Run<S>) -> bool {
         let mut changed = false;
+        // What the calls so far have returned: every later call depends on it.
+        let mut known = Rank::new();
         for shape in &run.shapes {
             for sub in shape {
+                if let (Some(cell), Some(Reads::Is(v))) = (sub.cell, sub.reads)
+                    && let Some(rank) = self.rank(cell, v)
+                {
+                    highest(&mut known, &rank);
+                }
+            }
+            for sub in shape {
                 let (Some(cell), Some(writes)) = (sub.cell, sub.writes) else { continue };
-                for v in self.possible(shape, writes) {
-                    changed |= self.own.entry(cell).or_default().insert(v);
+                for (v, mut rank) in self.possible(shape, writes) {
+                    highest(&mut rank, &known);
+                    let here = rank.entry(cell).or_default();
+                    *here = here.saturating_add(1);
+                    if *here <= self.most.get(&cell).copied().unwrap_or(0) {
+                        changed |= add(self.own.entry(cell).or_default(), v, rank);
+                    }
                 }
             }
         }
         changed
     }
 
-    fn values(&self, cell: Cell) -> impl Iterator<Item = Val> + '_ {
+    /// The values of a cell, each perhaps several times.
+    fn values(&self, cell: Cell) -> impl Iterator<Item = (Val, Rank)> + '_ {
         let others = self.written.get(&cell).into_iter().flat_map(|by| by.iter().enumerate());
         let others = others.filter(|(t, _)| *t != self.thread.index()).flat_map(|(_, vs)| vs);
         let own = self.own.get(&cell).into_iter().flatten();
-        std::iter::once(initial(self.unfolder, cell)).chain(others.chain(own).copied())
+        let initial = std::iter::once((initial(self.unfolder, cell), Rank::new()));
+        initial.chain(others.chain(own).map(|(&v, rank)| (v, rank.clone())))
     }
 
-    fn possible(&self, shape: &Shape<S>, writes: Writes) -> Vec<Val> {
+    /// The lowest rank of a value in a cell; `None` if it cannot be there.
+    fn rank(&self, cell: Cell, v: Val) -> Option<Rank> {
+        let mut all = Ranked::new();
+        for (w, rank) in self.values(cell).filter(|(w, _)| *w == v) {
+            add(&mut all, w, rank);
+        }
+        all.remove(&v)
+    }
+
+    fn possible(&self, shape: &Shape<S>, writes: Writes) -> Vec<(Val, Rank)> {
         match writes {
-            Writes::Is(v) => vec![v],
+            Writes::Is(v) => vec![(v, Rank::new())],
             Writes::Copy(from) => self.read(shape, from),
-            Writes::Add(from, k) => self.read(shape, from).into_iter().filter_map(|v| v.plus(k)).collect(),
+            Writes::Add(from, k) => {
+                self.read(shape, from).into_iter().filter_map(|(v, rank)| Some((v.plus(k)?, rank))).collect()
+            }
         }
     }
 
-    fn read(&self, shape: &Shape<S>, from: usize) -> Vec<Val> {
+    fn read(&self, shape: &Shape<S>, from: usize) -> Vec<(Val, Rank)> {
         let sub = &shape[from];
         let cell = sub.cell.expect("a subevent that reads touches a cell");
-        self.values(cell).filter(|v| sub.reads.is_some_and(|r| r.allows(*v))).collect()
+        self.values(cell).filter(|(v, _)| sub.reads.is_some_and(|r| r.allows(*v))).collect()
     }
 }
 
@@ -217,22 +310,39 @@ impl Reads {
     }
 }
 
-fn justified<S: Stamp>(unfolder: &Unfolder<'_, S>, thread: Tid, run: &Run<S>, written: &Written) -> bool {
-    let holds = Holds::of(unfolder, thread, run, written);
+fn justified<S: Stamp>(
+    unfolder: &Unfolder<'_, S>,
+    thread: Tid,
+    run: &Run<S>,
+    written: &Written,
+    most: &Rank,
+) -> bool {
+    // What the run itself writes is not counted yet: a bound on it comes from the runs that are left here.
+    let mut most = most.clone();
+    highest(&mut most, &most_writes(&[vec![run.clone()]]));
+    let holds = Holds::of(unfolder, thread, run, written, &most);
     run.shapes.iter().flatten().all(|sub| match (sub.cell, sub.reads) {
-        (Some(cell), Some(reads)) => holds.values(cell).any(|v| reads.allows(v)),
+        (Some(cell), Some(reads)) => holds.values(cell).any(|(v, _)| reads.allows(v)),
         _ => true,
     })
 }
 
-fn collect_writes<S: Stamp>(unfolder: &Unfolder<'_, S>, runs: &[Vec<Run<S>>], written: &Written) -> Written {
+fn collect_writes<S: Stamp>(
+    unfolder: &Unfolder<'_, S>,
+    runs: &[Vec<Run<S>>],
+    written: &Written,
+    most: &Rank,
+) -> Written {
     let threads = runs.len();
     let mut next = Written::new();
     for (index, runs) in runs.iter().enumerate() {
         for run in runs {
-            let holds = Holds::of(unfolder, Tid::from_index(index), run, written);
+            let holds = Holds::of(unfolder, Tid::from_index(index), run, written, most);
             for (cell, values) in holds.own {
-                next.entry(cell).or_insert_with(|| vec![BTreeSet::new(); threads])[index].extend(values);
+                let all = &mut next.entry(cell).or_insert_with(|| vec![Ranked::new(); threads])[index];
+                values.into_iter().for_each(|(v, rank)| {
+                    add(all, v, rank);
+                });
             }
         }
     }
@@ -266,7 +376,7 @@ fn group<S: Stamp>(runs: Vec<Run<S>>) -> Vec<Skeleton<S>> {
     let mut by_key = BTreeMap::new();
     for run in runs {
         let calls: Vec<_> = run.trace.calls.iter().map(|g| (g.event.call.method, g.parent)).collect();
-        let key = (event_keys(&run), run.trace.groups.clone(), calls);
+        let key = (event_keys(&run), run.trace.groups.clone(), calls, run.trace.rounds.clone());
         by_key.entry(key).or_insert_with(Vec::new).push(run);
     }
     by_key.into_values().map(|runs| Skeleton { runs }).collect()

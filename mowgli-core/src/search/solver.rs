@@ -80,6 +80,8 @@ pub struct Solver<'a, S: Stamp> {
     /// For each observed cell the writes to it, and the order that they stand in.
     observed: Vec<(Vec<u64>, Option<usize>)>,
     forbidden: Vec<u64>,
+    /// The subevents of each round that does not break.
+    rounds: Vec<Vec<u64>>,
     /// The reads to decide after all others.
     last: Vec<u64>,
     /// Whether sources are tried out even where they are known to be impossible, so that it shows why.
@@ -125,6 +127,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
         let forbidden = vec![0; compiled.net.relations() * graph.len() * graph.len().div_ceil(64).max(1)];
         let sources = vec![Source::Open; graph.len()];
         let last = graph.mask(|_| false);
+        let rounds = graph.rounds();
         Ok(Self {
             graph,
             stats: Stats::default(),
@@ -134,6 +137,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
             sources,
             observed,
             forbidden,
+            rounds,
             last,
             thorough: false,
             expired,
@@ -153,6 +157,10 @@ impl<'a, S: Stamp> Solver<'a, S> {
             return Flow::Stop;
         }
         if !self.propagate() {
+            self.stats.leaves += 1;
+            return Flow::Continue;
+        }
+        if self.has_idle_round() {
             self.stats.leaves += 1;
             return Flow::Continue;
         }
@@ -199,6 +207,30 @@ impl<'a, S: Stamp> Solver<'a, S> {
         Flow::Continue
     }
 
+    /// Whether some round of a loop that does not break is read by nothing outside it: then the execution without it is
+    /// consistent too, has the same outcome, and is searched as well.
+    fn has_idle_round(&self) -> bool {
+        self.rounds.iter().any(|round| {
+            let seen = |choice: usize, read: usize| {
+                self.options(choice, read)
+                    .iter()
+                    .any(|o| matches!(o, Source::Write(w) if round[w / 64] >> (w % 64) & 1 == 1))
+            };
+            let in_round = |s: usize| round[s / 64] >> (s % 64) & 1 == 1;
+            !self.compiled.choices.iter().enumerate().any(|(choice, (_, _, open))| match open {
+                Open::ReadsFrom { reads, .. } => reads.iter().any(|&r| {
+                    !in_round(r)
+                        && match self.sources[r] {
+                            Source::Write(w) => in_round(w),
+                            Source::Initial => false,
+                            Source::Open => seen(choice, r),
+                        }
+                }),
+                Open::Order { .. } => false,
+            })
+        })
+    }
+
     fn has_one_run(&self) -> bool {
         (0..self.graph.skeletons.len()).all(|t| self.values.alive(t, &self.domains).nth(1).is_none())
     }
@@ -216,6 +248,12 @@ impl<'a, S: Stamp> Solver<'a, S> {
     /// Has these reads decided after all others.
     pub fn decide_last_of_all(&mut self, reads: Vec<u64>) {
         self.last = reads;
+    }
+
+    /// Whether there are rounds of loops that do not break.
+    #[must_use]
+    pub fn has_rounds(&self) -> bool {
+        !self.rounds.is_empty()
     }
 
     /// Whether some consistent execution is left in the present state.

@@ -378,7 +378,7 @@ fn abstract_skeletons<S: Stamp>(threads: usize, calls: &[AbstractCall], choice: 
         let own = calls.iter().zip(choice).filter(|(c, _)| c.event.thread.index() == t);
         let (events, shapes): (Vec<_>, Vec<_>) = own.map(|(c, s)| (c.event.clone(), (*s).clone())).unzip();
         let groups = vec![None; events.len()];
-        let trace = Trace { events, groups, calls: Vec::new(), output: Val::Unit };
+        let trace = Trace { events, groups, calls: Vec::new(), rounds: Vec::new(), output: Val::Unit };
         Skeleton { runs: vec![Run { trace, shapes }] }
     };
     (0..threads).map(of_thread).collect()

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 
 use super::client::{Bound, Client, Subject, clients};
 use super::local::{Concretisation, Local, Violation, check};
+use crate::event::{Call, Event};
 use crate::execution::Execution;
 use crate::ids::Name;
 use crate::implementation::{Implementation, Implementations};
@@ -21,6 +22,7 @@ use crate::runs::Stop;
 use crate::search::refute::Refutation;
 use crate::search::solver::{Cut, Flow, Solver, Stats};
 use crate::stamp::Stamp;
+use crate::value::Val;
 use crate::world::World;
 
 /// Clients are looked at in groups of this many, so that the first failure is the same however many threads work.
@@ -119,7 +121,7 @@ pub struct Report<S> {
     pub stopped_at: Option<(World, Client)>,
     /// Methods that clients call, and that occur in no consistent execution of the clients looked at.
     pub unreached: BTreeSet<Name>,
-    /// Clients looked at.
+    /// Clients looked at: those within the bound that are well-formed.
     pub clients: usize,
     /// Clients none of whose executions ends.
     pub vacuous: usize,
@@ -133,7 +135,7 @@ pub struct Report<S> {
 
 /// Runs the check.
 pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
-    let all = clients(question.subject, &question.bound);
+    let all = question.clients(&question.bound);
     let mut report = Report {
         verdict: Verdict::Sound,
         violation: None,
@@ -200,6 +202,19 @@ impl<S: Stamp> Report<S> {
 }
 
 impl<S: Stamp> Question<'_, S> {
+    /// The clients within a bound of which the specification says anything at all: all others may do anything.
+    fn clients(&self, bound: &Bound) -> Vec<(World, Client)> {
+        let library = self.specification.get(self.library).expect("the library that is checked");
+        let mut all = clients(self.subject, bound);
+        all.retain(|(world, client)| {
+            let threads = world.tids().zip(&client.threads);
+            let event = |thread, call: &Call| Event { thread, call: call.clone(), ret: Val::Unit };
+            let events: Vec<Event> = threads.flat_map(|(t, calls)| calls.iter().map(move |c| event(t, c))).collect();
+            library.is_well_formed(world, &events.iter().collect::<Vec<_>>())
+        });
+        all
+    }
+
     fn limits<'b>(&'b self, expired: &'b dyn Fn() -> bool) -> Limits<'b> {
         Limits { rounds: self.bound.loops, expired, ..Limits::default() }
     }
@@ -230,7 +245,7 @@ impl<S: Stamp> Question<'_, S> {
     fn by_outcomes(&self, failing: &Client, report: &mut Report<S>) -> Verdict<S> {
         // Only clients that make every call of the failing one can show what went wrong there.
         let calls: Vec<_> = failing.threads.iter().flatten().collect();
-        let all = clients(self.subject, &self.bound.at_least_two());
+        let all = self.clients(&self.bound.at_least_two());
         let related = all.iter().filter(|(_, c)| {
             let theirs: Vec<_> = c.threads.iter().flatten().collect();
             calls.iter().all(|call| theirs.contains(call))
