@@ -9,7 +9,7 @@ use mowgli_core::soundness::verdict::Probes;
 use mowgli_rdma::Stamp;
 
 use crate::bal::{self, Bal};
-use crate::{nlock, slock, sv, wlock};
+use crate::{nlock, sc_rmw, slock, sv, wlock};
 
 /// The verdict that is expected of a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,5 +80,6 @@ pub fn catalogue() -> Vec<Entry> {
         wlock::entry(),
         slock::entry(),
         nlock::entry(),
+        sc_rmw::entry(),
     ]
 }

@@ -32,6 +32,7 @@ pub mod bal;
 pub mod catalogue;
 pub mod lock;
 pub mod nlock;
+pub mod sc_rmw;
 pub mod slock;
 pub mod sv;
 pub mod wlock;

@@ -219,13 +219,7 @@ struct Holds<'a, S: Stamp> {
 }
 
 impl<'a, S: Stamp> Holds<'a, S> {
-    fn of(
-        unfolder: &'a Unfolder<'a, S>,
-        thread: Tid,
-        run: &Run<S>,
-        written: &'a Written,
-        most: &'a Rank,
-    ) -> Self {
+    fn of(unfolder: &'a Unfolder<'a, S>, thread: Tid, run: &Run<S>, written: &'a Written, most: &'a Rank) -> Self {
         let mut holds = Self { unfolder, thread, written, most, own: BTreeMap::new() };
         // A chain of copies and additions passes each subevent once.
         for _ in 0..=run.shapes.iter().map(|s| s.len()).sum::<usize>() {
@@ -310,13 +304,7 @@ impl Reads {
     }
 }
 
-fn justified<S: Stamp>(
-    unfolder: &Unfolder<'_, S>,
-    thread: Tid,
-    run: &Run<S>,
-    written: &Written,
-    most: &Rank,
-) -> bool {
+fn justified<S: Stamp>(unfolder: &Unfolder<'_, S>, thread: Tid, run: &Run<S>, written: &Written, most: &Rank) -> bool {
     // What the run itself writes is not counted yet: a bound on it comes from the runs that are left here.
     let mut most = most.clone();
     highest(&mut most, &most_writes(&[vec![run.clone()]]));

@@ -8,7 +8,7 @@ use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_libraries::{bal, nlock, slock, sv, wlock};
+use mowgli_libraries::{bal, nlock, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::wait::{self, WAIT};
 use pest::Parser;
 use pest::error::{Error, ErrorVariant};
@@ -191,6 +191,10 @@ impl Reader {
                 };
                 let node = part(&tree, Rule::node).map(|n| self.node(&n)).transpose()?;
                 Object::new(library).at(node.unwrap_or(Node(1)))
+            }
+            Rule::sequential => {
+                let node = part(&tree, Rule::node).map(|n| self.node(&n)).transpose()?;
+                Object::new(sc_rmw::SC_RMW).at(node.unwrap_or(Node(1)))
             }
             _ => return fail(&tree, "the library of this object is not available in this build"),
         };
@@ -477,6 +481,9 @@ impl Reader {
         if object.as_str() == "sv" && method.as_str() == "wait" && args.len() == 1 {
             return Ok(call(sv::SV, "Wait", vec![Self::identifier(args.first())?]));
         }
+        if self.library(object) == Some(sc_rmw::SC_RMW) {
+            return self.sequential(thread, object, method, args, whole);
+        }
         let x = Arg::Val(self.object(object, sv::SV)?.into());
         match (method.as_str(), args) {
             ("write", [v]) => Ok(call(sv::SV, "Write", vec![x, self.data(thread, v)?])),
@@ -487,6 +494,28 @@ impl Reader {
             }),
             _ => fail(whole, "a shared variable has s.write(v), s.read, s.bcast({nodes}, d) and sv.wait(d)"),
         }
+    }
+
+    fn sequential(
+        &self,
+        thread: usize,
+        object: &Tree<'_>,
+        method: &Tree<'_>,
+        args: &[Tree<'_>],
+        whole: &Tree<'_>,
+    ) -> Parsed<Statement> {
+        let name = match (method.as_str(), args.len()) {
+            ("write", 1) => "Write",
+            ("read", 0) => "Read",
+            ("cas", 2) => "CAS",
+            ("faa", 1) => "FAA",
+            _ => return fail(whole, "a word of RDMA-SC-RMW has v.write(e), v.read, v.cas(old, new) and v.faa(number)"),
+        };
+        let mut all = vec![Arg::Val(self.object(object, sc_rmw::SC_RMW)?.into())];
+        for arg in args {
+            all.push(self.data(thread, arg)?);
+        }
+        Ok(call(sc_rmw::SC_RMW, name, all))
     }
 
     #[allow(clippy::type_complexity, reason = "the three parts of what follows the threads")]

@@ -9,12 +9,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Explored, Limits, Outcome, Problem};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::bal::Bal;
 use mowgli_libraries::catalogue::catalogue;
-use mowgli_libraries::nlock::Nlock;
-use mowgli_libraries::slock::Slock;
-use mowgli_libraries::sv::Sv;
-use mowgli_libraries::wlock::Wlock;
 use mowgli_rdma::Stamp;
 use mowgli_rdma::wait::Wait;
 
@@ -23,7 +18,7 @@ use super::test::{Assertion, Observable, Quantifier, Test};
 /// The libraries of `RDMA_WAIT`.
 #[must_use]
 pub fn libraries() -> Libraries<Stamp> {
-    Libraries::default().with(Wait).with(Sv).with(Bal::Plain).with(Bal::Transitive).with(Wlock).with(Slock).with(Nlock)
+    catalogue().iter().fold(Libraries::default().with(Wait), |all, entry| all.and(&entry.specification))
 }
 
 /// The implementation that `name` stands for: that of a library, or `library:variant`.
