@@ -9,7 +9,7 @@ use mowgli_core::soundness::verdict::Probes;
 use mowgli_rdma::Stamp;
 
 use crate::bal::{self, Bal};
-use crate::{nlock, sc_rmw, slock, sv, wlock};
+use crate::{msw, nlock, sc_rmw, slock, sv, wlock};
 
 /// The verdict that is expected of a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,6 +77,7 @@ pub fn catalogue() -> Vec<Entry> {
         sv::entry(),
         bal::entry(Bal::Plain),
         bal::entry(Bal::Transitive),
+        msw::entry(),
         wlock::entry(),
         slock::entry(),
         nlock::entry(),

@@ -31,6 +31,7 @@
 pub mod bal;
 pub mod catalogue;
 pub mod lock;
+pub mod msw;
 pub mod nlock;
 pub mod sc_rmw;
 pub mod slock;

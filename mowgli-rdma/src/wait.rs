@@ -125,79 +125,86 @@ impl Library<Stamp> for Wait {
     }
 
     fn spec(&self) -> Spec<Stamp> {
-        let mut c = Spec::default();
-        let cpu_reads = stamps(|a| a == aCR);
-        let cpu_writes = stamps(|a| a == aCW);
-        let waits = stamps(|a| a == aWT);
-        let local_writes = stamps(|a| matches!(a, aNLW(_)));
-        let remote_writes = stamps(|a| matches!(a, aNRW(_)));
-        let fences = stamps(|a| matches!(a, aRF(_)));
-        let same_qp = same(queue_pair);
-
-        // rf <= W x R; mo total on the writes of each location; rb = (rf^-1; mo) u (reads of the initial value)
-        let (rf, initial) = c.reads_from("rf", reads(), writes());
-        let mo = c.order("mo", writes(), cell);
-        let rb = (rf.inv().then(&mo) | initial) - id();
-
-        // nfo: for each thread and node, aNLR x aNLW and (aNRR u aNAR) x aNRW, one way or the other
-        let local_reads = stamps(|a| matches!(a, aNLR(_)));
-        let far_reads = stamps(|a| matches!(a, aNRR(_) | aNAR(_)));
-        let nfo = c.orient("nfo", (local_reads.cross(&local_writes) | far_reads.cross(&remote_writes)) & &same_qp);
-
-        // rao: a strict total order on the atomic reads of each node
-        let rao = c.order("rao", stamps(|a| matches!(a, aNAR(_))), |s| s.sub.stamp.node().map(Val::Node));
-
-        // rf_e = rf \ [aCW]; (po n rf); [aCR]          rb_i = [aCR]; ((po u po^-1) n rb); [aCW]
-        let rf_e = &rf - po().between(&cpu_writes, &cpu_reads);
-        let rb_i = (&rb & (po() | po().inv())).between(&cpu_reads, &cpu_writes);
-
-        // pfg = (aNLW of e1, aWT of e2), pfp = (aNRW of e1, aWT of e2), e2 a later Wait on e1's identifier
-        let awaited = po() & same(wid);
-        let pfg = awaited.between(&local_writes, &waits);
-        let pfp = awaited.between(&remote_writes, &waits);
-
-        // iso: the order inside one event
-        let halves = |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| same_event().between(&stamps(from), &stamps(to));
-        let iso = halves(|a| a == aMF, |a| a == aCR)
-            | halves(|a| matches!(a, aNRR(_)), |a| matches!(a, aNLW(_)))
-            | halves(|a| matches!(a, aNLR(_)), |a| matches!(a, aNRW(_)))
-            | halves(|a| matches!(a, aNAR(_)), |a| matches!(a, aNLW(_) | aNRW(_)));
-
-        // ippo = ppo u [aCW]; po; [aCR u aWT] u U_n [aNRW_n u aNLW_n]; po; [aRF_n]
-        let ippo = ppo()
-            | po().between(&cpu_writes, &cpu_reads.or(&waits))
-            | (po() & &same_qp).between(&remote_writes.or(&local_writes), &fences);
-
-        // ib = (ippo u iso u rf u pfg u pfp u nfo u rb_i)+
-        let ib = (&ippo | &iso | &rf | &pfg | &pfp | &nfo | &rb_i).plus();
-        c.irreflexive("ib", &ib);
-
-        let atomic = remote_writes.on().then(&iso.inv()).then(&rao);
-        c.say("rf", &rf, "{b} read {b reads}, which {a} wrote");
-        c.say("rf", &rf_e, "{b} read {b reads}, which {a} wrote");
-        c.say("mo", &mo, "{a} wrote before {b} did");
-        c.say("rb", &rb, "{a} read {a reads}, before {b} wrote");
-        c.say("rb", &rb_i, "{a} read {a reads}, before {b} wrote");
-        c.say("rao", &rao, "the atomic read of {a} comes before that of {b}");
-        c.say("atomic", &atomic, "{a} is over before {b} begins: remote updates of one node exclude each other");
-        c.say("pfg", &pfg, "{b} waits for {a}");
-        c.say("pfp", &pfp, "{b} waits until {a} was sent");
-        c.say("nfo", &nfo, "the network card does {a} before {b}: reads and writes do not pass each other there");
-        c.say("iso", &iso, "{a} reads before it writes");
-        c.say("ippo", &ippo, "{a} is issued before {b} in its thread");
-
-        // so = iso u rf_e u pfg u nfo u rb u mo u rao u ([aNRW]; iso^-1; rao) u ([Inst]; ib)
-        c.so("iso", &iso);
-        c.so("rf", &rf_e);
-        c.so("pfg", &pfg);
-        c.so("nfo", &nfo);
-        c.so("rb", &rb);
-        c.so("mo", &mo);
-        c.so("rao", &rao);
-        c.so("atomic", &atomic);
-        c.so("ib", &stamps(Stamp::is_instantaneous).on().then(&ib));
-        c
+        consistency(true)
     }
+}
+
+/// The consistency predicate of SYNC §3.2; without `rao`, atomic reads are not ordered (LOCO-X App. H.6).
+#[must_use]
+pub fn consistency(with_rao: bool) -> Spec<Stamp> {
+    let mut c = Spec::default();
+    let cpu_reads = stamps(|a| a == aCR);
+    let cpu_writes = stamps(|a| a == aCW);
+    let waits = stamps(|a| a == aWT);
+    let local_writes = stamps(|a| matches!(a, aNLW(_)));
+    let remote_writes = stamps(|a| matches!(a, aNRW(_)));
+    let fences = stamps(|a| matches!(a, aRF(_)));
+    let same_qp = same(queue_pair);
+
+    // rf <= W x R; mo total on the writes of each location; rb = (rf^-1; mo) u (reads of the initial value)
+    let (rf, initial) = c.reads_from("rf", reads(), writes());
+    let mo = c.order("mo", writes(), cell);
+    let rb = (rf.inv().then(&mo) | initial) - id();
+
+    // nfo: for each thread and node, aNLR x aNLW and (aNRR u aNAR) x aNRW, one way or the other
+    let local_reads = stamps(|a| matches!(a, aNLR(_)));
+    let far_reads = stamps(|a| matches!(a, aNRR(_) | aNAR(_)));
+    let nfo = c.orient("nfo", (local_reads.cross(&local_writes) | far_reads.cross(&remote_writes)) & &same_qp);
+
+    // rao: a strict total order on the atomic reads of each node
+    let atomic_reads = stamps(move |a| with_rao && matches!(a, aNAR(_)));
+    let rao = c.order("rao", atomic_reads, |s| s.sub.stamp.node().map(Val::Node));
+
+    // rf_e = rf \ [aCW]; (po n rf); [aCR]          rb_i = [aCR]; ((po u po^-1) n rb); [aCW]
+    let rf_e = &rf - po().between(&cpu_writes, &cpu_reads);
+    let rb_i = (&rb & (po() | po().inv())).between(&cpu_reads, &cpu_writes);
+
+    // pfg = (aNLW of e1, aWT of e2), pfp = (aNRW of e1, aWT of e2), e2 a later Wait on e1's identifier
+    let awaited = po() & same(wid);
+    let pfg = awaited.between(&local_writes, &waits);
+    let pfp = awaited.between(&remote_writes, &waits);
+
+    // iso: the order inside one event
+    let halves = |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| same_event().between(&stamps(from), &stamps(to));
+    let iso = halves(|a| a == aMF, |a| a == aCR)
+        | halves(|a| matches!(a, aNRR(_)), |a| matches!(a, aNLW(_)))
+        | halves(|a| matches!(a, aNLR(_)), |a| matches!(a, aNRW(_)))
+        | halves(|a| matches!(a, aNAR(_)), |a| matches!(a, aNLW(_) | aNRW(_)));
+
+    // ippo = ppo u [aCW]; po; [aCR u aWT] u U_n [aNRW_n u aNLW_n]; po; [aRF_n]
+    let ippo = ppo()
+        | po().between(&cpu_writes, &cpu_reads.or(&waits))
+        | (po() & &same_qp).between(&remote_writes.or(&local_writes), &fences);
+
+    // ib = (ippo u iso u rf u pfg u pfp u nfo u rb_i)+
+    let ib = (&ippo | &iso | &rf | &pfg | &pfp | &nfo | &rb_i).plus();
+    c.irreflexive("ib", &ib);
+
+    let atomic = remote_writes.on().then(&iso.inv()).then(&rao);
+    c.say("rf", &rf, "{b} read {b reads}, which {a} wrote");
+    c.say("rf", &rf_e, "{b} read {b reads}, which {a} wrote");
+    c.say("mo", &mo, "{a} wrote before {b} did");
+    c.say("rb", &rb, "{a} read {a reads}, before {b} wrote");
+    c.say("rb", &rb_i, "{a} read {a reads}, before {b} wrote");
+    c.say("rao", &rao, "the atomic read of {a} comes before that of {b}");
+    c.say("atomic", &atomic, "{a} is over before {b} begins: remote updates of one node exclude each other");
+    c.say("pfg", &pfg, "{b} waits for {a}");
+    c.say("pfp", &pfp, "{b} waits until {a} was sent");
+    c.say("nfo", &nfo, "the network card does {a} before {b}: reads and writes do not pass each other there");
+    c.say("iso", &iso, "{a} reads before it writes");
+    c.say("ippo", &ippo, "{a} is issued before {b} in its thread");
+
+    // so = iso u rf_e u pfg u nfo u rb u mo u rao u ([aNRW]; iso^-1; rao) u ([Inst]; ib)
+    c.so("iso", &iso);
+    c.so("rf", &rf_e);
+    c.so("pfg", &pfg);
+    c.so("nfo", &nfo);
+    c.so("rb", &rb);
+    c.so("mo", &mo);
+    c.so("rao", &rao);
+    c.so("atomic", &atomic);
+    c.so("ib", &stamps(Stamp::is_instantaneous).on().then(&ib));
+    c
 }
 
 /// `stmp(e)` with what each subevent does; `None` where a call does not respect nodes.

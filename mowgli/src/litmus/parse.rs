@@ -8,7 +8,7 @@ use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_libraries::{bal, nlock, sc_rmw, slock, sv, wlock};
+use mowgli_libraries::{bal, msw, nlock, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::wait::{self, WAIT};
 use pest::Parser;
 use pest::error::{Error, ErrorVariant};
@@ -195,6 +195,16 @@ impl Reader {
             Rule::sequential => {
                 let node = part(&tree, Rule::node).map(|n| self.node(&n)).transpose()?;
                 Object::new(sc_rmw::SC_RMW).at(node.unwrap_or(Node(1)))
+            }
+            Rule::mixed => {
+                let numbers: Vec<Tree<'_>> = parts(&tree, Rule::node).collect();
+                let size = number::<usize>(&numbers[1])?;
+                let init = value(&part(&tree, Rule::value).expect("by the grammar"))?;
+                let fits = matches!(init, Val::Tuple(t) if t.parts().len() == size);
+                if !fits {
+                    return fail(&tree, format!("the initial value is to be a tuple of {size}"));
+                }
+                msw::words(self.node(&numbers[0])?, size)
             }
             _ => return fail(&tree, "the library of this object is not available in this build"),
         };
@@ -481,6 +491,12 @@ impl Reader {
         if object.as_str() == "sv" && method.as_str() == "wait" && args.len() == 1 {
             return Ok(call(sv::SV, "Wait", vec![Self::identifier(args.first())?]));
         }
+        if object.as_str() == "msw" && method.as_str() == "wait" && args.len() == 1 {
+            return Ok(call(msw::MSW, "Wait", vec![Self::identifier(args.first())?]));
+        }
+        if self.library(object) == Some(msw::MSW) {
+            return self.mixed(thread, object, method, args, whole);
+        }
         if self.library(object) == Some(sc_rmw::SC_RMW) {
             return self.sequential(thread, object, method, args, whole);
         }
@@ -493,6 +509,32 @@ impl Reader {
                 None => nothing(),
             }),
             _ => fail(whole, "a shared variable has s.write(v), s.read, s.bcast({nodes}, d) and sv.wait(d)"),
+        }
+    }
+
+    fn mixed(
+        &self,
+        thread: usize,
+        object: &Tree<'_>,
+        method: &Tree<'_>,
+        args: &[Tree<'_>],
+        whole: &Tree<'_>,
+    ) -> Parsed<Statement> {
+        let x = Arg::Val(self.object(object, msw::MSW)?.into());
+        let other = |tree: &Tree<'_>| -> Parsed<Arg> { Ok(Arg::Val(self.object(tree, msw::MSW)?.into())) };
+        match (method.as_str(), args) {
+            ("write", [v]) => Ok(call(msw::MSW, "Write", vec![x, self.data(thread, v)?])),
+            ("tryread", []) => Ok(call(msw::MSW, "TryRead", vec![x])),
+            ("put", [from, rest @ ..]) if rest.len() <= 1 => {
+                Ok(call(msw::MSW, "Put", vec![x, other(from)?, Self::identifier(rest.first())?]))
+            }
+            ("get", [from, rest @ ..]) if rest.len() <= 1 => {
+                Ok(call(msw::MSW, "Get", vec![x, other(from)?, Self::identifier(rest.first())?]))
+            }
+            _ => fail(
+                whole,
+                "a mixed-size location has m.write((1, 2)), m.tryread, m.put(from, d), m.get(from, d) and msw.wait(d)",
+            ),
         }
     }
 

@@ -8,7 +8,7 @@ use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::{bal, nlock, sc_rmw, slock, sv, wlock};
+use mowgli_libraries::{bal, msw, nlock, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::wait::WAIT;
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.
@@ -41,6 +41,11 @@ fn statement(call: &Call) -> String {
         (sv::SV, "Wait") => format!("sv.wait({})", arg(0)),
         (sv::SV, "GF") => format!("gf({})", arg(0)),
         (bal::BAL | bal::BAL_TRANSITIVE, _) => format!("bar({})", arg(0)),
+        (msw::MSW, "Write") => format!("{}.write({})", arg(0), arg(1)),
+        (msw::MSW, "TryRead") => format!("{}.tryread", arg(0)),
+        (msw::MSW, "Put") => format!("{}.put({}{})", arg(0), arg(1), with_id(2)),
+        (msw::MSW, "Get") => format!("{}.get({}{})", arg(0), arg(1), with_id(2)),
+        (msw::MSW, _) => format!("msw.wait({})", arg(0)),
         (sc_rmw::SC_RMW, "Write") => format!("{}.write({})", arg(0), arg(1)),
         (sc_rmw::SC_RMW, "CAS") => format!("{}.cas({}, {})", arg(0), arg(1), arg(2)),
         (sc_rmw::SC_RMW, "FAA") => format!("{}.faa({})", arg(0), arg(1)),
@@ -64,6 +69,7 @@ fn declarations(world: &World, out: &mut String) {
             (wlock::WLOCK, Some(node)) => writeln!(out, "  weak lock {loc} at {node};"),
             (slock::SLOCK, Some(node)) => writeln!(out, "  strong lock {loc} at {node};"),
             (nlock::NLOCK, Some(node)) => writeln!(out, "  node lock {loc}@{node};"),
+            (msw::MSW, Some(node)) => writeln!(out, "  msw {loc}@{node}[{}] = {};", object.size, object.init),
             (sc_rmw::SC_RMW, Some(node)) => writeln!(out, "  sc {loc} = {} at {node};", object.init),
             (other, _) => writeln!(out, "  (* {loc} is an object of {other} *)"),
         };
@@ -86,7 +92,7 @@ pub fn results(calls: &[Call], output: Val) -> Vec<Val> {
 
 /// Whether a call returns something, as far as can be told without its library.
 fn returns(call: &Call, result: Option<Val>) -> bool {
-    result.map_or(matches!(call.method.text(), "Read" | "CAS" | "FAA"), |v| v != Val::Unit)
+    result.map_or(matches!(call.method.text(), "Read" | "CAS" | "FAA" | "TryRead"), |v| v != Val::Unit)
 }
 
 /// The statements of each thread.
