@@ -110,7 +110,7 @@ pub enum MswOverWait {
     FirstWordOnly,
     /// A guard before the words and one after, read in this order: the bug that was in LOCO (LOCO-X App. D).
     GuardForward,
-    /// The guards read the other way round: the repair that the authors give.
+    /// The guards read the other way round: the repair that the authors give. A Put still copies them first to last.
     GuardBackward,
 }
 
@@ -277,7 +277,9 @@ impl Subject for Msw {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let variant = |name, about, expected, implementation: MswOverWait| {
-        let mut variant = variant(name, about, expected, implementation, &[(2, 2, 2), (1, 2, 3)]);
+        // Copies of copies have very many executions: with two threads more than one call each takes minutes.
+        let bounds: &[_] = if expected == Sound { &[(2, 2, 1), (1, 2, 3)] } else { &[(2, 2, 2)] };
+        let mut variant = variant(name, about, expected, implementation, bounds);
         variant.bounds.iter_mut().for_each(|b| b.objects = 2);
         variant
     };
@@ -292,7 +294,12 @@ pub fn entry() -> Entry {
             variant("published", "LOCO-X App. H.6", Sound, MswOverWait::Hash),
             variant("first-word-only", "the hash is of the first word only", Unsound, MswOverWait::FirstWordOnly),
             variant("guard-forward", "guards, read first to last (LOCO-X App. D)", Unsound, MswOverWait::GuardForward),
-            variant("guard-backward", "guards, read last to first (LOCO-X App. D)", Sound, MswOverWait::GuardBackward),
+            variant(
+                "guard-backward",
+                "guards, read last to first (LOCO-X App. D)",
+                Unsound,
+                MswOverWait::GuardBackward,
+            ),
         ],
     }
 }

@@ -22,6 +22,7 @@ use crate::library::Libraries;
 use crate::outcome::{Explored, Problem};
 use crate::relation::Matrix;
 use crate::runs::{Run, Skeleton};
+use crate::search::network::Id;
 use crate::search::solver::{Cut, Flow, Solver};
 use crate::stamp::Stamp;
 use crate::value::Val;
@@ -122,6 +123,11 @@ const KEPT: usize = 8;
 /// One run in every thread, by identity: what the results of all calls depend on.
 type Runs = Vec<(usize, usize)>;
 
+fn runs<S: Stamp>(solver: &Solver<'_, S>) -> Runs {
+    let of_thread = |(t, s): (usize, &&Skeleton<S>)| (std::ptr::from_ref(*s).addr(), solver.first_alive(t));
+    solver.graph.skeletons.iter().enumerate().map(of_thread).collect()
+}
+
 /// The check of one client.
 struct Prover<'a, S: Stamp> {
     world: &'a World,
@@ -173,8 +179,7 @@ pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, l
 impl<'a, S: Stamp> Prover<'a, S> {
     /// Finds a g for what is known of hb, after at most `tries`; one that an earlier execution had, if it does.
     fn prove(&mut self, solver: &Solver<'_, S>, tries: usize) -> Result<(), Reason> {
-        let of_thread = |(t, s): (usize, &&Skeleton<S>)| (std::ptr::from_ref(*s).addr(), solver.first_alive(t));
-        let runs: Runs = solver.graph.skeletons.iter().enumerate().map(of_thread).collect();
+        let runs = runs(solver);
         if !self.known.contains_key(&runs) {
             let abstraction = self.abstraction(solver);
             self.known.insert(runs.clone(), abstraction);
@@ -230,9 +235,18 @@ impl<'a, S: Stamp> Prover<'a, S> {
         solver.decide_last_of_all(silent);
     }
 
+    /// The pair of an order to decide next: one between subevents that stand for others, as so' is about those.
+    fn next_pair(&self, solver: &Solver<'_, S>) -> Option<(Id, usize, usize)> {
+        let open = solver.open_pairs();
+        let known = self.known.get(&runs(solver));
+        let g = known.and_then(|k| k.last.as_ref()).map_or(&[][..], |image| &image.g);
+        let of_images = open.iter().find(|(_, a, b)| g.contains(a) && g.contains(b));
+        of_images.or(open.first()).copied()
+    }
+
     /// All executions that are left once every read has its source: decides orders one by one where that is needed.
     fn class(&mut self, solver: &mut Solver<'_, S>) -> Result<(), Box<Violation<S>>> {
-        let open = solver.open_pairs().first().copied();
+        let open = self.next_pair(solver);
         let Err(reason) = self.prove(solver, if open.is_some() { FEW } else { usize::MAX }) else { return Ok(()) };
         let Some((raw, a, b)) = open else {
             let execution = Execution::of_solver(solver).expect("everything is decided");

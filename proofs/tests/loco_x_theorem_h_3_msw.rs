@@ -1,0 +1,41 @@
+//! LOCO-X Theorem H.3: the implementation of mixed-size words by a hash is locally sound. And the guards of App. D.
+
+use insta::assert_snapshot;
+use mowgli_core::soundness::client::Bound;
+use mowgli_proofs::{bound, checked, explained};
+
+fn two_objects(bound: Bound) -> Bound {
+    Bound { objects: 2, ..bound }
+}
+
+#[test]
+fn holds_within_the_bound() {
+    for (threads, nodes, calls) in [(2, 2, 1), (1, 2, 2)] {
+        let report = checked("msw", "published", &two_objects(bound(threads, nodes, calls)));
+        assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
+    }
+}
+
+#[test]
+fn broken_variants_read_words_of_two_writes() {
+    for variant in ["first-word-only", "guard-forward"] {
+        let report = checked("msw", variant, &two_objects(bound(2, 2, 1)));
+        assert_eq!(report.verdict(), "unsound", "{variant}");
+        assert_snapshot!(format!("msw_{variant}"), report.explanation());
+    }
+}
+
+/// The repair of App. D is none for a location that is copied while it is written: see `docs/findings.md`.
+#[test]
+fn guards_read_backward_do_not_survive_a_put() {
+    let test = "RDMA_WAIT guard-and-put { msw m@1[2] = (0, 0); msw r@2[2] = (0, 0); }
+ P1@1            | P2@2           ;
+ r.put(m)        | a := r.tryread ;
+ m.write((1, 1)) |                ;
+forbidden (a=(0, 1))";
+    assert!(explained(test, &[]).contains("is impossible"));
+    assert!(explained(test, &["msw"]).contains("is impossible"));
+    assert_snapshot!("msw_guard_backward_put", explained(test, &["msw:guard-backward"]));
+    let report = checked("msw", "guard-backward", &two_objects(bound(2, 2, 2)));
+    assert_eq!(report.verdict(), "unsound");
+}
