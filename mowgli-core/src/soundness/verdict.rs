@@ -40,24 +40,6 @@ pub trait Probes: Send + Sync {
     fn extend(&self, world: &World, client: &Client, stage: usize) -> Vec<(World, Client)>;
 }
 
-/// One after the other.
-impl Probes for [&dyn Probes] {
-    fn stages(&self) -> usize {
-        self.iter().map(|p| p.stages()).sum()
-    }
-
-    fn extend(&self, world: &World, client: &Client, stage: usize) -> Vec<(World, Client)> {
-        let mut stage = stage;
-        for probes in self {
-            if stage < probes.stages() {
-                return probes.extend(world, client, stage);
-            }
-            stage -= probes.stages();
-        }
-        Vec::new()
-    }
-}
-
 /// What is to be checked.
 pub struct Question<'a, S: Stamp> {
     /// The library.
@@ -251,13 +233,17 @@ impl<S: Stamp> Question<'_, S> {
             calls.iter().all(|call| theirs.contains(call))
         });
         let related: Vec<_> = related.collect();
-        // Small clients with all probes come before larger ones with any.
-        let mut stages: Vec<_> =
-            (0..self.probes.stages()).flat_map(|stage| related.iter().map(move |c| (stage, *c))).collect();
-        stages.sort_by_key(|(stage, (_, client))| (client.len(), *stage));
+        // The library's own probes first; of each kind, small clients with all stages before larger ones with any.
+        let mut tasks: Vec<(usize, usize, usize, &(World, Client))> = Vec::new();
+        for (kind, probes) in self.probes.iter().enumerate() {
+            for stage in 0..probes.stages() {
+                tasks.extend(related.iter().map(|c| (kind, c.1.len(), stage, *c)));
+            }
+        }
+        tasks.sort_by_key(|&(kind, size, stage, _)| (kind, size, stage));
         let mut queue: Vec<(World, Client)> = Vec::new();
-        for (stage, (world, client)) in stages {
-            queue.extend(self.probes.extend(world, client, stage));
+        for (kind, _, stage, (world, client)) in tasks {
+            queue.extend(self.probes[kind].extend(world, client, stage));
             while queue.len() >= PROBED {
                 let rest = queue.split_off(PROBED);
                 if let Some(found) = self.first_wrong(&queue, report) {
