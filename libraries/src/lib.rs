@@ -33,6 +33,7 @@ pub mod catalogue;
 pub mod lock;
 pub mod msw;
 pub mod nlock;
+pub mod rbl;
 pub mod sc_rmw;
 pub mod slock;
 pub mod sv;

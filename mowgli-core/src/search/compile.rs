@@ -60,6 +60,8 @@ pub struct Compiled {
     pub parts: Vec<(Option<Name>, &'static str, Id)>,
     /// The demands by library and name.
     pub demands: Vec<(Name, &'static str, Id)>,
+    /// Differences from what depends on a choice: the relation, and what it is the difference of.
+    pub differences: Vec<(Id, Id, Id)>,
     /// What became of each expression, by library and address.
     pub terms: BTreeMap<(Name, usize), Term>,
 }
@@ -80,6 +82,7 @@ struct Compiler<'a, S: Stamp> {
     mask: Vec<u64>,
     choices: Vec<(Name, &'static str, Open)>,
     demands: Vec<(Name, &'static str, Id)>,
+    differences: Vec<(Id, Id, Id)>,
     first_choice: usize,
     name: Name,
     terms: BTreeMap<(Name, usize), Term>,
@@ -94,6 +97,7 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
         mask: Vec::new(),
         choices: Vec::new(),
         demands: Vec::new(),
+        differences: Vec::new(),
         first_choice: 0,
         name: Name::literal(""),
         terms: BTreeMap::new(),
@@ -121,18 +125,21 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
     let edges = compiler.net.derive(Kind::Union(vec![so, ppo, extra]));
     let hb = compiler.net.derive(Kind::Plus(edges));
     compiler.net.check(hb, Check::Irreflexive);
-    let open = dependent(&compiler.net, &compiler.choices);
-    let Compiler { net, choices, demands, terms, .. } = compiler;
-    Compiled { net, hb, extra, outside, choices, open, parts, demands, terms }
+    let open = dependent(&compiler.net, &compiler.choices, &compiler.differences);
+    let Compiler { net, choices, demands, differences, terms, .. } = compiler;
+    Compiled { net, hb, extra, outside, choices, open, parts, demands, differences, terms }
 }
 
-fn dependent(net: &Network, choices: &[(Name, &'static str, Open)]) -> Vec<bool> {
+fn dependent(net: &Network, choices: &[(Name, &'static str, Open)], differences: &[(Id, Id, Id)]) -> Vec<bool> {
     let mut open = vec![false; net.relations()];
     for (_, _, choice) in choices {
         match choice {
             Open::ReadsFrom { chosen, before, .. } => (open[*chosen], open[*before]) = (true, true),
             Open::Order { raw, .. } => open[*raw] = true,
         }
+    }
+    for (difference, ..) in differences {
+        open[*difference] = true;
     }
     for r in 0..net.relations() {
         open[r] |= match net.kind(r) {
@@ -297,7 +304,16 @@ impl<S: Stamp> Compiler<'_, S> {
                 (Term::Open(a), Term::Open(b)) => Term::Open(self.net.derive(Kind::Inter(a, b))),
             },
             Expr::Minus(a, b) => {
-                let Term::Known(b) = self.term(b) else { panic!("a difference from what depends on a choice") };
+                let b = match self.term(b) {
+                    Term::Known(b) => b,
+                    Term::Open(b) => {
+                        let a = self.term(a);
+                        let a = self.open(a);
+                        let difference = self.net.base(&Matrix::empty(n));
+                        self.differences.push((difference, a, b));
+                        return Term::Open(difference);
+                    }
+                };
                 match self.term(a) {
                     Term::Known(a) => known((*a).clone().minus(&b)),
                     Term::Open(a) => {

@@ -304,6 +304,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
             if !self.values.narrow(&mut self.domains, &mut changed) || !self.narrow_sources(&mut changed) {
                 return false;
             }
+            self.grow_differences(&mut changed);
             if changed {
                 continue;
             }
@@ -524,6 +525,63 @@ impl<'a, S: Stamp> Solver<'a, S> {
                 }
             }
         }
+    }
+
+    /// Adds to each difference what can no longer be in what is taken away.
+    fn grow_differences(&mut self, changed: &mut bool) {
+        for index in 0..self.compiled.differences.len() {
+            let (difference, a, b) = self.compiled.differences[index];
+            let gone = self.compiled.net.matrix(a).minus(&self.at_most(b));
+            for (x, y) in gone.pairs() {
+                if !self.compiled.net.has(difference, x, y) {
+                    *changed = true;
+                    self.compiled.net.add(difference, x, y);
+                }
+            }
+        }
+    }
+
+    /// What a relation can still become.
+    fn at_most(&self, relation: Id) -> Matrix {
+        let net = &self.compiled.net;
+        if let Some(&(_, a, b)) = self.compiled.differences.iter().find(|d| d.0 == relation) {
+            return self.at_most(a).minus(&net.matrix(b));
+        }
+        match net.kind(relation) {
+            Kind::Base => self.choice_at_most(relation),
+            Kind::Union(of) => of.iter().fold(Matrix::empty(self.graph.len()), |m, &o| m.or(&self.at_most(o))),
+            Kind::Inter(a, b) => self.at_most(*a).and(&self.at_most(*b)),
+            Kind::Seq(a, b) => self.at_most(*a).then(&self.at_most(*b)),
+            Kind::Inverse(a) => self.at_most(*a).inverse(),
+            Kind::Plus(a) => self.at_most(*a).closure(),
+        }
+    }
+
+    fn choice_at_most(&self, relation: Id) -> Matrix {
+        let net = &self.compiled.net;
+        let mut most = net.matrix(relation);
+        for (choice, (_, _, open)) in self.compiled.choices.iter().enumerate() {
+            match open {
+                Open::ReadsFrom { chosen, before, reads, candidates, .. } if [*chosen, *before].contains(&relation) => {
+                    for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
+                        for option in self.options(choice, read) {
+                            match option {
+                                Source::Write(w) if relation == *chosen => most.set(w, read),
+                                Source::Initial if relation == *before => {
+                                    ones(candidates.row(read)).for_each(|w| most.set(read, w));
+                                }
+                                _ => {}
+                            }
+                        }
+                    }
+                }
+                Open::Order { raw, closed, pairs } if *raw == relation => {
+                    return pairs.clone().minus(&net.matrix(*closed).inverse());
+                }
+                _ => {}
+            }
+        }
+        most
     }
 
     fn is_forbidden(&self, relation: Id, a: usize, b: usize) -> bool {

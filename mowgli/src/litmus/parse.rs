@@ -8,7 +8,7 @@ use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_libraries::{bal, msw, nlock, sc_rmw, slock, sv, wlock};
+use mowgli_libraries::{bal, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::wait::{self, WAIT};
 use pest::Parser;
 use pest::error::{Error, ErrorVariant};
@@ -195,6 +195,18 @@ impl Reader {
             Rule::sequential => {
                 let node = part(&tree, Rule::node).map(|n| self.node(&n)).transpose()?;
                 Object::new(sc_rmw::SC_RMW).at(node.unwrap_or(Node(1)))
+            }
+            Rule::ring => {
+                let names: Vec<Tree<'_>> = parts(&tree, Rule::name).collect();
+                let Some(&writer) = self.names.get(names[1].as_str()) else {
+                    return fail(&names[1], format!("there is no thread {}", names[1].as_str()));
+                };
+                let readers = self.tids(&part(&tree, Rule::names).expect("by the grammar"))?;
+                let size = part(&tree, Rule::node).map(|n| number::<usize>(&n)).transpose()?.unwrap_or(4);
+                if !(2..=64).contains(&size) {
+                    return fail(&tree, "the size of a ring is from 2 to 64");
+                }
+                rbl::ring(writer, &readers, size)
             }
             Rule::mixed => {
                 let numbers: Vec<Tree<'_>> = parts(&tree, Rule::node).collect();
@@ -471,10 +483,19 @@ impl Reader {
                 let method = if which == "acq" { "Acq" } else { "Rel" };
                 Ok(call(library, method, vec![Arg::Val(self.object(&args[0], library)?.into())]))
             }
+            "submit" => {
+                count(2, 2, "submit(ring, message)")?;
+                let q = Arg::Val(self.object(&args[0], rbl::RBL)?.into());
+                Ok(call(rbl::RBL, "Submit", vec![q, self.data(thread, &args[1])?]))
+            }
+            "receive" => {
+                count(1, 1, "receive(ring)")?;
+                Ok(call(rbl::RBL, "Receive", vec![Arg::Val(self.object(&args[0], rbl::RBL)?.into())]))
+            }
             other => fail(
                 &names[0],
                 format!(
-                    "{other} is no statement of RDMA_WAIT; there are put, get, rcas, rfaa, cas, wait, mfence, rfence, gf, bar, acq, rel"
+                    "{other} is no statement of RDMA_WAIT; there are put, get, rcas, rfaa, cas, wait, mfence, rfence, gf, bar, acq, rel, submit, receive"
                 ),
             ),
         }

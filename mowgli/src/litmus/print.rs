@@ -8,7 +8,7 @@ use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::{bal, msw, nlock, sc_rmw, slock, sv, wlock};
+use mowgli_libraries::{bal, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::wait::WAIT;
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.
@@ -41,6 +41,8 @@ fn statement(call: &Call) -> String {
         (sv::SV, "Wait") => format!("sv.wait({})", arg(0)),
         (sv::SV, "GF") => format!("gf({})", arg(0)),
         (bal::BAL | bal::BAL_TRANSITIVE, _) => format!("bar({})", arg(0)),
+        (rbl::RBL, "Submit") => format!("submit({}, {})", arg(0), arg(1)),
+        (rbl::RBL, _) => format!("receive({})", arg(0)),
         (msw::MSW, "Write") => format!("{}.write({})", arg(0), arg(1)),
         (msw::MSW, "TryRead") => format!("{}.tryread", arg(0)),
         (msw::MSW, "Put") => format!("{}.put({}{})", arg(0), arg(1), with_id(2)),
@@ -69,6 +71,10 @@ fn declarations(world: &World, out: &mut String) {
             (wlock::WLOCK, Some(node)) => writeln!(out, "  weak lock {loc} at {node};"),
             (slock::SLOCK, Some(node)) => writeln!(out, "  strong lock {loc} at {node};"),
             (nlock::NLOCK, Some(node)) => writeln!(out, "  node lock {loc}@{node};"),
+            (rbl::RBL, _) => {
+                let (writer, readers) = members.split_once(", ").unwrap_or((&members, ""));
+                writeln!(out, "  ring {loc} = {writer} -> {{{readers}}} size {};", object.size)
+            }
             (msw::MSW, Some(node)) => writeln!(out, "  msw {loc}@{node}[{}] = {};", object.size, object.init),
             (sc_rmw::SC_RMW, Some(node)) => writeln!(out, "  sc {loc} = {} at {node};", object.init),
             (other, _) => writeln!(out, "  (* {loc} is an object of {other} *)"),
@@ -92,7 +98,9 @@ pub fn results(calls: &[Call], output: Val) -> Vec<Val> {
 
 /// Whether a call returns something, as far as can be told without its library.
 fn returns(call: &Call, result: Option<Val>) -> bool {
-    result.map_or(matches!(call.method.text(), "Read" | "CAS" | "FAA" | "TryRead"), |v| v != Val::Unit)
+    result.map_or(matches!(call.method.text(), "Read" | "CAS" | "FAA" | "TryRead" | "Submit" | "Receive"), |v| {
+        v != Val::Unit
+    })
 }
 
 /// The statements of each thread.

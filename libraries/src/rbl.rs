@@ -1,0 +1,306 @@
+//! RBL, the ring buffer: one thread submits messages, and every reader receives each of them once and in order.
+//!
+//! LOCO §5, Theorem 5.3, over shared variables. It deliberately does not promise that a submit succeeds: there may be no
+//! room as long as some reader has not received.
+
+use itertools::Itertools;
+use mowgli_core::algebra::{Spec, SubView, cell, events, id, po, reads, same, same_thread, writes};
+use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
+
+use crate::catalogue::{Entry, Expected, variant};
+use crate::sv::{self, Sv};
+
+/// The library's name.
+pub const RBL: Name = Name::literal("rbl");
+
+/// A ring buffer from `wthd(x)` to `rthd(x)`, for an implementation with this many words.
+#[must_use]
+pub fn ring(writer: Tid, readers: &[Tid], size: usize) -> Object {
+    Object::new(RBL).members(&[&[writer], readers].concat()).size(size)
+}
+
+/// RBL as a library.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rbl;
+
+/// `wthd(x)` and `rthd(x)`.
+fn threads(world: &World, x: Loc) -> Option<(Tid, &[Tid])> {
+    let (writer, readers) = world.objects.get(&x)?.members.split_first()?;
+    Some((*writer, readers))
+}
+
+/// The readers' nodes other than the writer's.
+fn far(world: &World, writer: Tid, readers: &[Tid]) -> NodeSet {
+    readers.iter().map(|&t| world.node_of(t)).collect::<NodeSet>().without(world.node_of(writer))
+}
+
+impl Library<Stamp> for Rbl {
+    fn name(&self) -> Name {
+        RBL
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        if call.method.text() == "Submit" {
+            return vec![Val::Bool(false), Val::Bool(true)];
+        }
+        cells(Cell { loc: call.loc(0), node: world.node_of(thread) })
+    }
+
+    /// There is no message to begin with.
+    fn init(&self, _: &World, _: Cell) -> Val {
+        Val::Bot
+    }
+
+    fn only_looks(&self, event: &Event) -> bool {
+        event.ret == Val::Bot || event.ret == Val::Bool(false)
+    }
+
+    /// Submit true {aNRW_n(t') | t' in rthd(x), n(t') != n(t)} u {aCW}, Submit false {aWT}; Receive of a message {aCR},
+    /// of bottom {aWT}.
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let x = event.call.loc(0);
+        let Some((writer, readers)) = threads(world, x) else { return Vec::new() };
+        let copy = |node: Node| Cell { loc: x, node };
+        let here = world.node_of(event.thread);
+        let submits = event.call.method.text() == "Submit";
+        if submits && event.thread != writer || !submits && !readers.contains(&event.thread) {
+            return Vec::new();
+        }
+        let shape: Shape<Stamp> = match event.ret {
+            Val::Bool(true) => {
+                let message = Writes::Is(event.call.args[1]);
+                let far = far(world, writer, readers);
+                let remote = far.iter().map(|n| Sub::write(aNRW(n), copy(n), message));
+                remote.chain([Sub::write(aCW, copy(here), message)]).collect()
+            }
+            Val::Bool(false) | Val::Bot => [Sub::quiet(aWT)].into_iter().collect(),
+            message => [Sub::read(aCR, copy(here), Reads::Is(message))].into_iter().collect(),
+        };
+        vec![shape]
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        // rf: each read has one write of its node with the same message
+        let (rf, _) = c.reads_from("rf", reads(), writes());
+        // a thread reads each message at most once
+        c.empty("once", &((rf.inv().then(&rf) & same_thread()) - id()));
+        // in order, without skipping: if s1 po s2 and s2 rf s4 then s1 rf s3 for some s3 po s4
+        let earlier = (po() & same(cell)).between(&writes(), &writes());
+        c.empty("in-order", &(earlier.then(&rf) - rf.then(&po())));
+        // fb = U (F^n_x x W^n_x) \ (po^-1; rf^-1): a failed receive is before every write that its thread has not read
+        let failed = events(|s| s.sub.stamp == aWT && s.event.call.method.text() == "Receive");
+        let buffer = same(|s: &SubView<Stamp>| {
+            let node = s.sub.cell.map_or(s.node(), |c| c.node);
+            Some(Val::tuple(&[s.event.call.args[0], Val::Node(node)]))
+        });
+        let fb = buffer.between(&failed, &writes()) - po().inv().then(&rf.inv());
+        c.say("rf", &rf, "{b} received {b reads}, which {a} submitted");
+        c.say("fb", &fb, "{a} found nothing, before {b} submitted");
+
+        // so = rf u fb
+        c.so("rf", &rf);
+        c.so("fb", &fb);
+        c
+    }
+}
+
+/// The implementation over SV, or one of its broken variants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum RblOverSv {
+    /// As published.
+    #[default]
+    Published,
+    /// The head is broadcast again before the last broadcast has read it.
+    NoWait,
+    /// The head is broadcast before the data.
+    HeadFirst,
+    /// One word too many is taken to be free.
+    RoomOffByOne,
+    /// A receiver frees the words before it has read them.
+    EarlyRelease,
+}
+
+fn word(x: Loc, k: i64, size: i64) -> Loc {
+    Loc::new(&format!("{x}_{}", k.rem_euclid(size)))
+}
+
+/// h, the head: how many words the writer has written.
+fn head(x: Loc) -> Loc {
+    Loc::new(&format!("h_{x}"))
+}
+
+/// h_t: how many words a reader has read.
+fn tail(x: Loc, t: Tid) -> Loc {
+    Loc::new(&format!("h_{x}_{t}"))
+}
+
+/// The values of these variables, in order, then `next`.
+fn read_all(
+    variables: Vec<Loc>,
+    values: Vec<i64>,
+    next: impl Fn(&[i64]) -> Prog + Clone + Send + Sync + 'static,
+) -> Prog {
+    let Some((&x, rest)) = variables.split_first() else { return next(&values) };
+    let rest = rest.to_vec();
+    sv::read(x).bind(move |v| {
+        let values = [values.as_slice(), &[v.int().unwrap_or(0)]].concat();
+        read_all(rest.clone(), values, next.clone())
+    })
+}
+
+impl RblOverSv {
+    fn submit(self, world: &World, x: Loc, message: &[Val]) -> Prog {
+        let Some((writer, readers)) = threads(world, x) else { return Prog::unit().repeat() };
+        let size = world.objects[&x].size as i64;
+        let targets = far(world, writer, readers);
+        let d = Val::Wid(Wid(Name::new(&format!("d_{x}"))));
+        let words = [&[Val::Int(message.len() as i64)], message].concat();
+        let variables = std::iter::once(head(x)).chain(readers.iter().map(|&t| tail(x, t))).collect();
+        read_all(variables, Vec::new(), move |h| {
+            let (at, least, needed) = (h[0], h[1..].iter().min().copied().unwrap_or(h[0]), words.len() as i64);
+            let spare = i64::from(self == Self::RoomOffByOne);
+            if at - least + needed > size + spare {
+                return Prog::Val(Val::Bool(false));
+            }
+            let data = Prog::all((0..).zip(&words).map(|(k, &v)| {
+                let place = word(x, at + k, size);
+                prog! { sv::write(place, v); sv::bcast(place, Val::NoWid, targets) }
+            }));
+            let wait = if self == Self::NoWait { Prog::unit() } else { sv::wait_for(d) };
+            let announce = prog! {
+                wait.clone();
+                sv::write(head(x), Val::Int(at + needed));
+                sv::bcast(head(x), d, targets)
+            };
+            let both = if self == Self::HeadFirst { announce.then(data) } else { data.then(announce) };
+            both.then(Prog::Val(Val::Bool(true)))
+        })
+    }
+
+    fn receive(self, world: &World, x: Loc, t: Tid) -> Prog {
+        let Some((writer, _)) = threads(world, x) else { return Prog::unit().repeat() };
+        let size = world.objects[&x].size as i64;
+        let writer_node = world.node_of(writer);
+        let back: NodeSet = [writer_node].into_iter().filter(|&n| n != world.node_of(t)).collect();
+        read_all(vec![tail(x, t), head(x)], Vec::new(), move |h| {
+            let (at, end) = (h[0], h[1]);
+            if at >= end {
+                return Prog::Val(Val::Bot);
+            }
+            sv::read(word(x, at, size)).bind(move |length| {
+                let length = length.int().unwrap_or(0);
+                let words = (1..=length).map(|k| word(x, at + k, size)).collect();
+                let free = prog! {
+                    sv::write(tail(x, t), Val::Int(at + length + 1));
+                    sv::bcast(tail(x, t), Val::NoWid, back)
+                };
+                if self == Self::EarlyRelease {
+                    return free.then(read_all(words, Vec::new(), |values| Prog::Val(message(values))));
+                }
+                read_all(words, Vec::new(), move |values| free.clone().then(Prog::Val(message(values))))
+            })
+        })
+    }
+}
+
+/// A message of one word is that word.
+fn message(values: &[i64]) -> Val {
+    match values {
+        [v] => Val::Int(*v),
+        _ => Val::tuple(&values.iter().map(|&v| Val::Int(v)).collect::<Vec<_>>()),
+    }
+}
+
+/// The words of a message.
+fn words_of(message: Val) -> Vec<Val> {
+    if let Val::Tuple(words) = message { words.parts().to_vec() } else { vec![message] }
+}
+
+impl Implementation for RblOverSv {
+    fn target(&self) -> Name {
+        RBL
+    }
+
+    fn declare(&self, world: &mut World) {
+        let rings: Vec<(Loc, Object)> =
+            world.objects.iter().filter(|(_, o)| o.library == RBL).map(|(&x, o)| (x, o.clone())).collect();
+        for (x, object) in rings {
+            let size = object.size as i64;
+            let words = (0..size).map(|k| word(x, k, size));
+            let tails = object.members.iter().skip(1).map(|&t| tail(x, t));
+            let all = words.chain(tails).chain([head(x)]).map(|name| (name, sv::variable()));
+            world.objects.extend(all.collect::<Vec<_>>());
+        }
+    }
+
+    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
+        let x = call.loc(0);
+        let roles = threads(world, x);
+        match (call.method.text(), call.args.get(1)) {
+            ("Submit", Some(&message)) if roles.is_some_and(|(writer, _)| writer == t) => {
+                self.submit(world, x, &words_of(message))
+            }
+            ("Receive", _) if roles.is_some_and(|(_, readers)| readers.contains(&t)) => self.receive(world, x, t),
+            // Any other thread: `loop ()`
+            _ => Prog::unit().repeat(),
+        }
+    }
+}
+
+impl Subject for Rbl {
+    /// Rings from every thread to every set of threads, with room for one message and for one and a half.
+    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+        let sets: Vec<Vec<Tid>> = empty.tids().powerset().filter(|s| !s.is_empty()).collect();
+        let with = |((writer, readers), size): ((Tid, &Vec<Tid>), usize)| {
+            let mut world = empty.clone();
+            world.objects.insert(Loc::new("q"), ring(writer, readers, size));
+            world
+        };
+        empty.tids().cartesian_product(&sets).cartesian_product([2, 3]).map(with).collect()
+    }
+
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
+        let q = Loc::new("q");
+        let Some((writer, readers)) = threads(world, q) else { return Vec::new() };
+        let submit = |&v: &i64| Call::new(RBL, "Submit", &[q.into(), v.into()]);
+        let submits = bound.values.iter().map(submit).filter(|_| thread == writer);
+        let receive = readers.contains(&thread).then(|| Call::new(RBL, "Receive", &[q.into()]));
+        submits.chain(receive).collect()
+    }
+}
+
+/// What the catalogue says of it.
+#[must_use]
+pub fn entry() -> Entry {
+    use Expected::{Sound, Unsound};
+    let variant =
+        |name, about, expected, implementation: RblOverSv| variant(name, about, expected, implementation, &[(2, 2, 2)]);
+    Entry {
+        name: "rbl",
+        over: "sv",
+        specification: Libraries::default().with(Rbl),
+        below: Libraries::default().with(Sv),
+        subject: Box::new(Rbl),
+        probes: Vec::new(),
+        variants: vec![
+            variant("published", "LOCO §5", Sound, RblOverSv::Published),
+            variant("no-wait", "the head changes while it is broadcast", Unsound, RblOverSv::NoWait),
+            variant("head-first", "the head is broadcast before the data", Unsound, RblOverSv::HeadFirst),
+            variant("room-off-by-one", "one word too many is taken to be free", Unsound, RblOverSv::RoomOffByOne),
+            variant("early-release", "words are freed before they are read", Unsound, RblOverSv::EarlyRelease),
+        ],
+    }
+}
