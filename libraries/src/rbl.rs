@@ -120,9 +120,11 @@ impl Library<Stamp> for Rbl {
 /// The implementation over SV, or one of its broken variants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RblOverSv {
-    /// As published.
+    /// As published. Where the writer reads its own messages this is not sound: see `docs/findings.md`.
     #[default]
     Published,
+    /// A submit ends with a fence of the own node.
+    Fenced,
     /// The head is broadcast again before the last broadcast has read it.
     NoWait,
     /// The head is broadcast before the data.
@@ -166,6 +168,7 @@ impl RblOverSv {
         let Some((writer, readers)) = threads(world, x) else { return Prog::unit().repeat() };
         let size = world.objects[&x].size as i64;
         let targets = far(world, writer, readers);
+        let own: NodeSet = [world.node_of(writer)].into_iter().collect();
         let d = Val::Wid(Wid(Name::new(&format!("d_{x}"))));
         let words = [&[Val::Int(message.len() as i64)], message].concat();
         let variables = std::iter::once(head(x)).chain(readers.iter().map(|&t| tail(x, t))).collect();
@@ -186,7 +189,8 @@ impl RblOverSv {
                 sv::bcast(head(x), d, targets)
             };
             let both = if self == Self::HeadFirst { announce.then(data) } else { data.then(announce) };
-            both.then(Prog::Val(Val::Bool(true)))
+            let fence = if self == Self::Fenced { sv::gf(own) } else { Prog::unit() };
+            prog! { both.clone(); fence.clone(); Prog::Val(Val::Bool(true)) }
         })
     }
 
@@ -296,7 +300,8 @@ pub fn entry() -> Entry {
         subject: Box::new(Rbl),
         probes: Vec::new(),
         variants: vec![
-            variant("published", "LOCO §5", Sound, RblOverSv::Published),
+            variant("published", "LOCO §5: not sound where the writer is a reader", Unsound, RblOverSv::Published),
+            variant("fenced", "a submit ends with a fence of the own node", Sound, RblOverSv::Fenced),
             variant("no-wait", "the head changes while it is broadcast", Unsound, RblOverSv::NoWait),
             variant("head-first", "the head is broadcast before the data", Unsound, RblOverSv::HeadFirst),
             variant("room-off-by-one", "one word too many is taken to be free", Unsound, RblOverSv::RoomOffByOne),

@@ -1,9 +1,10 @@
 //! Clients that watch a library through RDMA-WAIT memory: what a call promises shows in what is read afterwards.
 //!
-//! Two forms, each for every pair of places in the client:
+//! Three forms, each for every pair of places in the client:
 //!  - *across*: one thread touches a word before its call, another (or the same) looks at the word after its call;
 //!  - *signal*: a thread sets a flag after its call, and another looks at the flag before its own calls. With a touch
-//!    before the first call and a look after the flag this is message passing through one call.
+//!    before the first call and a look after the flag this is message passing through one call;
+//!  - *buffering*: a thread looks at a word after its calls that another writes, and fences, before its own.
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
@@ -96,6 +97,20 @@ impl WaitProbes {
         });
     }
 
+    /// Store buffering: a thread looks at a word after all its calls, which another writes, and fences, before its own.
+    fn buffering(self, world: &World, client: &Client, all: &mut Vec<(World, Client)>) {
+        let y = Loc::new("py");
+        for (from, to) in world.tids().flat_map(|a| world.tids().map(move |b| (a, b))).filter(|(a, b)| a != b) {
+            let node = world.node_of(to);
+            let calls = vec![call("Write", &[y.into(), Val::Int(1)]), call("Mfence", &[])];
+            let touch = Step { calls, words: vec![(y, node, 0)] };
+            let last = client.threads[from.index()].len();
+            for look in self.looks(y, node, world.node_of(from), "pl") {
+                all.extend(extended(world, client, &[(from, last, &look), (to, 0, &touch)]));
+            }
+        }
+    }
+
     /// Message passing through the calls of one thread.
     fn message(self, world: &World, client: &Client, all: &mut Vec<(World, Client)>) {
         let x = Loc::new("px");
@@ -153,6 +168,7 @@ impl Probes for WaitProbes {
         if stage == 0 {
             all.push((world.clone(), client.clone()));
             self.signal_alone(world, client, &mut all);
+            self.buffering(world, client, &mut all);
         } else {
             self.across(world, client, &mut all);
             self.message(world, client, &mut all);
