@@ -189,7 +189,8 @@ impl RblOverSv {
                 sv::bcast(head(x), d, targets)
             };
             let both = if self == Self::HeadFirst { announce.then(data) } else { data.then(announce) };
-            let fence = if self == Self::Fenced { sv::gf(own) } else { Prog::unit() };
+            // The other variants are broken beside that, and by themselves.
+            let fence = if self == Self::Published { Prog::unit() } else { sv::gf(own) };
             prog! { both.clone(); fence.clone(); Prog::Val(Val::Bool(true)) }
         })
     }
@@ -265,7 +266,7 @@ impl Implementation for RblOverSv {
 }
 
 impl Subject for Rbl {
-    /// Rings from every thread to every set of threads, with room for one message and for one and a half.
+    /// Rings from every thread to every set of threads, with room for one message, for one and a half, and for two.
     fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
         let sets: Vec<Vec<Tid>> = empty.tids().powerset().filter(|s| !s.is_empty()).collect();
         let with = |((writer, readers), size): ((Tid, &Vec<Tid>), usize)| {
@@ -273,7 +274,7 @@ impl Subject for Rbl {
             world.objects.insert(Loc::new("q"), ring(writer, readers, size));
             world
         };
-        empty.tids().cartesian_product(&sets).cartesian_product([2, 3]).map(with).collect()
+        empty.tids().cartesian_product(&sets).cartesian_product([2, 3, 4]).map(with).collect()
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
@@ -290,8 +291,11 @@ impl Subject for Rbl {
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
-    let variant =
-        |name, about, expected, implementation: RblOverSv| variant(name, about, expected, implementation, &[(2, 2, 2)]);
+    let variant = |name, about, expected, implementation: RblOverSv| {
+        let mut variant = variant(name, about, expected, implementation, &[(2, 2, 2)]);
+        variant.bounds.iter_mut().for_each(|b| b.values = vec![1, 2]);
+        variant
+    };
     Entry {
         name: "rbl",
         over: "sv",

@@ -82,7 +82,7 @@ fn a_failed_assertion_is_1_and_a_limit_is_3() {
 
 #[test]
 fn bad_checks() {
-    is_bad(&["check", "nothing"], &["no library nothing", "sv, bal, bal-transitive"]);
+    is_bad(&["check", "nothing"], &["no library nothing", "sv, bal, bal-transitive, msw"]);
     is_bad(&["check", "bal", "--threads", "0"], &["a bound of 0 covers nothing"]);
     is_bad(&["check", "bal", "--variant", "nothing"], &["bal has no variant nothing", "no-fence"]);
     is_bad(&["check", "bal", "--threads", "many"], &["--threads"]);

@@ -1,0 +1,40 @@
+//! LOCO Theorem 5.3: the implementation of the ring buffer. It does not hold where the writer is among the readers.
+
+use insta::assert_snapshot;
+use mowgli_core::soundness::client::Bound;
+use mowgli_proofs::{bound, checked, explained};
+
+fn two_values(bound: Bound) -> Bound {
+    Bound { values: vec![1, 2], ..bound }
+}
+
+/// See `docs/findings.md`.
+#[test]
+fn the_published_ring_is_not_sound_for_a_writer_that_reads() {
+    let test = "RDMA_WAIT ring-to-oneself { y@1 = 0; ring q = P1 -> {P1, P2} size 4; }
+ P1@1              | P2@1            ;
+ a := submit(q, 1) | y := 1          ;
+ b := receive(q)   | mfence          ;
+ c := y            | d := receive(q) ;
+forbidden (a=true /\\ b=1 /\\ c=0 /\\ d=bot)";
+    assert_snapshot!("rbl_specification", explained(test, &[]));
+    assert_snapshot!("rbl_published", explained(test, &["rbl"]));
+    assert!(explained(test, &["rbl", "sv"]).contains("is possible"));
+    assert!(explained(test, &["rbl:fenced"]).contains("is impossible"));
+}
+
+#[test]
+fn a_fence_at_the_end_of_submit_repairs_it() {
+    let report = checked("rbl", "fenced", &bound(2, 2, 2));
+    assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
+    assert_snapshot!("rbl_concretisation", report.concretisation().join("\n"));
+}
+
+#[test]
+fn broken_rings_deliver_what_was_not_sent() {
+    for variant in ["head-first", "room-off-by-one", "early-release"] {
+        let report = checked("rbl", variant, &two_values(bound(2, 2, 2)));
+        assert_eq!(report.verdict(), "unsound", "{variant}");
+        assert_snapshot!(format!("rbl_{variant}"), report.explanation());
+    }
+}
