@@ -771,12 +771,6 @@ impl<'a, S: Stamp> Solver<'a, S> {
         self.values.alive(thread, &self.domains).next().expect("a possible state has a run in every thread")
     }
 
-    /// Whether the last write of every observed cell is decided.
-    #[must_use]
-    pub fn lasts_are_decided(&self) -> bool {
-        self.open_last().is_none()
-    }
-
     /// The last value of each observed cell; `None` where nothing writes it.
     #[must_use]
     pub fn last_values(&self) -> Vec<Option<Val>> {

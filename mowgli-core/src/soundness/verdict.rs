@@ -270,22 +270,22 @@ impl<S: Stamp> Question<'_, S> {
         libraries.and(&self.beside)
     }
 
-    fn promised(&self, world: &World, client: &Client) -> (BTreeSet<Outcome>, Explored) {
+    /// Asks something of a client whose calls are those of the specification.
+    fn specified<T>(&self, world: &World, client: &Client, ask: impl FnOnce(&Problem<'_, S>) -> T) -> T {
         let expired = || (self.expired)();
-        let problem = Problem {
+        ask(&Problem {
             libraries: &self.with_beside(&self.specification),
             implementations: &Implementations::new(),
             world,
             programs: &client.programs(),
             observed: &[],
             limits: self.limits(&expired),
-        };
-        problem.results()
+        })
     }
 
     /// An outcome of the implemented client that the specification does not have.
     pub fn wrong_outcome(&self, world: &World, client: &Client) -> Option<Counterexample<S>> {
-        let (promised, explored) = self.promised(world, client);
+        let (promised, explored) = self.specified(world, client, |problem| problem.results());
         if explored.stop.is_some() {
             return None;
         }
@@ -316,22 +316,8 @@ impl<S: Stamp> Question<'_, S> {
             Flow::Stop
         });
         let (outcome, execution) = found?;
-        let refutations = self.refutations(world, client, &outcome);
+        let refutations = self.specified(world, client, |problem| problem.refutations(&|o| *o == outcome, SHOWN));
         Some(Counterexample { world: world.clone(), client: client.clone(), outcome, execution, refutations })
-    }
-
-    /// Why the specification forbids an outcome.
-    fn refutations(&self, world: &World, client: &Client, outcome: &Outcome) -> Vec<Refutation> {
-        let expired = || (self.expired)();
-        let problem = Problem {
-            libraries: &self.with_beside(&self.specification),
-            implementations: &Implementations::new(),
-            world,
-            programs: &client.programs(),
-            observed: &[],
-            limits: self.limits(&expired),
-        };
-        problem.refutations(&|o| o == outcome, SHOWN)
     }
 }
 
