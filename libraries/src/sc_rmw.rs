@@ -38,6 +38,11 @@ impl Library<Stamp> for ScRmw {
         if call.method.text() == "Write" { vec![Val::Unit] } else { cells(word(call.loc(0))) }
     }
 
+    /// What FAA makes of the value that it reads.
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        read.plus(event.call.args[1].int()?)
+    }
+
     fn only_looks(&self, event: &Event) -> bool {
         let args = &event.call.args;
         event.call.method.text() == "Read" || event.call.method.text() == "CAS" && event.ret != args[1]
@@ -50,7 +55,7 @@ impl Library<Stamp> for ScRmw {
         let sub = match event.call.method.text() {
             "Write" => Sub::write(aMF, x, Writes::Is(args[1])),
             "CAS" if ret == args[1] => Sub::update(aMF, x, Reads::Is(ret), Writes::Is(args[2])),
-            "FAA" => Sub::update(aMF, x, Reads::Is(ret), Writes::Add(0, args[1].int().unwrap_or(0))),
+            "FAA" => Sub::update(aMF, x, Reads::Is(ret), Writes::Step(0)),
             _ => Sub::read(aMF, x, Reads::Is(ret)),
         };
         vec![Shape::from_slice(&[sub])]

@@ -101,7 +101,10 @@ fn fill<S: Stamp>(execution: &mut Execution<S>, libraries: &Libraries<S>, source
             execution.subs[s].wrote = sub.writes.and_then(|w| match w {
                 Writes::Is(v) => Some(v),
                 Writes::Copy(from) => execution.subs[first + from].read,
-                Writes::Add(from, k) => execution.subs[first + from].read?.plus(k),
+                Writes::Step(from) => {
+                    let event = &execution.events[event];
+                    libraries.of(&event.call).step(event, execution.subs[first + from].read?)
+                }
             });
         }
     }

@@ -117,8 +117,8 @@ pub enum Writes {
     Is(Val),
     /// What the subevent at this position read.
     Copy(usize),
-    /// What the subevent at this position read, plus a number.
-    Add(usize, i64),
+    /// What [`Library::step`](crate::library::Library::step) makes of what the subevent at this position read.
+    Step(usize),
 }
 
 /// A subevent `<e, a>` as a library describes it: its stamp and what it does to memory.

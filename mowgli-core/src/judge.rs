@@ -111,7 +111,7 @@ fn check_form<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> R
                             == sub.writes.and_then(|w| match w {
                                 Writes::Is(v) => Some(v),
                                 Writes::Copy(from) => subs.get(from)?.read,
-                                Writes::Add(from, k) => subs.get(from)?.read?.plus(k),
+                                Writes::Step(from) => library.step(event, subs.get(from)?.read?),
                             })
                         && s.wrote.is_some() == sub.writes.is_some()
                 })

@@ -27,6 +27,13 @@ pub trait Library<S: Stamp>: Send + Sync {
     /// The ways in which an event can happen, `stmp(e)` with what each subevent does. None: no execution has it.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>>;
 
+    /// What a subevent of `event` with [`Writes::Step`](crate::event::Writes::Step) writes if the subevent that it depends
+    /// on reads `read`; `None` if an event with this result cannot read that.
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        let _ = (event, read);
+        None
+    }
+
     /// The initial value of a cell.
     fn init(&self, world: &World, cell: Cell) -> Val {
         world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init)

@@ -10,7 +10,7 @@ use std::collections::btree_map::Entry;
 use itertools::Itertools;
 
 use crate::denote::{Trace, Unfolder, Unfolding};
-use crate::event::{Cell, Reads, Shape, Writes};
+use crate::event::{Cell, Event, Reads, Shape, Writes};
 use crate::ids::{Name, Tid};
 use crate::program::Prog;
 use crate::stamp::Stamp;
@@ -234,7 +234,7 @@ impl<'a, S: Stamp> Holds<'a, S> {
         let mut changed = false;
         // What the calls so far have returned: every later call depends on it.
         let mut known = Rank::new();
-        for shape in &run.shapes {
+        for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
             for sub in shape {
                 if let (Some(cell), Some(Reads::Is(v))) = (sub.cell, sub.reads)
                     && let Some(rank) = self.rank(cell, v)
@@ -244,7 +244,7 @@ impl<'a, S: Stamp> Holds<'a, S> {
             }
             for sub in shape {
                 let (Some(cell), Some(writes)) = (sub.cell, sub.writes) else { continue };
-                for (v, mut rank) in self.possible(shape, writes) {
+                for (v, mut rank) in self.possible(event, shape, writes) {
                     highest(&mut rank, &known);
                     let here = rank.entry(cell).or_default();
                     *here = here.saturating_add(1);
@@ -275,12 +275,14 @@ impl<'a, S: Stamp> Holds<'a, S> {
         all.remove(&v)
     }
 
-    fn possible(&self, shape: &Shape<S>, writes: Writes) -> Vec<(Val, Rank)> {
+    fn possible(&self, event: &Event, shape: &Shape<S>, writes: Writes) -> Vec<(Val, Rank)> {
         match writes {
             Writes::Is(v) => vec![(v, Rank::new())],
             Writes::Copy(from) => self.read(shape, from),
-            Writes::Add(from, k) => {
-                self.read(shape, from).into_iter().filter_map(|(v, rank)| Some((v.plus(k)?, rank))).collect()
+            Writes::Step(from) => {
+                let library = self.unfolder.libraries.of(&event.call);
+                let read = self.read(shape, from).into_iter();
+                read.filter_map(|(v, rank)| Some((library.step(event, v)?, rank))).collect()
             }
         }
     }
@@ -356,7 +358,7 @@ fn kind(writes: Option<Writes>) -> u8 {
         None => 0,
         Some(Writes::Is(_)) => 1,
         Some(Writes::Copy(_)) => 2,
-        Some(Writes::Add(..)) => 3,
+        Some(Writes::Step(_)) => 3,
     }
 }
 

@@ -112,6 +112,11 @@ impl Library<Stamp> for Wait {
     }
 
     /// Reads, waits, fences and a compare-and-swap that failed: they order what is around them, and no more.
+    /// What RFAA makes of the value that it reads.
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        read.plus(event.call.args[2].int()?)
+    }
+
     fn only_looks(&self, event: &Event) -> bool {
         match event.call.method.text() {
             "Read" | "Wait" | "Mfence" | "Rfence" => true,
@@ -247,9 +252,9 @@ fn shapes(world: &World, event: &Event) -> Option<Vec<Shape<Stamp>>> {
             Some(vec![Shape::from_slice(&swapped), Shape::from_slice(&failed)])
         }
         "RFAA" => {
-            let (x, y, k) = (local(0)?, at(1)?, args[2].int()?);
+            let (x, y) = (local(0)?, at(1)?);
             let n = y.node;
-            let write = Sub::write(aNRW(n), y, Writes::Add(0, k));
+            let write = Sub::write(aNRW(n), y, Writes::Step(0));
             let back = Sub::write(aNLW(n), x, Writes::Copy(0));
             Some(vec![Shape::from_slice(&[Sub::read(aNAR(n), y, Reads::Any), write, back])])
         }

@@ -13,12 +13,14 @@ use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Limits, Outcome, Problem};
+use mowgli_core::program::Prog;
 use mowgli_core::runs::skeletons;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::bal::{Bal, BalOverSv};
+use mowgli_libraries::sc_rmw::ScRmw;
 use mowgli_libraries::sv::{Sv, SvOverWait};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::wait::{WAIT, Wait, word};
@@ -71,15 +73,35 @@ fn ask<T>(
     answer(&Problem { libraries, implementations, world: &world, programs: &programs, observed: &[], limits })
 }
 
+/// A client as programs in which values flow: the integers of a call are what the thread last got, if it got one.
+fn flowing(client: &Client) -> Vec<Prog> {
+    fn from(calls: &[Call], got: Option<Val>, results: Vec<Val>) -> Prog {
+        let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
+        let mut call = call.clone();
+        for arg in call.args.iter_mut().filter(|v| v.int().is_some()) {
+            *arg = got.unwrap_or(*arg);
+        }
+        let rest = rest.to_vec();
+        Prog::call(call).bind(move |v| {
+            let got = v.int().map(Val::Int).or(got);
+            from(&rest, got, [results.as_slice(), &[v]].concat())
+        })
+    }
+    client.threads.iter().map(|calls| from(calls, None, Vec::new())).collect()
+}
+
 /// The outcomes of all consistent executions, with the number of classes, by enumeration. `None`: too many candidates.
-fn by_enumeration(libraries: &Libraries<Stamp>, world: &World, client: &Client) -> Option<BTreeMap<Outcome, usize>> {
+fn by_enumeration(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> Option<BTreeMap<Outcome, usize>> {
     let none = Implementations::new();
     let unfolder = Unfolder { libraries, implementations: &none, world, rounds: 2, limit: 1000 };
-    let (threads, _) = skeletons(&unfolder, &client.programs());
+    let (threads, _) = skeletons(&unfolder, programs);
     let runs = threads.iter().map(|t| t.iter().flat_map(|s| &s.runs));
     let mut classes: BTreeMap<Outcome, BTreeSet<String>> = BTreeMap::new();
+    if runs.clone().map(Iterator::count).product::<usize>() > 500 {
+        return None;
+    }
     for runs in runs.multi_cartesian_product() {
-        for execution in consistent(libraries, world, &runs, 20_000)? {
+        for execution in consistent(libraries, world, &runs, 2_000)? {
             let sources = execution.chosen.iter().filter(|c| c.name == "rf");
             let class = format!("{:?} {:?}", execution.subs, sources.collect::<Vec<_>>());
             let outcome = Outcome { outputs: execution.outputs, finals: Vec::new() };
@@ -89,8 +111,9 @@ fn by_enumeration(libraries: &Libraries<Stamp>, world: &World, client: &Client) 
     Some(classes.into_iter().map(|(o, c)| (o, c.len())).collect())
 }
 
-fn by_search(libraries: &Libraries<Stamp>, client: &(World, Client)) -> BTreeMap<Outcome, usize> {
-    let all = ask(libraries, &Implementations::new(), client, |problem| problem.outcomes());
+fn by_search(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> BTreeMap<Outcome, usize> {
+    let (implementations, limits) = (&Implementations::new(), Limits::default());
+    let all = Problem { libraries, implementations, world, programs, observed: &[], limits }.outcomes();
     assert_eq!(all.explored.stop, None);
     all.found.into_iter().map(|(o, n)| (o, n as usize)).collect()
 }
@@ -115,8 +138,10 @@ fn executions(
 }
 
 fn agree(libraries: &Libraries<Stamp>, client: &(World, Client)) -> Result<(), TestCaseError> {
-    let Some(expected) = by_enumeration(libraries, &client.0, &client.1) else { return Ok(()) };
-    prop_assert_eq!(by_search(libraries, client), expected);
+    for programs in [client.1.programs(), flowing(&client.1)] {
+        let Some(expected) = by_enumeration(libraries, &client.0, &programs) else { return Ok(()) };
+        prop_assert_eq!(by_search(libraries, &client.0, &programs), expected);
+    }
     Ok(())
 }
 
@@ -166,6 +191,11 @@ proptest! {
         let libraries = Libraries::default().with(Wait);
         agree(&libraries, &client)?;
         are_consistent(&libraries, &executions(&libraries, &Implementations::new(), &client))?;
+    }
+
+    #[test]
+    fn search_and_judge_on_rdma_sc_rmw(client in strategy(&ScRmw, &bound(2, 3))) {
+        agree(&Libraries::default().with(ScRmw), &client)?;
     }
 
     #[test]

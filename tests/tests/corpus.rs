@@ -1,6 +1,7 @@
 //! The papers' litmus tests and the whole outcome sets of random programs, exactly.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use mowgli_core::search::solver::Stats;
 use mowgli_tests::{Known, known, outcomes, shared, solved};
@@ -10,11 +11,11 @@ fn is_unavailable(message: &str) -> bool {
     message.contains("is not available")
 }
 
-#[test]
-fn every_verdict_of_the_papers() {
+/// Runs every test of a folder; how many there were, and what the search did.
+fn every_verdict(folder: PathBuf) -> (usize, Stats) {
     let mut run = 0;
     let mut stats = Stats::default();
-    let mut files: Vec<_> = std::fs::read_dir(shared("litmus")).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
     for path in files {
         let text = std::fs::read_to_string(&path).unwrap();
@@ -34,6 +35,19 @@ fn every_verdict_of_the_papers() {
             Err(message) => assert!(is_unavailable(&message), "{message}"),
         }
     }
+    (run, stats)
+}
+
+/// Tests of our own: what once went wrong.
+#[test]
+fn every_verdict_of_our_own() {
+    let (run, _) = every_verdict(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("litmus"));
+    assert_eq!(run, 2, "tests that were run");
+}
+
+#[test]
+fn every_verdict_of_the_papers() {
+    let (run, stats) = every_verdict(shared("litmus"));
     assert_eq!(run, 32, "tests that were run");
     assert!(stats.leaves * 10 <= stats.classes * 11, "more than 1.1 leaves per class: {stats:?}");
 }

@@ -8,8 +8,8 @@
 
 use super::compile::{Compiled, Open, compile};
 use super::network::{Check, Conflict, Id, Kind};
-use super::values::{Domains, Numbering, Vals, Values, intersect, prepare, writable};
-use crate::event::Cell;
+use super::values::{Domains, Vals, Values, intersect, prepare};
+use crate::event::{Cell, Event};
 use crate::graph::Graph;
 use crate::library::Libraries;
 use crate::relation::Matrix;
@@ -121,7 +121,8 @@ impl<'a, S: Stamp> Solver<'a, S> {
             Some(cell) => libraries.of(&graph.events[graph.subs[s].event].call).init(graph.world, cell),
             None => Val::Unit,
         };
-        let (values, domains) = prepare(&graph, init).ok_or(Stop::Values)?;
+        let step = |event: &Event, read: Val| libraries.of(&event.call).step(event, read);
+        let (values, domains) = prepare(&graph, init, step).ok_or(Stop::Values)?;
         let compiled = compile(&graph, libraries);
         let observed = observed.iter().map(|&cell| last_writes(&graph, &compiled, cell)).collect();
         let forbidden = vec![0; compiled.net.relations() * graph.len() * graph.len().div_ceil(64).max(1)];
@@ -738,12 +739,6 @@ impl<'a, S: Stamp> Solver<'a, S> {
         parts.filter_map(|&(library, name, id)| Some((library?, name, self.compiled.net.matrix(id))))
     }
 
-    /// The numbering of values.
-    #[must_use]
-    pub fn numbering(&self) -> &Numbering {
-        &self.values.numbering
-    }
-
     /// What a subevent reads, once it is known.
     #[must_use]
     pub fn value_read(&self, s: usize) -> Option<Val> {
@@ -779,12 +774,6 @@ impl<'a, S: Stamp> Solver<'a, S> {
             lasts.first().and_then(|&w| self.value_written(w))
         };
         self.observed.iter().map(last).collect()
-    }
-
-    /// What the given writes may still write.
-    #[must_use]
-    pub fn writable(&self, row: &[u64]) -> Vals {
-        writable(&self.domains, row)
     }
 }
 

@@ -3,12 +3,11 @@
 //! Values are numbered per search; a set is one word of 128 bits. Everything here only removes values that no
 //! execution can have, so it loses none; when every read has its source, the sets are single values.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{Reads, Writes};
+use crate::event::{Event, Reads, Sub, Writes};
 use crate::graph::Graph;
-use crate::relation::matrix::ones;
-use crate::runs::Run;
+use crate::runs::{Run, Skeleton};
 use crate::stamp::Stamp;
 use crate::value::Val;
 
@@ -54,11 +53,33 @@ struct Row {
     writes: Vals,
 }
 
-/// A copy or addition between two subevents of one call.
+/// A copy between two subevents of one call.
 struct Link {
     from: usize,
     to: usize,
-    add: i64,
+}
+
+/// In one run: what a subevent writes, depending on what another one of its call reads.
+struct Step {
+    from: usize,
+    to: usize,
+    /// For each number of a value that is read the value that is then written, if there is one.
+    table: Vec<Vals>,
+}
+
+impl Step {
+    /// The values that can be read and those that can be written, if `reads` are allowed by the run.
+    fn allowed(&self, domains: &Domains, reads: Vals) -> (Vals, Vals) {
+        let (mut read, mut written) = (0, 0);
+        for (number, result) in self.table.iter().enumerate() {
+            let both = result & domains.writes[self.to];
+            if domains.reads[self.from] & reads & (1 << number) != 0 && both != 0 {
+                read |= 1 << number;
+                written |= both;
+            }
+        }
+        (read, written)
+    }
 }
 
 /// The fixed part: what each run allows, and how written values depend on read ones.
@@ -69,6 +90,8 @@ pub struct Values {
     pub init: Vec<Vals>,
     rows: Vec<Vec<Vec<Row>>>,
     links: Vec<Link>,
+    /// For each thread and run.
+    steps: Vec<Vec<Vec<Step>>>,
     starts: Vec<usize>,
 }
 
@@ -81,8 +104,13 @@ pub struct Domains {
     pub writes: Vec<Vals>,
 }
 
-/// Values for a graph; `None` if there are too many. `init` gives the initial value of a subevent's cell.
-pub fn prepare<S: Stamp>(graph: &Graph<'_, S>, init: impl Fn(usize) -> Val) -> Option<(Values, Domains)> {
+/// Values for a graph; `None` if there are too many. `init` gives the initial value of a subevent's cell, `step` is
+/// [`crate::library::Library::step`].
+pub fn prepare<S: Stamp>(
+    graph: &Graph<'_, S>,
+    init: impl Fn(usize) -> Val,
+    step: impl Fn(&Event, Val) -> Option<Val>,
+) -> Option<(Values, Domains)> {
     let mut numbering = Numbering::default();
     let initial = (0..graph.len()).map(|s| numbering.bit(init(s))).collect();
     for skeleton in &graph.skeletons {
@@ -95,43 +123,57 @@ pub fn prepare<S: Stamp>(graph: &Graph<'_, S>, init: impl Fn(usize) -> Val) -> O
             }
         }
     }
-    add_sums(graph, &mut numbering);
+    add_steps(graph, &step, &mut numbering);
     if numbering.values.len() > LIMIT {
         return None;
     }
     let rows = graph.skeletons.iter().map(|s| s.runs.iter().map(|run| row(run, &mut numbering)).collect()).collect();
     let links = (0..graph.len()).filter_map(|s| link(graph, s)).collect();
+    let starts = graph.starts.clone();
+    let of_thread = |(s, &start): (&&Skeleton<S>, &usize)| {
+        s.runs.iter().map(|run| steps(run, start, &step, &numbering)).collect::<Vec<_>>()
+    };
+    let steps = graph.skeletons.iter().zip(&starts).map(of_thread).collect();
     let all = Vals::MAX;
     let domains = Domains { reads: vec![all; graph.len()], writes: vec![all; graph.len()] };
-    Some((Values { numbering, init: initial, rows, links, starts: graph.starts.clone() }, domains))
+    Some((Values { numbering, init: initial, rows, links, steps, starts }, domains))
 }
 
-/// Numbers every value that additions can make: each addition happens once, so as many rounds as there are additions.
-fn add_sums<S: Stamp>(graph: &Graph<'_, S>, numbering: &mut Numbering) {
+/// Numbers every value that steps can make: each happens once, so as many rounds as there are steps.
+fn add_steps<S: Stamp>(graph: &Graph<'_, S>, step: &impl Fn(&Event, Val) -> Option<Val>, numbering: &mut Numbering) {
+    let is_step = |sub: &Sub<S>| matches!(sub.writes, Some(Writes::Step(_)));
     let runs = graph.skeletons.iter().flat_map(|s| &s.runs);
-    let mut amounts: Vec<i64> = Vec::new();
-    let mut most = 0;
-    for run in runs {
-        let adds = run.shapes.iter().flatten().filter_map(|s| match s.writes {
-            Some(Writes::Add(_, k)) => Some(k),
-            _ => None,
-        });
-        amounts.extend(adds);
-    }
-    for place in &graph.subs {
-        most += usize::from(matches!(place.sub.writes, Some(Writes::Add(..))));
-    }
-    amounts.sort_unstable();
-    amounts.dedup();
-    for _ in 0..most {
+    let calls = runs.flat_map(|run| run.trace.events.iter().zip(&run.shapes));
+    let stepping: BTreeSet<&Event> = calls.filter(|(_, shape)| shape.iter().any(is_step)).map(|(e, _)| e).collect();
+    for _ in graph.subs.iter().filter(|place| is_step(&place.sub)) {
         for v in numbering.values.clone() {
-            for &k in &amounts {
-                if let Some(sum) = v.plus(k).filter(|_| numbering.values.len() <= LIMIT) {
-                    numbering.bit(sum);
+            for result in stepping.iter().filter_map(|event| step(event, v)) {
+                if numbering.values.len() <= LIMIT {
+                    numbering.bit(result);
                 }
             }
         }
     }
+}
+
+fn steps<S: Stamp>(
+    run: &Run<S>,
+    start: usize,
+    step: &impl Fn(&Event, Val) -> Option<Val>,
+    numbering: &Numbering,
+) -> Vec<Step> {
+    let mut all = Vec::new();
+    let mut base = start;
+    for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
+        for (position, sub) in shape.iter().enumerate() {
+            if let Some(Writes::Step(from)) = sub.writes {
+                let results = numbering.values.iter().map(|&v| step(event, v).map_or(0, |w| numbering.known(w)));
+                all.push(Step { from: base + from, to: base + position, table: results.collect() });
+            }
+        }
+        base += shape.len();
+    }
+    all
 }
 
 fn row<S: Stamp>(run: &Run<S>, numbering: &mut Numbering) -> Vec<Row> {
@@ -153,9 +195,8 @@ fn row<S: Stamp>(run: &Run<S>, numbering: &mut Numbering) -> Vec<Row> {
 fn link<S: Stamp>(graph: &Graph<'_, S>, s: usize) -> Option<Link> {
     let place = graph.subs[s];
     match place.sub.writes? {
-        Writes::Is(_) => None,
-        Writes::Copy(from) => Some(Link { from: place.base + from, to: s, add: 0 }),
-        Writes::Add(from, add) => Some(Link { from: place.base + from, to: s, add }),
+        Writes::Is(_) | Writes::Step(_) => None,
+        Writes::Copy(from) => Some(Link { from: place.base + from, to: s }),
     }
 }
 
@@ -181,6 +222,7 @@ impl Values {
             intersect(&mut domains.reads[s], row.reads, changed);
             intersect(&mut domains.writes[s], row.writes, changed);
         }
+        self.narrow_steps(thread, domains, changed);
         true
     }
 
@@ -188,34 +230,36 @@ impl Values {
     pub fn alive<'a>(&'a self, thread: usize, domains: &'a Domains) -> impl Iterator<Item = usize> + 'a {
         let start = self.starts[thread];
         let runs = self.rows[thread].iter().enumerate();
-        let alive = runs.filter(move |(_, rows)| {
+        let alive = runs.filter(move |(run, rows)| {
             rows.iter().enumerate().all(|(i, row)| {
                 row.reads & domains.reads[start + i] != 0 && row.writes & domains.writes[start + i] != 0
-            })
+            }) && self.steps[thread][*run].iter().all(|s| s.allowed(domains, rows[s.from - start].reads).1 != 0)
         });
         alive.map(|(index, _)| index)
     }
 
     fn narrow_link(&self, link: &Link, domains: &mut Domains, changed: &mut bool) -> bool {
         let from = domains.reads[link.from];
-        if link.add == 0 {
-            intersect(&mut domains.writes[link.to], from, changed);
-            let to = domains.writes[link.to];
-            intersect(&mut domains.reads[link.from], to, changed);
-        } else if from != Vals::MAX {
-            intersect(&mut domains.writes[link.to], self.sums(from, link.add), changed);
-        }
+        intersect(&mut domains.writes[link.to], from, changed);
+        let to = domains.writes[link.to];
+        intersect(&mut domains.reads[link.from], to, changed);
         domains.writes[link.to] != 0 && domains.reads[link.from] != 0
     }
 
-    fn sums(&self, set: Vals, k: i64) -> Vals {
-        let mut result = 0;
-        for number in (0..self.numbering.values.len()).filter(|n| set >> n & 1 == 1) {
-            if let Some(v) = self.numbering.values[number].plus(k) {
-                result |= self.numbering.known(v);
+    /// Narrows what the steps of a thread read and write to what its remaining runs allow.
+    fn narrow_steps(&self, thread: usize, domains: &mut Domains, changed: &mut bool) {
+        let start = self.starts[thread];
+        for index in 0..self.steps[thread][0].len() {
+            let (mut read, mut written) = (0, 0);
+            for run in self.alive(thread, domains) {
+                let step = &self.steps[thread][run][index];
+                let (r, w) = step.allowed(domains, self.rows[thread][run][step.from - start].reads);
+                (read, written) = (read | r, written | w);
             }
+            let Step { from, to, .. } = self.steps[thread][0][index];
+            intersect(&mut domains.reads[from], read, changed);
+            intersect(&mut domains.writes[to], written, changed);
         }
-        result
     }
 }
 
@@ -224,10 +268,4 @@ pub fn intersect(set: &mut Vals, with: Vals, changed: &mut bool) {
     let next = *set & with;
     *changed |= next != *set;
     *set = next;
-}
-
-/// The union of what the members of a row can write.
-#[must_use]
-pub fn writable(domains: &Domains, row: &[u64]) -> Vals {
-    ones(row).fold(0, |all, w| all | domains.writes[w])
 }

@@ -109,6 +109,8 @@ pub struct Report<S> {
     pub vacuous: usize,
     /// Clients looked at for their outcomes.
     pub probed: usize,
+    /// What first stopped the search for the outcomes of one of them.
+    pub unanswered: Option<Stop>,
     /// Counts over all clients.
     pub stats: Stats,
     /// The concretisations found.
@@ -126,6 +128,7 @@ pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
         clients: 0,
         vacuous: 0,
         probed: 0,
+        unanswered: None,
         stats: Stats::default(),
         concretisation: Concretisation::new(),
     };
@@ -255,15 +258,25 @@ impl<S: Stamp> Question<'_, S> {
                 }
             }
         }
-        let found = self.first_wrong(&queue, report);
-        found.map_or(Verdict::NotLocallySound, |c| Verdict::Unsound(Box::new(c)))
+        if let Some(found) = self.first_wrong(&queue, report) {
+            return Verdict::Unsound(Box::new(found));
+        }
+        report.unanswered.clone().map_or(Verdict::NotLocallySound, Verdict::Undecided)
     }
 
     fn first_wrong(&self, group: &[(World, Client)], report: &mut Report<S>) -> Option<Counterexample<S>> {
-        let found: Vec<Option<Counterexample<S>>> = group.par_iter().map(|(w, c)| self.wrong_outcome(w, c)).collect();
-        let first = found.into_iter().enumerate().find_map(|(position, c)| c.map(|c| (position, c)));
-        report.probed += first.as_ref().map_or(group.len(), |(position, _)| position + 1);
-        first.map(|(_, c)| c)
+        let found: Vec<Answer<S>> = group.par_iter().map(|(w, c)| self.wrong_outcome(w, c)).collect();
+        for answer in found {
+            report.probed += 1;
+            match answer {
+                Ok(None) => {}
+                Ok(Some(counterexample)) => return Some(*counterexample),
+                Err(stop) => {
+                    report.unanswered.get_or_insert(stop);
+                }
+            }
+        }
+        None
     }
 
     fn with_beside(&self, libraries: &Libraries<S>) -> Libraries<S> {
@@ -284,10 +297,13 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     /// An outcome of the implemented client that the specification does not have.
-    pub fn wrong_outcome(&self, world: &World, client: &Client) -> Option<Counterexample<S>> {
+    ///
+    /// # Errors
+    /// What stopped the search before there was an answer.
+    pub fn wrong_outcome(&self, world: &World, client: &Client) -> Answer<S> {
         let (promised, explored) = self.specified(world, client, |problem| problem.results());
-        if explored.stop.is_some() {
-            return None;
+        if let Some(stop) = explored.stop {
+            return Err(stop);
         }
         let expired = || (self.expired)();
         let libraries = self.with_beside(&self.below);
@@ -303,7 +319,7 @@ impl<S: Stamp> Question<'_, S> {
         let mut settled = |solver: &mut Solver<'_, S>| {
             if promised.contains(&problem.outcome_of(solver)) { Cut::Known } else { Cut::Open }
         };
-        problem.explore_until(&mut settled, &mut |solver| {
+        let explored = problem.explore_until(&mut settled, &mut |solver| {
             let outcome = problem.outcome_of(solver);
             let snapshot = solver.snapshot();
             assert!(solver.complete(), "a class has a completion");
@@ -315,11 +331,15 @@ impl<S: Stamp> Question<'_, S> {
             found = Some((outcome, execution));
             Flow::Stop
         });
-        let (outcome, execution) = found?;
+        let Some((outcome, execution)) = found else { return explored.stop.map_or(Ok(None), Err) };
         let refutations = self.specified(world, client, |problem| problem.refutations(&|o| *o == outcome, SHOWN));
-        Some(Counterexample { world: world.clone(), client: client.clone(), outcome, execution, refutations })
+        let (world, client) = (world.clone(), client.clone());
+        Ok(Some(Box::new(Counterexample { world, client, outcome, execution, refutations })))
     }
 }
+
+/// A wrong outcome, that there is none, or what stopped the search.
+pub type Answer<S> = Result<Option<Box<Counterexample<S>>>, Stop>;
 
 /// How many refutations of an outcome are kept.
 const SHOWN: usize = 10;
