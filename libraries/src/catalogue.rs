@@ -9,7 +9,8 @@ use mowgli_core::soundness::verdict::Probes;
 use mowgli_rdma::Stamp;
 
 use crate::bal::{self, Bal};
-use crate::{msw, nlock, rbl, sc_rmw, slock, sv, wlock};
+use crate::rbl::{self, Rbl};
+use crate::{msw, nlock, sc_rmw, slock, sv, wlock};
 
 /// The verdict that is expected of a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,7 +79,8 @@ pub fn catalogue() -> Vec<Entry> {
         bal::entry(Bal::Plain),
         bal::entry(Bal::Transitive),
         msw::entry(),
-        rbl::entry(),
+        rbl::entry(Rbl::Strong),
+        rbl::entry(Rbl::Weak),
         wlock::entry(),
         slock::entry(),
         nlock::entry(),

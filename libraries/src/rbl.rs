@@ -4,7 +4,7 @@
 //! room as long as some reader has not received.
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Spec, SubView, cell, events, id, po, reads, same, same_thread, writes};
+use mowgli_core::algebra::{Spec, SubView, cell, events, hb, id, po, reads, same, same_thread, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::implementation::Implementation;
@@ -20,16 +20,24 @@ use crate::sv::{self, Sv};
 
 /// The library's name.
 pub const RBL: Name = Name::literal("rbl");
+/// The name of the weak form.
+pub const RBL_WEAK: Name = Name::literal("rbl-weak");
 
 /// A ring buffer from `wthd(x)` to `rthd(x)`, for an implementation with this many words.
 #[must_use]
-pub fn ring(writer: Tid, readers: &[Tid], size: usize) -> Object {
-    Object::new(RBL).members(&[&[writer], readers].concat()).size(size)
+pub fn ring(of: Rbl, writer: Tid, readers: &[Tid], size: usize) -> Object {
+    Object::new(Library::name(&of)).members(&[&[writer], readers].concat()).size(size)
 }
 
 /// RBL as a library.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Rbl;
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Rbl {
+    /// A failed receive is before every message that its thread has not received.
+    #[default]
+    Strong,
+    /// A failed receive is not after such a message. This one mentions hb.
+    Weak,
+}
 
 /// `wthd(x)` and `rthd(x)`.
 fn threads(world: &World, x: Loc) -> Option<(Tid, &[Tid])> {
@@ -44,7 +52,10 @@ fn far(world: &World, writer: Tid, readers: &[Tid]) -> NodeSet {
 
 impl Library<Stamp> for Rbl {
     fn name(&self) -> Name {
-        RBL
+        match self {
+            Self::Strong => RBL,
+            Self::Weak => RBL_WEAK,
+        }
     }
 
     fn loc(&self, call: &Call) -> Vec<Loc> {
@@ -110,16 +121,20 @@ impl Library<Stamp> for Rbl {
         c.say("rf", &rf, "{b} received {b reads}, which {a} submitted");
         c.say("fb", &fb, "{a} found nothing, before {b} submitted");
 
-        // so = rf u fb
         c.so("rf", &rf);
-        c.so("fb", &fb);
+        match self {
+            // so = rf u fb
+            Self::Strong => c.so("fb", &fb),
+            // so = rf, and hb^-1 & fb is empty
+            Self::Weak => c.empty("not-missed", &(hb().inv() & fb)),
+        }
         c
     }
 }
 
-/// The implementation over SV, or one of its broken variants.
+/// What is different in an implementation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum RblOverSv {
+pub enum Variant {
     /// As published. Where the writer reads its own messages this is not sound: see `docs/findings.md`.
     #[default]
     Published,
@@ -133,6 +148,17 @@ pub enum RblOverSv {
     RoomOffByOne,
     /// A receiver frees the words before it has read them.
     EarlyRelease,
+    /// A receiver never looks at the head. Where no relation orders it after a submit only a larger hb shows that.
+    Blind,
+}
+
+/// An implementation of RBL over SV.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RblOverSv {
+    /// Which ring buffer.
+    pub of: Rbl,
+    /// Which implementation of it.
+    pub variant: Variant,
 }
 
 fn word(x: Loc, k: i64, size: i64) -> Loc {
@@ -174,7 +200,7 @@ impl RblOverSv {
         let variables = std::iter::once(head(x)).chain(readers.iter().map(|&t| tail(x, t))).collect();
         read_all(variables, Vec::new(), move |h| {
             let (at, least, needed) = (h[0], h[1..].iter().min().copied().unwrap_or(h[0]), words.len() as i64);
-            let spare = i64::from(self == Self::RoomOffByOne);
+            let spare = i64::from(self.variant == Variant::RoomOffByOne);
             if at - least + needed > size + spare {
                 return Prog::Val(Val::Bool(false));
             }
@@ -182,15 +208,16 @@ impl RblOverSv {
                 let place = word(x, at + k, size);
                 prog! { sv::write(place, v); sv::bcast(place, Val::NoWid, targets) }
             }));
-            let wait = if self == Self::NoWait { Prog::unit() } else { sv::wait_for(d) };
+            let wait = if self.variant == Variant::NoWait { Prog::unit() } else { sv::wait_for(d) };
             let announce = prog! {
                 wait.clone();
                 sv::write(head(x), Val::Int(at + needed));
                 sv::bcast(head(x), d, targets)
             };
-            let both = if self == Self::HeadFirst { announce.then(data) } else { data.then(announce) };
+            let both = if self.variant == Variant::HeadFirst { announce.then(data) } else { data.then(announce) };
             // The other variants are broken beside that, and by themselves.
-            let fence = if self == Self::Published { Prog::unit() } else { sv::gf(own) };
+            let unfenced = matches!(self.variant, Variant::Published | Variant::Blind);
+            let fence = if unfenced { Prog::unit() } else { sv::gf(own) };
             prog! { both.clone(); fence.clone(); Prog::Val(Val::Bool(true)) }
         })
     }
@@ -200,7 +227,8 @@ impl RblOverSv {
         let size = world.objects[&x].size as i64;
         let writer_node = world.node_of(writer);
         let back: NodeSet = [writer_node].into_iter().filter(|&n| n != world.node_of(t)).collect();
-        read_all(vec![tail(x, t), head(x)], Vec::new(), move |h| {
+        let end = if self.variant == Variant::Blind { tail(x, t) } else { head(x) };
+        read_all(vec![tail(x, t), end], Vec::new(), move |h| {
             let (at, end) = (h[0], h[1]);
             if at >= end {
                 return Prog::Val(Val::Bot);
@@ -212,7 +240,7 @@ impl RblOverSv {
                     sv::write(tail(x, t), Val::Int(at + length + 1));
                     sv::bcast(tail(x, t), Val::NoWid, back)
                 };
-                if self == Self::EarlyRelease {
+                if self.variant == Variant::EarlyRelease {
                     return free.then(read_all(words, Vec::new(), |values| Prog::Val(message(values))));
                 }
                 read_all(words, Vec::new(), move |values| free.clone().then(Prog::Val(message(values))))
@@ -236,12 +264,12 @@ fn words_of(message: Val) -> Vec<Val> {
 
 impl Implementation for RblOverSv {
     fn target(&self) -> Name {
-        RBL
+        Library::name(&self.of)
     }
 
     fn declare(&self, world: &mut World) {
         let rings: Vec<(Loc, Object)> =
-            world.objects.iter().filter(|(_, o)| o.library == RBL).map(|(&x, o)| (x, o.clone())).collect();
+            world.objects.iter().filter(|(_, o)| o.library == self.target()).map(|(&x, o)| (x, o.clone())).collect();
         for (x, object) in rings {
             let size = object.size as i64;
             let words = (0..size).map(|k| word(x, k, size));
@@ -271,7 +299,7 @@ impl Subject for Rbl {
         let sets: Vec<Vec<Tid>> = empty.tids().powerset().filter(|s| !s.is_empty()).collect();
         let with = |((writer, readers), size): ((Tid, &Vec<Tid>), usize)| {
             let mut world = empty.clone();
-            world.objects.insert(Loc::new("q"), ring(writer, readers, size));
+            world.objects.insert(Loc::new("q"), ring(*self, writer, readers, size));
             world
         };
         empty.tids().cartesian_product(&sets).cartesian_product([2, 3, 4]).map(with).collect()
@@ -280,36 +308,37 @@ impl Subject for Rbl {
     fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
         let q = Loc::new("q");
         let Some((writer, readers)) = threads(world, q) else { return Vec::new() };
-        let submit = |&v: &i64| Call::new(RBL, "Submit", &[q.into(), v.into()]);
+        let submit = |&v: &i64| Call::new(Library::name(self), "Submit", &[q.into(), v.into()]);
         let submits = bound.values.iter().map(submit).filter(|_| thread == writer);
-        let receive = readers.contains(&thread).then(|| Call::new(RBL, "Receive", &[q.into()]));
+        let receive = readers.contains(&thread).then(|| Call::new(Library::name(self), "Receive", &[q.into()]));
         submits.chain(receive).collect()
     }
 }
 
 /// What the catalogue says of it.
 #[must_use]
-pub fn entry() -> Entry {
+pub fn entry(of: Rbl) -> Entry {
     use Expected::{Sound, Unsound};
-    let variant = |name, about, expected, implementation: RblOverSv| {
-        let mut variant = variant(name, about, expected, implementation, &[(2, 2, 2)]);
+    let over = |name, about, expected, change| {
+        let mut variant = variant(name, about, expected, RblOverSv { of, variant: change }, &[(2, 2, 2)]);
         variant.bounds.iter_mut().for_each(|b| b.values = vec![1, 2]);
         variant
     };
     Entry {
-        name: "rbl",
+        name: Library::name(&of).text(),
         over: "sv",
-        specification: Libraries::default().with(Rbl),
+        specification: Libraries::default().with(of),
         below: Libraries::default().with(Sv),
-        subject: Box::new(Rbl),
+        subject: Box::new(of),
         probes: Vec::new(),
         variants: vec![
-            variant("published", "LOCO §5: not sound where the writer is a reader", Unsound, RblOverSv::Published),
-            variant("fenced", "a submit ends with a fence of the own node", Sound, RblOverSv::Fenced),
-            variant("no-wait", "the head changes while it is broadcast", Unsound, RblOverSv::NoWait),
-            variant("head-first", "the head is broadcast before the data", Unsound, RblOverSv::HeadFirst),
-            variant("room-off-by-one", "one word too many is taken to be free", Unsound, RblOverSv::RoomOffByOne),
-            variant("early-release", "words are freed before they are read", Unsound, RblOverSv::EarlyRelease),
+            over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Variant::Published),
+            over("fenced", "a submit ends with a fence of the own node", Sound, Variant::Fenced),
+            over("no-wait", "the head changes while it is broadcast", Unsound, Variant::NoWait),
+            over("head-first", "the head is broadcast before the data", Unsound, Variant::HeadFirst),
+            over("room-off-by-one", "one word too many is taken to be free", Unsound, Variant::RoomOffByOne),
+            over("early-release", "words are freed before they are read", Unsound, Variant::EarlyRelease),
+            over("blind", "a receiver never looks at the head", Unsound, Variant::Blind),
         ],
     }
 }

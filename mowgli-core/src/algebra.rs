@@ -88,6 +88,7 @@ impl<S: Stamp> Set<S> {
 pub(crate) enum Expr<S> {
     Po,
     Ppo,
+    Hb,
     SameEvent,
     SameThread,
     Same(Key<S>),
@@ -117,6 +118,18 @@ impl<S> Clone for Rel<S> {
 impl<S: Stamp> Rel<S> {
     fn new(expr: Expr<S>) -> Self {
         Self(Arc::new(expr))
+    }
+
+    /// Whether the expression mentions hb.
+    pub(crate) fn mentions_hb(&self) -> bool {
+        match &*self.0 {
+            Expr::Hb => true,
+            Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) | Expr::Seq(a, b) => {
+                a.mentions_hb() || b.mentions_hb()
+            }
+            Expr::Inverse(a) | Expr::Plus(a) => a.mentions_hb(),
+            _ => false,
+        }
     }
 
     /// What tells this expression from others.
@@ -159,6 +172,12 @@ pub fn po<S: Stamp>() -> Rel<S> {
 #[must_use]
 pub fn ppo<S: Stamp>() -> Rel<S> {
     Rel::new(Expr::Ppo)
+}
+
+/// Happens-before (LOCO Def. 3.6): at least `(ppo u so)+`. For demands only, as `so` is part of it.
+#[must_use]
+pub fn hb<S: Stamp>() -> Rel<S> {
+    Rel::new(Expr::Hb)
 }
 
 /// All pairs of subevents of one event, also of a subevent with itself.
@@ -282,8 +301,18 @@ impl<S: Stamp> Spec<S> {
         self.choices.len() - 1
     }
 
+    /// Whether a demand mentions hb: then more of hb can make an execution inconsistent (LOCO Def. 3.13, 3).
+    #[must_use]
+    pub fn mentions_hb(&self) -> bool {
+        self.demands.iter().any(|(_, _, rel)| rel.mentions_hb())
+    }
+
     /// Adds `rel`, under this name, to `so`.
+    ///
+    /// # Panics
+    /// If it mentions hb, of which so is a part.
     pub fn so(&mut self, name: &'static str, rel: &Rel<S>) {
+        assert!(!rel.mentions_hb(), "so part {name} mentions hb, of which so is a part");
         self.so.push((name, rel.clone()));
     }
 

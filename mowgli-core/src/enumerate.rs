@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use itertools::Itertools;
 
 use crate::algebra::Choice;
-use crate::event::{Event, Writes, occurrences};
+use crate::event::{Event, Writes};
 use crate::execution::{Chosen, Execution, Subevent};
 use crate::ids::Name;
 use crate::judge::{Pairs, Reading, judge};
@@ -32,9 +32,8 @@ pub fn consistent<S: Stamp>(
         if own.is_empty() || !entry.admits(world, &own) || !entry.is_well_formed(world, &own) {
             continue;
         }
-        let spec = libraries.spec(library).expect("a name of the set");
-        let reading = Reading { execution: &bare, nth: occurrences(bare.events.iter()), library, spec };
-        for (name, choice) in &spec.choices {
+        let reading = Reading::new(libraries, &bare, library);
+        for (name, choice) in &reading.spec.choices {
             names.push((library, name, matches!(choice, Choice::ReadsFrom { .. })));
             options.push(reading.options(choice));
         }

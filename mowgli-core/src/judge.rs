@@ -61,6 +61,7 @@ pub struct Judged {
 pub fn judge<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Result<Judged, Complaint> {
     check_form(libraries, execution)?;
     let mut so = Vec::new();
+    let mut readings = Vec::new();
     for name in libraries.names() {
         let events: Vec<&Event> = execution.events.iter().filter(|e| e.call.library == name).collect();
         if events.is_empty() {
@@ -73,18 +74,21 @@ pub fn judge<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Re
         if !library.is_well_formed(&execution.world, &events) {
             continue;
         }
-        let spec = libraries.spec(name).expect("a name of the set");
-        let reading = Reading { execution, nth: occurrences(execution.events.iter()), library: name, spec };
+        let reading = Reading::new(libraries, execution, name);
         reading.check_choices(|s| {
             let cell = execution.subs[s].sub.cell.expect("a read touches a cell");
             library.init(&execution.world, cell)
         })?;
-        reading.check_demands()?;
-        so.extend(spec.so.iter().map(|(part, rel)| (name, *part, reading.pairs(rel))));
+        so.extend(reading.spec.so.iter().map(|(part, rel)| (name, *part, reading.pairs(rel))));
+        readings.push(reading);
     }
     let ppo: Pairs = execution.ppo().pairs().collect();
     let edges: Pairs = so.iter().flat_map(|(_, _, pairs)| pairs).chain(&ppo).copied().collect();
     let hb = closure(&edges);
+    for reading in &mut readings {
+        reading.hb.clone_from(&hb);
+        reading.check_demands()?;
+    }
     match hb.iter().find(|(a, b)| a == b) {
         Some(&(a, _)) => Err(Complaint::Cycle(cycle_from(&edges, a))),
         None => Ok(Judged { so, hb }),
@@ -187,9 +191,21 @@ pub struct Reading<'a, S> {
     pub library: Name,
     /// Its specification.
     pub spec: &'a Spec<S>,
+    /// hb on all subevents, as far as demands mention it.
+    pub hb: Pairs,
 }
 
-impl<S: Stamp> Reading<'_, S> {
+impl<'a, S: Stamp> Reading<'a, S> {
+    /// The specification of a library of the set, with nothing of hb.
+    ///
+    /// # Panics
+    /// If there is no library of this name.
+    #[must_use]
+    pub fn new(libraries: &'a Libraries<S>, execution: &'a Execution<S>, library: Name) -> Self {
+        let spec = libraries.spec(library).expect("a name of the set");
+        Self { execution, nth: occurrences(execution.events.iter()), library, spec, hb: Pairs::new() }
+    }
+
     fn own(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.execution.subs.len()).filter(|&s| self.event(s).call.library == self.library)
     }
@@ -224,6 +240,7 @@ impl<S: Stamp> Reading<'_, S> {
         match &*rel.0 {
             Expr::Po => self.all(|a, b| ex.before_in_thread(a, b)),
             Expr::Ppo => self.all(|a, b| ex.before_in_thread(a, b) && ex.subs[a].sub.stamp.to(ex.subs[b].sub.stamp)),
+            Expr::Hb => self.all(|a, b| self.hb.contains(&(a, b))),
             Expr::SameEvent => self.all(|a, b| ex.subs[a].event == ex.subs[b].event),
             Expr::SameThread => self.all(|a, b| self.event(a).thread == self.event(b).thread),
             Expr::Same(key) => self.all(|a, b| key(&self.view(a)).is_some_and(|k| key(&self.view(b)) == Some(k))),

@@ -198,6 +198,12 @@ impl Checked {
             out.push_str("Not locally sound (LOCO Def. 3.13) in an execution of\n\n");
             out.push_str(&print::client("client", world, client, None));
             out.push_str(&format!("\nwith the events\n{}\n", crate::show::events(&violation.execution)));
+            if !violation.beyond.is_empty() {
+                let beyond = violation.beyond.iter().copied().collect();
+                out.push_str("where hb has, beside (ppo u so)+,\n");
+                out.push_str(&crate::show::pairs(&violation.execution, &beyond));
+                out.push('\n');
+            }
             out.push_str(&format!("because {}.\n\n", violation.reason));
         }
         if let (Verdict::Undecided(stop), Some((world, client))) = (&self.report.verdict, &self.report.stopped_at) {

@@ -145,6 +145,8 @@ struct ExplainArgs {
 }
 
 fn main() -> ExitCode {
+    // A reader that has seen enough, as `head`, ends the command quietly.
+    sigpipe::reset();
     let cli = Cli::parse();
     let code = match cli.command {
         Command::Litmus(args) => litmus(&args),

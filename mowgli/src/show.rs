@@ -44,15 +44,19 @@ fn name<S: Stamp>(execution: &Execution<S>, s: usize) -> String {
     format!("{} {event}{stamp}", event.thread)
 }
 
+/// Pairs of subevents, one a line, without pairs that follow from others.
+#[must_use]
+pub fn pairs<S: Stamp>(execution: &Execution<S>, pairs: &Pairs) -> String {
+    reduced(pairs).iter().map(|&(a, b)| format!("    {} -> {}\n", name(execution, a), name(execution, b))).collect()
+}
+
 /// The choices of an execution and what they imply: reads-from and the orders, without pairs that follow from others.
 #[must_use]
 pub fn relations<S: Stamp>(execution: &Execution<S>, judged: &Judged) -> String {
     let mut out = String::new();
     for (library, relation, pairs) in named(execution, judged) {
         let _ = writeln!(out, "  {relation} of {library}");
-        for (a, b) in reduced(&pairs) {
-            let _ = writeln!(out, "    {} -> {}", name(execution, a), name(execution, b));
-        }
+        out.push_str(&self::pairs(execution, &pairs));
     }
     out
 }

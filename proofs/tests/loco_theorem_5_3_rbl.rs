@@ -32,9 +32,34 @@ fn a_fence_at_the_end_of_submit_repairs_it() {
 
 #[test]
 fn broken_rings_deliver_what_was_not_sent() {
-    for variant in ["head-first", "room-off-by-one", "early-release"] {
+    for variant in ["head-first", "room-off-by-one", "early-release", "blind"] {
         let report = checked("rbl", variant, &two_values(bound(2, 2, 2)));
         assert_eq!(report.verdict(), "unsound", "{variant}");
         assert_snapshot!(format!("rbl_{variant}"), report.explanation());
     }
+}
+
+/// The weak specification mentions hb, so every larger hb counts (Def. 3.13, 3).
+#[test]
+fn the_weak_ring_is_as_sound_as_the_strong_one() {
+    let test = "RDMA_WAIT ring-to-oneself { y@1 = 0; weak ring q = P1 -> {P1, P2} size 4; }
+ P1@1              | P2@1            ;
+ a := submit(q, 1) | y := 1          ;
+ b := receive(q)   | mfence          ;
+ c := y            | d := receive(q) ;
+forbidden (a=true /\\ b=1 /\\ c=0 /\\ d=bot)";
+    assert_snapshot!("rbl_weak_specification", explained(test, &[]));
+    assert!(explained(test, &["rbl-weak", "sv"]).contains("is possible"));
+    let report = checked("rbl-weak", "fenced", &bound(2, 2, 2));
+    assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
+    assert_snapshot!("rbl_weak_concretisation", report.concretisation().join("\n"));
+}
+
+/// A thread that submits and then finds nothing: `(ppo u so)+` does not order the two, a larger hb does.
+#[test]
+fn what_a_weak_ring_misses_shows_in_a_larger_hb() {
+    let report = checked("rbl-weak", "blind", &bound(1, 1, 2));
+    let (_, _, violation) = report.report.violation.as_ref().expect("not locally sound");
+    assert!(!violation.beyond.is_empty());
+    assert_snapshot!("rbl_weak_blind", report.explanation());
 }

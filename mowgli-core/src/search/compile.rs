@@ -50,6 +50,8 @@ pub struct Compiled {
     pub hb: Id,
     /// Edges that are demanded of hb from outside.
     pub extra: Id,
+    /// Edges that specifications see as hb beside those of it: what an execution below promises (LOCO Def. 3.13, 3).
+    pub given: Id,
     /// Pairs that must not be in so.
     pub outside: Id,
     /// The choices, with the library and the name of each.
@@ -78,6 +80,8 @@ pub enum Term {
 struct Compiler<'a, S: Stamp> {
     graph: &'a Graph<'a, S>,
     net: Network,
+    /// hb as specifications see it, once all of so is there.
+    seen_hb: Option<Id>,
     /// The subevents of the library at hand.
     mask: Vec<u64>,
     choices: Vec<(Name, &'static str, Open)>,
@@ -94,6 +98,7 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
     let mut compiler = Compiler {
         graph,
         net: Network::new(n),
+        seen_hb: None,
         mask: Vec::new(),
         choices: Vec::new(),
         demands: Vec::new(),
@@ -104,7 +109,9 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
     };
     let extra = compiler.net.base(&Matrix::empty(n));
     let mut parts = Vec::new();
+    let mut beyond_so = Vec::new();
     for name in libraries.names() {
+        (compiler.name, compiler.first_choice) = (name, compiler.choices.len());
         compiler.mask = graph.mask(|s| graph.library(s) == name);
         if compiler.mask.iter().all(|&w| w == 0) {
             continue;
@@ -114,7 +121,10 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
         if !library.is_well_formed(graph.world, &own) {
             continue;
         }
-        parts.extend(compiler.library(name, spec).into_iter().map(|(part, id)| (Some(name), part, id)));
+        if spec.mentions_hb() {
+            beyond_so.push((name, spec, compiler.first_choice, compiler.mask.clone()));
+        }
+        parts.extend(compiler.library(spec).into_iter().map(|(part, id)| (Some(name), part, id)));
     }
     let so = compiler.net.derive(Kind::Union(parts.iter().map(|p| p.2).collect()));
     let outside = compiler.net.base(&Matrix::empty(n));
@@ -125,9 +135,17 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
     let edges = compiler.net.derive(Kind::Union(vec![so, ppo, extra]));
     let hb = compiler.net.derive(Kind::Plus(edges));
     compiler.net.check(hb, Check::Irreflexive);
+    let given = compiler.net.base(&Matrix::empty(n));
+    if !beyond_so.is_empty() {
+        compiler.seen_hb = Some(compiler.net.derive(Kind::Union(vec![hb, given])));
+    }
+    for (name, spec, first_choice, mask) in beyond_so {
+        (compiler.name, compiler.first_choice, compiler.mask) = (name, first_choice, mask);
+        compiler.demands(spec.demands.iter().filter(|(_, _, rel)| rel.mentions_hb()));
+    }
     let open = dependent(&compiler.net, &compiler.choices, &compiler.differences);
     let Compiler { net, choices, demands, differences, terms, .. } = compiler;
-    Compiled { net, hb, extra, outside, choices, open, parts, demands, differences, terms }
+    Compiled { net, hb, extra, given, outside, choices, open, parts, demands, differences, terms }
 }
 
 fn dependent(net: &Network, choices: &[(Name, &'static str, Open)], differences: &[(Id, Id, Id)]) -> Vec<bool> {
@@ -153,14 +171,27 @@ fn dependent(net: &Network, choices: &[(Name, &'static str, Open)], differences:
 }
 
 impl<S: Stamp> Compiler<'_, S> {
-    fn library(&mut self, name: Name, spec: &Spec<S>) -> Vec<(&'static str, Id)> {
-        self.name = name;
-        self.first_choice = self.choices.len();
+    /// Choices, demands and so of the library at hand; what mentions hb comes later.
+    fn library(&mut self, spec: &Spec<S>) -> Vec<(&'static str, Id)> {
         for (title, choice) in &spec.choices {
             let open = self.choice(choice);
-            self.choices.push((name, title, open));
+            self.choices.push((self.name, title, open));
         }
-        for (title, demand, rel) in &spec.demands {
+        let demands = spec.demands.iter().filter(|(_, _, rel)| !rel.mentions_hb());
+        self.demands(demands);
+        let mut parts = Vec::new();
+        for (part, rel) in &spec.so {
+            let term = self.term(rel);
+            parts.push((*part, self.open(term)));
+        }
+        parts
+    }
+
+    fn demands<'d>(&mut self, demands: impl Iterator<Item = &'d (&'static str, Demand, Rel<S>)>)
+    where
+        S: 'd,
+    {
+        for (title, demand, rel) in demands {
             let term = self.term(rel);
             let id = self.open(term);
             let check = match demand {
@@ -168,14 +199,8 @@ impl<S: Stamp> Compiler<'_, S> {
                 Demand::Empty => Check::Empty,
             };
             self.net.check(id, check);
-            self.demands.push((name, title, id));
+            self.demands.push((self.name, title, id));
         }
-        let mut parts = Vec::new();
-        for (part, rel) in &spec.so {
-            let term = self.term(rel);
-            parts.push((*part, self.open(term)));
-        }
-        parts
     }
 
     fn set(&self, set: &Set<S>) -> Vec<u64> {
@@ -277,6 +302,10 @@ impl<S: Stamp> Compiler<'_, S> {
         match expr {
             Expr::Po => known(self.graph.po().and(&Matrix::cross(&self.mask, &self.mask, n))),
             Expr::Ppo => known(self.graph.ppo().and(&Matrix::cross(&self.mask, &self.mask, n))),
+            Expr::Hb => {
+                let hb = self.seen_hb.expect("only demands that are compiled after so mention hb");
+                self.restrict(hb, &Matrix::cross(&self.mask, &self.mask, n))
+            }
             Expr::SameEvent => {
                 let mask = Matrix::cross(&self.mask, &self.mask, n);
                 known(self.graph.in_thread(|a, b| self.graph.subs[a].event == self.graph.subs[b].event).and(&mask))

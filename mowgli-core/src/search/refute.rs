@@ -200,6 +200,10 @@ impl<S: Stamp> Why<'_, '_, S> {
                 let side = if self.has(library, p, a, b) { p } else { q };
                 self.steps(library, side, a, b)
             }
+            // What hb forbids is shown as a cycle.
+            Expr::Inter(p, q) if p.mentions_hb() => {
+                [self.steps(library, q, a, b), self.steps(library, p, a, b)].concat()
+            }
             Expr::Inter(p, q) => {
                 let unnamed = |steps: &Vec<Step>| steps.iter().any(|s| s.1.0.is_empty());
                 let left = self.steps(library, p, a, b);
@@ -215,6 +219,14 @@ impl<S: Stamp> Why<'_, '_, S> {
                 let next = |x: usize| (0..n).filter(move |&y| self.has(library, p, x, y));
                 let path = path(a, b, n, next).unwrap_or_default();
                 path.windows(2).flat_map(|ends| self.steps(library, p, ends[0], ends[1])).collect()
+            }
+            Expr::Inverse(p) => self.steps(library, p, b, a),
+            Expr::Hb => {
+                let parts = &self.solver.compiled.parts;
+                let next =
+                    |x: usize| (0..n).filter(move |&y| parts.iter().any(|p| self.solver.compiled.net.has(p.2, x, y)));
+                let path = path(a, b, n, next).unwrap_or_default();
+                path.windows(2).flat_map(|ends| self.part(ends[0], ends[1])).collect()
             }
             Expr::Chosen(choice) => vec![(a, (spec.choices[*choice].0, "{a} comes before {b}"), b)],
             _ => vec![(a, ("", "{a} comes before {b}"), b)],

@@ -694,6 +694,13 @@ impl<'a, S: Stamp> Solver<'a, S> {
         }
     }
 
+    /// Has specifications see these pairs as hb too.
+    pub fn give_hb(&mut self, pairs: &Matrix) {
+        for a in 0..pairs.len() {
+            self.compiled.net.add_row(self.compiled.given, a, pairs.row(a));
+        }
+    }
+
     /// Demands the edge `a -> b` of hb.
     pub fn demand(&mut self, a: usize, b: usize) {
         self.compiled.net.add(self.compiled.extra, a, b);

@@ -5,6 +5,8 @@
 //! and nothing more need be decided. Where none does, reads-from and then the orders are decided one by one, down to
 //! executions in which everything is decided. Only there a failure is final. For a library whose
 //! specification does not mention hb it is enough to look at `hb = (ppo u so)+`, and at the largest hb' (Def. 3.13, 3).
+//! For one that does, every larger strict partial order is looked at too: pairs that `(ppo u so)+` leaves open are put
+//! into hb or kept out of it, one by one, where no g works for all of them.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -13,6 +15,7 @@ use std::fmt;
 use itertools::Itertools;
 use typed_arena::Arena;
 
+use crate::algebra::Spec;
 use crate::denote::Trace;
 use crate::event::{Event, Shape};
 use crate::execution::Execution;
@@ -61,8 +64,33 @@ impl fmt::Display for Reason {
 pub struct Violation<S> {
     /// The execution of the implementation.
     pub execution: Execution<S>,
+    /// The pairs of subevents that hb relates beside `(ppo u so)+`.
+    pub beyond: Vec<(usize, usize)>,
     /// Why.
     pub reason: Reason,
+}
+
+/// What is known of hb in all executions that are left.
+struct Known {
+    /// Pairs that are in hb.
+    least: Matrix,
+    /// Pairs that may be in hb; for a specification that mentions it.
+    most: Option<Matrix>,
+}
+
+/// What a concretisation and so' rest on.
+struct Proof {
+    /// Pairs that must be in hb.
+    needs: Matrix,
+    /// Pairs that may be in hb; any pair if the specification does not mention it.
+    most: Option<Matrix>,
+}
+
+impl Proof {
+    fn holds(&self, hb: &Known) -> bool {
+        let within = |most: &Matrix| hb.most.as_ref().is_some_and(|m| m.is_subset(most));
+        self.needs.is_subset(&hb.least) && self.most.as_ref().is_none_or(within)
+    }
 }
 
 /// For each method and stamp of the specification the subevents that stand for it, in words.
@@ -113,8 +141,8 @@ struct Abstraction<'a, S: Stamp> {
     ways: Vec<Way<'a, S>>,
     /// The g that worked last.
     last: Option<Image>,
-    /// All edges of hb that the latest proofs rest on: each proves every execution of the same runs that has them.
-    proofs: VecDeque<Matrix>,
+    /// What the latest proofs rest on: each proves every execution of the same runs that has it.
+    proofs: VecDeque<Proof>,
 }
 
 /// How many proofs are kept for reuse.
@@ -133,6 +161,8 @@ struct Prover<'a, S: Stamp> {
     world: &'a World,
     specification: &'a Libraries<S>,
     library: Name,
+    /// Whether the specification mentions hb.
+    sees_hb: bool,
     arena: &'a Arena<Vec<Skeleton<S>>>,
     known: BTreeMap<Runs, Abstraction<'a, S>>,
     words: Concretisation,
@@ -147,6 +177,7 @@ pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, l
         world: problem.world,
         specification,
         library,
+        sees_hb: specification.spec(library).is_some_and(Spec::mentions_hb),
         arena: &arena,
         known: BTreeMap::new(),
         words: Concretisation::new(),
@@ -155,7 +186,7 @@ pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, l
     let mut violation = None;
     let mut settled = |solver: &mut Solver<'_, S>| {
         let mut prover = prover.borrow_mut();
-        if prover.prove(solver, FEW).is_ok() {
+        if prover.prove(solver, None, FEW).is_ok() {
             return Cut::Class;
         }
         prover.defer_silent_reads(solver);
@@ -177,16 +208,20 @@ pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, l
 }
 
 impl<'a, S: Stamp> Prover<'a, S> {
-    /// Finds a g for what is known of hb, after at most `tries`; one that an earlier execution had, if it does.
-    fn prove(&mut self, solver: &Solver<'_, S>, tries: usize) -> Result<(), Reason> {
+    /// Finds a g for what is known of hb, after at most `tries`; one that an earlier execution had, if it does. `never`
+    /// are pairs that are kept out of hb.
+    fn prove(&mut self, solver: &Solver<'_, S>, never: Option<&Matrix>, tries: usize) -> Result<(), Reason> {
         let runs = runs(solver);
         if !self.known.contains_key(&runs) {
             let abstraction = self.abstraction(solver);
             self.known.insert(runs.clone(), abstraction);
         }
         let known = self.known.get_mut(&runs).expect("just inserted");
-        let hb = solver.hb();
-        if known.proofs.iter().any(|needs| needs.is_subset(&hb)) || known.works_again(&hb) {
+        let least = solver.hb();
+        let open = |a: usize, b: usize| a != b && !least.has(b, a) && never.is_none_or(|n| !n.has(a, b));
+        let most = self.sees_hb.then(|| Matrix::from_fn(least.len(), open));
+        let hb = Known { least, most };
+        if known.proofs.iter().any(|proof| proof.holds(&hb)) || known.works_again(&hb) {
             return Ok(());
         }
         if known.last.is_some() && tries <= FEW {
@@ -247,11 +282,13 @@ impl<'a, S: Stamp> Prover<'a, S> {
     /// All executions that are left once every read has its source: decides orders one by one where that is needed.
     fn class(&mut self, solver: &mut Solver<'_, S>) -> Result<(), Box<Violation<S>>> {
         let open = self.next_pair(solver);
-        let Err(reason) = self.prove(solver, if open.is_some() { FEW } else { usize::MAX }) else { return Ok(()) };
         let Some((raw, a, b)) = open else {
-            let execution = Execution::of_solver(solver).expect("everything is decided");
-            return Err(Box::new(Violation { execution, reason }));
+            let (least, never) = (solver.hb(), Matrix::empty(solver.graph.len()));
+            return self.larger(solver, &least, never);
         };
+        if self.prove(solver, None, FEW).is_ok() {
+            return Ok(());
+        }
         for (a, b) in [(a, b), (b, a)] {
             let snapshot = solver.snapshot();
             solver.order(raw, a, b);
@@ -260,6 +297,40 @@ impl<'a, S: Stamp> Prover<'a, S> {
             result?;
         }
         Ok(())
+    }
+
+    /// One execution, everything but hb decided: hb is what holds so far, or for a specification that mentions it any
+    /// larger strict partial order without a pair of `never`. `least` is `(ppo u so)+`.
+    fn larger(
+        &mut self,
+        solver: &mut Solver<'_, S>,
+        least: &Matrix,
+        mut never: Matrix,
+    ) -> Result<(), Box<Violation<S>>> {
+        let Err(reason) = self.prove(solver, Some(&never), usize::MAX) else { return Ok(()) };
+        let Some((a, b)) = self.next_in_hb(solver, &never).filter(|_| self.sees_hb) else {
+            let execution = Execution::of_solver(solver).expect("everything is decided");
+            let beyond = solver.hb().minus(least).pairs().collect();
+            return Err(Box::new(Violation { execution, beyond, reason }));
+        };
+        let snapshot = solver.snapshot();
+        solver.demand(a, b);
+        let possible = solver.propagate() && solver.hb().and(&never).is_empty();
+        let result = if possible { self.larger(solver, least, never.clone()) } else { Ok(()) };
+        solver.restore(snapshot);
+        result?;
+        never.set(a, b);
+        self.larger(solver, least, never)
+    }
+
+    /// A pair of which it is open whether hb has it: between subevents that stand for others, if there is one.
+    fn next_in_hb(&self, solver: &Solver<'_, S>, never: &Matrix) -> Option<(usize, usize)> {
+        let hb = solver.hb();
+        let known = self.known.get(&runs(solver));
+        let g = known.and_then(|k| k.last.as_ref()).map_or(&[][..], |image| &image.g);
+        let is_open = |&(a, b): &(usize, usize)| a != b && !hb.has(a, b) && !hb.has(b, a) && !never.has(a, b);
+        let of_images = g.iter().copied().cartesian_product(g.iter().copied()).find(is_open);
+        of_images.or_else(|| (0..hb.len()).cartesian_product(0..hb.len()).find(is_open))
     }
 }
 
@@ -292,27 +363,28 @@ const FEW: usize = 4;
 
 impl<S: Stamp> Abstraction<'_, S> {
     /// Whether the g that worked last works for what is known of hb.
-    fn works_again(&mut self, hb: &Matrix) -> bool {
-        let Some(Image { way, g, needs }) = self.last.as_ref().filter(|i| i.needs.is_subset(hb)) else { return false };
+    fn works_again(&mut self, hb: &Known) -> bool {
+        let last = self.last.as_ref().filter(|i| i.needs.is_subset(&hb.least));
+        let Some(Image { way, g, needs }) = last else { return false };
         let Some(so) = self.ways[*way].so_within(g, hb) else { return false };
         let needs = so.or(needs);
-        self.keep(needs);
+        self.keep(needs, hb);
         true
     }
 
-    fn keep(&mut self, needs: Matrix) {
+    fn keep(&mut self, needs: Matrix, hb: &Known) {
         self.proofs.truncate(KEPT - 1);
-        self.proofs.push_front(needs);
+        self.proofs.push_front(Proof { needs, most: hb.most.clone() });
     }
 
     /// g and so' for what is known of hb; gives up after `tries` g for each choice of stamps.
-    fn concretise(&mut self, solver: &Solver<'_, S>, hb: &Matrix, tries: usize) -> Result<Image, Reason> {
+    fn concretise(&mut self, solver: &Solver<'_, S>, hb: &Known, tries: usize) -> Result<Image, Reason> {
         if let Some(call) = self.impossible {
             return Err(Reason::NoStamps(self.calls[call].event.to_string()));
         }
         let mut reason = Reason::NoChoice;
         for (position, way) in self.ways.iter_mut().enumerate() {
-            let of = |p: &Promise<S>| candidates(solver, &self.calls[p.call], p.stamp, hb);
+            let of = |p: &Promise<S>| candidates(solver, &self.calls[p.call], p.stamp, &hb.least);
             let all: Vec<Vec<usize>> = way.promises.iter().map(of).collect();
             if let Some((p, _)) = way.promises.iter().zip(&all).find(|(_, c)| c.is_empty()) {
                 let (call, stamp) = (self.calls[p.call].event.to_string(), p.stamp.to_string());
@@ -321,12 +393,12 @@ impl<S: Stamp> Abstraction<'_, S> {
             }
             for g in all.iter().map(|c| c.iter().copied()).multi_cartesian_product().take(tries) {
                 let Some(so) = way.so_within(&g, hb) else { continue };
-                let mut needs = Matrix::empty(hb.len());
+                let mut needs = Matrix::empty(hb.least.len());
                 for (promise, &s) in way.promises.iter().zip(&g) {
-                    let order = keeps_order(solver, &self.calls[promise.call], promise.stamp, s, hb);
+                    let order = keeps_order(solver, &self.calls[promise.call], promise.stamp, s, &hb.least);
                     order.expect("a candidate").into_iter().for_each(|(a, b)| needs.set(a, b));
                 }
-                self.keep(so.or(&needs));
+                self.keep(so.or(&needs), hb);
                 return Ok(Image { way: position, g, needs });
             }
         }
@@ -335,15 +407,20 @@ impl<S: Stamp> Abstraction<'_, S> {
 }
 
 impl<S: Stamp> Way<'_, S> {
-    /// Conditions 2 and 3: some so' within `g^-1(hb)` that makes the execution consistent; returns g of it.
-    fn so_within(&mut self, g: &[usize], hb: &Matrix) -> Option<Matrix> {
+    /// Conditions 2 and 3: some so' within `g^-1(hb)` that makes the execution consistent, with the largest hb' that is
+    /// possible; returns g of it.
+    fn so_within(&mut self, g: &[usize], hb: &Known) -> Option<Matrix> {
         let before = self.solver.snapshot();
-        self.solver.confine(&Matrix::from_fn(g.len(), |a, b| hb.has(g[a], g[b])));
+        let image = |of: &Matrix| Matrix::from_fn(g.len(), |a, b| of.has(g[a], g[b]));
+        self.solver.confine(&image(&hb.least));
+        if let Some(most) = &hb.most {
+            self.solver.give_hb(&image(most));
+        }
         let mut found = None;
         self.solver.explore(&mut |solver| {
             let snapshot = solver.snapshot();
             assert!(solver.complete(), "a class has a completion");
-            let mut image = Matrix::empty(hb.len());
+            let mut image = Matrix::empty(hb.least.len());
             solver.so().for_each(|(_, _, so)| so.pairs().for_each(|(a, b)| image.set(g[a], g[b])));
             solver.restore(snapshot);
             found = Some(image);

@@ -8,6 +8,7 @@ use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::{bal, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::wait::{self, WAIT};
 use pest::Parser;
@@ -206,7 +207,8 @@ impl Reader {
                 if !(2..=64).contains(&size) {
                     return fail(&tree, "the size of a ring is from 2 to 64");
                 }
-                rbl::ring(writer, &readers, size)
+                let of = if part(&tree, Rule::weak).is_some() { Rbl::Weak } else { Rbl::Strong };
+                rbl::ring(of, writer, &readers, size)
             }
             Rule::mixed => {
                 let numbers: Vec<Tree<'_>> = parts(&tree, Rule::node).collect();
@@ -314,6 +316,11 @@ impl Reader {
     }
 
     /// A declared object of this library.
+    fn ring(&self, tree: &Tree<'_>) -> Parsed<(Name, Arg)> {
+        let library = self.library(tree).filter(|&l| l == rbl::RBL_WEAK).unwrap_or(rbl::RBL);
+        Ok((library, Arg::Val(self.object(tree, library)?.into())))
+    }
+
     fn object(&self, tree: &Tree<'_>, library: Name) -> Parsed<Loc> {
         let text = tree.as_str().trim();
         match self.world.objects.get(&Loc::new(text)) {
@@ -485,12 +492,13 @@ impl Reader {
             }
             "submit" => {
                 count(2, 2, "submit(ring, message)")?;
-                let q = Arg::Val(self.object(&args[0], rbl::RBL)?.into());
-                Ok(call(rbl::RBL, "Submit", vec![q, self.data(thread, &args[1])?]))
+                let (library, q) = self.ring(&args[0])?;
+                Ok(call(library, "Submit", vec![q, self.data(thread, &args[1])?]))
             }
             "receive" => {
                 count(1, 1, "receive(ring)")?;
-                Ok(call(rbl::RBL, "Receive", vec![Arg::Val(self.object(&args[0], rbl::RBL)?.into())]))
+                let (library, q) = self.ring(&args[0])?;
+                Ok(call(library, "Receive", vec![q]))
             }
             other => fail(
                 &names[0],

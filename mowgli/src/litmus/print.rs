@@ -41,8 +41,8 @@ fn statement(call: &Call) -> String {
         (sv::SV, "Wait") => format!("sv.wait({})", arg(0)),
         (sv::SV, "GF") => format!("gf({})", arg(0)),
         (bal::BAL | bal::BAL_TRANSITIVE, _) => format!("bar({})", arg(0)),
-        (rbl::RBL, "Submit") => format!("submit({}, {})", arg(0), arg(1)),
-        (rbl::RBL, _) => format!("receive({})", arg(0)),
+        (rbl::RBL | rbl::RBL_WEAK, "Submit") => format!("submit({}, {})", arg(0), arg(1)),
+        (rbl::RBL | rbl::RBL_WEAK, _) => format!("receive({})", arg(0)),
         (msw::MSW, "Write") => format!("{}.write({})", arg(0), arg(1)),
         (msw::MSW, "TryRead") => format!("{}.tryread", arg(0)),
         (msw::MSW, "Put") => format!("{}.put({}{})", arg(0), arg(1), with_id(2)),
@@ -71,9 +71,10 @@ fn declarations(world: &World, out: &mut String) {
             (wlock::WLOCK, Some(node)) => writeln!(out, "  weak lock {loc} at {node};"),
             (slock::SLOCK, Some(node)) => writeln!(out, "  strong lock {loc} at {node};"),
             (nlock::NLOCK, Some(node)) => writeln!(out, "  node lock {loc}@{node};"),
-            (rbl::RBL, _) => {
+            (rbl::RBL | rbl::RBL_WEAK, _) => {
+                let weak = if object.library == rbl::RBL_WEAK { "weak " } else { "" };
                 let (writer, readers) = members.split_once(", ").unwrap_or((&members, ""));
-                writeln!(out, "  ring {loc} = {writer} -> {{{readers}}} size {};", object.size)
+                writeln!(out, "  {weak}ring {loc} = {writer} -> {{{readers}}} size {};", object.size)
             }
             (msw::MSW, Some(node)) => writeln!(out, "  msw {loc}@{node}[{}] = {};", object.size, object.init),
             (sc_rmw::SC_RMW, Some(node)) => writeln!(out, "  sc {loc} = {} at {node};", object.init),
