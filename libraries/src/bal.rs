@@ -205,7 +205,6 @@ pub fn entry(of: Bal) -> Entry {
     };
     Entry {
         name: Library::name(&of).text(),
-        over: "sv",
         specification: Libraries::default().with(of),
         below: Libraries::default().with(Sv),
         subject: Box::new(of),

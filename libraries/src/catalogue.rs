@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use itertools::Itertools;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::{Bound, Subject, clients};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_rdma::Stamp;
 
@@ -42,8 +43,6 @@ pub struct Variant {
 pub struct Entry {
     /// Its name.
     pub name: &'static str,
-    /// What it is implemented on.
-    pub over: &'static str,
     /// The specification alone.
     pub specification: Libraries<Stamp>,
     /// The libraries that the implementation calls.
@@ -54,6 +53,27 @@ pub struct Entry {
     pub probes: Vec<Box<dyn Probes>>,
     /// The implementations, the published one first.
     pub variants: Vec<Variant>,
+}
+
+impl Entry {
+    /// What it is implemented on.
+    #[must_use]
+    pub fn over(&self) -> String {
+        self.below.names().join(", ")
+    }
+
+    /// The bound at which the whole stack below is compared with the specification: two threads on two nodes, with as
+    /// many calls each as a client needs that the specification says anything of.
+    #[must_use]
+    pub fn through(&self) -> Bound {
+        let library = self.specification.names().next().and_then(|name| self.specification.get(name));
+        let says = |bound: &Bound| {
+            let clients = clients(&*self.subject, bound);
+            library.is_some_and(|l| clients.iter().any(|(world, client)| client.is_well_formed(l, world)))
+        };
+        let bounds = (1..).map(|calls| bound(2, 2, calls));
+        bounds.take(4).find(says).unwrap_or_else(|| bound(2, 2, 1))
+    }
 }
 
 pub(crate) fn variant(

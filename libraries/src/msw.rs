@@ -285,7 +285,6 @@ pub fn entry() -> Entry {
     };
     Entry {
         name: "msw",
-        over: "rdma-wait-rmw",
         specification: Libraries::default().with(Msw),
         below: Libraries::default().with(Wait),
         subject: Box::new(Msw),

@@ -148,7 +148,6 @@ pub fn entry() -> Entry {
     let bounds = &[(3, 3, 2)];
     Entry {
         name: "nlock",
-        over: "rdma-wait-rmw",
         specification: Libraries::default().with(Nlock),
         below: Libraries::default().with(Wait),
         subject: Box::new(Nlock),

@@ -326,7 +326,6 @@ pub fn entry(of: Rbl) -> Entry {
     };
     Entry {
         name: Library::name(&of).text(),
-        over: "sv",
         specification: Libraries::default().with(of),
         below: Libraries::default().with(Sv),
         subject: Box::new(of),

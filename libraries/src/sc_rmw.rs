@@ -173,7 +173,6 @@ pub fn entry() -> Entry {
     };
     Entry {
         name: "sc-rmw",
-        over: "nlock, rdma-wait-rmw",
         specification: Libraries::default().with(ScRmw),
         below: Libraries::default().with(Nlock).with(Wait),
         subject: Box::new(ScRmw),

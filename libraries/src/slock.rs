@@ -117,7 +117,6 @@ pub fn entry() -> Entry {
     let bounds = &[(3, 3, 2)];
     Entry {
         name: "slock",
-        over: "wlock, sv",
         specification: Libraries::default().with(Slock),
         below: Libraries::default().with(Wlock).with(Sv),
         subject: Box::new(Slock),

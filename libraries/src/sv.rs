@@ -259,7 +259,6 @@ pub fn entry() -> Entry {
         |name, about, expected, implementation: SvOverWait| variant(name, about, expected, implementation, bounds);
     Entry {
         name: "sv",
-        over: "rdma-wait-rmw",
         specification: Libraries::default().with(Sv),
         below: Libraries::default().with(Wait),
         subject: Box::new(Sv),

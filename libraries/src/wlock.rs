@@ -165,7 +165,6 @@ pub fn entry() -> Entry {
     let bounds = &[(3, 3, 2)];
     Entry {
         name: "wlock",
-        over: "rdma-wait-rmw, sv",
         specification: Libraries::default().with(Wlock),
         below: Libraries::default().with(Wait).with(Sv),
         subject: Box::new(Wlock),

@@ -58,7 +58,7 @@ fn checked(spin: Spin, calls: usize) -> Report<Tso> {
         specification: Libraries::default().with(Lock),
         below: Libraries::default().with(Memory),
         beside: Libraries::default().with(Memory),
-        implementation: Arc::new(spin),
+        chain: vec![Arc::new(spin)],
         subject: &Lock,
         probes: &[&Counting],
         bound: Bound { threads: 2, nodes: 1, calls, objects: 1, loops: 2, values: vec![1] },

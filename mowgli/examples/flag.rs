@@ -108,7 +108,6 @@ fn main() {
     };
     let entry = Entry {
         name: "flag",
-        over: "sv",
         specification: Libraries::default().with(Flag),
         below: Libraries::default().with(Sv),
         subject: Box::new(Flag),

@@ -1,16 +1,18 @@
 //! The `check` command: bounded checks of LOCO's libraries.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::Name;
+use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, run};
+use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, outcomes, run};
 use mowgli_core::value::Val;
-use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_libraries::catalogue::{Entry, Expected, Variant, catalogue};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::probes::WaitProbes;
 use mowgli_rdma::wait::Wait;
@@ -24,7 +26,7 @@ pub struct Checked {
     /// The library.
     pub library: &'static str,
     /// What it is implemented on.
-    pub over: &'static str,
+    pub over: String,
     /// The variant.
     pub variant: &'static str,
     /// The verdict that is expected of it.
@@ -45,6 +47,8 @@ pub struct Options<'a> {
     pub deadline: Option<Instant>,
     /// Whether probes may reach memory of their own node through the network.
     pub loopback: bool,
+    /// Whether the outcomes of the whole stack, down to the memory model, are compared, instead of local soundness.
+    pub through: bool,
     /// Told how many clients of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
@@ -52,7 +56,7 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     /// No deadline, no report of progress, every probe.
     fn default() -> Self {
-        Self { deadline: None, loopback: true, progress: &|_, _| {} }
+        Self { deadline: None, loopback: true, through: false, progress: &|_, _| {} }
     }
 }
 
@@ -64,28 +68,45 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
     let of_memory = WaitProbes { loopback: options.loopback };
     let own = entry.probes.iter().map(|p| &**p);
     let probes: Vec<&dyn Probes> = own.chain([&of_memory as &dyn Probes]).collect();
+    let mut chain = vec![variant.implementation.clone()];
+    let mut below = entry.below.clone();
+    if options.through {
+        replace_all(&mut chain, &mut below);
+    }
+    let over = below.names().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let libraries = below.and(&Libraries::default().with(Wait));
     let question = Question {
         library: Name::literal(entry.name),
         specification: entry.specification.clone(),
-        below: entry.below.clone(),
+        below,
         beside: Libraries::default().with(Wait),
-        implementation: variant.implementation.clone(),
+        chain,
         subject: &*entry.subject,
         probes: &probes,
         bound: bound.clone(),
         expired: &expired,
         progress: options.progress,
     };
-    let report = run(&question);
+    let report = if options.through { outcomes(&question) } else { run(&question) };
     Checked {
         library: entry.name,
-        over: entry.over,
+        over,
         variant: variant.name,
         expected: variant.expected,
         bound: bound.clone(),
-        libraries: entry.below.and(&Libraries::default().with(Wait)),
+        libraries,
         report,
         time: start.elapsed(),
+    }
+}
+
+/// Replaces every library that has an implementation by the published one, until none is left.
+fn replace_all(chain: &mut Vec<Arc<dyn Implementation>>, below: &mut Libraries<Stamp>) {
+    let all = catalogue();
+    let next = |below: &Libraries<Stamp>| all.iter().find(|e| below.get(Name::literal(e.name)).is_some());
+    while let Some(entry) = next(below) {
+        chain.push(entry.variants[0].implementation.clone());
+        *below = below.clone().without(Name::literal(entry.name)).and(&entry.below);
     }
 }
 
@@ -97,6 +118,7 @@ impl Checked {
             Verdict::Sound => "sound",
             Verdict::Unsound(_) => "unsound",
             Verdict::NotLocallySound => "not-locally-sound",
+            Verdict::NoWrongOutcome => "no-wrong-outcome",
             Verdict::Undecided(_) => "undecided",
         }
     }
@@ -109,6 +131,7 @@ impl Checked {
             Verdict::Sound => Some(self.expected == Expected::Sound),
             Verdict::Unsound(_) => Some(self.expected == Expected::Unsound),
             Verdict::NotLocallySound => Some(self.expected == Expected::NotLocallySound),
+            Verdict::NoWrongOutcome => Some(self.expected != Expected::Unsound),
         }
     }
 
@@ -167,7 +190,7 @@ impl Checked {
             Verdict::Undecided(stop) => format!(" ({stop})"),
             _ => String::new(),
         };
-        let (library, variant, over) = (self.library, self.variant, self.over);
+        let (library, variant, over) = (self.library, self.variant, &self.over);
         format!("{library} ({variant}) over {over}, {}: {}{stop}", self.bound_text(), self.verdict())
     }
 
@@ -241,7 +264,7 @@ impl Checked {
         let stats = &self.report.stats;
         let json = Json {
             library: self.library,
-            over: self.over,
+            over: &self.over,
             variant: self.variant,
             verdict: self.verdict(),
             reason: match &self.report.verdict {

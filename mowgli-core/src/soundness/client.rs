@@ -3,9 +3,11 @@
 use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 
-use crate::event::Call;
+use crate::event::{Call, Event};
 use crate::ids::{Node, Tid};
+use crate::library::Library;
 use crate::program::Prog;
+use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
@@ -55,6 +57,15 @@ impl Client {
     #[must_use]
     pub fn programs(&self) -> Vec<Prog> {
         self.threads.iter().map(|calls| program(calls.clone(), Vec::new())).collect()
+    }
+
+    /// Whether the library says anything of the client.
+    #[must_use]
+    pub fn is_well_formed<S: Stamp>(&self, library: &dyn Library<S>, world: &World) -> bool {
+        let threads = world.tids().zip(&self.threads);
+        let event = |thread, call: &Call| Event { thread, call: call.clone(), ret: Val::Unit };
+        let events: Vec<Event> = threads.flat_map(|(t, calls)| calls.iter().map(move |c| event(t, c))).collect();
+        library.is_well_formed(world, &events.iter().collect::<Vec<_>>())
     }
 
     /// How many calls there are.

@@ -11,7 +11,6 @@ use rayon::prelude::*;
 
 use super::client::{Bound, Client, Subject, clients};
 use super::local::{Concretisation, Local, Violation, check};
-use crate::event::{Call, Event};
 use crate::execution::Execution;
 use crate::ids::Name;
 use crate::implementation::{Implementation, Implementations};
@@ -22,7 +21,6 @@ use crate::runs::Stop;
 use crate::search::refute::Refutation;
 use crate::search::solver::{Cut, Flow, Solver, Stats};
 use crate::stamp::Stamp;
-use crate::value::Val;
 use crate::world::World;
 
 /// Clients are looked at in groups of this many, so that the first failure is the same however many threads work.
@@ -46,12 +44,12 @@ pub struct Question<'a, S: Stamp> {
     pub library: Name,
     /// Its specification alone.
     pub specification: Libraries<S>,
-    /// The libraries that the implementation calls.
+    /// The libraries that the implementations call and that none of them replaces.
     pub below: Libraries<S>,
     /// Libraries that only probes call.
     pub beside: Libraries<S>,
-    /// The implementation.
-    pub implementation: Arc<dyn Implementation>,
+    /// The implementation; after it, for a question about a whole stack, those of libraries that it calls, and so on.
+    pub chain: Vec<Arc<dyn Implementation>>,
     /// Its objects and calls.
     pub subject: &'a dyn Subject,
     /// Clients for the question of outcomes.
@@ -88,6 +86,8 @@ pub enum Verdict<S> {
     Unsound(Box<Counterexample<S>>),
     /// Not locally sound, and no wrong outcome was found.
     NotLocallySound,
+    /// No client that was looked at has an outcome that the specification does not have; g was not asked for.
+    NoWrongOutcome,
     /// A limit stopped the check.
     Undecided(Stop),
 }
@@ -117,21 +117,19 @@ pub struct Report<S> {
     pub concretisation: Concretisation,
 }
 
+/// Compares outcomes alone (LOCO Def. 3.10), of every client within the bound and of what the probes make of it.
+pub fn outcomes<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
+    let all = question.clients(&question.bound);
+    let mut report = Report::new(&[]);
+    report.clients = all.len();
+    report.verdict = question.probe(&all, &mut report, Verdict::NoWrongOutcome);
+    report
+}
+
 /// Runs the check.
 pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let all = question.clients(&question.bound);
-    let mut report = Report {
-        verdict: Verdict::Sound,
-        violation: None,
-        stopped_at: None,
-        unreached: all.iter().flat_map(|(_, c)| methods(c)).collect(),
-        clients: 0,
-        vacuous: 0,
-        probed: 0,
-        unanswered: None,
-        stats: Stats::default(),
-        concretisation: Concretisation::new(),
-    };
+    let mut report = Report::new(&all);
     let mut undecided = None;
     for group in all.chunks(GROUP) {
         let results: Vec<Local<S>> = group.par_iter().map(|(world, client)| question.local(world, client)).collect();
@@ -171,6 +169,21 @@ fn methods(client: &Client) -> impl Iterator<Item = Name> + '_ {
 }
 
 impl<S: Stamp> Report<S> {
+    fn new(clients: &[(World, Client)]) -> Self {
+        Self {
+            verdict: Verdict::Sound,
+            violation: None,
+            stopped_at: None,
+            unreached: clients.iter().flat_map(|(_, c)| methods(c)).collect(),
+            clients: 0,
+            vacuous: 0,
+            probed: 0,
+            unanswered: None,
+            stats: Stats::default(),
+            concretisation: Concretisation::new(),
+        }
+    }
+
     fn add(&mut self, client: &Client, explored: &Explored, concretisation: Concretisation) {
         self.clients += 1;
         if explored.stats.classes > 0 {
@@ -191,12 +204,7 @@ impl<S: Stamp> Question<'_, S> {
     fn clients(&self, bound: &Bound) -> Vec<(World, Client)> {
         let library = self.specification.get(self.library).expect("the library that is checked");
         let mut all = clients(self.subject, bound);
-        all.retain(|(world, client)| {
-            let threads = world.tids().zip(&client.threads);
-            let event = |thread, call: &Call| Event { thread, call: call.clone(), ret: Val::Unit };
-            let events: Vec<Event> = threads.flat_map(|(t, calls)| calls.iter().map(move |c| event(t, c))).collect();
-            library.is_well_formed(world, &events.iter().collect::<Vec<_>>())
-        });
+        all.retain(|(world, client)| client.is_well_formed(library, world));
         all
     }
 
@@ -205,12 +213,12 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     fn implementations(&self) -> Implementations {
-        Implementations::from([(self.library, Arc::clone(&self.implementation))])
+        self.chain.iter().map(|i| (i.target(), Arc::clone(i))).collect()
     }
 
     fn with_objects(&self, world: &World) -> World {
         let mut world = world.clone();
-        self.implementation.declare(&mut world);
+        self.chain.iter().for_each(|i| i.declare(&mut world));
         world
     }
 
@@ -227,25 +235,32 @@ impl<S: Stamp> Question<'_, S> {
         check(&problem, &self.specification, self.library)
     }
 
+    /// Looks for a wrong outcome where `failing` is not locally sound.
     fn by_outcomes(&self, failing: &Client, report: &mut Report<S>) -> Verdict<S> {
         // Only clients that make every call of the failing one can show what went wrong there.
         let calls: Vec<_> = failing.threads.iter().flatten().collect();
-        let all = self.clients(&self.bound.at_least_two());
-        let related = all.iter().filter(|(_, c)| {
+        let mut related = self.clients(&self.bound.at_least_two());
+        related.retain(|(_, c)| {
             let theirs: Vec<_> = c.threads.iter().flatten().collect();
             calls.iter().all(|call| theirs.contains(call))
         });
-        let related: Vec<_> = related.collect();
+        self.probe(&related, report, Verdict::NotLocallySound)
+    }
+
+    /// Looks for a wrong outcome of these clients with every probe; `otherwise` if there is none.
+    fn probe(&self, clients: &[(World, Client)], report: &mut Report<S>, otherwise: Verdict<S>) -> Verdict<S> {
         // The library's own probes first; of each kind, small clients with all stages before larger ones with any.
         let mut tasks: Vec<(usize, usize, usize, &(World, Client))> = Vec::new();
         for (kind, probes) in self.probes.iter().enumerate() {
             for stage in 0..probes.stages() {
-                tasks.extend(related.iter().map(|c| (kind, c.1.len(), stage, *c)));
+                tasks.extend(clients.iter().map(|c| (kind, c.1.len(), stage, c)));
             }
         }
         tasks.sort_by_key(|&(kind, size, stage, _)| (kind, size, stage));
         let mut queue: Vec<(World, Client)> = Vec::new();
-        for (kind, _, stage, (world, client)) in tasks {
+        let all = tasks.len();
+        for (done, (kind, _, stage, (world, client))) in tasks.into_iter().enumerate() {
+            (self.progress)(done, all);
             queue.extend(self.probes[kind].extend(world, client, stage));
             while queue.len() >= PROBED {
                 let rest = queue.split_off(PROBED);
@@ -261,7 +276,7 @@ impl<S: Stamp> Question<'_, S> {
         if let Some(found) = self.first_wrong(&queue, report) {
             return Verdict::Unsound(Box::new(found));
         }
-        report.unanswered.clone().map_or(Verdict::NotLocallySound, Verdict::Undecided)
+        report.unanswered.clone().map_or(otherwise, Verdict::Undecided)
     }
 
     fn first_wrong(&self, group: &[(World, Client)], report: &mut Report<S>) -> Option<Counterexample<S>> {

@@ -1,0 +1,138 @@
+//! LOCO Theorem 3.14 as a property: where an implementation is locally sound, no client that mixes its library with
+//! others has an outcome that the specification does not have. And the other way round: where it is not, some has.
+
+use std::sync::Arc;
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::library::Libraries;
+use mowgli_core::soundness::client::{Bound, Client, clients};
+use mowgli_core::soundness::verdict::{Answer, Question};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_libraries::catalogue::{Entry, Variant, catalogue};
+use mowgli_rdma::Stamp;
+use mowgli_rdma::wait::{WAIT, Wait, word};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, TestRunner};
+
+/// Where to put which call beside the library's.
+type Extra = (Index, Index, Index);
+
+/// A mixed client: one of the library's with calls of RDMA-WAIT-RMW between its own.
+fn mixed(base: &(World, Client), extras: &[Extra]) -> (World, Client) {
+    let (mut world, mut client) = base.clone();
+    for n in world.all_nodes().iter() {
+        world.objects.insert(at('x', n), word(n));
+        world.objects.insert(at('y', n), word(n));
+    }
+    for (thread, place, which) in extras {
+        let t = thread.index(client.threads.len());
+        let calls = calls(&world, Tid::from_index(t));
+        let place = place.index(client.threads[t].len() + 1);
+        client.threads[t].insert(place, calls[which.index(calls.len())].clone());
+    }
+    (world, client)
+}
+
+fn at(name: char, n: Node) -> Loc {
+    Loc::new(&format!("m{name}{n}"))
+}
+
+fn calls(world: &World, thread: Tid) -> Vec<Call> {
+    let call = |method, args: &[Val]| Call::new(WAIT, method, args);
+    let here = world.node_of(thread);
+    let [x, y] = ['x', 'y'].map(|name| Val::Loc(at(name, here)));
+    let d = Val::Wid(Wid(Name::literal("dm")));
+    let [one, two] = [1, 2].map(Val::Int);
+    let mut calls = vec![call("Read", &[x]), call("Read", &[y]), call("Write", &[x, one]), call("Write", &[y, two])];
+    calls.extend([call("Mfence", &[]), call("Wait", &[d])]);
+    for n in world.all_nodes().iter() {
+        let far = Val::Loc(at('x', n));
+        calls.extend([call("Put", &[far, y, d]), call("Get", &[y, far, d]), call("RFAA", &[y, far, one, d])]);
+    }
+    calls
+}
+
+fn entry(name: &str) -> Entry {
+    catalogue().into_iter().find(|e| e.name == name).expect("a library of the catalogue")
+}
+
+fn variant<'a>(entry: &'a Entry, name: &str) -> &'a Variant {
+    entry.variants.iter().find(|v| v.name == name).expect("a variant of the library")
+}
+
+fn answer(entry: &Entry, variant: &Variant, bound: &Bound, (world, client): &(World, Client)) -> Answer<Stamp> {
+    let question = Question {
+        library: Name::literal(entry.name),
+        specification: entry.specification.clone(),
+        below: entry.below.clone(),
+        beside: Libraries::default().with(Wait),
+        chain: vec![Arc::clone(&variant.implementation)],
+        subject: &*entry.subject,
+        probes: &[],
+        bound: bound.clone(),
+        expired: &|| false,
+        progress: &|_, _| {},
+    };
+    question.wrong_outcome(world, client)
+}
+
+fn bases(entry: &Entry, bound: &Bound) -> Vec<(World, Client)> {
+    let library = entry.specification.get(Name::literal(entry.name)).expect("its own");
+    let mut all = clients(&*entry.subject, bound);
+    all.retain(|(world, client)| client.is_well_formed(library, world));
+    all
+}
+
+/// How many of `cases` random mixed clients have a wrong outcome; stops at the first if there is one.
+fn wrong(name: &str, which: &str, calls: usize, cases: u32) -> Result<(), String> {
+    let entry = entry(name);
+    let variant = variant(&entry, which);
+    let bound = Bound { threads: 2, nodes: 2, calls, ..variant.bounds[0].clone() };
+    let bases = bases(&entry, &bound);
+    let extra = || (any::<Index>(), any::<Index>(), any::<Index>());
+    let mut runner = TestRunner::new_with_rng(
+        Config { cases, max_shrink_iters: 50, failure_persistence: None, ..Config::default() },
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    );
+    let strategy = (any::<Index>(), prop::collection::vec(extra(), 1..=4));
+    let result = runner.run(&strategy, |(base, extras)| {
+        let client = mixed(&bases[base.index(bases.len())], &extras);
+        let answer = answer(&entry, variant, &bound, &client);
+        prop_assert!(!matches!(answer, Ok(Some(_))), "{} {}: {:?}", name, which, client.1);
+        Ok(())
+    });
+    result.map_err(|e| e.to_string())
+}
+
+macro_rules! sound_means_sound {
+    ($($test:ident: $name:literal $variant:literal $calls:literal $cases:literal;)*) => {
+        $(#[test]
+        fn $test() {
+            wrong($name, $variant, $calls, $cases).unwrap();
+        })*
+    };
+}
+
+sound_means_sound! {
+    shared_variables: "sv" "published" 2 300;
+    barriers: "bal" "published" 2 300;
+    transitive_barriers: "bal-transitive" "published" 2 300;
+    mixed_sizes: "msw" "published" 1 100;
+    rings: "rbl" "fenced" 1 100;
+    weak_rings: "rbl-weak" "fenced" 1 100;
+    weak_locks: "wlock" "published" 2 60;
+    strong_locks: "slock" "published" 2 60;
+    node_locks: "nlock" "published" 2 60;
+    sequential_words: "sc-rmw" "published" 1 60;
+}
+
+/// The property can fail: random mixed clients are enough to see these.
+#[test]
+fn what_is_not_sound_shows() {
+    for (name, variant, calls) in [("sv", "fence-of-puts", 2), ("slock", "no-fence", 2), ("nlock", "no-rfence", 2)] {
+        assert!(wrong(name, variant, calls, 3000).is_err(), "{name} {variant}");
+    }
+}
