@@ -11,7 +11,7 @@ use mowgli_rdma::Stamp;
 
 use crate::bal::{self, Bal};
 use crate::rbl::{self, Rbl};
-use crate::{msw, nlock, sc_rmw, slock, sv, wlock};
+use crate::{msw, nlock, sc_rmw, sequential, slock, sv, wlock};
 
 /// The verdict that is expected of a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -94,7 +94,7 @@ fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
 /// All libraries, in the order of their dependencies.
 #[must_use]
 pub fn catalogue() -> Vec<Entry> {
-    vec![
+    let mut all = vec![
         sv::entry(),
         bal::entry(Bal::Plain),
         bal::entry(Bal::Transitive),
@@ -105,5 +105,7 @@ pub fn catalogue() -> Vec<Entry> {
         slock::entry(),
         nlock::entry(),
         sc_rmw::entry(),
-    ]
+    ];
+    all.extend(sequential::objects().iter().map(sequential::entry));
+    all
 }

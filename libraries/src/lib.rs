@@ -16,7 +16,7 @@
 //!     specification: Libraries::default().with(Bal::Plain),
 //!     below: Libraries::default().with(Sv),
 //!     beside: Libraries::default().with(Wait),
-//!     implementation: Arc::new(BalOverSv::default()),
+//!     chain: vec![Arc::new(BalOverSv::default())],
 //!     subject: &Bal::Plain,
 //!     probes: &[&WaitProbes { loopback: true }],
 //!     bound: Bound { threads: 3, nodes: 3, calls: 1, objects: 1, loops: 3, values: vec![1] },
@@ -35,6 +35,7 @@ pub mod msw;
 pub mod nlock;
 pub mod rbl;
 pub mod sc_rmw;
+pub mod sequential;
 pub mod slock;
 pub mod sv;
 pub mod wlock;

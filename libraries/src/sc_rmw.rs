@@ -62,21 +62,25 @@ impl Library<Stamp> for ScRmw {
     }
 
     fn spec(&self) -> Spec<Stamp> {
-        let mut c = Spec::default();
-        let (rf, initial) = c.reads_from("rf", reads(), writes());
-        let mo = c.order("mo", writes(), cell);
-        let rb = (rf.inv().then(&mo) | initial) - id();
-        c.say("rf", &rf, "{b} read {b reads}, which {a} wrote");
-        c.say("mo", &mo, "{a} wrote before {b} did");
-        c.say("rb", &rb, "{a} read {a reads}, before {b} wrote");
-
-        // so = po u rf u mo u rb
-        c.so("po", &po());
-        c.so("rf", &rf);
-        c.so("mo", &mo);
-        c.so("rb", &rb);
-        c
+        sequentially_consistent()
     }
+}
+
+/// Reads-from and one order of the writes of each cell, all in the order of the program: `so = po u rf u mo u rb`.
+pub(crate) fn sequentially_consistent() -> Spec<Stamp> {
+    let mut c = Spec::default();
+    let (rf, initial) = c.reads_from("rf", reads(), writes());
+    let mo = c.order("mo", writes(), cell);
+    let rb = (rf.inv().then(&mo) | initial) - id();
+    c.say("rf", &rf, "{b} read {b reads}, which {a} wrote");
+    c.say("mo", &mo, "{a} wrote before {b} did");
+    c.say("rb", &rb, "{a} read {a reads}, before {b} wrote");
+
+    c.so("po", &po());
+    c.so("rf", &rf);
+    c.so("mo", &mo);
+    c.so("rb", &rb);
+    c
 }
 
 /// The one cell of a location: it has no node.

@@ -28,7 +28,7 @@ pub trait Library<S: Stamp>: Send + Sync {
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>>;
 
     /// What a subevent of `event` with [`Writes::Step`](crate::event::Writes::Step) writes if the subevent that it depends
-    /// on reads `read`; `None` if an event with this result cannot read that.
+    /// on reads `read`; `None` if an event with this result cannot read that. Every value of a search is asked about.
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
         let _ = (event, read);
         None

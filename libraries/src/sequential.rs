@@ -1,0 +1,359 @@
+//! Sequential objects made concurrent: any Rust value with an `apply` function, wrapped in a node lock.
+//!
+//! SYNC §5, last remark: what Theorem 4 does for words, the lock does for every object. The specification is
+//! linearisability, stated as for RDMA-SC-RMW: there is one order of all calls of an object, and each call finds the
+//! state that the one before it left. A counter, a queue and a map are given; another object is an
+//! `impl` [`Sequential`].
+
+use std::sync::Arc;
+
+use mowgli_core::algebra::Spec;
+use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_rdma::stamp::Stamp::{self, aMF};
+use mowgli_rdma::wait::{self, Wait};
+
+use crate::catalogue::{Entry, Expected, variant};
+use crate::lock::{acq, home, rel};
+use crate::nlock::{NLOCK, Nlock};
+use crate::sc_rmw;
+
+/// A sequential object whose state is some words.
+pub trait Sequential: Send + Sync {
+    /// The library's name.
+    fn name(&self) -> &'static str;
+
+    /// The methods, each with the number of its arguments.
+    fn methods(&self) -> &'static [(&'static str, usize)];
+
+    /// The words to begin with.
+    fn start(&self) -> Vec<Val>;
+
+    /// The words after a call, and its result; `None` if there is no such method.
+    fn apply(&self, words: &[Val], method: &str, args: &[Val]) -> Option<(Vec<Val>, Val)>;
+
+    /// Calls for generated clients, with these values.
+    fn calls(&self, values: &[Val]) -> Vec<(&'static str, Vec<Val>)>;
+}
+
+/// A number: `Inc` returns it and adds one, `Get` returns it.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter;
+
+impl Sequential for Counter {
+    fn name(&self) -> &'static str {
+        "counter"
+    }
+
+    fn methods(&self) -> &'static [(&'static str, usize)] {
+        &[("Inc", 0), ("Get", 0)]
+    }
+
+    fn start(&self) -> Vec<Val> {
+        vec![Val::Int(0)]
+    }
+
+    fn apply(&self, words: &[Val], method: &str, _: &[Val]) -> Option<(Vec<Val>, Val)> {
+        match method {
+            "Inc" => Some((vec![words[0].plus(1)?], words[0])),
+            "Get" => Some((words.to_vec(), words[0])),
+            _ => None,
+        }
+    }
+
+    fn calls(&self, _: &[Val]) -> Vec<(&'static str, Vec<Val>)> {
+        vec![("Inc", Vec::new()), ("Get", Vec::new())]
+    }
+}
+
+/// A queue with room for so many values: `Enq(v)` says whether there was room, `Deq` returns the oldest or bottom.
+#[derive(Clone, Copy, Debug)]
+pub struct Queue {
+    /// How many values there is room for.
+    pub room: usize,
+}
+
+impl Sequential for Queue {
+    fn name(&self) -> &'static str {
+        "queue"
+    }
+
+    fn methods(&self) -> &'static [(&'static str, usize)] {
+        &[("Enq", 1), ("Deq", 0)]
+    }
+
+    fn start(&self) -> Vec<Val> {
+        vec![Val::Bot; self.room]
+    }
+
+    fn apply(&self, words: &[Val], method: &str, args: &[Val]) -> Option<(Vec<Val>, Val)> {
+        let mut words = words.to_vec();
+        match method {
+            "Enq" => {
+                let free = words.iter().position(|&w| w == Val::Bot);
+                if let Some(place) = free {
+                    words[place] = *args.first()?;
+                }
+                Some((words, Val::Bool(free.is_some())))
+            }
+            "Deq" => {
+                let oldest = words.remove(0);
+                words.push(Val::Bot);
+                Some((words, oldest))
+            }
+            _ => None,
+        }
+    }
+
+    fn calls(&self, values: &[Val]) -> Vec<(&'static str, Vec<Val>)> {
+        values.iter().map(|&v| ("Enq", vec![v])).chain([("Deq", Vec::new())]).collect()
+    }
+}
+
+/// A map from the keys `0..keys`: `Insert(k, v)` where there is none, `Update(k, v)` and `Delete(k)` where there is one say
+/// whether they did; `Lookup(k)` returns the value or bottom.
+#[derive(Clone, Copy, Debug)]
+pub struct Map {
+    /// How many keys there can be.
+    pub keys: usize,
+}
+
+impl Sequential for Map {
+    fn name(&self) -> &'static str {
+        "map"
+    }
+
+    fn methods(&self) -> &'static [(&'static str, usize)] {
+        &[("Insert", 2), ("Update", 2), ("Delete", 1), ("Lookup", 1)]
+    }
+
+    fn start(&self) -> Vec<Val> {
+        vec![Val::Bot; self.keys]
+    }
+
+    fn apply(&self, words: &[Val], method: &str, args: &[Val]) -> Option<(Vec<Val>, Val)> {
+        let key = usize::try_from(args.first()?.int()?).ok()?;
+        let old = *words.get(key)?;
+        let (new, done) = match method {
+            "Lookup" => return Some((words.to_vec(), old)),
+            "Insert" => (*args.get(1)?, old == Val::Bot),
+            "Update" => (*args.get(1)?, old != Val::Bot),
+            "Delete" => (Val::Bot, old != Val::Bot),
+            _ => return None,
+        };
+        let mut words = words.to_vec();
+        if done {
+            words[key] = new;
+        }
+        Some((words, Val::Bool(done)))
+    }
+
+    fn calls(&self, values: &[Val]) -> Vec<(&'static str, Vec<Val>)> {
+        let keys = (0..self.keys as i64).map(Val::Int);
+        keys.flat_map(|k| {
+            let writes = values.iter().flat_map(move |&v| [("Insert", vec![k, v]), ("Update", vec![k, v])]);
+            writes.chain([("Delete", vec![k]), ("Lookup", vec![k])])
+        })
+        .collect()
+    }
+}
+
+/// The objects that are given here.
+#[must_use]
+pub fn objects() -> Vec<Arc<dyn Sequential>> {
+    vec![Arc::new(Counter), Arc::new(Queue { room: 2 }), Arc::new(Map { keys: 1 })]
+}
+
+/// A sequential object as a library: linearisable.
+#[derive(Clone)]
+pub struct Linearised(pub Arc<dyn Sequential>);
+
+/// The one cell of an object: its whole state.
+fn state(x: Loc) -> Cell {
+    Cell { loc: x, node: Node(1) }
+}
+
+impl Linearised {
+    /// What a call makes of a state, and its result; `None` if `state` is none of this object.
+    fn apply(&self, state: Val, call: &Call) -> Option<(Val, Val)> {
+        let Val::Tuple(words) = state else { return None };
+        let words = Some(words.parts()).filter(|w| w.len() == self.0.start().len())?;
+        let (after, result) = self.0.apply(words, call.method.text(), &call.args[1..])?;
+        Some((Val::tuple(&after), result))
+    }
+}
+
+impl Library<Stamp> for Linearised {
+    fn name(&self) -> Name {
+        Name::literal(self.0.name())
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        let states = cells(state(call.loc(0)));
+        let mut results: Vec<Val> = states.iter().filter_map(|s| Some(self.apply(*s, call)?.1)).collect();
+        results.sort();
+        results.dedup();
+        results
+    }
+
+    fn init(&self, _: &World, _: Cell) -> Val {
+        Val::tuple(&self.0.start())
+    }
+
+    /// The state after the call, if its result is that of the event.
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        let (after, result) = self.apply(read, &event.call)?;
+        (result == event.ret).then_some(after)
+    }
+
+    /// {aMF} for every call.
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let applied = Sub::update(aMF, state(event.call.loc(0)), Reads::Any, Writes::Step(0));
+        vec![Shape::from_slice(&[applied])]
+    }
+
+    /// As for RDMA-SC-RMW: `so = po u rf u mo u rb`. Every call is an update, so rf goes from each to the next.
+    fn spec(&self) -> Spec<Stamp> {
+        sc_rmw::sequentially_consistent()
+    }
+}
+
+/// What is different in an implementation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Variant {
+    /// As in the remark.
+    #[default]
+    Published,
+    /// Nothing is locked.
+    NoLock,
+    /// The words are used before they have come.
+    NoWait,
+    /// The lock is released before the words are put.
+    ReleaseFirst,
+}
+
+/// The implementation over NLOCK and RDMA-WAIT-RMW: get the words, apply, put those that changed, all under the lock.
+#[derive(Clone)]
+pub struct LinearisedOverNlock {
+    /// The object.
+    pub object: Arc<dyn Sequential>,
+    /// Which implementation.
+    pub variant: Variant,
+}
+
+/// A word of the state on its node, and a thread's own copies of it for reading and for writing.
+fn places(x: Loc, word: usize, t: Tid) -> [Loc; 3] {
+    [format!("{x}_{word}"), format!("r_{x}_{word}_{t}"), format!("p_{x}_{word}_{t}")].map(|name| Loc::new(&name))
+}
+
+fn lock_of(x: Loc) -> Loc {
+    Loc::new(&format!("{x}_lock"))
+}
+
+fn read_all(places: &[Loc], values: Vec<Val>, next: impl Fn(Vec<Val>) -> Prog + Clone + Send + Sync + 'static) -> Prog {
+    let Some((&place, rest)) = places.split_first() else { return next(values) };
+    let rest = rest.to_vec();
+    wait::read(place).bind(move |v| read_all(&rest, [values.as_slice(), &[v]].concat(), next.clone()))
+}
+
+impl Implementation for LinearisedOverNlock {
+    fn target(&self) -> Name {
+        Name::literal(self.object.name())
+    }
+
+    fn declare(&self, world: &mut World) {
+        let own: Vec<Loc> =
+            world.objects.iter().filter(|(_, o)| o.library == self.target()).map(|(&x, _)| x).collect();
+        for x in own {
+            let home = home(world, x);
+            world.objects.insert(lock_of(x), Object::new(NLOCK).at(home));
+            for (word, init) in self.object.start().into_iter().enumerate() {
+                for t in world.tids() {
+                    let [on_node, r, p] = places(x, word, t);
+                    let here = world.node_of(t);
+                    world.objects.insert(on_node, wait::word(home).init(init));
+                    world.objects.insert(r, wait::word(here));
+                    world.objects.insert(p, wait::word(here));
+                }
+            }
+        }
+    }
+
+    fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
+        let (x, variant) = (call.loc(0), self.variant);
+        let d = Val::Wid(Wid(Name::new(&format!("d_{x}"))));
+        let places: Vec<[Loc; 3]> = (0..self.object.start().len()).map(|word| places(x, word, t)).collect();
+        let copies: Vec<Loc> = places.iter().map(|[_, r, _]| *r).collect();
+        let gets = Prog::all(places.iter().map(|&[on_node, r, _]| wait::get(r, on_node, d)));
+        let [acquire, release] = match variant {
+            Variant::NoLock => [Prog::unit(), Prog::unit()],
+            _ => [acq(NLOCK, lock_of(x)), rel(NLOCK, lock_of(x))],
+        };
+        let waiting = if variant == Variant::NoWait { Prog::unit() } else { wait::wait(d) };
+        let (object, call) = (Arc::clone(&self.object), call.clone());
+        let apply = move |before: Vec<Val>| {
+            let Some((after, result)) = object.apply(&before, call.method.text(), &call.args[1..]) else {
+                return Prog::unit().repeat();
+            };
+            let changed = places.iter().zip(before.iter().zip(&after)).filter(|(_, (old, new))| old != new);
+            let puts = changed.map(|(&[on_node, _, p], (_, &new))| {
+                prog! { wait::write(p, new); wait::put(on_node, p, Val::NoWid) }
+            });
+            let puts = Prog::all(puts.collect::<Vec<_>>());
+            let both =
+                if variant == Variant::ReleaseFirst { release.clone().then(puts) } else { puts.then(release.clone()) };
+            both.then(Prog::Val(result))
+        };
+        prog! { acquire.clone(); gets.clone(); waiting.clone(); read_all(&copies, Vec::new(), apply.clone()) }
+    }
+}
+
+impl Subject for Linearised {
+    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+        crate::lock::worlds(Library::name(self), empty, bound)
+    }
+
+    fn calls(&self, world: &World, _: Tid, bound: &Bound) -> Vec<Call> {
+        let values: Vec<Val> = bound.values.iter().map(|&v| Val::Int(v)).collect();
+        let calls = self.0.calls(&values);
+        let own = world.objects.iter().filter(|(_, o)| o.library == Library::name(self));
+        let with = |(method, args): &(&'static str, Vec<Val>), x: Loc| {
+            Call::new(Library::name(self), method, &[&[Val::Loc(x)], args.as_slice()].concat())
+        };
+        own.flat_map(|(&x, _)| calls.iter().map(move |call| with(call, x)).collect::<Vec<_>>()).collect()
+    }
+}
+
+/// What the catalogue says of an object.
+#[must_use]
+pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
+    use Expected::{Sound, Unsound};
+    let over = |name, about, expected, change| {
+        let implementation = LinearisedOverNlock { object: Arc::clone(object), variant: change };
+        variant(name, about, expected, implementation, &[(2, 2, 2)])
+    };
+    let library = Linearised(Arc::clone(object));
+    Entry {
+        name: object.name(),
+        specification: Libraries::default().with(library.clone()),
+        below: Libraries::default().with(Nlock).with(Wait),
+        subject: Box::new(library),
+        probes: Vec::new(),
+        variants: vec![
+            over("published", "SYNC §5, last remark", Sound, Variant::Published),
+            over("no-lock", "nothing is locked", Unsound, Variant::NoLock),
+            over("no-wait", "the words are used before they have come", Unsound, Variant::NoWait),
+            over("release-first", "the lock is released before the words are put", Unsound, Variant::ReleaseFirst),
+        ],
+    }
+}
