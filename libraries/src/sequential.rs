@@ -272,8 +272,7 @@ impl Implementation for LinearisedOverNlock {
     }
 
     fn declare(&self, world: &mut World) {
-        let own: Vec<Loc> =
-            world.objects.iter().filter(|(_, o)| o.library == self.target()).map(|(&x, _)| x).collect();
+        let own: Vec<Loc> = world.objects.iter().filter(|(_, o)| o.library == self.target()).map(|(&x, _)| x).collect();
         for x in own {
             let home = home(world, x);
             world.objects.insert(lock_of(x), Object::new(NLOCK).at(home));

@@ -292,7 +292,7 @@ impl Checked {
 }
 
 fn words(c: &Counterexample<Stamp>) -> Words {
-    Words(print::statements(&c.client, Some(&c.outcome)))
+    Words(print::statements(&c.client))
 }
 
 /// The edges of the first cycle that forbids the outcome.

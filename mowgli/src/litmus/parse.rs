@@ -9,6 +9,7 @@ use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::rbl::Rbl;
+use mowgli_libraries::sequential::{self, Sequential};
 use mowgli_libraries::{bal, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::wait::{self, WAIT};
 use pest::Parser;
@@ -17,6 +18,7 @@ use pest::iterators::Pair;
 use pest_derive::Parser;
 
 use super::condition::Condition;
+use super::print::returns;
 use super::test::{Arg, Assertion, Model, Observable, Quantifier, Statement, Test, Thread};
 
 #[allow(missing_docs, reason = "generated")]
@@ -210,6 +212,18 @@ impl Reader {
                 let of = if part(&tree, Rule::weak).is_some() { Rbl::Weak } else { Rbl::Strong };
                 rbl::ring(of, writer, &readers, size)
             }
+            Rule::wrapped => {
+                let names: Vec<Tree<'_>> = parts(&tree, Rule::name).collect();
+                let Some(object) = sequential::objects().into_iter().find(|o| o.name() == names[0].as_str()) else {
+                    let known: Vec<&str> = sequential::objects().iter().map(|o| o.name()).collect();
+                    return fail(
+                        &names[0],
+                        format!("there is no kind of object {}; there are {}", names[0].as_str(), known.join(", ")),
+                    );
+                };
+                let node = part(&tree, Rule::node).map(|n| self.node(&n)).transpose()?;
+                Object::new(Name::literal(object.name())).at(node.unwrap_or(Node(1)))
+            }
             Rule::mixed => {
                 let numbers: Vec<Tree<'_>> = parts(&tree, Rule::node).collect();
                 let size = number::<usize>(&numbers[1])?;
@@ -226,7 +240,9 @@ impl Reader {
             Some(v) => object.init(value(&v)?),
             None => object,
         };
-        let name = part(&tree, Rule::name).expect("an object has a name");
+        // A wrapped object is declared by its kind and its name.
+        let before = usize::from(tree.as_rule() == Rule::wrapped);
+        let name = parts(&tree, Rule::name).nth(before).expect("an object has a name");
         if self.world.objects.insert(Loc::new(name.as_str()), object).is_some() {
             return fail(&name, format!("{} is declared twice", name.as_str()));
         }
@@ -286,7 +302,7 @@ impl Reader {
             return fail(target, format!("{} is declared; a result goes into a register", target.as_str()));
         }
         match call {
-            Statement::Call { library, method, args, .. } if returns(method) => {
+            Statement::Call { library, method, args, .. } if returns(library, method) => {
                 Ok(Statement::Call { register: Some(Name::new(target.as_str())), library, method, args })
             }
             _ => fail(target, "this method returns nothing; drop the register"),
@@ -529,6 +545,10 @@ impl Reader {
         if self.library(object) == Some(sc_rmw::SC_RMW) {
             return self.sequential(thread, object, method, args, whole);
         }
+        let wrapped = sequential::objects().into_iter().find(|o| Some(Name::literal(o.name())) == self.library(object));
+        if let Some(wrapped) = wrapped {
+            return self.wrapped(thread, &*wrapped, object, method, args);
+        }
         let x = Arg::Val(self.object(object, sv::SV)?.into());
         match (method.as_str(), args) {
             ("write", [v]) => Ok(call(sv::SV, "Write", vec![x, self.data(thread, v)?])),
@@ -539,6 +559,27 @@ impl Reader {
             }),
             _ => fail(whole, "a shared variable has s.write(v), s.read, s.bcast({nodes}, d) and sv.wait(d)"),
         }
+    }
+
+    fn wrapped(
+        &self,
+        thread: usize,
+        kind: &dyn Sequential,
+        object: &Tree<'_>,
+        method: &Tree<'_>,
+        args: &[Tree<'_>],
+    ) -> Parsed<Statement> {
+        let known = kind.methods().iter().find(|(name, n)| name.to_lowercase() == method.as_str() && *n == args.len());
+        let Some((name, _)) = known else {
+            let all = kind.methods().iter().map(|(name, n)| format!("{} with {n} arguments", name.to_lowercase()));
+            return fail(method, format!("a {} has {}", kind.name(), all.collect::<Vec<_>>().join(", ")));
+        };
+        let library = Name::literal(kind.name());
+        let mut all = vec![Arg::Val(self.object(object, library)?.into())];
+        for arg in args {
+            all.push(self.data(thread, arg)?);
+        }
+        Ok(call(library, name, all))
     }
 
     fn mixed(
@@ -713,8 +754,4 @@ fn call(library: Name, method: &'static str, args: Vec<Arg>) -> Statement {
 /// A call with an empty set of nodes is not made at all.
 fn nothing() -> Statement {
     Statement::Set(Name::literal("_"), Arg::Val(Val::Unit))
-}
-
-fn returns(method: &str) -> bool {
-    matches!(method, "Read" | "CAS" | "FAA" | "Submit" | "Receive" | "TryRead")
 }

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 
 use mowgli_core::event::Call;
-use mowgli_core::ids::Tid;
+use mowgli_core::ids::{Name, Tid};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::{bal, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
+use mowgli_libraries::{bal, msw, nlock, rbl, sc_rmw, sequential, slock, sv, wlock};
 use mowgli_rdma::wait::WAIT;
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.
@@ -54,8 +54,17 @@ fn statement(call: &Call) -> String {
         (sc_rmw::SC_RMW, _) => format!("{}.read", arg(0)),
         (wlock::WLOCK | slock::SLOCK | nlock::NLOCK, "Acq") => format!("acq({})", arg(0)),
         (wlock::WLOCK | slock::SLOCK | nlock::NLOCK, _) => format!("rel({})", arg(0)),
+        (library, method) if is_wrapped(library) => {
+            let args: Vec<String> = (1..call.args.len()).map(arg).collect();
+            let args = if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) };
+            format!("{}.{}{args}", arg(0), method.to_lowercase())
+        }
         _ => call.to_string(),
     }
+}
+
+fn is_wrapped(library: Name) -> bool {
+    sequential::objects().iter().any(|o| Name::literal(o.name()) == library)
 }
 
 fn declarations(world: &World, out: &mut String) {
@@ -78,6 +87,7 @@ fn declarations(world: &World, out: &mut String) {
             }
             (msw::MSW, Some(node)) => writeln!(out, "  msw {loc}@{node}[{}] = {};", object.size, object.init),
             (sc_rmw::SC_RMW, Some(node)) => writeln!(out, "  sc {loc} = {} at {node};", object.init),
+            (library, Some(node)) if is_wrapped(library) => writeln!(out, "  {library} {loc} at {node};"),
             (other, _) => writeln!(out, "  (* {loc} is an object of {other} *)"),
         };
     }
@@ -94,33 +104,29 @@ pub fn registers(client: &Client, outcome: &Outcome) -> Vec<(String, String)> {
 #[must_use]
 pub fn results(calls: &[Call], output: Val) -> Vec<Val> {
     let parts = if let Val::Tuple(parts) = output { parts.parts() } else { &[] };
-    calls.iter().zip(parts).filter(|(call, v)| returns(call, Some(**v))).map(|(_, &v)| v).collect()
+    calls.iter().zip(parts).filter(|(call, _)| returns(call.library, call.method.text())).map(|(_, &v)| v).collect()
 }
 
-/// Whether a call returns something, as far as can be told without its library.
-fn returns(call: &Call, result: Option<Val>) -> bool {
-    result.map_or(matches!(call.method.text(), "Read" | "CAS" | "FAA" | "TryRead" | "Submit" | "Receive"), |v| {
-        v != Val::Unit
-    })
+/// Whether a method returns something.
+pub(super) fn returns(library: Name, method: &str) -> bool {
+    matches!(method, "Read" | "CAS" | "FAA" | "TryRead" | "Submit" | "Receive") || is_wrapped(library)
 }
 
 /// The statements of each thread.
 #[must_use]
-pub fn statements(client: &Client, outcome: Option<&Outcome>) -> Vec<Vec<String>> {
+pub fn statements(client: &Client) -> Vec<Vec<String>> {
     let mut used = 0;
-    let mut column = |(t, calls): (usize, &Vec<Call>)| {
-        let results =
-            outcome.and_then(|o| if let Val::Tuple(parts) = o.outputs[t] { Some(parts.parts()) } else { None });
-        let of_call = |(i, call): (usize, &Call)| {
-            if !returns(call, results.map(|r| r[i])) {
+    let mut column = |calls: &Vec<Call>| {
+        let of_call = |call: &Call| {
+            if !returns(call.library, call.method.text()) {
                 return statement(call);
             }
             used += 1;
             format!("{} := {}", register(used - 1), statement(call))
         };
-        calls.iter().enumerate().map(of_call).collect()
+        calls.iter().map(of_call).collect()
     };
-    client.threads.iter().enumerate().map(&mut column).collect()
+    client.threads.iter().map(&mut column).collect()
 }
 
 /// A client as a litmus test, with one assertion: that the outcome is forbidden, if one is given.
@@ -130,7 +136,7 @@ pub fn client(name: &str, world: &World, client: &Client, outcome: Option<&Outco
     declarations(world, &mut out);
     out.push_str("}\n");
     let heads = (1..).zip(&world.threads).map(|(t, node)| format!("P{t}@{node}"));
-    let statements = statements(client, outcome);
+    let statements = statements(client);
     let columns: Vec<Vec<String>> = heads.zip(statements).map(|(head, rest)| [vec![head], rest].concat()).collect();
     let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
     let widths: Vec<usize> = columns.iter().map(|c| c.iter().map(String::len).max().unwrap_or(0)).collect();
