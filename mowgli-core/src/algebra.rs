@@ -236,6 +236,7 @@ operator!(BitAnd, bitand, Inter);
 operator!(Minus, sub, Minus);
 
 /// A declared choice: what an execution picks.
+#[derive(Clone)]
 pub(crate) enum Choice<S> {
     /// At most one write of the same cell and value for each read.
     ReadsFrom { reads: Set<S>, writes: Set<S> },
@@ -255,6 +256,7 @@ pub enum Demand {
 }
 
 /// A consistency predicate `C`: choices, demands, and `so` as a union of named parts.
+#[derive(Clone)]
 pub struct Spec<S> {
     pub(crate) choices: Vec<(&'static str, Choice<S>)>,
     pub(crate) so: Vec<(&'static str, Rel<S>)>,
@@ -305,6 +307,11 @@ impl<S: Stamp> Spec<S> {
     #[must_use]
     pub fn mentions_hb(&self) -> bool {
         self.demands.iter().any(|(_, _, rel)| rel.mentions_hb())
+    }
+
+    /// Drops the demands that mention hb.
+    pub fn forget_hb(&mut self) {
+        self.demands.retain(|(_, _, rel)| !rel.mentions_hb());
     }
 
     /// Adds `rel`, under this name, to `so`.

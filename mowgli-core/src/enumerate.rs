@@ -1,4 +1,4 @@
-//! Every candidate execution of given runs: all sources of all reads, all orders. For tests: slow and obviously complete.
+//! Every candidate execution of given runs: all sources of all reads, all orders. Slow and obviously complete.
 
 use std::collections::BTreeMap;
 
@@ -110,6 +110,29 @@ fn fill<S: Stamp>(execution: &mut Execution<S>, libraries: &Libraries<S>, source
     let done =
         |s: &Subevent<S>| s.read.is_some() == s.sub.reads.is_some() && s.wrote.is_some() == s.sub.writes.is_some();
     execution.subs.iter().all(done)
+}
+
+/// An execution of one library with its choices made in every other way; `None` if there are more than `most` ways.
+#[must_use]
+pub fn rechosen<S: Stamp>(
+    libraries: &Libraries<S>,
+    library: Name,
+    execution: &Execution<S>,
+    most: usize,
+) -> Option<Vec<Execution<S>>> {
+    let reading = Reading::new(libraries, execution, library);
+    let options: Vec<Vec<Pairs>> = reading.spec.choices.iter().map(|(_, choice)| reading.options(choice)).collect();
+    options.iter().try_fold(1usize, |n, o| n.checked_mul(o.len())).filter(|n| *n <= most)?;
+    let names = || reading.spec.choices.iter().map(|(name, _)| *name);
+    let with = |pairs: Vec<&Pairs>| {
+        let chosen = names().zip(pairs).map(|(name, pairs)| Chosen {
+            library,
+            name: name.to_owned(),
+            pairs: pairs.iter().copied().collect(),
+        });
+        Execution { chosen: chosen.collect(), ..execution.clone() }
+    };
+    Some(options.iter().map(|o| o.iter()).multi_cartesian_product().map(with).collect())
 }
 
 impl<S: Stamp> Reading<'_, S> {

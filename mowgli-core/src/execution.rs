@@ -106,6 +106,27 @@ impl<S: Stamp> Execution<S> {
         Some(execution)
     }
 
+    /// The restriction to some events, without regard to the calls that they are part of; and for each of its subevents
+    /// the position that it had.
+    #[must_use]
+    pub fn restricted(&self, keep: impl Fn(usize) -> bool) -> (Self, Vec<usize>) {
+        let events: Vec<usize> = (0..self.events.len()).filter(|&e| keep(e)).collect();
+        let kept: Vec<usize> = (0..self.subs.len()).filter(|&s| keep(self.subs[s].event)).collect();
+        let event = |old: usize| events.binary_search(&old).expect("an event that is kept");
+        let sub = |&(a, b): &(usize, usize)| Some((kept.binary_search(&a).ok()?, kept.binary_search(&b).ok()?));
+        let chosen = self.chosen.iter();
+        let execution = Self {
+            world: self.world.clone(),
+            events: events.iter().map(|&e| self.events[e].clone()).collect(),
+            subs: kept.iter().map(|&s| Subevent { event: event(self.subs[s].event), ..self.subs[s].clone() }).collect(),
+            chosen: chosen.map(|c| Chosen { pairs: c.pairs.iter().filter_map(sub).collect(), ..c.clone() }).collect(),
+            outputs: Vec::new(),
+            calls: Vec::new(),
+            groups: vec![None; events.len()],
+        };
+        (execution, kept)
+    }
+
     /// `ppo` (LOCO §3.2).
     #[must_use]
     pub fn ppo(&self) -> Matrix {

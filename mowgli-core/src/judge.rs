@@ -63,22 +63,7 @@ pub fn judge<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Re
     let mut so = Vec::new();
     let mut readings = Vec::new();
     for name in libraries.names() {
-        let events: Vec<&Event> = execution.events.iter().filter(|e| e.call.library == name).collect();
-        if events.is_empty() {
-            continue;
-        }
-        let library = libraries.get(name).expect("a name of the set");
-        if !library.admits(&execution.world, &events) {
-            return Err(Complaint::Malformed(format!("{name} does not admit these calls")));
-        }
-        if !library.is_well_formed(&execution.world, &events) {
-            continue;
-        }
-        let reading = Reading::new(libraries, execution, name);
-        reading.check_choices(|s| {
-            let cell = execution.subs[s].sub.cell.expect("a read touches a cell");
-            library.init(&execution.world, cell)
-        })?;
+        let Some(reading) = Reading::chosen_well(libraries, execution, name)? else { continue };
         so.extend(reading.spec.so.iter().map(|(part, rel)| (name, *part, reading.pairs(rel))));
         readings.push(reading);
     }
@@ -93,6 +78,26 @@ pub fn judge<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Re
         Some(&(a, _)) => Err(Complaint::Cycle(cycle_from(&edges, a))),
         None => Ok(Judged { so, hb }),
     }
+}
+
+/// The consistency predicate C of one library alone (LOCO Def. 3.5), on an execution of only its events; returns so.
+/// Without `hb`, `(ppo u so)+` is taken.
+///
+/// # Errors
+/// The first reason found why the predicate does not hold.
+pub fn consistent<S: Stamp>(
+    libraries: &Libraries<S>,
+    library: Name,
+    execution: &Execution<S>,
+    hb: Option<&Pairs>,
+) -> Result<Pairs, Complaint> {
+    check_form(libraries, execution)?;
+    let Some(mut reading) = Reading::chosen_well(libraries, execution, library)? else { return Ok(Pairs::new()) };
+    let so: Pairs = reading.spec.so.iter().flat_map(|(_, rel)| reading.pairs(rel)).collect();
+    let edges = || so.iter().copied().chain(execution.ppo().pairs()).collect();
+    reading.hb = hb.map_or_else(|| closure(&edges()), Clone::clone);
+    reading.check_demands()?;
+    Ok(so)
 }
 
 fn check_form<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Result<(), Complaint> {
@@ -204,6 +209,31 @@ impl<'a, S: Stamp> Reading<'a, S> {
     pub fn new(libraries: &'a Libraries<S>, execution: &'a Execution<S>, library: Name) -> Self {
         let spec = libraries.spec(library).expect("a name of the set");
         Self { execution, nth: occurrences(execution.events.iter()), library, spec, hb: Pairs::new() }
+    }
+
+    /// As [`Self::new`], with the plain execution and the choices looked at. None: the specification says nothing of it.
+    fn chosen_well(
+        libraries: &'a Libraries<S>,
+        execution: &'a Execution<S>,
+        name: Name,
+    ) -> Result<Option<Self>, Complaint> {
+        let events: Vec<&Event> = execution.events.iter().filter(|e| e.call.library == name).collect();
+        let library = libraries.get(name).expect("a name of the set");
+        if events.is_empty() {
+            return Ok(None);
+        }
+        if !library.admits(&execution.world, &events) {
+            return Err(Complaint::Malformed(format!("{name} does not admit these calls")));
+        }
+        if !library.is_well_formed(&execution.world, &events) {
+            return Ok(None);
+        }
+        let reading = Self::new(libraries, execution, name);
+        reading.check_choices(|s| {
+            let cell = execution.subs[s].sub.cell.expect("a read touches a cell");
+            library.init(&execution.world, cell)
+        })?;
+        Ok(Some(reading))
     }
 
     fn own(&self) -> impl Iterator<Item = usize> + '_ {

@@ -72,7 +72,7 @@ pub struct Libraries<S> {
 }
 
 pub(crate) struct Entry<S> {
-    pub(crate) library: Box<dyn Library<S>>,
+    pub(crate) library: Arc<dyn Library<S>>,
     pub(crate) spec: Spec<S>,
 }
 
@@ -86,8 +86,21 @@ impl<S: Stamp> Libraries<S> {
     /// This set and `library`. A library of the same name is replaced.
     #[must_use]
     pub fn with(mut self, library: impl Library<S> + 'static) -> Self {
-        let entry = Entry { spec: library.spec(), library: Box::new(library) };
+        let entry = Entry { spec: library.spec(), library: Arc::new(library) };
         self.entries.insert(entry.library.name(), Arc::new(entry));
+        self
+    }
+
+    /// This set with another specification of one of its libraries.
+    ///
+    /// # Panics
+    /// If there is no library of this name.
+    #[must_use]
+    pub fn respecified(mut self, name: Name, change: impl FnOnce(&mut Spec<S>)) -> Self {
+        let known = &self.entries[&name];
+        let mut entry = Entry { library: Arc::clone(&known.library), spec: known.spec.clone() };
+        change(&mut entry.spec);
+        self.entries.insert(name, Arc::new(entry));
         self
     }
 

@@ -8,9 +8,10 @@
 
 use mowgli_core::algebra::{Spec, SubView, cell, id, po, ppo, reads, same, same_event, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Library;
 use mowgli_core::program::Prog;
+use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
@@ -259,5 +260,41 @@ fn shapes(world: &World, event: &Event) -> Option<Vec<Shape<Stamp>>> {
             Some(vec![Shape::from_slice(&[Sub::read(aNAR(n), y, Reads::Any), write, back])])
         }
         _ => None,
+    }
+}
+
+/// Clients of the memory model itself: two words on every node, every method.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    /// Whether there are read-modify-writes of remote words.
+    pub rmw: bool,
+}
+
+impl Subject for Words {
+    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+        let mut world = empty.clone();
+        let words = empty.all_nodes().iter().flat_map(|n| [(format!("x{n}"), n), (format!("y{n}"), n)]);
+        world.objects.extend(words.map(|(name, n)| (Loc::new(&name), word(n))));
+        vec![world]
+    }
+
+    fn calls(&self, world: &World, thread: Tid, _: &Bound) -> Vec<Call> {
+        let call = |method, args: &[Val]| Call::new(WAIT, method, args);
+        let here = world.node_of(thread);
+        let at = |name: char, n: Node| Val::Loc(Loc::new(&format!("{name}{n}")));
+        let (x, y, d) = (at('x', here), at('y', here), Val::Wid(Wid(Name::literal("d"))));
+        let one = Val::Int(1);
+        let mut calls =
+            vec![call("Mfence", &[]), call("Wait", &[d]), call("Write", &[x, one]), call("Write", &[y, one])];
+        calls.extend([call("Read", &[x]), call("Read", &[y]), call("CAS", &[x, Val::Int(0), Val::Int(2)])]);
+        for n in world.all_nodes().iter() {
+            let far = at('x', n);
+            calls.extend([call("Put", &[far, y, d]), call("Get", &[y, far, d]), call("Rfence", &[Val::Node(n)])]);
+            if self.rmw {
+                calls.push(call("RCAS", &[y, far, Val::Int(0), Val::Int(3), d]));
+                calls.push(call("RFAA", &[y, far, one, d]));
+            }
+        }
+        calls
     }
 }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Parser, Subcommand};
 use mowgli::check::{Checked, Options};
 use mowgli::litmus::{parse, report, run};
+use mowgli::properties::specifications;
 use mowgli::{explain, show};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
@@ -64,6 +65,9 @@ struct CheckArgs {
     /// How clients may reach memory of their own node when a wrong outcome is looked for.
     #[arg(long, value_enum, default_value_t = Placement::Any)]
     placement: Placement,
+    /// Check specifications themselves: monotone, decomposable, satisfiable. Names may be memory models too.
+    #[arg(long, conflicts_with_all = ["variant", "through", "out"])]
+    spec: bool,
     /// Compare outcomes of the whole stack, down to the memory model, with the specification, at a smaller bound.
     #[arg(long)]
     through: bool,
@@ -355,13 +359,13 @@ fn chosen(args: &CheckArgs) -> Result<Vec<(Entry, Variant)>, String> {
 
 /// The bounds for a variant: its defaults, or one with what was asked for.
 fn bounds(entry: &Entry, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
-    let given = [args.threads, args.nodes, args.calls, args.objects].iter().any(Option::is_some);
-    let mut bounds = variant.bounds.clone();
-    if given {
+    limited(if args.through { vec![entry.through()] } else { variant.bounds.clone() }, args)
+}
+
+/// These bounds, or the first of them with what was asked for.
+fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
+    if [args.threads, args.nodes, args.calls, args.objects].iter().any(Option::is_some) {
         bounds.truncate(1);
-    }
-    if args.through {
-        bounds = vec![entry.through()];
     }
     for bound in &mut bounds {
         bound.threads = args.threads.map_or(bound.threads, |n| n as usize);
@@ -391,28 +395,67 @@ fn check(args: &CheckArgs) -> u8 {
         list();
         return 0;
     }
-    let chosen = match chosen(args) {
-        Ok(chosen) => chosen,
-        Err(message) => {
-            eprintln!("error: {message}");
-            return 2;
-        }
-    };
     if let Some(jobs) = args.jobs {
         // The pool can be set once in a process, and nothing has used it yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(jobs as usize).build_global();
     }
     let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
+    let result = if args.spec { check_specifications(args, deadline) } else { check_implementations(args, deadline) };
+    result.unwrap_or_else(|message| {
+        eprintln!("error: {message}");
+        2
+    })
+}
+
+/// A bar for long work: what it is about, and how many clients are done.
+fn bar(message: String) -> indicatif::ProgressBar {
+    let bar = indicatif::ProgressBar::new(0);
+    bar.set_message(message);
+    bar.set_style(
+        indicatif::ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} clients, {eta} left")
+            .expect("a fixed template"),
+    );
+    bar
+}
+
+fn check_specifications(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+    let all = specifications();
+    let known: Vec<&str> = all.iter().map(|s| s.name).collect();
+    if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
+        return Err(format!("no specification {unknown}; there are {}", known.join(", ")));
+    }
+    let mut code = 0;
+    for specification in all.iter().filter(|s| args.names.is_empty() || args.names.iter().any(|n| n == s.name)) {
+        let bar = bar(specification.name.to_owned());
+        let progress = |done: usize, of: usize| {
+            bar.set_length(of as u64);
+            bar.set_position(done as u64);
+        };
+        let found = specification.check(limited(specification.bounds(), args), deadline, &progress);
+        bar.finish_and_clear();
+        println!("{}", if args.json { found.json() } else { found.text() });
+        let stopped = found.properties.stop.is_some();
+        code = worst(
+            code,
+            if !found.is_good() {
+                1
+            } else if stopped {
+                3
+            } else {
+                0
+            },
+        );
+    }
+    Ok(code)
+}
+
+fn check_implementations(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+    let chosen = chosen(args)?;
     let mut code = 0;
     let mut all = Vec::new();
     for (entry, variant) in &chosen {
         for bound in bounds(entry, variant, args) {
-            let bar = indicatif::ProgressBar::new(0);
-            bar.set_message(format!("{} {}", entry.name, variant.name));
-            bar.set_style(
-                indicatif::ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} clients, {eta} left")
-                    .expect("a fixed template"),
-            );
+            let bar = bar(format!("{} {}", entry.name, variant.name));
             let progress = |done: usize, of: usize| {
                 bar.set_length(of as u64);
                 bar.set_position(done as u64);
@@ -446,15 +489,12 @@ fn check(args: &CheckArgs) -> u8 {
     }
     if let Some(path) = &args.out {
         let findings: Vec<_> = all.iter().filter_map(Checked::finding).collect();
-        if let Err(message) = keep(path, &findings) {
-            eprintln!("error: {message}");
-            return 2;
-        }
+        keep(path, &findings)?;
         if findings.is_empty() {
             eprintln!("no counterexample was found, so nothing was written to {}", path.display());
         }
     }
-    code
+    Ok(code)
 }
 
 fn table(all: &[Checked]) -> comfy_table::Table {

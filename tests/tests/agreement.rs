@@ -8,7 +8,7 @@ use mowgli_core::denote::Unfolder;
 use mowgli_core::enumerate::consistent;
 use mowgli_core::event::Call;
 use mowgli_core::execution::Execution;
-use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
@@ -23,38 +23,10 @@ use mowgli_libraries::bal::{Bal, BalOverSv};
 use mowgli_libraries::sc_rmw::ScRmw;
 use mowgli_libraries::sv::{Sv, SvOverWait};
 use mowgli_rdma::Stamp;
-use mowgli_rdma::wait::{WAIT, Wait, word};
+use mowgli_rdma::wait::{WAIT, Wait, Words};
 use proptest::prelude::*;
 
-/// Clients of RDMA-WAIT-RMW itself: a word on every node, every method.
-struct Words;
-
-impl Subject for Words {
-    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
-        let mut world = empty.clone();
-        let words = empty.all_nodes().iter().flat_map(|n| [(format!("x{n}"), n), (format!("y{n}"), n)]);
-        world.objects.extend(words.map(|(name, n)| (Loc::new(&name), word(n))));
-        vec![world]
-    }
-
-    fn calls(&self, world: &World, thread: Tid, _: &Bound) -> Vec<Call> {
-        let call = |method, args: &[Val]| Call::new(WAIT, method, args);
-        let here = world.node_of(thread);
-        let at = |name: char, n: Node| Val::Loc(Loc::new(&format!("{name}{n}")));
-        let (x, y, d) = (at('x', here), at('y', here), Val::Wid(Wid(Name::literal("d"))));
-        let one = Val::Int(1);
-        let mut calls =
-            vec![call("Mfence", &[]), call("Wait", &[d]), call("Write", &[x, one]), call("Write", &[y, one])];
-        calls.extend([call("Read", &[x]), call("Read", &[y]), call("CAS", &[x, Val::Int(0), Val::Int(2)])]);
-        for n in world.all_nodes().iter() {
-            let far = at('x', n);
-            calls.extend([call("Put", &[far, y, d]), call("Get", &[y, far, d]), call("Rfence", &[Val::Node(n)])]);
-            calls.push(call("RCAS", &[y, far, Val::Int(0), Val::Int(3), d]));
-            calls.push(call("RFAA", &[y, far, one, d]));
-        }
-        calls
-    }
-}
+const WORDS: Words = Words { rmw: true };
 
 fn bound(threads: usize, calls: usize) -> Bound {
     Bound { threads, nodes: 2, calls, objects: 1, loops: 2, values: vec![1] }
@@ -187,7 +159,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn search_and_judge_on_rdma_wait(client in strategy(&Words, &bound(2, 2))) {
+    fn search_and_judge_on_rdma_wait(client in strategy(&WORDS, &bound(2, 2))) {
         let libraries = Libraries::default().with(Wait);
         agree(&libraries, &client)?;
         are_consistent(&libraries, &executions(&libraries, &Implementations::new(), &client))?;
@@ -233,7 +205,7 @@ proptest! {
 #[test]
 fn the_judge_rejects_what_was_changed() {
     let client = (
-        Words.worlds(&World::new(1, &[Node(1)]), &bound(1, 1)).remove(0),
+        WORDS.worlds(&World::new(1, &[Node(1)]), &bound(1, 1)).remove(0),
         Client {
             threads: vec![vec![
                 Call::new(WAIT, "Write", &[Loc::new("x1").into(), Val::Int(1)]),

@@ -118,6 +118,23 @@ pub fn clients(subject: &dyn Subject, bound: &Bound) -> Vec<(World, Client)> {
     all
 }
 
+/// How many clients of a subject there are within a bound, well-formed or not.
+#[must_use]
+pub fn count(subject: &dyn Subject, bound: &Bound) -> u128 {
+    let shapes = (1..=bound.threads).cartesian_product(1..=bound.nodes);
+    let placements =
+        shapes.flat_map(|(threads, nodes)| placements(threads, nodes).into_iter().map(move |p| (nodes, p)));
+    let worlds = placements.flat_map(|(nodes, p)| subject.worlds(&World::new(nodes, &p), bound));
+    let of_world = |world: World| {
+        let of_thread = |t| {
+            let calls = subject.calls(&world, t, bound).len() as u128;
+            (1..=bound.calls as u32).map(|n| calls.saturating_pow(n)).sum::<u128>()
+        };
+        world.tids().map(of_thread).product::<u128>()
+    };
+    worlds.map(of_world).sum()
+}
+
 fn add_clients(subject: &dyn Subject, bound: &Bound, world: &World, all: &mut Vec<(World, Client)>) {
     let sequences = world.tids().map(|t| {
         let calls = subject.calls(world, t, bound);

@@ -3,4 +3,5 @@
 
 pub mod client;
 pub mod local;
+pub mod properties;
 pub mod verdict;

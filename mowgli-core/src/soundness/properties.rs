@@ -1,0 +1,330 @@
+//! Specifications are checked too: monotone, decomposable (LOCO Def. 3.5) and satisfiable, within a bound.
+//!
+//! Every consistent execution of every client within the bound is looked at, each order completed in every way.
+//! Decomposability is asked twice. In the words of the definition, the restriction has just the so of the whole,
+//! restricted. What LOCO's composition theorems need is less: some so' within that. The two differ where so has edges that
+//! come about through other locations.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use itertools::Itertools;
+use rayon::prelude::*;
+
+use super::client::{Bound, Client, Subject, clients};
+use crate::algebra::Spec;
+use crate::denote::Unfolder;
+use crate::enumerate::rechosen;
+use crate::event::Event;
+use crate::execution::Execution;
+use crate::ids::Name;
+use crate::implementation::Implementations;
+use crate::judge::{Pairs, closure, consistent};
+use crate::library::Libraries;
+use crate::outcome::{Limits, Problem};
+use crate::runs::{Stop, skeletons};
+use crate::search::solver::{Flow, Solver};
+use crate::stamp::Stamp;
+use crate::value::Val;
+use crate::world::World;
+
+/// Clients are looked at in groups of this many.
+const GROUP: usize = 512;
+
+/// The most strict partial orders above `(ppo u so)+` that are looked at for one execution.
+const ORDERS: usize = 2_000;
+
+/// An execution with which a property fails.
+#[derive(Clone, Debug)]
+pub struct Instance<S> {
+    /// The surroundings.
+    pub world: World,
+    /// The client.
+    pub client: Client,
+    /// A consistent execution of it.
+    pub execution: Execution<S>,
+    /// The events of the part that is not consistent by itself; all of them where that is not the question.
+    pub part: Vec<usize>,
+    /// Why.
+    pub reason: String,
+}
+
+/// A kind of event: the method, and what it returned, values aside.
+pub type Kind = (Name, &'static str);
+
+/// What was found about one specification.
+#[derive(Clone, Debug)]
+pub struct Properties<S> {
+    /// Clients looked at.
+    pub clients: usize,
+    /// Consistent executions.
+    pub executions: u64,
+    /// Where less hb disallows an execution.
+    pub monotone: Option<Instance<S>>,
+    /// Where a part with its own locations is not consistent with any so' within the so of the whole.
+    pub decomposable: Option<Instance<S>>,
+    /// Where a part with its own locations is not consistent with just the so of the whole.
+    pub with_the_same_so: Option<Instance<S>>,
+    /// Kinds of events that clients have and no consistent execution does.
+    pub unsatisfied: BTreeSet<Kind>,
+    /// What stopped the check, if anything did.
+    pub stop: Option<Stop>,
+    /// Whether only some of the larger hb of an execution were looked at.
+    pub sampled: bool,
+}
+
+/// Of a method that does not even occur.
+const ANYTHING: &str = "anything";
+
+fn kind(event: &Event) -> Kind {
+    let of = match event.ret {
+        Val::Unit => "nothing",
+        Val::Bool(true) => "true",
+        Val::Bool(false) => "false",
+        Val::Bot => "bottom",
+        _ => "a value",
+    };
+    (event.call.method, of)
+}
+
+/// The most ways to make the choices of a part.
+const CHOICES: usize = 100_000;
+
+/// Whether a part of an execution is consistent by itself.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Alone {
+    /// With just the so of the whole.
+    Exactly,
+    /// With less, without this pair.
+    Within((usize, usize)),
+    No,
+}
+
+/// What to look at.
+pub struct Specified<'a, S: Stamp> {
+    /// The library alone.
+    pub specification: &'a Libraries<S>,
+    /// Its name.
+    pub library: Name,
+    /// Objects and calls.
+    pub subject: &'a dyn Subject,
+    /// Whether the time is up.
+    pub expired: &'a (dyn Fn() -> bool + Sync),
+    /// Called after each group with the number of clients done and the number of all.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+/// Checks a specification with the clients within these bounds, the smallest first.
+pub fn properties<S: Stamp>(specified: &Specified<'_, S>, bounds: &[Bound]) -> Properties<S> {
+    let library = specified.specification.get(specified.library).expect("the library that is checked");
+    let mut all: Vec<(World, Client)> = bounds.iter().flat_map(|b| clients(specified.subject, b)).collect();
+    all.retain(|(world, client)| client.is_well_formed(library, world));
+    all.sort_by_cached_key(|(w, c)| (c.len(), w.threads.len(), w.nodes, w.threads.clone(), c.clone()));
+    all.dedup();
+    let mut sum = Properties::empty();
+    let mut wanted = BTreeSet::new();
+    for group in all.chunks(GROUP) {
+        let found: Vec<_> = group.par_iter().map(|(world, client)| specified.client(world, client)).collect();
+        for (properties, kinds) in found {
+            wanted.extend(kinds);
+            sum.add(properties);
+        }
+        (specified.progress)(sum.clients, all.len());
+        if (specified.expired)() {
+            sum.stop = Some(Stop::Time);
+            break;
+        }
+    }
+    // Up to here these are the kinds that were found.
+    sum.unsatisfied = wanted.difference(&sum.unsatisfied).copied().collect();
+    sum
+}
+
+impl<S: Stamp> Properties<S> {
+    fn empty() -> Self {
+        Self {
+            clients: 0,
+            executions: 0,
+            monotone: None,
+            decomposable: None,
+            with_the_same_so: None,
+            unsatisfied: BTreeSet::new(),
+            stop: None,
+            sampled: false,
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.clients += other.clients;
+        self.executions += other.executions;
+        self.monotone = self.monotone.take().or(other.monotone);
+        self.decomposable = self.decomposable.take().or(other.decomposable);
+        self.with_the_same_so = self.with_the_same_so.take().or(other.with_the_same_so);
+        self.unsatisfied.extend(other.unsatisfied);
+        self.stop = self.stop.take().or(other.stop);
+        self.sampled |= other.sampled;
+    }
+}
+
+impl<S: Stamp> Specified<'_, S> {
+    /// What one client shows, with the kinds of events that occur in place of those that do not; and all its kinds.
+    fn client(&self, world: &World, client: &Client) -> (Properties<S>, BTreeSet<Kind>) {
+        let none = Implementations::new();
+        let expired = || (self.expired)();
+        let programs = client.programs();
+        let limits = Limits { expired: &expired, ..Limits::default() };
+        let (libraries, implementations) = (self.specification, &none);
+        // What hb disallows is looked at too: with another hb it may be allowed.
+        let libraries = &libraries.clone().respecified(self.library, Spec::forget_hb);
+        let unfolder = Unfolder { libraries, implementations, world, rounds: limits.rounds, limit: limits.traces };
+        let (threads, _) = skeletons(&unfolder, &programs);
+        let runs = threads.iter().flatten().flat_map(|s| &s.runs);
+        let results = runs.flat_map(|r| r.trace.events.iter().map(kind));
+        let wanted = client.threads.iter().flatten().map(|call| (call.method, ANYTHING)).chain(results).collect();
+        let problem = Problem { libraries, implementations, world, programs: &programs, observed: &[], limits };
+        let mut found = Properties::empty();
+        found.clients = 1;
+        let explored = problem.explore(&mut |solver| {
+            self.completions(solver, &mut |execution| self.execution(world, client, &execution, &mut found));
+            Flow::Continue
+        });
+        found.stop = explored.stop;
+        (found, wanted)
+    }
+
+    /// Every way to complete the orders of a class.
+    fn completions(&self, solver: &mut Solver<'_, S>, visit: &mut dyn FnMut(Execution<S>)) {
+        let Some(&(raw, a, b)) = solver.open_pairs().first() else {
+            return visit(Execution::of_solver(solver).expect("everything is decided"));
+        };
+        for (a, b) in [(a, b), (b, a)] {
+            let snapshot = solver.snapshot();
+            solver.order(raw, a, b);
+            if solver.propagate() {
+                self.completions(solver, visit);
+            }
+            solver.restore(snapshot);
+        }
+    }
+
+    fn execution(&self, world: &World, client: &Client, execution: &Execution<S>, found: &mut Properties<S>) {
+        let instance = |part: Vec<usize>, reason: String| {
+            let (world, client, execution) = (world.clone(), client.clone(), execution.clone());
+            Some(Instance { world, client, execution, part, reason })
+        };
+        let mentions_hb = self.specification.spec(self.library).is_some_and(Spec::mentions_hb);
+        if mentions_hb && found.monotone.is_none() {
+            let (less, sampled) = self.less_hb_disallows(execution);
+            found.sampled |= sampled;
+            found.monotone = less.and_then(|(a, b)| {
+                let name = |s: usize| &execution.events[execution.subs[s].event];
+                let all = (0..execution.events.len()).collect();
+                instance(all, format!("it is consistent only if hb has the pair from {} to {}", name(a), name(b)))
+            });
+        }
+        let Ok(so) = consistent(self.specification, self.library, execution, None) else { return };
+        found.executions += 1;
+        found.unsatisfied.extend(execution.events.iter().flat_map(|e| [kind(e), (e.call.method, ANYTHING)]));
+        for part in self.parts(execution) {
+            if found.decomposable.is_some() {
+                break;
+            }
+            let (restricted, kept) = execution.restricted(|e| part.contains(&e));
+            let restricted_so: Pairs = so
+                .iter()
+                .filter_map(|(a, b)| Some((kept.binary_search(a).ok()?, kept.binary_search(b).ok()?)))
+                .collect();
+            let alone = self.alone(&restricted, &restricted_so);
+            if alone == Alone::Exactly {
+                continue;
+            }
+            let name = |s: usize| {
+                let sub = &restricted.subs[s];
+                format!("{} of {}", sub.sub.stamp, restricted.events[sub.event])
+            };
+            if let Alone::Within(lost) = alone {
+                let reason = format!("so goes from {} to {} only through the rest", name(lost.0), name(lost.1));
+                found.with_the_same_so = found.with_the_same_so.take().or_else(|| instance(part, reason));
+            } else {
+                found.decomposable = instance(part, "the part alone is not consistent with any so within it".into());
+            }
+        }
+    }
+
+    /// Whether a part is consistent by itself, first with the choices of the whole, then with any.
+    fn alone(&self, part: &Execution<S>, so: &Pairs) -> Alone {
+        let of = |execution: &Execution<S>| match consistent(self.specification, self.library, execution, None) {
+            Ok(own) if own == *so => Alone::Exactly,
+            Ok(own) if own.is_subset(so) => Alone::Within(*so.difference(&own).next().expect("the two differ")),
+            _ => Alone::No,
+        };
+        let first = of(part);
+        if first == Alone::Exactly {
+            return first;
+        }
+        let others = rechosen(self.specification, self.library, part, CHOICES).unwrap_or_default();
+        let mut all = others.iter().map(of).chain([first]).sorted_by_key(|a| match a {
+            Alone::Exactly => 0,
+            Alone::Within(_) => 1,
+            Alone::No => 2,
+        });
+        all.next().expect("the first is among them")
+    }
+
+    /// A pair of hb that makes an inconsistent execution consistent; whether some orders were left out.
+    fn less_hb_disallows(&self, execution: &Execution<S>) -> (Option<(usize, usize)>, bool) {
+        let loose = self.specification.clone().respecified(self.library, Spec::forget_hb);
+        let so = consistent(&loose, self.library, execution, None).expect("the search has found it");
+        let edges: Pairs = so.iter().copied().chain(execution.ppo().pairs()).collect();
+        let least = closure(&edges);
+        let is_good = |hb: &Pairs| consistent(self.specification, self.library, execution, Some(hb)).is_ok();
+        let n = execution.subs.len();
+        let mut todo = vec![(is_good(&least), least.clone())];
+        let mut seen = BTreeSet::from([least]);
+        while let Some((good, hb)) = todo.pop() {
+            let open = (0..n).cartesian_product(0..n).filter(|&(a, b)| a != b && !hb.contains(&(b, a)));
+            for (a, b) in open.filter(|p| !hb.contains(p)) {
+                let more = closure(&hb.iter().copied().chain([(a, b)]).collect());
+                if !seen.insert(more.clone()) {
+                    continue;
+                }
+                let still = is_good(&more);
+                if still && !good {
+                    return (Some((a, b)), false);
+                }
+                if seen.len() > ORDERS {
+                    return (None, true);
+                }
+                todo.push((still, more));
+            }
+        }
+        (None, false)
+    }
+
+    /// The parts of an execution that share no location with the rest; not all of it, and not none.
+    fn parts(&self, execution: &Execution<S>) -> Vec<Vec<usize>> {
+        let library = self.specification.get(self.library).expect("the library that is checked");
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut of_location: BTreeMap<_, usize> = BTreeMap::new();
+        for (e, event) in execution.events.iter().enumerate() {
+            let group = groups.len();
+            groups.push(vec![e]);
+            for loc in library.loc(&event.call) {
+                match of_location.get(&loc).copied() {
+                    None => {
+                        of_location.insert(loc, group);
+                    }
+                    Some(other) if other != group => {
+                        let moved = std::mem::take(&mut groups[other]);
+                        groups[group].extend(moved);
+                        of_location.values_mut().filter(|g| **g == other).for_each(|g| *g = group);
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        groups.retain(|g| !g.is_empty());
+        let all = groups.len();
+        let parts = groups.into_iter().powerset().filter(|p| !p.is_empty() && p.len() < all);
+        parts.map(|p| p.into_iter().flatten().sorted().collect()).collect()
+    }
+}

@@ -1,0 +1,136 @@
+//! Specifications that are not monotone, not decomposable or not satisfiable are caught.
+
+use mowgli_core::algebra::{Spec, events, hb, po, same_event};
+use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::properties::{Properties, Specified, properties};
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+
+/// The one stamp there is; `to` orders nothing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+struct Once;
+
+impl std::fmt::Display for Once {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("once")
+    }
+}
+
+impl Stamp for Once {
+    fn to(self, _: Self) -> bool {
+        false
+    }
+
+    fn all(_: u8) -> Vec<Self> {
+        vec![Self]
+    }
+}
+
+const TICKS: Name = Name::literal("ticks");
+
+/// `Tick(x)`, with one thing wrong.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ticks {
+    /// Nothing: ticks of one thread are ordered.
+    Good,
+    /// All ticks are to be ordered by hb: less hb disallows.
+    Ordered,
+    /// An even number of calls, whatever the object.
+    Even,
+    /// so goes from a tick to each later one, but over the next only: through those of other objects.
+    ThroughOthers,
+    /// A call never happens.
+    Never,
+}
+
+impl Library<Once> for Ticks {
+    fn name(&self) -> Name {
+        TICKS
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        vec![Val::Unit]
+    }
+
+    fn shapes(&self, _: &World, _: &Event) -> Vec<Shape<Once>> {
+        let happens = *self != Self::Never;
+        happens.then(|| Shape::from_slice(&[Sub::quiet(Once)])).into_iter().collect()
+    }
+
+    fn admits(&self, _: &World, events: &[&Event]) -> bool {
+        *self != Self::Even || events.len() % 2 == 0
+    }
+
+    fn spec(&self) -> Spec<Once> {
+        let mut c = Spec::default();
+        let all = events(|_| true);
+        let apart = all.cross(&all) - same_event();
+        match self {
+            Self::Ordered => c.empty("ordered", &(apart - (hb() | hb().inv()))),
+            Self::ThroughOthers => c.so("over", &po().then(&po())),
+            _ => c.so("po", &po()),
+        }
+        c
+    }
+}
+
+impl Subject for Ticks {
+    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+        let mut world = empty.clone();
+        world.objects.extend(["x", "y"].map(|x| (Loc::new(x), Object::new(TICKS))));
+        vec![world]
+    }
+
+    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+        ["x", "y"].map(|x| Call::new(TICKS, "Tick", &[Loc::new(x).into()])).to_vec()
+    }
+}
+
+fn of(ticks: Ticks) -> Properties<Once> {
+    let specification = Libraries::default().with(ticks);
+    let (expired, progress) = (&|| false, &|_: usize, _: usize| {});
+    let specified = Specified { specification: &specification, library: TICKS, subject: &ticks, expired, progress };
+    let bound = |threads, calls| Bound { threads, nodes: 1, calls, objects: 2, loops: 1, values: vec![1] };
+    properties(&specified, &[bound(2, 2), bound(1, 3)])
+}
+
+#[test]
+fn a_good_specification_has_all_properties() {
+    let found = of(Ticks::Good);
+    assert!(found.monotone.is_none() && found.decomposable.is_none() && found.with_the_same_so.is_none());
+    assert!(found.unsatisfied.is_empty() && found.stop.is_none() && !found.sampled);
+}
+
+#[test]
+fn less_hb_must_not_disallow() {
+    let found = of(Ticks::Ordered);
+    let instance = found.monotone.expect("not monotone");
+    assert_eq!(instance.client.len(), 2, "two threads with a tick each");
+}
+
+#[test]
+fn a_part_must_be_consistent_alone() {
+    let instance = of(Ticks::Even).decomposable.expect("not decomposable");
+    assert_eq!((instance.execution.events.len(), instance.part.len()), (2, 1));
+}
+
+#[test]
+fn a_part_may_lose_what_came_about_through_others() {
+    let found = of(Ticks::ThroughOthers);
+    assert!(found.decomposable.is_none());
+    let instance = found.with_the_same_so.expect("so goes through the other object");
+    assert_eq!((instance.execution.events.len(), instance.part.len()), (3, 2));
+}
+
+#[test]
+fn every_kind_of_event_must_occur() {
+    assert!(!of(Ticks::Never).unsatisfied.is_empty());
+}

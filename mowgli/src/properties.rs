@@ -1,0 +1,196 @@
+//! The `check --spec` command: whether specifications are monotone, decomposable and satisfiable within a bound.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use mowgli_core::ids::Name;
+use mowgli_core::library::Libraries;
+use mowgli_core::soundness::client::{Bound, Subject, count};
+use mowgli_core::soundness::properties::{Instance, Properties, Specified, properties};
+use mowgli_libraries::catalogue::catalogue;
+use mowgli_rdma::Stamp;
+use mowgli_rdma::wait::{WAIT, Wait, Words};
+use serde::Serialize;
+
+use crate::litmus::print;
+
+/// A specification that can be checked: of a library, or the memory model itself.
+pub struct Specification {
+    /// Its name.
+    pub name: &'static str,
+    library: Name,
+    libraries: Libraries<Stamp>,
+    subject: Box<dyn Subject>,
+}
+
+/// All specifications, the memory models first.
+#[must_use]
+pub fn specifications() -> Vec<Specification> {
+    let memory = |name, rmw| {
+        let (libraries, subject) = (Libraries::default().with(Wait), Box::new(Words { rmw }));
+        Specification { name, library: WAIT, libraries, subject }
+    };
+    let mut all = vec![memory("rdma-wait", false), memory("rdma-wait-rmw", true)];
+    all.extend(catalogue().into_iter().map(|e| Specification {
+        name: e.name,
+        library: Name::literal(e.name),
+        libraries: e.specification,
+        subject: e.subject,
+    }));
+    all
+}
+
+/// The most clients of a default bound.
+const CLIENTS: u128 = 20_000;
+
+/// What was found about one specification.
+pub struct Found {
+    /// Its name.
+    pub name: &'static str,
+    /// The bounds: all clients within one of them.
+    pub bounds: Vec<Bound>,
+    /// What was found.
+    pub properties: Properties<Stamp>,
+    seconds: f64,
+}
+
+impl Specification {
+    /// The bounds by default: two objects; one thread with three calls, two threads with one each, or with two each
+    /// where those are not too many clients.
+    #[must_use]
+    pub fn bounds(&self) -> Vec<Bound> {
+        let bound = |threads, nodes, calls| Bound { threads, nodes, calls, objects: 2, loops: 1, values: vec![1] };
+        let all = [bound(1, 2, 3), bound(2, 2, 1), bound(2, 2, 2)];
+        all.into_iter().filter(|b| b.threads + b.calls < 4 || count(&*self.subject, b) <= CLIENTS).collect()
+    }
+
+    /// Checks it.
+    #[must_use]
+    pub fn check(
+        &self,
+        bounds: Vec<Bound>,
+        deadline: Option<Instant>,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Found {
+        let start = Instant::now();
+        let expired = || deadline.is_some_and(|d| Instant::now() > d);
+        let specified = Specified {
+            specification: &self.libraries,
+            library: self.library,
+            subject: &*self.subject,
+            expired: &expired,
+            progress,
+        };
+        let properties = properties(&specified, &bounds);
+        Found { name: self.name, bounds, properties, seconds: start.elapsed().as_secs_f64() }
+    }
+}
+
+impl Found {
+    /// Whether all three properties hold as far as was looked.
+    #[must_use]
+    pub fn is_good(&self) -> bool {
+        let Properties { monotone, decomposable, unsatisfied, .. } = &self.properties;
+        monotone.is_none() && decomposable.is_none() && unsatisfied.is_empty()
+    }
+
+    /// The properties that fail, each with a smallest example.
+    fn counterexamples(&self) -> BTreeMap<&'static str, String> {
+        let p = &self.properties;
+        let instances = [
+            ("monotone", &p.monotone),
+            ("decomposable", &p.decomposable),
+            ("decomposable_with_the_same_so", &p.with_the_same_so),
+        ];
+        let mut all: BTreeMap<&str, String> =
+            instances.into_iter().filter_map(|(name, i)| Some((name, shown(i.as_ref()?)))).collect();
+        if !p.unsatisfied.is_empty() {
+            let kinds: Vec<String> = p.unsatisfied.iter().map(|(m, of)| format!("{m} that returns {of}")).collect();
+            all.insert("satisfiable", format!("in no consistent execution: {}", kinds.join(", ")));
+        }
+        all
+    }
+
+    /// As text: a line for each property, then the counterexamples.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let p = &self.properties;
+        let yes = |holds: bool| if holds { "yes" } else { "NO" };
+        let bounds = self.bounds.iter().map(|b| format!("({}, {}, {})", b.threads, b.nodes, b.calls));
+        let mut out = format!(
+            "{}: threads, nodes, calls up to {}; {} clients, {} executions, {:.2} s\n",
+            self.name,
+            bounds.collect::<Vec<_>>().join(" or "),
+            p.clients,
+            p.executions,
+            self.seconds
+        );
+        if let Some(stop) = &p.stop {
+            out.push_str(&format!("  not all was searched: {stop}\n"));
+        }
+        if p.sampled {
+            out.push_str("  of some executions not every larger hb was looked at\n");
+        }
+        out.push_str(&format!("  monotone      {}\n", yes(p.monotone.is_none())));
+        let exactly = match (&p.decomposable, &p.with_the_same_so) {
+            (None, Some(_)) => ", with less so (see below)",
+            _ => "",
+        };
+        out.push_str(&format!("  decomposable  {}{exactly}\n", yes(p.decomposable.is_none())));
+        out.push_str(&format!("  satisfiable   {}\n", yes(p.unsatisfied.is_empty())));
+        for (property, text) in self.counterexamples() {
+            out.push_str(&format!("\n{} of {}: {text}\n", property.replace('_', " "), self.name));
+        }
+        out
+    }
+
+    /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: the object consists of strings and numbers.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let p = &self.properties;
+        let json = Json {
+            spec: self.name,
+            monotone: p.monotone.is_none(),
+            decomposable: p.decomposable.is_none(),
+            decomposable_with_the_same_so: p.decomposable.is_none() && p.with_the_same_so.is_none(),
+            satisfiable: p.unsatisfied.is_empty(),
+            complete: p.stop.is_none() && !p.sampled,
+            counterexamples: self.counterexamples(),
+            bounds: &self.bounds,
+            clients: p.clients,
+            executions: p.executions,
+            seconds: self.seconds,
+        };
+        serde_json::to_string(&json).expect("strings and numbers")
+    }
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    spec: &'a str,
+    monotone: bool,
+    decomposable: bool,
+    decomposable_with_the_same_so: bool,
+    satisfiable: bool,
+    complete: bool,
+    counterexamples: BTreeMap<&'static str, String>,
+    bounds: &'a [Bound],
+    clients: usize,
+    executions: u64,
+    seconds: f64,
+}
+
+/// An example in words: the client, the events, the part.
+fn shown(instance: &Instance<Stamp>) -> String {
+    let client = print::client("client", &instance.world, &instance.client, None);
+    let mut text = format!("{}, in an execution of\n\n{client}\n", instance.reason);
+    text.push_str(&format!("with the events\n{}", crate::show::events(&instance.execution)));
+    if instance.part.len() < instance.execution.events.len() {
+        let part = instance.part.iter().map(|&e| instance.execution.events[e].to_string());
+        text.push_str(&format!("of which the part is {}\n", part.collect::<Vec<_>>().join(", ")));
+    }
+    text
+}
