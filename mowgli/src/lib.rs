@@ -16,6 +16,7 @@
 pub mod check;
 pub mod explain;
 pub mod litmus;
+pub mod necessity;
 pub mod properties;
 pub mod show;
 

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 use mowgli::check::{Checked, Options};
 use mowgli::litmus::{parse, report, run};
 use mowgli::properties::specifications;
-use mowgli::{explain, show};
+use mowgli::{explain, necessity, show};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
@@ -65,6 +65,9 @@ struct CheckArgs {
     /// How clients may reach memory of their own node when a wrong outcome is looked for.
     #[arg(long, value_enum, default_value_t = Placement::Any)]
     placement: Placement,
+    /// Leave out, and weaken, each operation of the implementations in turn: which are needed?
+    #[arg(long, conflicts_with_all = ["through", "out", "spec"])]
+    necessity: bool,
     /// Check specifications themselves: monotone, decomposable, satisfiable. Names may be memory models too.
     #[arg(long, conflicts_with_all = ["variant", "through", "out"])]
     spec: bool,
@@ -400,7 +403,11 @@ fn check(args: &CheckArgs) -> u8 {
         let _ = rayon::ThreadPoolBuilder::new().num_threads(jobs as usize).build_global();
     }
     let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
-    let result = if args.spec { check_specifications(args, deadline) } else { check_implementations(args, deadline) };
+    let result = match args {
+        CheckArgs { spec: true, .. } => check_specifications(args, deadline),
+        CheckArgs { necessity: true, .. } => check_necessity(args, deadline),
+        _ => check_implementations(args, deadline),
+    };
     result.unwrap_or_else(|message| {
         eprintln!("error: {message}");
         2
@@ -447,6 +454,37 @@ fn check_specifications(args: &CheckArgs, deadline: Option<Instant>) -> Result<u
         );
     }
     Ok(code)
+}
+
+fn check_necessity(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+    for (entry, variant) in chosen(args)? {
+        let bar = bar(format!("{} {}", entry.name, variant.name));
+        let progress = |done: usize, of: usize| {
+            bar.set_length(of as u64);
+            bar.set_position(done as u64);
+        };
+        let loopback = args.placement == Placement::Any;
+        let options = Options { deadline, loopback, through: false, progress: &progress };
+        let bounds = limited(necessity::bounds(&entry), args);
+        let shown: Vec<String> =
+            bounds.iter().map(|b| format!("({}, {}, {})", b.threads, b.nodes, b.calls)).collect();
+        if !args.json {
+            println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shown.join(" or "));
+        }
+        let mut each = |row: &necessity::Row| {
+            bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text() }));
+        };
+        let found = necessity::necessity(&entry, &variant, bounds, &options, &mut each)?;
+        bar.finish_and_clear();
+        if !args.json {
+            for row in &found.rows {
+                if let Some(litmus) = row.checked.litmus() {
+                    println!("\n{}, {}:\n\n{litmus}", row.site, row.change);
+                }
+            }
+        }
+    }
+    Ok(0)
 }
 
 fn check_implementations(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {

@@ -14,6 +14,7 @@
 use mowgli::check::{Checked, Options, check};
 use mowgli::explain::{explain, of_test};
 use mowgli::litmus::parse::parse;
+use mowgli::necessity::{self, Row};
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::catalogue::catalogue;
 
@@ -58,4 +59,17 @@ pub fn explained(litmus: &str, implemented: &[&str]) -> String {
     let implemented: Vec<String> = implemented.iter().map(ToString::to_string).collect();
     let finding = of_test(&test, litmus, &implemented).expect("a finding").remove(0);
     explain(finding).expect("judge and search agree").text()
+}
+
+/// Which operations of an implementation are needed, at the default bounds.
+///
+/// # Panics
+/// If there is no such library or variant, or it is not sound.
+#[must_use]
+pub fn necessity(library: &str, variant: &str) -> Vec<Row> {
+    let all = catalogue();
+    let entry = all.iter().find(|e| e.name == library).expect("a library of the catalogue");
+    let variant = entry.variants.iter().find(|v| v.name == variant).expect("a variant of the library");
+    let found = necessity::necessity(entry, variant, necessity::bounds(entry), &Options::default(), &mut |_| {});
+    found.expect("a sound implementation").rows
 }

@@ -1,7 +1,8 @@
 //! LOCO Theorem 4.2: the implementation of the barrier over shared variables is locally sound.
 
 use insta::assert_snapshot;
-use mowgli_proofs::{bound, checked, checked_remotely, explained};
+use mowgli::necessity::{Needed, Row};
+use mowgli_proofs::{bound, checked, checked_remotely, explained, necessity};
 
 /// The proof takes the GF's own stamps, and the last Read for aCR (LOCO-X Theorem H.5).
 #[test]
@@ -62,4 +63,15 @@ fn a_broadcast_to_the_own_node_does_no_harm_within_the_bound() {
         let report = checked("bal", "self-broadcast", &bound(threads, nodes, calls));
         assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
     }
+}
+
+/// Which operations the barrier needs, and what each is needed for.
+#[test]
+fn the_fence_of_the_barrier_is_needed_towards_every_node() {
+    let rows = necessity("bal", "published");
+    let of = |calls: &str| rows.iter().filter(|r| r.site.calls.text() == calls).map(|r| r.needed).collect::<Vec<_>>();
+    assert_eq!(of("GF"), [Needed::Yes; 4]);
+    assert!(of("Write").iter().chain(&of("Bcast")).all(|n| *n == Needed::Vacuous));
+    let lines: Vec<String> = rows.iter().map(Row::text).collect();
+    assert_snapshot!("bal_necessity", lines.join("\n"));
 }

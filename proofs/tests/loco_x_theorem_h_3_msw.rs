@@ -2,7 +2,8 @@
 
 use insta::assert_snapshot;
 use mowgli_core::soundness::client::Bound;
-use mowgli_proofs::{bound, checked, explained};
+use mowgli::necessity::Needed;
+use mowgli_proofs::{bound, checked, explained, necessity};
 
 fn two_objects(bound: Bound) -> Bound {
     Bound { objects: 2, ..bound }
@@ -38,4 +39,12 @@ forbidden (a=(0, 1))";
     assert_snapshot!("msw_guard_backward_put", explained(test, &["msw:guard-backward"]));
     let report = checked("msw", "guard-backward", &two_objects(bound(2, 2, 2)));
     assert_eq!(report.verdict(), "unsound");
+}
+
+/// Whatever a write or a copy leaves out, the hash tells, and a read may fail at any time: nothing is needed for safety.
+#[test]
+fn no_single_word_is_needed_for_safety() {
+    let rows = necessity("msw", "published");
+    assert!(rows.iter().all(|r| matches!(r.needed, Needed::No | Needed::IllDefined)));
+    assert!(rows.iter().filter(|r| r.needed == Needed::No).all(|r| r.executions.0 < r.executions.1));
 }

@@ -4,4 +4,5 @@
 pub mod client;
 pub mod local;
 pub mod properties;
+pub mod sites;
 pub mod verdict;

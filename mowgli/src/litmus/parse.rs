@@ -706,6 +706,7 @@ impl Reader {
         for t in tree.clone().into_inner() {
             all.push(match t.as_rule() {
                 Rule::equation => self.equation(&t, observed, shown)?,
+                Rule::anything => Condition::And(Vec::new()),
                 Rule::negation => Condition::Not(Box::new(self.condition(&t, observed, shown)?)),
                 _ => self.condition(&t, observed, shown)?,
             });

@@ -147,7 +147,9 @@ pub fn client(name: &str, world: &World, client: &Client, outcome: Option<&Outco
     }
     if let Some(outcome) = outcome {
         let conditions = registers(client, outcome).into_iter().map(|(name, v)| format!("{name}={v}"));
-        let _ = writeln!(out, "forbidden ({})", conditions.collect::<Vec<_>>().join(" /\\ "));
+        let condition = conditions.collect::<Vec<_>>().join(" /\\ ");
+        // Without results to speak of it is the execution itself that is forbidden.
+        let _ = writeln!(out, "forbidden ({})", if condition.is_empty() { "true" } else { &condition });
     }
     out
 }

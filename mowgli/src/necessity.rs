@@ -1,0 +1,231 @@
+//! The `check --necessity` command: which operations of an implementation are needed?
+//!
+//! Each operation is left out in turn, and each that can be is weakened; each such implementation is checked. It is needed
+//! if the check fails then. A change that keeps all clients from ending is vacuous: nothing wrong can happen, and nothing
+//! else either.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use mowgli_core::ids::Name;
+use mowgli_core::runs::Stop;
+use mowgli_core::soundness::client::{Bound, clients, count};
+use mowgli_core::soundness::sites::{Changed, Site, sites};
+use mowgli_core::soundness::verdict::Verdict;
+use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_libraries::weaker::{left_out, weaker};
+use serde::Serialize;
+
+use crate::check::{Checked, Options, check};
+
+/// Whether an operation is needed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Needed {
+    /// Without it a client has a wrong outcome.
+    Yes,
+    /// Without it the implementation is not locally sound; no wrong outcome was found.
+    Locally,
+    /// Not within the bound.
+    No,
+    /// Without it clients do not end.
+    Vacuous,
+    /// Without it a call does nothing at all, or ends with a break (LOCO Def. 3.9).
+    IllDefined,
+    /// A limit stopped the check.
+    Undecided,
+}
+
+/// What became of one change.
+pub struct Row {
+    /// The operation.
+    pub site: Site,
+    /// How it was changed.
+    pub change: &'static str,
+    /// The answer.
+    pub needed: Needed,
+    /// How many executions there were, and how many of the implementation as it is. Fewer: the operation is needed for
+    /// something to happen, be it not for safety.
+    pub executions: (u64, u64),
+    /// The check that gave it.
+    pub checked: Checked,
+}
+
+/// The answers for one implementation.
+pub struct Necessity {
+    /// The library.
+    pub library: &'static str,
+    /// The implementation.
+    pub variant: &'static str,
+    /// The bounds that were checked, one after the other.
+    pub bounds: Vec<Bound>,
+    /// The operations and their changes.
+    pub rows: Vec<Row>,
+}
+
+/// The most clients of a bound.
+const CLIENTS: u128 = 10_000;
+
+/// How long one change may take.
+const SECONDS: u64 = 30;
+
+/// The bounds by default: one thread with three calls, two threads with one or two calls each as far as those are not too
+/// many clients. Where a client needs two calls, as of a lock, two threads with two each or one with four.
+#[must_use]
+pub fn bounds(entry: &Entry) -> Vec<Bound> {
+    let like = &entry.variants[0].bounds[0];
+    let least = entry.through().calls;
+    let bound = |threads, calls| Bound { threads, nodes: 2, calls, ..like.clone() };
+    if least > 1 {
+        return vec![bound(2, least), bound(1, 2 * least)];
+    }
+    let last = Some(bound(2, 2)).filter(|b| count(&*entry.subject, b) <= CLIENTS);
+    [bound(2, 1), bound(1, 3)].into_iter().chain(last).collect()
+}
+
+/// Asks about every operation.
+///
+/// # Errors
+/// If the implementation is not sound as it is: then the question makes no sense.
+pub fn necessity(
+    entry: &Entry,
+    variant: &Variant,
+    mut bounds: Vec<Bound>,
+    options: &Options<'_>,
+    each: &mut dyn FnMut(&Row),
+) -> Result<Necessity, String> {
+    let library = entry.specification.get(Name::literal(entry.name)).expect("its own");
+    bounds.retain(|b| clients(&*entry.subject, b).iter().any(|(world, client)| client.is_well_formed(library, world)));
+    let run = |variant: &Variant| {
+        let own = Instant::now() + Duration::from_secs(SECONDS);
+        let deadline = Some(options.deadline.map_or(own, |d| d.min(own)));
+        let options = Options { deadline, ..*options };
+        let mut all = Vec::new();
+        for bound in &bounds {
+            all.push(check(entry, variant, bound, &options));
+            if all.last().is_some_and(|c| c.report.violation.is_some()) {
+                break;
+            }
+        }
+        all
+    };
+    let whole = run(variant);
+    if let Some(bad) = whole.iter().find(|c| c.report.violation.is_some()) {
+        return Err(format!("{}; ask about an implementation that is sound", bad.title()));
+    }
+    let vacuous = |all: &[Checked]| all.iter().map(|c| c.report.vacuous).sum::<usize>();
+    let executions = |all: &[Checked]| all.iter().map(|c| c.report.stats.classes).sum::<u64>();
+    let (vacuous_before, executions_before) = (vacuous(&whole), executions(&whole));
+    let mut rows = Vec::new();
+    for site in all_sites(entry, variant, &bounds) {
+        let changes = [("left out", left_out as fn(&_) -> _)].into_iter().chain(weaker(site.calls).iter().copied());
+        for (change, of) in changes {
+            let changed = Changed { of: variant.implementation.clone(), site: site.clone(), change: Arc::new(of) };
+            let changed = Variant {
+                name: variant.name,
+                about: change,
+                expected: Expected::Unsound,
+                implementation: Arc::new(changed),
+                bounds: Vec::new(),
+            };
+            let mut all = run(&changed);
+            let executions = (executions(&all), executions_before);
+            let more_vacuous = vacuous(&all) > vacuous_before;
+            let stopped = all.iter().position(|c| matches!(c.report.verdict, Verdict::Undecided(_)));
+            let checked = match stopped {
+                Some(position) => all.swap_remove(position),
+                None => all.pop().expect("at least one bound"),
+            };
+            let needed = match (&checked.report.verdict, &checked.report.violation) {
+                (Verdict::Unsound(_), _) => Needed::Yes,
+                (_, Some(_)) => Needed::Locally,
+                (Verdict::Sound, None) if !more_vacuous => Needed::No,
+                (Verdict::Undecided(Stop::IllDefined(_)), None) => Needed::IllDefined,
+                (Verdict::Undecided(Stop::Vacuous), None) => Needed::Vacuous,
+                (Verdict::Undecided(_), None) => Needed::Undecided,
+                _ => Needed::Vacuous,
+            };
+            let row = Row { site: site.clone(), change, needed, executions, checked };
+            each(&row);
+            rows.push(row);
+        }
+    }
+    Ok(Necessity { library: entry.name, variant: variant.name, bounds, rows })
+}
+
+fn all_sites(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Vec<Site> {
+    let mut calls = Vec::new();
+    for (mut world, _) in bounds.iter().flat_map(|b| clients(&*entry.subject, &Bound { calls: 1, ..b.clone() })) {
+        let of_thread = |t| entry.subject.calls(&world, t, &bounds[0]).into_iter().map(move |call| (t, call));
+        let own: Vec<_> = world.tids().flat_map(of_thread).collect();
+        variant.implementation.declare(&mut world);
+        calls.extend(own.into_iter().map(|(t, call)| (world.clone(), t, call)));
+    }
+    calls.sort_by_cached_key(|(w, t, call)| (w.nodes, w.threads.clone(), *t, call.clone()));
+    calls.dedup();
+    sites(&*variant.implementation, &entry.below, &calls)
+}
+
+impl Row {
+    /// The answer in words.
+    #[must_use]
+    pub fn answer(&self) -> String {
+        match self.needed {
+            Needed::Yes => "needed".to_owned(),
+            Needed::Locally => "needed for local soundness; no wrong outcome found".to_owned(),
+            Needed::No if self.executions.0 < self.executions.1 => {
+                let (left, all) = self.executions;
+                format!("not needed for safety within the bound; {left} of {all} executions are left")
+            }
+            Needed::No => "not needed within the bound".to_owned(),
+            Needed::IllDefined => "needed for a call to do anything".to_owned(),
+            Needed::Vacuous => "vacuous: clients no longer end".to_owned(),
+            Needed::Undecided => match &self.checked.report.verdict {
+                Verdict::Undecided(stop) => format!("undecided: {stop}"),
+                _ => "undecided".to_owned(),
+            },
+        }
+    }
+
+    /// One line.
+    #[must_use]
+    pub fn text(&self) -> String {
+        format!("  {:<24} {:<26} {}", self.site.to_string(), self.change, self.answer())
+    }
+
+    /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: the object consists of strings and numbers.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let json = Json {
+            library: self.checked.library,
+            variant: self.checked.variant,
+            operation: self.site.to_string(),
+            change: self.change,
+            needed: self.needed,
+            executions: self.executions.0,
+            executions_before: self.executions.1,
+            bound: &self.checked.bound,
+            counterexample: self.checked.litmus(),
+            seconds: self.checked.time.as_secs_f64(),
+        };
+        serde_json::to_string(&json).expect("strings and numbers")
+    }
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    library: &'a str,
+    variant: &'a str,
+    operation: String,
+    change: &'a str,
+    needed: Needed,
+    executions: u64,
+    executions_before: u64,
+    bound: &'a Bound,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counterexample: Option<String>,
+    seconds: f64,
+}
