@@ -294,24 +294,33 @@ impl Implementation for RblOverSv {
 }
 
 impl Subject for Rbl {
-    /// Rings from every thread to every set of threads, with room for one message, for one and a half, and for two.
-    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+    /// Rings from every thread to every set of threads, with room for one message, for one and a half, and for two; where
+    /// there are several, each with room for two.
+    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
         let sets: Vec<Vec<Tid>> = empty.tids().powerset().filter(|s| !s.is_empty()).collect();
-        let with = |((writer, readers), size): ((Tid, &Vec<Tid>), usize)| {
+        let roles: Vec<(Tid, &Vec<Tid>)> = empty.tids().cartesian_product(&sets).collect();
+        let choices = (1..=bound.objects).flat_map(|n| std::iter::repeat_n(roles.iter(), n).multi_cartesian_product());
+        let with = |(roles, size): (Vec<&(Tid, &Vec<Tid>)>, usize)| {
             let mut world = empty.clone();
-            world.objects.insert(Loc::new("q"), ring(*self, writer, readers, size));
+            let rings = ["q", "r", "s"].iter().zip(roles);
+            let rings = rings.map(|(name, (writer, readers))| (Loc::new(name), ring(*self, *writer, readers, size)));
+            world.objects.extend(rings);
             world
         };
-        empty.tids().cartesian_product(&sets).cartesian_product([2, 3, 4]).map(with).collect()
+        let sizes = |rings: usize| if rings > 1 { 4..=4 } else { 2..=4 };
+        choices.flat_map(|roles| sizes(roles.len()).map(move |size| (roles.clone(), size))).map(with).collect()
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
-        let q = Loc::new("q");
-        let Some((writer, readers)) = threads(world, q) else { return Vec::new() };
-        let submit = |&v: &i64| Call::new(Library::name(self), "Submit", &[q.into(), v.into()]);
-        let submits = bound.values.iter().map(submit).filter(|_| thread == writer);
-        let receive = readers.contains(&thread).then(|| Call::new(Library::name(self), "Receive", &[q.into()]));
-        submits.chain(receive).collect()
+        let name = Library::name(self);
+        let mut calls = Vec::new();
+        for (&q, _) in world.objects.iter().filter(|(_, o)| o.library == name) {
+            let Some((writer, readers)) = threads(world, q) else { continue };
+            let submit = |&v: &i64| Call::new(name, "Submit", &[q.into(), v.into()]);
+            calls.extend(bound.values.iter().map(submit).filter(|_| thread == writer));
+            calls.extend(readers.contains(&thread).then(|| Call::new(name, "Receive", &[q.into()])));
+        }
+        calls
     }
 }
 

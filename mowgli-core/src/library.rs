@@ -104,6 +104,11 @@ impl<S: Stamp> Libraries<S> {
         self
     }
 
+    /// The library of this name, to build another one on.
+    pub(crate) fn shared(&self, name: Name) -> Arc<dyn Library<S>> {
+        Arc::clone(&self.entries[&name].library)
+    }
+
     /// This set without the library of this name.
     #[must_use]
     pub fn without(mut self, name: Name) -> Self {

@@ -4,8 +4,10 @@
 //!  - *across*: one thread touches a word before its call, another (or the same) looks at the word after its call;
 //!  - *signal*: a thread sets a flag after its call, and another looks at the flag before its own calls. With a touch
 //!    before the first call and a look after the flag this is message passing through one call;
+//!  - *fenced*: fences between the calls;
 //!  - *buffering*: a thread looks at a word after its calls that another writes, and fences, before its own.
 
+use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::soundness::client::Client;
@@ -139,6 +141,15 @@ impl WaitProbes {
     }
 }
 
+/// The client with a fence between every two calls of a thread.
+fn fenced(world: &World, client: &Client) -> Option<(World, Client)> {
+    let several = client.threads.iter().any(|calls| calls.len() > 1);
+    let fence = call("Mfence", &[]);
+    let threads =
+        client.threads.iter().map(|calls| Itertools::intersperse(calls.iter().cloned(), fence.clone()).collect());
+    several.then(|| (world.clone(), Client { threads: threads.collect() }))
+}
+
 /// Positions of a call of `from` and of a call of `to`; for one thread the first not after the second.
 fn places(client: &Client, from: Tid, to: Tid) -> Vec<(usize, usize)> {
     let calls = |t: Tid| 0..client.threads[t.index()].len();
@@ -160,13 +171,15 @@ fn extended(world: &World, client: &Client, steps: &[(Tid, usize, &Step)]) -> Op
 
 impl Probes for WaitProbes {
     fn stages(&self) -> usize {
-        2
+        3
     }
 
     fn extend(&self, world: &World, client: &Client, stage: usize) -> Vec<(World, Client)> {
         let mut all = Vec::new();
         if stage == 0 {
             all.push((world.clone(), client.clone()));
+            all.extend(fenced(world, client));
+        } else if stage == 1 {
             self.signal_alone(world, client, &mut all);
             self.buffering(world, client, &mut all);
         } else {

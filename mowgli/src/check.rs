@@ -10,7 +10,7 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, outcomes, run};
+use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant, catalogue};
 use mowgli_rdma::Stamp;
@@ -41,14 +41,25 @@ pub struct Checked {
     pub time: Duration,
 }
 
+/// What is asked of an implementation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ask {
+    /// Local soundness, and where it fails outcomes.
+    Soundness,
+    /// Local soundness alone.
+    Local,
+    /// The outcomes of the whole stack, down to the memory model.
+    Through,
+}
+
 /// Options that are not part of the bound.
 pub struct Options<'a> {
     /// When to stop.
     pub deadline: Option<Instant>,
     /// Whether probes may reach memory of their own node through the network.
     pub loopback: bool,
-    /// Whether the outcomes of the whole stack, down to the memory model, are compared, instead of local soundness.
-    pub through: bool,
+    /// What is asked.
+    pub ask: Ask,
     /// Told how many clients of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
@@ -56,7 +67,7 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     /// No deadline, no report of progress, every probe.
     fn default() -> Self {
-        Self { deadline: None, loopback: true, through: false, progress: &|_, _| {} }
+        Self { deadline: None, loopback: true, ask: Ask::Soundness, progress: &|_, _| {} }
     }
 }
 
@@ -70,7 +81,7 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
     let probes: Vec<&dyn Probes> = own.chain([&of_memory as &dyn Probes]).collect();
     let mut chain = vec![variant.implementation.clone()];
     let mut below = entry.below.clone();
-    if options.through {
+    if options.ask == Ask::Through {
         replace_all(&mut chain, &mut below);
     }
     let over = below.names().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
@@ -87,7 +98,11 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
         expired: &expired,
         progress: options.progress,
     };
-    let report = if options.through { outcomes(&question) } else { run(&question) };
+    let report = match options.ask {
+        Ask::Soundness => run(&question),
+        Ask::Local => local(&question),
+        Ask::Through => outcomes(&question),
+    };
     Checked {
         library: entry.name,
         over,

@@ -14,8 +14,10 @@
 //! ```
 
 pub mod check;
+pub mod distinguish;
 pub mod explain;
 pub mod litmus;
+pub mod mutation;
 pub mod necessity;
 pub mod properties;
 pub mod show;

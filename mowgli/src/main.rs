@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
-use mowgli::check::{Checked, Options};
+use mowgli::check::{Ask, Checked, Options};
 use mowgli::litmus::{parse, report, run};
 use mowgli::properties::specifications;
-use mowgli::{explain, necessity, show};
+use mowgli::{distinguish, explain, mutation, necessity, show};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
@@ -68,6 +68,12 @@ struct CheckArgs {
     /// Leave out, and weaken, each operation of the implementations in turn: which are needed?
     #[arg(long, conflicts_with_all = ["through", "out", "spec"])]
     necessity: bool,
+    /// Weaken the specifications in one place at a time: which broken variants are then no longer caught?
+    #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity"])]
+    mutate_spec: bool,
+    /// Look for the smallest client that tells the two named specifications of one library apart.
+    #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity", "mutate_spec"])]
+    distinguish: bool,
     /// Check specifications themselves: monotone, decomposable, satisfiable. Names may be memory models too.
     #[arg(long, conflicts_with_all = ["variant", "through", "out"])]
     spec: bool,
@@ -406,6 +412,8 @@ fn check(args: &CheckArgs) -> u8 {
     let result = match args {
         CheckArgs { spec: true, .. } => check_specifications(args, deadline),
         CheckArgs { necessity: true, .. } => check_necessity(args, deadline),
+        CheckArgs { mutate_spec: true, .. } => check_mutations(args, deadline),
+        CheckArgs { distinguish: true, .. } => check_difference(args, deadline),
         _ => check_implementations(args, deadline),
     };
     result.unwrap_or_else(|message| {
@@ -464,10 +472,9 @@ fn check_necessity(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, St
             bar.set_position(done as u64);
         };
         let loopback = args.placement == Placement::Any;
-        let options = Options { deadline, loopback, through: false, progress: &progress };
+        let options = Options { deadline, loopback, ask: Ask::Soundness, progress: &progress };
         let bounds = limited(necessity::bounds(&entry), args);
-        let shown: Vec<String> =
-            bounds.iter().map(|b| format!("({}, {}, {})", b.threads, b.nodes, b.calls)).collect();
+        let shown: Vec<String> = bounds.iter().map(|b| format!("({}, {}, {})", b.threads, b.nodes, b.calls)).collect();
         if !args.json {
             println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shown.join(" or "));
         }
@@ -487,6 +494,59 @@ fn check_necessity(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, St
     Ok(0)
 }
 
+fn check_mutations(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+    for (entry, _) in chosen(args)? {
+        let bar = bar(entry.name.to_owned());
+        let options = Options { deadline, ..Options::default() };
+        let bounds = limited(necessity::bounds(&entry), args);
+        let name = entry.name;
+        let mut each = |worth: &mutation::Worth| {
+            let line = if args.json { serde_json::to_string(worth).expect("strings") } else { worth.text() };
+            bar.suspend(|| println!("{line}"));
+        };
+        if !args.json {
+            println!("{name}");
+        }
+        let found = mutation::worths(entry, bounds, &options, &mut each);
+        bar.finish_and_clear();
+        if !args.json {
+            let bounds = found.bounds.iter().map(|b| format!("({}, {}, {})", b.threads, b.nodes, b.calls));
+            println!(
+                "  the whole catches {}, with threads, nodes, calls up to {}",
+                if found.caught.is_empty() { "no variant".to_owned() } else { found.caught.join(", ") },
+                bounds.collect::<Vec<_>>().join(" or ")
+            );
+        }
+    }
+    Ok(0)
+}
+
+fn check_difference(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+    let [one, other] = &args.names[..] else {
+        return Err("name the two specifications, as mowgli check --distinguish rbl rbl-weak".to_owned());
+    };
+    let all = catalogue();
+    let of = |name: &str| {
+        let known = || all.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
+        all.iter().find(|e| e.name == name).ok_or_else(|| format!("no library {name}; there are {}", known()))
+    };
+    let (one, other) = (of(one)?, of(other)?);
+    let bounds = limited(distinguish::bounds(one), args);
+    let bar = bar(format!("{} {}", one.name, other.name));
+    let progress = |done: usize, of: usize| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+    };
+    let compared = distinguish::distinguish(one, other, &bounds, deadline, &progress)?;
+    bar.finish_and_clear();
+    if args.json {
+        println!("{}", compared.json(one.name, other.name));
+    } else {
+        print!("{}", compared.text(one.name, other.name));
+    }
+    Ok(if compared.difference.is_none() && compared.stop.is_some() { 3 } else { 0 })
+}
+
 fn check_implementations(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
     let chosen = chosen(args)?;
     let mut code = 0;
@@ -499,7 +559,8 @@ fn check_implementations(args: &CheckArgs, deadline: Option<Instant>) -> Result<
                 bar.set_position(done as u64);
             };
             let loopback = args.placement == Placement::Any;
-            let options = Options { deadline, loopback, through: args.through, progress: &progress };
+            let ask = if args.through { Ask::Through } else { Ask::Soundness };
+            let options = Options { deadline, loopback, ask, progress: &progress };
             let checked = mowgli::check::check(entry, variant, &bound, &options);
             bar.finish_and_clear();
             code = worst(

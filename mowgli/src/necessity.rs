@@ -7,11 +7,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mowgli_core::ids::Name;
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Name, Tid};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, clients, count};
 use mowgli_core::soundness::sites::{Changed, Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
+use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use mowgli_libraries::weaker::{left_out, weaker};
 use serde::Serialize;
@@ -153,16 +155,24 @@ pub fn necessity(
     Ok(Necessity { library: entry.name, variant: variant.name, bounds, rows })
 }
 
-fn all_sites(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Vec<Site> {
+/// The calls that clients within these bounds make, in every world.
+#[must_use]
+pub fn own_calls(entry: &Entry, bounds: &[Bound]) -> Vec<(World, Tid, Call)> {
     let mut calls = Vec::new();
-    for (mut world, _) in bounds.iter().flat_map(|b| clients(&*entry.subject, &Bound { calls: 1, ..b.clone() })) {
-        let of_thread = |t| entry.subject.calls(&world, t, &bounds[0]).into_iter().map(move |call| (t, call));
-        let own: Vec<_> = world.tids().flat_map(of_thread).collect();
-        variant.implementation.declare(&mut world);
-        calls.extend(own.into_iter().map(|(t, call)| (world.clone(), t, call)));
+    for (world, _) in bounds.iter().flat_map(|b| clients(&*entry.subject, &Bound { calls: 1, ..b.clone() })) {
+        for thread in world.tids() {
+            let own = entry.subject.calls(&world, thread, &bounds[0]);
+            calls.extend(own.into_iter().map(|call| (world.clone(), thread, call)));
+        }
     }
     calls.sort_by_cached_key(|(w, t, call)| (w.nodes, w.threads.clone(), *t, call.clone()));
     calls.dedup();
+    calls
+}
+
+fn all_sites(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Vec<Site> {
+    let mut calls = own_calls(entry, bounds);
+    calls.iter_mut().for_each(|(world, ..)| variant.implementation.declare(world));
     sites(&*variant.implementation, &entry.below, &calls)
 }
 

@@ -1,8 +1,8 @@
 //! LOCO-X Theorem H.3: the implementation of mixed-size words by a hash is locally sound. And the guards of App. D.
 
 use insta::assert_snapshot;
-use mowgli_core::soundness::client::Bound;
 use mowgli::necessity::Needed;
+use mowgli_core::soundness::client::Bound;
 use mowgli_proofs::{bound, checked, explained, necessity};
 
 fn two_objects(bound: Bound) -> Bound {

@@ -3,6 +3,7 @@
 
 pub mod client;
 pub mod local;
+pub mod mutation;
 pub mod properties;
 pub mod sites;
 pub mod verdict;

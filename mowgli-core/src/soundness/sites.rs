@@ -68,11 +68,10 @@ pub fn sites<S: Stamp>(
         let mut walk = Walk { below, world, thread: *thread, method: call.method, left: STEPS, found: &mut found };
         walk.run(&implementation.body(world, *thread, call), &mut Vec::new(), &mut |_, _| {});
     }
-    let all: Vec<Site> = found
-        .into_iter()
-        .map(|(method, path, calls)| Site { method, path, calls, nth: 0, alone: false })
-        .collect();
-    let alike = |s: &Site| all.iter().filter(move |o| (o.method, o.calls) == (s.method, s.calls)).cloned().collect_vec();
+    let all: Vec<Site> =
+        found.into_iter().map(|(method, path, calls)| Site { method, path, calls, nth: 0, alone: false }).collect();
+    let alike =
+        |s: &Site| all.iter().filter(move |o| (o.method, o.calls) == (s.method, s.calls)).cloned().collect_vec();
     all.iter()
         .map(|s| {
             let alike = alike(s);
@@ -154,7 +153,11 @@ impl Implementation for Changed {
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
         let body = self.of.body(world, thread, call);
-        if call.method == self.site.method { changed(&body, &self.site.path, self.site.calls, &self.change) } else { body }
+        if call.method == self.site.method {
+            changed(&body, &self.site.path, self.site.calls, &self.change)
+        } else {
+            body
+        }
     }
 }
 

@@ -126,8 +126,18 @@ pub fn outcomes<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     report
 }
 
-/// Runs the check.
+/// Runs the check: local soundness, and where it fails outcomes.
 pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
+    let mut report = local(question);
+    if let (Verdict::NotLocallySound, Some((_, failing, _))) = (&report.verdict, &report.violation) {
+        let failing = failing.clone();
+        report.verdict = question.by_outcomes(&failing, &mut report);
+    }
+    report
+}
+
+/// Runs the check for local soundness alone.
+pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let all = question.clients(&question.bound);
     let mut report = Report::new(&all);
     let mut undecided = None;
@@ -145,7 +155,7 @@ pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
             }
             if let Some(violation) = local.violation {
                 report.violation = Some((world.clone(), client.clone(), violation));
-                report.verdict = question.by_outcomes(client, &mut report);
+                report.verdict = Verdict::NotLocallySound;
                 return report;
             }
         }

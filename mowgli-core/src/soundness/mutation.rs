@@ -1,0 +1,148 @@
+//! Weaker specifications than a given one: without one part of so, one axiom, or one kind of stamp.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::algebra::Spec;
+use crate::event::{Call, Cell, Event, Shape, Sub, Writes};
+use crate::ids::{Loc, Name, Tid};
+use crate::library::{Libraries, Library};
+use crate::stamp::Stamp;
+use crate::value::Val;
+use crate::world::World;
+
+/// What is taken from a specification.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Mutation {
+    /// A part of so.
+    So(&'static str),
+    /// A demand.
+    Axiom(&'static str),
+    /// A family of stamps of a method, as aGF of BAR.
+    Stamp(Name, String),
+}
+
+impl fmt::Display for Mutation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::So(part) => write!(f, "{part} of so"),
+            Self::Axiom(name) => write!(f, "axiom {name}"),
+            Self::Stamp(method, family) => write!(f, "{family} of {method}"),
+        }
+    }
+}
+
+/// The family of a stamp: its name without the node.
+fn family<S: Stamp>(stamp: S) -> String {
+    stamp.to_string().split('_').next().unwrap_or_default().to_owned()
+}
+
+/// Everything that can be taken from the specification of a library, as far as it shows in these calls.
+#[must_use]
+pub fn mutations<S: Stamp>(libraries: &Libraries<S>, name: Name, calls: &[(World, Tid, Call)]) -> Vec<Mutation> {
+    let (Some(library), Some(spec)) = (libraries.get(name), libraries.spec(name)) else { return Vec::new() };
+    let so = spec.so.iter().map(|(part, _)| Mutation::So(part));
+    let axioms = spec.demands.iter().map(|(axiom, ..)| Mutation::Axiom(axiom));
+    let mut all: BTreeSet<Mutation> = so.chain(axioms).collect();
+    for (world, thread, call) in calls {
+        let cells = |_: Cell| vec![Val::Int(0), Val::Int(1)];
+        for ret in library.returns(world, *thread, call, &cells) {
+            let event = Event { thread: *thread, call: call.clone(), ret };
+            for shape in library.shapes(world, &event) {
+                let families: BTreeSet<String> = shape.iter().map(|s| family(s.stamp)).collect();
+                let without = families.into_iter().filter(|f| without(&shape, f).is_some());
+                all.extend(without.map(|f| Mutation::Stamp(call.method, f)));
+            }
+        }
+    }
+    all.into_iter().collect()
+}
+
+/// A shape without the subevents of a family; `None` if nothing would be left, or something that others depend on would go.
+fn without<S: Stamp>(shape: &Shape<S>, gone: &str) -> Option<Shape<S>> {
+    let stays: Vec<usize> = (0..shape.len()).filter(|&i| family(shape[i].stamp) != gone).collect();
+    let moved = |from: usize| stays.iter().position(|&i| i == from);
+    let kept: Option<Shape<S>> = stays
+        .iter()
+        .map(|&i| {
+            let writes = match shape[i].writes {
+                Some(Writes::Copy(from)) => Some(Writes::Copy(moved(from)?)),
+                Some(Writes::Step(from)) => Some(Writes::Step(moved(from)?)),
+                other => other,
+            };
+            Some(Sub { writes, ..shape[i] })
+        })
+        .collect();
+    kept.filter(|k| !k.is_empty())
+}
+
+/// The libraries with one of them weakened.
+///
+/// # Panics
+/// If there is no library of this name.
+#[must_use]
+pub fn weakened<S: Stamp>(libraries: &Libraries<S>, name: Name, mutation: &Mutation) -> Libraries<S> {
+    let libraries = libraries.clone();
+    match mutation {
+        Mutation::So(part) => libraries.respecified(name, |spec| spec.so.retain(|(p, _)| p != part)),
+        Mutation::Axiom(axiom) => libraries.respecified(name, |spec| spec.demands.retain(|(a, ..)| a != axiom)),
+        Mutation::Stamp(method, family) => {
+            let of = libraries.shared(name);
+            libraries.with(WithoutStamp { of, method: *method, family: family.clone() })
+        }
+    }
+}
+
+/// A library one of whose methods has no stamp of some family.
+struct WithoutStamp<S: Stamp> {
+    of: Arc<dyn Library<S>>,
+    method: Name,
+    family: String,
+}
+
+impl<S: Stamp> Library<S> for WithoutStamp<S> {
+    fn name(&self) -> Name {
+        self.of.name()
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        self.of.loc(call)
+    }
+
+    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        self.of.returns(world, thread, call, cells)
+    }
+
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
+        let shapes = self.of.shapes(world, event);
+        if event.call.method != self.method {
+            return shapes;
+        }
+        shapes.into_iter().map(|shape| without(&shape, &self.family).unwrap_or(shape)).collect()
+    }
+
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        self.of.step(event, read)
+    }
+
+    fn init(&self, world: &World, cell: Cell) -> Val {
+        self.of.init(world, cell)
+    }
+
+    fn admits(&self, world: &World, events: &[&Event]) -> bool {
+        self.of.admits(world, events)
+    }
+
+    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
+        self.of.is_well_formed(world, events)
+    }
+
+    fn only_looks(&self, event: &Event) -> bool {
+        self.of.only_looks(event)
+    }
+
+    fn spec(&self) -> Spec<S> {
+        self.of.spec()
+    }
+}

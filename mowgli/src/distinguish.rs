@@ -1,0 +1,242 @@
+//! The `check --distinguish` command: the smallest client that tells two specifications of one library apart.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use mowgli_core::ids::Name;
+use mowgli_core::implementation::Implementations;
+use mowgli_core::library::Libraries;
+use mowgli_core::outcome::{Limits, Outcome, Problem};
+use mowgli_core::runs::Stop;
+use mowgli_core::soundness::client::{Bound, Client, clients};
+use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::world::World;
+use mowgli_libraries::catalogue::Entry;
+use mowgli_rdma::Stamp;
+use mowgli_rdma::probes::WaitProbes;
+use mowgli_rdma::wait::Wait;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::litmus::print;
+
+/// Clients are looked at in groups of this many.
+const GROUP: usize = 64;
+
+/// A client with an outcome that only one of two specifications has.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The name of the specification that has the outcome.
+    pub allowed_by: &'static str,
+    /// The name of the one that has it not.
+    pub forbidden_by: &'static str,
+    /// The client, as one of the specification that forbids the outcome.
+    pub client: Client,
+    /// Its surroundings.
+    pub world: World,
+    /// The outcome.
+    pub outcome: Outcome,
+}
+
+/// What was found out about two specifications.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// The smallest client that tells them apart, if there is one.
+    pub difference: Option<Difference>,
+    /// How many clients were looked at.
+    pub clients: usize,
+    /// What stopped the search, if anything did.
+    pub stop: Option<Stop>,
+}
+
+/// Compares two specifications of one library: with the same methods, and objects of the same form.
+///
+/// # Errors
+/// If they do not have the same methods.
+pub fn distinguish(
+    one: &Entry,
+    other: &Entry,
+    bounds: &[Bound],
+    deadline: Option<Instant>,
+    progress: &dyn Fn(usize, usize),
+) -> Result<Compared, String> {
+    let mut compared = Compared { difference: None, clients: 0, stop: None };
+    let methods = |e: &Entry| {
+        let all = clients(&*e.subject, &Bound { calls: 1, threads: 2, ..bounds[0].clone() });
+        all.iter().flat_map(|(_, c)| c.threads.iter().flatten()).map(|call| call.method).collect::<BTreeSet<_>>()
+    };
+    if methods(one) != methods(other) {
+        return Err(format!(
+            "{} and {} have different methods, so no client is a client of both",
+            one.name, other.name
+        ));
+    }
+    for bound in bounds {
+        within(one, other, bound, deadline, progress, &mut compared);
+        if compared.difference.is_some() || compared.stop == Some(Stop::Time) {
+            break;
+        }
+    }
+    Ok(compared)
+}
+
+fn within(
+    one: &Entry,
+    other: &Entry,
+    bound: &Bound,
+    deadline: Option<Instant>,
+    progress: &dyn Fn(usize, usize),
+    compared: &mut Compared,
+) {
+    let all = clients(&*one.subject, bound);
+    let memory = WaitProbes { loopback: true };
+    let own = one.probes.iter().map(|p| &**p).chain(other.probes.iter().map(|p| &**p));
+    let probes: Vec<&dyn Probes> = own.chain([&memory as &dyn Probes]).collect();
+    let mut tasks: Vec<_> = probes.iter().flat_map(|p| (0..p.stages()).map(move |stage| (*p, stage))).collect();
+    tasks.sort_by_key(|(_, stage)| *stage);
+    let expired = || deadline.is_some_and(|d| Instant::now() > d);
+    let of = tasks.len() * all.len();
+    for (position, (probe, stage)) in tasks.into_iter().enumerate() {
+        for (done, group) in all.chunks(GROUP).enumerate() {
+            progress(position * all.len() + done * GROUP, of);
+            let extended: Vec<_> = group.iter().flat_map(|(world, c)| probe.extend(world, c, stage)).collect();
+            let found: Vec<_> = extended.par_iter().map(|(w, c)| difference(one, other, w, c, &expired)).collect();
+            for answer in found {
+                compared.clients += 1;
+                match answer {
+                    Ok(None) => {}
+                    Ok(found) => {
+                        compared.difference = found;
+                        return;
+                    }
+                    Err(stop) => {
+                        compared.stop.get_or_insert(stop);
+                    }
+                }
+            }
+            if expired() {
+                compared.stop = Some(Stop::Time);
+                return;
+            }
+        }
+    }
+}
+
+/// The bounds by default: two threads on two nodes, with one object, then with two and a call more.
+#[must_use]
+pub fn bounds(entry: &Entry) -> Vec<Bound> {
+    let least = entry.through();
+    vec![least.clone(), Bound { calls: least.calls + 1, objects: 2, ..least }]
+}
+
+/// The outcomes of a client, its calls and objects those of this entry's library.
+fn outcomes(
+    entry: &Entry,
+    world: &World,
+    client: &Client,
+    expired: &dyn Fn() -> bool,
+) -> Result<BTreeSet<Outcome>, Stop> {
+    let libraries = entry.specification.and(&Libraries::default().with(Wait));
+    let (found, explored) = Problem::<Stamp> {
+        libraries: &libraries,
+        implementations: &Implementations::new(),
+        world,
+        programs: &client.programs(),
+        observed: &[],
+        limits: Limits { expired, ..Limits::default() },
+    }
+    .results();
+    explored.stop.map_or(Ok(found), Err)
+}
+
+fn renamed(from: &Entry, to: &Entry, world: &World, client: &Client) -> (World, Client) {
+    let (from, to) = (Name::literal(from.name), Name::literal(to.name));
+    let (mut world, mut client) = (world.clone(), client.clone());
+    world.objects.values_mut().filter(|o| o.library == from).for_each(|o| o.library = to);
+    client.threads.iter_mut().flatten().filter(|c| c.library == from).for_each(|c| c.library = to);
+    (world, client)
+}
+
+fn difference(
+    one: &Entry,
+    other: &Entry,
+    world: &World,
+    client: &Client,
+    expired: &dyn Fn() -> bool,
+) -> Result<Option<Difference>, Stop> {
+    let (other_world, other_client) = renamed(one, other, world, client);
+    let of_one = outcomes(one, world, client, expired)?;
+    let of_other = outcomes(other, &other_world, &other_client, expired)?;
+    let only = |a: &BTreeSet<Outcome>, b: &BTreeSet<Outcome>| a.difference(b).next().cloned();
+    let difference = |allowed: &Entry, forbidden: &Entry, world, client, outcome| Difference {
+        allowed_by: allowed.name,
+        forbidden_by: forbidden.name,
+        client,
+        world,
+        outcome,
+    };
+    if let Some(outcome) = only(&of_other, &of_one) {
+        return Ok(Some(difference(other, one, world.clone(), client.clone(), outcome)));
+    }
+    let outcome = only(&of_one, &of_other);
+    Ok(outcome.map(|outcome| difference(one, other, other_world, other_client, outcome)))
+}
+
+impl Difference {
+    /// The client as a litmus test of the specification that forbids the outcome.
+    #[must_use]
+    pub fn litmus(&self) -> String {
+        let name = format!("{}-not-{}", self.allowed_by, self.forbidden_by);
+        print::client(&name, &self.world, &self.client, Some(&self.outcome))
+    }
+}
+
+impl Compared {
+    /// In words.
+    #[must_use]
+    pub fn text(&self, one: &str, other: &str) -> String {
+        match (&self.difference, &self.stop) {
+            (Some(d), _) => {
+                format!("{} forbids and {} allows the outcome of\n\n{}", d.forbidden_by, d.allowed_by, d.litmus())
+            }
+            (None, Some(stop)) => {
+                format!("no difference between {one} and {other} in {} clients; stopped: {stop}\n", self.clients)
+            }
+            (None, None) => {
+                format!("no difference between {one} and {other} within the bound: {} clients\n", self.clients)
+            }
+        }
+    }
+
+    /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: the object consists of strings and numbers.
+    #[must_use]
+    pub fn json(&self, one: &str, other: &str) -> String {
+        let json = Json {
+            distinguish: [one, other],
+            distinct: self.difference.is_some(),
+            complete: self.stop.is_none(),
+            clients: self.clients,
+            allowed_by: self.difference.as_ref().map(|d| d.allowed_by),
+            forbidden_by: self.difference.as_ref().map(|d| d.forbidden_by),
+            litmus: self.difference.as_ref().map(Difference::litmus),
+        };
+        serde_json::to_string(&json).expect("strings and numbers")
+    }
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    distinguish: [&'a str; 2],
+    distinct: bool,
+    complete: bool,
+    clients: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allowed_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forbidden_by: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    litmus: Option<String>,
+}

@@ -1,0 +1,90 @@
+//! Questions about specifications and implementations beside soundness: each finds what it must.
+
+use mowgli::check::{Ask, Options, check};
+use mowgli::distinguish::{bounds, distinguish};
+use mowgli::mutation::worths;
+use mowgli::necessity;
+use mowgli::properties::specifications;
+use mowgli_core::soundness::client::Bound;
+use mowgli_libraries::catalogue::{Entry, catalogue};
+
+fn entry(name: &str) -> Entry {
+    catalogue().into_iter().find(|e| e.name == name).expect("a library of the catalogue")
+}
+
+#[test]
+fn the_memory_model_has_the_three_properties() {
+    let all = specifications();
+    let wait = all.iter().find(|s| s.name == "rdma-wait").expect("the memory model");
+    let bounds = wait.bounds().into_iter().map(|b| Bound { nodes: 1, ..b }).collect();
+    let found = wait.check(bounds, None, &|_, _| {});
+    assert!(found.is_good());
+    let json: serde_json::Value = serde_json::from_str(&found.json()).expect("one object");
+    for property in ["monotone", "decomposable", "satisfiable", "complete"] {
+        assert_eq!(json[property], true, "{property}");
+    }
+    // See docs/findings.md.
+    assert_eq!(json["decomposable_with_the_same_so"], false);
+    assert!(json["counterexamples"]["decomposable_with_the_same_so"].as_str().expect("text").contains("rfence(1)"));
+}
+
+#[test]
+fn every_specification_has_the_three_properties_in_small() {
+    for specification in specifications() {
+        let bounds = specification.bounds().into_iter().map(|b| Bound { threads: b.threads.min(2), calls: 1, ..b });
+        let found = specification.check(bounds.take(1).collect(), None, &|_, _| {});
+        let p = &found.properties;
+        assert!(p.monotone.is_none() && p.decomposable.is_none() && p.stop.is_none(), "{}", found.text());
+    }
+}
+
+#[test]
+fn the_smallest_clients_that_tell_specifications_apart() {
+    let [bal, transitive, rbl, weak] = ["bal", "bal-transitive", "rbl", "rbl-weak"].map(entry);
+    let found = distinguish(&bal, &transitive, &bounds(&bal), None, &|_, _| {}).unwrap();
+    let difference = found.difference.expect("the transitive barrier promises more");
+    assert_eq!((difference.allowed_by, difference.forbidden_by), ("bal", "bal-transitive"));
+    // LOCO Fig. 13, found again.
+    let found = distinguish(&rbl, &weak, &bounds(&rbl), None, &|_, _| {}).unwrap();
+    let difference = found.difference.expect("the weak ring buffer promises less");
+    assert_eq!((difference.allowed_by, difference.forbidden_by), ("rbl-weak", "rbl"));
+    let same = distinguish(&bal, &bal, &bounds(&bal)[..1], None, &|_, _| {}).unwrap();
+    assert!(same.difference.is_none() && same.stop.is_none() && same.clients > 100);
+    assert!(distinguish(&bal, &rbl, &bounds(&bal), None, &|_, _| {}).unwrap_err().contains("different methods"));
+}
+
+#[test]
+fn what_a_weaker_specification_no_longer_catches() {
+    let found = |name: &str| {
+        let entry = entry(name);
+        let bounds = necessity::bounds(&entry);
+        worths(entry, bounds, &Options::default(), &mut |_| {})
+    };
+    let without = |name: &str, place: &str| {
+        let found = found(name).all.into_iter().find(|w| w.without == place).expect("a place of the specification");
+        assert!(found.undecided.is_empty());
+        found.no_longer_caught
+    };
+    assert_eq!(without("bal", "aGF of BAR"), ["no-fence"]);
+    assert_eq!(without("bal", "aCR of BAR"), [""; 0]);
+    assert_eq!(without("nlock", "aRF of Rel"), ["no-rfence"]);
+    assert_eq!(without("wlock", "lo of so"), ["cpu-rmw"]);
+}
+
+/// The whole stack, down to the memory model: no wrong outcome as published, one without the fence.
+#[test]
+fn stacks_are_compared_with_their_top() {
+    let through = |name: &str, variant: &str| {
+        let entry = entry(name);
+        let variant = entry.variants.iter().find(|v| v.name == variant).expect("a variant");
+        let bound = Bound { nodes: 2, ..entry.through() };
+        check(&entry, variant, &bound, &Options { ask: Ask::Through, ..Options::default() })
+    };
+    for name in ["bal", "sv", "rbl"] {
+        let checked = through(name, "published");
+        assert_eq!((checked.verdict(), checked.over.as_str()), ("no-wrong-outcome", "rdma-wait-rmw"), "{name}");
+    }
+    for (name, variant) in [("bal", "no-fence"), ("slock", "no-fence"), ("sv", "fence-of-puts")] {
+        assert_eq!(through(name, variant).verdict(), "unsound", "{name} {variant}");
+    }
+}
