@@ -175,7 +175,8 @@ impl Implementation for BalOverSv {
 impl Subject for Bal {
     /// Barriers among every non-empty set of threads.
     fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        let sets: Vec<Vec<Tid>> = empty.tids().powerset().filter(|s| !s.is_empty()).collect();
+        let few = |s: &Vec<Tid>| !s.is_empty() && bound.members.is_none_or(|most| s.len() <= most);
+        let sets: Vec<Vec<Tid>> = empty.tids().powerset().filter(few).collect();
         let mut worlds = Vec::new();
         for count in 1..=bound.objects {
             for choice in sets.iter().combinations_with_replacement(count) {

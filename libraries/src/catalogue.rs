@@ -55,6 +55,15 @@ pub struct Entry {
     pub variants: Vec<Variant>,
 }
 
+impl Variant {
+    /// This variant, checked within another bound too.
+    #[must_use]
+    pub(crate) fn and(mut self, bound: Bound) -> Self {
+        self.bounds.push(bound);
+        self
+    }
+}
+
 impl Entry {
     /// What it is implemented on.
     #[must_use]
@@ -87,8 +96,9 @@ pub(crate) fn variant(
     Variant { name, about, expected, implementation: Arc::new(implementation), bounds }
 }
 
-fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
-    Bound { threads, nodes, calls, objects: 1, loops: 1, values: vec![1] }
+/// At most so many threads, nodes, and calls of each thread; one object, one round of loops, the value 1.
+pub(crate) fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
+    Bound { threads, nodes, calls, objects: 1, loops: 1, values: vec![1], ..Bound::default() }
 }
 
 /// All libraries, in the order of their dependencies.

@@ -19,7 +19,7 @@
 //!     chain: vec![Arc::new(BalOverSv::default())],
 //!     subject: &Bal::Plain,
 //!     probes: &[&WaitProbes { loopback: true }],
-//!     bound: Bound { threads: 3, nodes: 3, calls: 1, objects: 1, loops: 3, values: vec![1] },
+//!     bound: Bound { threads: 3, nodes: 3, calls: 1, objects: 1, loops: 3, values: vec![1], ..Bound::default() },
 //!     expired: &|| false,
 //!     progress: &|_, _| {},
 //! });

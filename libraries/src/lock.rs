@@ -58,7 +58,8 @@ pub(crate) fn released_before(c: &mut Spec<Stamp>, is: fn(Stamp) -> bool) -> Rel
 
 /// The worlds with locks on any nodes.
 pub(crate) fn worlds(library: Name, empty: &World, bound: &Bound) -> Vec<World> {
-    let nodes: Vec<Node> = empty.all_nodes().iter().collect();
+    let allowed = |n: &Node| bound.homes.is_empty() || bound.homes.contains(&n.0);
+    let nodes: Vec<Node> = empty.all_nodes().iter().filter(allowed).collect();
     let counts = 1..=bound.objects;
     let choices = counts.flat_map(|count| std::iter::repeat_n(nodes.iter().copied(), count).multi_cartesian_product());
     let with = |homes: Vec<Node>| {

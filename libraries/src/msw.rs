@@ -245,7 +245,7 @@ impl Subject for Msw {
     fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
         let mut worlds = crate::lock::worlds(MSW, empty, bound);
         for object in worlds.iter_mut().flat_map(|w| w.objects.values_mut()) {
-            *object = words(object.node.unwrap_or(Node(1)), 2);
+            *object = words(object.node.unwrap_or(Node(1)), bound.sizes.first().copied().unwrap_or(2));
         }
         worlds
     }
@@ -257,7 +257,7 @@ impl Subject for Msw {
         let call = |method, args: &[Val]| Call::new(MSW, method, args);
         let mut calls = Vec::new();
         for &(x, _) in own.iter().filter(|(_, local)| *local) {
-            let tuple = |&v: &i64| Val::tuple(&[v.into(), v.into()]);
+            let tuple = |&v: &i64| Val::tuple(&vec![v.into(); world.objects[&x].size]);
             calls.extend(bound.values.iter().map(|v| call("Write", &[x.into(), tuple(v)])));
             calls.push(call("TryRead", &[x.into()]));
             for &(y, _) in own.iter().filter(|(y, _)| *y != x) {

@@ -14,7 +14,7 @@ use mowgli_core::world::World;
 use mowgli_rdma::stamp::Stamp::{self, aMF, aNRW, aRF};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, bound, variant};
 use crate::lock::{self, Sections, home, released_before};
 
 /// The library's name.
@@ -146,6 +146,8 @@ impl Subject for Nlock {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(3, 3, 2)];
+    // Locks held across other locks, and several sections of a thread.
+    let nested = Bound { objects: 2, ..bound(1, 2, 4) };
     Entry {
         name: "nlock",
         specification: Libraries::default().with(Nlock),
@@ -153,7 +155,7 @@ pub fn entry() -> Entry {
         subject: Box::new(Nlock),
         probes: vec![Box::new(Sections { library: NLOCK })],
         variants: vec![
-            variant("published", "SYNC §4.3", Sound, NlockOverWait::Published, bounds),
+            variant("published", "SYNC §4.3", Sound, NlockOverWait::Published, bounds).and(nested),
             variant("no-rfence", "the release overtakes reads of the node", Unsound, NlockOverWait::NoRfence, bounds),
             variant(
                 "release-by-write",

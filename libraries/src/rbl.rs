@@ -297,7 +297,8 @@ impl Subject for Rbl {
     /// Rings from every thread to every set of threads, with room for one message, for one and a half, and for two; where
     /// there are several, each with room for two.
     fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        let sets: Vec<Vec<Tid>> = empty.tids().powerset().filter(|s| !s.is_empty()).collect();
+        let few = |s: &Vec<Tid>| !s.is_empty() && bound.members.is_none_or(|most| s.len() <= most);
+        let sets: Vec<Vec<Tid>> = empty.tids().powerset().filter(few).collect();
         let roles: Vec<(Tid, &Vec<Tid>)> = empty.tids().cartesian_product(&sets).collect();
         let choices = (1..=bound.objects).flat_map(|n| std::iter::repeat_n(roles.iter(), n).multi_cartesian_product());
         let with = |(roles, size): (Vec<&(Tid, &Vec<Tid>)>, usize)| {
@@ -307,8 +308,15 @@ impl Subject for Rbl {
             world.objects.extend(rings);
             world
         };
-        let sizes = |rings: usize| if rings > 1 { 4..=4 } else { 2..=4 };
-        choices.flat_map(|roles| sizes(roles.len()).map(move |size| (roles.clone(), size))).map(with).collect()
+        let sizes = |rings: usize| match &bound.sizes[..] {
+            [] if rings > 1 => vec![4],
+            [] => vec![2, 3, 4],
+            given => given.to_vec(),
+        };
+        choices
+            .flat_map(|roles| sizes(roles.len()).into_iter().map(move |size| (roles.clone(), size)))
+            .map(with)
+            .collect()
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
@@ -316,8 +324,11 @@ impl Subject for Rbl {
         let mut calls = Vec::new();
         for (&q, _) in world.objects.iter().filter(|(_, o)| o.library == name) {
             let Some((writer, readers)) = threads(world, q) else { continue };
-            let submit = |&v: &i64| Call::new(name, "Submit", &[q.into(), v.into()]);
-            calls.extend(bound.values.iter().map(submit).filter(|_| thread == writer));
+            let submit = |v: Val| Call::new(name, "Submit", &[q.into(), v]);
+            // Every value by itself, and the first ones as one message.
+            let values: Vec<Val> = bound.values.iter().map(|&v| Val::Int(v)).collect();
+            let longer = (2..=bound.words.min(values.len())).map(|words| Val::tuple(&values[..words]));
+            calls.extend(values.iter().copied().chain(longer).map(submit).filter(|_| thread == writer));
             calls.extend(readers.contains(&thread).then(|| Call::new(name, "Receive", &[q.into()])));
         }
         calls
@@ -329,8 +340,10 @@ impl Subject for Rbl {
 pub fn entry(of: Rbl) -> Entry {
     use Expected::{Sound, Unsound};
     let over = |name, about, expected, change| {
-        let mut variant = variant(name, about, expected, RblOverSv { of, variant: change }, &[(2, 2, 2)]);
-        variant.bounds.iter_mut().for_each(|b| b.values = vec![1, 2]);
+        let bounds = &[(2, 2, 2), (2, 2, 1), (3, 3, 1)];
+        let mut variant = variant(name, about, expected, RblOverSv { of, variant: change }, bounds);
+        variant.bounds[0].values = vec![1, 2];
+        (variant.bounds[1].values, variant.bounds[1].words) = (vec![1, 2], 2);
         variant
     };
     Entry {

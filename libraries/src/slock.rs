@@ -13,7 +13,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aGF, aMF};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, bound, variant};
 use crate::lock::{self, Sections, acq, home, rel, released_before};
 use crate::sv::{self, Sv};
 use crate::wlock::{WLOCK, Wlock};
@@ -115,6 +115,8 @@ impl Subject for Slock {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(3, 3, 2)];
+    // Locks held across other locks, and several sections of a thread.
+    let nested = Bound { objects: 2, ..bound(2, 1, 4) };
     Entry {
         name: "slock",
         specification: Libraries::default().with(Slock),
@@ -122,7 +124,7 @@ pub fn entry() -> Entry {
         subject: Box::new(Slock),
         probes: vec![Box::new(Sections { library: SLOCK })],
         variants: vec![
-            variant("published", "SYNC §4.2", Sound, SlockOverWlock::Published, bounds),
+            variant("published", "SYNC §4.2", Sound, SlockOverWlock::Published, bounds).and(nested),
             variant("no-fence", "Rel waits for no remote operation", Unsound, SlockOverWlock::NoFence, bounds),
             variant("fence-after", "Rel lets the next thread in first", Unsound, SlockOverWlock::FenceAfter, bounds),
         ],

@@ -15,7 +15,7 @@ use mowgli_core::world::World;
 use mowgli_rdma::stamp::Stamp::{self, aCW, aMF};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, bound, variant};
 use crate::lock::{self, Sections, home, released_before};
 use crate::sv::{self, Sv};
 
@@ -163,6 +163,8 @@ impl Subject for Wlock {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(3, 3, 2)];
+    // Locks held across other locks, and several sections of a thread.
+    let nested = Bound { objects: 2, ..bound(2, 1, 4) };
     Entry {
         name: "wlock",
         specification: Libraries::default().with(Wlock),
@@ -170,7 +172,7 @@ pub fn entry() -> Entry {
         subject: Box::new(Wlock),
         probes: vec![Box::new(Sections { library: WLOCK })],
         variants: vec![
-            variant("published", "SYNC §4.1", Sound, WlockOverSv::Published, bounds),
+            variant("published", "SYNC §4.1", Sound, WlockOverSv::Published, bounds).and(nested),
             variant("no-wait", "Acq reads its ticket before it has come", Unsound, WlockOverSv::NoWait, bounds),
             variant("cpu-rmw", "a CPU CAS takes tickets beside the remote RFAA", Unsound, WlockOverSv::CpuRmw, bounds),
         ],

@@ -52,7 +52,7 @@ pub struct Unfolding {
     pub waiting: BTreeSet<Trace>,
     /// The event after which a loop with effects would have gone on past the bound, if there is one.
     pub hit: Option<String>,
-    /// Whether there were more traces than the limit.
+    /// Whether there were more traces than the limit, or the time was up.
     pub too_many: bool,
     /// Why an implementation is not well defined (LOCO Def. 3.9), if one is not.
     pub ill_defined: Option<String>,
@@ -70,6 +70,8 @@ pub struct Unfolder<'a, S: Stamp> {
     pub rounds: usize,
     /// How many traces a thread may have.
     pub limit: usize,
+    /// Whether the time is up. Asked often.
+    pub expired: &'a dyn Fn() -> bool,
 }
 
 struct State<'a> {
@@ -114,7 +116,7 @@ impl<S: Stamp> Unfolder<'_, S> {
             if breaks > 0 {
                 return;
             }
-            if s.result.traces.len() >= self.limit {
+            if s.result.traces.len() >= self.limit || s.result.traces.len() % 64 == 63 && (self.expired)() {
                 s.result.too_many = true;
                 return;
             }

@@ -223,6 +223,7 @@ impl<S: Stamp> Problem<'_, S> {
             world: self.world,
             rounds: self.limits.rounds,
             limit: self.limits.traces,
+            expired: self.limits.expired,
         }
     }
 

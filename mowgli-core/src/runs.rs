@@ -133,7 +133,9 @@ pub fn skeletons<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> (Ve
             .map(|(a, b)| a.iter().chain(b))
             .map(|rs| rs.map(|r| r.shapes.len()).max().unwrap_or(0))
             .sum::<usize>();
-        let given_up = matches!(stop, Some(Stop::Traces(_) | Stop::IllDefined(_))) && round > 2;
+        let stop = if (unfolder.expired)() { Some(Stop::Time) } else { stop };
+        let given_up =
+            matches!(stop, Some(Stop::Traces(_) | Stop::IllDefined(_))) && round > 2 || stop == Some(Stop::Time);
         if (next == written && next_most == most) || round > events || given_up {
             return (runs.into_iter().map(group).collect(), stop);
         }
@@ -177,12 +179,14 @@ fn all_runs<S: Stamp>(
         if let Some(why) = ill_defined {
             stop = Some(Stop::IllDefined(why));
         } else if too_many {
-            stop.get_or_insert(Stop::Traces(thread));
+            stop.get_or_insert(if (unfolder.expired)() { Stop::Time } else { Stop::Traces(thread) });
         } else if let (Some(place), None) = (hit, &stop) {
             stop = Some(Stop::Loop(place));
         }
         let runs = |traces: Vec<Trace>| -> Vec<Run<S>> {
-            let runs = traces.into_iter().flat_map(|t| with_shapes(unfolder, t));
+            // What is left when the time is up is not looked at: the search reports that it was.
+            let in_time = traces.into_iter().take_while(|_| !(unfolder.expired)());
+            let runs = in_time.flat_map(|t| with_shapes(unfolder, t));
             runs.filter(|run| justified(unfolder, thread, run, written, most)).collect()
         };
         waiting_runs.push(runs(waiting.into_iter().collect()));

@@ -61,7 +61,7 @@ fn checked(spin: Spin, calls: usize) -> Report<Tso> {
         chain: vec![Arc::new(spin)],
         subject: &Lock,
         probes: &[&Counting],
-        bound: Bound { threads: 2, nodes: 1, calls, objects: 1, loops: 2, values: vec![1] },
+        bound: Bound { threads: 2, nodes: 1, calls, objects: 1, loops: 2, values: vec![1], ..Bound::default() },
         expired: &|| false,
         progress: &|_, _| {},
     })

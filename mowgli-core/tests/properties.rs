@@ -98,7 +98,8 @@ fn of(ticks: Ticks) -> Properties<Once> {
     let specification = Libraries::default().with(ticks);
     let (expired, progress) = (&|| false, &|_: usize, _: usize| {});
     let specified = Specified { specification: &specification, library: TICKS, subject: &ticks, expired, progress };
-    let bound = |threads, calls| Bound { threads, nodes: 1, calls, objects: 2, loops: 1, values: vec![1] };
+    let bound =
+        |threads, calls| Bound { threads, nodes: 1, calls, objects: 2, loops: 1, values: vec![1], ..Bound::default() };
     properties(&specified, &[bound(2, 2), bound(1, 3)])
 }
 

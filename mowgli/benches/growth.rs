@@ -75,7 +75,7 @@ fn ring_outcomes(bencher: Bencher<'_, '_>, n: usize) {
 fn check_barrier(bencher: Bencher<'_, '_>, (threads, nodes, calls): (usize, u8, usize)) {
     let all = catalogue();
     let barrier = all.iter().find(|e| e.name == "bal").expect("the barrier is in the catalogue");
-    let bound = Bound { threads, nodes, calls, objects: 1, loops: 3, values: vec![1] };
+    let bound = Bound { threads, nodes, calls, objects: 1, loops: 3, values: vec![1], ..Bound::default() };
     bencher.bench(|| check(barrier, &barrier.variants[0], &bound, &Options::default()).verdict());
 }
 

@@ -101,7 +101,7 @@ impl Subject for Flag {
 }
 
 fn main() {
-    let bound = Bound { threads: 2, nodes: 2, calls: 2, objects: 1, loops: 2, values: vec![1] };
+    let bound = Bound { threads: 2, nodes: 2, calls: 2, objects: 1, loops: 2, values: vec![1], ..Bound::default() };
     let variant = |name, fence, expected| {
         let implementation = Arc::new(FlagOverSv { fence });
         Variant { name, about: "the fence of Raise", expected, implementation, bounds: vec![bound.clone()] }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use itertools::Itertools;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
@@ -162,12 +163,24 @@ impl Checked {
     /// The bound in words.
     #[must_use]
     pub fn bound_text(&self) -> String {
-        let Bound { threads, nodes, calls, objects, loops, values } = &self.bound;
-        let values: Vec<String> = values.iter().map(i64::to_string).collect();
-        format!(
-            "threads {threads}, nodes {nodes}, calls {calls}, objects {objects}, loops {loops}, values {{{}}}",
-            values.join(", ")
-        )
+        let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members } = &self.bound;
+        let values = values.iter().join(", ");
+        let mut text = format!(
+            "threads {threads}, nodes {nodes}, calls {calls}, objects {objects}, loops {loops}, values {{{values}}}"
+        );
+        if *words > 1 {
+            text.push_str(&format!(", words {words}"));
+        }
+        if !sizes.is_empty() {
+            text.push_str(&format!(", sizes {{{}}}", sizes.iter().join(", ")));
+        }
+        if !homes.is_empty() {
+            text.push_str(&format!(", homes {{{}}}", homes.iter().join(", ")));
+        }
+        if let Some(members) = members {
+            text.push_str(&format!(", members {members}"));
+        }
+        text
     }
 
     /// What stands for each stamp of the specification, one line each.

@@ -62,6 +62,18 @@ struct CheckArgs {
     /// The values that clients write.
     #[arg(long, value_delimiter = ',', value_name = "V")]
     values: Option<Vec<i64>>,
+    /// At most this many words in a message of a ring buffer, of the values that clients write.
+    #[arg(long, value_name = "W", value_parser = at_least_one)]
+    words: Option<u64>,
+    /// The sizes of objects that have one: words of a ring buffer, or of a mixed-size location.
+    #[arg(long, value_delimiter = ',', value_name = "S", value_parser = at_least_one)]
+    sizes: Option<Vec<u64>>,
+    /// The nodes on which objects live that live on one: locks, words, wrapped objects.
+    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = at_least_one)]
+    homes: Option<Vec<u64>>,
+    /// At most this many threads take part in an object: readers of a ring buffer, participants of a barrier.
+    #[arg(long, value_name = "M", value_parser = at_least_one)]
+    members: Option<u64>,
     /// How clients may reach memory of their own node when a wrong outcome is looked for.
     #[arg(long, value_enum, default_value_t = Placement::Any)]
     placement: Placement,
@@ -383,6 +395,11 @@ fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
         bound.objects = args.objects.map_or(bound.objects, |n| n as usize);
         bound.loops = args.loops.unwrap_or(bound.loops);
         bound.values = args.values.clone().unwrap_or_else(|| bound.values.clone());
+        bound.words = args.words.map_or(bound.words, |n| n as usize);
+        let list = |given: &Option<Vec<u64>>| given.iter().flatten().map(|&n| n as usize).collect();
+        bound.sizes = list(&args.sizes);
+        bound.homes = args.homes.iter().flatten().map(|&n| n as u8).collect();
+        bound.members = args.members.map(|n| n as usize);
     }
     bounds
 }

@@ -59,7 +59,15 @@ impl Specification {
     /// where those are not too many clients.
     #[must_use]
     pub fn bounds(&self) -> Vec<Bound> {
-        let bound = |threads, nodes, calls| Bound { threads, nodes, calls, objects: 2, loops: 1, values: vec![1] };
+        let bound = |threads, nodes, calls| Bound {
+            threads,
+            nodes,
+            calls,
+            objects: 2,
+            loops: 1,
+            values: vec![1],
+            ..Bound::default()
+        };
         let all = [bound(1, 2, 3), bound(2, 2, 1), bound(2, 2, 2)];
         all.into_iter().filter(|b| b.threads + b.calls < 4 || count(&*self.subject, b) <= CLIENTS).collect()
     }

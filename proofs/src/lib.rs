@@ -21,7 +21,7 @@ use mowgli_libraries::catalogue::catalogue;
 /// At most so many threads, nodes, and calls of each thread; one object, three rounds of loops, the value 1.
 #[must_use]
 pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
-    Bound { threads, nodes, calls, objects: 1, loops: 3, values: vec![1] }
+    Bound { threads, nodes, calls, objects: 1, loops: 3, values: vec![1], ..Bound::default() }
 }
 
 /// The check of a library's implementation, with probes that go through the network to their own node too.

@@ -29,7 +29,7 @@ use proptest::prelude::*;
 const WORDS: Words = Words { rmw: true };
 
 fn bound(threads: usize, calls: usize) -> Bound {
-    Bound { threads, nodes: 2, calls, objects: 1, loops: 2, values: vec![1] }
+    Bound { threads, nodes: 2, calls, objects: 1, loops: 2, values: vec![1], ..Bound::default() }
 }
 
 fn ask<T>(
@@ -65,7 +65,7 @@ fn flowing(client: &Client) -> Vec<Prog> {
 /// The outcomes of all consistent executions, with the number of classes, by enumeration. `None`: too many candidates.
 fn by_enumeration(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> Option<BTreeMap<Outcome, usize>> {
     let none = Implementations::new();
-    let unfolder = Unfolder { libraries, implementations: &none, world, rounds: 2, limit: 1000 };
+    let unfolder = Unfolder { libraries, implementations: &none, world, rounds: 2, limit: 1000, expired: &|| false };
     let (threads, _) = skeletons(&unfolder, programs);
     let runs = threads.iter().map(|t| t.iter().flat_map(|s| &s.runs));
     let mut classes: BTreeMap<Outcome, BTreeSet<String>> = BTreeMap::new();

@@ -26,6 +26,25 @@ pub struct Bound {
     pub loops: usize,
     /// The values that are written.
     pub values: Vec<i64>,
+    /// The most words of a message.
+    pub words: usize,
+    /// Sizes of objects that have one; the subject's own choice if there is none here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<usize>,
+    /// Nodes of objects that live on one; every node if there is none here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub homes: Vec<u8>,
+    /// How many threads take part in an object, beside the one that it may belong to; any number if none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub members: Option<usize>,
+}
+
+impl Default for Bound {
+    /// One of everything.
+    fn default() -> Self {
+        let (sizes, homes, members) = (Vec::new(), Vec::new(), None);
+        Self { threads: 1, nodes: 1, calls: 1, objects: 1, loops: 1, values: vec![1], words: 1, sizes, homes, members }
+    }
 }
 
 impl Bound {

@@ -175,7 +175,8 @@ impl<S: Stamp> Specified<'_, S> {
         let (libraries, implementations) = (self.specification, &none);
         // What hb disallows is looked at too: with another hb it may be allowed.
         let libraries = &libraries.clone().respecified(self.library, Spec::forget_hb);
-        let unfolder = Unfolder { libraries, implementations, world, rounds: limits.rounds, limit: limits.traces };
+        let (rounds, limit) = (limits.rounds, limits.traces);
+        let unfolder = Unfolder { libraries, implementations, world, rounds, limit, expired: &expired };
         let (threads, _) = skeletons(&unfolder, &programs);
         let runs = threads.iter().flatten().flat_map(|s| &s.runs);
         let results = runs.flat_map(|r| r.trace.events.iter().map(kind));
