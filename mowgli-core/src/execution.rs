@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Sub};
 use crate::ids::{Name, Tid};
+use crate::library::Libraries;
 use crate::relation::Matrix;
 use crate::search::solver::Solver;
 use crate::stamp::Stamp;
@@ -129,9 +130,9 @@ impl<S: Stamp> Execution<S> {
 
     /// `ppo` (LOCO §3.2).
     #[must_use]
-    pub fn ppo(&self) -> Matrix {
+    pub fn ppo(&self, libraries: &Libraries<S>) -> Matrix {
         Matrix::from_fn(self.subs.len(), |a, b| {
-            self.before_in_thread(a, b) && self.subs[a].sub.stamp.to(self.subs[b].sub.stamp)
+            self.before_in_thread(a, b) && libraries.to(self.subs[a].sub.stamp, self.subs[b].sub.stamp)
         })
     }
 

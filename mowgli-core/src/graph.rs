@@ -3,6 +3,7 @@
 use crate::algebra::SubView;
 use crate::event::{Event, Sub, occurrences};
 use crate::ids::Name;
+use crate::library::Libraries;
 use crate::relation::Matrix;
 use crate::runs::Skeleton;
 use crate::stamp::Stamp;
@@ -129,9 +130,9 @@ impl<'a, S: Stamp> Graph<'a, S> {
 
     /// Preserved program order (LOCO §3.2).
     #[must_use]
-    pub fn ppo(&self) -> Matrix {
+    pub fn ppo(&self, libraries: &Libraries<S>) -> Matrix {
         self.in_thread(|a, b| {
-            self.subs[a].event < self.subs[b].event && self.subs[a].sub.stamp.to(self.subs[b].sub.stamp)
+            self.subs[a].event < self.subs[b].event && libraries.to(self.subs[a].sub.stamp, self.subs[b].sub.stamp)
         })
     }
 }

@@ -67,7 +67,7 @@ pub fn judge<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Re
         so.extend(reading.spec.so.iter().map(|(part, rel)| (name, *part, reading.pairs(rel))));
         readings.push(reading);
     }
-    let ppo: Pairs = execution.ppo().pairs().collect();
+    let ppo: Pairs = execution.ppo(libraries).pairs().collect();
     let edges: Pairs = so.iter().flat_map(|(_, _, pairs)| pairs).chain(&ppo).copied().collect();
     let hb = closure(&edges);
     for reading in &mut readings {
@@ -94,7 +94,7 @@ pub fn consistent<S: Stamp>(
     check_form(libraries, execution)?;
     let Some(mut reading) = Reading::chosen_well(libraries, execution, library)? else { return Ok(Pairs::new()) };
     let so: Pairs = reading.spec.so.iter().flat_map(|(_, rel)| reading.pairs(rel)).collect();
-    let edges = || so.iter().copied().chain(execution.ppo().pairs()).collect();
+    let edges = || so.iter().copied().chain(execution.ppo(libraries).pairs()).collect();
     reading.hb = hb.map_or_else(|| closure(&edges()), Clone::clone);
     reading.check_demands()?;
     Ok(so)
@@ -196,6 +196,8 @@ pub struct Reading<'a, S> {
     pub library: Name,
     /// Its specification.
     pub spec: &'a Spec<S>,
+    /// The libraries, which have the stamp order.
+    pub libraries: &'a Libraries<S>,
     /// hb on all subevents, as far as demands mention it.
     pub hb: Pairs,
 }
@@ -208,7 +210,7 @@ impl<'a, S: Stamp> Reading<'a, S> {
     #[must_use]
     pub fn new(libraries: &'a Libraries<S>, execution: &'a Execution<S>, library: Name) -> Self {
         let spec = libraries.spec(library).expect("a name of the set");
-        Self { execution, nth: occurrences(execution.events.iter()), library, spec, hb: Pairs::new() }
+        Self { execution, nth: occurrences(execution.events.iter()), library, spec, libraries, hb: Pairs::new() }
     }
 
     /// As [`Self::new`], with the plain execution and the choices looked at. None: the specification says nothing of it.
@@ -269,7 +271,8 @@ impl<'a, S: Stamp> Reading<'a, S> {
         let ex = self.execution;
         match &*rel.0 {
             Expr::Po => self.all(|a, b| ex.before_in_thread(a, b)),
-            Expr::Ppo => self.all(|a, b| ex.before_in_thread(a, b) && ex.subs[a].sub.stamp.to(ex.subs[b].sub.stamp)),
+            Expr::Ppo => self
+                .all(|a, b| ex.before_in_thread(a, b) && self.libraries.to(ex.subs[a].sub.stamp, ex.subs[b].sub.stamp)),
             Expr::Hb => self.all(|a, b| self.hb.contains(&(a, b))),
             Expr::SameEvent => self.all(|a, b| ex.subs[a].event == ex.subs[b].event),
             Expr::SameThread => self.all(|a, b| self.event(a).thread == self.event(b).thread),

@@ -69,7 +69,12 @@ pub trait Library<S: Stamp>: Send + Sync {
 #[derive(Clone)]
 pub struct Libraries<S> {
     entries: BTreeMap<Name, Arc<Entry<S>>>,
+    /// The stamp order, if it is not that of the stamps.
+    order: Option<StampOrder<S>>,
 }
+
+/// A stamp order `to`.
+pub type StampOrder<S> = Arc<dyn Fn(S, S) -> bool + Send + Sync>;
 
 pub(crate) struct Entry<S> {
     pub(crate) library: Arc<dyn Library<S>>,
@@ -78,7 +83,7 @@ pub(crate) struct Entry<S> {
 
 impl<S: Stamp> Default for Libraries<S> {
     fn default() -> Self {
-        Self { entries: BTreeMap::new() }
+        Self { entries: BTreeMap::new(), order: None }
     }
 }
 
@@ -121,7 +126,20 @@ impl<S: Stamp> Libraries<S> {
     pub fn and(&self, other: &Self) -> Self {
         let mut entries = other.entries.clone();
         entries.extend(self.entries.iter().map(|(&name, e)| (name, Arc::clone(e))));
-        Self { entries }
+        Self { entries, order: self.order.clone() }
+    }
+
+    /// This set over another stamp order, for questions about the order itself. Outcomes and the judge go by it; local
+    /// soundness, whose conditions speak of the stamps' own order, must not be asked of such a set.
+    #[must_use]
+    pub fn with_order(self, to: impl Fn(S, S) -> bool + Send + Sync + 'static) -> Self {
+        Self { order: Some(Arc::new(to)), ..self }
+    }
+
+    /// The stamp order: `<a, b> in to`.
+    #[must_use]
+    pub fn to(&self, a: S, b: S) -> bool {
+        self.order.as_ref().map_or_else(|| a.to(b), |to| to(a, b))
     }
 
     /// The library of this name.

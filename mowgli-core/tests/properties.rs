@@ -66,7 +66,7 @@ impl Library<Once> for Ticks {
     }
 
     fn admits(&self, _: &World, events: &[&Event]) -> bool {
-        *self != Self::Even || events.len() % 2 == 0
+        *self != Self::Even || events.len().is_multiple_of(2)
     }
 
     fn spec(&self) -> Spec<Once> {

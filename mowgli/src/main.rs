@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 use mowgli::check::{Ask, Checked, Options};
-use mowgli::litmus::{parse, report, run};
+use mowgli::litmus::{order, parse, report, run};
 use mowgli::properties::specifications;
 use mowgli::{distinguish, explain, mutation, necessity, show};
 use mowgli_core::outcome::Limits;
@@ -149,6 +149,9 @@ struct LitmusArgs {
     /// Print counts of the search on standard error.
     #[arg(long)]
     stats: bool,
+    /// Take each cell of the stamp order `to` away in turn: which of the tests notice?
+    #[arg(long, conflicts_with_all = ["implemented", "stats", "timeout"])]
+    mutate_to: bool,
 }
 
 #[derive(Args)]
@@ -220,6 +223,9 @@ fn litmus(args: &LitmusArgs) -> u8 {
             }
         }
     }
+    if args.mutate_to {
+        return worst(code, mutate_to(&all, args));
+    }
     let printed: Vec<Printed> = all.par_iter().map(|path| one_file(path, args)).collect();
     let mut stats = mowgli_core::search::solver::Stats::default();
     for p in printed {
@@ -230,6 +236,32 @@ fn litmus(args: &LitmusArgs) -> u8 {
     }
     if args.stats {
         eprintln!("{stats:?} leaves per class {:.3}", stats.leaves as f64 / stats.classes.max(1) as f64);
+    }
+    code
+}
+
+fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
+    let mut code = 0;
+    let mut tests = Vec::new();
+    for path in files {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|e| format!("{name}: {e}"));
+        let is_wanted = |text: &String| args.model.as_deref().is_none_or(|m| text.split_whitespace().next() == Some(m));
+        match text.and_then(|text| is_wanted(&text).then(|| parse::parse(&name, &text)).transpose()) {
+            Ok(test) => tests.extend(test),
+            Err(message) => {
+                eprintln!("error: {message}");
+                code = 2;
+            }
+        }
+    }
+    let cells = order::worth(&tests);
+    for cell in &cells {
+        println!("{}", if args.json { serde_json::to_string(cell).expect("strings") } else { cell.text() });
+    }
+    if !args.json {
+        let unnoticed = cells.iter().filter(|c| c.noticed_by.is_empty()).count();
+        println!("{} of {} cells are noticed by one of {} tests", cells.len() - unnoticed, cells.len(), tests.len());
     }
     code
 }
@@ -396,8 +428,7 @@ fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
         bound.loops = args.loops.unwrap_or(bound.loops);
         bound.values = args.values.clone().unwrap_or_else(|| bound.values.clone());
         bound.words = args.words.map_or(bound.words, |n| n as usize);
-        let list = |given: &Option<Vec<u64>>| given.iter().flatten().map(|&n| n as usize).collect();
-        bound.sizes = list(&args.sizes);
+        bound.sizes = args.sizes.iter().flatten().map(|&n| n as usize).collect();
         bound.homes = args.homes.iter().flatten().map(|&n| n as u8).collect();
         bound.members = args.members.map(|n| n as usize);
     }

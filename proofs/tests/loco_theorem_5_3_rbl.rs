@@ -39,6 +39,14 @@ fn broken_rings_deliver_what_was_not_sent() {
     }
 }
 
+/// The head changes while it is broadcast: the second message is announced before it is there.
+#[test]
+fn without_the_wait_a_message_is_received_that_is_not_there() {
+    let report = checked("rbl", "no-wait", &Bound { loops: 1, ..bound(2, 2, 2) });
+    assert_eq!(report.verdict(), "unsound");
+    assert_snapshot!("rbl_no-wait", report.explanation());
+}
+
 /// The weak specification mentions hb, so every larger hb counts (Def. 3.13, 3).
 #[test]
 fn the_weak_ring_is_as_sound_as_the_strong_one() {

@@ -2,11 +2,14 @@
 
 use mowgli::check::{Ask, Options, check};
 use mowgli::distinguish::{bounds, distinguish};
+use mowgli::litmus::order;
+use mowgli::litmus::parse::parse;
 use mowgli::mutation::worths;
 use mowgli::necessity;
 use mowgli::properties::specifications;
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::catalogue::{Entry, catalogue};
+use mowgli_tests::shared;
 
 fn entry(name: &str) -> Entry {
     catalogue().into_iter().find(|e| e.name == name).expect("a library of the catalogue")
@@ -87,4 +90,21 @@ fn stacks_are_compared_with_their_top() {
     for (name, variant) in [("bal", "no-fence"), ("slock", "no-fence"), ("sv", "fence-of-puts")] {
         assert_eq!(through(name, variant).verdict(), "unsound", "{name} {variant}");
     }
+}
+
+/// Cells of `to` that the papers' litmus tests pin down, and one that they leave open.
+#[test]
+fn which_tests_notice_a_cell_of_the_stamp_order() {
+    let files =
+        std::fs::read_dir(shared("litmus")).unwrap().map(|e| std::fs::read_to_string(e.unwrap().path()).unwrap());
+    let tests: Vec<_> = files.filter_map(|text| parse("a test", &text).ok()).collect();
+    let cells = order::worth(&tests);
+    let of = |earlier: &str, later: &str| {
+        let cell = cells.iter().find(|c| c.earlier == earlier && c.later == later).expect("a cell that orders");
+        cell.noticed_by.clone()
+    };
+    assert!(of("aNRW", "aGF").contains(&"loco-fig22-three-node-barrier".to_owned()));
+    assert_eq!(of("aWT", "aCW"), ["loco-fig3a", "loco-fig3b", "sync-fig11b-weak-get-wait"]);
+    assert!(of("aGF", "aGF").is_empty());
+    assert_eq!(cells.len(), 100);
 }

@@ -79,6 +79,7 @@ pub enum Term {
 
 struct Compiler<'a, S: Stamp> {
     graph: &'a Graph<'a, S>,
+    libraries: &'a Libraries<S>,
     net: Network,
     /// hb as specifications see it, once all of so is there.
     seen_hb: Option<Id>,
@@ -97,6 +98,7 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
     let n = graph.len();
     let mut compiler = Compiler {
         graph,
+        libraries,
         net: Network::new(n),
         seen_hb: None,
         mask: Vec::new(),
@@ -130,7 +132,7 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
     let outside = compiler.net.base(&Matrix::empty(n));
     let strays = compiler.net.derive(Kind::Inter(so, outside));
     compiler.net.check(strays, Check::Empty);
-    parts.push((None, "ppo", compiler.net.base(&graph.ppo())));
+    parts.push((None, "ppo", compiler.net.base(&graph.ppo(libraries))));
     let ppo = parts[parts.len() - 1].2;
     let edges = compiler.net.derive(Kind::Union(vec![so, ppo, extra]));
     let hb = compiler.net.derive(Kind::Plus(edges));
@@ -301,7 +303,7 @@ impl<S: Stamp> Compiler<'_, S> {
         let known = |m| Term::Known(Rc::new(m));
         match expr {
             Expr::Po => known(self.graph.po().and(&Matrix::cross(&self.mask, &self.mask, n))),
-            Expr::Ppo => known(self.graph.ppo().and(&Matrix::cross(&self.mask, &self.mask, n))),
+            Expr::Ppo => known(self.graph.ppo(self.libraries).and(&Matrix::cross(&self.mask, &self.mask, n))),
             Expr::Hb => {
                 let hb = self.seen_hb.expect("only demands that are compiled after so mention hb");
                 self.restrict(hb, &Matrix::cross(&self.mask, &self.mask, n))

@@ -34,7 +34,8 @@ impl fmt::Display for Mutation {
 }
 
 /// The family of a stamp: its name without the node.
-fn family<S: Stamp>(stamp: S) -> String {
+#[must_use]
+pub fn family<S: Stamp>(stamp: S) -> String {
     stamp.to_string().split('_').next().unwrap_or_default().to_owned()
 }
 

@@ -275,7 +275,7 @@ impl<S: Stamp> Specified<'_, S> {
     fn less_hb_disallows(&self, execution: &Execution<S>) -> (Option<(usize, usize)>, bool) {
         let loose = self.specification.clone().respecified(self.library, Spec::forget_hb);
         let so = consistent(&loose, self.library, execution, None).expect("the search has found it");
-        let edges: Pairs = so.iter().copied().chain(execution.ppo().pairs()).collect();
+        let edges: Pairs = so.iter().copied().chain(execution.ppo(self.specification).pairs()).collect();
         let least = closure(&edges);
         let is_good = |hb: &Pairs| consistent(self.specification, self.library, execution, Some(hb)).is_ok();
         let n = execution.subs.len();

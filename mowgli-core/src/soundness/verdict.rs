@@ -129,9 +129,9 @@ pub fn outcomes<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
 /// Runs the check: local soundness, and where it fails outcomes.
 pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let mut report = local(question);
-    if let (Verdict::NotLocallySound, Some((_, failing, _))) = (&report.verdict, &report.violation) {
-        let failing = failing.clone();
-        report.verdict = question.by_outcomes(&failing, &mut report);
+    if let (Verdict::NotLocallySound, Some((world, failing, _))) = (&report.verdict, &report.violation) {
+        let (world, failing) = (world.clone(), failing.clone());
+        report.verdict = question.by_outcomes(&world, &failing, &mut report);
     }
     report
 }
@@ -246,7 +246,11 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     /// Looks for a wrong outcome where `failing` is not locally sound.
-    fn by_outcomes(&self, failing: &Client, report: &mut Report<S>) -> Verdict<S> {
+    fn by_outcomes(&self, world: &World, failing: &Client, report: &mut Report<S>) -> Verdict<S> {
+        // It may show in the failing client as it is.
+        if let Some(found) = self.first_wrong(&[(world.clone(), failing.clone())], report) {
+            return Verdict::Unsound(Box::new(found));
+        }
         // Only clients that make every call of the failing one can show what went wrong there.
         let calls: Vec<_> = failing.threads.iter().flatten().collect();
         let mut related = self.clients(&self.bound.at_least_two());
@@ -259,14 +263,15 @@ impl<S: Stamp> Question<'_, S> {
 
     /// Looks for a wrong outcome of these clients with every probe; `otherwise` if there is none.
     fn probe(&self, clients: &[(World, Client)], report: &mut Report<S>, otherwise: Verdict<S>) -> Verdict<S> {
-        // The library's own probes first; of each kind, small clients with all stages before larger ones with any.
+        // The library's own probes first; of each kind small clients first, and those that probes make larger after
+        // those that they do not.
         let mut tasks: Vec<(usize, usize, usize, &(World, Client))> = Vec::new();
         for (kind, probes) in self.probes.iter().enumerate() {
             for stage in 0..probes.stages() {
                 tasks.extend(clients.iter().map(|c| (kind, c.1.len(), stage, c)));
             }
         }
-        tasks.sort_by_key(|&(kind, size, stage, _)| (kind, size, stage));
+        tasks.sort_by_key(|&(kind, size, stage, _)| (kind, size + stage, size));
         let mut queue: Vec<(World, Client)> = Vec::new();
         let all = tasks.len();
         for (done, (kind, _, stage, (world, client))) in tasks.into_iter().enumerate() {

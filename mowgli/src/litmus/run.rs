@@ -59,8 +59,9 @@ pub struct Answer {
     pub explored: Explored,
 }
 
-/// Asks something of a test as a problem, with the libraries of `chain` replaced by their implementations.
+/// Asks something of a test as a problem over these libraries, with those of `chain` replaced by their implementations.
 pub fn with_problem<T>(
+    libraries: &Libraries<Stamp>,
     test: &Test,
     chain: &[Arc<dyn Implementation>],
     limits: Limits<'_>,
@@ -68,7 +69,7 @@ pub fn with_problem<T>(
 ) -> T {
     let mut world = test.world.clone();
     let implementations = implement(&mut world, chain);
-    let libraries = implementations.keys().fold(libraries(), |all, name| all.without(*name));
+    let libraries = implementations.keys().fold(libraries.clone(), |all, name| all.without(*name));
     ask(&Problem {
         libraries: &libraries,
         implementations: &implementations,
@@ -82,7 +83,18 @@ pub fn with_problem<T>(
 /// Solves a test, with the libraries of `chain` replaced by their implementations.
 #[must_use]
 pub fn solve(test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
-    let all = with_problem(test, chain, limits, |problem| problem.outcomes());
+    solve_over(&libraries(), test, chain, limits)
+}
+
+/// As [`solve`], over other libraries, or another stamp order, than those of `RDMA_WAIT`.
+#[must_use]
+pub fn solve_over(
+    libraries: &Libraries<Stamp>,
+    test: &Test,
+    chain: &[Arc<dyn Implementation>],
+    limits: Limits<'_>,
+) -> Answer {
+    let all = with_problem(libraries, test, chain, limits, |problem| problem.outcomes());
     let mut outcomes = BTreeMap::new();
     for (outcome, count) in &all.found {
         *outcomes.entry(shown(test, outcome)).or_insert(0) += count;
