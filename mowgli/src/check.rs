@@ -72,6 +72,12 @@ impl Default for Options<'_> {
     }
 }
 
+/// Bounds in short: threads, nodes and calls of each.
+#[must_use]
+pub fn shapes(bounds: &[Bound]) -> String {
+    bounds.iter().map(|b| format!("({}, {}, {})", b.threads, b.nodes, b.calls)).join(" or ")
+}
+
 /// Runs one check.
 #[must_use]
 pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Checked {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
-use mowgli::check::{Ask, Checked, Options};
+use mowgli::check::{Ask, Checked, Options, shapes};
 use mowgli::litmus::{order, parse, report, run};
 use mowgli::properties::specifications;
 use mowgli::{distinguish, explain, mutation, necessity, show};
@@ -481,6 +481,14 @@ fn bar(message: String) -> indicatif::ProgressBar {
     bar
 }
 
+/// What moves a bar: how many clients are done, of how many.
+fn moving(bar: &indicatif::ProgressBar) -> impl Fn(usize, usize) + Sync + '_ {
+    |done, of| {
+        bar.set_length(of as u64);
+        bar.set_position(done as u64);
+    }
+}
+
 fn check_specifications(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
     let all = specifications();
     let known: Vec<&str> = all.iter().map(|s| s.name).collect();
@@ -490,10 +498,7 @@ fn check_specifications(args: &CheckArgs, deadline: Option<Instant>) -> Result<u
     let mut code = 0;
     for specification in all.iter().filter(|s| args.names.is_empty() || args.names.iter().any(|n| n == s.name)) {
         let bar = bar(specification.name.to_owned());
-        let progress = |done: usize, of: usize| {
-            bar.set_length(of as u64);
-            bar.set_position(done as u64);
-        };
+        let progress = moving(&bar);
         let found = specification.check(limited(specification.bounds(), args), deadline, &progress);
         bar.finish_and_clear();
         println!("{}", if args.json { found.json() } else { found.text() });
@@ -515,16 +520,12 @@ fn check_specifications(args: &CheckArgs, deadline: Option<Instant>) -> Result<u
 fn check_necessity(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
     for (entry, variant) in chosen(args)? {
         let bar = bar(format!("{} {}", entry.name, variant.name));
-        let progress = |done: usize, of: usize| {
-            bar.set_length(of as u64);
-            bar.set_position(done as u64);
-        };
+        let progress = moving(&bar);
         let loopback = args.placement == Placement::Any;
         let options = Options { deadline, loopback, ask: Ask::Soundness, progress: &progress };
         let bounds = limited(necessity::bounds(&entry), args);
-        let shown: Vec<String> = bounds.iter().map(|b| format!("({}, {}, {})", b.threads, b.nodes, b.calls)).collect();
         if !args.json {
-            println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shown.join(" or "));
+            println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&bounds));
         }
         let mut each = |row: &necessity::Row| {
             bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text() }));
@@ -558,11 +559,10 @@ fn check_mutations(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, St
         let found = mutation::worths(entry, bounds, &options, &mut each);
         bar.finish_and_clear();
         if !args.json {
-            let bounds = found.bounds.iter().map(|b| format!("({}, {}, {})", b.threads, b.nodes, b.calls));
             println!(
                 "  the whole catches {}, with threads, nodes, calls up to {}",
                 if found.caught.is_empty() { "no variant".to_owned() } else { found.caught.join(", ") },
-                bounds.collect::<Vec<_>>().join(" or ")
+                shapes(&found.bounds)
             );
         }
     }
@@ -581,10 +581,7 @@ fn check_difference(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, S
     let (one, other) = (of(one)?, of(other)?);
     let bounds = limited(distinguish::bounds(one), args);
     let bar = bar(format!("{} {}", one.name, other.name));
-    let progress = |done: usize, of: usize| {
-        bar.set_length(of as u64);
-        bar.set_position(done as u64);
-    };
+    let progress = moving(&bar);
     let compared = distinguish::distinguish(one, other, &bounds, deadline, &progress)?;
     bar.finish_and_clear();
     if args.json {
@@ -602,10 +599,7 @@ fn check_implementations(args: &CheckArgs, deadline: Option<Instant>) -> Result<
     for (entry, variant) in &chosen {
         for bound in bounds(entry, variant, args) {
             let bar = bar(format!("{} {}", entry.name, variant.name));
-            let progress = |done: usize, of: usize| {
-                bar.set_length(of as u64);
-                bar.set_position(done as u64);
-            };
+            let progress = moving(&bar);
             let loopback = args.placement == Placement::Any;
             let ask = if args.through { Ask::Through } else { Ask::Soundness };
             let options = Options { deadline, loopback, ask, progress: &progress };

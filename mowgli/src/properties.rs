@@ -12,6 +12,7 @@ use mowgli_rdma::Stamp;
 use mowgli_rdma::wait::{WAIT, Wait, Words};
 use serde::Serialize;
 
+use crate::check::shapes;
 use crate::litmus::print;
 
 /// A specification that can be checked: of a library, or the memory model itself.
@@ -124,11 +125,10 @@ impl Found {
     pub fn text(&self) -> String {
         let p = &self.properties;
         let yes = |holds: bool| if holds { "yes" } else { "NO" };
-        let bounds = self.bounds.iter().map(|b| format!("({}, {}, {})", b.threads, b.nodes, b.calls));
         let mut out = format!(
             "{}: threads, nodes, calls up to {}; {} clients, {} executions, {:.2} s\n",
             self.name,
-            bounds.collect::<Vec<_>>().join(" or "),
+            shapes(&self.bounds),
             p.clients,
             p.executions,
             self.seconds

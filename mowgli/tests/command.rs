@@ -89,6 +89,49 @@ fn bad_checks() {
 }
 
 #[test]
+fn further_questions_have_answers_and_errors() {
+    is_bad(&["check", "--spec", "nothing"], &["no specification nothing", "rdma-wait-rmw"]);
+    is_bad(&["check", "--distinguish", "bal"], &["name the two specifications"]);
+    is_bad(&["check", "--distinguish", "bal", "rbl"], &["different methods"]);
+    is_bad(&["check", "--distinguish", "bal", "nothing"], &["no library nothing"]);
+    is_bad(
+        &["check", "--necessity", "bal", "--variant", "no-fence"],
+        &["unsound", "ask about an implementation that is"],
+    );
+    is_bad(&["check", "--necessity", "--through", "bal"], &["cannot be used with"]);
+    let spec = mowgli(&["check", "--spec", "nlock", "--json"]);
+    assert!(
+        spec.code == 0 && spec.out.starts_with(r#"{"spec":"nlock","monotone":true,"decomposable":true"#),
+        "{}",
+        spec.out
+    );
+    let needed = mowgli(&["check", "--necessity", "bal", "--json"]);
+    assert_eq!(needed.code, 0);
+    assert!(needed.out.lines().all(|l| l.starts_with(r#"{"library":"bal","variant":"published","operation":"BAR: "#)));
+    assert_eq!(needed.out.lines().filter(|l| l.contains(r#""needed":"yes""#)).count(), 5);
+    let apart = mowgli(&["check", "--distinguish", "bal", "bal-transitive", "--json"]);
+    assert!(apart.code == 0 && apart.out.contains(r#""allowed_by":"bal""#), "{}", apart.out);
+    let through = mowgli(&["check", "bal", "--through"]);
+    assert!(through.code == 0 && through.out.contains("no-wrong-outcome"), "{}", through.out);
+    let worth = mowgli(&["check", "--mutate-spec", "nlock"]);
+    assert!(worth.code == 0 && worth.out.contains("no longer caught: no-rfence"), "{}", worth.out);
+}
+
+#[test]
+fn cells_of_the_stamp_order_are_taken_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = file(
+        folder.path(),
+        "good.litmus",
+        "RDMA_WAIT w { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x, d) ;\n wait(d) ;\n x := 1 ;\nforbidden (z=1)\n",
+    );
+    let ran = mowgli(&["litmus", "--mutate-to", &good]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.out.contains("aWT   before aCW   w\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("1 of 100 cells are noticed by one of 1 tests\n"), "{}", ran.out);
+}
+
+#[test]
 fn checks_have_the_codes_that_they_document() {
     let small = ["--threads", "2", "--nodes", "2", "--calls", "1"];
     let sound = mowgli(&[&["check", "bal"][..], &small].concat());
