@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use itertools::Itertools;
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::Libraries;
-use mowgli_core::soundness::client::{Bound, Subject, clients};
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::soundness::client::{Bound, Client, Subject, well_formed};
 use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::world::World;
 use mowgli_rdma::Stamp;
 
 use crate::bal::{self, Bal};
@@ -75,13 +77,33 @@ impl Entry {
     /// many calls each as a client needs that the specification says anything of.
     #[must_use]
     pub fn through(&self) -> Bound {
-        let library = self.specification.names().next().and_then(|name| self.specification.get(name));
-        let says = |bound: &Bound| {
-            let clients = clients(&*self.subject, bound);
-            library.is_some_and(|l| clients.iter().any(|(world, client)| client.is_well_formed(l, world)))
-        };
         let bounds = (1..).map(|calls| bound(2, 2, calls));
-        bounds.take(4).find(says).unwrap_or_else(|| bound(2, 2, 1))
+        bounds.take(4).find(|b| !self.clients(b).is_empty()).unwrap_or_else(|| bound(2, 2, 1))
+    }
+
+    /// The implementation of this name.
+    ///
+    /// # Errors
+    /// If there is none; the message says which there are.
+    pub fn variant(&self, name: &str) -> Result<&Variant, String> {
+        let known = || self.variants.iter().map(|v| v.name).join(", ");
+        let found = self.variants.iter().find(|v| v.name == name);
+        found.ok_or_else(|| format!("{} has no variant {name}; there are {}", self.name, known()))
+    }
+
+    /// The library that is checked.
+    ///
+    /// # Panics
+    /// If the specification has no library of the entry's name.
+    #[must_use]
+    pub fn library(&self) -> &dyn Library<Stamp> {
+        self.specification.get(Name::literal(self.name)).expect("an entry specifies the library that it names")
+    }
+
+    /// The clients within a bound of which the specification says anything.
+    #[must_use]
+    pub fn clients(&self, bound: &Bound) -> Vec<(World, Client)> {
+        well_formed(self.library(), &*self.subject, std::slice::from_ref(bound))
     }
 }
 
@@ -99,6 +121,15 @@ pub(crate) fn variant(
 /// At most so many threads, nodes, and calls of each thread; one object, one round of loops, the value 1.
 pub(crate) fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
     Bound { threads, nodes, calls, objects: 1, loops: 1, values: vec![1], ..Bound::default() }
+}
+
+/// The entry of this name.
+///
+/// # Errors
+/// If there is none; the message says which there are.
+pub fn named<'a>(all: &'a [Entry], name: &str) -> Result<&'a Entry, String> {
+    let known = || all.iter().map(|e| e.name).join(", ");
+    all.iter().find(|e| e.name == name).ok_or_else(|| format!("no library {name}; there are {}", known()))
 }
 
 /// All libraries, in the order of their dependencies.

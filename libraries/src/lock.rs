@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::{Rel, Spec, SubView, same, stamps};
-use mowgli_core::event::{Call, Event};
+use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::library::Library;
 use mowgli_core::program::Prog;
-use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
@@ -26,8 +27,66 @@ pub fn rel(library: Name, x: Loc) -> Prog {
     Prog::call(Call::new(library, "Rel", &[x.into()]))
 }
 
+/// A lock as a library: Acq is {aMF}, and the kinds differ in what a Rel is.
+#[derive(Clone, Copy, Debug)]
+pub struct Lock {
+    pub(crate) name: Name,
+    /// The subevents of the Rel of a lock on this node.
+    pub(crate) release: fn(&World, Node) -> Shape<Stamp>,
+    /// Whether a subevent of a Rel with this stamp is before the next Acq.
+    pub(crate) lets_in: fn(Stamp) -> bool,
+    /// What is promised before the order of the sections.
+    pub(crate) first: fn(&mut Spec<Stamp>),
+}
+
+impl Library<Stamp> for Lock {
+    fn name(&self) -> Name {
+        self.name
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        vec![Val::Unit]
+    }
+
+    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
+        is_well_formed(events)
+    }
+
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let acquires = event.call.method.text() == "Acq";
+        let release = || (self.release)(world, home(world, event.call.loc(0)));
+        vec![if acquires { Shape::from_slice(&[Sub::quiet(aMF)]) } else { release() }]
+    }
+
+    /// `so = {<<e1, a>, <e2, aMF>> | match(e0, e1), e0 lo e2}` for the stamps `a` that let the next thread in, and what
+    /// comes first.
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        (self.first)(&mut c);
+        let lo = released_before(&mut c, self.lets_in);
+        c.so("lo", &lo);
+        c
+    }
+}
+
+impl Subject for Lock {
+    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+        worlds(self.name, empty, bound)
+    }
+
+    /// Acq and Rel of every lock.
+    fn calls(&self, world: &World, _: Tid, _: &Bound) -> Vec<Call> {
+        let own = world.objects.iter().filter(|(_, o)| o.library == self.name);
+        own.flat_map(|(&x, _)| ["Acq", "Rel"].map(|method| Call::new(self.name, method, &[x.into()]))).collect()
+    }
+}
+
 /// Lock-well-formed (SYNC §4.1): on each thread and lock the calls alternate, Acq first, and end released.
-pub(crate) fn is_well_formed(events: &[&Event]) -> bool {
+fn is_well_formed(events: &[&Event]) -> bool {
     let mut held: BTreeMap<(Tid, Loc), bool> = BTreeMap::new();
     let alternate = events.iter().all(|e| {
         let held = held.entry((e.thread, e.call.loc(0))).or_default();
@@ -47,7 +106,7 @@ fn section(s: &SubView<Stamp>) -> Option<Val> {
 
 /// Declares lo, a total order on the Acq of each lock, and returns `match^-1; lo` from the subevents of a Rel with a
 /// stamp that `is` to the aMF of each later Acq.
-pub(crate) fn released_before(c: &mut Spec<Stamp>, is: fn(Stamp) -> bool) -> Rel<Stamp> {
+fn released_before(c: &mut Spec<Stamp>, is: fn(Stamp) -> bool) -> Rel<Stamp> {
     let (acquires, releases) = (stamps(|a| a == aMF), stamps(is));
     let lo = c.order("lo", acquires.clone(), |s| Some(s.event.call.args[0]));
     let matching = same(section).between(&releases, &acquires);
@@ -69,12 +128,6 @@ pub(crate) fn worlds(library: Name, empty: &World, bound: &Bound) -> Vec<World> 
         world
     };
     choices.map(with).collect()
-}
-
-/// Acq and Rel of every lock.
-pub(crate) fn calls(library: Name, world: &World) -> Vec<Call> {
-    let own = world.objects.iter().filter(|(_, o)| o.library == library);
-    own.flat_map(|(&x, _)| ["Acq", "Rel"].map(|method| Call::new(library, method, &[x.into()]))).collect()
 }
 
 /// The node of a lock's words: its own, or the first.

@@ -2,67 +2,36 @@
 //!
 //! SYNC §4.3, Theorem 3. It deliberately promises nothing about operations towards other nodes.
 
-use mowgli_core::algebra::{Spec, same_event, stamps};
-use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::algebra::{same_event, stamps};
+use mowgli_core::event::{Call, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::stamp::Stamp::{self, aMF, aNRW, aRF};
+use mowgli_rdma::stamp::Stamp::{aNRW, aRF};
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, bound, variant};
-use crate::lock::{self, Sections, home, released_before};
+use crate::lock::{Lock, Sections, home};
 
 /// The library's name.
 pub const NLOCK: Name = Name::literal("nlock");
 
-/// NLOCK as a library.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Nlock;
-
-impl Library<Stamp> for Nlock {
-    fn name(&self) -> Name {
-        NLOCK
-    }
-
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        vec![Val::Unit]
-    }
-
-    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
-        lock::is_well_formed(events)
-    }
-
-    /// Acq {aMF}, Rel {aRF_n(x), aNRW_n(x)}.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        let n = home(world, event.call.loc(0));
-        let shape: &[Sub<Stamp>] = if event.call.method.text() == "Acq" {
-            &[Sub::quiet(aMF)]
-        } else {
-            &[Sub::quiet(aRF(n)), Sub::quiet(aNRW(n))]
-        };
-        vec![Shape::from_slice(shape)]
-    }
-
-    fn spec(&self) -> Spec<Stamp> {
-        let mut c = Spec::default();
-        // so = {<<e, aRF>, <e, aNRW>> | e a Rel} u {<<e1, aNRW>, <e2, aMF>> | match(e0, e1), e0 lo e2}
+/// NLOCK as a library: Rel {aRF_n(x), aNRW_n(x)}, the first before the second.
+pub const LIBRARY: Lock = Lock {
+    name: NLOCK,
+    release: |_, n| Shape::from_slice(&[Sub::quiet(aRF(n)), Sub::quiet(aNRW(n))]),
+    lets_in: |a| matches!(a, aNRW(_)),
+    first: |c| {
+        // {<<e, aRF>, <e, aNRW>> | e a Rel}
         let fence = same_event().between(&stamps(|a| matches!(a, aRF(_))), &stamps(|a| matches!(a, aNRW(_))));
         c.say("fence", &fence, "{a} fences before it releases");
         c.so("fence", &fence);
-        let lo = released_before(&mut c, |a| matches!(a, aNRW(_)));
-        c.so("lo", &lo);
-        c
-    }
-}
+    },
+};
 
 /// The implementation over RDMA-WAIT-RMW, or one of its broken variants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -131,16 +100,6 @@ impl Implementation for NlockOverWait {
     }
 }
 
-impl Subject for Nlock {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        lock::worlds(NLOCK, empty, bound)
-    }
-
-    fn calls(&self, world: &World, _: Tid, _: &Bound) -> Vec<Call> {
-        lock::calls(NLOCK, world)
-    }
-}
-
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry() -> Entry {
@@ -150,9 +109,9 @@ pub fn entry() -> Entry {
     let nested = Bound { objects: 2, ..bound(1, 2, 4) };
     Entry {
         name: "nlock",
-        specification: Libraries::default().with(Nlock),
+        specification: Libraries::default().with(LIBRARY),
         below: Libraries::default().with(Wait),
-        subject: Box::new(Nlock),
+        subject: Box::new(LIBRARY),
         probes: vec![Box::new(Sections { library: NLOCK })],
         variants: vec![
             variant("published", "SYNC §4.3", Sound, NlockOverWait::Published, bounds).and(nested),

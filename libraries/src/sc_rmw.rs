@@ -16,10 +16,13 @@ use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, variant};
 use crate::lock::{acq, home, rel};
-use crate::nlock::{NLOCK, Nlock};
+use crate::nlock::{self, NLOCK};
 
 /// The library's name.
 pub const SC_RMW: Name = Name::literal("sc-rmw");
+
+/// The methods, each with the number of its arguments beside the location.
+pub const METHODS: &[(&str, usize)] = &[("Write", 1), ("Read", 0), ("CAS", 2), ("FAA", 1)];
 
 /// RDMA-SC-RMW as a library.
 #[derive(Clone, Copy, Debug, Default)]
@@ -178,7 +181,7 @@ pub fn entry() -> Entry {
     Entry {
         name: "sc-rmw",
         specification: Libraries::default().with(ScRmw),
-        below: Libraries::default().with(Nlock).with(Wait),
+        below: Libraries::default().with(nlock::LIBRARY).with(Wait),
         subject: Box::new(ScRmw),
         probes: Vec::new(),
         variants: vec![

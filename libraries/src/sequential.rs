@@ -21,7 +21,7 @@ use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, variant};
 use crate::lock::{acq, home, rel};
-use crate::nlock::{NLOCK, Nlock};
+use crate::nlock::{self, NLOCK};
 use crate::sc_rmw;
 
 /// A sequential object whose state is some words.
@@ -345,7 +345,7 @@ pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
     Entry {
         name: object.name(),
         specification: Libraries::default().with(library.clone()),
-        below: Libraries::default().with(Nlock).with(Wait),
+        below: Libraries::default().with(nlock::LIBRARY).with(Wait),
         subject: Box::new(library),
         probes: Vec::new(),
         variants: vec![

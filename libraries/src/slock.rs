@@ -2,62 +2,30 @@
 //!
 //! SYNC §4.2, Theorem 2: a global fence before the release of a weak lock.
 
-use mowgli_core::algebra::Spec;
-use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::event::{Call, Sub};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
-use mowgli_core::soundness::client::{Bound, Subject};
-use mowgli_core::value::Val;
+use mowgli_core::soundness::client::Bound;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::stamp::Stamp::{self, aGF, aMF};
+use mowgli_rdma::stamp::Stamp::aGF;
 
 use crate::catalogue::{Entry, Expected, bound, variant};
-use crate::lock::{self, Sections, acq, home, rel, released_before};
+use crate::lock::{Lock, Sections, acq, home, rel};
 use crate::sv::{self, Sv};
-use crate::wlock::{WLOCK, Wlock};
+use crate::wlock::{self, WLOCK};
 
 /// The library's name.
 pub const SLOCK: Name = Name::literal("slock");
 
-/// SLOCK as a library.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Slock;
-
-impl Library<Stamp> for Slock {
-    fn name(&self) -> Name {
-        SLOCK
-    }
-
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        vec![Val::Unit]
-    }
-
-    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
-        lock::is_well_formed(events)
-    }
-
-    /// Acq {aMF}, Rel {aGF_n | n in Node}.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        if event.call.method.text() == "Acq" {
-            return vec![Shape::from_slice(&[Sub::quiet(aMF)])];
-        }
-        vec![world.all_nodes().iter().map(|n| Sub::quiet(aGF(n))).collect()]
-    }
-
-    fn spec(&self) -> Spec<Stamp> {
-        let mut c = Spec::default();
-        // so = {<<e1, aGF_n>, <e2, aMF>> | match(e0, e1), e0 lo e2, every n}
-        let lo = released_before(&mut c, |a| matches!(a, aGF(_)));
-        c.so("lo", &lo);
-        c
-    }
-}
+/// SLOCK as a library: Rel {aGF_n | n in Node}.
+pub const LIBRARY: Lock = Lock {
+    name: SLOCK,
+    release: |world, _| world.all_nodes().iter().map(|n| Sub::quiet(aGF(n))).collect(),
+    lets_in: |a| matches!(a, aGF(_)),
+    first: |_| {},
+};
 
 /// The implementation over WLOCK and SV, or one of its broken variants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -100,16 +68,6 @@ impl Implementation for SlockOverWlock {
     }
 }
 
-impl Subject for Slock {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        lock::worlds(SLOCK, empty, bound)
-    }
-
-    fn calls(&self, world: &World, _: Tid, _: &Bound) -> Vec<Call> {
-        lock::calls(SLOCK, world)
-    }
-}
-
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry() -> Entry {
@@ -119,9 +77,9 @@ pub fn entry() -> Entry {
     let nested = Bound { objects: 2, ..bound(2, 1, 4) };
     Entry {
         name: "slock",
-        specification: Libraries::default().with(Slock),
-        below: Libraries::default().with(Wlock).with(Sv),
-        subject: Box::new(Slock),
+        specification: Libraries::default().with(LIBRARY),
+        below: Libraries::default().with(wlock::LIBRARY).with(Sv),
+        subject: Box::new(LIBRARY),
         probes: vec![Box::new(Sections { library: SLOCK })],
         variants: vec![
             variant("published", "SYNC §4.2", Sound, SlockOverWlock::Published, bounds).and(nested),

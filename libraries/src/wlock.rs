@@ -3,60 +3,27 @@
 //! SYNC §4.1, Theorem 1: a ticket lock over remote fetch-and-add and shared variables. It deliberately does not promise
 //! that remote operations of a critical section are over when the next one begins.
 
-use mowgli_core::algebra::Spec;
-use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::event::{Call, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Tid, Wid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::stamp::Stamp::{self, aCW, aMF};
+use mowgli_rdma::stamp::Stamp::aCW;
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, bound, variant};
-use crate::lock::{self, Sections, home, released_before};
+use crate::lock::{Lock, Sections, home};
 use crate::sv::{self, Sv};
 
 /// The library's name.
 pub const WLOCK: Name = Name::literal("wlock");
 
-/// WLOCK as a library.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Wlock;
-
-impl Library<Stamp> for Wlock {
-    fn name(&self) -> Name {
-        WLOCK
-    }
-
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        vec![Val::Unit]
-    }
-
-    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
-        lock::is_well_formed(events)
-    }
-
-    /// Acq {aMF}, Rel {aCW}.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        let stamp = if event.call.method.text() == "Acq" { aMF } else { aCW };
-        vec![Shape::from_slice(&[Sub::quiet(stamp)])]
-    }
-
-    fn spec(&self) -> Spec<Stamp> {
-        let mut c = Spec::default();
-        // so = {<<e1, aCW>, <e2, aMF>> | match(e0, e1), e0 lo e2}
-        let lo = released_before(&mut c, |a| a == aCW);
-        c.so("lo", &lo);
-        c
-    }
-}
+/// WLOCK as a library: Rel {aCW}.
+pub const LIBRARY: Lock =
+    Lock { name: WLOCK, release: |_, _| Shape::from_slice(&[Sub::quiet(aCW)]), lets_in: |a| a == aCW, first: |_| {} };
 
 /// The implementation over RDMA-WAIT-RMW and SV, or one of its broken variants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -148,16 +115,6 @@ impl Implementation for WlockOverSv {
     }
 }
 
-impl Subject for Wlock {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        lock::worlds(WLOCK, empty, bound)
-    }
-
-    fn calls(&self, world: &World, _: Tid, _: &Bound) -> Vec<Call> {
-        lock::calls(WLOCK, world)
-    }
-}
-
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry() -> Entry {
@@ -167,9 +124,9 @@ pub fn entry() -> Entry {
     let nested = Bound { objects: 2, ..bound(2, 1, 4) };
     Entry {
         name: "wlock",
-        specification: Libraries::default().with(Wlock),
+        specification: Libraries::default().with(LIBRARY),
         below: Libraries::default().with(Wait).with(Sv),
-        subject: Box::new(Wlock),
+        subject: Box::new(LIBRARY),
         probes: vec![Box::new(Sections { library: WLOCK })],
         variants: vec![
             variant("published", "SYNC §4.1", Sound, WlockOverSv::Published, bounds).and(nested),

@@ -72,6 +72,15 @@ impl Default for Options<'_> {
     }
 }
 
+impl Options<'_> {
+    /// The same, within so many seconds from now.
+    #[must_use]
+    pub fn within(&self, seconds: u64) -> Self {
+        let own = Instant::now() + Duration::from_secs(seconds);
+        Self { deadline: Some(self.deadline.map_or(own, |d| d.min(own))), ..*self }
+    }
+}
+
 /// Bounds in short: threads, nodes and calls of each.
 #[must_use]
 pub fn shapes(bounds: &[Bound]) -> String {

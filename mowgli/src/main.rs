@@ -6,13 +6,14 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 use mowgli::check::{Ask, Checked, Options, shapes};
+use mowgli::litmus::test::Test;
 use mowgli::litmus::{order, parse, report, run};
 use mowgli::properties::specifications;
 use mowgli::{distinguish, explain, mutation, necessity, show};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
-use mowgli_libraries::catalogue::{Entry, Variant, catalogue};
+use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
 use rayon::prelude::*;
 
 /// Check RDMA libraries and litmus tests over very weak memory.
@@ -240,14 +241,19 @@ fn litmus(args: &LitmusArgs) -> u8 {
     code
 }
 
+/// The test in a file, if it is one of the model that is asked for.
+fn read_test(path: &Path, args: &LitmusArgs) -> Result<Option<Test>, String> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{name}: {e}"))?;
+    let is_wanted = args.model.as_deref().is_none_or(|m| text.split_whitespace().next() == Some(m));
+    is_wanted.then(|| parse::parse(&name, &text)).transpose()
+}
+
 fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
     let mut code = 0;
     let mut tests = Vec::new();
     for path in files {
-        let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|e| format!("{name}: {e}"));
-        let is_wanted = |text: &String| args.model.as_deref().is_none_or(|m| text.split_whitespace().next() == Some(m));
-        match text.and_then(|text| is_wanted(&text).then(|| parse::parse(&name, &text)).transpose()) {
+        match read_test(path, args) {
             Ok(test) => tests.extend(test),
             Err(message) => {
                 eprintln!("error: {message}");
@@ -279,17 +285,9 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
         code: 2,
         stats: Default::default(),
     };
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(e) => return bad(format!("{}: {e}", path.display())),
-    };
-    if let Some(model) = &args.model
-        && text.split_whitespace().next() != Some(model)
-    {
-        return Printed { out: String::new(), err: String::new(), code: 0, stats: Default::default() };
-    }
-    let test = match parse::parse(&path.display().to_string(), &text) {
-        Ok(test) => test,
+    let test = match read_test(path, args) {
+        Ok(Some(test)) => test,
+        Ok(None) => return Printed { out: String::new(), err: String::new(), code: 0, stats: Default::default() },
         Err(message) => return bad(message),
     };
     let mut chain = Vec::new();
@@ -387,21 +385,15 @@ fn keep(path: &Path, findings: &[explain::Finding]) -> Result<(), String> {
 /// The entries that are asked for, with the variant of each.
 fn chosen(args: &CheckArgs) -> Result<Vec<(Entry, Variant)>, String> {
     let all = catalogue();
-    let known: Vec<&str> = all.iter().map(|e| e.name).collect();
-    if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
-        return Err(format!("no library {unknown}; there are {}", known.join(", ")));
-    }
+    args.names.iter().try_for_each(|name| named(&all, name).map(|_| ()))?;
     let wanted = all.into_iter().filter(|e| args.names.is_empty() || args.names.iter().any(|n| n == e.name));
     let mut chosen = Vec::new();
     for entry in wanted {
         let name = args.variant.as_deref().unwrap_or("published");
-        match entry.variants.iter().find(|v| v.name == name).cloned() {
-            Some(variant) => chosen.push((entry, variant)),
-            None if args.names.is_empty() => {}
-            None => {
-                let names: Vec<&str> = entry.variants.iter().map(|v| v.name).collect();
-                return Err(format!("{} has no variant {name}; there are {}", entry.name, names.join(", ")));
-            }
+        match entry.variant(name).cloned() {
+            Ok(variant) => chosen.push((entry, variant)),
+            Err(_) if args.names.is_empty() => {}
+            Err(message) => return Err(message),
         }
     }
     if chosen.is_empty() {
@@ -574,11 +566,7 @@ fn check_difference(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, S
         return Err("name the two specifications, as mowgli check --distinguish rbl rbl-weak".to_owned());
     };
     let all = catalogue();
-    let of = |name: &str| {
-        let known = || all.iter().map(|e| e.name).collect::<Vec<_>>().join(", ");
-        all.iter().find(|e| e.name == name).ok_or_else(|| format!("no library {name}; there are {}", known()))
-    };
-    let (one, other) = (of(one)?, of(other)?);
+    let (one, other) = (named(&all, one)?, named(&all, other)?);
     let bounds = limited(distinguish::bounds(one), args);
     let bar = bar(format!("{} {}", one.name, other.name));
     let progress = moving(&bar);

@@ -3,8 +3,6 @@
 //! The specification is weakened in one place, and the broken variants are checked against what is left. Those that pass
 //! now are the ones that only this place catches.
 
-use std::time::{Duration, Instant};
-
 use mowgli_core::ids::Name;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::mutation::{mutations, weakened};
@@ -47,9 +45,7 @@ pub fn worths(mut entry: Entry, bounds: Vec<Bound>, options: &Options<'_>, each:
     let name = Name::literal(entry.name);
     let whole = entry.specification.clone();
     let is_caught = |entry: &Entry, variant: &Variant| {
-        let own = Instant::now() + Duration::from_secs(SECONDS);
-        let deadline = Some(options.deadline.map_or(own, |d| d.min(own)));
-        let options = Options { deadline, ask: Ask::Local, ..*options };
+        let options = Options { ask: Ask::Local, ..options.within(SECONDS) };
         let mut stopped = false;
         for bound in &bounds {
             let report = check(entry, variant, bound, &options).report;

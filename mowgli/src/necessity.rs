@@ -5,10 +5,9 @@
 //! else either.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Name, Tid};
+use mowgli_core::ids::Tid;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, clients, count};
 use mowgli_core::soundness::sites::{Changed, Site, sites};
@@ -96,12 +95,9 @@ pub fn necessity(
     options: &Options<'_>,
     each: &mut dyn FnMut(&Row),
 ) -> Result<Necessity, String> {
-    let library = entry.specification.get(Name::literal(entry.name)).expect("its own");
-    bounds.retain(|b| clients(&*entry.subject, b).iter().any(|(world, client)| client.is_well_formed(library, world)));
+    bounds.retain(|b| !entry.clients(b).is_empty());
     let run = |variant: &Variant| {
-        let own = Instant::now() + Duration::from_secs(SECONDS);
-        let deadline = Some(options.deadline.map_or(own, |d| d.min(own)));
-        let options = Options { deadline, ..*options };
+        let options = options.within(SECONDS);
         let mut all = Vec::new();
         for bound in &bounds {
             all.push(check(entry, variant, bound, &options));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Libraries;
-use mowgli_core::soundness::client::{Bound, Client, clients};
+use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::verdict::{Answer, Question};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -79,19 +79,12 @@ fn answer(entry: &Entry, variant: &Variant, bound: &Bound, (world, client): &(Wo
     question.wrong_outcome(world, client)
 }
 
-fn bases(entry: &Entry, bound: &Bound) -> Vec<(World, Client)> {
-    let library = entry.specification.get(Name::literal(entry.name)).expect("its own");
-    let mut all = clients(&*entry.subject, bound);
-    all.retain(|(world, client)| client.is_well_formed(library, world));
-    all
-}
-
 /// How many of `cases` random mixed clients have a wrong outcome; stops at the first if there is one.
 fn wrong(name: &str, which: &str, calls: usize, cases: u32) -> Result<(), String> {
     let entry = entry(name);
     let variant = variant(&entry, which);
     let bound = Bound { threads: 2, nodes: 2, calls, ..variant.bounds[0].clone() };
-    let bases = bases(&entry, &bound);
+    let bases = entry.clients(&bound);
     let extra = || (any::<Index>(), any::<Index>(), any::<Index>());
     let mut runner = TestRunner::new_with_rng(
         Config { cases, max_shrink_iters: 50, failure_persistence: None, ..Config::default() },

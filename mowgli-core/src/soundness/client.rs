@@ -133,8 +133,28 @@ pub fn clients(subject: &dyn Subject, bound: &Bound) -> Vec<(World, Client)> {
             }
         }
     }
-    all.sort_by_cached_key(|(w, c)| (c.len(), w.threads.len(), w.nodes, w.threads.clone(), c.clone()));
+    sort(&mut all);
     all
+}
+
+/// The clients of which the library says anything at all, smallest first: all others may do anything.
+#[must_use]
+pub fn well_formed<S: Stamp>(
+    library: &dyn Library<S>,
+    subject: &dyn Subject,
+    bounds: &[Bound],
+) -> Vec<(World, Client)> {
+    let mut all: Vec<(World, Client)> = bounds.iter().flat_map(|b| clients(subject, b)).collect();
+    all.retain(|(world, client)| client.is_well_formed(library, world));
+    if bounds.len() > 1 {
+        sort(&mut all);
+        all.dedup();
+    }
+    all
+}
+
+fn sort(clients: &mut [(World, Client)]) {
+    clients.sort_by_cached_key(|(w, c)| (c.len(), w.threads.len(), w.nodes, w.threads.clone(), c.clone()));
 }
 
 /// How many clients of a subject there are within a bound, well-formed or not.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use rayon::prelude::*;
 
-use super::client::{Bound, Client, Subject, clients};
+use super::client::{Bound, Client, Subject, well_formed};
 use crate::algebra::Spec;
 use crate::denote::Unfolder;
 use crate::enumerate::rechosen;
@@ -116,14 +116,12 @@ pub struct Specified<'a, S: Stamp> {
 /// Checks a specification with the clients within these bounds, the smallest first.
 pub fn properties<S: Stamp>(specified: &Specified<'_, S>, bounds: &[Bound]) -> Properties<S> {
     let library = specified.specification.get(specified.library).expect("the library that is checked");
-    let mut all: Vec<(World, Client)> = bounds.iter().flat_map(|b| clients(specified.subject, b)).collect();
-    all.retain(|(world, client)| client.is_well_formed(library, world));
-    all.sort_by_cached_key(|(w, c)| (c.len(), w.threads.len(), w.nodes, w.threads.clone(), c.clone()));
-    all.dedup();
+    let all = well_formed(library, specified.subject, bounds);
+    let loose = specified.specification.clone().respecified(specified.library, Spec::forget_hb);
     let mut sum = Properties::empty();
     let mut wanted = BTreeSet::new();
     for group in all.chunks(GROUP) {
-        let found: Vec<_> = group.par_iter().map(|(world, client)| specified.client(world, client)).collect();
+        let found: Vec<_> = group.par_iter().map(|(world, client)| specified.client(&loose, world, client)).collect();
         for (properties, kinds) in found {
             wanted.extend(kinds);
             sum.add(properties);
@@ -167,14 +165,14 @@ impl<S: Stamp> Properties<S> {
 
 impl<S: Stamp> Specified<'_, S> {
     /// What one client shows, with the kinds of events that occur in place of those that do not; and all its kinds.
-    fn client(&self, world: &World, client: &Client) -> (Properties<S>, BTreeSet<Kind>) {
+    /// What hb disallows is looked at too, with the `loose` specification: with another hb it may be allowed.
+    fn client(&self, loose: &Libraries<S>, world: &World, client: &Client) -> (Properties<S>, BTreeSet<Kind>) {
         let none = Implementations::new();
         let expired = || (self.expired)();
         let programs = client.programs();
         let limits = Limits { expired: &expired, ..Limits::default() };
-        let (libraries, implementations) = (self.specification, &none);
-        // What hb disallows is looked at too: with another hb it may be allowed.
-        let libraries = &libraries.clone().respecified(self.library, Spec::forget_hb);
+        let implementations = &none;
+        let libraries = loose;
         let (rounds, limit) = (limits.rounds, limits.traces);
         let unfolder = Unfolder { libraries, implementations, world, rounds, limit, expired: &expired };
         let (threads, _) = skeletons(&unfolder, &programs);
@@ -185,7 +183,7 @@ impl<S: Stamp> Specified<'_, S> {
         let mut found = Properties::empty();
         found.clients = 1;
         let explored = problem.explore(&mut |solver| {
-            self.completions(solver, &mut |execution| self.execution(world, client, &execution, &mut found));
+            self.completions(solver, &mut |execution| self.execution(loose, world, client, &execution, &mut found));
             Flow::Continue
         });
         found.stop = explored.stop;
@@ -207,14 +205,21 @@ impl<S: Stamp> Specified<'_, S> {
         }
     }
 
-    fn execution(&self, world: &World, client: &Client, execution: &Execution<S>, found: &mut Properties<S>) {
+    fn execution(
+        &self,
+        loose: &Libraries<S>,
+        world: &World,
+        client: &Client,
+        execution: &Execution<S>,
+        found: &mut Properties<S>,
+    ) {
         let instance = |part: Vec<usize>, reason: String| {
             let (world, client, execution) = (world.clone(), client.clone(), execution.clone());
             Some(Instance { world, client, execution, part, reason })
         };
         let mentions_hb = self.specification.spec(self.library).is_some_and(Spec::mentions_hb);
         if mentions_hb && found.monotone.is_none() {
-            let (less, sampled) = self.less_hb_disallows(execution);
+            let (less, sampled) = self.less_hb_disallows(loose, execution);
             found.sampled |= sampled;
             found.monotone = less.and_then(|(a, b)| {
                 let name = |s: usize| &execution.events[execution.subs[s].event];
@@ -272,9 +277,8 @@ impl<S: Stamp> Specified<'_, S> {
     }
 
     /// A pair of hb that makes an inconsistent execution consistent; whether some orders were left out.
-    fn less_hb_disallows(&self, execution: &Execution<S>) -> (Option<(usize, usize)>, bool) {
-        let loose = self.specification.clone().respecified(self.library, Spec::forget_hb);
-        let so = consistent(&loose, self.library, execution, None).expect("the search has found it");
+    fn less_hb_disallows(&self, loose: &Libraries<S>, execution: &Execution<S>) -> (Option<(usize, usize)>, bool) {
+        let so = consistent(loose, self.library, execution, None).expect("the search has found it");
         let edges: Pairs = so.iter().copied().chain(execution.ppo(self.specification).pairs()).collect();
         let least = closure(&edges);
         let is_good = |hb: &Pairs| consistent(self.specification, self.library, execution, Some(hb)).is_ok();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::client::{Bound, Client, Subject, clients};
+use super::client::{Bound, Client, Subject, well_formed};
 use super::local::{Concretisation, Local, Violation, check};
 use crate::execution::Execution;
 use crate::ids::Name;
@@ -210,12 +210,9 @@ impl<S: Stamp> Report<S> {
 }
 
 impl<S: Stamp> Question<'_, S> {
-    /// The clients within a bound of which the specification says anything at all: all others may do anything.
     fn clients(&self, bound: &Bound) -> Vec<(World, Client)> {
         let library = self.specification.get(self.library).expect("the library that is checked");
-        let mut all = clients(self.subject, bound);
-        all.retain(|(world, client)| client.is_well_formed(library, world));
-        all
+        well_formed(library, self.subject, std::slice::from_ref(bound))
     }
 
     fn limits<'b>(&'b self, expired: &'b dyn Fn() -> bool) -> Limits<'b> {

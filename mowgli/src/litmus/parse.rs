@@ -9,7 +9,7 @@ use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::rbl::Rbl;
-use mowgli_libraries::sequential::{self, Sequential};
+use mowgli_libraries::sequential;
 use mowgli_libraries::{bal, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::wait::{self, WAIT};
 use pest::Parser;
@@ -543,11 +543,12 @@ impl Reader {
             return self.mixed(thread, object, method, args, whole);
         }
         if self.library(object) == Some(sc_rmw::SC_RMW) {
-            return self.sequential(thread, object, method, args, whole);
+            return self.of_values(thread, (sc_rmw::SC_RMW, sc_rmw::METHODS), object, method, args);
         }
         let wrapped = sequential::objects().into_iter().find(|o| Some(Name::literal(o.name())) == self.library(object));
         if let Some(wrapped) = wrapped {
-            return self.wrapped(thread, &*wrapped, object, method, args);
+            let library = Name::literal(wrapped.name());
+            return self.of_values(thread, (library, wrapped.methods()), object, method, args);
         }
         let x = Arg::Val(self.object(object, sv::SV)?.into());
         match (method.as_str(), args) {
@@ -561,25 +562,22 @@ impl Reader {
         }
     }
 
-    fn wrapped(
+    /// A call of an object whose methods take values, each method with the number of its arguments.
+    fn of_values(
         &self,
         thread: usize,
-        kind: &dyn Sequential,
+        (library, methods): (Name, &[(&'static str, usize)]),
         object: &Tree<'_>,
         method: &Tree<'_>,
         args: &[Tree<'_>],
     ) -> Parsed<Statement> {
-        let known = kind.methods().iter().find(|(name, n)| name.to_lowercase() == method.as_str() && *n == args.len());
+        let known = methods.iter().find(|(name, n)| name.to_lowercase() == method.as_str() && *n == args.len());
         let Some((name, _)) = known else {
-            let all = kind.methods().iter().map(|(name, n)| format!("{} with {n} arguments", name.to_lowercase()));
-            return fail(method, format!("a {} has {}", kind.name(), all.collect::<Vec<_>>().join(", ")));
+            let all = methods.iter().map(|(name, n)| format!("{} with {n} arguments", name.to_lowercase()));
+            return fail(method, format!("an object of {library} has {}", all.collect::<Vec<_>>().join(", ")));
         };
-        let library = Name::literal(kind.name());
-        let mut all = vec![Arg::Val(self.object(object, library)?.into())];
-        for arg in args {
-            all.push(self.data(thread, arg)?);
-        }
-        Ok(call(library, name, all))
+        let data = args.iter().map(|arg| self.data(thread, arg)).collect::<Parsed<Vec<Arg>>>()?;
+        Ok(call(library, name, [vec![Arg::Val(self.object(object, library)?.into())], data].concat()))
     }
 
     fn mixed(
@@ -606,28 +604,6 @@ impl Reader {
                 "a mixed-size location has m.write((1, 2)), m.tryread, m.put(from, d), m.get(from, d) and msw.wait(d)",
             ),
         }
-    }
-
-    fn sequential(
-        &self,
-        thread: usize,
-        object: &Tree<'_>,
-        method: &Tree<'_>,
-        args: &[Tree<'_>],
-        whole: &Tree<'_>,
-    ) -> Parsed<Statement> {
-        let name = match (method.as_str(), args.len()) {
-            ("write", 1) => "Write",
-            ("read", 0) => "Read",
-            ("cas", 2) => "CAS",
-            ("faa", 1) => "FAA",
-            _ => return fail(whole, "a word of RDMA-SC-RMW has v.write(e), v.read, v.cas(old, new) and v.faa(number)"),
-        };
-        let mut all = vec![Arg::Val(self.object(object, sc_rmw::SC_RMW)?.into())];
-        for arg in args {
-            all.push(self.data(thread, arg)?);
-        }
-        Ok(call(sc_rmw::SC_RMW, name, all))
     }
 
     #[allow(clippy::type_complexity, reason = "the three parts of what follows the threads")]

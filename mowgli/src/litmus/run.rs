@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use itertools::Itertools;
 use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Explored, Limits, Outcome, Problem};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::wait::Wait;
 
@@ -28,14 +27,7 @@ pub fn libraries() -> Libraries<Stamp> {
 pub fn implementation(name: &str) -> Result<Arc<dyn Implementation>, String> {
     let (library, variant) = name.split_once(':').unwrap_or((name, "published"));
     let all = catalogue();
-    let names = || all.iter().map(|e| e.name).join(", ");
-    let entry = all.iter().find(|e| e.name == library);
-    let entry = entry.ok_or_else(|| format!("no library {library} with an implementation; there are {}", names()))?;
-    let found = entry.variants.iter().find(|v| v.name == variant);
-    found.map(|v| Arc::clone(&v.implementation)).ok_or_else(|| {
-        let names = entry.variants.iter().map(|v| v.name).join(", ");
-        format!("{library} has no variant {variant}; there are {names}")
-    })
+    Ok(Arc::clone(&named(&all, library)?.variant(variant)?.implementation))
 }
 
 /// Puts implementations into force, one by one from left to right: their objects join the world.
