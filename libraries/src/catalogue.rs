@@ -13,7 +13,7 @@ use mowgli_rdma::Stamp;
 
 use crate::bal::{self, Bal};
 use crate::rbl::{self, Rbl};
-use crate::{msw, nlock, sc_rmw, sequential, slock, sv, wlock};
+use crate::{kvstore, msw, nlock, sc_rmw, sequential, slock, sv, wlock};
 
 /// The verdict that is expected of a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,5 +148,6 @@ pub fn catalogue() -> Vec<Entry> {
         sc_rmw::entry(),
     ];
     all.extend(sequential::objects().iter().map(sequential::entry));
+    all.push(kvstore::entry());
     all
 }

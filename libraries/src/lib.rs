@@ -30,6 +30,7 @@
 
 pub mod bal;
 pub mod catalogue;
+pub mod kvstore;
 pub mod lock;
 pub mod msw;
 pub mod nlock;

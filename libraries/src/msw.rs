@@ -26,6 +26,36 @@ pub fn words(node: Node, size: usize) -> Object {
     Object::new(MSW).at(node).size(size).init(Val::tuple(&vec![Val::Int(0); size]))
 }
 
+fn call(method: &'static str, args: &[Val]) -> Prog {
+    Prog::call(Call::new(MSW, method, args))
+}
+
+/// `Write(x, (v1..vk))`.
+#[must_use]
+pub fn write(x: Loc, values: Val) -> Prog {
+    call("Write", &[x.into(), values])
+}
+/// `TryRead(x)`, which returns the tuple or bottom.
+#[must_use]
+pub fn try_read(x: Loc) -> Prog {
+    call("TryRead", &[x.into()])
+}
+/// `Get(x, y, d)`: copies remote y to local x.
+#[must_use]
+pub fn get(x: Loc, y: Loc, d: Val) -> Prog {
+    call("Get", &[x.into(), y.into(), d])
+}
+/// `Put(x, y, d)`: copies local y to remote x.
+#[must_use]
+pub fn put(x: Loc, y: Loc, d: Val) -> Prog {
+    call("Put", &[x.into(), y.into(), d])
+}
+/// `Wait(d)`.
+#[must_use]
+pub fn wait_for(d: Val) -> Prog {
+    call("Wait", &[d])
+}
+
 /// MSW as a library.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Msw;

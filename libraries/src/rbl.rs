@@ -29,6 +29,17 @@ pub fn ring(of: Rbl, writer: Tid, readers: &[Tid], size: usize) -> Object {
     Object::new(Library::name(&of)).members(&[&[writer], readers].concat()).size(size)
 }
 
+/// `Submit(x, message)` to a strong ring buffer, which returns whether there was room.
+#[must_use]
+pub fn submit(x: Loc, message: Val) -> Prog {
+    Prog::call(Call::new(RBL, "Submit", &[x.into(), message]))
+}
+/// `Receive(x)` from a strong ring buffer, which returns the next message or bottom.
+#[must_use]
+pub fn receive(x: Loc) -> Prog {
+    Prog::call(Call::new(RBL, "Receive", &[x.into()]))
+}
+
 /// RBL as a library.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rbl {

@@ -48,7 +48,8 @@ pub struct Trace {
 pub struct Unfolding {
     /// The executions.
     pub traces: Vec<Trace>,
-    /// What ran up to a point where it waits for a value that was not there: it writes, and may so provide that value.
+    /// What ran up to a point where it waits for a value that was not there, or up to the bound on rounds: it writes, and
+    /// may so provide a value that something waits for.
     pub waiting: BTreeSet<Trace>,
     /// The event after which a loop with effects would have gone on past the bound, if there is one.
     pub hit: Option<String>,
@@ -156,6 +157,8 @@ impl<S: Stamp> Unfolder<'_, S> {
                 self.round(body, done + 1, s, next);
                 s.rounds.pop();
             } else {
+                let waiting = s.trace(s.events.len(), v);
+                s.result.waiting.insert(waiting);
                 s.result.hit = s.events.last().map(|e| format!("{}: a loop of {} after {e}", s.thread, done + 1));
             }
         });

@@ -4,8 +4,8 @@
 //! a least fixed point, thread by thread. Every value of a real execution is justified by a chain of distinct events
 //! that starts at a constant, so the fixed point has every value that occurs in one, and ends.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 
@@ -108,7 +108,27 @@ fn add(all: &mut Ranked, v: Val, rank: Rank) -> bool {
 }
 
 /// The skeletons of every thread of `programs`, and what was cut off, if anything was.
+///
+/// Where some thread never ends, a bound on rounds that was reached matters only if further rounds give it what it waits
+/// for. All rounds of a loop are the same program, so if one more round makes no new value, no number of them does: a
+/// value that takes more writes than there were before comes after one that takes one more.
 pub fn skeletons<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> (Vec<Vec<Skeleton<S>>>, Option<Stop>) {
+    let (threads, stop, values) = bounded(unfolder, programs);
+    if matches!(stop, Some(Stop::Loop(_))) && threads.iter().any(Vec::is_empty) {
+        let (_, more_stop, more) = bounded(&Unfolder { rounds: unfolder.rounds + 1, ..*unfolder }, programs);
+        if matches!(more_stop, Some(Stop::Loop(_))) && more == values {
+            return (threads, None);
+        }
+    }
+    (threads, stop)
+}
+
+/// The skeletons, what was cut off, and the values that can be written to each cell.
+#[allow(clippy::type_complexity, reason = "three results with a name each")]
+fn bounded<S: Stamp>(
+    unfolder: &Unfolder<'_, S>,
+    programs: &[Prog],
+) -> (Vec<Vec<Skeleton<S>>>, Option<Stop>, BTreeSet<(Cell, Val)>) {
     let mut written = Written::new();
     let mut most = Rank::new();
     let mut round = 0;
@@ -137,7 +157,9 @@ pub fn skeletons<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> (Ve
         let given_up =
             matches!(stop, Some(Stop::Traces(_) | Stop::IllDefined(_))) && round > 2 || stop == Some(Stop::Time);
         if (next == written && next_most == most) || round > events || given_up {
-            return (runs.into_iter().map(group).collect(), stop);
+            let values =
+                next.iter().flat_map(|(&c, threads)| threads.iter().flat_map(move |r| r.keys().map(move |&v| (c, v))));
+            return (runs.into_iter().map(group).collect(), stop, values.collect());
         }
         (written, most) = (next, next_most);
         round += 1;
@@ -236,18 +258,28 @@ impl<'a, S: Stamp> Holds<'a, S> {
 
     fn add_round(&mut self, run: &Run<S>) -> bool {
         let mut changed = false;
-        // What the calls so far have returned: every later call depends on it.
+        // What the calls so far have returned: every later call depends on it. Where that is not justified yet, what is
+        // ordered after it is no reason for it.
         let mut known = Rank::new();
+        let mut unknown: Vec<S> = Vec::new();
         for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
+            let before = unknown.len();
             for sub in shape {
-                if let (Some(cell), Some(Reads::Is(v))) = (sub.cell, sub.reads)
-                    && let Some(rank) = self.rank(cell, v)
-                {
-                    highest(&mut known, &rank);
+                if let (Some(cell), Some(Reads::Is(v))) = (sub.cell, sub.reads) {
+                    match self.rank(cell, v) {
+                        Some(rank) => highest(&mut known, &rank),
+                        None => unknown.push(sub.stamp),
+                    }
                 }
+            }
+            if unknown.len() > before {
+                continue;
             }
             for sub in shape {
                 let (Some(cell), Some(writes)) = (sub.cell, sub.writes) else { continue };
+                if unknown.iter().any(|&a| self.unfolder.libraries.to(a, sub.stamp)) {
+                    continue;
+                }
                 for (v, mut rank) in self.possible(event, shape, writes) {
                     highest(&mut rank, &known);
                     let here = rank.entry(cell).or_default();

@@ -178,11 +178,14 @@ impl Checked {
     /// The bound in words.
     #[must_use]
     pub fn bound_text(&self) -> String {
-        let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members } = &self.bound;
+        let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members, total } = &self.bound;
         let values = values.iter().join(", ");
         let mut text = format!(
             "threads {threads}, nodes {nodes}, calls {calls}, objects {objects}, loops {loops}, values {{{values}}}"
         );
+        if let Some(total) = total {
+            text = text.replacen(", objects", &format!(", at most {total} in all, objects"), 1);
+        }
         if *words > 1 {
             text.push_str(&format!(", words {words}"));
         }

@@ -54,6 +54,9 @@ struct CheckArgs {
     /// At most this many calls of each thread.
     #[arg(long, value_name = "C", value_parser = at_least_one)]
     calls: Option<u64>,
+    /// At most this many calls of all threads together.
+    #[arg(long, value_name = "C", value_parser = at_least_one)]
+    total: Option<u64>,
     /// At most this many objects of the library.
     #[arg(long, value_name = "O", value_parser = at_least_one)]
     objects: Option<u64>,
@@ -411,6 +414,7 @@ fn bounds(entry: &Entry, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
 fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
     if [args.threads, args.nodes, args.calls, args.objects].iter().any(Option::is_some) {
         bounds.truncate(1);
+        bounds.iter_mut().for_each(|b| b.total = None);
     }
     for bound in &mut bounds {
         bound.threads = args.threads.map_or(bound.threads, |n| n as usize);
@@ -420,9 +424,14 @@ fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
         bound.loops = args.loops.unwrap_or(bound.loops);
         bound.values = args.values.clone().unwrap_or_else(|| bound.values.clone());
         bound.words = args.words.map_or(bound.words, |n| n as usize);
-        bound.sizes = args.sizes.iter().flatten().map(|&n| n as usize).collect();
-        bound.homes = args.homes.iter().flatten().map(|&n| n as u8).collect();
-        bound.members = args.members.map(|n| n as usize);
+        if let Some(sizes) = &args.sizes {
+            bound.sizes = sizes.iter().map(|&n| n as usize).collect();
+        }
+        if let Some(homes) = &args.homes {
+            bound.homes = homes.iter().map(|&n| n as u8).collect();
+        }
+        bound.members = args.members.map(|n| n as usize).or(bound.members);
+        bound.total = args.total.map(|n| n as usize).or(bound.total);
     }
     bounds
 }

@@ -37,13 +37,27 @@ pub struct Bound {
     /// How many threads take part in an object, beside the one that it may belong to; any number if none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub members: Option<usize>,
+    /// Calls of all threads together; as many as each may have if none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
 }
 
 impl Default for Bound {
     /// One of everything.
     fn default() -> Self {
-        let (sizes, homes, members) = (Vec::new(), Vec::new(), None);
-        Self { threads: 1, nodes: 1, calls: 1, objects: 1, loops: 1, values: vec![1], words: 1, sizes, homes, members }
+        Self {
+            threads: 1,
+            nodes: 1,
+            calls: 1,
+            objects: 1,
+            loops: 1,
+            values: vec![1],
+            words: 1,
+            sizes: Vec::new(),
+            homes: Vec::new(),
+            members: None,
+            total: None,
+        }
     }
 }
 
@@ -51,7 +65,14 @@ impl Bound {
     /// This bound, raised to two threads, nodes and calls where it is lower: what a wrong outcome often needs.
     #[must_use]
     pub fn at_least_two(&self) -> Self {
-        Self { threads: self.threads.max(2), nodes: self.nodes.max(2), calls: self.calls.max(2), ..self.clone() }
+        let total = self.total.map(|n| n.max(4));
+        Self { threads: self.threads.max(2), nodes: self.nodes.max(2), calls: self.calls.max(2), total, ..self.clone() }
+    }
+
+    /// How many calls each of so many threads makes: every choice.
+    fn lengths(&self, threads: usize) -> Vec<Vec<usize>> {
+        let all = std::iter::repeat_n(1..=self.calls, threads).multi_cartesian_product();
+        all.filter(|lengths| self.total.is_none_or(|most| lengths.iter().sum::<usize>() <= most)).collect()
     }
 }
 
@@ -154,7 +175,12 @@ pub fn well_formed<S: Stamp>(
 }
 
 fn sort(clients: &mut [(World, Client)]) {
-    clients.sort_by_cached_key(|(w, c)| (c.len(), w.threads.len(), w.nodes, w.threads.clone(), c.clone()));
+    clients.sort_by_cached_key(|(w, c)| (size(w, c), w.threads.clone(), c.clone()));
+}
+
+/// How large a client is: calls, threads, nodes. Clients are looked at in this order.
+pub(crate) fn size(world: &World, client: &Client) -> (usize, usize, u8) {
+    (client.len(), world.threads.len(), world.nodes)
 }
 
 /// How many clients of a subject there are within a bound, well-formed or not.
@@ -165,25 +191,23 @@ pub fn count(subject: &dyn Subject, bound: &Bound) -> u128 {
         shapes.flat_map(|(threads, nodes)| placements(threads, nodes).into_iter().map(move |p| (nodes, p)));
     let worlds = placements.flat_map(|(nodes, p)| subject.worlds(&World::new(nodes, &p), bound));
     let of_world = |world: World| {
-        let of_thread = |t| {
-            let calls = subject.calls(&world, t, bound).len() as u128;
-            (1..=bound.calls as u32).map(|n| calls.saturating_pow(n)).sum::<u128>()
-        };
-        world.tids().map(of_thread).product::<u128>()
+        let calls: Vec<u128> = world.tids().map(|t| subject.calls(&world, t, bound).len() as u128).collect();
+        let of_lengths =
+            |lengths: Vec<usize>| calls.iter().zip(lengths).map(|(c, n)| c.saturating_pow(n as u32)).product::<u128>();
+        bound.lengths(calls.len()).into_iter().map(of_lengths).sum::<u128>()
     };
     worlds.map(of_world).sum()
 }
 
 fn add_clients(subject: &dyn Subject, bound: &Bound, world: &World, all: &mut Vec<(World, Client)>) {
-    let sequences = world.tids().map(|t| {
-        let calls = subject.calls(world, t, bound);
-        let lengths = 1..=bound.calls;
-        lengths
-            .flat_map(|n| std::iter::repeat_n(calls.iter().cloned(), n).multi_cartesian_product())
-            .collect_vec()
-            .into_iter()
-    });
-    all.extend(sequences.multi_cartesian_product().map(|threads| (world.clone(), Client { threads })));
+    let calls: Vec<Vec<Call>> = world.tids().map(|t| subject.calls(world, t, bound)).collect();
+    let of_length = |(calls, n): (&Vec<Call>, usize)| {
+        std::iter::repeat_n(calls.iter().cloned(), n).multi_cartesian_product().collect_vec().into_iter()
+    };
+    for lengths in bound.lengths(calls.len()) {
+        let sequences = calls.iter().zip(lengths).map(of_length);
+        all.extend(sequences.multi_cartesian_product().map(|threads| (world.clone(), Client { threads })));
+    }
 }
 
 /// Clients within a bound, for property tests: larger ones than can be enumerated. Shrinks to fewer threads, nodes and

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::client::{Bound, Client, Subject, well_formed};
+use super::client::{self, Bound, Client, Subject, well_formed};
 use super::local::{Concretisation, Local, Violation, check};
 use crate::execution::Execution;
 use crate::ids::Name;
@@ -248,14 +248,17 @@ impl<S: Stamp> Question<'_, S> {
         if let Some(found) = self.first_wrong(&[(world.clone(), failing.clone())], report) {
             return Verdict::Unsound(Box::new(found));
         }
-        // Only clients that make every call of the failing one can show what went wrong there.
+        // Then with what can be put around it; and around larger ones that make every call of it. Clients that come before
+        // it are locally sound, so have no wrong outcome whatever is put around them (LOCO Thm. 3.14).
+        let key = client::size(world, failing);
         let calls: Vec<_> = failing.threads.iter().flatten().collect();
         let mut related = self.clients(&self.bound.at_least_two());
-        related.retain(|(_, c)| {
+        related.retain(|(w, c)| {
             let theirs: Vec<_> = c.threads.iter().flatten().collect();
-            calls.iter().all(|call| theirs.contains(call))
+            client::size(w, c) >= key && c != failing && calls.iter().all(|call| theirs.contains(call))
         });
-        self.probe(&related, report, Verdict::NotLocallySound)
+        let own = self.probe(&[(world.clone(), failing.clone())], report, Verdict::NotLocallySound);
+        if matches!(own, Verdict::NotLocallySound) { self.probe(&related, report, own) } else { own }
     }
 
     /// Looks for a wrong outcome of these clients with every probe; `otherwise` if there is none.

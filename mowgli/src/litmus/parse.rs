@@ -10,7 +10,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sequential;
-use mowgli_libraries::{bal, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
+use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::wait::{self, WAIT};
 use pest::Parser;
 use pest::error::{Error, ErrorVariant};
@@ -223,6 +223,12 @@ impl Reader {
                 };
                 let node = part(&tree, Rule::node).map(|n| self.node(&n)).transpose()?;
                 Object::new(Name::literal(object.name())).at(node.unwrap_or(Node(1)))
+            }
+            Rule::store => {
+                let Val::Tuple(values) = value(&part(&tree, Rule::value).expect("by the grammar"))? else {
+                    return fail(&tree, "a store begins with a tuple, a value or bot for each key, as (7, bot)");
+                };
+                kvstore::store(values.parts())
             }
             Rule::mixed => {
                 let numbers: Vec<Tree<'_>> = parts(&tree, Rule::node).collect();
@@ -549,6 +555,9 @@ impl Reader {
         if let Some(wrapped) = wrapped {
             let library = Name::literal(wrapped.name());
             return self.of_values(thread, (library, wrapped.methods()), object, method, args);
+        }
+        if self.library(object) == Some(kvstore::KVSTORE) {
+            return self.of_values(thread, (kvstore::KVSTORE, kvstore::METHODS), object, method, args);
         }
         let x = Arg::Val(self.object(object, sv::SV)?.into());
         match (method.as_str(), args) {

@@ -8,7 +8,7 @@ use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::{bal, msw, nlock, rbl, sc_rmw, sequential, slock, sv, wlock};
+use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, sequential, slock, sv, wlock};
 use mowgli_rdma::wait::WAIT;
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.
@@ -54,7 +54,7 @@ fn statement(call: &Call) -> String {
         (sc_rmw::SC_RMW, _) => format!("{}.read", arg(0)),
         (wlock::WLOCK | slock::SLOCK | nlock::NLOCK, "Acq") => format!("acq({})", arg(0)),
         (wlock::WLOCK | slock::SLOCK | nlock::NLOCK, _) => format!("rel({})", arg(0)),
-        (library, method) if is_wrapped(library) => {
+        (library, method) if is_wrapped(library) || library == kvstore::KVSTORE => {
             let args: Vec<String> = (1..call.args.len()).map(arg).collect();
             let args = if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) };
             format!("{}.{}{args}", arg(0), method.to_lowercase())
@@ -87,6 +87,7 @@ fn declarations(world: &World, out: &mut String) {
             }
             (msw::MSW, Some(node)) => writeln!(out, "  msw {loc}@{node}[{}] = {};", object.size, object.init),
             (sc_rmw::SC_RMW, Some(node)) => writeln!(out, "  sc {loc} = {} at {node};", object.init),
+            (kvstore::KVSTORE, _) => writeln!(out, "  kvstore {loc} = {};", object.init),
             (library, Some(node)) if is_wrapped(library) => writeln!(out, "  {library} {loc} at {node};"),
             (other, _) => writeln!(out, "  (* {loc} is an object of {other} *)"),
         };
@@ -109,7 +110,8 @@ pub fn results(calls: &[Call], output: Val) -> Vec<Val> {
 
 /// Whether a method returns something.
 pub(super) fn returns(library: Name, method: &str) -> bool {
-    matches!(method, "Read" | "CAS" | "FAA" | "TryRead" | "Submit" | "Receive") || is_wrapped(library)
+    let stores = library == kvstore::KVSTORE && method != "Serve";
+    matches!(method, "Read" | "CAS" | "FAA" | "TryRead" | "Submit" | "Receive") || stores || is_wrapped(library)
 }
 
 /// The statements of each thread.

@@ -1,0 +1,547 @@
+//! The key-value store of LOCO: lookups take no lock, all else is done under a lock per key.
+//!
+//! LOCO §6.2, LOCO-X App. I, Theorem I.3: a linearisable map. Each node has an index of all keys, which its dedicated
+//! thread keeps by what it receives from the other nodes. There are no threads here but the client's, so what the
+//! dedicated thread does for one message is a method, `Serve`, of the last thread on each node; the specification
+//! promises nothing of it. It deliberately does not promise that an insertion ends if another node does not serve.
+
+use mowgli_core::algebra::{Spec, cell, id, reads, same_event, stamps, writes};
+use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
+use mowgli_rdma::wait::{self, Wait};
+
+use crate::catalogue::{Entry, Expected, bound, variant};
+use crate::lock::{acq, rel};
+use crate::msw::{self, Msw};
+use crate::rbl::{self, Rbl};
+use crate::sv::{self, Sv};
+use crate::wlock::{self, WLOCK};
+
+/// The library's name.
+pub const KVSTORE: Name = Name::literal("kvstore");
+
+/// The methods, each with the number of its arguments beside the store.
+pub const METHODS: &[(&str, usize)] = &[("Insert", 2), ("Update", 2), ("Delete", 1), ("Lookup", 1), ("Serve", 0)];
+
+/// A store for the keys `0..values.len()`, with a value for each, or bottom, to begin with.
+#[must_use]
+pub fn store(values: &[Val]) -> Object {
+    Object::new(KVSTORE).size(values.len()).init(Val::tuple(values))
+}
+
+/// The store as a library.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kvstore;
+
+/// What is stored for a key. It is the same for all nodes: the cell's node stands for the key.
+fn stored(call: &Call) -> Option<Cell> {
+    let key = u8::try_from(call.args.get(1)?.int()?).ok()?;
+    Some(Cell { loc: call.loc(0), node: Node(key + 1) })
+}
+
+/// The values to begin with.
+fn initial(object: &Object) -> &[Val] {
+    if let Val::Tuple(values) = object.init { values.parts() } else { &[] }
+}
+
+/// The thread that serves on a node: the last one.
+fn server(world: &World, n: Node) -> Option<Tid> {
+    world.tids().filter(|&t| world.node_of(t) == n).last()
+}
+
+impl Library<Stamp> for Kvstore {
+    fn name(&self) -> Name {
+        KVSTORE
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        match call.method.text() {
+            "Serve" => vec![Val::Unit],
+            "Lookup" => stored(call).map(cells).unwrap_or_default(),
+            _ => vec![Val::Bool(false), Val::Bool(true)],
+        }
+    }
+
+    fn init(&self, world: &World, cell: Cell) -> Val {
+        let values = world.objects.get(&cell.loc).map_or(&[][..], initial);
+        values.get(usize::from(cell.node.0) - 1).copied().unwrap_or(Val::Bot)
+    }
+
+    /// {aMF, aCAS} for what changes a key, {aMF, aCR} for what looks at one, and {aWT} for Serve, which touches nothing.
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let effect = effect(world, event);
+        effect.map(|e| e.cell.map(|_| Sub::quiet(aMF)).into_iter().chain([e]).collect()).into_iter().collect()
+    }
+
+    /// Linearisable (Herlihy and Wing): a call is from its aMF to its other subevent, and where one must take effect before
+    /// another it does not begin after the other ends.
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        let (rf, initial) = c.reads_from("rf", reads(), writes());
+        let mo = c.order("mo", writes(), cell);
+        let rb = (rf.inv().then(&mo) | initial) - id();
+        c.say("rf", &rf, "{b} found {b reads}, which {a} stored");
+        c.say("mo", &mo, "{a} changed the key before {b} did");
+        c.say("rb", &rb, "{a} found {a reads}, before {b} changed the key");
+
+        // so = {<<e1, aMF>, <e2, a>> | e1 = e2 or e1 lin e2}, lin = (rf u mo u rb)+ irreflexive
+        let call = same_event().between(&stamps(|a| a == aMF), &stamps(|a| a != aMF));
+        let lin = (&rf | &mo | &rb).plus();
+        c.irreflexive("lin", &lin);
+        let before = call.then(&lin);
+        c.say("call", &call, "{a} begins before it ends");
+        c.say("lin", &before, "{a} took effect before {b}");
+        c.so("call", &call);
+        c.so("lin", &before);
+        c
+    }
+}
+
+/// What a call does at some instant between its beginning and its end.
+fn effect(world: &World, event: &Event) -> Option<Sub<Stamp>> {
+    if event.call.method.text() == "Serve" {
+        return (server(world, world.node_of(event.thread)) == Some(event.thread)).then(|| Sub::quiet(aWT));
+    }
+    let cell = stored(&event.call).filter(|c| usize::from(c.node.0) <= world.objects[&c.loc].size)?;
+    let value = || event.call.args.get(2).map(|&v| Writes::Is(v));
+    let nothing = Val::Bot;
+    Some(match (event.call.method.text(), event.ret) {
+        ("Insert", Val::Bool(true)) => Sub::update(aCAS, cell, Reads::Is(nothing), value()?),
+        ("Update", Val::Bool(true)) => Sub::update(aCAS, cell, Reads::IsNot(nothing), value()?),
+        ("Delete", Val::Bool(true)) => Sub::update(aCAS, cell, Reads::IsNot(nothing), Writes::Is(nothing)),
+        ("Insert", Val::Bool(false)) => Sub::read(aCR, cell, Reads::IsNot(nothing)),
+        ("Update" | "Delete", Val::Bool(false)) => Sub::read(aCR, cell, Reads::Is(nothing)),
+        ("Lookup", found) => Sub::read(aCR, cell, Reads::Is(found)),
+        _ => return None,
+    })
+}
+
+/// LOCO's algorithm over weak locks, ring buffers, mixed-size words, shared variables and RDMA-WAIT-RMW.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum KvstoreOverLoco {
+    /// As in App. I, to the letter: a deletion is announced while it may be under way to the slot. See `docs/findings.md`.
+    #[default]
+    Published,
+    /// A deletion is complete on the slot's node before it is announced.
+    FencedDelete,
+    /// Changes are not fenced before the lock is released.
+    NoFence,
+    /// An insertion does not wait until the other nodes have it in their indices.
+    NoAck,
+    /// A node acknowledges a message before it has changed its index.
+    AckFirst,
+    /// An insertion is valid before it is announced.
+    ValidFirst,
+    /// The index is read without the local lock, whose operations are fences.
+    NoIndexLock,
+    /// A lookup does not compare counters. It takes five calls for two keys to see that, more than can be enumerated.
+    NoCounter,
+}
+
+/// A place for a value: the thread that owns it, and which of that thread's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Slot {
+    owner: Tid,
+    nth: usize,
+}
+
+/// What a slot contains: the value, how often the slot was filled, whether it is valid.
+fn content(value: Val, counter: Val, valid: bool) -> Val {
+    Val::tuple(&[value, counter, Val::Int(i64::from(valid))])
+}
+
+/// What an index says of a key: the slot and its counter. A message says the same, with the key first.
+fn located(slot: Slot, counter: Val) -> [Val; 3] {
+    [Val::Int(i64::from(slot.owner.0)), Val::Int(slot.nth as i64), counter]
+}
+
+/// The slot and the counter of [`located`].
+fn location(parts: &[Val]) -> Option<(Slot, Val)> {
+    let [owner, nth, counter] = parts else { return None };
+    let slot = Slot { owner: Tid(u8::try_from(owner.int()?).ok()?), nth: usize::try_from(nth.int()?).ok()? };
+    Some((slot, *counter))
+}
+
+/// The same for a value; `None` for bottom.
+fn known(entry: Val) -> Option<(Slot, Val)> {
+    if let Val::Tuple(parts) = entry { location(parts.parts()) } else { None }
+}
+
+/// The store as one thread sees it, with the names of everything it is made of.
+#[derive(Clone)]
+struct Store {
+    x: Loc,
+    t: Tid,
+    here: Node,
+    keys: usize,
+    world: World,
+    variant: KvstoreOverLoco,
+}
+
+impl Store {
+    fn name(&self, parts: &str) -> Loc {
+        Loc::new(&format!("{}_{parts}", self.x))
+    }
+
+    fn lock(&self, key: i64) -> Loc {
+        self.name(&format!("lock_{key}"))
+    }
+
+    fn index(&self, key: i64, n: Node) -> Loc {
+        self.name(&format!("index_{key}_{}", n.0))
+    }
+
+    fn slot(&self, slot: Slot) -> Loc {
+        self.name(&format!("slot_{}_{}", slot.owner.0, slot.nth))
+    }
+
+    /// A thread's own words for what it gets, or puts.
+    fn copy(&self, purpose: &str) -> Loc {
+        self.name(&format!("{purpose}_{}", self.t.0))
+    }
+
+    /// The ring buffer of what a thread changes.
+    fn tracker(&self, writer: Tid) -> Loc {
+        self.name(&format!("tracker_{}", writer.0))
+    }
+
+    /// The last message of a writer that a node has acknowledged.
+    fn acknowledged(&self, writer: Tid, n: Node) -> Loc {
+        self.name(&format!("ack_{}_{}", writer.0, n.0))
+    }
+
+    /// The nodes with threads, other than that of `t`.
+    fn others(&self, t: Tid) -> Vec<Node> {
+        let here = self.world.node_of(t);
+        let with_threads: NodeSet = self.world.threads.iter().copied().collect();
+        with_threads.without(here).iter().collect()
+    }
+
+    /// Under the local lock, taking which is a fence.
+    fn locally(&self, inside: Prog) -> Prog {
+        let fence = if self.variant == KvstoreOverLoco::NoIndexLock { Prog::unit() } else { wait::mfence() };
+        fence.then(inside)
+    }
+
+    fn entry(&self, key: i64) -> Prog {
+        self.locally(wait::read(self.index(key, self.here)))
+    }
+
+    fn set_entry(&self, key: i64, entry: Val) -> Prog {
+        self.locally(wait::write(self.index(key, self.here), entry))
+    }
+
+    /// Writes a slot, wherever it is.
+    fn fill(&self, slot: Slot, content: Val) -> Prog {
+        let to = self.slot(slot);
+        if self.world.node_of(slot.owner) == self.here {
+            return msw::write(to, content);
+        }
+        let from = self.copy("put");
+        prog! { msw::write(from, content); msw::put(to, from, Val::NoWid) }
+    }
+
+    /// Waits until what was written to a slot is in the memory of its node.
+    fn fence(&self, slot: Slot) -> Prog {
+        sv::gf([self.world.node_of(slot.owner)].into_iter().collect())
+    }
+
+    /// Reads a slot once; bottom if it is torn.
+    fn try_fetch(&self, slot: Slot) -> Prog {
+        let from = self.slot(slot);
+        if self.world.node_of(slot.owner) == self.here {
+            return msw::try_read(from);
+        }
+        let (to, d) = (self.copy("got"), Val::Wid(Wid(self.name("d").0)));
+        prog! { msw::get(to, from, d); msw::wait_for(d); msw::try_read(to) }
+    }
+
+    fn announce(&self, message: Val) -> Prog {
+        if self.others(self.t).is_empty() {
+            return Prog::unit();
+        }
+        rbl::submit(self.tracker(self.t), message).bind(|done| Prog::break_if(done == Val::Bool(true))).repeat()
+    }
+
+    fn wait_for_all(&self, message: Val) -> Prog {
+        Prog::all(
+            self.others(self.t).into_iter().map(|n| {
+                sv::read(self.acknowledged(self.t, n)).bind(move |last| Prog::break_if(last == message)).repeat()
+            }),
+        )
+    }
+
+    /// What was changed in a slot is complete, and the next one may change the key.
+    fn release(&self, key: i64, changed: Slot) -> Prog {
+        let fence = if self.variant == KvstoreOverLoco::NoFence { Prog::unit() } else { self.fence(changed) };
+        prog! { fence.clone(); rel(WLOCK, self.lock(key)); Prog::Val(Val::Bool(true)) }
+    }
+
+    fn give_up(&self, key: i64) -> Prog {
+        prog! { rel(WLOCK, self.lock(key)); Prog::Val(Val::Bool(false)) }
+    }
+
+    /// Under the lock of a key, `with` what the index says of it.
+    fn under_lock(&self, key: i64, with: impl Fn(&Self, Option<(Slot, Val)>) -> Prog + Send + Sync + 'static) -> Prog {
+        let store = self.clone();
+        acq(WLOCK, self.lock(key)).then(self.entry(key)).bind(move |entry| with(&store, known(entry)))
+    }
+
+    /// The first slot of this thread that the own index gives to none of these keys, then `next`.
+    fn free_slot(
+        &self,
+        mut keys: Vec<i64>,
+        used: Vec<Slot>,
+        next: impl Fn(Slot) -> Prog + Clone + Send + Sync + 'static,
+    ) -> Prog {
+        let Some(key) = keys.pop() else {
+            let mut own = (0..self.keys).map(|nth| Slot { owner: self.t, nth });
+            return own.find(|s| !used.contains(s)).map_or(Prog::unit().repeat(), next);
+        };
+        let store = self.clone();
+        self.entry(key).bind(move |entry| {
+            let used = used.iter().copied().chain(known(entry).map(|(slot, _)| slot)).collect();
+            store.free_slot(keys.clone(), used, next.clone())
+        })
+    }
+
+    fn insert(&self, key: i64, value: Val) -> Prog {
+        self.under_lock(key, move |store, entry| {
+            if entry.is_some() {
+                return store.give_up(key);
+            }
+            let filling = store.clone();
+            let others = (0..store.keys as i64).filter(|&k| k != key).collect();
+            store.free_slot(others, Vec::new(), move |slot| {
+                let store = filling.clone();
+                let last = store.try_fetch(slot).bind(|v| if v == Val::Bot { Prog::unit() } else { Prog::Break(1, v) });
+                last.repeat().bind(move |last| store.fill_and_announce(key, value, slot, last))
+            })
+        })
+    }
+
+    /// Puts a value into a free slot that contained `last`.
+    fn fill_and_announce(&self, key: i64, value: Val, slot: Slot, last: Val) -> Prog {
+        let Val::Tuple(last) = last else { return Prog::unit().repeat() };
+        let Some(counter) = last.parts()[1].plus(1) else { return Prog::unit().repeat() };
+        let entry = located(slot, counter);
+        let message = Val::tuple(&[&[Val::Int(key)], &entry[..]].concat());
+        let valid_first = self.variant == KvstoreOverLoco::ValidFirst;
+        let no_ack = self.variant == KvstoreOverLoco::NoAck;
+        prog! {
+            self.fill(slot, content(value, counter, valid_first));
+            self.announce(message);
+            self.set_entry(key, Val::tuple(&entry));
+            if no_ack { Prog::unit() } else { self.wait_for_all(message) };
+            if valid_first { Prog::unit() } else { self.fill(slot, content(value, counter, true)) };
+            self.release(key, slot)
+        }
+    }
+
+    fn update(&self, key: i64, value: Val) -> Prog {
+        self.under_lock(key, move |store, entry| {
+            let Some((slot, counter)) = entry else { return store.give_up(key) };
+            prog! { store.fill(slot, content(value, counter, true)); store.release(key, slot) }
+        })
+    }
+
+    fn delete(&self, key: i64) -> Prog {
+        self.under_lock(key, move |store, entry| {
+            let Some((slot, counter)) = entry else { return store.give_up(key) };
+            // A message that takes an entry away has the counter below zero.
+            let gone = Val::Int(-counter.int().unwrap_or(0));
+            let message = Val::tuple(&[&[Val::Int(key)], &located(slot, gone)[..]].concat());
+            // The other variants are broken beside that, and by themselves.
+            let is_fenced = store.variant != KvstoreOverLoco::Published;
+            let fence = if is_fenced { store.fence(slot) } else { Prog::unit() };
+            prog! {
+                store.fill(slot, content(Val::Int(0), counter, false));
+                fence.clone();
+                store.announce(message);
+                store.wait_for_all(message);
+                store.set_entry(key, Val::Bot);
+                store.release(key, slot)
+            }
+        })
+    }
+
+    fn lookup(&self, key: i64) -> Prog {
+        let store = self.clone();
+        let once = self.entry(key).bind(move |entry| {
+            let Some((slot, counter)) = known(entry) else { return Prog::Break(1, Val::Bot) };
+            let any_counter = store.variant == KvstoreOverLoco::NoCounter;
+            store.try_fetch(slot).bind(move |found| {
+                let Val::Tuple(found) = found else { return Prog::unit() };
+                let [value, filled, valid] = found.parts() else { return Prog::unit() };
+                let is_it = (any_counter || *filled == counter) && *valid == Val::Int(1);
+                Prog::Break(1, if is_it { *value } else { Val::Bot })
+            })
+        });
+        once.repeat()
+    }
+
+    /// Takes one message from another node, changes the index accordingly, and acknowledges.
+    fn serve(&self) -> Prog {
+        let far = self.world.tids().filter(|&t| self.world.node_of(t) != self.here);
+        let store = self.clone();
+        let from = far.map(move |writer| {
+            let store = store.clone();
+            rbl::receive(store.tracker(writer)).bind(move |message| {
+                let Val::Tuple(parts) = message else { return Prog::unit() };
+                let Some((&key, entry)) = parts.parts().split_first() else { return Prog::unit() };
+                let stays = entry.get(2).and_then(|c| c.int()).is_some_and(|counter| counter > 0);
+                let change = store.set_entry(key.int().unwrap_or(0), if stays { Val::tuple(entry) } else { Val::Bot });
+                let back: NodeSet = [store.world.node_of(writer)].into_iter().collect();
+                let last = store.acknowledged(writer, store.here);
+                let acknowledge = prog! { sv::write(last, message); sv::bcast(last, Val::NoWid, back) };
+                let both = match store.variant {
+                    KvstoreOverLoco::AckFirst => acknowledge.then(change),
+                    _ => change.then(acknowledge),
+                };
+                both.then(Prog::Break(1, Val::Unit))
+            })
+        });
+        Prog::all(from).repeat()
+    }
+
+    /// Everything that it is made of, seen from this thread.
+    fn declare(&self, values: &[Val], world: &mut World) {
+        let (t, here) = (self.t, self.here);
+        let first = |nth: usize| Slot { owner: Tid::from_index(0), nth };
+        for (nth, &value) in values.iter().enumerate() {
+            let key = nth as i64;
+            let filled = value != Val::Bot;
+            let entry = if filled { Val::tuple(&located(first(nth), Val::Int(1))) } else { Val::Bot };
+            world.objects.insert(self.index(key, here), wait::word(here).init(entry));
+            world.objects.insert(self.lock(key), Object::new(WLOCK).at(Node(1)));
+            let slot = Slot { owner: t, nth };
+            let content = match slot == first(nth) && filled {
+                true => content(value, Val::Int(1), true),
+                false => content(Val::Int(0), Val::Int(0), false),
+            };
+            world.objects.insert(self.slot(slot), msw::words(here, 3).init(content));
+        }
+        for purpose in ["got", "put"] {
+            world.objects.insert(self.copy(purpose), msw::words(here, 3));
+        }
+        let others = self.others(t);
+        let readers: Vec<Tid> = others.iter().filter_map(|&n| server(&self.world, n)).collect();
+        if !readers.is_empty() {
+            // Room for two messages of four words.
+            world.objects.insert(self.tracker(t), rbl::ring(Rbl::Strong, t, &readers, 10));
+        }
+        world.objects.extend(others.iter().map(|&n| (self.acknowledged(t, n), sv::variable())));
+    }
+}
+
+impl KvstoreOverLoco {
+    fn seen_from(self, world: &World, x: Loc, t: Tid) -> Store {
+        let keys = world.objects.get(&x).map_or(0, |o| o.size);
+        Store { x, t, here: world.node_of(t), keys, world: World::new(world.nodes, &world.threads), variant: self }
+    }
+}
+
+impl Implementation for KvstoreOverLoco {
+    fn target(&self) -> Name {
+        KVSTORE
+    }
+
+    fn declare(&self, world: &mut World) {
+        let stores: Vec<(Loc, Object)> =
+            world.objects.iter().filter(|(_, o)| o.library == KVSTORE).map(|(&x, o)| (x, o.clone())).collect();
+        for (x, object) in stores {
+            for t in world.tids() {
+                self.seen_from(world, x, t).declare(initial(&object), world);
+            }
+        }
+    }
+
+    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
+        let store = self.seen_from(world, call.loc(0), t);
+        let key = call.args.get(1).and_then(|k| k.int()).filter(|&k| (0..store.keys as i64).contains(&k));
+        match (call.method.text(), key, call.args.get(2)) {
+            ("Insert", Some(key), Some(&value)) => store.insert(key, value),
+            ("Update", Some(key), Some(&value)) => store.update(key, value),
+            ("Delete", Some(key), None) => store.delete(key),
+            ("Lookup", Some(key), None) => store.lookup(key),
+            ("Serve", None, None) if server(world, store.here) == Some(t) => store.serve(),
+            _ => Prog::unit().repeat(),
+        }
+    }
+}
+
+impl Subject for Kvstore {
+    /// One store for so many keys, empty, and with the value 7 for the first key.
+    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+        let sizes = if bound.sizes.is_empty() { vec![1] } else { bound.sizes.clone() };
+        let first = |v: Val, keys: usize| [vec![v], vec![Val::Bot; keys - 1]].concat();
+        let choices = sizes.iter().flat_map(|&keys| [first(Val::Bot, keys), first(Val::Int(7), keys)]);
+        let with = |values: Vec<Val>| {
+            let mut world = empty.clone();
+            world.objects.insert(Loc::new("m"), store(&values));
+            world
+        };
+        choices.map(with).collect()
+    }
+
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
+        let serves = server(world, world.node_of(thread)) == Some(thread)
+            && world.threads.iter().any(|&n| n != world.node_of(thread));
+        let mut calls = Vec::new();
+        for (&x, object) in world.objects.iter().filter(|(_, o)| o.library == KVSTORE) {
+            let call = |method, args: &[Val]| Call::new(KVSTORE, method, &[&[Val::Loc(x)], args].concat());
+            for key in (0..object.size as i64).map(Val::Int) {
+                for &value in &bound.values {
+                    calls.push(call("Insert", &[key, value.into()]));
+                    calls.push(call("Update", &[key, value.into()]));
+                }
+                calls.push(call("Delete", &[key]));
+                calls.push(call("Lookup", &[key]));
+            }
+            calls.extend(serves.then(|| call("Serve", &[])));
+        }
+        calls
+    }
+}
+
+/// What the catalogue says of it.
+#[must_use]
+pub fn entry() -> Entry {
+    use Expected::{Sound, Unsound};
+    use KvstoreOverLoco::{AckFirst, FencedDelete, NoAck, NoFence, NoIndexLock, Published, ValidFirst};
+    // A deletion that some node has not seen; and two nodes that disagree about an insertion.
+    let unseen = Bound { total: Some(5), values: Vec::new(), ..bound(3, 3, 2) };
+    let disagreeing = Bound { total: Some(4), ..bound(3, 2, 2) };
+    let over = |name, about, expected, change: KvstoreOverLoco| {
+        variant(name, about, expected, change, &[(2, 2, 2), (3, 3, 1)])
+    };
+    Entry {
+        name: "kvstore",
+        specification: Libraries::default().with(Kvstore),
+        below: Libraries::default().with(wlock::LIBRARY).with(Rbl::Strong).with(Msw).with(Sv).with(Wait),
+        subject: Box::new(Kvstore),
+        probes: Vec::new(),
+        variants: vec![
+            over("published", "LOCO-X App. I", Unsound, Published).and(unseen.clone()),
+            over("fenced-delete", "a deletion is complete before it is announced", Sound, FencedDelete)
+                .and(unseen)
+                .and(disagreeing.clone()),
+            over("no-fence", "changes are not complete when the lock is released", Unsound, NoFence),
+            over("no-ack", "an insertion does not wait for the other nodes", Unsound, NoAck),
+            over("ack-first", "a node acknowledges before it has changed its index", Unsound, AckFirst),
+            over("valid-first", "an insertion is valid before it is announced", Unsound, ValidFirst).and(disagreeing),
+            over("no-index-lock", "the index is read without a fence", Unsound, NoIndexLock),
+        ],
+    }
+}

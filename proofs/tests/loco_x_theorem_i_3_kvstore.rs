@@ -1,0 +1,70 @@
+//! LOCO-X Theorem I.3: the key-value store is linearisable. To the letter of App. I it is not: see `docs/findings.md`.
+
+use std::sync::Arc;
+
+use insta::assert_snapshot;
+use mowgli::litmus::parse::parse;
+use mowgli::litmus::run::solve;
+use mowgli_core::outcome::Limits;
+use mowgli_libraries::kvstore::KvstoreOverLoco;
+use mowgli_proofs::{bound, checked, explained};
+
+/// Node 3 has the deletion in its index, node 1 has not, and the slot on node 1 is still valid.
+const UNSEEN: &str = "RDMA_WAIT unseen { nodes 3; kvstore m = (7); y@1 = 0; one@3 = 1; }
+ P1@1             | P2@2             | P3@3             ;
+ a := y           | c := m.delete(0) | m.serve          ;
+ b := m.lookup(0) |                  | d := m.lookup(0) ;
+ m.serve          |                  | put(y, one)      ;
+forbidden (a=1 /\\ b=7 /\\ d=bot)";
+
+#[test]
+fn a_deletion_is_to_be_complete_before_it_is_announced() {
+    assert_snapshot!("kvstore_specification", explained(UNSEEN, &[]));
+    assert_snapshot!("kvstore_published", explained(UNSEEN, &["kvstore"]));
+    assert!(explained(UNSEEN, &["kvstore:fenced-delete"]).contains("is impossible"));
+}
+
+#[test]
+fn the_fenced_store_is_linearisable() {
+    for bound in [bound(2, 2, 1), bound(3, 2, 1), bound(1, 2, 3)] {
+        let report = checked("kvstore", "fenced-delete", &bound);
+        assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
+    }
+    let report = checked("kvstore", "fenced-delete", &bound(2, 1, 2));
+    assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
+    assert_snapshot!("kvstore_concretisation", report.concretisation().join("\n"));
+}
+
+#[test]
+fn broken_stores_forget_or_invent() {
+    for (variant, bound) in [
+        ("no-fence", bound(2, 2, 1)),
+        ("no-ack", bound(2, 2, 1)),
+        ("ack-first", bound(3, 2, 1)),
+        ("no-index-lock", bound(2, 1, 1)),
+    ] {
+        let report = checked("kvstore", variant, &bound);
+        assert_eq!(report.verdict(), "unsound", "{variant}");
+        assert_snapshot!(format!("kvstore_{variant}"), report.explanation());
+    }
+}
+
+/// The outcomes of a client over an implementation.
+fn outcomes(text: &str, variant: KvstoreOverLoco) -> Vec<String> {
+    let test = parse("the test", text).expect("a litmus test");
+    let answer = solve(&test, &[Arc::new(variant)], Limits::default());
+    assert!(answer.explored.stop.is_none());
+    answer.outcomes.keys().map(|row| row[0].to_string()).collect()
+}
+
+/// A slot that is used again for another key, while a lookup has the old place of the first.
+#[test]
+fn counters_keep_the_values_of_two_keys_apart() {
+    let text = "RDMA_WAIT reuse { kvstore m = (7, bot); }
+ P1@1                | P2@2             | P3@2    ;
+ m.delete(0)         | a := m.lookup(0) | m.serve ;
+ m.insert(1, 1)      |                  | m.serve ;
+forbidden (a=1)";
+    assert_eq!(outcomes(text, KvstoreOverLoco::FencedDelete), ["7", "bot"]);
+    assert_eq!(outcomes(text, KvstoreOverLoco::NoCounter), ["1", "7", "bot"]);
+}
