@@ -92,6 +92,8 @@ pub(crate) enum Expr<S> {
     SameEvent,
     SameThread,
     Same(Key<S>),
+    /// In program order the i-th of one set with the i-th of the other, among those of equal key.
+    InTurn(Set<S>, Set<S>, Key<S>),
     On(Set<S>),
     Cross(Set<S>, Set<S>),
     /// The pairs of a choice: reads-from, or an order.
@@ -195,6 +197,16 @@ pub fn same_thread<S: Stamp>() -> Rel<S> {
 /// All pairs on which `key` is defined and equal.
 pub fn same<S: Stamp>(key: impl Fn(&SubView<S>) -> Option<Val> + Send + Sync + 'static) -> Rel<S> {
     Rel::new(Expr::Same(Arc::new(key)))
+}
+
+/// Pairs, on each thread, the i-th of `from` with the i-th of `to` in program order, among those with an equal `key`: what
+/// is taken in turn, oldest first.
+pub fn in_turn<S: Stamp>(
+    from: Set<S>,
+    to: Set<S>,
+    key: impl Fn(&SubView<S>) -> Option<Val> + Send + Sync + 'static,
+) -> Rel<S> {
+    Rel::new(Expr::InTurn(from, to, Arc::new(key)))
 }
 
 /// The identity.

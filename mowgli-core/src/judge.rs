@@ -277,6 +277,7 @@ impl<'a, S: Stamp> Reading<'a, S> {
             Expr::SameEvent => self.all(|a, b| ex.subs[a].event == ex.subs[b].event),
             Expr::SameThread => self.all(|a, b| self.event(a).thread == self.event(b).thread),
             Expr::Same(key) => self.all(|a, b| key(&self.view(a)).is_some_and(|k| key(&self.view(b)) == Some(k))),
+            Expr::InTurn(from, to, key) => self.in_turn(from, to, key),
             Expr::On(set) => self.members(set).into_iter().map(|s| (s, s)).collect(),
             Expr::Cross(a, b) => {
                 let right = self.members(b);
@@ -295,6 +296,18 @@ impl<'a, S: Stamp> Reading<'a, S> {
             Expr::Inverse(a) => self.pairs(a).into_iter().map(|(a, b)| (b, a)).collect(),
             Expr::Plus(a) => closure(&self.pairs(a)),
         }
+    }
+
+    fn in_turn(&self, from: &Set<S>, to: &Set<S>, key: &Key<S>) -> Pairs {
+        let alike = |a: usize, b: usize| {
+            let key = |s| key(&self.view(s));
+            self.event(a).thread == self.event(b).thread && key(a).is_some() && key(a) == key(b)
+        };
+        let place = |all: &[usize], s: usize| {
+            all.iter().filter(|&&o| alike(o, s) && self.execution.before_in_thread(o, s)).count()
+        };
+        let (from, to) = (self.members(from), self.members(to));
+        self.all(|a, b| from.contains(&a) && to.contains(&b) && alike(a, b) && place(&from, a) == place(&to, b))
     }
 
     fn before_any(&self, choice: usize) -> Pairs {

@@ -36,6 +36,7 @@
 
 pub mod probes;
 pub mod stamp;
+pub mod tso;
 pub mod wait;
 
 pub use stamp::Stamp;

@@ -6,7 +6,7 @@
 //!
 //! It deliberately does not promise that `Wait(d)` completes the remote write of a put (LOCO Fig. 3).
 
-use mowgli_core::algebra::{Spec, SubView, cell, id, po, ppo, reads, same, same_event, stamps, writes};
+use mowgli_core::algebra::{Rel, Spec, SubView, cell, id, po, ppo, reads, same, same_event, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Library;
@@ -138,6 +138,13 @@ impl Library<Stamp> for Wait {
 /// The consistency predicate of SYNC §3.2; without `rao`, atomic reads are not ordered (LOCO-X App. H.6).
 #[must_use]
 pub fn consistency(with_rao: bool) -> Spec<Stamp> {
+    // pfg = (aNLW of e1, aWT of e2), pfp = (aNRW of e1, aWT of e2), e2 a later Wait on e1's identifier
+    predicate(with_rao, &(po() & same(wid)), false)
+}
+
+/// What RDMA-WAIT-RMW and RDMA-TSO-RMW share. They differ in which later wait or poll completes an operation (`awaited`),
+/// and in whether ib orders the two writes of a remote read-modify-write.
+pub(crate) fn predicate(with_rao: bool, awaited: &Rel<Stamp>, remote_first: bool) -> Spec<Stamp> {
     let mut c = Spec::default();
     let cpu_reads = stamps(|a| a == aCR);
     let cpu_writes = stamps(|a| a == aCW);
@@ -165,8 +172,6 @@ pub fn consistency(with_rao: bool) -> Spec<Stamp> {
     let rf_e = &rf - po().between(&cpu_writes, &cpu_reads);
     let rb_i = (&rb & (po() | po().inv())).between(&cpu_reads, &cpu_writes);
 
-    // pfg = (aNLW of e1, aWT of e2), pfp = (aNRW of e1, aWT of e2), e2 a later Wait on e1's identifier
-    let awaited = po() & same(wid);
     let pfg = awaited.between(&local_writes, &waits);
     let pfp = awaited.between(&remote_writes, &waits);
 
@@ -176,14 +181,16 @@ pub fn consistency(with_rao: bool) -> Spec<Stamp> {
         | halves(|a| matches!(a, aNRR(_)), |a| matches!(a, aNLW(_)))
         | halves(|a| matches!(a, aNLR(_)), |a| matches!(a, aNRW(_)))
         | halves(|a| matches!(a, aNAR(_)), |a| matches!(a, aNLW(_) | aNRW(_)));
+    let first_write = stamps(move |a| remote_first && matches!(a, aNRW(_)));
+    let in_rmw = same_event().between(&first_write, &local_writes);
 
     // ippo = ppo u [aCW]; po; [aCR u aWT] u U_n [aNRW_n u aNLW_n]; po; [aRF_n]
     let ippo = ppo()
         | po().between(&cpu_writes, &cpu_reads.or(&waits))
         | (po() & &same_qp).between(&remote_writes.or(&local_writes), &fences);
 
-    // ib = (ippo u iso u rf u pfg u pfp u nfo u rb_i)+
-    let ib = (&ippo | &iso | &rf | &pfg | &pfp | &nfo | &rb_i).plus();
+    // ib = (ippo u iso u rf u pfg u pfp u nfo u rb_i)+, in RDMA-TSO-RMW with (aNRW, aNLW) of each RMW
+    let ib = (&ippo | &iso | &rf | &pfg | &pfp | &nfo | &rb_i | &in_rmw).plus();
     c.irreflexive("ib", &ib);
 
     let atomic = remote_writes.on().then(&iso.inv()).then(&rao);
@@ -214,7 +221,7 @@ pub fn consistency(with_rao: bool) -> Spec<Stamp> {
 }
 
 /// `stmp(e)` with what each subevent does; `None` where a call does not respect nodes.
-fn shapes(world: &World, event: &Event) -> Option<Vec<Shape<Stamp>>> {
+pub(crate) fn shapes(world: &World, event: &Event) -> Option<Vec<Shape<Stamp>>> {
     let here = world.node_of(event.thread);
     let args = &event.call.args;
     let at = |position: usize| {

@@ -77,7 +77,7 @@ pub fn of_test(test: &Test, text: &str, implemented: &[String]) -> Result<Vec<Fi
     let chain = implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
     let finding = |(position, assertion): (usize, &Assertion)| {
         let mut found = None;
-        let explored = with_problem(&libraries(), test, &chain, Limits::default(), |problem| {
+        let explored = with_problem(&libraries(test.model), test, &chain, Limits::default(), |problem| {
             problem.explore(&mut |solver| {
                 let outcome = shown(test, &problem.outcome_of(solver));
                 if !assertion.condition.holds(&outcome) {
@@ -115,14 +115,14 @@ pub fn explain(finding: Finding) -> Result<Explained, String> {
         return Err(format!("the finding's program has no assertion {}", finding.assertion + 1));
     };
     let runs = |e: &Execution<Stamp>| {
-        with_problem(&libraries(), &test, &chain, Limits::default(), |problem| problem.has_run(e))
+        with_problem(&libraries(test.model), &test, &chain, Limits::default(), |problem| problem.has_run(e))
     };
     if finding.execution.as_ref().is_some_and(|e| !runs(e)) {
         return Err("the execution is not one of the finding's program".to_owned());
     }
     let judged = finding.execution.as_ref().map(|e| check(&test, &finding, e)).transpose()?;
     let wanted = |o: &Outcome| assertion.condition.holds(&shown(&test, o));
-    let refutations = with_problem(&libraries(), &test, &[], Limits::default(), |problem| {
+    let refutations = with_problem(&libraries(test.model), &test, &[], Limits::default(), |problem| {
         let mut possible = false;
         problem.explore(&mut |solver| {
             possible = wanted(&problem.outcome_of(solver));
@@ -136,7 +136,7 @@ pub fn explain(finding: Finding) -> Result<Explained, String> {
 /// The judge's reading of a finding's execution.
 fn check(test: &Test, finding: &Finding, execution: &Execution<Stamp>) -> Result<Judged, String> {
     let replaced = finding.implemented.iter().map(|name| name.split(':').next().unwrap_or(name));
-    let libraries = replaced.fold(libraries(), |all, name| all.without(mowgli_core::ids::Name::new(name)));
+    let libraries = replaced.fold(libraries(test.model), |all, name| all.without(mowgli_core::ids::Name::new(name)));
     let judged = judge(&libraries, execution).map_err(|e| format!("the judge rejects this execution: {e}"))?;
     if test.assertions[finding.assertion].condition.holds(&outcome(test, execution)) {
         Ok(judged)

@@ -35,7 +35,7 @@ enum Command {
     /// Explain a finding that was kept, or what a litmus test asserts: the execution, or why there is none.
     Explain(ExplainArgs),
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
-    Check(CheckArgs),
+    Check(Box<CheckArgs>),
 }
 
 #[derive(Args)]

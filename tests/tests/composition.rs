@@ -120,6 +120,7 @@ sound_means_sound! {
     strong_locks: "slock" "published" 2 60;
     node_locks: "nlock" "published" 2 60;
     sequential_words: "sc-rmw" "published" 1 60;
+    stores: "kvstore" "fenced-delete" 1 60;
 }
 
 /// The property can fail: random mixed clients are enough to see these.

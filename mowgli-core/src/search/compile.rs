@@ -226,6 +226,23 @@ impl<S: Stamp> Compiler<'_, S> {
         classes.values().fold(Matrix::empty(n), |m, class| m.or(&Matrix::cross(class, class, n)))
     }
 
+    fn in_turn(&self, from: &[u64], to: &[u64], key: impl Fn(usize) -> Option<Val>) -> Matrix {
+        let mut pairs = Matrix::empty(self.graph.len());
+        for ends in self.graph.starts.windows(2) {
+            let mut waiting: BTreeMap<Val, [Vec<usize>; 2]> = BTreeMap::new();
+            for s in ends[0]..ends[1] {
+                let holds = |set: &[u64]| set[s / 64] >> (s % 64) & 1 == 1;
+                let Some(key) = key(s) else { continue };
+                let queues = waiting.entry(key).or_default();
+                (holds(from)).then(|| queues[0].push(s));
+                (holds(to)).then(|| queues[1].push(s));
+            }
+            let all = waiting.values().flat_map(|[from, to]| from.iter().zip(to));
+            all.for_each(|(&a, &b)| pairs.set(a, b));
+        }
+        pairs
+    }
+
     fn choice(&mut self, choice: &Choice<S>) -> Open {
         let n = self.graph.len();
         match choice {
@@ -313,6 +330,10 @@ impl<S: Stamp> Compiler<'_, S> {
                 known(self.graph.in_thread(|a, b| self.graph.subs[a].event == self.graph.subs[b].event).and(&mask))
             }
             Expr::SameThread => known(self.graph.in_thread(|_, _| true).and(&Matrix::cross(&self.mask, &self.mask, n))),
+            Expr::InTurn(from, to, key) => {
+                let (from, to) = (self.set(from), self.set(to));
+                known(self.in_turn(&from, &to, |s| key(&self.graph.view(s))))
+            }
             Expr::Same(key) => known(self.same_key(&self.mask, |s| key(&self.graph.view(s)))),
             Expr::On(set) => known(Matrix::identity(&self.set(set), n)),
             Expr::Cross(a, b) => known(Matrix::cross(&self.set(a), &self.set(b), n)),

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::run::{libraries, solve, solve_over};
-use super::test::Test;
+use super::test::{Model, Test};
 
 /// A cell of `to` and the tests that notice when its pairs are no longer ordered.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -38,9 +38,11 @@ pub fn worth(tests: &[Test]) -> Vec<Cell> {
     let whole: Vec<_> = tests.par_iter().map(|t| solve(t, &[], Limits::default()).holds).collect();
     let of_cell = |(earlier, later): (String, String)| {
         let gone = (earlier.clone(), later.clone());
-        let weaker = libraries().with_order(move |a, b| a.to(b) && (family(a), family(b)) != gone);
+        let without = move |a: Stamp, b| a.to(b) && (family(a), family(b)) != gone;
+        let weaker = Model::ALL.map(|model| libraries(model).with_order(without.clone()));
+        let of_model = |test: &Test| Model::ALL.iter().position(|m| *m == test.model).expect("one of all");
         let notices = |(test, before): &(&Test, &Vec<Option<bool>>)| {
-            solve_over(&weaker, test, &[], Limits::default()).holds != **before
+            solve_over(&weaker[of_model(test)], test, &[], Limits::default()).holds != **before
         };
         let noticed: BTreeSet<String> =
             tests.iter().zip(&whole).filter(notices).map(|(test, _)| test.name.clone()).collect();

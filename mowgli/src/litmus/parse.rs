@@ -11,7 +11,6 @@ use mowgli_core::world::{Object, World};
 use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sequential;
 use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
-use mowgli_rdma::wait::{self, WAIT};
 use pest::Parser;
 use pest::error::{Error, ErrorVariant};
 use pest::iterators::Pair;
@@ -63,14 +62,11 @@ fn fail<T>(at: &Tree<'_>, message: impl Into<String>) -> Parsed<T> {
 fn read(text: &str) -> Parsed<Test> {
     let file = Grammar::parse(Rule::file, text).map_err(Box::new)?.next().expect("a file is one tree");
     let parts: Vec<Tree<'_>> = file.into_inner().collect();
-    let mut reader = Reader::new(&parts)?;
+    let mut reader = Reader::new(model(&parts)?, &parts)?;
     let mut name = String::new();
     let mut description = None;
     for part in &parts {
         match part.as_rule() {
-            Rule::model if part.as_str() != "RDMA_WAIT" => {
-                return fail(part, format!("model {} is not available; this build has RDMA_WAIT", part.as_str()));
-            }
             Rule::test_name => name = part.as_str().to_owned(),
             Rule::description => description = part.clone().into_inner().next().map(|t| t.as_str().to_owned()),
             Rule::row => reader.row(part)?,
@@ -79,7 +75,7 @@ fn read(text: &str) -> Parsed<Test> {
     }
     let (observed, shown, assertions) = reader.footers(&parts)?;
     Ok(Test {
-        model: Model::RdmaWait,
+        model: reader.model,
         name,
         description,
         world: reader.world,
@@ -90,7 +86,17 @@ fn read(text: &str) -> Parsed<Test> {
     })
 }
 
+/// The memory model that the header names.
+fn model(parts_of_file: &[Tree<'_>]) -> Parsed<Model> {
+    let tree = parts_of_file.iter().find(|t| t.as_rule() == Rule::model).expect("the grammar has a model");
+    let known = Model::ALL.into_iter().find(|m| m.to_string() == tree.as_str());
+    let names = || Model::ALL.iter().join(", ");
+    known
+        .map_or_else(|| fail(tree, format!("model {} is not available; this build has {}", tree.as_str(), names())), Ok)
+}
+
 struct Reader {
+    model: Model,
     world: World,
     threads: Vec<Thread>,
     names: BTreeMap<String, Tid>,
@@ -133,9 +139,10 @@ fn value(tree: &Tree<'_>) -> Parsed<Val> {
 }
 
 impl Reader {
-    fn new(parts_of_file: &[Tree<'_>]) -> Parsed<Self> {
+    fn new(model: Model, parts_of_file: &[Tree<'_>]) -> Parsed<Self> {
         let head = parts_of_file.iter().find(|t| t.as_rule() == Rule::head).expect("the grammar has a head");
-        let mut reader = Self { world: World::new(1, &[]), threads: Vec::new(), names: BTreeMap::new(), constants: 0 };
+        let (world, threads, names) = (World::new(1, &[]), Vec::new(), BTreeMap::new());
+        let mut reader = Self { model, world, threads, names, constants: 0 };
         for placement in parts(head, Rule::placement) {
             reader.placement(&placement)?;
         }
@@ -180,7 +187,13 @@ impl Reader {
                 self.world.nodes = count;
                 return Ok(());
             }
-            Rule::word => wait::word(self.node(&part(&tree, Rule::node).expect("by the grammar"))?),
+            Rule::word => {
+                let node = self.node(&part(&tree, Rule::node).expect("by the grammar"))?;
+                self.word(node)
+            }
+            _ if self.model != Model::RdmaWait => {
+                return fail(&tree, format!("{} has memory words only, as x@1 = 0", self.model));
+            }
             Rule::variable => sv::variable(),
             Rule::barrier => {
                 let library = if part(&tree, Rule::transitive).is_some() { bal::BAL_TRANSITIVE } else { bal::BAL };
@@ -255,6 +268,15 @@ impl Reader {
         Ok(())
     }
 
+    /// The library of memory words.
+    fn memory(&self) -> Name {
+        self.model.memory()
+    }
+
+    fn word(&self, node: Node) -> Object {
+        Object::new(self.memory()).at(node)
+    }
+
     fn tids(&self, tree: &Tree<'_>) -> Parsed<Vec<Tid>> {
         let mut tids = Vec::new();
         for name in parts(tree, Rule::name) {
@@ -292,7 +314,9 @@ impl Reader {
         let target = part(tree, Rule::name);
         let action = part(tree, Rule::action).expect("a statement acts").into_inner().next().expect("in some way");
         match (action.as_rule(), target) {
-            (Rule::expression, None) if action.as_str().trim() == "mfence" => Ok(call(WAIT, "Mfence", Vec::new())),
+            (Rule::expression, None) if action.as_str().trim() == "mfence" => {
+                Ok(call(self.memory(), "Mfence", Vec::new()))
+            }
             (Rule::expression, None) => fail(&action, "this is no statement; to drop a read, assign it to a register"),
             (Rule::expression, Some(target)) => self.assignment(thread, &target, &action),
             (_, target) => {
@@ -320,7 +344,7 @@ impl Reader {
         let from = part(source, Rule::name).filter(|n| self.library(n).is_some());
         match (to, from) {
             (None, Some(x)) => {
-                let read = call(WAIT, "Read", vec![self.local(thread, &x)?]);
+                let read = call(self.memory(), "Read", vec![self.local(thread, &x)?]);
                 self.result_to(Some(target), read)
             }
             (None, None) => Ok(Statement::Set(Name::new(target.as_str()), self.expression(thread, source)?)),
@@ -328,7 +352,7 @@ impl Reader {
                 fail(&x, "one statement reads or writes memory, not both: read into a register first")
             }
             (Some(_), None) => {
-                Ok(call(WAIT, "Write", vec![self.local(thread, target)?, self.expression(thread, source)?]))
+                Ok(call(self.memory(), "Write", vec![self.local(thread, target)?, self.expression(thread, source)?]))
             }
         }
     }
@@ -360,7 +384,7 @@ impl Reader {
     }
 
     fn local(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
-        let x = self.object(tree, WAIT)?;
+        let x = self.object(tree, self.memory())?;
         let (home, here) = (self.world.home(x), self.world.threads[thread]);
         if home != Some(here) {
             let home = home.map_or_else(|| "no node".to_owned(), |n| format!("node {n}"));
@@ -371,7 +395,7 @@ impl Reader {
     }
 
     fn remote(&self, tree: &Tree<'_>) -> Parsed<Arg> {
-        Ok(Arg::Val(self.object(tree, WAIT)?.into()))
+        Ok(Arg::Val(self.object(tree, self.memory())?.into()))
     }
 
     fn expression(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
@@ -397,6 +421,16 @@ impl Reader {
             Some(e) => self.expression(thread, &e),
             None => fail(argument, "a value is expected here, not a set of nodes"),
         }
+    }
+
+    /// The arguments of a remote operation and, where operations have one, its identifier.
+    fn operation(&self, method: &'static str, mut args: Vec<Arg>, identifier: Option<&Tree<'_>>) -> Parsed<Statement> {
+        if self.model == Model::RdmaWait {
+            args.push(Self::identifier(identifier)?);
+        } else if let Some(tree) = identifier {
+            return fail(tree, format!("operations of {} have no identifier; poll(node) takes the oldest", self.model));
+        }
+        Ok(call(self.memory(), method, args))
     }
 
     fn identifier(argument: Option<&Tree<'_>>) -> Parsed<Arg> {
@@ -436,8 +470,18 @@ impl Reader {
         let v = value(&v)?;
         self.constants += 1;
         let x = Loc::new(&format!("_{}", self.constants));
-        self.world.objects.insert(x, wait::word(self.world.threads[thread]).init(v));
+        let word = self.word(self.world.threads[thread]).init(v);
+        self.world.objects.insert(x, word);
         Ok(Arg::Val(x.into()))
+    }
+
+    /// A node that there is.
+    fn one_node(&self, tree: &Tree<'_>) -> Parsed<Node> {
+        let node = node_name(tree)?;
+        if node.0 > self.world.nodes {
+            return fail(tree, format!("there are only {} nodes", self.world.nodes));
+        }
+        Ok(node)
     }
 
     fn invocation(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
@@ -453,45 +497,50 @@ impl Reader {
         match names[0].as_str() {
             "put" => {
                 count(2, 3, "put(remote, local, d)")?;
-                let args = vec![self.remote(&args[0])?, self.source(thread, &args[1])?, Self::identifier(args.get(2))?];
-                Ok(call(WAIT, "Put", args))
+                let ends = vec![self.remote(&args[0])?, self.source(thread, &args[1])?];
+                self.operation("Put", ends, args.get(2))
             }
             "get" => {
                 count(2, 3, "get(local, remote, d)")?;
-                let args = vec![self.local(thread, &args[0])?, self.remote(&args[1])?, Self::identifier(args.get(2))?];
-                Ok(call(WAIT, "Get", args))
+                let ends = vec![self.local(thread, &args[0])?, self.remote(&args[1])?];
+                self.operation("Get", ends, args.get(2))
             }
             "rcas" => {
                 count(4, 5, "rcas(local, remote, old, new, d)")?;
                 let (x, y) = (self.local(thread, &args[0])?, self.remote(&args[1])?);
                 let (v1, v2) = (self.data(thread, &args[2])?, self.data(thread, &args[3])?);
-                Ok(call(WAIT, "RCAS", vec![x, y, v1, v2, Self::identifier(args.get(4))?]))
+                self.operation("RCAS", vec![x, y, v1, v2], args.get(4))
             }
             "rfaa" => {
                 count(3, 4, "rfaa(local, remote, number, d)")?;
                 let (x, y) = (self.local(thread, &args[0])?, self.remote(&args[1])?);
-                Ok(call(WAIT, "RFAA", vec![x, y, self.data(thread, &args[2])?, Self::identifier(args.get(3))?]))
+                let v = self.data(thread, &args[2])?;
+                self.operation("RFAA", vec![x, y, v], args.get(3))
             }
             "cas" => {
                 count(3, 3, "cas(x, old, new)")?;
                 let x = self.local(thread, &args[0])?;
-                Ok(call(WAIT, "CAS", vec![x, self.data(thread, &args[1])?, self.data(thread, &args[2])?]))
+                Ok(call(self.memory(), "CAS", vec![x, self.data(thread, &args[1])?, self.data(thread, &args[2])?]))
             }
-            "wait" => {
+            "poll" if self.model != Model::RdmaWait => {
+                count(1, 1, "poll(node)")?;
+                Ok(call(self.memory(), "Poll", vec![Arg::Val(self.one_node(&args[0])?.into())]))
+            }
+            "wait" if self.model == Model::RdmaWait => {
                 count(1, 1, "wait(d)")?;
-                Ok(call(WAIT, "Wait", vec![Self::identifier(args.first())?]))
+                Ok(call(self.memory(), "Wait", vec![Self::identifier(args.first())?]))
             }
             "mfence" => {
                 count(0, 0, "mfence without arguments")?;
-                Ok(call(WAIT, "Mfence", Vec::new()))
+                Ok(call(self.memory(), "Mfence", Vec::new()))
             }
             "rfence" => {
                 count(1, 1, "rfence(node)")?;
-                let node = node_name(&args[0])?;
-                if node.0 > self.world.nodes {
-                    return fail(&args[0], format!("there are only {} nodes", self.world.nodes));
-                }
-                Ok(call(WAIT, "Rfence", vec![Arg::Val(node.into())]))
+                Ok(call(self.memory(), "Rfence", vec![Arg::Val(self.one_node(&args[0])?.into())]))
+            }
+            _ if self.model != Model::RdmaWait => {
+                let (name, model) = (names[0].as_str(), self.model);
+                fail(&names[0], format!("{name} is no statement of {model}; there are {}", model.statements()))
             }
             "gf" => {
                 count(1, 1, "gf({nodes})")?;
@@ -524,9 +573,7 @@ impl Reader {
             }
             other => fail(
                 &names[0],
-                format!(
-                    "{other} is no statement of RDMA_WAIT; there are put, get, rcas, rfaa, cas, wait, mfence, rfence, gf, bar, acq, rel, submit, receive"
-                ),
+                format!("{other} is no statement of {}; there are {}", self.model, self.model.statements()),
             ),
         }
     }

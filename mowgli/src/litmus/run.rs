@@ -10,13 +10,17 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_rdma::Stamp;
+use mowgli_rdma::tso::Tso;
 use mowgli_rdma::wait::Wait;
 
-use super::test::{Assertion, Observable, Quantifier, Test};
+use super::test::{Assertion, Model, Observable, Quantifier, Test};
 
-/// The libraries of `RDMA_WAIT`.
+/// The libraries of a model.
 #[must_use]
-pub fn libraries() -> Libraries<Stamp> {
+pub fn libraries(model: Model) -> Libraries<Stamp> {
+    if model == Model::RdmaTso {
+        return Libraries::default().with(Tso);
+    }
     catalogue().iter().fold(Libraries::default().with(Wait), |all, entry| all.and(&entry.specification))
 }
 
@@ -75,10 +79,10 @@ pub fn with_problem<T>(
 /// Solves a test, with the libraries of `chain` replaced by their implementations.
 #[must_use]
 pub fn solve(test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
-    solve_over(&libraries(), test, chain, limits)
+    solve_over(&libraries(test.model), test, chain, limits)
 }
 
-/// As [`solve`], over other libraries, or another stamp order, than those of `RDMA_WAIT`.
+/// As [`solve`], over other libraries, or another stamp order, than those of the test's model.
 #[must_use]
 pub fn solve_over(
     libraries: &Libraries<Stamp>,

@@ -9,6 +9,8 @@ use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_rdma::tso::TSO;
+use mowgli_rdma::wait::WAIT;
 
 use super::condition::Condition;
 
@@ -17,12 +19,40 @@ use super::condition::Condition;
 pub enum Model {
     /// RDMA-WAIT-RMW together with LOCO's libraries.
     RdmaWait,
+    /// RDMA-TSO-RMW, with polls.
+    RdmaTso,
 }
 
 impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::RdmaWait => f.write_str("RDMA_WAIT"),
+            Self::RdmaTso => f.write_str("RDMA_TSO"),
+        }
+    }
+}
+
+impl Model {
+    /// All models.
+    pub const ALL: [Self; 2] = [Self::RdmaWait, Self::RdmaTso];
+
+    /// The library of its memory words.
+    #[must_use]
+    pub fn memory(self) -> Name {
+        match self {
+            Self::RdmaWait => WAIT,
+            Self::RdmaTso => TSO,
+        }
+    }
+
+    /// Its statements in the form of calls.
+    #[must_use]
+    pub fn statements(self) -> &'static str {
+        match self {
+            Self::RdmaWait => {
+                "put, get, rcas, rfaa, cas, wait, mfence, rfence, gf, bar, acq, rel, submit, receive; polls are of RDMA_TSO"
+            }
+            Self::RdmaTso => "put, get, rcas, rfaa, cas, poll, mfence, rfence; waits and libraries are of RDMA_WAIT",
         }
     }
 }
