@@ -145,6 +145,12 @@ impl NodeSet {
         (1..=count).map(Node).collect()
     }
 
+    /// This set and `node`.
+    #[must_use]
+    pub fn with(self, node: Node) -> Self {
+        Self(self.0 | 1 << node.0)
+    }
+
     /// This set without `node`.
     #[must_use]
     pub fn without(self, node: Node) -> Self {

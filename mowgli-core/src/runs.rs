@@ -52,6 +52,8 @@ pub enum Stop {
     Traces(Tid),
     /// More different values than one search can tell apart.
     Values,
+    /// More states of a machine than this limit.
+    States(usize),
     /// The time budget was used up.
     Time,
     /// No client has an execution that ends, so nothing was checked.
@@ -65,6 +67,7 @@ impl std::fmt::Display for Stop {
             Self::Loop(place) => write!(f, "a loop with effects reached the bound on rounds ({place})"),
             Self::Traces(t) => write!(f, "thread {t} has more plain executions than the limit"),
             Self::Values => f.write_str("more than 127 different values in one program"),
+            Self::States(limit) => write!(f, "more than {limit} states"),
             Self::Vacuous => f.write_str("no client within the bound has an execution that ends"),
             Self::Time => f.write_str("the time limit was reached"),
         }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 use mowgli::check::{Ask, Checked, Options, shapes};
+use mowgli::litmus::run::Engine;
 use mowgli::litmus::test::Test;
 use mowgli::litmus::{order, parse, report, run};
 use mowgli::properties::specifications;
@@ -32,6 +33,8 @@ struct Cli {
 enum Command {
     /// Print all outcomes of litmus tests and check their assertions.
     Litmus(LitmusArgs),
+    /// Take one random run of the machine of RDMA_TSO, and show it step by step: buffers, pipes and memory.
+    Walk(WalkArgs),
     /// Explain a finding that was kept, or what a litmus test asserts: the execution, or why there is none.
     Explain(ExplainArgs),
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
@@ -153,9 +156,21 @@ struct LitmusArgs {
     /// Print counts of the search on standard error.
     #[arg(long)]
     stats: bool,
+    /// How outcomes are found, for tests of RDMA_TSO.
+    #[arg(long, value_enum, default_value_t = Engine::Declarative, conflicts_with = "implemented")]
+    engine: Engine,
     /// Take each cell of the stamp order `to` away in turn: which of the tests notice?
     #[arg(long, conflicts_with_all = ["implemented", "stats", "timeout"])]
     mutate_to: bool,
+}
+
+#[derive(Args)]
+struct WalkArgs {
+    /// A litmus test of RDMA_TSO.
+    file: PathBuf,
+    /// Which run: equal seeds give equal runs.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
 }
 
 #[derive(Args)]
@@ -185,7 +200,8 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let code = match cli.command {
         Command::Litmus(args) => litmus(&args),
-        Command::Explain(args) => explain(&args),
+        Command::Walk(args) => printed(walked(&args)),
+        Command::Explain(args) => printed(explained(&args)),
         Command::Check(args) => check(&args),
     };
     ExitCode::from(code)
@@ -304,7 +320,13 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
     let deadline = args.timeout.map(|s| start + Duration::from_secs(s));
     let expired = move || deadline.is_some_and(|d| Instant::now() > d);
     let limits = Limits { rounds: args.loops, expired: &expired, ..Limits::default() };
-    let answer = run::solve(&test, &chain, limits);
+    let answer = match args.engine {
+        Engine::Declarative => run::solve(&test, &chain, limits),
+        engine => match run::solve_with(engine, &test, limits) {
+            Ok(answer) => answer,
+            Err(message) => return bad(message),
+        },
+    };
     let micros = start.elapsed().as_micros();
     let out = if args.json {
         report::json(&test, &answer, args.loops, micros) + "\n"
@@ -319,8 +341,9 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
     Printed { out, err: String::new(), code, stats: answer.explored.stats }
 }
 
-fn explain(args: &ExplainArgs) -> u8 {
-    match explained(args) {
+/// Prints what a command has to say.
+fn printed(result: Result<String, String>) -> u8 {
+    match result {
         Ok(text) => {
             print!("{text}");
             0
@@ -330,6 +353,12 @@ fn explain(args: &ExplainArgs) -> u8 {
             2
         }
     }
+}
+
+fn walked(args: &WalkArgs) -> Result<String, String> {
+    let path = args.file.display();
+    let text = std::fs::read_to_string(&args.file).map_err(|e| format!("{path}: {e}"))?;
+    run::walk(&parse::parse(&path.to_string(), &text)?, args.seed).map_err(|e| format!("{path}: {e}"))
 }
 
 fn explained(args: &ExplainArgs) -> Result<String, String> {

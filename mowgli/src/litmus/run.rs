@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use itertools::Itertools;
 use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Explored, Limits, Outcome, Problem};
@@ -10,6 +11,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_rdma::Stamp;
+use mowgli_rdma::operational::{Machine, Runs, Step};
 use mowgli_rdma::tso::Tso;
 use mowgli_rdma::wait::Wait;
 
@@ -98,6 +100,98 @@ pub fn solve_over(
     let complete = all.explored.stop.is_none();
     let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), complete)).collect();
     Answer { outcomes, holds, explored: all.explored }
+}
+
+/// How the outcomes of a test are found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+pub enum Engine {
+    /// From the axioms.
+    #[default]
+    Declarative,
+    /// By exploring the machine of RDMA-TSO-RMW.
+    Operational,
+    /// In both ways; a difference is an error.
+    Both,
+}
+
+/// The most states of the machine that are explored.
+const STATES: usize = 20_000_000;
+
+/// Solves a test by exploring the machine, and how many states that takes.
+///
+/// # Errors
+/// If the model has no machine.
+pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String> {
+    if test.model != Model::RdmaTso {
+        return Err(format!("{} has no machine; --engine operational is for {}", test.model, Model::RdmaTso));
+    }
+    let programs = test.programs();
+    let runs = Machine::new(&test.world, &programs)?.explore(&test.observed, STATES, limits.expired);
+    let outcomes: BTreeMap<Vec<Val>, u64> = runs.outcomes.iter().map(|o| (shown(test, o), 1)).collect();
+    let complete = runs.stop.is_none();
+    let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), complete)).collect();
+    let explored = Explored { stop: runs.stop.clone(), ..Explored::default() };
+    Ok((Answer { outcomes, holds, explored }, runs))
+}
+
+/// One random run of the machine, as text: each step and what the machine looks like after it.
+///
+/// # Errors
+/// If the model has no machine.
+pub fn walk(test: &Test, seed: u64) -> Result<String, String> {
+    if test.model != Model::RdmaTso {
+        return Err(format!("{} has no machine; walk is for {}", test.model, Model::RdmaTso));
+    }
+    let programs = test.programs();
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut out = String::new();
+    let mut show = |step: &Step, picture: &str| {
+        out.push_str(&format!("{step}\n"));
+        picture.lines().for_each(|line| out.push_str(&format!("    {line}\n")));
+    };
+    let outcome = Machine::new(&test.world, &programs)?.walk(&test.observed, &mut |n| random.usize(..n), &mut show);
+    match outcome {
+        Some(outcome) => {
+            let values = shown(test, &outcome);
+            let pairs = test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v};")).join(" ");
+            out.push_str(&format!("The end: {pairs}\n"));
+        }
+        None => out.push_str("Stuck: a poll waits for an operation that nothing before it issued\n"),
+    }
+    Ok(out)
+}
+
+/// Solves a test in one way, or in both and compares.
+///
+/// # Errors
+/// If the model has no such engine, or if the two find different outcomes.
+pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Answer, String> {
+    if engine == Engine::Operational {
+        return Ok(explore(test, limits)?.0);
+    }
+    let declarative = solve(test, &[], limits);
+    if engine == Engine::Both {
+        let operational = explore(test, limits)?.0;
+        let complete = declarative.explored.stop.is_none() && operational.explored.stop.is_none();
+        let (axioms, machine) = (&declarative.outcomes, &operational.outcomes);
+        if complete && !axioms.keys().eq(machine.keys()) {
+            let differs = |a: &BTreeMap<Vec<Val>, u64>, b: &BTreeMap<Vec<Val>, u64>| {
+                let only = a.keys().filter(|o| !b.contains_key(*o));
+                only.map(|o| o.iter().join(" ")).join("; ")
+            };
+            return Err(format!(
+                "{}: the engines disagree; only declarative: {}; only operational: {}",
+                test.name,
+                differs(axioms, machine),
+                differs(machine, axioms)
+            ));
+        }
+        if !complete {
+            let stop = declarative.explored.stop.clone().or(operational.explored.stop);
+            return Ok(Answer { explored: Explored { stop, ..declarative.explored }, ..declarative });
+        }
+    }
+    Ok(declarative)
 }
 
 /// The values that a test shows of an outcome.
