@@ -53,6 +53,8 @@ pub struct Unfolding {
     pub waiting: BTreeSet<Trace>,
     /// The event after which a loop with effects would have gone on past the bound, if there is one.
     pub hit: Option<String>,
+    /// The same for a loop whose rounds are remembered, so that each of them matters.
+    pub hit_remembered: Option<String>,
     /// Whether there were more traces than the limit, or the time was up.
     pub too_many: bool,
     /// Why an implementation is not well defined (LOCO Def. 3.9), if one is not.
@@ -153,15 +155,24 @@ impl<S: Stamp> Unfolder<'_, S> {
                 s.result.waiting.insert(waiting);
             } else if done < self.rounds {
                 let end = s.events.len();
-                s.rounds.push((start, end));
+                let before = s.rounds.len();
+                if !self.is_remembered(&s.events[start..]) {
+                    s.rounds.push((start, end));
+                }
                 self.round(body, done + 1, s, next);
-                s.rounds.pop();
+                s.rounds.truncate(before);
             } else {
                 let waiting = s.trace(s.events.len(), v);
                 s.result.waiting.insert(waiting);
-                s.result.hit = s.events.last().map(|e| format!("{}: a loop of {} after {e}", s.thread, done + 1));
+                let is_remembered = self.is_remembered(&s.events[start..]);
+                let hit = if is_remembered { &mut s.result.hit_remembered } else { &mut s.result.hit };
+                *hit = s.events.last().map(|e| format!("{}: a loop of {} after {e}", s.thread, done + 1));
             }
         });
+    }
+
+    fn is_remembered(&self, events: &[Event]) -> bool {
+        events.iter().any(|e| self.libraries.of(&e.call).is_remembered(&e.call))
     }
 
     fn call<'a>(&self, call: &Call, state: &mut State<'a>, next: Next<'_, 'a>) {
@@ -174,7 +185,7 @@ impl<S: Stamp> Unfolder<'_, S> {
             state.ill_defined(format!("{by} calls {call} of {}, which is not among the libraries below", call.library));
             return;
         };
-        for ret in library.returns(self.world, state.thread, call, state.cells) {
+        for ret in library.returns_after(self.world, &state.events, state.thread, call, state.cells) {
             state.events.push(Event { thread: state.thread, call: call.clone(), ret });
             state.groups.push(state.group);
             next(state, ret, 0);

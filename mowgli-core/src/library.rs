@@ -24,6 +24,26 @@ pub trait Library<S: Stamp>: Send + Sync {
     /// returned does no harm, a missing one loses executions.
     fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val>;
 
+    /// As [`Self::returns`], for results that depend on the calls that the thread has made before, of all libraries: on
+    /// those that [`Self::is_remembered`].
+    fn returns_after(
+        &self,
+        world: &World,
+        earlier: &[Event],
+        thread: Tid,
+        call: &Call,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<Val> {
+        let _ = earlier;
+        self.returns(world, thread, call, cells)
+    }
+
+    /// Whether later results may depend on this call having been made: a round of a loop that makes it is never left out.
+    fn is_remembered(&self, call: &Call) -> bool {
+        let _ = call;
+        false
+    }
+
     /// The ways in which an event can happen, `stmp(e)` with what each subevent does. None: no execution has it.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>>;
 

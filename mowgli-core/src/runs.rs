@@ -48,6 +48,8 @@ pub enum Stop {
     IllDefined(String),
     /// A loop with effects reached the bound on rounds; the text says which.
     Loop(String),
+    /// The same of a loop whose rounds later results depend on.
+    Rounds(String),
     /// A thread has more plain executions than the limit.
     Traces(Tid),
     /// More different values than one search can tell apart.
@@ -64,7 +66,9 @@ impl std::fmt::Display for Stop {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::IllDefined(why) => write!(f, "not well defined (LOCO Def. 3.9): {why}"),
-            Self::Loop(place) => write!(f, "a loop with effects reached the bound on rounds ({place})"),
+            Self::Loop(place) | Self::Rounds(place) => {
+                write!(f, "a loop with effects reached the bound on rounds ({place})")
+            }
             Self::Traces(t) => write!(f, "thread {t} has more plain executions than the limit"),
             Self::Values => f.write_str("more than 127 different values in one program"),
             Self::States(limit) => write!(f, "more than {limit} states"),
@@ -200,11 +204,14 @@ fn all_runs<S: Stamp>(
         std::iter::once(initial(unfolder, cell)).chain(by_others).sorted().dedup().collect::<Vec<_>>()
     };
     let threads = unfolder.world.tids().zip(programs).map(|(thread, program)| {
-        let Unfolding { traces, waiting, hit, too_many, ill_defined } = unfolder.unfold(thread, program, &cells);
+        let Unfolding { traces, waiting, hit, hit_remembered, too_many, ill_defined } =
+            unfolder.unfold(thread, program, &cells);
         if let Some(why) = ill_defined {
             stop = Some(Stop::IllDefined(why));
         } else if too_many {
             stop.get_or_insert(if (unfolder.expired)() { Stop::Time } else { Stop::Traces(thread) });
+        } else if let (Some(place), None | Some(Stop::Loop(_))) = (hit_remembered, &stop) {
+            stop = Some(Stop::Rounds(place));
         } else if let (Some(place), None) = (hit, &stop) {
             stop = Some(Stop::Loop(place));
         }

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
-use mowgli_core::event::{Call, Cell};
+use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::ids::{Loc, Node, NodeSet, Tid};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::program::Prog;
@@ -20,7 +20,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use rustc_hash::FxHashSet;
 
-use crate::tso::{TSO, towards};
+use crate::tso::{TSO, result, towards};
 
 /// An entry of a store buffer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -119,8 +119,9 @@ enum Next {
 /// The programs as trees: a place for each sequence of results.
 struct Programs<'a> {
     programs: &'a [Prog],
-    places: Vec<(Next, Vec<Val>)>,
-    known: BTreeMap<(usize, Vec<Val>), u32>,
+    /// What comes next, and the calls so far.
+    places: Vec<(Next, Vec<Event>)>,
+    known: BTreeMap<(usize, u32, Val), u32>,
 }
 
 /// How many steps without a call are looked at before a program is taken to spin.
@@ -131,13 +132,10 @@ impl<'a> Programs<'a> {
         Self { programs, places: Vec::new(), known: BTreeMap::new() }
     }
 
-    fn place(&mut self, thread: usize, results: Vec<Val>) -> u32 {
-        if let Some(&known) = self.known.get(&(thread, results.clone())) {
-            return known;
-        }
+    fn add(&mut self, thread: usize, earlier: Vec<Event>) -> u32 {
         let place = u32::try_from(self.places.len()).expect("fewer places than states");
-        self.places.push((next(&self.programs[thread], &results), results.clone()));
-        self.known.insert((thread, results), place);
+        let results: Vec<Val> = earlier.iter().map(|e| e.ret).collect();
+        self.places.push((next(&self.programs[thread], &results), earlier));
         place
     }
 
@@ -145,9 +143,21 @@ impl<'a> Programs<'a> {
         &self.places[place as usize].0
     }
 
-    fn after(&mut self, thread: usize, place: u32, result: Val) -> u32 {
-        let results = [self.places[place as usize].1.as_slice(), &[result]].concat();
-        self.place(thread, results)
+    fn earlier(&self, place: u32) -> &[Event] {
+        &self.places[place as usize].1
+    }
+
+    /// The place after the next call returned this.
+    fn after(&mut self, thread: usize, place: u32, ret: Val) -> u32 {
+        if let Some(&known) = self.known.get(&(thread, place, ret)) {
+            return known;
+        }
+        let Next::Call(call) = self.next(place).clone() else { unreachable!("only calls return") };
+        let event = Event { thread: Tid::from_index(thread), call, ret };
+        let earlier = [self.earlier(place), &[event]].concat();
+        let after = self.add(thread, earlier);
+        self.known.insert((thread, place, ret), after);
+        after
     }
 }
 
@@ -279,7 +289,7 @@ impl<'a> Machine<'a> {
     fn start(&mut self) -> State {
         let threads = self.world.threads.len();
         State {
-            at: (0..threads).map(|t| self.programs.place(t, Vec::new())).collect(),
+            at: (0..threads).map(|t| self.programs.add(t, Vec::new())).collect(),
             buffers: vec![VecDeque::new(); threads],
             pairs: vec![QueuePair::default(); threads * usize::from(self.world.nodes)],
             memory: self.world.objects.values().map(|o| o.init).collect(),
@@ -297,9 +307,18 @@ impl<'a> Machine<'a> {
 
     /// Every final state, from the first one; stops after `limit` states.
     pub fn explore(&mut self, observed: &[Cell], limit: usize, expired: &dyn Fn() -> bool) -> Runs {
+        self.explore_all(true, observed, limit, expired)
+    }
+
+    /// As [`Self::explore`], without taking any step at once: more states, to hold the reduction against.
+    pub fn explore_slowly(&mut self, observed: &[Cell], limit: usize) -> Runs {
+        self.explore_all(false, observed, limit, &|| false)
+    }
+
+    fn explore_all(&mut self, reduced: bool, observed: &[Cell], limit: usize, expired: &dyn Fn() -> bool) -> Runs {
         let mut runs = Runs::default();
         let mut first = self.start();
-        while self.at_once(&mut first).is_some() {}
+        while reduced && self.at_once(&mut first).is_some() {}
         let mut seen = FxHashSet::default();
         seen.insert(first.clone());
         let mut todo = vec![first];
@@ -313,14 +332,13 @@ impl<'a> Machine<'a> {
                 runs.stop = Some(Stop::Time);
                 break;
             }
-            let mut moves = 0;
+            let mut next = if reduced { Vec::new() } else { self.slow_steps(&state) };
             self.steps(&state, &mut |machine, _, mut after| {
-                moves += 1;
-                while machine.at_once(&mut after).is_some() {}
-                if seen.insert(after.clone()) {
-                    todo.push(after);
-                }
+                while reduced && machine.at_once(&mut after).is_some() {}
+                next.push(after);
             });
+            let moves = next.len();
+            todo.extend(next.into_iter().filter(|after| seen.insert(after.clone())));
             if moves == 0 {
                 match self.outcome(&state, observed) {
                     Some(outcome) => {
@@ -372,43 +390,67 @@ impl<'a> Machine<'a> {
 
     /// One step that is taken at once, if there is one.
     fn at_once(&mut self, state: &mut State) -> Option<Step> {
+        let nodes = self.world.all_nodes();
+        (0..state.at.len()).find_map(|t| {
+            let own = self.call_at_once(state, t).or_else(|| self.issue(state, t));
+            own.or_else(|| nodes.iter().find_map(|n| self.oldest_at_once(state, t, n)))
+        })
+    }
+
+    fn call_at_once(&mut self, state: &mut State, t: usize) -> Option<Step> {
+        let Next::Call(call) = self.programs.next(state.at[t]).clone() else { return None };
+        let ret = self.silent_call(state, t, &call)?;
+        state.at[t] = self.programs.after(t, state.at[t], ret);
+        Some(Step { thread: Tid::from_index(t), act: Act::Call(call, ret) })
+    }
+
+    /// The oldest entry of the store buffer goes into its pipe.
+    fn issue(&self, state: &mut State, t: usize) -> Option<Step> {
+        let Some(&Buffered::Operation(n, entry)) = state.buffers[t].front() else { return None };
+        state.buffers[t].pop_front();
+        state.pairs[self.pair(t, n)].pipe.push(entry);
+        Some(Step { thread: Tid::from_index(t), act: Act::Issue(n, entry) })
+    }
+
+    /// Rules 1 and 4.
+    fn oldest_at_once(&self, state: &mut State, t: usize, n: Node) -> Option<Step> {
+        let queue = &mut state.pairs[self.pair(t, n)];
+        let Some(&entry @ (Entry::Rfence | Entry::Ack)) = queue.pipe.first() else { return None };
+        queue.pipe.remove(0);
+        if entry == Entry::Ack {
+            queue.local.push_back(Local::Confirmation);
+        }
+        Some(Step { thread: Tid::from_index(t), act: Act::Pipe(n, entry) })
+    }
+
+    /// Every step that [`Self::at_once`] would take first, and those after it, each by itself.
+    fn slow_steps(&mut self, state: &State) -> Vec<State> {
+        let mut all = Vec::new();
         for t in 0..state.at.len() {
-            let thread = Tid::from_index(t);
-            if let Next::Call(call) = self.programs.next(state.at[t]).clone()
-                && let Some(result) = self.silent_call(state, t, &call)
-            {
-                state.at[t] = self.programs.after(t, state.at[t], result);
-                return Some(Step { thread, act: Act::Call(call, result) });
-            }
-            if let Some(&Buffered::Operation(n, entry)) = state.buffers[t].front() {
-                state.buffers[t].pop_front();
-                let pair = self.pair(t, n);
-                state.pairs[pair].pipe.push(entry);
-                return Some(Step { thread, act: Act::Issue(n, entry) });
-            }
+            let mut after = state.clone();
+            all.extend(self.call_at_once(&mut after, t).map(|_| after));
+            let mut after = state.clone();
+            all.extend(self.issue(&mut after, t).map(|_| after));
             for n in self.world.all_nodes().iter() {
-                let pair = self.pair(t, n);
-                let Some(&entry @ (Entry::Rfence | Entry::Ack)) = state.pairs[pair].pipe.first() else { continue };
-                state.pairs[pair].pipe.remove(0);
-                if entry == Entry::Ack {
-                    state.pairs[pair].local.push_back(Local::Confirmation);
-                }
-                return Some(Step { thread, act: Act::Pipe(n, entry) });
+                let mut after = state.clone();
+                all.extend(self.oldest_at_once(&mut after, t, n).map(|_| after));
             }
         }
-        None
+        all
     }
 
     /// The effect and the result of a call of the CPU that is taken at once.
     fn silent_call(&self, state: &mut State, t: usize, call: &Call) -> Option<Val> {
         let (method, args) = (call.method.text(), &call.args);
+        let result = result(self.world, self.programs.earlier(state.at[t]), call);
         let buffered = match method {
             "Write" => Buffered::Write(call.loc(0), args[1]),
             "Mfence" => return state.buffers[t].is_empty().then_some(Val::Unit),
+            "SetAdd" | "SetRemove" | "SetIsEmpty" => return state.buffers[t].is_empty().then_some(result?),
             "Poll" => {
                 let pair = self.pair(t, towards(self.world, call)?);
                 let confirmed = state.pairs[pair].local.front() == Some(&Local::Confirmation);
-                return confirmed.then(|| state.pairs[pair].local.pop_front()).map(|_| Val::Unit);
+                return confirmed.then(|| state.pairs[pair].local.pop_front()).and(result);
             }
             "Rfence" => match args[0] {
                 Val::Node(n) => Buffered::Operation(n, Entry::Rfence),
@@ -427,7 +469,7 @@ impl<'a> Machine<'a> {
             _ => return None,
         };
         state.buffers[t].push_back(buffered);
-        Some(Val::Unit)
+        result
     }
 
     /// Every other step.
@@ -515,9 +557,13 @@ impl<'a> Machine<'a> {
 
     /// A call of the CPU that looks at memory.
     fn access(&self, state: &State, t: usize, call: &Call) -> Option<(Val, State)> {
-        let x = call.args.first()?.loc()?;
+        let method = call.method.text();
+        if !matches!(method, "Read" | "CAS") {
+            return None;
+        }
+        let x = call.loc(0);
         let word = self.word(x);
-        match call.method.text() {
+        match method {
             "Read" => {
                 let own = state.buffers[t].iter().rev().find_map(|b| match b {
                     Buffered::Write(y, v) if *y == x => Some(*v),

@@ -9,7 +9,7 @@ use mowgli::check::{Ask, Checked, Options, shapes};
 use mowgli::litmus::run::Engine;
 use mowgli::litmus::test::Test;
 use mowgli::litmus::{order, parse, report, run};
-use mowgli::properties::specifications;
+use mowgli::properties::{Specification, specifications};
 use mowgli::{distinguish, explain, mutation, necessity, show};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
@@ -526,7 +526,10 @@ fn check_specifications(args: &CheckArgs, deadline: Option<Instant>) -> Result<u
         return Err(format!("no specification {unknown}; there are {}", known.join(", ")));
     }
     let mut code = 0;
-    for specification in all.iter().filter(|s| args.names.is_empty() || args.names.iter().any(|n| n == s.name)) {
+    let wanted = |s: &&Specification| {
+        if args.names.is_empty() { !s.is_language } else { args.names.iter().any(|n| n == s.name) }
+    };
+    for specification in all.iter().filter(wanted) {
         let bar = bar(specification.name.to_owned());
         let progress = moving(&bar);
         let found = specification.check(limited(specification.bounds(), args), deadline, &progress);

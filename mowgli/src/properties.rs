@@ -9,6 +9,7 @@ use mowgli_core::soundness::client::{Bound, Subject, count};
 use mowgli_core::soundness::properties::{Instance, Properties, Specified, properties};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_rdma::Stamp;
+use mowgli_rdma::tso::{self, TSO, Tso};
 use mowgli_rdma::wait::{WAIT, Wait, Words};
 use serde::Serialize;
 
@@ -19,6 +20,8 @@ use crate::litmus::print;
 pub struct Specification {
     /// Its name.
     pub name: &'static str,
+    /// Whether it is a language and no library, so need not be decomposable: asked about only by name.
+    pub is_language: bool,
     library: Name,
     libraries: Libraries<Stamp>,
     subject: Box<dyn Subject>,
@@ -29,11 +32,17 @@ pub struct Specification {
 pub fn specifications() -> Vec<Specification> {
     let memory = |name, rmw| {
         let (libraries, subject) = (Libraries::default().with(Wait), Box::new(Words { rmw }));
-        Specification { name, library: WAIT, libraries, subject }
+        Specification { name, is_language: false, library: WAIT, libraries, subject }
+    };
+    let polls = |name, rmw| {
+        let (libraries, subject) = (Libraries::default().with(Tso), Box::new(tso::Words { rmw }));
+        Specification { name, is_language: true, library: TSO, libraries, subject }
     };
     let mut all = vec![memory("rdma-wait", false), memory("rdma-wait-rmw", true)];
+    all.extend([polls("rdma-tso", false), polls("rdma-tso-rmw", true)]);
     all.extend(catalogue().into_iter().map(|e| Specification {
         name: e.name,
+        is_language: false,
         library: Name::literal(e.name),
         libraries: e.specification,
         subject: e.subject,

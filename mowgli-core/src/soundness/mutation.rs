@@ -115,6 +115,21 @@ impl<S: Stamp> Library<S> for WithoutStamp<S> {
         self.of.returns(world, thread, call, cells)
     }
 
+    fn is_remembered(&self, call: &Call) -> bool {
+        self.of.is_remembered(call)
+    }
+
+    fn returns_after(
+        &self,
+        world: &World,
+        earlier: &[Event],
+        thread: Tid,
+        call: &Call,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<Val> {
+        self.of.returns_after(world, earlier, thread, call, cells)
+    }
+
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
         let shapes = self.of.shapes(world, event);
         if event.call.method != self.method {

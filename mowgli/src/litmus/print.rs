@@ -9,7 +9,10 @@ use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, sequential, slock, sv, wlock};
+use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
+
+use super::test::Model;
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.
 fn register(index: usize) -> String {
@@ -25,16 +28,17 @@ fn statement(call: &Call) -> String {
         _ => String::new(),
     };
     match (call.library, call.method.text()) {
-        (WAIT, "Write") => format!("{} := {}", arg(0), arg(1)),
-        (WAIT, "Read") => arg(0),
-        (WAIT, "CAS") => format!("cas({}, {}, {})", arg(0), arg(1), arg(2)),
-        (WAIT, "Mfence") => "mfence".into(),
-        (WAIT, "Put") => format!("put({}, {}{})", arg(0), arg(1), with_id(2)),
-        (WAIT, "Get") => format!("get({}, {}{})", arg(0), arg(1), with_id(2)),
-        (WAIT, "RCAS") => format!("rcas({}, {}, {}, {}{})", arg(0), arg(1), arg(2), arg(3), with_id(4)),
-        (WAIT, "RFAA") => format!("rfaa({}, {}, {}{})", arg(0), arg(1), arg(2), with_id(3)),
+        (WAIT | TSO, "Write") => format!("{} := {}", arg(0), arg(1)),
+        (WAIT | TSO, "Read") => arg(0),
+        (WAIT | TSO, "CAS") => format!("cas({}, {}, {})", arg(0), arg(1), arg(2)),
+        (WAIT | TSO, "Mfence") => "mfence".into(),
+        (WAIT | TSO, "Put") => format!("put({}, {}{})", arg(0), arg(1), with_id(2)),
+        (WAIT | TSO, "Get") => format!("get({}, {}{})", arg(0), arg(1), with_id(2)),
+        (WAIT | TSO, "RCAS") => format!("rcas({}, {}, {}, {}{})", arg(0), arg(1), arg(2), arg(3), with_id(4)),
+        (WAIT | TSO, "RFAA") => format!("rfaa({}, {}, {}{})", arg(0), arg(1), arg(2), with_id(3)),
         (WAIT, "Wait") => format!("wait({})", arg(0)),
-        (WAIT, "Rfence") => format!("rfence({})", arg(0)),
+        (WAIT | TSO, "Rfence") => format!("rfence({})", arg(0)),
+        (TSO, _) => format!("poll({})", arg(0)),
         (sv::SV, "Write") => format!("{}.write({})", arg(0), arg(1)),
         (sv::SV, "Read") => format!("{}.read", arg(0)),
         (sv::SV, "Bcast") => format!("{}.bcast({}{})", arg(0), arg(2), with_id(1)),
@@ -73,7 +77,7 @@ fn declarations(world: &World, out: &mut String) {
         let members: Vec<String> = object.members.iter().map(Tid::to_string).collect();
         let members = members.join(", ");
         let _ = match (object.library, object.node) {
-            (WAIT, Some(node)) => writeln!(out, "  {loc}@{node} = {};", object.init),
+            (WAIT | TSO, Some(node)) => writeln!(out, "  {loc}@{node} = {};", object.init),
             (sv::SV, _) => writeln!(out, "  svar {loc} = {};", object.init),
             (bal::BAL, _) => writeln!(out, "  barrier {loc} = {{{members}}};"),
             (bal::BAL_TRANSITIVE, _) => writeln!(out, "  transitive barrier {loc} = {{{members}}};"),
@@ -134,7 +138,9 @@ pub fn statements(client: &Client) -> Vec<Vec<String>> {
 /// A client as a litmus test, with one assertion: that the outcome is forbidden, if one is given.
 #[must_use]
 pub fn client(name: &str, world: &World, client: &Client, outcome: Option<&Outcome>) -> String {
-    let mut out = format!("RDMA_WAIT {name}\n{{\n");
+    let is_tso = world.objects.values().any(|o| o.library == TSO);
+    let model = if is_tso { Model::RdmaTso } else { Model::RdmaWait };
+    let mut out = format!("{model} {name}\n{{\n");
     declarations(world, &mut out);
     out.push_str("}\n");
     let heads = (1..).zip(&world.threads).map(|(t, node)| format!("P{t}@{node}"));

@@ -92,6 +92,9 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
         let _ = writeln!(out, "Condition {} ({})", assertion.quantifier, assertion.text);
         let _ = writeln!(out, "Observation {} {often} {with} {without}", test.name);
     }
+    if answer.outcomes.is_empty() && answer.explored.stop.is_none() {
+        let _ = writeln!(out, "No execution ends: a thread waits for what never happens");
+    }
     if let Some(stop) = &answer.explored.stop {
         let _ = writeln!(out, "Incomplete: {stop}");
     }

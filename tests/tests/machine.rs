@@ -1,0 +1,184 @@
+//! RDMA-TSO-RMW: the axioms, the machine and the machine without its reduction have the same outcomes (SYNC Thm. 7), and
+//! waits can be compiled to polls (SYNC Thm. 6).
+
+use std::collections::BTreeSet;
+
+use mowgli_core::event::{Call, Cell};
+use mowgli_core::ids::Name;
+use mowgli_core::implementation::Implementations;
+use mowgli_core::library::Libraries;
+use mowgli_core::outcome::{Limits, Outcome, Problem};
+use mowgli_core::program::Prog;
+use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_rdma::Stamp;
+use mowgli_rdma::operational::Machine;
+use mowgli_rdma::tso::{self, TSO, Tso, WaitByPolls};
+use mowgli_rdma::wait::{self, Wait};
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, TestRunner};
+
+fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
+    Bound { threads, nodes, calls, ..Bound::default() }
+}
+
+/// Every memory word.
+fn all_cells(world: &World) -> Vec<Cell> {
+    world.objects.iter().filter_map(|(&loc, o)| Some(Cell { loc, node: o.node? })).collect()
+}
+
+/// All outcomes by the axioms; `None` if a limit was reached.
+fn by_axioms(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> Option<BTreeSet<Outcome>> {
+    let problem = Problem {
+        libraries,
+        implementations: &Implementations::new(),
+        world,
+        programs,
+        observed: &all_cells(world),
+        limits: Limits::default(),
+    };
+    let all = problem.outcomes();
+    all.explored.stop.is_none().then(|| all.found.into_keys().collect())
+}
+
+/// Programs with data flow: integers are what the thread last read.
+fn flowing(client: &Client) -> Vec<Prog> {
+    fn from(calls: &[Call], got: Option<Val>, results: Vec<Val>) -> Prog {
+        let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
+        let mut call = call.clone();
+        for arg in call.args.iter_mut().filter(|v| v.int().is_some()) {
+            *arg = got.unwrap_or(*arg);
+        }
+        let rest = rest.to_vec();
+        Prog::call(call).bind(move |v| {
+            let got = v.int().map(Val::Int).or(got);
+            // Identifiers of operations differ between models: they are no part of the outcome.
+            let shown = v.int().map(Val::Int).unwrap_or(Val::Unit);
+            from(&rest, got, [results.as_slice(), &[shown]].concat())
+        })
+    }
+    client.threads.iter().map(|calls| from(calls, None, Vec::new())).collect()
+}
+
+/// Runs of at most so many states are compared without the reduction too.
+const SLOWLY: usize = 20_000;
+
+fn agree((world, client): &(World, Client)) -> Result<(), TestCaseError> {
+    let libraries = Libraries::default().with(Tso);
+    let programs = flowing(client);
+    let Some(axioms) = by_axioms(&libraries, world, &programs) else { return Ok(()) };
+    let mut machine = Machine::new(world, &programs).unwrap();
+    let cells = all_cells(world);
+    let runs = machine.explore(&cells, 1_000_000, &|| false);
+    prop_assume!(runs.stop.is_none());
+    prop_assert_eq!(&axioms, &runs.outcomes, "{:?} on {:?}", client, world.threads);
+    let slowly = machine.explore_slowly(&cells, SLOWLY);
+    if slowly.stop.is_none() {
+        prop_assert_eq!(&axioms, &slowly.outcomes, "without reduction: {:?}", client);
+    }
+    Ok(())
+}
+
+/// So many cases, the same each time.
+fn runner(cases: u32) -> TestRunner {
+    TestRunner::new_with_rng(
+        Config { cases, failure_persistence: None, max_global_rejects: 100_000, ..Config::default() },
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    )
+}
+
+#[test]
+fn axioms_and_machine_agree() {
+    for (rmw, bound, cases) in [
+        (true, bound(2, 2, 3), 1500),
+        (true, bound(3, 2, 2), 1000),
+        (false, bound(1, 3, 5), 500),
+        (true, bound(2, 3, 3), 500),
+    ] {
+        let words = tso::Words { rmw };
+        runner(cases).run(&strategy(&words, &bound), |client| agree(&client)).unwrap();
+    }
+}
+
+/// The programs of a client of RDMA-WAIT-RMW, and what they are compiled to.
+fn compiled(how: WaitByPolls, world: &World, programs: &[Prog]) -> (World, Vec<Prog>) {
+    let mut by_polls = world.clone();
+    by_polls.objects.values_mut().for_each(|o| o.library = TSO);
+    let identifiers = ["d", "e"].map(Name::literal);
+    let programs = programs.iter().map(|p| how.compiled(&by_polls, &identifiers, p)).collect();
+    (by_polls, programs)
+}
+
+/// The calls of a client, some with the identifier e in place of d.
+fn with_two_identifiers(client: &Client, picks: &[Index]) -> Client {
+    let mut client = client.clone();
+    let calls = client.threads.iter_mut().flatten();
+    for (call, pick) in calls.zip(picks) {
+        let wid = call.args.iter_mut().find(|a| matches!(a, Val::Wid(_)));
+        if let (Some(wid), 1) = (wid, pick.index(2)) {
+            *wid = Val::Wid(mowgli_core::ids::Wid(Name::literal("e")));
+        }
+    }
+    client
+}
+
+fn compiles(how: WaitByPolls, cases: u32) -> Result<(), String> {
+    let (waits, polls) = (Libraries::default().with(Wait), Libraries::default().with(Tso));
+    let words = wait::Words { rmw: true };
+    let bound = bound(2, 2, 4);
+    let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 8));
+    let result = runner(cases).run(&clients, |((world, client), picks)| {
+        let client = with_two_identifiers(&client, &picks);
+        let programs = flowing(&client);
+        let (world_by_polls, by_polls) = compiled(how, &world, &programs);
+        let Some(promised) = by_axioms(&waits, &world, &programs) else { return Ok(()) };
+        let Some(found) = by_axioms(&polls, &world_by_polls, &by_polls) else { return Ok(()) };
+        prop_assert!(found.is_subset(&promised), "{:?}", client);
+        prop_assert!(!found.is_empty(), "what waits for nothing else ends: {:?}", client);
+        Ok(())
+    });
+    result.map_err(|e| e.to_string())
+}
+
+/// SYNC Theorem 6.
+#[test]
+fn waits_compile_to_polls() {
+    compiles(WaitByPolls::Published, 1500).unwrap();
+}
+
+/// The property can fail: two operations and one poll.
+#[test]
+fn polling_once_is_not_enough() {
+    assert!(compiles(WaitByPolls::PollOnce, 3000).is_err());
+}
+
+/// Compiled programs on the machine: the sets of open operations are the same there.
+#[test]
+fn the_machine_runs_what_is_compiled() {
+    let words = wait::Words { rmw: true };
+    let bound = bound(2, 2, 2);
+    runner(300)
+        .run(&strategy(&words, &bound), |(world, client)| {
+            let (world, programs) = compiled(WaitByPolls::Published, &world, &flowing(&client));
+            let polls = Libraries::default().with(Tso);
+            let Some(axioms) = by_axioms(&polls, &world, &programs) else { return Ok(()) };
+            let runs = Machine::new(&world, &programs).unwrap().explore(&all_cells(&world), 1_000_000, &|| false);
+            prop_assert_eq!(axioms, runs.outcomes, "{:?}", client);
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// A poll with nothing to take never returns, and so its program never ends.
+#[test]
+fn a_poll_of_nothing_never_returns() {
+    let world =
+        tso::Words { rmw: false }.worlds(&World::new(1, &[mowgli_core::ids::Node(1)]), &bound(1, 1, 1)).remove(0);
+    let poll = Call::new(TSO, "Poll", &[mowgli_core::ids::Node(1).into()]);
+    let programs = [Prog::call(poll)];
+    assert!(by_axioms(&Libraries::default().with(Tso), &world, &programs).unwrap().is_empty());
+    let runs = Machine::new(&world, &programs).unwrap().explore(&[], 100, &|| false);
+    assert_eq!((runs.outcomes.len(), runs.stuck), (0, 1));
+}
