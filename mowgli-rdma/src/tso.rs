@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mowgli_core::algebra::{Spec, SubView, events, in_turn};
+use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn};
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::Library;
@@ -94,6 +94,13 @@ fn is_confirmed(s: &SubView<Stamp>) -> bool {
     }
 }
 
+/// pf: each Poll takes the oldest operation towards its node that none before it has taken.
+#[must_use]
+pub fn pf() -> Rel<Stamp> {
+    let polls = events(|s| s.event.call.method.text() == "Poll");
+    in_turn(events(is_confirmed), polls, |s| towards(s.world, &s.event.call).map(Val::Node))
+}
+
 impl Library<Stamp> for Tso {
     fn name(&self) -> Name {
         TSO
@@ -161,10 +168,7 @@ impl Library<Stamp> for Tso {
     }
 
     fn spec(&self) -> Spec<Stamp> {
-        // pf: each Poll takes the oldest operation towards its node that none before it has taken
-        let polls = events(|s| s.event.call.method.text() == "Poll");
-        let pf = in_turn(events(is_confirmed), polls, |s| towards(s.world, &s.event.call).map(Val::Node));
-        wait::predicate(true, &pf, true)
+        wait::predicate(true, &pf(), true)
     }
 }
 

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use mowgli_core::event::{Call, Cell};
-use mowgli_core::ids::Name;
+use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_event, stamps, writes};
+use mowgli_core::event::{Call, Cell, Event, Shape};
+use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementations;
-use mowgli_core::library::Libraries;
+use mowgli_core::library::{Libraries, Library};
 use mowgli_core::outcome::{Limits, Outcome, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
@@ -181,4 +182,129 @@ fn a_poll_of_nothing_never_returns() {
     assert!(by_axioms(&Libraries::default().with(Tso), &world, &programs).unwrap().is_empty());
     let runs = Machine::new(&world, &programs).unwrap().explore(&[], 100, &|| false);
     assert_eq!((runs.outcomes.len(), runs.stuck), (0, 1));
+}
+
+/// RDMA-SC as ROBUST Def. 4 has it, with the tables of Fig. 4 written out.
+#[derive(Clone, Copy)]
+struct LiteralSc;
+
+/// A row or column of Fig. 4.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Cpu,
+    LocalRead,
+    RemoteWrite,
+    RemoteRead,
+    LocalWrite,
+    Fence,
+}
+
+fn kind(a: Stamp) -> Kind {
+    match a {
+        Stamp::aNLR(_) => Kind::LocalRead,
+        Stamp::aNRW(_) => Kind::RemoteWrite,
+        Stamp::aNRR(_) => Kind::RemoteRead,
+        Stamp::aNLW(_) => Kind::LocalWrite,
+        Stamp::aRF(_) => Kind::Fence,
+        _ => Kind::Cpu,
+    }
+}
+
+/// Fig. 4: whether the cell is marked sqp; with the two cells in which ippo is more than oppo.
+fn is_same_queue_pair(a: Kind, b: Kind, issue: bool) -> bool {
+    use Kind::{Cpu, Fence, LocalRead, LocalWrite, RemoteRead, RemoteWrite};
+    match (a, b) {
+        (Cpu, _) | (_, Cpu) => false,
+        (LocalRead | Fence, _) => true,
+        (RemoteWrite, RemoteWrite | RemoteRead | LocalWrite) => true,
+        (RemoteRead, LocalWrite | Fence) => true,
+        (LocalWrite, LocalWrite) => true,
+        (RemoteWrite | LocalWrite, Fence) => issue,
+        _ => false,
+    }
+}
+
+impl Library<Stamp> for LiteralSc {
+    fn name(&self) -> Name {
+        TSO
+    }
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        Tso.loc(call)
+    }
+    fn returns(&self, world: &World, t: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        Tso.returns(world, t, call, cells)
+    }
+    fn returns_after(
+        &self,
+        world: &World,
+        earlier: &[Event],
+        t: Tid,
+        call: &Call,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<Val> {
+        Tso.returns_after(world, earlier, t, call, cells)
+    }
+    fn admits(&self, world: &World, events: &[&Event]) -> bool {
+        Tso.admits(world, events)
+    }
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        Tso.shapes(world, event)
+    }
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        let (rf, initial) = c.reads_from("rf", reads(), writes());
+        let mo = c.order("mo", writes(), cell);
+        let rb = (rf.inv().then(&mo) | initial) - id();
+        let sqp = same(|s: &SubView<Stamp>| {
+            Some(Val::tuple(&[Val::Int(i64::from(s.event.thread.0)), Val::Node(s.sub.stamp.node()?)]))
+        });
+        let of_kind = |k: Kind| stamps(move |a| kind(a) == k);
+        let inside = |a, b| same_event().between(&of_kind(a), &of_kind(b));
+        let cross = |a, b| of_kind(a).cross(&of_kind(b));
+        let nfo_pairs = cross(Kind::LocalRead, Kind::LocalWrite) | cross(Kind::RemoteRead, Kind::RemoteWrite);
+        let nfo = c.orient("nfo", nfo_pairs & &sqp);
+        let kinds = [Kind::Cpu, Kind::LocalRead, Kind::RemoteWrite, Kind::RemoteRead, Kind::LocalWrite, Kind::Fence];
+        // The two events of an operation are in program order too.
+        let in_po = |issue: bool| {
+            let mut all = po().between(&of_kind(Kind::Cpu), &stamps(|_| true))
+                | inside(Kind::LocalRead, Kind::RemoteWrite)
+                | inside(Kind::RemoteRead, Kind::LocalWrite);
+            // A CAS that fails is a fence, then a read.
+            all = all | same_event().between(&stamps(|a| a == Stamp::aMF), &stamps(|a| a == Stamp::aCR));
+            for (a, b) in kinds.into_iter().flat_map(|a| kinds.map(|b| (a, b))) {
+                if is_same_queue_pair(a, b, issue) {
+                    all = all | (po() & &sqp).between(&of_kind(a), &of_kind(b));
+                }
+            }
+            all
+        };
+        let (ippo, oppo, pf) = (in_po(true), in_po(false), tso::pf());
+        let ib = (&ippo | &rf | &pf | &nfo).plus();
+        let inst = stamps(|a| !matches!(a, Stamp::aNLW(_) | Stamp::aNRW(_)));
+        let seen = pf.between(&of_kind(Kind::LocalWrite), &stamps(|_| true));
+        let ob = (&oppo | &rf | &seen | &nfo | &rb | &mo | inst.on().then(&ib)).plus();
+        c.irreflexive("ib", &ib);
+        c.irreflexive("ob", &ob);
+        c.so("ob", &ob);
+        c
+    }
+}
+
+/// RDMA-SC is RDMA-TSO with one more row in the stamp order.
+#[test]
+fn the_stamp_order_of_sc_gives_what_is_published() {
+    let literal = Libraries::default().with(LiteralSc).with_order(|_, _| false);
+    let (by_row, tso) = (mowgli_rdma::sc::libraries(), Libraries::default().with(Tso));
+    let words = tso::Words { rmw: false };
+    for (bound, cases) in [(bound(2, 2, 3), 800), (bound(3, 2, 2), 500), (bound(1, 2, 5), 300)] {
+        let agree = |(world, client): (World, Client)| {
+            let programs = flowing(&client);
+            let all = [&literal, &by_row, &tso].map(|l| by_axioms(l, &world, &programs));
+            let [Some(literal), Some(by_row), Some(tso)] = all else { return Ok(()) };
+            prop_assert_eq!(&literal, &by_row, "{:?}", client);
+            prop_assert!(by_row.is_subset(&tso), "{:?}", client);
+            Ok(())
+        };
+        runner(cases).run(&strategy(&words, &bound), agree).unwrap();
+    }
 }

@@ -38,8 +38,10 @@ pub fn worth(tests: &[Test]) -> Vec<Cell> {
     let whole: Vec<_> = tests.par_iter().map(|t| solve(t, &[], Limits::default()).holds).collect();
     let of_cell = |(earlier, later): (String, String)| {
         let gone = (earlier.clone(), later.clone());
-        let without = move |a: Stamp, b| a.to(b) && (family(a), family(b)) != gone;
-        let weaker = Model::ALL.map(|model| libraries(model).with_order(without.clone()));
+        let weaker = Model::ALL.map(|model| {
+            let (whole, gone) = (libraries(model), gone.clone());
+            whole.clone().with_order(move |a: Stamp, b| whole.to(a, b) && (family(a), family(b)) != gone)
+        });
         let of_model = |test: &Test| Model::ALL.iter().position(|m| *m == test.model).expect("one of all");
         let notices = |(test, before): &(&Test, &Vec<Option<bool>>)| {
             solve_over(&weaker[of_model(test)], test, &[], Limits::default()).holds != **before

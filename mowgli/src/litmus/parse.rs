@@ -505,13 +505,13 @@ impl Reader {
                 let ends = vec![self.local(thread, &args[0])?, self.remote(&args[1])?];
                 self.operation("Get", ends, args.get(2))
             }
-            "rcas" => {
+            "rcas" if self.model != Model::RdmaSc => {
                 count(4, 5, "rcas(local, remote, old, new, d)")?;
                 let (x, y) = (self.local(thread, &args[0])?, self.remote(&args[1])?);
                 let (v1, v2) = (self.data(thread, &args[2])?, self.data(thread, &args[3])?);
                 self.operation("RCAS", vec![x, y, v1, v2], args.get(4))
             }
-            "rfaa" => {
+            "rfaa" if self.model != Model::RdmaSc => {
                 count(3, 4, "rfaa(local, remote, number, d)")?;
                 let (x, y) = (self.local(thread, &args[0])?, self.remote(&args[1])?);
                 let v = self.data(thread, &args[2])?;

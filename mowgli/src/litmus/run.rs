@@ -12,6 +12,7 @@ use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::operational::{Machine, Runs, Step};
+use mowgli_rdma::sc;
 use mowgli_rdma::tso::Tso;
 use mowgli_rdma::wait::Wait;
 
@@ -20,10 +21,13 @@ use super::test::{Assertion, Model, Observable, Quantifier, Test};
 /// The libraries of a model.
 #[must_use]
 pub fn libraries(model: Model) -> Libraries<Stamp> {
-    if model == Model::RdmaTso {
-        return Libraries::default().with(Tso);
+    match model {
+        Model::RdmaWait => {
+            catalogue().iter().fold(Libraries::default().with(Wait), |all, entry| all.and(&entry.specification))
+        }
+        Model::RdmaTso => Libraries::default().with(Tso),
+        Model::RdmaSc => sc::libraries(),
     }
-    catalogue().iter().fold(Libraries::default().with(Wait), |all, entry| all.and(&entry.specification))
 }
 
 /// The implementation that `name` stands for: that of a library, or `library:variant`.

@@ -21,6 +21,8 @@ pub enum Model {
     RdmaWait,
     /// RDMA-TSO-RMW, with polls.
     RdmaTso,
+    /// RDMA-SC, with polls and a sequentially consistent CPU.
+    RdmaSc,
 }
 
 impl fmt::Display for Model {
@@ -28,20 +30,21 @@ impl fmt::Display for Model {
         match self {
             Self::RdmaWait => f.write_str("RDMA_WAIT"),
             Self::RdmaTso => f.write_str("RDMA_TSO"),
+            Self::RdmaSc => f.write_str("RDMA_SC"),
         }
     }
 }
 
 impl Model {
     /// All models.
-    pub const ALL: [Self; 2] = [Self::RdmaWait, Self::RdmaTso];
+    pub const ALL: [Self; 3] = [Self::RdmaWait, Self::RdmaTso, Self::RdmaSc];
 
     /// The library of its memory words.
     #[must_use]
     pub fn memory(self) -> Name {
         match self {
             Self::RdmaWait => WAIT,
-            Self::RdmaTso => TSO,
+            Self::RdmaTso | Self::RdmaSc => TSO,
         }
     }
 
@@ -53,6 +56,7 @@ impl Model {
                 "put, get, rcas, rfaa, cas, wait, mfence, rfence, gf, bar, acq, rel, submit, receive; polls are of RDMA_TSO"
             }
             Self::RdmaTso => "put, get, rcas, rfaa, cas, poll, mfence, rfence; waits and libraries are of RDMA_WAIT",
+            Self::RdmaSc => "put, get, cas, poll, mfence, rfence; rcas and rfaa are of RDMA_TSO",
         }
     }
 }

@@ -1,0 +1,22 @@
+//! RDMA-SC: RDMA-TSO with a sequentially consistent CPU.
+//!
+//! ROBUST Def. 4. A CPU write is in memory as soon as it is issued, so it is ordered before everything that comes later:
+//! one row of the stamp order is all that differs from [`crate::tso`]. The model has no remote read-modify-writes.
+
+use mowgli_core::library::Libraries;
+use mowgli_core::stamp::Stamp as _;
+
+use crate::stamp::Stamp::{self, aCW};
+use crate::tso::Tso;
+
+/// The stamp order of RDMA-SC: that of Fig. 9 of SYNC, and CPU writes before everything (ROBUST Fig. 4, row A).
+#[must_use]
+pub fn to(a: Stamp, b: Stamp) -> bool {
+    a == aCW || a.to(b)
+}
+
+/// The model.
+#[must_use]
+pub fn libraries() -> Libraries<Stamp> {
+    Libraries::default().with(Tso).with_order(to)
+}
