@@ -6,7 +6,7 @@ use crate::event::{Event, Sub};
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
 use crate::relation::Matrix;
-use crate::search::solver::Solver;
+use crate::search::solver::{Flow, Solver};
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -61,6 +61,23 @@ pub struct Execution<S> {
     pub calls: Vec<Abstracted>,
     /// For each event the innermost replaced call that it is part of.
     pub groups: Vec<Option<usize>>,
+}
+
+/// Every way to complete the orders of the class that a solver has reached, as an execution.
+pub fn completions<S: Stamp>(solver: &mut Solver<'_, S>, visit: &mut dyn FnMut(Execution<S>) -> Flow) -> Flow {
+    let Some(&(raw, a, b)) = solver.open_pairs().first() else {
+        return visit(Execution::of_solver(solver).expect("everything is decided"));
+    };
+    for (a, b) in [(a, b), (b, a)] {
+        let snapshot = solver.snapshot();
+        solver.order(raw, a, b);
+        let flow = if solver.propagate() { completions(solver, visit) } else { Flow::Continue };
+        solver.restore(snapshot);
+        if flow == Flow::Stop {
+            return flow;
+        }
+    }
+    Flow::Continue
 }
 
 impl<S: Stamp> Execution<S> {

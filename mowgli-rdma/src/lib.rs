@@ -36,6 +36,7 @@
 
 pub mod operational;
 pub mod probes;
+pub mod robust;
 pub mod sc;
 pub mod stamp;
 pub mod tso;

@@ -20,6 +20,7 @@ pub mod litmus;
 pub mod mutation;
 pub mod necessity;
 pub mod properties;
+pub mod robust;
 pub mod show;
 
 /// The README's example is a doc test.

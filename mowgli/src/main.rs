@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, Parser, Subcommand};
 use mowgli::check::{Ask, Checked, Options, shapes};
 use mowgli::litmus::run::Engine;
-use mowgli::litmus::test::Test;
+use mowgli::litmus::test::{Model, Test};
 use mowgli::litmus::{order, parse, report, run};
 use mowgli::properties::{Specification, specifications};
 use mowgli::{distinguish, explain, mutation, necessity, show};
@@ -15,6 +15,7 @@ use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
+use mowgli_rdma::robust::Cpu;
 use rayon::prelude::*;
 
 /// Check RDMA libraries and litmus tests over very weak memory.
@@ -33,6 +34,8 @@ struct Cli {
 enum Command {
     /// Print all outcomes of litmus tests and check their assertions.
     Litmus(LitmusArgs),
+    /// Decide whether programs with polls are robust, why, and what to insert if they are not.
+    Robust(RobustArgs),
     /// Take one random run of the machine of RDMA_TSO, and show it step by step: buffers, pipes and memory.
     Walk(WalkArgs),
     /// Explain a finding that was kept, or what a litmus test asserts: the execution, or why there is none.
@@ -165,6 +168,33 @@ struct LitmusArgs {
 }
 
 #[derive(Args)]
+struct RobustArgs {
+    /// Files ending in .litmus, or directories with such files; tests of other models are left out of directories.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// The CPU's memory model; that of the file if not given.
+    #[arg(long, value_enum)]
+    model: Option<CpuArg>,
+    /// One JSON object a line and test.
+    #[arg(long)]
+    json: bool,
+    /// Write the test with its smallest repair beside it, to NAME.fixed.litmus.
+    #[arg(long)]
+    fix: bool,
+    /// Seconds for one test.
+    #[arg(long, value_name = "S", default_value_t = 60)]
+    timeout: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum CpuArg {
+    /// Sequentially consistent.
+    Sc,
+    /// With store buffers.
+    Tso,
+}
+
+#[derive(Args)]
 struct WalkArgs {
     /// A litmus test of RDMA_TSO.
     file: PathBuf,
@@ -200,6 +230,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let code = match cli.command {
         Command::Litmus(args) => litmus(&args),
+        Command::Robust(args) => robust(&args),
         Command::Walk(args) => printed(walked(&args)),
         Command::Explain(args) => printed(explained(&args)),
         Command::Check(args) => check(&args),
@@ -353,6 +384,59 @@ fn printed(result: Result<String, String>) -> u8 {
             2
         }
     }
+}
+
+fn robust(args: &RobustArgs) -> u8 {
+    let mut code = 0;
+    for path in &args.paths {
+        let is_one = !path.is_dir();
+        let found = files(path).unwrap_or_else(|message| {
+            eprintln!("error: {message}");
+            code = 2;
+            Vec::new()
+        });
+        for file in found {
+            match one_robust(&file, args, is_one) {
+                Ok(own) => code = worst(code, own),
+                Err(message) => {
+                    eprintln!("error: {message}");
+                    code = 2;
+                }
+            }
+        }
+    }
+    code
+}
+
+/// 0 if the test is robust, 1 if not, 3 if that is not known.
+fn one_robust(path: &Path, args: &RobustArgs, named: bool) -> Result<u8, String> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{name}: {e}"))?;
+    let test = parse::parse(&name, &text)?;
+    if !named && test.model == Model::RdmaWait {
+        return Ok(0);
+    }
+    let deadline = Instant::now() + Duration::from_secs(args.timeout);
+    let cpu = args.model.map(|m| if m == CpuArg::Sc { Cpu::Sc } else { Cpu::Tso });
+    let found =
+        mowgli::robust::robust(&test, cpu, &|| Instant::now() > deadline).map_err(|e| format!("{name}: {e}"))?;
+    if args.json {
+        println!("{}", found.json());
+    } else {
+        println!("{}", found.text());
+    }
+    if let (true, Some(fixed)) = (args.fix, found.fixed(&text)?) {
+        let to = path.with_extension("fixed.litmus");
+        std::fs::write(&to, fixed).map_err(|e| format!("{}: {e}", to.display()))?;
+        if !args.json {
+            println!("  written to {}", to.display());
+        }
+    }
+    Ok(match found.is_robust() {
+        Some(true) => 0,
+        Some(false) => 1,
+        None => 3,
+    })
 }
 
 fn walked(args: &WalkArgs) -> Result<String, String> {

@@ -15,14 +15,14 @@ use crate::algebra::Spec;
 use crate::denote::Unfolder;
 use crate::enumerate::rechosen;
 use crate::event::Event;
-use crate::execution::Execution;
+use crate::execution::{Execution, completions};
 use crate::ids::Name;
 use crate::implementation::Implementations;
 use crate::judge::{Pairs, closure, consistent};
 use crate::library::Libraries;
 use crate::outcome::{Limits, Problem};
 use crate::runs::{Stop, skeletons};
-use crate::search::solver::{Flow, Solver};
+use crate::search::solver::Flow;
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -183,26 +183,13 @@ impl<S: Stamp> Specified<'_, S> {
         let mut found = Properties::empty();
         found.clients = 1;
         let explored = problem.explore(&mut |solver| {
-            self.completions(solver, &mut |execution| self.execution(loose, world, client, &execution, &mut found));
-            Flow::Continue
+            completions(solver, &mut |execution| {
+                self.execution(loose, world, client, &execution, &mut found);
+                Flow::Continue
+            })
         });
         found.stop = explored.stop;
         (found, wanted)
-    }
-
-    /// Every way to complete the orders of a class.
-    fn completions(&self, solver: &mut Solver<'_, S>, visit: &mut dyn FnMut(Execution<S>)) {
-        let Some(&(raw, a, b)) = solver.open_pairs().first() else {
-            return visit(Execution::of_solver(solver).expect("everything is decided"));
-        };
-        for (a, b) in [(a, b), (b, a)] {
-            let snapshot = solver.snapshot();
-            solver.order(raw, a, b);
-            if solver.propagate() {
-                self.completions(solver, visit);
-            }
-            solver.restore(snapshot);
-        }
     }
 
     fn execution(

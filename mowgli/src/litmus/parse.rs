@@ -40,6 +40,17 @@ pub fn parse(path: &str, text: &str) -> Result<Test, String> {
     read(text).map_err(|e| e.with_path(path).renamed_rules(|r| describe(*r)).to_string())
 }
 
+/// Where the columns of a test are in its text: from the head to the end of the last row.
+///
+/// # Errors
+/// If the text is no test.
+pub fn columns(text: &str) -> Result<std::ops::Range<usize>, String> {
+    let file = Grammar::parse(Rule::file, text).map_err(|e| e.to_string())?.next().expect("a file is one tree");
+    let table = file.into_inner().filter(|t| matches!(t.as_rule(), Rule::head | Rule::row));
+    let spans: Vec<_> = table.map(|t| t.as_span()).collect();
+    Ok(spans[0].start()..spans[spans.len() - 1].end())
+}
+
 fn describe(rule: Rule) -> String {
     match rule {
         Rule::EOI => "the end of the file".into(),
@@ -164,7 +175,13 @@ impl Reader {
         let node = self.node(&part(tree, Rule::node).expect("a placement has a node"))?;
         self.world.threads.push(node);
         let name = Name::new(name.as_str());
-        self.threads.push(Thread { name, statements: Vec::new(), texts: Vec::new(), registers: Vec::new() });
+        self.threads.push(Thread {
+            name,
+            statements: Vec::new(),
+            source: Vec::new(),
+            texts: Vec::new(),
+            registers: Vec::new(),
+        });
         Ok(())
     }
 
@@ -298,8 +315,10 @@ impl Reader {
         for (thread, cell) in cells.iter().enumerate() {
             if let Some(tree) = part(cell, Rule::statement) {
                 let statement = self.statement(thread, &tree)?;
+                let text = tree.as_str().split_whitespace().join(" ");
+                self.threads[thread].source.push((tree.line_col().0, text.clone()));
                 if matches!(statement, Statement::Call { .. }) {
-                    self.threads[thread].texts.push(tree.as_str().split_whitespace().join(" "));
+                    self.threads[thread].texts.push(text);
                 }
                 if let Some(r) = statement.register().filter(|r| !self.threads[thread].registers.contains(r)) {
                     self.threads[thread].registers.push(r);

@@ -21,7 +21,7 @@ fn register(index: usize) -> String {
 }
 
 /// What a call looks like, without its register.
-fn statement(call: &Call) -> String {
+pub(crate) fn statement(call: &Call) -> String {
     let arg = |i: usize| call.args[i].to_string();
     let with_id = |i: usize| match call.args.get(i) {
         Some(Val::Wid(d)) => format!(", {d}"),
@@ -135,6 +135,20 @@ pub fn statements(client: &Client) -> Vec<Vec<String>> {
     client.threads.iter().map(&mut column).collect()
 }
 
+/// Columns of a litmus test, each with its head.
+#[must_use]
+pub fn table(columns: Vec<Vec<String>>) -> String {
+    let mut out = String::new();
+    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
+    let widths: Vec<usize> = columns.iter().map(|c| c.iter().map(String::len).max().unwrap_or(0)).collect();
+    for row in 0..rows {
+        let cells = columns.iter().zip(&widths);
+        let cells = cells.map(|(c, &w)| format!("{:w$}", c.get(row).map_or("", String::as_str)));
+        let _ = writeln!(out, " {} ;", cells.collect::<Vec<_>>().join(" | "));
+    }
+    out
+}
+
 /// A client as a litmus test, with one assertion: that the outcome is forbidden, if one is given.
 #[must_use]
 pub fn client(name: &str, world: &World, client: &Client, outcome: Option<&Outcome>) -> String {
@@ -145,14 +159,7 @@ pub fn client(name: &str, world: &World, client: &Client, outcome: Option<&Outco
     out.push_str("}\n");
     let heads = (1..).zip(&world.threads).map(|(t, node)| format!("P{t}@{node}"));
     let statements = statements(client);
-    let columns: Vec<Vec<String>> = heads.zip(statements).map(|(head, rest)| [vec![head], rest].concat()).collect();
-    let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
-    let widths: Vec<usize> = columns.iter().map(|c| c.iter().map(String::len).max().unwrap_or(0)).collect();
-    for row in 0..rows {
-        let cells = columns.iter().zip(&widths);
-        let cells = cells.map(|(c, &w)| format!("{:w$}", c.get(row).map_or("", String::as_str)));
-        let _ = writeln!(out, " {} ;", cells.collect::<Vec<_>>().join(" | "));
-    }
+    out.push_str(&table(heads.zip(statements).map(|(head, rest)| [vec![head], rest].concat()).collect()));
     if let Some(outcome) = outcome {
         let conditions = registers(client, outcome).into_iter().map(|(name, v)| format!("{name}={v}"));
         let condition = conditions.collect::<Vec<_>>().join(" /\\ ");

@@ -106,6 +106,8 @@ pub struct Thread {
     pub name: Name,
     /// Its statements.
     pub statements: Vec<Statement>,
+    /// Each statement as it was written, and its line.
+    pub source: Vec<(usize, String)>,
     /// The text of each statement that is a call, as it was written.
     pub texts: Vec<String>,
     /// Its registers, in the order of their first use.

@@ -1,0 +1,368 @@
+//! The `robust` command: is a program with polls robust, why, and what has to be inserted if it is not?
+
+use itertools::Itertools;
+use mowgli_core::event::Call;
+use mowgli_core::execution::{Execution, completions};
+use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::implementation::Implementations;
+use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::runs::Stop;
+use mowgli_core::search::solver::Flow;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_rdma::Stamp;
+use mowgli_rdma::robust::{
+    Cpu, Insertion, NotATree, Program, Reordered, Repair, ScEdge, candidates, dummies, inserted, repairs, sc_cycle,
+    with_dummies,
+};
+use serde::Serialize;
+
+use crate::litmus::parse::columns;
+use crate::litmus::print::{statement, table};
+use crate::litmus::run::libraries;
+use crate::litmus::test::{Arg, Model, Statement, Test, Thread};
+
+/// Why a program is robust, or that it is not.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// It is locally data-race free and fenced (ROBUST Theorems 5 and 17).
+    ByTheorem,
+    /// No consistent execution has a cycle of sc.
+    BySearch,
+    /// This execution has one.
+    NotRobust(Box<Execution<Stamp>>, Vec<ScEdge>),
+    /// A limit stopped the search.
+    Undecided(Stop),
+}
+
+/// What was found about a test.
+pub struct Robust<'a> {
+    test: &'a Test,
+    cpu: Cpu,
+    /// What keeps it from being locally data-race free, from being fenced, and from being tree-fenced; nothing for programs with
+    /// remote read-modify-writes, about which the theorems say nothing.
+    pub conditions: Option<(Vec<Reordered>, Vec<Reordered>, Vec<NotATree>)>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The smallest repair after which the program is robust by theorem.
+    pub by_theorem: Option<Vec<Insertion>>,
+    /// A smaller one after which it is robust by search.
+    pub by_search: Option<Vec<Insertion>>,
+}
+
+/// The most things to insert into one thread.
+const MOST: usize = 4;
+/// The most candidates for a repair by search.
+const TRIED: usize = 3_000;
+
+/// The calls of each thread; what a register gives them does not matter here.
+fn calls(test: &Test) -> Vec<Vec<Call>> {
+    let value = |arg: &Arg| match arg {
+        Arg::Val(v) => *v,
+        Arg::Register(..) => Val::Int(0),
+    };
+    let of_statement = |s: &Statement| match s {
+        Statement::Call { library, method, args, .. } => {
+            Some(Call::new(*library, method, &args.iter().map(value).collect_vec()))
+        }
+        Statement::Set(..) => None,
+    };
+    test.threads.iter().map(|t| t.statements.iter().filter_map(of_statement).collect()).collect()
+}
+
+/// An execution with a cycle of sc, if some consistent execution of these programs of RDMA-TSO or RDMA-SC has one.
+///
+/// # Errors
+/// What stopped the search.
+pub fn search(
+    cpu: Cpu,
+    world: &World,
+    programs: &[mowgli_core::program::Prog],
+    expired: &dyn Fn() -> bool,
+) -> Result<Option<(Execution<Stamp>, Vec<ScEdge>)>, Stop> {
+    let model = if cpu == Cpu::Sc { Model::RdmaSc } else { Model::RdmaTso };
+    let problem = Problem {
+        libraries: &libraries(model),
+        implementations: &Implementations::new(),
+        world,
+        programs,
+        observed: &[],
+        limits: Limits { expired, ..Limits::default() },
+    };
+    let mut found = None;
+    let explored = problem.explore(&mut |solver| {
+        completions(solver, &mut |execution| {
+            found = sc_cycle(&execution).map(|cycle| (execution, cycle));
+            if found.is_some() || expired() { Flow::Stop } else { Flow::Continue }
+        })
+    });
+    match (found, explored.stop) {
+        (None, Some(stop)) => Err(stop),
+        (None, None) if expired() => Err(Stop::Time),
+        (found, _) => Ok(found),
+    }
+}
+
+/// Decides whether a test is robust, under the model that it names or under `cpu`.
+///
+/// # Errors
+/// If the test is of another model, or has a poll that nothing precedes.
+pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) -> Result<Robust<'a>, String> {
+    let own = match test.model {
+        Model::RdmaTso => Cpu::Tso,
+        Model::RdmaSc => Cpu::Sc,
+        Model::RdmaWait => return Err(format!("{}: robustness is asked of programs with polls", test.name)),
+    };
+    let (cpu, threads, programs) = (cpu.unwrap_or(own), calls(test), test.programs());
+    let has_rmw = threads.iter().flatten().any(|c| matches!(c.method.text(), "RCAS" | "RFAA"));
+    if has_rmw && cpu == Cpu::Sc {
+        return Err(format!("{}: RDMA_SC has no remote read-modify-writes", test.name));
+    }
+    let conditions = match has_rmw {
+        true => None,
+        false => {
+            let program = Program::new(&test.world, &threads)
+                .ok_or_else(|| format!("{}: a poll has no operation to take, so the program never ends", test.name))?;
+            Some((program.races(), program.unfenced(cpu), program.not_tree_fenced(cpu)))
+        }
+    };
+    let by_theorem = conditions.as_ref().is_some_and(|(races, unfenced, _)| races.is_empty() && unfenced.is_empty());
+    let verdict = match search(cpu, &test.world, &programs, expired) {
+        Ok(None) if by_theorem => Verdict::ByTheorem,
+        Ok(None) => Verdict::BySearch,
+        Ok(Some((execution, cycle))) => Verdict::NotRobust(Box::new(execution), cycle),
+        Err(_) if by_theorem => Verdict::ByTheorem,
+        Err(stop) => Verdict::Undecided(stop),
+    };
+    let mut found = Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None };
+    if found.conditions.is_some() && !by_theorem {
+        found.by_theorem = repairs(&test.world, &threads, cpu, MOST);
+    }
+    if matches!(found.verdict, Verdict::NotRobust(..)) && !has_rmw {
+        found.by_search = found.repaired_by_search(&threads, expired);
+    }
+    Ok(found)
+}
+
+impl Robust<'_> {
+    /// A repair that is smaller than the one by theorem and leaves no cycle of sc in any execution.
+    fn repaired_by_search(&self, threads: &[Vec<Call>], expired: &dyn Fn() -> bool) -> Option<Vec<Insertion>> {
+        let world = with_dummies(&self.test.world);
+        let all = threads.iter().enumerate().flat_map(|(t, calls)| candidates(&world, t, calls.len())).collect_vec();
+        let most = self.by_theorem.as_ref().map_or(MOST, |known| known.len().saturating_sub(1));
+        let sets = (1..=most).flat_map(|k| all.iter().copied().combinations(k)).take(TRIED);
+        let is_good = |set: &Vec<Insertion>| {
+            let repaired = inserted(&world, threads, set);
+            if Program::new(&world, &repaired).is_none() {
+                return false;
+            }
+            let programs = repaired.iter().map(|calls| straight(calls)).collect_vec();
+            matches!(search(self.cpu, &world, &programs, expired), Ok(None))
+        };
+        sets.into_iter().take_while(|_| !expired()).find(is_good)
+    }
+
+    /// Whether the program is robust; `None` if that is not known.
+    #[must_use]
+    pub fn is_robust(&self) -> Option<bool> {
+        match self.verdict {
+            Verdict::ByTheorem | Verdict::BySearch => Some(true),
+            Verdict::NotRobust(..) => Some(false),
+            Verdict::Undecided(_) => None,
+        }
+    }
+
+    /// Which statement the n-th call of a thread is.
+    fn statement(&self, t: Tid, call: usize) -> usize {
+        let statements = &self.test.threads[t.index()].statements;
+        let calls = statements.iter().positions(|s| matches!(s, Statement::Call { .. }));
+        calls.collect_vec().get(call).copied().unwrap_or(statements.len())
+    }
+
+    /// A call as it was written, with its line.
+    fn at(&self, t: Tid, call: usize) -> String {
+        let source = &self.test.threads[t.index()].source;
+        source.get(self.statement(t, call)).map_or("the end".to_owned(), |(line, text)| format!("{text} (line {line})"))
+    }
+
+    fn name(&self, t: Tid) -> String {
+        self.test.threads[t.index()].name.to_string()
+    }
+
+    fn pair(&self, r: &Reordered) -> String {
+        let (earlier, later) = (self.at(r.thread, r.earlier), self.at(r.thread, r.later));
+        format!("{}: {earlier} {}, and {later} {}", self.name(r.thread), r.first, r.second)
+    }
+
+    fn not_a_tree(&self, reason: &NotATree) -> String {
+        match reason {
+            NotATree::Public(t, call, x) => {
+                format!(
+                    "{}: {} uses {x} locally, which another thread accesses (Def. 9, 1)",
+                    self.name(*t),
+                    self.at(*t, *call)
+                )
+            }
+            NotATree::Overtaken(r) => format!("{}: no remote fence or poll between (Def. 9, 2)", self.pair(r)),
+            NotATree::Cycle(nodes) => format!("nodes {} are a cycle (Def. 9, 3a)", nodes.iter().join(", ")),
+            NotATree::BothWays(m, n) => format!("nodes {m} and {n} have queue pairs towards each other (Def. 9, 3b)"),
+            NotATree::TwoPairs(t, u, n) => {
+                format!(
+                    "{} and {} of one node both have a queue pair to node {n} (Def. 9, 3c)",
+                    self.name(*t),
+                    self.name(*u)
+                )
+            }
+            NotATree::StoreBuffering(r) => format!("{}: no memory fence between (Def. 14, 2)", self.pair(r)),
+        }
+    }
+
+    fn insertion(&self, i: &Insertion) -> String {
+        format!("{}: {} before {}", self.name(i.thread), i.repair, self.at(i.thread, i.before))
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let verdict = match &self.verdict {
+            Verdict::ByTheorem => "robust, by theorem".to_owned(),
+            Verdict::BySearch => "robust, by search".to_owned(),
+            Verdict::NotRobust(..) => "not robust".to_owned(),
+            Verdict::Undecided(stop) => format!("undecided: {stop}"),
+        };
+        let model = if self.cpu == Cpu::Sc { Model::RdmaSc } else { Model::RdmaTso };
+        let mut lines = vec![format!("{} ({model}): {verdict}", self.test.name)];
+        match &self.conditions {
+            None => lines.push("  the theorems are about programs without remote read-modify-writes".to_owned()),
+            Some((races, unfenced, tree)) => {
+                let mut say = |name: &str, def: &str, reasons: Vec<String>| {
+                    lines.push(format!("  {name}: {}", if reasons.is_empty() { "yes" } else { "no" }));
+                    lines.extend(reasons.iter().map(|reason| format!("    {reason}{def}")));
+                };
+                let pairs = |all: &[Reordered]| all.iter().map(|r| self.pair(r)).collect();
+                let fenced = if self.cpu == Cpu::Sc { " (Def. 8)" } else { " (Def. 13)" };
+                say("locally data-race free", " (Def. 7)", pairs(races));
+                say("fenced", fenced, pairs(unfenced));
+                say("tree-fenced", "", tree.iter().map(|r| self.not_a_tree(r)).collect());
+            }
+        }
+        if let Verdict::NotRobust(execution, cycle) = &self.verdict {
+            lines.push("  an execution that is not sequentially consistent has the cycle".to_owned());
+            let name = |s: usize| {
+                let sub = &execution.subs[s];
+                let event = &execution.events[sub.event];
+                let text = statement(&event.call);
+                format!("{}: {text} ({})", self.name(event.thread), sub.sub.stamp)
+            };
+            lines.extend(cycle.iter().map(|&(a, kind, b)| format!("    {}  {kind}  {}", name(a), name(b))));
+        }
+        let mut repair = |how: &str, insertions: &Option<Vec<Insertion>>| {
+            if let Some(all) = insertions {
+                lines.push(format!("  robust {how} with"));
+                lines.extend(all.iter().map(|i| format!("    {}", self.insertion(i))));
+            }
+        };
+        repair("by theorem", &self.by_theorem);
+        repair("by search", &self.by_search);
+        lines.join("\n") + "\n"
+    }
+
+    /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: the object consists of strings and truth values.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let insertions = |how: &'static str, all: &Option<Vec<Insertion>>| {
+            all.as_ref().map(|all| Repairs { by: how, insert: all.iter().map(|i| self.insertion(i)).collect() })
+        };
+        let is_empty =
+            |of: fn(&(Vec<Reordered>, Vec<Reordered>, Vec<NotATree>)) -> bool| self.conditions.as_ref().map(of);
+        let line = Line {
+            name: &self.test.name,
+            model: (if self.cpu == Cpu::Sc { Model::RdmaSc } else { Model::RdmaTso }).to_string(),
+            ldrf: is_empty(|c| c.0.is_empty()),
+            fenced: is_empty(|c| c.1.is_empty()),
+            tree_fenced: is_empty(|c| c.2.is_empty()),
+            robust: self.is_robust(),
+            by: match self.verdict {
+                Verdict::ByTheorem => Some("theorem"),
+                Verdict::BySearch | Verdict::NotRobust(..) => Some("search"),
+                Verdict::Undecided(_) => None,
+            },
+            repairs: insertions("theorem", &self.by_theorem)
+                .into_iter()
+                .chain(insertions("search", &self.by_search))
+                .collect(),
+        };
+        serde_json::to_string(&line).expect("strings and truth values")
+    }
+
+    /// The test with its smallest repair; `None` if none is needed or known. Assertions stay as they are.
+    ///
+    /// # Errors
+    /// If the text is not that of the test.
+    pub fn fixed(&self, text: &str) -> Result<Option<String>, String> {
+        let Some(insertions) = self.by_search.as_ref().or(self.by_theorem.as_ref()) else { return Ok(None) };
+        let place = columns(text)?;
+        let threads = calls(self.test);
+        let world = with_dummies(&self.test.world);
+        let column = |(t, thread): (usize, &Thread)| {
+            // Calls with what goes before each, and after the last.
+            let upto = |n: usize| {
+                let here: Vec<Insertion> = insertions.iter().filter(|i| i.before <= n).copied().collect();
+                let kept: Vec<Vec<Call>> = threads.iter().map(|calls| calls[..n.min(calls.len())].to_vec()).collect();
+                inserted(&world, &kept, &here).swap_remove(t)
+            };
+            let mut column = vec![format!("{}@{}", thread.name, self.test.world.threads[t])];
+            let (mut call, mut written) = (0, 0);
+            let mut catch_up = |column: &mut Vec<String>, call: usize, own: usize| {
+                let all = upto(call);
+                column.extend(all[written..].iter().map(statement));
+                written = all.len() + own;
+            };
+            for ((_, text), s) in thread.source.iter().zip(&thread.statements) {
+                if matches!(s, Statement::Call { .. }) {
+                    catch_up(&mut column, call, 1);
+                    call += 1;
+                }
+                column.push(text.clone());
+            }
+            catch_up(&mut column, call, 0);
+            column
+        };
+        let table = table(self.test.threads.iter().enumerate().map(column).collect());
+        let words = insertions.iter().filter_map(|i| match i.repair {
+            Repair::GetAndPoll(n) => Some(dummies(i.thread, n)),
+            _ => None,
+        });
+        let word = |x: Loc| format!("  {x}@{} = 0;\n", world.home(x).expect("a word"));
+        let words: String = words.flatten().unique().map(word).collect();
+        let brace = text[..place.start].rfind('}').unwrap_or(place.start);
+        let head = [&text[..brace], &words, &text[brace..place.start]].concat();
+        Ok(Some(format!("{head}{}{}", table.trim(), &text[place.end..])))
+    }
+}
+
+/// A program of these calls, one after the other.
+fn straight(calls: &[Call]) -> mowgli_core::program::Prog {
+    mowgli_core::program::Prog::all(calls.iter().cloned().map(mowgli_core::program::Prog::call))
+}
+
+#[derive(Serialize)]
+struct Repairs {
+    by: &'static str,
+    insert: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    name: &'a str,
+    model: String,
+    ldrf: Option<bool>,
+    fenced: Option<bool>,
+    tree_fenced: Option<bool>,
+    robust: Option<bool>,
+    by: Option<&'static str>,
+    repairs: Vec<Repairs>,
+}
