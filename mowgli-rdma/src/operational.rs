@@ -107,6 +107,24 @@ struct State {
     locked: NodeSet,
 }
 
+impl State {
+    /// How much memory it takes.
+    fn bytes(&self) -> usize {
+        let of_pair = |q: &QueuePair| {
+            size_of_val(q)
+                + q.pipe.capacity() * size_of::<Entry>()
+                + q.remote.capacity() * size_of::<(Loc, Val, bool)>()
+                + q.local.capacity() * size_of::<Local>()
+        };
+        let of_buffer = |b: &VecDeque<Buffered>| size_of_val(b) + b.capacity() * size_of::<Buffered>();
+        size_of_val(self)
+            + size_of_val(&self.at[..])
+            + self.buffers.iter().map(of_buffer).sum::<usize>()
+            + self.pairs.iter().map(of_pair).sum::<usize>()
+            + size_of_val(&self.memory[..])
+    }
+}
+
 /// What a thread does next.
 #[derive(Clone)]
 enum Next {
@@ -258,6 +276,8 @@ pub struct Runs {
     pub outcomes: BTreeSet<Outcome>,
     /// How many states there are, after the steps that are taken at once.
     pub states: usize,
+    /// The bytes of memory that a state takes, on average.
+    pub bytes: usize,
     /// How many of them are the last of a run that can neither go on nor end: a poll waits for an operation that nobody
     /// issues.
     pub stuck: usize,
@@ -348,6 +368,7 @@ impl<'a> Machine<'a> {
                 }
             }
         }
+        runs.bytes = seen.iter().map(State::bytes).sum::<usize>() / seen.len();
         runs
     }
 

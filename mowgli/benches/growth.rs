@@ -8,7 +8,7 @@ use divan::Bencher;
 use itertools::Itertools;
 use mowgli::check::{Options, check};
 use mowgli::litmus::parse::parse;
-use mowgli::litmus::run::{Answer, solve};
+use mowgli::litmus::run::{Answer, explore, solve};
 use mowgli::litmus::test::Test;
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
@@ -16,6 +16,7 @@ use mowgli_libraries::catalogue::catalogue;
 
 const COHERENCE: std::ops::RangeInclusive<usize> = 5..=9;
 const RING: std::ops::RangeInclusive<usize> = 4..=14;
+const PUTS: std::ops::RangeInclusive<usize> = 1..=4;
 
 fn test(name: &str, declarations: &str, threads: usize, rows: [Vec<String>; 2]) -> Test {
     let heads = (1..=threads).map(|t| format!("P{t}@1")).join(" | ");
@@ -37,6 +38,52 @@ fn ring(n: usize) -> Test {
     let first = (1..=n).map(|i| format!("x{i} := 1"));
     let second = (1..=n).map(|i| format!("a{i} := x{}", i % n + 1));
     test("ring", &words, n, [first.collect(), second.collect()])
+}
+
+/// A thread that puts n words to another node and polls for each, while a thread there reads the first and the last.
+fn puts(n: usize) -> Test {
+    let words = (1..=n).map(|i| format!("x{i}@1 = 1; z{i}@2 = 0;")).join(" ");
+    let rows = (1..=n).map(|i| format!("put(z{i}, x{i}) | {}", if i == 1 { format!("a := z{n}") } else { "".into() }));
+    let polls = (1..=n).map(|i| format!("poll(2) | {}", if i == 1 { "b := z1" } else { "" }));
+    let rows = rows.chain(polls).map(|row| format!(" {row} ;")).join("\n");
+    parse("puts", &format!("RDMA_TSO puts {{ {words} }}\n P1@1 | P2@2 ;\n{rows}\n")).expect("a litmus test")
+}
+
+/// The machine of RDMA-TSO-RMW beside its axioms.
+fn engines() -> Table {
+    let mut table = Table::new();
+    table.set_header([
+        "puts",
+        "outcomes",
+        "states of the search",
+        "states of the machine",
+        "bytes a state",
+        "states a second",
+    ]);
+    for n in PUTS {
+        let test = puts(n);
+        let start = std::time::Instant::now();
+        let (machine, runs) = explore(&test, Limits::default()).expect("a test for the machine");
+        let rate = runs.states as f64 / start.elapsed().as_secs_f64();
+        let axioms = answer(&test);
+        assert!(axioms.outcomes.keys().eq(machine.outcomes.keys()));
+        let row =
+            [n, axioms.outcomes.len(), axioms.explored.stats.nodes as usize, runs.states, runs.bytes, rate as usize];
+        table.add_row(row.map(|c| c.to_string()));
+    }
+    table
+}
+
+#[divan::bench(args = PUTS)]
+fn puts_by_axioms(bencher: Bencher<'_, '_>, n: usize) {
+    let test = puts(n);
+    bencher.bench(|| answer(&test));
+}
+
+#[divan::bench(args = PUTS)]
+fn puts_by_machine(bencher: Bencher<'_, '_>, n: usize) {
+    let test = puts(n);
+    bencher.bench(|| explore(&test, Limits::default()));
 }
 
 fn answer(test: &Test) -> Answer {
@@ -81,5 +128,6 @@ fn check_barrier(bencher: Bencher<'_, '_>, (threads, nodes, calls): (usize, u8, 
 
 fn main() {
     println!("{}", counts());
+    println!("{}", engines());
     divan::main();
 }

@@ -205,3 +205,61 @@ fn a_litmus_test_is_explained_assertion_by_assertion() {
     is_bad(&["explain", &good, "--assertion", "3"], &["there are 2 assertions"]);
     is_bad(&["explain", &good, "--assertion", "2", "--svg"], &["no execution to draw"]);
 }
+
+const PUT_THEN_WRITE: &str =
+    "RDMA_TSO pw\n{ x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nallowed (z=1)\nallowed (z=0)\n";
+
+#[test]
+fn polls_have_two_engines_and_a_walk() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = file(folder.path(), "pw.litmus", PUT_THEN_WRITE);
+    for engine in ["declarative", "operational", "both"] {
+        let ran = mowgli(&["litmus", "--engine", engine, &test]);
+        assert_eq!(ran.code, 0, "{engine}: {}{}", ran.out, ran.err);
+        assert!(ran.out.contains("States 2"), "{}", ran.out);
+    }
+    let walk = mowgli(&["walk", &test, "--seed", "1"]);
+    assert_eq!(walk.out, mowgli(&["walk", &test, "--seed", "1"]).out);
+    assert!(walk.out.contains("(rule 2)") && walk.out.contains("The end: z="), "{}", walk.out);
+    let outcomes: std::collections::BTreeSet<String> = (0..20)
+        .map(|seed| mowgli(&["walk", &test, "--seed", &seed.to_string()]).out.lines().last().unwrap().to_owned())
+        .collect();
+    assert_eq!(outcomes.len(), 2, "walks see both outcomes");
+
+    let wait = file(folder.path(), "wait.litmus", GOOD);
+    is_bad(&["litmus", "--engine", "both", &wait], &["RDMA_WAIT has no machine", "RDMA_TSO"]);
+    is_bad(&["walk", &wait], &["RDMA_WAIT has no machine"]);
+    let poll = "RDMA_TSO p { x@1 = 0; }\n P1@1 ;\n poll(1) ;\n";
+    let poll = file(folder.path(), "poll.litmus", poll);
+    assert!(mowgli(&["litmus", &poll]).out.contains("No execution ends"));
+    assert!(mowgli(&["walk", &poll]).out.contains("Stuck"));
+    let identifier = "RDMA_TSO p { x@1 = 0; }\n P1@1 ;\n put(x, 1, d) ;\n";
+    is_bad(&["litmus", &file(folder.path(), "id.litmus", identifier)], &[":3:", "poll(node) takes the oldest"]);
+    let rmw = "RDMA_SC p { x@1 = 0; }\n P1@1 ;\n rfaa(x, x, 1) ;\n";
+    is_bad(&["litmus", &file(folder.path(), "rmw.litmus", rmw)], &[":3:", "rcas and rfaa are of RDMA_TSO"]);
+}
+
+#[test]
+fn robustness_has_reasons_and_repairs() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = file(folder.path(), "pw.litmus", PUT_THEN_WRITE);
+    let ran = mowgli(&["robust", "--fix", &test]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    for text in ["not robust", "(Def. 7)", "line 4", "rf", "P1: poll(2) before x := 1"] {
+        assert!(ran.out.contains(text), "{text}: {}", ran.out);
+    }
+    let fixed = folder.path().join("pw.fixed.litmus").display().to_string();
+    let json = mowgli(&["robust", "--json", &fixed]);
+    assert_eq!(json.code, 0, "{}{}", json.out, json.err);
+    let line: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!((&line["robust"], &line["by"], &line["ldrf"]), (&true.into(), &"theorem".into(), &true.into()));
+    assert_eq!(mowgli(&["litmus", &fixed]).code, 1, "z=1 is no longer allowed");
+
+    let sb = "RDMA_TSO sb { x@1 = 0; y@1 = 0; }\n P1@1 | P2@1 ;\n x := 1 | y := 1 ;\n a := y | b := x ;\n";
+    let sb = file(folder.path(), "sb.litmus", sb);
+    let ran = mowgli(&["robust", &sb]);
+    assert!(ran.code == 1 && ran.out.contains("P1: mfence before a := y"), "{}", ran.out);
+    assert_eq!(mowgli(&["robust", "--model", "sc", &sb]).code, 0);
+    let wait = file(folder.path(), "wait.litmus", GOOD);
+    is_bad(&["robust", &wait], &["robustness is asked of programs with polls"]);
+}
