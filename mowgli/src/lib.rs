@@ -14,6 +14,7 @@
 //! ```
 
 pub mod check;
+pub mod compare;
 pub mod distinguish;
 pub mod explain;
 pub mod litmus;

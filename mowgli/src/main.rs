@@ -36,6 +36,8 @@ enum Command {
     Litmus(LitmusArgs),
     /// Decide whether programs with polls are robust, why, and what to insert if they are not.
     Robust(RobustArgs),
+    /// Find the smallest programs on which two memory models differ.
+    Compare(CompareArgs),
     /// Take one random run of the machine of RDMA_TSO, and show it step by step: buffers, pipes and memory.
     Walk(WalkArgs),
     /// Explain a finding that was kept, or what a litmus test asserts: the execution, or why there is none.
@@ -168,6 +170,31 @@ struct LitmusArgs {
 }
 
 #[derive(Args)]
+struct CompareArgs {
+    /// The two models, as --model RDMA_TSO --model RDMA_SC.
+    #[arg(long, required = true)]
+    model: Vec<Model>,
+    /// Programs with remote read-modify-writes too.
+    #[arg(long)]
+    rmw: bool,
+    /// At most this many threads.
+    #[arg(long, value_name = "T", value_parser = at_least_one)]
+    threads: Option<u64>,
+    /// At most this many nodes.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    nodes: Option<u64>,
+    /// At most this many calls of each thread.
+    #[arg(long, value_name = "C", value_parser = at_least_one)]
+    calls: Option<u64>,
+    /// Seconds for the whole command.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Args)]
 struct RobustArgs {
     /// Files ending in .litmus, or directories with such files; tests of other models are left out of directories.
     #[arg(required = true)]
@@ -230,6 +257,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let code = match cli.command {
         Command::Litmus(args) => litmus(&args),
+        Command::Compare(args) => compare(&args),
         Command::Robust(args) => robust(&args),
         Command::Walk(args) => printed(walked(&args)),
         Command::Explain(args) => printed(explained(&args)),
@@ -384,6 +412,41 @@ fn printed(result: Result<String, String>) -> u8 {
             2
         }
     }
+}
+
+/// 0 if the models were compared, 3 if a limit stopped that.
+fn compare(args: &CompareArgs) -> u8 {
+    let [a, b] = args.model[..] else {
+        eprintln!("error: name two models, as --model RDMA_TSO --model RDMA_SC");
+        return 2;
+    };
+    if args.rmw && args.model.contains(&Model::RdmaSc) {
+        eprintln!("error: RDMA_SC has no remote read-modify-writes; leave --rmw out");
+        return 2;
+    }
+    let mut bounds = mowgli::compare::bounds();
+    if [args.threads, args.nodes, args.calls].iter().any(Option::is_some) {
+        let of = |given: Option<u64>| given.unwrap_or(2);
+        let (threads, nodes, calls) = (of(args.threads) as usize, of(args.nodes) as u8, of(args.calls) as usize);
+        bounds = vec![Bound { threads, nodes, calls, ..Bound::default() }];
+    }
+    let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
+    let found = mowgli::compare::compare(a, b, args.rmw, &bounds, &|| deadline.is_some_and(|d| Instant::now() > d));
+    if args.json {
+        println!("{}", found.json(a, b));
+    } else {
+        found.differences.iter().for_each(|d| println!("{}", d.text()));
+        for (only, not) in [(a, b), (b, a)] {
+            if found.differences.iter().all(|d| d.only != only) {
+                println!("none of these programs has an outcome under {only} that it has not under {not}");
+            }
+        }
+        println!("{} programs, the smallest with threads, nodes, calls up to {}", found.programs, shapes(&bounds));
+        if let Some(stop) = &found.stop {
+            println!("Incomplete: {stop}");
+        }
+    }
+    if found.stop.is_some() { 3 } else { 0 }
 }
 
 fn robust(args: &RobustArgs) -> u8 {

@@ -35,13 +35,23 @@ pub enum Verdict {
     Undecided(Stop),
 }
 
+/// What keeps a program from meeting the conditions of the theorems.
+#[derive(Clone, Debug)]
+pub struct Conditions {
+    /// Local data races.
+    pub races: Vec<Reordered>,
+    /// Pairs that are not fenced.
+    pub unfenced: Vec<Reordered>,
+    /// Reasons not to be tree-fenced.
+    pub not_a_tree: Vec<NotATree>,
+}
+
 /// What was found about a test.
 pub struct Robust<'a> {
     test: &'a Test,
     cpu: Cpu,
-    /// What keeps it from being locally data-race free, from being fenced, and from being tree-fenced; nothing for programs with
-    /// remote read-modify-writes, about which the theorems say nothing.
-    pub conditions: Option<(Vec<Reordered>, Vec<Reordered>, Vec<NotATree>)>,
+    /// The conditions of the theorems; nothing for programs with remote read-modify-writes, about which they say nothing.
+    pub conditions: Option<Conditions>,
     /// The verdict.
     pub verdict: Verdict,
     /// The smallest repair after which the program is robust by theorem.
@@ -70,6 +80,9 @@ fn calls(test: &Test) -> Vec<Vec<Call>> {
     test.threads.iter().map(|t| t.statements.iter().filter_map(of_statement).collect()).collect()
 }
 
+/// An execution and a cycle of sc in it.
+pub type Cyclic = (Execution<Stamp>, Vec<ScEdge>);
+
 /// An execution with a cycle of sc, if some consistent execution of these programs of RDMA-TSO or RDMA-SC has one.
 ///
 /// # Errors
@@ -79,7 +92,7 @@ pub fn search(
     world: &World,
     programs: &[mowgli_core::program::Prog],
     expired: &dyn Fn() -> bool,
-) -> Result<Option<(Execution<Stamp>, Vec<ScEdge>)>, Stop> {
+) -> Result<Option<Cyclic>, Stop> {
     let model = if cpu == Cpu::Sc { Model::RdmaSc } else { Model::RdmaTso };
     let problem = Problem {
         libraries: &libraries(model),
@@ -123,10 +136,11 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
         false => {
             let program = Program::new(&test.world, &threads)
                 .ok_or_else(|| format!("{}: a poll has no operation to take, so the program never ends", test.name))?;
-            Some((program.races(), program.unfenced(cpu), program.not_tree_fenced(cpu)))
+            let (races, unfenced) = (program.races(), program.unfenced(cpu));
+            Some(Conditions { races, unfenced, not_a_tree: program.not_tree_fenced(cpu) })
         }
     };
-    let by_theorem = conditions.as_ref().is_some_and(|(races, unfenced, _)| races.is_empty() && unfenced.is_empty());
+    let by_theorem = conditions.as_ref().is_some_and(|c: &Conditions| c.races.is_empty() && c.unfenced.is_empty());
     let verdict = match search(cpu, &test.world, &programs, expired) {
         Ok(None) if by_theorem => Verdict::ByTheorem,
         Ok(None) => Verdict::BySearch,
@@ -234,7 +248,7 @@ impl Robust<'_> {
         let mut lines = vec![format!("{} ({model}): {verdict}", self.test.name)];
         match &self.conditions {
             None => lines.push("  the theorems are about programs without remote read-modify-writes".to_owned()),
-            Some((races, unfenced, tree)) => {
+            Some(Conditions { races, unfenced, not_a_tree }) => {
                 let mut say = |name: &str, def: &str, reasons: Vec<String>| {
                     lines.push(format!("  {name}: {}", if reasons.is_empty() { "yes" } else { "no" }));
                     lines.extend(reasons.iter().map(|reason| format!("    {reason}{def}")));
@@ -243,7 +257,7 @@ impl Robust<'_> {
                 let fenced = if self.cpu == Cpu::Sc { " (Def. 8)" } else { " (Def. 13)" };
                 say("locally data-race free", " (Def. 7)", pairs(races));
                 say("fenced", fenced, pairs(unfenced));
-                say("tree-fenced", "", tree.iter().map(|r| self.not_a_tree(r)).collect());
+                say("tree-fenced", "", not_a_tree.iter().map(|r| self.not_a_tree(r)).collect());
             }
         }
         if let Verdict::NotRobust(execution, cycle) = &self.verdict {
@@ -276,14 +290,13 @@ impl Robust<'_> {
         let insertions = |how: &'static str, all: &Option<Vec<Insertion>>| {
             all.as_ref().map(|all| Repairs { by: how, insert: all.iter().map(|i| self.insertion(i)).collect() })
         };
-        let is_empty =
-            |of: fn(&(Vec<Reordered>, Vec<Reordered>, Vec<NotATree>)) -> bool| self.conditions.as_ref().map(of);
+        let is_empty = |of: fn(&Conditions) -> bool| self.conditions.as_ref().map(of);
         let line = Line {
             name: &self.test.name,
             model: (if self.cpu == Cpu::Sc { Model::RdmaSc } else { Model::RdmaTso }).to_string(),
-            ldrf: is_empty(|c| c.0.is_empty()),
-            fenced: is_empty(|c| c.1.is_empty()),
-            tree_fenced: is_empty(|c| c.2.is_empty()),
+            ldrf: is_empty(|c| c.races.is_empty()),
+            fenced: is_empty(|c| c.unfenced.is_empty()),
+            tree_fenced: is_empty(|c| c.not_a_tree.is_empty()),
             robust: self.is_robust(),
             by: match self.verdict {
                 Verdict::ByTheorem => Some("theorem"),

@@ -263,3 +263,18 @@ fn robustness_has_reasons_and_repairs() {
     let wait = file(folder.path(), "wait.litmus", GOOD);
     is_bad(&["robust", &wait], &["robustness is asked of programs with polls"]);
 }
+
+#[test]
+fn models_are_compared_on_the_smallest_programs() {
+    let ran = mowgli(&["compare", "--model", "RDMA_TSO", "--model", "rdma-sc", "--threads", "2", "--nodes", "1"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("RDMA_TSO has outcomes that RDMA_SC has not"), "{}", ran.out);
+    assert!(ran.out.contains("none of these programs has an outcome under RDMA_SC"), "{}", ran.out);
+    let same =
+        mowgli(&["compare", "--model", "RDMA_SC", "--model", "RDMA_SC", "--threads", "1", "--nodes", "1", "--json"]);
+    let line: serde_json::Value = serde_json::from_str(&same.out).unwrap();
+    assert_eq!((line["differences"].as_array().unwrap().len(), same.code), (0, 0));
+    is_bad(&["compare", "--model", "RDMA_TSO"], &["name two models"]);
+    is_bad(&["compare", "--model", "RDMA_TSO", "--model", "x86"], &["no model x86", "RDMA_WAIT"]);
+    is_bad(&["compare", "--model", "RDMA_TSO", "--model", "RDMA_SC", "--rmw"], &["leave --rmw out"]);
+}

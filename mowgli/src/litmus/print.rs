@@ -15,7 +15,7 @@ use mowgli_rdma::wait::WAIT;
 use super::test::Model;
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.
-fn register(index: usize) -> String {
+pub(crate) fn register(index: usize) -> String {
     let letter = char::from(b'a' + (index % 26) as u8);
     if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
 }

@@ -35,6 +35,17 @@ impl fmt::Display for Model {
     }
 }
 
+impl std::str::FromStr for Model {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let upper = text.to_uppercase().replace('-', "_");
+        let known = Self::ALL.into_iter().find(|m| m.to_string() == upper);
+        let names = || Self::ALL.map(|m| m.to_string()).join(", ");
+        known.ok_or_else(|| format!("no model {text}; there are {}", names()))
+    }
+}
+
 impl Model {
     /// All models.
     pub const ALL: [Self; 3] = [Self::RdmaWait, Self::RdmaTso, Self::RdmaSc];

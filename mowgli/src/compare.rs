@@ -1,0 +1,275 @@
+//! The `compare` command: the smallest programs on which two memory models differ.
+//!
+//! RDMA_TSO and RDMA_SC are compared on programs with polls. RDMA_WAIT has waits in their place; against the others its
+//! programs are compiled by I_W (SYNC Fig. 16), so that what differs is what waits promise less than polls give.
+
+use std::collections::BTreeSet;
+
+use mowgli_core::event::{Call, Cell};
+use mowgli_core::ids::{Name, Tid, Wid};
+use mowgli_core::implementation::Implementations;
+use mowgli_core::outcome::{Limits, Outcome, Problem};
+use mowgli_core::program::Prog;
+use mowgli_core::runs::Stop;
+use mowgli_core::soundness::client::{Bound, Client, Subject, clients};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_rdma::tso::{self, TSO, WaitByPolls};
+use mowgli_rdma::wait;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::litmus::print;
+use crate::litmus::run::libraries;
+use crate::litmus::test::Model;
+
+/// A program with an outcome that one model has and the other has not.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// The surroundings.
+    pub world: World,
+    /// The program.
+    pub client: Client,
+    /// The model that has the outcomes.
+    pub only: Model,
+    /// The other one.
+    pub not: Model,
+    /// The outcomes, with the last values of all words.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// What a comparison found.
+#[derive(Clone, Debug, Default)]
+pub struct Compared {
+    /// The smallest difference in each direction that there is one.
+    pub differences: Vec<Difference>,
+    /// How many programs were looked at.
+    pub programs: usize,
+    /// What stopped the comparison.
+    pub stop: Option<Stop>,
+}
+
+/// Programs are looked at in groups of this many.
+const GROUP: usize = 1024;
+
+/// Words that are not all alike, so that copies show.
+fn with_values(mut world: World) -> World {
+    let words = world.objects.iter_mut().filter(|(x, _)| x.to_string().starts_with('y'));
+    words.for_each(|(_, object)| object.init = Val::Int(2));
+    world
+}
+
+fn observed(world: &World) -> Vec<Cell> {
+    world.objects.iter().filter_map(|(&loc, o)| Some(Cell { loc, node: o.node? })).collect()
+}
+
+/// The programs of a client whose results are those of its reads.
+fn programs(client: &Client) -> Vec<Prog> {
+    fn from(calls: &[Call], results: Vec<Val>) -> Prog {
+        let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
+        let (shown, rest) = (matches!(call.method.text(), "Read" | "CAS"), rest.to_vec());
+        Prog::call(call.clone()).bind(move |v| {
+            let results = if shown { [results.as_slice(), &[v]].concat() } else { results.clone() };
+            from(&rest, results)
+        })
+    }
+    client.threads.iter().map(|calls| from(calls, Vec::new())).collect()
+}
+
+/// All outcomes under a model of a program that is written for `written`.
+fn outcomes(
+    model: Model,
+    written: Model,
+    (world, client): &(World, Client),
+    expired: &dyn Fn() -> bool,
+) -> Result<BTreeSet<Outcome>, Stop> {
+    let mut world = world.clone();
+    let mut programs = programs(client);
+    if written == Model::RdmaWait && model != Model::RdmaWait {
+        world.objects.values_mut().for_each(|o| o.library = TSO);
+        let identifiers = ["d", "e"].map(Name::literal);
+        programs = programs.iter().map(|p| WaitByPolls::Published.compiled(&world, &identifiers, p)).collect();
+    }
+    let problem = Problem {
+        libraries: &libraries(model),
+        implementations: &Implementations::new(),
+        world: &world,
+        programs: &programs,
+        observed: &observed(&world),
+        limits: Limits { expired, ..Limits::default() },
+    };
+    let all = problem.outcomes();
+    all.explored.stop.map_or_else(|| Ok(all.found.into_keys().collect()), Err)
+}
+
+/// Programs of waits with two identifiers.
+struct TwoIdentifiers(wait::Words);
+
+impl Subject for TwoIdentifiers {
+    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+        self.0.worlds(empty, bound)
+    }
+
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
+        let mut calls = self.0.calls(world, thread, bound);
+        let operations = calls.iter().filter(|c| matches!(c.method.text(), "Put" | "Get" | "RCAS" | "RFAA"));
+        let other = operations.cloned().map(|mut call| {
+            let wid = call.args.iter_mut().find(|a| matches!(a, Val::Wid(_))).expect("operations have one");
+            *wid = Val::Wid(Wid(Name::literal("e")));
+            call
+        });
+        let other: Vec<Call> = other.collect();
+        calls.extend(other);
+        calls
+    }
+}
+
+/// The bounds by default: one thread with four calls, two threads with two each, on up to two nodes.
+#[must_use]
+pub fn bounds() -> Vec<Bound> {
+    let bound = |threads, calls| Bound { threads, nodes: 2, calls, ..Bound::default() };
+    vec![bound(1, 4), bound(2, 2)]
+}
+
+/// Compares two models on all programs within these bounds, the smallest first, up to the size (calls, threads, nodes) at
+/// which they differ: the plainest program of that size in each direction. `rmw`: with remote read-modify-writes.
+pub fn compare(a: Model, b: Model, rmw: bool, bounds: &[Bound], expired: &(dyn Fn() -> bool + Sync)) -> Compared {
+    let written = if [a, b].contains(&Model::RdmaWait) { Model::RdmaWait } else { Model::RdmaTso };
+    let subject: Box<dyn Subject> = match written {
+        Model::RdmaWait => Box::new(TwoIdentifiers(wait::Words { rmw })),
+        _ => Box::new(tso::Words { rmw }),
+    };
+    let mut found = Compared::default();
+    let most = bounds.iter().map(|b| b.threads * b.calls).max().unwrap_or(0);
+    for total in 1..=most {
+        let with_total = |bound: &Bound| Bound { total: Some(total), ..bound.clone() };
+        let mut all: Vec<(World, Client)> = bounds.iter().flat_map(|b| clients(&*subject, &with_total(b))).collect();
+        all.retain(|(_, client)| client.len() == total);
+        let shape = |(world, _): &(World, Client)| (world.threads.len(), world.nodes);
+        all.sort_by_key(shape);
+        for one_shape in all.chunk_by(|x, y| shape(x) == shape(y)) {
+            for group in one_shape.chunks(GROUP) {
+                let answers: Vec<_> =
+                    group.par_iter().map(|program| differs([a, b], written, program, expired)).collect();
+                found.programs += group.len();
+                answers.into_iter().for_each(|answer| found.add(answer));
+                if expired() {
+                    found.stop = Some(Stop::Time);
+                    return found;
+                }
+            }
+            if !found.differences.is_empty() {
+                return found;
+            }
+        }
+    }
+    found
+}
+
+/// The outcomes of a program that one model has and the other has not, in each direction that there are some.
+fn differs(
+    [a, b]: [Model; 2],
+    written: Model,
+    (world, client): &(World, Client),
+    expired: &(dyn Fn() -> bool + Sync),
+) -> Result<Vec<Difference>, Stop> {
+    let program = (with_values(world.clone()), client.clone());
+    let of = |model| outcomes(model, written, &program, &|| expired());
+    let (of_a, of_b) = (of(a)?, of(b)?);
+    let directions = [(a, b, &of_a, &of_b), (b, a, &of_b, &of_a)].into_iter().map(|(only, not, x, y)| {
+        let (world, client) = program.clone();
+        Difference { world, client, only, not, outcomes: x.difference(y).cloned().collect() }
+    });
+    Ok(directions.filter(|d| !d.outcomes.is_empty()).collect())
+}
+
+impl Compared {
+    /// Keeps the plainest difference in each direction: the one with the fewest different methods.
+    fn add(&mut self, answer: Result<Vec<Difference>, Stop>) {
+        match answer {
+            Err(stop) => _ = self.stop.get_or_insert(stop),
+            Ok(differences) => {
+                for new in differences {
+                    match self.differences.iter_mut().find(|d| d.only == new.only) {
+                        Some(known) if new.methods() < known.methods() => *known = new,
+                        Some(_) => {}
+                        None => self.differences.push(new),
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Difference {
+    fn methods(&self) -> usize {
+        self.client.threads.iter().flatten().map(|c| c.method).collect::<BTreeSet<_>>().len()
+    }
+
+    /// The program as a litmus test.
+    #[must_use]
+    pub fn litmus(&self) -> String {
+        let name = format!("{}-not-{}", self.only, self.not).to_lowercase();
+        let text = print::client(&name, &self.world, &self.client, None);
+        // Programs with polls are the same text for both models that have them.
+        text.replacen(&Model::RdmaTso.to_string(), &self.only.to_string(), 1)
+    }
+
+    fn outcome(&self, outcome: &Outcome) -> String {
+        let results =
+            outcome.outputs.iter().flat_map(|&output| if let Val::Tuple(t) = output { t.parts() } else { &[] });
+        let registers = results.enumerate().map(|(i, v)| (print::register(i), v.to_string()));
+        let finals =
+            observed(&self.world).into_iter().zip(&outcome.finals).map(|(c, v)| (c.loc.to_string(), v.to_string()));
+        let all = registers.chain(finals);
+        all.map(|(name, v)| format!("{name}={v}")).collect::<Vec<_>>().join(" ")
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = format!("{} has outcomes that {} has not:\n\n{}", self.only, self.not, self.litmus());
+        self.outcomes.iter().for_each(|o| out.push_str(&format!("{}\n", self.outcome(o))));
+        out
+    }
+}
+
+#[derive(Serialize)]
+struct Line {
+    models: [String; 2],
+    programs: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<String>,
+    differences: Vec<DifferenceLine>,
+}
+
+#[derive(Serialize)]
+struct DifferenceLine {
+    only: String,
+    not: String,
+    litmus: String,
+    outcomes: Vec<String>,
+}
+
+impl Compared {
+    /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: the object consists of strings and numbers.
+    #[must_use]
+    pub fn json(&self, a: Model, b: Model) -> String {
+        let difference = |d: &Difference| DifferenceLine {
+            only: d.only.to_string(),
+            not: d.not.to_string(),
+            litmus: d.litmus(),
+            outcomes: d.outcomes.iter().map(|o| d.outcome(o)).collect(),
+        };
+        let line = Line {
+            models: [a.to_string(), b.to_string()],
+            programs: self.programs,
+            stopped: self.stop.as_ref().map(ToString::to_string),
+            differences: self.differences.iter().map(difference).collect(),
+        };
+        serde_json::to_string(&line).expect("strings and numbers")
+    }
+}
