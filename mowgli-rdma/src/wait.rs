@@ -112,12 +112,12 @@ impl Library<Stamp> for Wait {
         }
     }
 
-    /// Reads, waits, fences and a compare-and-swap that failed: they order what is around them, and no more.
     /// What RFAA makes of the value that it reads.
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
         read.plus(event.call.args[2].int()?)
     }
 
+    /// Reads, waits, fences and a compare-and-swap that failed: they order what is around them, and no more.
     fn only_looks(&self, event: &Event) -> bool {
         match event.call.method.text() {
             "Read" | "Wait" | "Mfence" | "Rfence" => true,

@@ -180,12 +180,10 @@ impl Checked {
     pub fn bound_text(&self) -> String {
         let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members, total } = &self.bound;
         let values = values.iter().join(", ");
+        let in_all = total.map(|total| format!(", at most {total} in all")).unwrap_or_default();
         let mut text = format!(
-            "threads {threads}, nodes {nodes}, calls {calls}, objects {objects}, loops {loops}, values {{{values}}}"
+            "threads {threads}, nodes {nodes}, calls {calls}{in_all}, objects {objects}, loops {loops}, values {{{values}}}"
         );
-        if let Some(total) = total {
-            text = text.replacen(", objects", &format!(", at most {total} in all, objects"), 1);
-        }
         if *words > 1 {
             text.push_str(&format!(", words {words}"));
         }

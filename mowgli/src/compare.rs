@@ -8,12 +8,14 @@ use std::collections::BTreeSet;
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Name, Tid, Wid};
 use mowgli_core::implementation::Implementations;
+use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Limits, Outcome, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, Subject, clients};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_rdma::Stamp;
 use mowgli_rdma::tso::{self, TSO, WaitByPolls};
 use mowgli_rdma::wait;
 use rayon::prelude::*;
@@ -76,22 +78,25 @@ fn programs(client: &Client) -> Vec<Prog> {
     client.threads.iter().map(|calls| from(calls, Vec::new())).collect()
 }
 
+/// A model with its libraries, made once for all programs.
+type Under = (Model, Libraries<Stamp>);
+
 /// All outcomes under a model of a program that is written for `written`.
 fn outcomes(
-    model: Model,
+    (model, libraries): &Under,
     written: Model,
     (world, client): &(World, Client),
     expired: &dyn Fn() -> bool,
 ) -> Result<BTreeSet<Outcome>, Stop> {
     let mut world = world.clone();
     let mut programs = programs(client);
-    if written == Model::RdmaWait && model != Model::RdmaWait {
+    if written == Model::RdmaWait && *model != Model::RdmaWait {
         world.objects.values_mut().for_each(|o| o.library = TSO);
         let identifiers = ["d", "e"].map(Name::literal);
         programs = programs.iter().map(|p| WaitByPolls::Published.compiled(&world, &identifiers, p)).collect();
     }
     let problem = Problem {
-        libraries: &libraries(model),
+        libraries,
         implementations: &Implementations::new(),
         world: &world,
         programs: &programs,
@@ -139,6 +144,7 @@ pub fn compare(a: Model, b: Model, rmw: bool, bounds: &[Bound], expired: &(dyn F
         Model::RdmaWait => Box::new(TwoIdentifiers(wait::Words { rmw })),
         _ => Box::new(tso::Words { rmw }),
     };
+    let models = [a, b].map(|model| (model, libraries(model)));
     let mut found = Compared::default();
     let most = bounds.iter().map(|b| b.threads * b.calls).max().unwrap_or(0);
     for total in 1..=most {
@@ -150,7 +156,7 @@ pub fn compare(a: Model, b: Model, rmw: bool, bounds: &[Bound], expired: &(dyn F
         for one_shape in all.chunk_by(|x, y| shape(x) == shape(y)) {
             for group in one_shape.chunks(GROUP) {
                 let answers: Vec<_> =
-                    group.par_iter().map(|program| differs([a, b], written, program, expired)).collect();
+                    group.par_iter().map(|program| differs(&models, written, program, expired)).collect();
                 found.programs += group.len();
                 answers.into_iter().for_each(|answer| found.add(answer));
                 if expired() {
@@ -168,15 +174,15 @@ pub fn compare(a: Model, b: Model, rmw: bool, bounds: &[Bound], expired: &(dyn F
 
 /// The outcomes of a program that one model has and the other has not, in each direction that there are some.
 fn differs(
-    [a, b]: [Model; 2],
+    [a, b]: &[Under; 2],
     written: Model,
     (world, client): &(World, Client),
     expired: &(dyn Fn() -> bool + Sync),
 ) -> Result<Vec<Difference>, Stop> {
     let program = (with_values(world.clone()), client.clone());
-    let of = |model| outcomes(model, written, &program, &|| expired());
+    let of = |model: &Under| outcomes(model, written, &program, &|| expired());
     let (of_a, of_b) = (of(a)?, of(b)?);
-    let directions = [(a, b, &of_a, &of_b), (b, a, &of_b, &of_a)].into_iter().map(|(only, not, x, y)| {
+    let directions = [(a.0, b.0, &of_a, &of_b), (b.0, a.0, &of_b, &of_a)].into_iter().map(|(only, not, x, y)| {
         let (world, client) = program.clone();
         Difference { world, client, only, not, outcomes: x.difference(y).cloned().collect() }
     });

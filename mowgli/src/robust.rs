@@ -65,6 +65,14 @@ const MOST: usize = 4;
 /// The most candidates for a repair by search.
 const TRIED: usize = 3_000;
 
+/// The model with this CPU.
+fn model(cpu: Cpu) -> Model {
+    match cpu {
+        Cpu::Sc => Model::RdmaSc,
+        Cpu::Tso => Model::RdmaTso,
+    }
+}
+
 /// The calls of each thread; what a register gives them does not matter here.
 fn calls(test: &Test) -> Vec<Vec<Call>> {
     let value = |arg: &Arg| match arg {
@@ -93,9 +101,8 @@ pub fn search(
     programs: &[mowgli_core::program::Prog],
     expired: &dyn Fn() -> bool,
 ) -> Result<Option<Cyclic>, Stop> {
-    let model = if cpu == Cpu::Sc { Model::RdmaSc } else { Model::RdmaTso };
     let problem = Problem {
-        libraries: &libraries(model),
+        libraries: &libraries(model(cpu)),
         implementations: &Implementations::new(),
         world,
         programs,
@@ -244,8 +251,7 @@ impl Robust<'_> {
             Verdict::NotRobust(..) => "not robust".to_owned(),
             Verdict::Undecided(stop) => format!("undecided: {stop}"),
         };
-        let model = if self.cpu == Cpu::Sc { Model::RdmaSc } else { Model::RdmaTso };
-        let mut lines = vec![format!("{} ({model}): {verdict}", self.test.name)];
+        let mut lines = vec![format!("{} ({}): {verdict}", self.test.name, model(self.cpu))];
         match &self.conditions {
             None => lines.push("  the theorems are about programs without remote read-modify-writes".to_owned()),
             Some(Conditions { races, unfenced, not_a_tree }) => {
@@ -293,7 +299,7 @@ impl Robust<'_> {
         let is_empty = |of: fn(&Conditions) -> bool| self.conditions.as_ref().map(of);
         let line = Line {
             name: &self.test.name,
-            model: (if self.cpu == Cpu::Sc { Model::RdmaSc } else { Model::RdmaTso }).to_string(),
+            model: model(self.cpu).to_string(),
             ldrf: is_empty(|c| c.races.is_empty()),
             fenced: is_empty(|c| c.unfenced.is_empty()),
             tree_fenced: is_empty(|c| c.not_a_tree.is_empty()),

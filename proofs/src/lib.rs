@@ -16,7 +16,7 @@ use mowgli::explain::{explain, of_test};
 use mowgli::litmus::parse::parse;
 use mowgli::necessity::{self, Row};
 use mowgli_core::soundness::client::Bound;
-use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::catalogue::{catalogue, named};
 
 /// At most so many threads, nodes, and calls of each thread; one object, three rounds of loops, the value 1.
 #[must_use]
@@ -44,8 +44,8 @@ pub fn checked_remotely(library: &str, variant: &str, bound: &Bound) -> Checked 
 
 fn run(library: &str, variant: &str, bound: &Bound, loopback: bool) -> Checked {
     let all = catalogue();
-    let entry = all.iter().find(|e| e.name == library).expect("a library of the catalogue");
-    let variant = entry.variants.iter().find(|v| v.name == variant).expect("a variant of the library");
+    let entry = named(&all, library).expect("a library of the catalogue");
+    let variant = entry.variant(variant).expect("a variant of the library");
     check(entry, variant, bound, &Options { loopback, ..Options::default() })
 }
 
@@ -68,8 +68,8 @@ pub fn explained(litmus: &str, implemented: &[&str]) -> String {
 #[must_use]
 pub fn necessity(library: &str, variant: &str) -> Vec<Row> {
     let all = catalogue();
-    let entry = all.iter().find(|e| e.name == library).expect("a library of the catalogue");
-    let variant = entry.variants.iter().find(|v| v.name == variant).expect("a variant of the library");
+    let entry = named(&all, library).expect("a library of the catalogue");
+    let variant = entry.variant(variant).expect("a variant of the library");
     let found = necessity::necessity(entry, variant, necessity::bounds(entry), &Options::default(), &mut |_| {});
     found.expect("a sound implementation").rows
 }

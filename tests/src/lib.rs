@@ -6,7 +6,11 @@ use std::path::PathBuf;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Answer, solve};
 use mowgli::litmus::test::Test;
+use mowgli_core::event::Call;
 use mowgli_core::outcome::Limits;
+use mowgli_core::program::Prog;
+use mowgli_core::soundness::client::Client;
+use mowgli_core::value::Val;
 use serde::Deserialize;
 
 /// A file or folder of the shared material beside the project.
@@ -39,7 +43,7 @@ pub fn known(file: &str) -> Vec<Known> {
 /// The outcomes of a test, each as sorted `name=value` text.
 #[must_use]
 pub fn outcomes(test: &Test, answer: &Answer) -> BTreeSet<String> {
-    let row = |values: &Vec<mowgli_core::value::Val>| {
+    let row = |values: &Vec<Val>| {
         let pairs = test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v}"));
         pairs.collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(" ")
     };
@@ -54,4 +58,23 @@ pub fn solved(name: &str, text: &str) -> Result<(Test, Answer), String> {
     let test = parse(name, text)?;
     let answer = solve(&test, &[], Limits::default());
     Ok((test, answer))
+}
+
+/// A client as programs in which values flow: the integers of a call are what the thread last got, if it got one. The output
+/// is what `shown` makes of each result.
+#[must_use]
+pub fn flowing(client: &Client, shown: fn(Val) -> Val) -> Vec<Prog> {
+    fn from(calls: &[Call], got: Option<Val>, results: Vec<Val>, shown: fn(Val) -> Val) -> Prog {
+        let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
+        let mut call = call.clone();
+        for arg in call.args.iter_mut().filter(|v| v.int().is_some()) {
+            *arg = got.unwrap_or(*arg);
+        }
+        let rest = rest.to_vec();
+        Prog::call(call).bind(move |v| {
+            let got = v.int().map(Val::Int).or(got);
+            from(&rest, got, [results.as_slice(), &[shown(v)]].concat(), shown)
+        })
+    }
+    client.threads.iter().map(|calls| from(calls, None, Vec::new(), shown)).collect()
 }

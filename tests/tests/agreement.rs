@@ -24,6 +24,7 @@ use mowgli_libraries::sc_rmw::ScRmw;
 use mowgli_libraries::sv::{Sv, SvOverWait};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::wait::{WAIT, Wait, Words};
+use mowgli_tests::flowing;
 use proptest::prelude::*;
 
 const WORDS: Words = Words { rmw: true };
@@ -43,23 +44,6 @@ fn ask<T>(
     let programs = client.programs();
     let limits = Limits::default();
     answer(&Problem { libraries, implementations, world: &world, programs: &programs, observed: &[], limits })
-}
-
-/// A client as programs in which values flow: the integers of a call are what the thread last got, if it got one.
-fn flowing(client: &Client) -> Vec<Prog> {
-    fn from(calls: &[Call], got: Option<Val>, results: Vec<Val>) -> Prog {
-        let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
-        let mut call = call.clone();
-        for arg in call.args.iter_mut().filter(|v| v.int().is_some()) {
-            *arg = got.unwrap_or(*arg);
-        }
-        let rest = rest.to_vec();
-        Prog::call(call).bind(move |v| {
-            let got = v.int().map(Val::Int).or(got);
-            from(&rest, got, [results.as_slice(), &[v]].concat())
-        })
-    }
-    client.threads.iter().map(|calls| from(calls, None, Vec::new())).collect()
 }
 
 /// The outcomes of all consistent executions, with the number of classes, by enumeration. `None`: too many candidates.
@@ -110,7 +94,7 @@ fn executions(
 }
 
 fn agree(libraries: &Libraries<Stamp>, client: &(World, Client)) -> Result<(), TestCaseError> {
-    for programs in [client.1.programs(), flowing(&client.1)] {
+    for programs in [client.1.programs(), flowing(&client.1, |v| v)] {
         let Some(expected) = by_enumeration(libraries, &client.0, &programs) else { return Ok(()) };
         prop_assert_eq!(by_search(libraries, &client.0, &programs), expected);
     }

@@ -17,6 +17,7 @@ use mowgli_rdma::Stamp;
 use mowgli_rdma::operational::Machine;
 use mowgli_rdma::tso::{self, TSO, Tso, WaitByPolls};
 use mowgli_rdma::wait::{self, Wait};
+use mowgli_tests::flowing;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
@@ -44,23 +45,9 @@ fn by_axioms(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> 
     all.explored.stop.is_none().then(|| all.found.into_keys().collect())
 }
 
-/// Programs with data flow: integers are what the thread last read.
-fn flowing(client: &Client) -> Vec<Prog> {
-    fn from(calls: &[Call], got: Option<Val>, results: Vec<Val>) -> Prog {
-        let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
-        let mut call = call.clone();
-        for arg in call.args.iter_mut().filter(|v| v.int().is_some()) {
-            *arg = got.unwrap_or(*arg);
-        }
-        let rest = rest.to_vec();
-        Prog::call(call).bind(move |v| {
-            let got = v.int().map(Val::Int).or(got);
-            // Identifiers of operations differ between models: they are no part of the outcome.
-            let shown = v.int().map(Val::Int).unwrap_or(Val::Unit);
-            from(&rest, got, [results.as_slice(), &[shown]].concat())
-        })
-    }
-    client.threads.iter().map(|calls| from(calls, None, Vec::new())).collect()
+/// Identifiers of operations differ between models: they are no part of the outcome.
+fn integers(result: Val) -> Val {
+    result.int().map_or(Val::Unit, Val::Int)
 }
 
 /// Runs of at most so many states are compared without the reduction too.
@@ -68,7 +55,7 @@ const SLOWLY: usize = 20_000;
 
 fn agree((world, client): &(World, Client)) -> Result<(), TestCaseError> {
     let libraries = Libraries::default().with(Tso);
-    let programs = flowing(client);
+    let programs = flowing(client, integers);
     let Some(axioms) = by_axioms(&libraries, world, &programs) else { return Ok(()) };
     let mut machine = Machine::new(world, &programs).unwrap();
     let cells = all_cells(world);
@@ -132,7 +119,7 @@ fn compiles(how: WaitByPolls, cases: u32) -> Result<(), String> {
     let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 8));
     let result = runner(cases).run(&clients, |((world, client), picks)| {
         let client = with_two_identifiers(&client, &picks);
-        let programs = flowing(&client);
+        let programs = flowing(&client, integers);
         let (world_by_polls, by_polls) = compiled(how, &world, &programs);
         let Some(promised) = by_axioms(&waits, &world, &programs) else { return Ok(()) };
         let Some(found) = by_axioms(&polls, &world_by_polls, &by_polls) else { return Ok(()) };
@@ -162,7 +149,7 @@ fn the_machine_runs_what_is_compiled() {
     let bound = bound(2, 2, 2);
     runner(300)
         .run(&strategy(&words, &bound), |(world, client)| {
-            let (world, programs) = compiled(WaitByPolls::Published, &world, &flowing(&client));
+            let (world, programs) = compiled(WaitByPolls::Published, &world, &flowing(&client, integers));
             let polls = Libraries::default().with(Tso);
             let Some(axioms) = by_axioms(&polls, &world, &programs) else { return Ok(()) };
             let runs = Machine::new(&world, &programs).unwrap().explore(&all_cells(&world), 1_000_000, &|| false);
@@ -298,7 +285,7 @@ fn the_stamp_order_of_sc_gives_what_is_published() {
     let words = tso::Words { rmw: false };
     for (bound, cases) in [(bound(2, 2, 3), 800), (bound(3, 2, 2), 500), (bound(1, 2, 5), 300)] {
         let agree = |(world, client): (World, Client)| {
-            let programs = flowing(&client);
+            let programs = flowing(&client, integers);
             let all = [&literal, &by_row, &tso].map(|l| by_axioms(l, &world, &programs));
             let [Some(literal), Some(by_row), Some(tso)] = all else { return Ok(()) };
             prop_assert_eq!(&literal, &by_row, "{:?}", client);
