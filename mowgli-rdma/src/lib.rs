@@ -34,6 +34,7 @@
 //! assert_eq!(finals(prog! { put(z, x, d); wait(d); write(x, one) }), [zero]);
 //! ```
 
+pub mod core_rma;
 pub mod operational;
 pub mod probes;
 pub mod robust;

@@ -1,0 +1,416 @@
+//! Tests that probe the rules of coreRMA one by one (CORERMA §6.1).
+//!
+//! One application of a rule, the *pivot*, is left out. A program is a test of the rule if it has an execution that is
+//! acyclic without the pivot and cyclic with it, and in which each write of the program is read by one local read, into a
+//! register of its own; there are no other local reads. Local writes write distinct values, and initial values are distinct too. All accesses
+//! are atomic, since a race would hide what was read. Programs that differ in names only are one.
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+use super::execution::{Edge, Execution, Rule, Rules, Search, Value, ones, outputs};
+use super::program::{Actions, Data, Expr, Kind, Place, Program, Statement, Variable};
+
+/// A row of CORERMA Table 6: a pivot, how many processes, and the bound on the number of actions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// The pivot's rule.
+    pub rule: Rule,
+    /// How many processes.
+    pub processes: usize,
+    /// The most actions, initial writes among them.
+    pub size: usize,
+}
+
+/// A test with its expected outputs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Test {
+    /// The program.
+    pub program: Program,
+    /// All values that its registers can have together.
+    pub outputs: BTreeSet<Vec<Value>>,
+    /// What the registers hold in an execution that the pivot alone forbids, where that is not expected anyway: seen on a
+    /// machine, it shows that the machine does not keep the rule.
+    pub forbidden: Option<Vec<Value>>,
+}
+
+/// The programs of a row, each up to names once, before it is known which are tests of its rule.
+#[must_use]
+pub fn programs(row: Row) -> Vec<Program> {
+    let mut builder = Builder { row, program: Program::default(), left: row.size, all: Vec::new() };
+    builder.program.processes.push(Vec::new());
+    builder.extend();
+    builder.all
+}
+
+struct Builder {
+    row: Row,
+    program: Program,
+    left: usize,
+    all: Vec<Program>,
+}
+
+impl Builder {
+    /// The process that is being written.
+    fn process(&self) -> usize {
+        self.program.processes.len() - 1
+    }
+
+    /// How many writes have no local read yet, and how many local reads have no write; `None` where the process that
+    /// would have to read is complete.
+    fn unmatched(&self) -> Option<(usize, usize)> {
+        let mut writes = vec![0_isize; self.program.variables.len()];
+        for statement in self.program.processes.iter().flatten() {
+            statement.written().for_each(|x| writes[x] += 1);
+            if let Statement::Read { from, .. } = statement {
+                writes[from.variable] -= 1;
+            }
+        }
+        let is_late = |(n, v): (&isize, &Variable)| *n > 0 && v.owner < self.process();
+        if writes.iter().zip(&self.program.variables).any(is_late) {
+            return None;
+        }
+        let sum = |sign: isize| writes.iter().map(|n| (n * sign).max(0) as usize).sum();
+        Some((sum(1), sum(-1)))
+    }
+
+    /// The actions and writes of what the rule still needs.
+    fn needed(&self) -> (usize, usize) {
+        let count =
+            |wanted: fn(&Statement) -> bool| self.program.processes.iter().flatten().filter(|s| wanted(s)).count();
+        let (of_each, writes, number, there) = match self.row.rule {
+            Rule::F1 | Rule::F2 | Rule::F3 => (1, 0, 1, count(|s| matches!(s, Statement::Flush { .. }))),
+            Rule::Pg => (2, 1, 1, count(|s| matches!(s, Statement::Get { .. } | Statement::Put { .. }))),
+            Rule::Ga => (3, 2, 1, count(|s| matches!(s, Statement::Rga { .. }))),
+            Rule::CasF | Rule::CasT => (4, 2, 1, count(|s| matches!(s, Statement::Cas { .. }))),
+            Rule::Ir => (2, 1, 2, count(|s| s.actions() > 1)),
+            _ => return (0, 0),
+        };
+        let more = usize::saturating_sub(number, there);
+        (more * of_each, more * writes)
+    }
+
+    /// Continues in every way that can still become a test.
+    fn extend(&mut self) {
+        let Some((writes, reads)) = self.unmatched() else { return };
+        let (actions, more) = self.needed();
+        let others = self.row.processes - self.program.processes.len();
+        if (writes + actions + more.abs_diff(reads)).max(others) > self.left {
+            return;
+        }
+        if !self.program.processes[self.process()].is_empty() {
+            if others > 0 {
+                self.program.processes.push(Vec::new());
+                self.extend();
+                self.program.processes.pop();
+            } else if (writes, reads, actions) == (0, 0, 0) {
+                self.finish();
+            }
+        }
+        if self.left > 0 {
+            self.statements();
+        }
+    }
+
+    /// Continues with each statement that fits.
+    fn statements(&mut self) {
+        let process = self.process();
+        for dst in 0..self.row.processes {
+            self.with(1, |_| Statement::Flush { process: dst });
+        }
+        self.place(Some(process), &mut |b, from| b.with(1, |b| Statement::Read { register: b.registers(), from }));
+        self.place(Some(process), &mut |b, to| b.with(1, |_| Statement::Write { to, value: Expr::Int(0) }));
+        self.place(Some(process), &mut |b, x| {
+            b.place(None, &mut |b, z| {
+                b.with(2, |_| Statement::Get { to: x, from: z });
+                b.with(2, |_| Statement::Put { to: z, from: x });
+                b.place(Some(process), &mut |b, y| {
+                    b.with(3, |_| Statement::Rga { to: x, at: z, add: y });
+                    b.place(Some(process), &mut |b, w| {
+                        b.with(4, |_| Statement::Cas { to: x, at: z, old: y, new: w });
+                    });
+                });
+            });
+        });
+    }
+
+    fn registers(&self) -> usize {
+        let reads = self.program.processes[self.process()].iter();
+        reads.filter(|s| matches!(s, Statement::Read { .. })).count()
+    }
+
+    /// Continues with each variable there is, of this owner if one is given, and with a new one.
+    fn place(&mut self, owner: Option<usize>, next: &mut dyn FnMut(&mut Self, Place)) {
+        let here = |b: &Self, variable: usize| owner.is_none_or(|o| b.program.variables[variable].owner == o);
+        for variable in 0..self.program.variables.len() {
+            if here(self, variable) {
+                next(self, Place { variable, atomic: true });
+            }
+        }
+        let owners = owner.map_or(0..self.row.processes, |o| o..o + 1);
+        for owner in owners {
+            if self.left > 0 {
+                let variable = self.program.variables.len();
+                self.program.variables.push(Variable { owner, init: variable as i64 + 1 });
+                self.left -= 1;
+                next(self, Place { variable, atomic: true });
+                self.left += 1;
+                self.program.variables.pop();
+            }
+        }
+    }
+
+    /// Continues with a statement of this many actions, if they fit.
+    fn with(&mut self, actions: usize, statement: impl Fn(&Self) -> Statement) {
+        if self.left >= actions {
+            let (process, statement) = (self.process(), statement(self));
+            self.program.processes[process].push(statement);
+            self.left -= actions;
+            self.extend();
+            self.left += actions;
+            self.program.processes[process].pop();
+        }
+    }
+
+    /// Keeps the program if its processes share memory and it is the first of those that differ in names.
+    fn finish(&mut self) {
+        let program = &self.program;
+        let interact = |p: usize| program.processes[p].iter().any(|s| s.touches().any(|x| self.owner(x) != p));
+        let is_joint = self.row.processes == 1 || (0..self.row.processes).any(interact);
+        if is_joint {
+            let program = numbered(program.clone());
+            if self.row.processes == 1 || program <= numbered(swapped(&program)) {
+                self.all.push(program);
+            }
+        }
+    }
+
+    fn owner(&self, x: usize) -> usize {
+        self.program.variables[x].owner
+    }
+}
+
+/// The program with its processes in the opposite order, and variables numbered by their first use.
+fn swapped(program: &Program) -> Program {
+    let last = program.processes.len() - 1;
+    let mut order: Vec<usize> = Vec::new();
+    for statement in program.processes.iter().rev().flatten() {
+        statement.touches().for_each(|x| {
+            if !order.contains(&x) {
+                order.push(x);
+            }
+        });
+    }
+    let new = |x: usize| order.iter().position(|&o| o == x).expect("every variable is used");
+    let variables = order
+        .iter()
+        .enumerate()
+        .map(|(i, &x)| Variable { owner: last - program.variables[x].owner, init: i as i64 + 1 });
+    let statement = |s: &Statement| s.renamed(&new, &|p| last - p);
+    let processes = program.processes.iter().rev().map(|p| p.iter().map(statement).collect());
+    Program { variables: variables.collect(), processes: processes.collect() }
+}
+
+/// The program with distinct values in its local writes.
+fn numbered(mut program: Program) -> Program {
+    let mut next = program.variables.len() as i64;
+    for statement in program.processes.iter_mut().flatten() {
+        if let Statement::Write { value, .. } = statement {
+            next += 1;
+            *value = Expr::Int(next);
+        }
+    }
+    program
+}
+
+impl Statement {
+    /// The places in the order in which the generator chooses them.
+    fn places(&self) -> impl Iterator<Item = Place> {
+        let (a, rest) = match *self {
+            Self::Read { from, .. } => (Some(from), [None; 3]),
+            Self::Write { to, .. } => (Some(to), [None; 3]),
+            Self::Get { to: x, from: z } | Self::Put { to: z, from: x } => (Some(x), [Some(z), None, None]),
+            Self::Rga { to, at, add } => (Some(to), [Some(at), Some(add), None]),
+            Self::Cas { to, at, old, new } => (Some(to), [Some(at), Some(old), Some(new)]),
+            Self::Set { .. } | Self::Flush { .. } => (None, [None; 3]),
+        };
+        std::iter::once(a).chain(rest).flatten()
+    }
+
+    fn touches(&self) -> impl Iterator<Item = usize> {
+        self.places().map(|p| p.variable)
+    }
+
+    /// The variables that its actions write, one for each action that does.
+    fn written(&self) -> impl Iterator<Item = usize> {
+        let places = match *self {
+            Self::Write { to, .. } | Self::Get { to, .. } | Self::Put { to, .. } => [Some(to), None],
+            Self::Rga { to, at, .. } | Self::Cas { to, at, .. } => [Some(to), Some(at)],
+            Self::Read { .. } | Self::Set { .. } | Self::Flush { .. } => [None, None],
+        };
+        places.into_iter().flatten().map(|p| p.variable)
+    }
+
+    fn renamed(&self, variable: &dyn Fn(usize) -> usize, process: &dyn Fn(usize) -> usize) -> Self {
+        let of = |p: Place| Place { variable: variable(p.variable), ..p };
+        match *self {
+            Self::Read { register, from } => Self::Read { register, from: of(from) },
+            Self::Write { to, value } => Self::Write { to: of(to), value },
+            Self::Set { .. } => *self,
+            Self::Get { to, from } => Self::Get { to: of(to), from: of(from) },
+            Self::Put { to, from } => Self::Put { to: of(to), from: of(from) },
+            Self::Rga { to, at, add } => Self::Rga { to: of(to), at: of(at), add: of(add) },
+            Self::Cas { to, at, old, new } => Self::Cas { to: of(to), at: of(at), old: of(old), new: of(new) },
+            Self::Flush { process: dst } => Self::Flush { process: process(dst) },
+        }
+    }
+}
+
+/// The test of a rule that a program is, if it is one.
+///
+/// # Panics
+/// If the program is too large; those of [`programs`] are not.
+#[must_use]
+pub fn test(program: &Program, rule: Rule) -> Option<Test> {
+    let actions = program.actions().expect("generated programs are small");
+    let rules = Rules::core();
+    let pivots = pivots(&actions, &rules, rule);
+    let mut forbidden = None;
+    let mut expected = None;
+    for pivot in pivots {
+        let mut search = Search::new(&actions, &rules);
+        search.dropped = Some(pivot);
+        _ = search.each(&mut |e| {
+            if !is_seen(&actions, e) || !search.is_closed_by(e, pivot) || !agrees(pivot, &actions, &search, e) {
+                return ControlFlow::Continue(());
+            }
+            let expected = expected.get_or_insert_with(|| outputs(program, &rules).expect("it is small"));
+            forbidden = search.values_of(e).shown(&[]).ok().flatten().filter(|shown| !expected.contains(shown));
+            if forbidden.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        if forbidden.is_some() {
+            break;
+        }
+    }
+    Some(Test { program: program.clone(), outputs: expected?, forbidden })
+}
+
+/// Every application that a rule could have.
+fn pivots(actions: &Actions, rules: &Rules, rule: Rule) -> Vec<Edge> {
+    let all = &actions.all;
+    let edge = |from: usize, to: usize| Edge { rule, from, to };
+    let pairs = || (0..all.len()).flat_map(|a| (0..all.len()).map(move |b| (a, b))).filter(|(a, b)| a != b);
+    let same = |x: Option<usize>, y: Option<usize>| x.is_some() && x == y;
+    match rule {
+        Rule::R1 => pairs().filter(|&(r, w)| same(all[r].reads, all[w].writes)).map(|(r, w)| edge(r, w)).collect(),
+        Rule::R2 => pairs().filter(|&(w, r)| same(all[r].reads, all[w].writes)).map(|(w, r)| edge(w, r)).collect(),
+        Rule::Ws => {
+            let both = |&(a, b): &(usize, usize)| a < b && same(all[a].writes, all[b].writes);
+            pairs().filter(both).map(|(a, b)| edge(a, b)).collect()
+        }
+        _ => super::execution::fixed_edges(actions, rules).into_iter().filter(|e| e.rule == rule).collect(),
+    }
+}
+
+/// Whether a local read reads each write of the program.
+fn is_seen(actions: &Actions, e: &Execution) -> bool {
+    let set =
+        |holds: &dyn Fn(usize) -> bool| (0..actions.all.len()).filter(|&a| holds(a)).fold(0_u64, |s, a| s | 1 << a);
+    let writes = set(&|a| actions.all[a].kind != Kind::Init && actions.all[a].writes.is_some());
+    let reads = set(&|a| actions.all[a].kind == Kind::Read);
+    let seen = ones(reads).filter_map(|r| e.rf[r]).fold(0_u64, |s, w| s | 1 << w);
+    writes & !seen == 0
+}
+
+/// Whether the compare-and-swap of a pivot ends as its rule says. One that compares a value that depends on itself, which
+/// is what these rules forbid, may end in either way.
+fn agrees(pivot: Edge, actions: &Actions, search: &Search<'_>, e: &Execution) -> bool {
+    let wanted = match pivot.rule {
+        Rule::CasF => false,
+        Rule::CasT => true,
+        _ => return true,
+    };
+    let is_swap = |&a: &usize| matches!(actions.all[a].data, Data::Swap { .. });
+    let statement = actions.remote.iter().find(|r| r.all.contains(&pivot.from)).expect("a pivot of one");
+    let erw = statement.all.clone().find(is_swap).expect("a compare-and-swap has a read-write");
+    search.values_of(e).succeeds(erw).unwrap_or(wanted) == wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(variable: usize) -> Place {
+        Place { variable, atomic: true }
+    }
+
+    fn read(register: usize, x: usize) -> Statement {
+        Statement::Read { register, from: place(x) }
+    }
+
+    fn write(x: usize, value: i64) -> Statement {
+        Statement::Write { to: place(x), value: Expr::Int(value) }
+    }
+
+    fn put(z: usize, x: usize) -> Statement {
+        Statement::Put { to: place(z), from: place(x) }
+    }
+
+    fn get(x: usize, z: usize) -> Statement {
+        Statement::Get { to: place(x), from: place(z) }
+    }
+
+    /// Whether a program, up to names and values, is among the tests of a row.
+    fn is_generated(row: Row, owners: &[usize], processes: &[&[Statement]]) -> bool {
+        let variables = owners.iter().map(|&owner| Variable { owner, init: 0 }).collect();
+        let wanted = Program { variables, processes: processes.iter().map(|p| p.to_vec()).collect() };
+        // Twice the opposite order is the same order, with variables numbered by their first use.
+        let wanted = numbered(swapped(&swapped(&wanted)));
+        let wanted = if processes.len() == 1 { wanted } else { wanted.clone().min(numbered(swapped(&wanted))) };
+        assert!(wanted.size() <= row.size, "it has {} actions", wanted.size());
+        programs(row).iter().any(|p| *p == wanted) && test(&wanted, row.rule).is_some()
+    }
+
+    #[test]
+    fn the_papers_examples_are_generated() {
+        let flush = Statement::Flush { process: 0 };
+        let row = Row { rule: Rule::Ir, processes: 2, size: 9 };
+        assert!(is_generated(row, &[0, 1], &[&[read(0, 0)], &[put(0, 1), get(1, 0), flush, read(0, 1)]]), "Fig. 6");
+        let row = Row { rule: Rule::Ir, processes: 2, size: 11 };
+        let first = [read(0, 0), write(0, 3), read(1, 0)];
+        assert!(is_generated(row, &[0, 1], &[&first, &[get(1, 0), put(0, 1), flush, read(0, 1)]]), "Fig. 8");
+        let second = [put(0, 1), get(1, 0), write(1, 3), flush, read(0, 1), read(1, 1)];
+        // Both reads of Y come after both writes, so that they read the same one, and nothing reads the other.
+        assert!(!is_generated(row, &[0, 1], &[&[read(0, 0)], &second]), "Fig. 9");
+        let cas = Statement::Cas { to: place(1), at: place(1), old: place(0), new: place(1) };
+        let row = Row { rule: Rule::CasF, processes: 1, size: 10 };
+        assert!(is_generated(row, &[0, 0], &[&[cas, read(0, 1), read(1, 1)]]), "Fig. 7, left");
+        let rga = Statement::Rga { to: place(1), at: place(1), add: place(0) };
+        let row = Row { rule: Rule::Ga, processes: 1, size: 10 };
+        let statements = [get(1, 1), read(0, 1), rga, read(1, 1), read(2, 1)];
+        assert!(is_generated(row, &[0, 0], &[&statements]), "Fig. 7, right");
+    }
+
+    #[test]
+    fn a_forbidden_output_comes_back_without_the_rule() {
+        for (rule, size) in [(Rule::F1, 8), (Rule::F2, 8), (Rule::Ir, 9), (Rule::Lo, 6), (Rule::R2, 6)] {
+            let processes = if rule == Rule::Ir { 2 } else { 1 };
+            let all = programs(Row { rule, processes, size });
+            let telling: Vec<Test> =
+                all.iter().filter_map(|p| test(p, rule)).filter(|t| t.forbidden.is_some()).collect();
+            assert!(!telling.is_empty(), "{rule}");
+            for t in telling {
+                let forbidden = t.forbidden.as_ref().unwrap();
+                assert!(!t.outputs.contains(forbidden));
+                let without = outputs(&t.program, &Rules::core().without(rule)).unwrap();
+                assert!(without.contains(forbidden), "{rule}: {:?}", t.program);
+            }
+        }
+    }
+
+    #[test]
+    fn in_order_routing_says_nothing_about_one_process() {
+        let row = Row { rule: Rule::Ir, processes: 1, size: 8 };
+        assert!(programs(row).iter().all(|p| test(p, row.rule).is_none()));
+    }
+}

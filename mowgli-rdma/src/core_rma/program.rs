@@ -1,0 +1,326 @@
+//! Programs of coreRMA, and the actions that their statements stand for (CORERMA §3, §4, Table 3).
+
+use super::execution::MOST;
+
+/// An access to a shared variable.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Place {
+    /// The variable, by position in [`Program::variables`].
+    pub variable: usize,
+    /// Whether the access is atomic. Races of others leave undefined values.
+    pub atomic: bool,
+}
+
+/// A shared variable.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Variable {
+    /// The process in whose memory it lies, by position.
+    pub owner: usize,
+    /// What it holds at the start.
+    pub init: i64,
+}
+
+/// What a local statement computes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Expr {
+    /// A number.
+    Int(i64),
+    /// A register of the process plus a number. A register that nothing set holds 0.
+    Register(usize, i64),
+}
+
+/// A statement (CORERMA Table 1). Registers are numbered from 0 in each process.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Statement {
+    /// `u := x`.
+    Read {
+        /// u.
+        register: usize,
+        /// x, of this process.
+        from: Place,
+    },
+    /// `x := expr`.
+    Write {
+        /// x, of this process.
+        to: Place,
+        /// expr.
+        value: Expr,
+    },
+    /// `u := expr`, which touches no memory.
+    Set {
+        /// u.
+        register: usize,
+        /// expr.
+        value: Expr,
+    },
+    /// `x := get(z)`.
+    Get {
+        /// x, of this process.
+        to: Place,
+        /// z, of any process.
+        from: Place,
+    },
+    /// `put(z, x)`.
+    Put {
+        /// z, of any process.
+        to: Place,
+        /// x, of this process.
+        from: Place,
+    },
+    /// `x := rga(z, y)`: adds y to z, and puts what z held into x.
+    Rga {
+        /// x, of this process.
+        to: Place,
+        /// z, of any process.
+        at: Place,
+        /// y, of this process.
+        add: Place,
+    },
+    /// `x := cas(z, y, w)`: where z equals y it becomes w, and what it held is put into x.
+    Cas {
+        /// x, of this process.
+        to: Place,
+        /// z, of any process.
+        at: Place,
+        /// y, of this process.
+        old: Place,
+        /// w, of this process.
+        new: Place,
+    },
+    /// `flush(dst)`: waits until all remote operations of this process to `process` are complete.
+    Flush {
+        /// dst.
+        process: usize,
+    },
+}
+
+/// A program: the variables, and the statements of each process.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Program {
+    /// The shared variables.
+    pub variables: Vec<Variable>,
+    /// The statements of each process.
+    pub processes: Vec<Vec<Statement>>,
+}
+
+/// The type of an action (CORERMA §4).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The initial value of a variable: a write before all actions.
+    Init,
+    /// A local read, r.
+    Read,
+    /// A local write, w.
+    Write,
+    /// An external read, er.
+    ExternalRead,
+    /// An external write, ew.
+    ExternalWrite,
+    /// An external read-write, erw.
+    ExternalReadWrite,
+    /// A flush.
+    Flush,
+}
+
+/// A value that is known when the program is: a number, or what an action reads plus a number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// A number.
+    Int(i64),
+    /// r_val of an action, plus a number.
+    Read(usize, i64),
+}
+
+/// Where the value that an action writes comes from; readers by position.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Data {
+    /// It writes nothing.
+    Nothing,
+    /// From a local statement.
+    Local(Source),
+    /// What another action read.
+    Copy(usize),
+    /// What it reads itself plus what another action read.
+    Sum(usize),
+    /// Where it reads what `old` read, what `new` read; else what it reads.
+    Swap {
+        /// The read of y.
+        old: usize,
+        /// The read of w.
+        new: usize,
+    },
+}
+
+/// An action with its attributes (CORERMA Table 3).
+#[derive(Clone, Copy, Debug)]
+pub struct Action {
+    /// Its type.
+    pub kind: Kind,
+    /// src: the process that issues it.
+    pub src: usize,
+    /// dst: the process in whose memory it acts; for a flush the one that is waited for.
+    pub dst: usize,
+    /// Its statement, by position in its process.
+    pub statement: usize,
+    /// r_loc.
+    pub reads: Option<usize>,
+    /// w_loc.
+    pub writes: Option<usize>,
+    /// Whether it is atomic.
+    pub atomic: bool,
+    /// What it writes.
+    pub data: Data,
+}
+
+impl Action {
+    /// Whether it is a local action.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        matches!(self.kind, Kind::Read | Kind::Write)
+    }
+}
+
+/// The actions of a program: first the initial writes, then each process in program order.
+#[derive(Clone, Debug)]
+pub struct Actions {
+    /// The actions.
+    pub all: Vec<Action>,
+    /// The actions of each remote statement in order; the one that acts in the target process is [`Remote::at`].
+    pub remote: Vec<Remote>,
+    /// For each process the last value of each register.
+    pub registers: Vec<Vec<Source>>,
+}
+
+/// The actions of a remote statement.
+#[derive(Clone, Debug)]
+pub struct Remote {
+    /// The statement.
+    pub statement: Statement,
+    /// All its actions: eactions(e).
+    pub all: std::ops::Range<usize>,
+    /// The action in Remote: the one that acts on the variable of the target process.
+    pub at: usize,
+}
+
+impl Program {
+    /// How many actions it has, initial writes among them: its size (CORERMA §6.1).
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.variables.len() + self.processes.iter().flatten().map(Statement::actions).sum::<usize>()
+    }
+
+    /// Its actions.
+    ///
+    /// # Errors
+    /// If there are more than a search can hold.
+    pub fn actions(&self) -> Result<Actions, String> {
+        if self.size() > MOST {
+            return Err(format!("a program of coreRMA can have {MOST} actions, and this one has {}", self.size()));
+        }
+        let init = |(x, v): (usize, &Variable)| Action {
+            kind: Kind::Init,
+            src: v.owner,
+            dst: v.owner,
+            statement: 0,
+            reads: None,
+            writes: Some(x),
+            atomic: true,
+            data: Data::Local(Source::Int(v.init)),
+        };
+        let all = self.variables.iter().enumerate().map(init).collect();
+        let mut actions = Actions { all, remote: Vec::new(), registers: Vec::new() };
+        for (process, statements) in self.processes.iter().enumerate() {
+            let mut registers = Vec::new();
+            for (position, statement) in statements.iter().enumerate() {
+                self.translate(&mut actions, &mut registers, (process, position), statement);
+            }
+            actions.registers.push(registers);
+        }
+        Ok(actions)
+    }
+
+    /// Adds the actions of one statement (CORERMA Table 3).
+    fn translate(
+        &self,
+        actions: &mut Actions,
+        registers: &mut Vec<Source>,
+        (src, statement): (usize, usize),
+        s: &Statement,
+    ) {
+        use Kind::{ExternalRead, ExternalReadWrite, ExternalWrite};
+        let value = |registers: &[Source], e: Expr| match e {
+            Expr::Int(i) => Source::Int(i),
+            Expr::Register(r, k) => match registers.get(r) {
+                None => Source::Int(k),
+                Some(Source::Int(i)) => Source::Int(i + k),
+                Some(Source::Read(a, plus)) => Source::Read(*a, plus + k),
+            },
+        };
+        let set = |registers: &mut Vec<Source>, register: usize, source: Source| {
+            registers.resize(registers.len().max(register + 1), Source::Int(0));
+            registers[register] = source;
+        };
+        let first = actions.all.len();
+        let mut add = |kind: Kind, place: Place, data: Data| {
+            let reads = matches!(kind, Kind::Read | ExternalRead | ExternalReadWrite).then_some(place.variable);
+            let writes = (data != Data::Nothing).then_some(place.variable);
+            let dst = self.variables[place.variable].owner;
+            actions.all.push(Action { kind, src, dst, statement, reads, writes, atomic: place.atomic, data });
+        };
+        let at = match *s {
+            Statement::Read { register, from } => {
+                add(Kind::Read, from, Data::Nothing);
+                return set(registers, register, Source::Read(first, 0));
+            }
+            Statement::Write { to, value: e } => return add(Kind::Write, to, Data::Local(value(registers, e))),
+            Statement::Set { register, value: e } => {
+                let source = value(registers, e);
+                return set(registers, register, source);
+            }
+            Statement::Flush { process: dst } => {
+                let (kind, data) = (Kind::Flush, Data::Nothing);
+                let flush = Action { kind, src, dst, statement, reads: None, writes: None, atomic: true, data };
+                return actions.all.push(flush);
+            }
+            Statement::Get { to, from } => {
+                add(ExternalRead, from, Data::Nothing);
+                add(ExternalWrite, to, Data::Copy(first));
+                first
+            }
+            Statement::Put { to, from } => {
+                add(ExternalRead, from, Data::Nothing);
+                add(ExternalWrite, to, Data::Copy(first));
+                first + 1
+            }
+            Statement::Rga { to, at, add: y } => {
+                add(ExternalRead, y, Data::Nothing);
+                add(ExternalReadWrite, at, Data::Sum(first));
+                add(ExternalWrite, to, Data::Copy(first + 1));
+                first + 1
+            }
+            Statement::Cas { to, at, old, new } => {
+                add(ExternalRead, old, Data::Nothing);
+                add(ExternalRead, new, Data::Nothing);
+                add(ExternalReadWrite, at, Data::Swap { old: first, new: first + 1 });
+                add(ExternalWrite, to, Data::Copy(first + 2));
+                first + 2
+            }
+        };
+        let all = first..actions.all.len();
+        actions.remote.push(Remote { statement: *s, all, at });
+    }
+}
+
+impl Statement {
+    /// How many actions it has.
+    #[must_use]
+    pub fn actions(&self) -> usize {
+        match self {
+            Self::Set { .. } => 0,
+            Self::Read { .. } | Self::Write { .. } | Self::Flush { .. } => 1,
+            Self::Get { .. } | Self::Put { .. } => 2,
+            Self::Rga { .. } => 3,
+            Self::Cas { .. } => 4,
+        }
+    }
+}
