@@ -21,6 +21,8 @@ pub enum Val {
     Bool(bool),
     /// The value of a method that had nothing to return, as a failed receive.
     Bot,
+    /// A value that is not defined, as what a race leaves; `top` in text.
+    Top,
     /// A location.
     Loc(Loc),
     /// A node.
@@ -154,6 +156,7 @@ impl fmt::Display for Val {
             Self::Int(i) => i.fmt(f),
             Self::Bool(b) => b.fmt(f),
             Self::Bot => f.write_str("bot"),
+            Self::Top => f.write_str("top"),
             Self::Loc(x) => x.fmt(f),
             Self::Node(n) => n.fmt(f),
             Self::Nodes(ns) => ns.fmt(f),

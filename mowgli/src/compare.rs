@@ -1,12 +1,15 @@
 //! The `compare` command: the smallest programs on which two memory models differ.
 //!
 //! RDMA_TSO and RDMA_SC are compared on programs with polls. RDMA_WAIT has waits in their place; against the others its
-//! programs are compiled by I_W (SYNC Fig. 16), so that what differs is what waits promise less than polls give.
+//! programs are compiled by I_W (SYNC Fig. 16), so that what differs is what waits promise less than polls give. CORE_RMA
+//! has flushes: its programs have one thread a node and neither fences nor CAS, and for the others a flush is as many
+//! polls as there are open operations to the node.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use mowgli_core::event::{Call, Cell};
-use mowgli_core::ids::{Name, Tid, Wid};
+use mowgli_core::ids::{Name, Node, Tid, Wid};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Limits, Outcome, Problem};
@@ -21,9 +24,9 @@ use mowgli_rdma::wait;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::litmus::print;
 use crate::litmus::run::libraries;
 use crate::litmus::test::Model;
+use crate::litmus::{core_rma, print};
 
 /// A program with an outcome that one model has and the other has not.
 #[derive(Clone, Debug)]
@@ -88,8 +91,11 @@ fn outcomes(
     (world, client): &(World, Client),
     expired: &dyn Fn() -> bool,
 ) -> Result<BTreeSet<Outcome>, Stop> {
+    if *model == Model::CoreRma {
+        return core_rma::outcomes(world, client, expired);
+    }
     let mut world = world.clone();
-    let mut programs = programs(client);
+    let mut programs = programs(&if written == Model::CoreRma { with_polls(&world, client) } else { client.clone() });
     if written == Model::RdmaWait && *model != Model::RdmaWait {
         world.objects.values_mut().for_each(|o| o.library = TSO);
         let identifiers = ["d", "e"].map(Name::literal);
@@ -129,6 +135,42 @@ impl Subject for TwoIdentifiers {
     }
 }
 
+/// Programs that coreRMA has too, with flushes written as polls.
+struct WithFlushes;
+
+impl Subject for WithFlushes {
+    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+        let alone = empty.threads.iter().all_unique();
+        if alone { tso::Words { rmw: false }.worlds(empty, bound) } else { Vec::new() }
+    }
+
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
+        let mut calls = tso::Words { rmw: false }.calls(world, thread, bound);
+        calls.retain(|c| matches!(c.method.text(), "Read" | "Write" | "Put" | "Get" | "Poll"));
+        calls
+    }
+}
+
+/// The program with as many polls for each flush as there are open operations to its node.
+fn with_polls(world: &World, client: &Client) -> Client {
+    let of_thread = |calls: &Vec<Call>| {
+        let mut open = BTreeMap::<Node, usize>::new();
+        let mut all = Vec::new();
+        for call in calls {
+            let to = tso::towards(world, call);
+            match (call.method.text(), to) {
+                ("Poll", Some(n)) => all.extend(vec![call.clone(); open.remove(&n).unwrap_or(0)]),
+                (_, to) => {
+                    to.into_iter().for_each(|n| *open.entry(n).or_insert(0) += 1);
+                    all.push(call.clone());
+                }
+            }
+        }
+        all
+    };
+    Client { threads: client.threads.iter().map(of_thread).collect() }
+}
+
 /// The bounds by default: one thread with four calls, two threads with two each, on up to two nodes.
 #[must_use]
 pub fn bounds() -> Vec<Bound> {
@@ -139,9 +181,10 @@ pub fn bounds() -> Vec<Bound> {
 /// Compares two models on all programs within these bounds, the smallest first, up to the size (calls, threads, nodes) at
 /// which they differ: the plainest program of that size in each direction. `rmw`: with remote read-modify-writes.
 pub fn compare(a: Model, b: Model, rmw: bool, bounds: &[Bound], expired: &(dyn Fn() -> bool + Sync)) -> Compared {
-    let written = if [a, b].contains(&Model::RdmaWait) { Model::RdmaWait } else { Model::RdmaTso };
+    let written = *[Model::CoreRma, Model::RdmaWait].iter().find(|m| [a, b].contains(m)).unwrap_or(&Model::RdmaTso);
     let subject: Box<dyn Subject> = match written {
         Model::RdmaWait => Box::new(TwoIdentifiers(wait::Words { rmw })),
+        Model::CoreRma => Box::new(WithFlushes),
         _ => Box::new(tso::Words { rmw }),
     };
     let models = [a, b].map(|model| (model, libraries(model)));
@@ -216,7 +259,11 @@ impl Difference {
     #[must_use]
     pub fn litmus(&self) -> String {
         let name = format!("{}-not-{}", self.only, self.not).to_lowercase();
-        let text = print::client(&name, &self.world, &self.client, None);
+        if self.only == Model::CoreRma {
+            return core_rma::client(&name, &self.world, &self.client);
+        }
+        let polls = (self.not == Model::CoreRma).then(|| with_polls(&self.world, &self.client));
+        let text = print::client(&name, &self.world, polls.as_ref().unwrap_or(&self.client), None);
         // Programs with polls are the same text for both models that have them.
         text.replacen(&Model::RdmaTso.to_string(), &self.only.to_string(), 1)
     }

@@ -8,13 +8,14 @@ use clap::{Args, Parser, Subcommand};
 use mowgli::check::{Ask, Checked, Options, shapes};
 use mowgli::litmus::run::Engine;
 use mowgli::litmus::test::{Model, Test};
-use mowgli::litmus::{order, parse, report, run};
+use mowgli::litmus::{core_rma, order, parse, report, run};
 use mowgli::properties::{Specification, specifications};
 use mowgli::{distinguish, explain, mutation, necessity, show};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
+use mowgli_rdma::core_rma::execution::{Rule, Rules};
 use mowgli_rdma::robust::Cpu;
 use rayon::prelude::*;
 
@@ -164,6 +165,12 @@ struct LitmusArgs {
     /// How outcomes are found, for tests of RDMA_TSO.
     #[arg(long, value_enum, default_value_t = Engine::Declarative, conflicts_with = "implemented")]
     engine: Engine,
+    /// The network whose rules tests of CORE_RMA are solved under.
+    #[arg(long, default_value = "core", value_name = "NAME", value_parser = Rules::preset)]
+    network: Rules,
+    /// Rules of CORE_RMA that are switched off, as IR.
+    #[arg(long, value_delimiter = ',', value_name = "RULE")]
+    without: Vec<Rule>,
     /// Take each cell of the stamp order `to` away in turn: which of the tests notice?
     #[arg(long, conflicts_with_all = ["implemented", "stats", "timeout"])]
     mutate_to: bool,
@@ -379,7 +386,9 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
     let deadline = args.timeout.map(|s| start + Duration::from_secs(s));
     let expired = move || deadline.is_some_and(|d| Instant::now() > d);
     let limits = Limits { rounds: args.loops, expired: &expired, ..Limits::default() };
+    let rules = args.without.iter().fold(args.network.clone(), |rules, &rule| rules.without(rule));
     let answer = match args.engine {
+        Engine::Declarative if test.model == Model::CoreRma => core_rma::solve(&test, &rules, limits),
         Engine::Declarative => run::solve(&test, &chain, limits),
         engine => match run::solve_with(engine, &test, limits) {
             Ok(answer) => answer,
@@ -420,8 +429,14 @@ fn compare(args: &CompareArgs) -> u8 {
         eprintln!("error: name two models, as --model RDMA_TSO --model RDMA_SC");
         return 2;
     };
-    if args.rmw && args.model.contains(&Model::RdmaSc) {
-        eprintln!("error: RDMA_SC has no remote read-modify-writes; leave --rmw out");
+    if let Some(without) = args.model.iter().find(|m| args.rmw && matches!(m, Model::RdmaSc | Model::CoreRma)) {
+        eprintln!("error: {without} has no remote read-modify-writes that take values; leave --rmw out");
+        return 2;
+    }
+    if args.model.contains(&Model::CoreRma) && args.model.contains(&Model::RdmaWait) {
+        eprintln!(
+            "error: flushes of CORE_RMA can be compared with polls, so with RDMA_TSO or RDMA_SC, and not with waits"
+        );
         return 2;
     }
     let mut bounds = mowgli::compare::bounds();
@@ -476,7 +491,7 @@ fn one_robust(path: &Path, args: &RobustArgs, named: bool) -> Result<u8, String>
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|e| format!("{name}: {e}"))?;
     let test = parse::parse(&name, &text)?;
-    if !named && test.model == Model::RdmaWait {
+    if !named && matches!(test.model, Model::RdmaWait | Model::CoreRma) {
         return Ok(0);
     }
     let deadline = Instant::now() + Duration::from_secs(args.timeout);
@@ -513,6 +528,9 @@ fn explained(args: &ExplainArgs) -> Result<String, String> {
     let text = std::fs::read_to_string(&args.file).map_err(|e| format!("{path}: {e}"))?;
     let findings = if args.file.extension().is_some_and(|x| x == "litmus") {
         let test = parse::parse(&path.to_string(), &text)?;
+        if test.model == Model::CoreRma {
+            return Err(format!("{path}: explain draws executions of subevents, which {} has not", test.model));
+        }
         let mut findings = explain::of_test(&test, &text, &args.implemented)?;
         if let Some(n) = args.assertion {
             let n = usize::try_from(n).expect("at most 60");

@@ -131,7 +131,9 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
     let own = match test.model {
         Model::RdmaTso => Cpu::Tso,
         Model::RdmaSc => Cpu::Sc,
-        Model::RdmaWait => return Err(format!("{}: robustness is asked of programs with polls", test.name)),
+        Model::RdmaWait | Model::CoreRma => {
+            return Err(format!("{}: robustness is asked of programs with polls", test.name));
+        }
     };
     let (cpu, threads, programs) = (cpu.unwrap_or(own), calls(test), test.programs());
     let has_rmw = threads.iter().flatten().any(|c| matches!(c.method.text(), "RCAS" | "RFAA"));

@@ -169,6 +169,12 @@ impl Rules {
     }
 }
 
+impl fmt::Display for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.iter().format(", "))
+    }
+}
+
 /// One application of a rule: an edge of happens-before that it gives. That of WS stands for the pair in either order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Edge {

@@ -368,7 +368,7 @@ mod tests {
         let wanted = numbered(swapped(&swapped(&wanted)));
         let wanted = if processes.len() == 1 { wanted } else { wanted.clone().min(numbered(swapped(&wanted))) };
         assert!(wanted.size() <= row.size, "it has {} actions", wanted.size());
-        programs(row).iter().any(|p| *p == wanted) && test(&wanted, row.rule).is_some()
+        programs(row).contains(&wanted) && test(&wanted, row.rule).is_some()
     }
 
     #[test]

@@ -31,3 +31,8 @@
 pub mod execution;
 pub mod generate;
 pub mod program;
+
+use mowgli_core::ids::Name;
+
+/// The model's name.
+pub const CORE_RMA: Name = Name::literal("core-rma");

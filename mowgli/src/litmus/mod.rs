@@ -3,6 +3,7 @@
 //! [`parse`] reads a file into a [`test::Test`]; [`run`] finds all its outcomes; [`report`] prints them.
 
 pub mod condition;
+pub mod core_rma;
 pub mod order;
 pub mod parse;
 pub mod print;

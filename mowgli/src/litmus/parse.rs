@@ -11,12 +11,16 @@ use mowgli_core::world::{Object, World};
 use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sequential;
 use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
+use mowgli_rdma::core_rma::execution::MOST;
 use pest::Parser;
 use pest::error::{Error, ErrorVariant};
 use pest::iterators::Pair;
 use pest_derive::Parser;
 
+mod core_rma;
+
 use super::condition::Condition;
+use super::core_rma::program;
 use super::print::returns;
 use super::test::{Arg, Assertion, Model, Observable, Quantifier, Statement, Test, Thread};
 
@@ -62,6 +66,8 @@ fn describe(rule: Rule) -> String {
         Rule::footer => "an assertion".into(),
         Rule::quantifier => "allowed, forbidden or forall".into(),
         Rule::sign => "+".into(),
+        Rule::atomicity => "a or n".into(),
+        Rule::undefined => "top".into(),
         other => format!("{other:?}").replace('_', " "),
     }
 }
@@ -85,7 +91,7 @@ fn read(text: &str) -> Parsed<Test> {
         }
     }
     let (observed, shown, assertions) = reader.footers(&parts)?;
-    Ok(Test {
+    let test = Test {
         model: reader.model,
         name,
         description,
@@ -94,7 +100,11 @@ fn read(text: &str) -> Parsed<Test> {
         observed,
         shown,
         assertions,
-    })
+    };
+    if test.model == Model::CoreRma && program(&test).0.size() > MOST {
+        return fail(&parts[0], format!("a program of {} has at most {MOST} actions", test.model));
+    }
+    Ok(test)
 }
 
 /// The memory model that the header names.
@@ -173,6 +183,12 @@ impl Reader {
             return fail(&name, format!("there are two threads named {}", name.as_str()));
         }
         let node = self.node(&part(tree, Rule::node).expect("a placement has a node"))?;
+        if self.model == Model::CoreRma && self.world.threads.contains(&node) {
+            return fail(
+                tree,
+                format!("{} has one process a node, and there is one on node {node} already", self.model),
+            );
+        }
         self.world.threads.push(node);
         let name = Name::new(name.as_str());
         self.threads.push(Thread {
@@ -273,6 +289,7 @@ impl Reader {
             _ => return fail(&tree, "the library of this object is not available in this build"),
         };
         let object = match part(&tree, Rule::value) {
+            Some(v) if self.model == Model::CoreRma => object.init(core_rma::integer(&v)?),
             Some(v) => object.init(value(&v)?),
             None => object,
         };
@@ -330,8 +347,15 @@ impl Reader {
     }
 
     fn statement(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
-        let target = part(tree, Rule::name);
+        let target = part(tree, Rule::target).and_then(|t| t.into_inner().next());
         let action = part(tree, Rule::action).expect("a statement acts").into_inner().next().expect("in some way");
+        if self.model == Model::CoreRma {
+            return self.core_rma(thread, target.as_ref(), &action);
+        }
+        let suffix = target.iter().cloned().chain(action.clone().into_inner().flatten());
+        if let Some(access) = suffix.filter(|t| t.as_rule() == Rule::access).last() {
+            return fail(&access, format!("atomic and other accesses are told apart in {} only", Model::CoreRma));
+        }
         match (action.as_rule(), target) {
             (Rule::expression, None) if action.as_str().trim() == "mfence" => {
                 Ok(call(self.memory(), "Mfence", Vec::new()))
@@ -775,7 +799,10 @@ impl Reader {
         observed: &mut Vec<Cell>,
         shown: &mut Vec<(String, Observable)>,
     ) -> Parsed<Condition> {
-        let v = value(&part(tree, Rule::value).expect("by the grammar"))?;
+        let v = match part(tree, Rule::value) {
+            Some(v) => value(&v)?,
+            None => Val::Top,
+        };
         let observable = part(tree, Rule::observable).expect("by the grammar").into_inner().next().expect("a form");
         if observable.as_rule() == Rule::place {
             let text = observable.as_str().trim();

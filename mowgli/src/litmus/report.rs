@@ -12,6 +12,8 @@ use super::test::{Quantifier, Test};
 struct Line<'a> {
     name: &'a str,
     model: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rules: Option<String>,
     complete: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,
@@ -43,6 +45,7 @@ pub fn json(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
     let line = Line {
         name: &test.name,
         model: test.model.to_string(),
+        rules: answer.rules.as_ref().map(ToString::to_string),
         complete: answer.explored.stop.is_none(),
         stopped: answer.explored.stop.as_ref().map(ToString::to_string),
         outcomes: answer.outcomes.keys().map(outcome).collect(),
@@ -98,7 +101,10 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
     if let Some(stop) = &answer.explored.stop {
         let _ = writeln!(out, "Incomplete: {stop}");
     }
-    let _ = writeln!(out, "Model {}, loops {loops}", test.model);
+    let _ = match &answer.rules {
+        Some(rules) => writeln!(out, "Model {}, rules {rules}", test.model),
+        None => writeln!(out, "Model {}, loops {loops}", test.model),
+    };
     let _ = writeln!(out, "Time {} {:.6}", test.name, micros as f64 / 1e6);
     out
 }

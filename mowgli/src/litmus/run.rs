@@ -11,11 +11,13 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_rdma::Stamp;
+use mowgli_rdma::core_rma::execution::Rules;
 use mowgli_rdma::operational::{Machine, Runs, Step};
 use mowgli_rdma::sc;
 use mowgli_rdma::tso::Tso;
 use mowgli_rdma::wait::Wait;
 
+use super::core_rma;
 use super::test::{Assertion, Model, Observable, Quantifier, Test};
 
 /// The libraries of a model.
@@ -27,6 +29,7 @@ pub fn libraries(model: Model) -> Libraries<Stamp> {
         }
         Model::RdmaTso => Libraries::default().with(Tso),
         Model::RdmaSc => sc::libraries(),
+        Model::CoreRma => Libraries::default(),
     }
 }
 
@@ -59,6 +62,8 @@ pub struct Answer {
     pub holds: Vec<Option<bool>>,
     /// What the search did, and what stopped it.
     pub explored: Explored,
+    /// The rules of coreRMA, where they are not those of the paper.
+    pub rules: Option<Rules>,
 }
 
 /// Asks something of a test as a problem over these libraries, with those of `chain` replaced by their implementations.
@@ -85,7 +90,10 @@ pub fn with_problem<T>(
 /// Solves a test, with the libraries of `chain` replaced by their implementations.
 #[must_use]
 pub fn solve(test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
-    solve_over(&libraries(test.model), test, chain, limits)
+    match test.model {
+        Model::CoreRma => core_rma::solve(test, &Rules::core(), limits),
+        model => solve_over(&libraries(model), test, chain, limits),
+    }
 }
 
 /// As [`solve`], over other libraries, or another stamp order, than those of the test's model.
@@ -103,7 +111,7 @@ pub fn solve_over(
     }
     let complete = all.explored.stop.is_none();
     let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), complete)).collect();
-    Answer { outcomes, holds, explored: all.explored }
+    Answer { outcomes, holds, explored: all.explored, rules: None }
 }
 
 /// How the outcomes of a test are found.
@@ -135,7 +143,7 @@ pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String
     let complete = runs.stop.is_none();
     let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), complete)).collect();
     let explored = Explored { stop: runs.stop.clone(), ..Explored::default() };
-    Ok((Answer { outcomes, holds, explored }, runs))
+    Ok((Answer { outcomes, holds, explored, rules: None }, runs))
 }
 
 /// One random run of the machine, as text: each step and what the machine looks like after it.
@@ -211,7 +219,11 @@ pub fn shown(test: &Test, outcome: &Outcome) -> Vec<Val> {
     test.shown.iter().map(|(_, o)| value(o)).collect()
 }
 
-fn holds<'a>(assertion: &Assertion, mut outcomes: impl Iterator<Item = &'a Vec<Val>>, complete: bool) -> Option<bool> {
+pub(super) fn holds<'a>(
+    assertion: &Assertion,
+    mut outcomes: impl Iterator<Item = &'a Vec<Val>>,
+    complete: bool,
+) -> Option<bool> {
     // One outcome settles it; that there is none does so only when all are known.
     let (settled_by, answer) = match assertion.quantifier {
         Quantifier::Allowed => (true, true),

@@ -9,6 +9,7 @@ use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
 
@@ -23,6 +24,8 @@ pub enum Model {
     RdmaTso,
     /// RDMA-SC, with polls and a sequentially consistent CPU.
     RdmaSc,
+    /// coreRMA: one process a node, and rules that give happens-before.
+    CoreRma,
 }
 
 impl fmt::Display for Model {
@@ -31,6 +34,7 @@ impl fmt::Display for Model {
             Self::RdmaWait => f.write_str("RDMA_WAIT"),
             Self::RdmaTso => f.write_str("RDMA_TSO"),
             Self::RdmaSc => f.write_str("RDMA_SC"),
+            Self::CoreRma => f.write_str("CORE_RMA"),
         }
     }
 }
@@ -48,7 +52,7 @@ impl std::str::FromStr for Model {
 
 impl Model {
     /// All models.
-    pub const ALL: [Self; 3] = [Self::RdmaWait, Self::RdmaTso, Self::RdmaSc];
+    pub const ALL: [Self; 4] = [Self::RdmaWait, Self::RdmaTso, Self::RdmaSc, Self::CoreRma];
 
     /// The library of its memory words.
     #[must_use]
@@ -56,6 +60,7 @@ impl Model {
         match self {
             Self::RdmaWait => WAIT,
             Self::RdmaTso | Self::RdmaSc => TSO,
+            Self::CoreRma => CORE_RMA,
         }
     }
 
@@ -68,6 +73,7 @@ impl Model {
             }
             Self::RdmaTso => "put, get, rcas, rfaa, cas, poll, mfence, rfence; waits and libraries are of RDMA_WAIT",
             Self::RdmaSc => "put, get, cas, poll, mfence, rfence; rcas and rfaa are of RDMA_TSO",
+            Self::CoreRma => "put(z, x), x := get(z), x := rga(z, y), x := cas(z, y, w), flush(node)",
         }
     }
 }
