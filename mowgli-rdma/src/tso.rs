@@ -168,8 +168,14 @@ impl Library<Stamp> for Tso {
     }
 
     fn spec(&self) -> Spec<Stamp> {
-        wait::predicate(true, &pf(), true)
+        wait::predicate(true, &pf(), true, None)
     }
+}
+
+/// The specification with this part of [`wait::IB`] left out of ib.
+#[must_use]
+pub fn without_in_ib(part: &'static str) -> Spec<Stamp> {
+    wait::predicate(true, &pf(), true, Some(part))
 }
 
 /// Clients of the model: those of RDMA-WAIT-RMW with polls in place of waits.

@@ -58,13 +58,13 @@ pub struct Compared {
 const GROUP: usize = 1024;
 
 /// Words that are not all alike, so that copies show.
-fn with_values(mut world: World) -> World {
+pub(crate) fn with_values(mut world: World) -> World {
     let words = world.objects.iter_mut().filter(|(x, _)| x.to_string().starts_with('y'));
     words.for_each(|(_, object)| object.init = Val::Int(2));
     world
 }
 
-fn observed(world: &World) -> Vec<Cell> {
+pub(crate) fn observed(world: &World) -> Vec<Cell> {
     world.objects.iter().filter_map(|(&loc, o)| Some(Cell { loc, node: o.node? })).collect()
 }
 
@@ -82,10 +82,10 @@ fn programs(client: &Client) -> Vec<Prog> {
 }
 
 /// A model with its libraries, made once for all programs.
-type Under = (Model, Libraries<Stamp>);
+pub(crate) type Under = (Model, Libraries<Stamp>);
 
 /// All outcomes under a model of a program that is written for `written`.
-fn outcomes(
+pub(crate) fn outcomes(
     (model, libraries): &Under,
     written: Model,
     (world, client): &(World, Client),
@@ -178,15 +178,20 @@ pub fn bounds() -> Vec<Bound> {
     vec![bound(1, 4), bound(2, 2)]
 }
 
+/// The programs that are written for a model.
+pub(crate) fn subject(written: Model, rmw: bool) -> Box<dyn Subject + Sync> {
+    match written {
+        Model::RdmaWait => Box::new(TwoIdentifiers(wait::Words { rmw })),
+        Model::CoreRma => Box::new(WithFlushes),
+        _ => Box::new(tso::Words { rmw }),
+    }
+}
+
 /// Compares two models on all programs within these bounds, the smallest first, up to the size (calls, threads, nodes) at
 /// which they differ: the plainest program of that size in each direction. `rmw`: with remote read-modify-writes.
 pub fn compare(a: Model, b: Model, rmw: bool, bounds: &[Bound], expired: &(dyn Fn() -> bool + Sync)) -> Compared {
     let written = *[Model::CoreRma, Model::RdmaWait].iter().find(|m| [a, b].contains(m)).unwrap_or(&Model::RdmaTso);
-    let subject: Box<dyn Subject> = match written {
-        Model::RdmaWait => Box::new(TwoIdentifiers(wait::Words { rmw })),
-        Model::CoreRma => Box::new(WithFlushes),
-        _ => Box::new(tso::Words { rmw }),
-    };
+    let subject = subject(written, rmw);
     let models = [a, b].map(|model| (model, libraries(model)));
     let mut found = Compared::default();
     let most = bounds.iter().map(|b| b.threads * b.calls).max().unwrap_or(0);
@@ -240,7 +245,7 @@ impl Compared {
             Ok(differences) => {
                 for new in differences {
                     match self.differences.iter_mut().find(|d| d.only == new.only) {
-                        Some(known) if new.methods() < known.methods() => *known = new,
+                        Some(known) if methods(&new.client) < methods(&known.client) => *known = new,
                         Some(_) => {}
                         None => self.differences.push(new),
                     }
@@ -250,11 +255,20 @@ impl Compared {
     }
 }
 
-impl Difference {
-    fn methods(&self) -> usize {
-        self.client.threads.iter().flatten().map(|c| c.method).collect::<BTreeSet<_>>().len()
-    }
+/// How many different methods a program calls.
+pub(crate) fn methods(client: &Client) -> usize {
+    client.threads.iter().flatten().map(|c| c.method).collect::<BTreeSet<_>>().len()
+}
 
+/// What an outcome shows: the results of reads by register, and the last values of words.
+pub(crate) fn shown(world: &World, outcome: &Outcome) -> Vec<(String, Val)> {
+    let results = outcome.outputs.iter().flat_map(|&output| if let Val::Tuple(t) = output { t.parts() } else { &[] });
+    let registers = results.enumerate().map(|(i, v)| (print::register(i), *v));
+    let finals = observed(world).into_iter().zip(&outcome.finals).map(|(c, v)| (c.loc.to_string(), *v));
+    registers.chain(finals).collect()
+}
+
+impl Difference {
     /// The program as a litmus test.
     #[must_use]
     pub fn litmus(&self) -> String {
@@ -269,13 +283,7 @@ impl Difference {
     }
 
     fn outcome(&self, outcome: &Outcome) -> String {
-        let results =
-            outcome.outputs.iter().flat_map(|&output| if let Val::Tuple(t) = output { t.parts() } else { &[] });
-        let registers = results.enumerate().map(|(i, v)| (print::register(i), v.to_string()));
-        let finals =
-            observed(&self.world).into_iter().zip(&outcome.finals).map(|(c, v)| (c.loc.to_string(), v.to_string()));
-        let all = registers.chain(finals);
-        all.map(|(name, v)| format!("{name}={v}")).collect::<Vec<_>>().join(" ")
+        shown(&self.world, outcome).into_iter().map(|(name, v)| format!("{name}={v}")).join(" ")
     }
 
     /// For people.

@@ -17,6 +17,7 @@ pub mod check;
 pub mod compare;
 pub mod distinguish;
 pub mod explain;
+pub mod generate;
 pub mod litmus;
 pub mod mutation;
 pub mod necessity;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use itertools::Itertools;
+use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::mutation::family;
 use mowgli_core::stamp::Stamp as _;
@@ -24,11 +25,11 @@ pub struct Cell {
     pub noticed_by: Vec<String>,
 }
 
-/// The cells of `to` that order anything, row by row.
+/// The cells of the stamp order that order anything, row by row.
 #[must_use]
-pub fn cells() -> Vec<(String, String)> {
+pub fn cells(libraries: &Libraries<Stamp>) -> Vec<(String, String)> {
     let all = Stamp::all(2);
-    let ordered = all.iter().cartesian_product(&all).filter(|(a, b)| a.to(**b));
+    let ordered = all.iter().cartesian_product(&all).filter(|(a, b)| libraries.to(**a, **b));
     ordered.map(|(a, b)| (family(*a), family(*b))).unique().collect()
 }
 
@@ -39,10 +40,7 @@ pub fn worth(tests: &[Test]) -> Vec<Cell> {
     let whole: Vec<_> = tests.par_iter().map(|t| solve(t, &[], Limits::default()).holds).collect();
     let of_cell = |(earlier, later): (String, String)| {
         let gone = (earlier.clone(), later.clone());
-        let weaker = Model::ALL.map(|model| {
-            let (whole, gone) = (libraries(model), gone.clone());
-            whole.clone().with_order(move |a: Stamp, b| whole.to(a, b) && (family(a), family(b)) != gone)
-        });
+        let weaker = Model::ALL.map(|model| without(&libraries(model), &gone));
         let of_model = |test: &Test| Model::ALL.iter().position(|m| *m == test.model).expect("one of all");
         let notices = |(test, before): &(&&Test, &Vec<Option<bool>>)| {
             solve_over(&weaker[of_model(test)], test, &[], Limits::default()).holds != **before
@@ -51,7 +49,14 @@ pub fn worth(tests: &[Test]) -> Vec<Cell> {
             tests.iter().zip(&whole).filter(notices).map(|(test, _)| test.name.clone()).collect();
         Cell { earlier, later, noticed_by: noticed.into_iter().collect() }
     };
-    cells().into_par_iter().map(of_cell).collect()
+    cells(&Libraries::default()).into_par_iter().map(of_cell).collect()
+}
+
+/// The same libraries, with the pairs of this cell no longer ordered.
+#[must_use]
+pub fn without(libraries: &Libraries<Stamp>, cell: &(String, String)) -> Libraries<Stamp> {
+    let (whole, cell) = (libraries.clone(), cell.clone());
+    libraries.clone().with_order(move |a: Stamp, b| whole.to(a, b) && (family(a), family(b)) != cell)
 }
 
 impl Cell {

@@ -1,0 +1,179 @@
+//! Tests of coreRMA (CORERMA §6), and the rows of its Table 6.
+
+use std::time::{Duration, Instant};
+
+use mowgli_rdma::core_rma::execution::{Rule, Value};
+use mowgli_rdma::core_rma::generate::{Row, Test, programs, test};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::Generated;
+use crate::litmus::core_rma::{condition, names, text};
+
+/// The numbers that the paper has in a row of Table 6: the bound on the size, tests, outputs, and milliseconds a test.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Published {
+    /// The pivot's rule.
+    #[serde(serialize_with = "as_text")]
+    pub rule: Rule,
+    /// How many processes.
+    pub processes: usize,
+    /// The bound on the number of actions.
+    pub size: usize,
+    /// Tests.
+    pub tests: usize,
+    /// Milliseconds for one test.
+    pub millis: usize,
+    /// Outputs of all tests.
+    pub outputs: usize,
+}
+
+fn as_text<S: serde::Serializer>(rule: &Rule, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(rule)
+}
+
+/// CORERMA Table 6.
+pub const TABLE_6: [Published; 24] = {
+    const fn row(rule: Rule, processes: usize, [size, tests, millis, outputs]: [usize; 4]) -> Published {
+        Published { rule, processes, size, tests, millis, outputs }
+    }
+    [
+        row(Rule::R1, 1, [8, 863, 20, 1492]),
+        row(Rule::R1, 2, [9, 1040, 25, 3616]),
+        row(Rule::R2, 1, [7, 419, 15, 532]),
+        row(Rule::R2, 2, [8, 684, 22, 1514]),
+        row(Rule::F1, 1, [9, 326, 34, 338]),
+        row(Rule::F1, 2, [10, 172, 49, 452]),
+        row(Rule::F2, 1, [9, 350, 35, 374]),
+        row(Rule::F2, 2, [10, 188, 47, 492]),
+        row(Rule::F3, 1, [10, 810, 49, 1320]),
+        row(Rule::F3, 2, [11, 200, 52, 356]),
+        row(Rule::Ir, 1, [10, 104, 55, 104]),
+        row(Rule::Ir, 2, [11, 127, 120, 368]),
+        row(Rule::Ga, 1, [10, 299, 27, 1091]),
+        row(Rule::Ga, 2, [11, 48, 84, 624]),
+        row(Rule::Pg, 1, [8, 164, 15, 276]),
+        row(Rule::Pg, 2, [10, 260, 27, 1024]),
+        row(Rule::CasF, 1, [10, 12, 36, 12]),
+        row(Rule::CasF, 2, [12, 48, 75, 288]),
+        row(Rule::CasT, 1, [10, 12, 36, 12]),
+        row(Rule::CasT, 2, [12, 48, 75, 288]),
+        row(Rule::Lo, 1, [7, 146, 21, 250]),
+        row(Rule::Lo, 2, [8, 362, 19, 1004]),
+        row(Rule::Ws, 1, [9, 282, 34, 934]),
+        row(Rule::Ws, 2, [10, 477, 47, 3176]),
+    ]
+};
+
+impl Published {
+    /// The row.
+    #[must_use]
+    pub fn row(self) -> Row {
+        Row { rule: self.rule, processes: self.processes, size: self.size }
+    }
+}
+
+/// The tests of a row, and how long they took.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The row.
+    pub row: Row,
+    /// Its tests.
+    pub tests: Vec<Test>,
+    /// How long they took, with all their outputs.
+    pub time: Duration,
+}
+
+/// Makes the tests of a row, with all expected outputs.
+#[must_use]
+pub fn make(row: Row) -> Made {
+    let start = Instant::now();
+    let tests = programs(row).par_iter().filter_map(|program| test(program, row.rule)).collect();
+    Made { row, tests, time: start.elapsed() }
+}
+
+impl Made {
+    /// How many outputs all tests have together.
+    #[must_use]
+    pub fn outputs(&self) -> usize {
+        self.tests.iter().map(|t| t.outputs.len()).sum()
+    }
+
+    /// How many tests have an outcome that is not expected and that the pivot alone forbids.
+    #[must_use]
+    pub fn telling(&self) -> usize {
+        self.tests.iter().filter(|t| t.forbidden.is_some()).count()
+    }
+
+    /// One line.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Row { rule, processes, size } = self.row;
+        format!(
+            "{rule}, {processes} processes, up to {size} actions: {} tests with {} outputs, {} of them with an outcome that \
+             the pivot alone forbids, {:.2} s",
+            self.tests.len(),
+            self.outputs(),
+            self.telling(),
+            self.time.as_secs_f64()
+        )
+    }
+
+    /// Milliseconds for one test.
+    fn millis(&self) -> f64 {
+        self.time.as_secs_f64() * 1e3 / self.tests.len().max(1) as f64
+    }
+
+    /// The row with the paper's numbers beside: rule, processes, size, tests, outputs, telling tests, time.
+    #[must_use]
+    pub fn cells(&self, published: Published) -> [String; 10] {
+        [
+            published.rule.to_string(),
+            published.processes.to_string(),
+            published.size.to_string(),
+            self.tests.len().to_string(),
+            published.tests.to_string(),
+            self.outputs().to_string(),
+            published.outputs.to_string(),
+            self.telling().to_string(),
+            format!("{:.2}", self.millis()),
+            published.millis.to_string(),
+        ]
+    }
+
+    /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: it consists of numbers and strings.
+    #[must_use]
+    pub fn json(&self, published: Published) -> String {
+        #[derive(Serialize)]
+        struct Line {
+            tests: usize,
+            outputs: usize,
+            telling: usize,
+            millis: f64,
+            published: Published,
+        }
+        let (tests, outputs, telling) = (self.tests.len(), self.outputs(), self.telling());
+        let line = Line { tests, outputs, telling, millis: self.millis(), published };
+        serde_json::to_string(&line).expect("numbers and strings")
+    }
+
+    /// The tests with names and expectations.
+    pub fn generated(&self) -> impl Iterator<Item = Generated> {
+        let Row { rule, processes, .. } = self.row;
+        (1..).zip(&self.tests).map(move |(number, test)| {
+            let name = format!("{rule}-{processes}p-{number:04}").to_lowercase();
+            let one = |output: &Vec<Value>| condition(output);
+            let outputs: Vec<String> = test.outputs.iter().map(one).collect();
+            let forbidden = test.forbidden.as_ref().map(one);
+            let mut assertions = vec![format!("forall ({})", outputs.join(" \\/ "))];
+            assertions.extend(outputs.iter().map(|o| format!("allowed ({o})")));
+            assertions.extend(forbidden.iter().map(|o| format!("forbidden ({o})")));
+            let about = format!("A cycle of happens-before that one edge by rule {rule} closes");
+            let litmus = text(&name, Some(&about), &test.program, &names(&test.program), &assertions);
+            Generated { name, pivot: rule.to_string(), litmus, outputs, forbidden }
+        })
+    }
+}

@@ -1,0 +1,325 @@
+/* Runs a litmus test on RDMA hardware, over libibverbs. One process on each node; each thread has a queue pair to each
+ * node, its own included. The first node collects outcomes and counts them.
+ *
+ *   cc -O2 -pthread -o test TEST.c -libverbs
+ *   ./test NODE HOST1 HOST2 ... [-n RUNS] [-p PORT] [-d DEVICE] [-g GID_INDEX]
+ *
+ * A test defines NODES, THREADS, WORDS, REGISTERS, the arrays below, and one function for each thread.
+ */
+#include <arpa/inet.h>
+#include <infiniband/verbs.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define OBSERVED (REGISTERS + WORDS)
+#define IDENTIFIERS 32
+#define LINE 64
+
+struct word { const char *name; int node; int64_t init; };
+struct outcome { int64_t value[OBSERVED > 0 ? OBSERVED : 1]; };
+struct ctx;
+
+extern const char *const test_name;
+extern const int thread_node[THREADS];
+extern const struct word words[WORDS];
+extern const char *const register_names[REGISTERS + 1];
+extern void (*const thread_body[THREADS])(struct ctx *);
+/* 1: expected, 0: not expected, -1: what the test forbids. */
+extern int judge(const struct outcome *o);
+
+struct endpoint { uint32_t qpn, rkey; uint16_t lid; union ibv_gid gid; uint64_t base; };
+struct link { struct ibv_qp *qp; struct ibv_cq *cq; int open; int fence; int of[IDENTIFIERS]; };
+struct ctx { int thread; int64_t *reg; struct link link[NODES]; unsigned seed; };
+
+static int me, runs = 100000, port = 18515, gid_index = -1;
+static const char *device_name;
+static char *hosts[NODES];
+static int tcp[NODES];
+static struct ibv_context *device;
+static struct ibv_pd *pd;
+static struct ibv_mr *mr;
+static struct ibv_port_attr attr;
+static union ibv_gid own_gid;
+static struct ctx contexts[THREADS];
+static struct link passive[THREADS];
+static struct endpoint remote_memory[NODES];
+static int64_t registers[REGISTERS + 1];
+static unsigned char *memory;
+static pthread_barrier_t start, stop;
+
+static void die(const char *what) { perror(what); exit(2); }
+static void *check(void *p, const char *what) { if (!p) die(what); return p; }
+static int64_t *at(int w) { return (int64_t *)(memory + (size_t)w * LINE); }
+
+static void all(int fd, void *data, size_t n, int out)
+{
+	for (size_t done = 0; done < n;) {
+		ssize_t k = out ? write(fd, (char *)data + done, n - done) : read(fd, (char *)data + done, n - done);
+		if (k <= 0) die("connection between nodes");
+		done += (size_t)k;
+	}
+}
+
+/* Local statements. */
+static inline __attribute__((unused)) int64_t cpu_read(int w) { return __atomic_load_n(at(w), __ATOMIC_RELAXED); }
+static inline __attribute__((unused)) void cpu_write(int w, int64_t v) { __atomic_store_n(at(w), v, __ATOMIC_RELAXED); }
+static inline __attribute__((unused)) void cpu_mfence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+static inline __attribute__((unused)) int64_t cpu_cas(int w, int64_t old, int64_t new)
+{
+	__atomic_compare_exchange_n(at(w), &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return old;
+}
+
+/* Remote operations. `id` is the identifier that a wait names, 0 for none. */
+static void post(struct ctx *c, int n, int local, int remote, enum ibv_wr_opcode op, int64_t a, int64_t b, int id)
+{
+	struct link *l = &c->link[n];
+	struct ibv_sge sge = { .addr = (uintptr_t)at(local), .length = 8, .lkey = mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = (uint64_t)id, .sg_list = &sge, .num_sge = 1, .opcode = op }, *bad;
+	uint64_t addr = remote_memory[n].base + (uint64_t)remote * LINE;
+	wr.send_flags = IBV_SEND_SIGNALED | (l->fence ? IBV_SEND_FENCE : 0);
+	l->fence = 0;
+	if (op == IBV_WR_ATOMIC_CMP_AND_SWP || op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = addr;
+		wr.wr.atomic.rkey = remote_memory[n].rkey;
+		wr.wr.atomic.compare_add = (uint64_t)a;
+		wr.wr.atomic.swap = (uint64_t)b;
+	} else {
+		wr.wr.rdma.remote_addr = addr;
+		wr.wr.rdma.rkey = remote_memory[n].rkey;
+	}
+	if (ibv_post_send(l->qp, &wr, &bad)) die("ibv_post_send");
+	l->open++;
+	l->of[id]++;
+}
+static inline __attribute__((unused)) void rdma_put(struct ctx *c, int to, int from, int id) { post(c, words[to].node, from, to, IBV_WR_RDMA_WRITE, 0, 0, id); }
+static inline __attribute__((unused)) void rdma_get(struct ctx *c, int to, int from, int id) { post(c, words[from].node, to, from, IBV_WR_RDMA_READ, 0, 0, id); }
+static inline __attribute__((unused)) void rdma_cas(struct ctx *c, int to, int w, int64_t old, int64_t new, int id)
+{
+	post(c, words[w].node, to, w, IBV_WR_ATOMIC_CMP_AND_SWP, old, new, id);
+}
+static inline __attribute__((unused)) void rdma_faa(struct ctx *c, int to, int w, int64_t v, int id)
+{
+	post(c, words[w].node, to, w, IBV_WR_ATOMIC_FETCH_AND_ADD, v, 0, id);
+}
+static __attribute__((unused)) void rdma_poll(struct ctx *c, int n)
+{
+	struct ibv_wc wc;
+	int k;
+	while ((k = ibv_poll_cq(c->link[n].cq, 1, &wc)) == 0) {}
+	if (k < 0 || wc.status != IBV_WC_SUCCESS) die("ibv_poll_cq");
+	c->link[n].open--;
+	c->link[n].of[wc.wr_id]--;
+}
+static inline __attribute__((unused)) void rdma_flush(struct ctx *c, int n) { while (c->link[n].open) rdma_poll(c, n); }
+static inline __attribute__((unused)) void rdma_wait(struct ctx *c, int id)
+{
+	for (int n = 0; n < NODES; n++) while (c->link[n].of[id]) rdma_poll(c, n);
+}
+static inline __attribute__((unused)) void rdma_fence(struct ctx *c, int n) { c->link[n].fence = 1; }
+static inline __attribute__((unused)) void pause_a_little(struct ctx *c) { for (volatile int i = rand_r(&c->seed) % 64; i > 0; i--) {} }
+
+/* Setting up. */
+static void make(struct link *l)
+{
+	l->cq = check(ibv_create_cq(device, 128, NULL, NULL, 0), "ibv_create_cq");
+	struct ibv_qp_init_attr init = { .send_cq = l->cq, .recv_cq = l->cq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 128, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 } };
+	l->qp = check(ibv_create_qp(pd, &init), "ibv_create_qp");
+}
+static struct endpoint described(struct link *l)
+{
+	return (struct endpoint){ .qpn = l->qp->qp_num, .rkey = mr->rkey, .lid = attr.lid, .gid = own_gid, .base = (uintptr_t)memory };
+}
+static void join(struct link *l, struct endpoint *to)
+{
+	struct ibv_qp_attr a = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC };
+	if (ibv_modify_qp(l->qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)) die("to INIT");
+	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTR, .path_mtu = attr.active_mtu, .dest_qp_num = to->qpn, .rq_psn = 0,
+		.max_dest_rd_atomic = 1, .min_rnr_timer = 12, .ah_attr = { .dlid = to->lid, .port_num = 1 } };
+	if (gid_index >= 0) {
+		a.ah_attr.is_global = 1;
+		a.ah_attr.grh = (struct ibv_global_route){ .dgid = to->gid, .sgid_index = (uint8_t)gid_index, .hop_limit = 64 };
+	}
+	if (ibv_modify_qp(l->qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)) die("to RTR");
+	a = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1 };
+	if (ibv_modify_qp(l->qp, &a, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+		IBV_QP_MAX_QP_RD_ATOMIC)) die("to RTS");
+}
+static void connect_nodes(void)
+{
+	int one = 1, listener = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in own = { .sin_family = AF_INET, .sin_port = htons((uint16_t)(port + me)), .sin_addr.s_addr = INADDR_ANY };
+	setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	if (bind(listener, (struct sockaddr *)&own, sizeof own) || listen(listener, NODES)) die("listen");
+	for (int n = 0; n < me; n++) {
+		char service[16];
+		struct addrinfo *info, hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
+		snprintf(service, sizeof service, "%d", port + n);
+		if (getaddrinfo(hosts[n], service, &hints, &info)) die(hosts[n]);
+		for (;;) {
+			tcp[n] = socket(AF_INET, SOCK_STREAM, 0);
+			if (!connect(tcp[n], info->ai_addr, info->ai_addrlen)) break;
+			close(tcp[n]);
+			usleep(100000);
+		}
+		freeaddrinfo(info);
+		all(tcp[n], &me, sizeof me, 1);
+	}
+	for (int n = me + 1; n < NODES; n++) {
+		int fd = accept(listener, NULL, NULL), who;
+		if (fd < 0) die("accept");
+		all(fd, &who, sizeof who, 0);
+		tcp[who] = fd;
+	}
+	for (int n = 0; n < NODES; n++)
+		if (n != me) setsockopt(tcp[n], IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	close(listener);
+}
+static void together(void)
+{
+	char token = 0;
+	for (int n = 0; n < NODES; n++) if (n != me) all(tcp[n], &token, 1, 1);
+	for (int n = 0; n < NODES; n++) if (n != me) all(tcp[n], &token, 1, 0);
+}
+static void set_up(void)
+{
+	int count;
+	struct ibv_device **list = check(ibv_get_device_list(&count), "ibv_get_device_list");
+	for (int i = 0; i < count && !device; i++)
+		if (!device_name || !strcmp(device_name, ibv_get_device_name(list[i]))) device = ibv_open_device(list[i]);
+	check(device, "no RDMA device");
+	pd = check(ibv_alloc_pd(device), "ibv_alloc_pd");
+	if (ibv_query_port(device, 1, &attr)) die("ibv_query_port");
+	if (gid_index < 0 && attr.link_layer == IBV_LINK_LAYER_ETHERNET) gid_index = 1;
+	if (gid_index >= 0 && ibv_query_gid(device, 1, gid_index, &own_gid)) die("ibv_query_gid");
+	if (posix_memalign((void **)&memory, 4096, (size_t)(WORDS + 1) * LINE)) die("memory");
+	mr = check(ibv_reg_mr(pd, memory, (size_t)(WORDS + 1) * LINE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+		IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC), "ibv_reg_mr");
+	/* For each thread and node an active end where the thread runs and a passive one where the memory is. */
+	for (int t = 0; t < THREADS; t++) {
+		for (int n = 0; n < NODES; n++) {
+			struct link *active = &contexts[t].link[n];
+			struct endpoint mine, theirs;
+			int home = thread_node[t];
+			if (me == home) { make(active); mine = described(active); }
+			if (me == n) make(&passive[t]);
+			if (me == home && me == n) {
+				theirs = described(&passive[t]);
+				join(active, &theirs);
+				join(&passive[t], &mine);
+				remote_memory[n] = theirs;
+			} else if (me == home) {
+				all(tcp[n], &mine, sizeof mine, 1);
+				all(tcp[n], &theirs, sizeof theirs, 0);
+				join(active, &theirs);
+				remote_memory[n] = theirs;
+			} else if (me == n) {
+				mine = described(&passive[t]);
+				all(tcp[home], &theirs, sizeof theirs, 0);
+				all(tcp[home], &mine, sizeof mine, 1);
+				join(&passive[t], &theirs);
+			}
+		}
+	}
+}
+static void *run(void *arg)
+{
+	struct ctx *c = arg;
+	for (int i = 0; i < runs; i++) {
+		pthread_barrier_wait(&start);
+		pause_a_little(c);
+		thread_body[c->thread](c);
+		/* A put that is complete may not be in memory yet; a get behind it sees to that. */
+		for (int n = 0; n < NODES; n++) {
+			post(c, n, WORDS, WORDS, IBV_WR_RDMA_READ, 0, 0, 0);
+			rdma_flush(c, n);
+		}
+		pthread_barrier_wait(&stop);
+	}
+	return NULL;
+}
+static struct { struct outcome o; long count; } table[4096];
+static int kinds;
+static void counted(const struct outcome *o)
+{
+	int i = 0;
+	while (i < kinds && memcmp(&table[i].o, o, sizeof *o)) i++;
+	if (i == kinds && kinds == 4096) return;
+	if (i == kinds) { table[i].o = *o; kinds++; }
+	table[i].count++;
+}
+static void collect(void)
+{
+	struct outcome o = { { 0 } };
+	memcpy(o.value, registers, sizeof(int64_t) * REGISTERS);
+	for (int w = 0; w < WORDS; w++) if (words[w].node == me) o.value[REGISTERS + w] = *at(w);
+	if (me) { all(tcp[0], &o, sizeof o, 1); return; }
+	/* What a node does not hold it leaves 0. */
+	for (int n = 1; n < NODES; n++) {
+		struct outcome other;
+		all(tcp[n], &other, sizeof other, 0);
+		for (int i = 0; i < OBSERVED; i++) o.value[i] |= other.value[i];
+	}
+	counted(&o);
+}
+int main(int argc, char **argv)
+{
+	pthread_t threads[THREADS];
+	int local = 0, option, bad = 0;
+	while ((option = getopt(argc, argv, "n:p:d:g:")) != -1) {
+		if (option == 'n') runs = atoi(optarg);
+		else if (option == 'p') port = atoi(optarg);
+		else if (option == 'd') device_name = optarg;
+		else if (option == 'g') gid_index = atoi(optarg);
+		else return 2;
+	}
+	if (argc - optind != 1 + NODES) {
+		fprintf(stderr, "usage: %s NODE (from 1) and %d hosts [-n runs] [-p port] [-d device] [-g gid index]\n", argv[0], NODES);
+		return 2;
+	}
+	me = atoi(argv[optind]) - 1;
+	for (int n = 0; n < NODES; n++) hosts[n] = argv[optind + 1 + n];
+	connect_nodes();
+	set_up();
+	for (int t = 0; t < THREADS; t++) local += thread_node[t] == me;
+	pthread_barrier_init(&start, NULL, (unsigned)local + 1);
+	pthread_barrier_init(&stop, NULL, (unsigned)local + 1);
+	for (int t = 0; t < THREADS; t++) {
+		contexts[t].thread = t;
+		contexts[t].reg = registers;
+		contexts[t].seed = (unsigned)(t + 1);
+		if (thread_node[t] == me && pthread_create(&threads[t], NULL, run, &contexts[t])) die("pthread_create");
+	}
+	for (int i = 0; i < runs; i++) {
+		memset(registers, 0, sizeof registers);
+		for (int w = 0; w < WORDS; w++) if (words[w].node == me) cpu_write(w, words[w].init);
+		together();
+		pthread_barrier_wait(&start);
+		pthread_barrier_wait(&stop);
+		together();
+		collect();
+		together();
+	}
+	for (int t = 0; t < THREADS; t++) if (thread_node[t] == me) pthread_join(threads[t], NULL);
+	if (me) return 0;
+	printf("Test %s: %d runs, %d outcomes\n", test_name, runs, kinds);
+	for (int i = 0; i < kinds; i++) {
+		int judged = judge(&table[i].o);
+		bad |= judged < 1;
+		printf("%8ld ", table[i].count);
+		for (int r = 0; r < REGISTERS; r++) printf("%s=%lld; ", register_names[r], (long long)table[i].o.value[r]);
+		for (int w = 0; w < WORDS; w++) printf("%s=%lld; ", words[w].name, (long long)table[i].o.value[REGISTERS + w]);
+		puts(judged > 0 ? "expected" : judged < 0 ? "FORBIDDEN" : "not expected");
+	}
+	return bad;
+}

@@ -1,0 +1,200 @@
+//! Litmus tests as C programs over libibverbs, to be run on hardware: one program a test, and one header with the rest.
+//!
+//! The operands of remote read-modify-writes of coreRMA lie in memory, and verbs take values: they are read when the
+//! operation is issued, which the model allows and is not all that it allows.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use itertools::Itertools;
+use mowgli_core::ids::{Loc, Name, Node};
+use mowgli_core::value::Val;
+
+use crate::litmus::condition::Condition;
+use crate::litmus::run::Answer;
+use crate::litmus::test::{Arg, Observable, Quantifier, Statement, Test, Thread};
+
+/// The header that every program includes, and its name.
+pub const HEADER: (&str, &str) = ("mowgli_verbs.h", include_str!("mowgli_verbs.h"));
+
+/// What builds all programs of a folder, and its name.
+pub const MAKEFILE: (&str, &str) = (
+    "Makefile",
+    "# make && ./TEST 1 host1 host2, and the same with 2 on the second host: outcomes are counted on the first.\n\
+     CFLAGS += -O2 -Wall -pthread\n\
+     PROGRAMS := $(basename $(wildcard *.c))\n\
+     all: $(PROGRAMS)\n\
+     $(PROGRAMS): %: %.c mowgli_verbs.h\n\
+     \t$(CC) $(CFLAGS) -o $@ $< -libverbs\n\
+     clean:\n\
+     \trm -f $(PROGRAMS)\n",
+);
+
+struct Names {
+    words: Vec<(Loc, Node, i64)>,
+    identifiers: BTreeMap<Name, usize>,
+    /// The first register of each thread.
+    first: Vec<usize>,
+}
+
+/// A test as a C program, which judges what it sees by the answer.
+///
+/// # Errors
+/// If the test calls libraries, or has values that are no integers.
+pub fn program(test: &Test, answer: &Answer) -> Result<String, String> {
+    let word = |(&x, o): (&Loc, &mowgli_core::world::Object)| {
+        let home = o.node.ok_or_else(|| format!("{x} is no memory word, and verbs have only those"))?;
+        Ok((x, home, o.init.int().ok_or_else(|| format!("{x} holds no integer"))?))
+    };
+    let words = test.world.objects.iter().map(word).collect::<Result<Vec<_>, String>>()?;
+    let mut first = vec![0];
+    test.threads.iter().for_each(|t| first.push(first[first.len() - 1] + t.registers.len()));
+    let mut names = Names { words, identifiers: BTreeMap::new(), first };
+    let bodies: Vec<String> = (0..test.threads.len())
+        .map(|t| names.body(t, &test.threads[t]))
+        .collect::<Result<_, String>>()
+        .map_err(|e| format!("{}: {e}", test.name))?;
+    let registers = names.first[test.threads.len()];
+    let mut out = format!("/* {} {} */\n", test.model, test.name);
+    let _ = writeln!(out, "#define NODES {}\n#define THREADS {}", test.world.nodes, test.threads.len());
+    let _ = writeln!(out, "#define WORDS {}\n#define REGISTERS {registers}", names.words.len());
+    let _ = writeln!(out, "#include \"{}\"\n", HEADER.0);
+    let _ = writeln!(out, "const char *const test_name = \"{}\";", test.name.escape_default());
+    let nodes = test.world.threads.iter().map(|n| n.0 - 1).join(", ");
+    let _ = writeln!(out, "const int thread_node[THREADS] = {{ {nodes} }};");
+    let words = names.words.iter().map(|(x, n, v)| format!("{{ \"{x}\", {}, {v} }}", n.0 - 1)).join(", ");
+    let _ = writeln!(out, "const struct word words[WORDS] = {{ {words} }};");
+    let shown = |position| {
+        let (name, _) = test.shown.iter().find(|(_, o)| names.slot(test, o) == position).expect("all are shown");
+        format!("\"{name}\", ")
+    };
+    let _ = writeln!(
+        out,
+        "const char *const register_names[REGISTERS + 1] = {{ {}0 }};",
+        (0..registers).map(shown).join("")
+    );
+    out.push_str(&bodies.concat());
+    let all = (0..bodies.len()).map(|t| format!("thread_{t}")).join(", ");
+    let _ = writeln!(out, "void (*const thread_body[THREADS])(struct ctx *) = {{ {all} }};\n");
+    out.push_str("int judge(const struct outcome *o)\n{\n");
+    for (assertion, _) in
+        test.assertions.iter().zip(&answer.holds).filter(|(a, _)| a.quantifier == Quantifier::Forbidden)
+    {
+        let _ = writeln!(out, "\tif ({}) return -1;", names.condition(test, &assertion.condition));
+    }
+    for values in answer.outcomes.keys() {
+        let equal = test.shown.iter().zip(values).filter(|(_, v)| **v != Val::Top);
+        let equal = equal.map(|((_, o), v)| format!("o->value[{}] == {v}", names.slot(test, o))).join(" && ");
+        let _ = writeln!(out, "\tif ({}) return 1;", if equal.is_empty() { "1" } else { &equal });
+    }
+    out.push_str("\treturn 0;\n}\n");
+    Ok(out)
+}
+
+impl Names {
+    /// Where the C program keeps what a test shows.
+    fn slot(&self, test: &Test, o: &Observable) -> usize {
+        match *o {
+            Observable::Register(thread, position) => self.first[thread] + position,
+            Observable::Final(position) => {
+                let x = test.observed[position].loc;
+                let word = self.words.iter().position(|(y, ..)| *y == x).expect("a word");
+                self.first[self.first.len() - 1] + word
+            }
+        }
+    }
+
+    fn condition(&self, test: &Test, condition: &Condition) -> String {
+        match condition {
+            Condition::Is(position, v) => format!("o->value[{}] == {v}", self.slot(test, &test.shown[*position].1)),
+            Condition::Not(c) => format!("!({})", self.condition(test, c)),
+            Condition::And(all) if all.is_empty() => "1".to_owned(),
+            Condition::And(all) => format!("({})", all.iter().map(|c| self.condition(test, c)).join(" && ")),
+            Condition::Or(all) => format!("({})", all.iter().map(|c| self.condition(test, c)).join(" || ")),
+        }
+    }
+
+    fn body(&mut self, thread: usize, t: &Thread) -> Result<String, String> {
+        let mut out = format!("\nstatic void thread_{thread}(struct ctx *c)\n{{\n");
+        if t.statements.is_empty() {
+            out.push_str("\t(void)c;\n");
+        }
+        let register = |names: &Self, r: &Name| {
+            let position = t.registers.iter().position(|o| o == r).expect("every register that is set");
+            format!("c->reg[{}]", names.first[thread] + position)
+        };
+        for statement in &t.statements {
+            let (to, code) = match statement {
+                Statement::Set(r, arg) => (Some(r), self.value(arg, &|n, r| register(n, r))?),
+                Statement::Call { register: to, method, args, library } => {
+                    let mut c = Vec::new();
+                    for arg in args {
+                        c.push(self.value(arg, &|n, r| register(n, r))?);
+                    }
+                    (to.as_ref(), call(library, method, &c)?)
+                }
+            };
+            match to {
+                Some(r) => _ = writeln!(out, "\t{} = {code};", register(self, r)),
+                None => _ = writeln!(out, "\t{code};"),
+            }
+        }
+        out.push_str("}\n");
+        Ok(out)
+    }
+
+    /// An argument in C: a word and an identifier by position, a node from 0.
+    fn value(&mut self, arg: &Arg, register: &dyn Fn(&Self, &Name) -> String) -> Result<String, String> {
+        Ok(match arg {
+            Arg::Register(r, 0) => register(self, r),
+            Arg::Register(r, k) => format!("{} + {k}", register(self, r)),
+            Arg::Val(Val::Int(i)) => i.to_string(),
+            Arg::Val(Val::Bool(_)) | Arg::Val(Val::NoWid) => "0".to_owned(),
+            Arg::Val(Val::Node(n)) => (n.0 - 1).to_string(),
+            Arg::Val(Val::Wid(d)) => {
+                let next = self.identifiers.len() + 1;
+                let number = *self.identifiers.entry(d.0).or_insert(next);
+                if number > 31 {
+                    return Err("more than 31 identifiers".to_owned());
+                }
+                number.to_string()
+            }
+            Arg::Val(Val::Loc(x)) => {
+                let word = self.words.iter().position(|(y, ..)| y == x);
+                word.ok_or_else(|| format!("{x} is no memory word"))?.to_string()
+            }
+            Arg::Val(other) => return Err(format!("{other} is no integer")),
+        })
+    }
+}
+
+/// A call in C, from its arguments in C. Those of coreRMA have after each variable whether the access is atomic.
+fn call(library: &Name, method: &str, args: &[String]) -> Result<String, String> {
+    let id = |i: usize| args.get(i).map_or("0", String::as_str);
+    if *library == mowgli_rdma::core_rma::CORE_RMA {
+        return Ok(match (method, args) {
+            ("Read", [x, _]) => format!("cpu_read({x})"),
+            ("Write", [x, _, v]) => format!("cpu_write({x}, {v})"),
+            ("Put", [z, _, x, _]) => format!("rdma_put(c, {z}, {x}, 0)"),
+            ("Get", [x, _, z, _]) => format!("rdma_get(c, {x}, {z}, 0)"),
+            ("RGA", [x, _, z, _, y, _]) => format!("rdma_faa(c, {x}, {z}, cpu_read({y}), 0)"),
+            ("CAS", [x, _, z, _, y, _, w, _]) => format!("rdma_cas(c, {x}, {z}, cpu_read({y}), cpu_read({w}), 0)"),
+            ("Flush", [n]) => format!("rdma_flush(c, {n})"),
+            _ => return Err(format!("{method} has no form in C")),
+        });
+    }
+    Ok(match (method, args) {
+        ("Read", [x]) => format!("cpu_read({x})"),
+        ("Write", [x, v]) => format!("cpu_write({x}, {v})"),
+        ("CAS", [x, old, new]) => format!("cpu_cas({x}, {old}, {new})"),
+        ("Mfence", []) => "cpu_mfence()".to_owned(),
+        ("Put", [z, x, ..]) => format!("rdma_put(c, {z}, {x}, {})", id(2)),
+        ("Get", [x, z, ..]) => format!("rdma_get(c, {x}, {z}, {})", id(2)),
+        ("RCAS", [x, z, old, new, ..]) => format!("rdma_cas(c, {x}, {z}, {old}, {new}, {})", id(4)),
+        ("RFAA", [x, z, v, ..]) => format!("rdma_faa(c, {x}, {z}, {v}, {})", id(3)),
+        ("Poll", [n]) => format!("rdma_poll(c, {n})"),
+        ("Wait", [d]) => format!("rdma_wait(c, {d})"),
+        ("Rfence", [n]) => format!("rdma_fence(c, {n})"),
+        _ => return Err(format!("{library} {method} is a call of a library, and verbs have only memory")),
+    })
+}
