@@ -247,7 +247,7 @@ struct GenerateArgs {
     #[arg(long, default_value = "2", value_name = "P", value_parser = at_least_one)]
     procs: u64,
     /// CORE_RMA: at most so many actions, initial writes among them; 8 if not given. Other models: calls of all threads
-    /// together; 4 if not given.
+    /// together; 3 if not given.
     #[arg(long, value_name = "A", value_parser = at_least_one)]
     actions: Option<u64>,
     /// At most so many tests for each part; all if not given for CORE_RMA, 1 for other models.
@@ -615,17 +615,24 @@ fn of_axioms(args: &GenerateArgs) -> Result<(u8, Vec<Generated>), String> {
     if args.rmw && args.model == Model::RdmaSc {
         return Err(format!("{} has no remote read-modify-writes; leave --rmw out", args.model));
     }
-    let total = args.actions.unwrap_or(4) as usize;
+    let total = args.actions.unwrap_or(3) as usize;
     let bound = Bound { threads: args.procs as usize, nodes: 2, calls: total, total: Some(total), ..Bound::default() };
     let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
     let most = args.each.unwrap_or(1) as usize;
     let expired = || deadline.is_some_and(|d| Instant::now() > d);
     let search = axioms::search(args.model, args.rmw, &pivots, (&bound, most), &expired);
     for found in search.found.iter().filter(|f| f.programs.is_empty()) {
-        eprintln!("{}: no program within the bound notices when it is taken away", found.pivot);
+        let why =
+            if found.occurs { "no program within the bound notices when it is taken away" } else { "in no program" };
+        eprintln!("{}: {why}", found.pivot);
     }
     let with = search.found.iter().filter(|f| !f.programs.is_empty()).count();
-    eprintln!("{with} of {} parts have a test, among {} programs", search.found.len(), search.programs);
+    eprintln!(
+        "{with} of {} parts have a test, among {} programs of {} threads on 2 nodes with {total} calls",
+        search.found.len(),
+        search.programs,
+        args.procs
+    );
     if let Some(stop) = &search.stop {
         eprintln!("Incomplete: {stop}");
     }

@@ -278,3 +278,81 @@ fn models_are_compared_on_the_smallest_programs() {
     is_bad(&["compare", "--model", "RDMA_TSO", "--model", "x86"], &["no model x86", "RDMA_WAIT"]);
     is_bad(&["compare", "--model", "RDMA_TSO", "--model", "RDMA_SC", "--rmw"], &["leave --rmw out"]);
 }
+
+const FIG_6: &str = "CORE_RMA fig6 { x@1 = 1; y@2 = 0; }\n P0@1 | P1@2 ;\n a := x | put(x, y) ;\n | y := get(x) ;\n | flush(1) ;\n | b := y ;\nforall (b=0)\n";
+
+#[test]
+fn tests_of_core_rma_are_solved_under_the_rules_of_a_network() {
+    let folder = tempfile::tempdir().unwrap();
+    let fig6 = file(folder.path(), "fig6.litmus", FIG_6);
+    let core = mowgli(&["litmus", &fig6]);
+    assert!(core.code == 0 && core.out.contains("States 2"), "{}{}", core.out, core.err);
+    let infiniband = mowgli(&["litmus", "--network", "infiniband", &fig6]);
+    assert!(infiniband.code == 1 && infiniband.out.contains("get-get"), "{}{}", infiniband.out, infiniband.err);
+    assert_eq!(mowgli(&["litmus", "--without", "IR", &fig6]).code, 1);
+    is_bad(&["litmus", "--network", "mpi", &fig6], &["no preset mpi", "infiniband"]);
+    is_bad(&["litmus", "--without", "R9", &fig6], &["no rule R9", "CAS-F"]);
+    is_bad(&["litmus", "--engine", "both", &fig6], &["CORE_RMA has no machine"]);
+    is_bad(&["explain", &fig6], &["CORE_RMA"]);
+    is_bad(&["robust", &fig6], &["programs with polls"]);
+    let with = |statement: &str| {
+        file(folder.path(), "bad.litmus", &FIG_6.replace("y := get(x)", statement).replace("forall (b=0)\n", ""))
+    };
+    is_bad(&["litmus", &with("wait(d)")], &[":4:", "wait is no statement of CORE_RMA", "flush(node)"]);
+    is_bad(&["litmus", &with("y := get(x, d)")], &[":4:", "expected x := get(z)"]);
+    is_bad(&["litmus", &with("y := bot")], &[":4:", "bot is no integer"]);
+    is_bad(&["litmus", &with("put(x, 1)")], &[":4:", "a variable is expected"]);
+    is_bad(&["litmus", &with("c.n := y")], &[":4:", "only declared variables are atomic or not"]);
+    let two = file(folder.path(), "two.litmus", "CORE_RMA t { x@1 = 0; }\n P1@1 | P2@1 ;\n x := 1 | a := x ;\n");
+    is_bad(&["litmus", &two], &[":2:", "one process a node"]);
+    let suffix = file(folder.path(), "suffix.litmus", "RDMA_TSO t { x@1 = 0; }\n P1@1 ;\n x.n := 1 ;\n");
+    is_bad(&["litmus", &suffix], &[":3:", "in CORE_RMA only"]);
+    let long = format!("CORE_RMA t {{ x@1 = 0; }}\n P1@1 ;\n{}", " x := 1 ;\n".repeat(70));
+    is_bad(&["litmus", &file(folder.path(), "long.litmus", &long)], &["at most 64 actions"]);
+}
+
+#[test]
+fn generated_tests_hold_and_their_c_programs_compile() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().display().to_string();
+    let row = ["generate", "--pivot", "IR", "--actions", "9", "--out", &folder];
+    let made = mowgli(&row);
+    assert!(made.code == 0 && made.err.contains("40 tests with 124 outputs"), "{}{}", made.out, made.err);
+    assert_eq!(mowgli(&["litmus", &folder]).code, 0);
+    let json = mowgli(&["generate", "--pivot", "LO", "--procs", "1", "--actions", "5", "--emit", "json"]);
+    let lines: Vec<serde_json::Value> = json.out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert!(!lines.is_empty() && lines.iter().all(|l| l["pivot"] == "LO"), "{}", json.out);
+    let part = ["generate", "--model", "rdma-tso", "--pivot", "to:aCW-aNLR", "--procs", "1", "--actions", "3"];
+    let made = mowgli(&[&part[..], &["--out", &folder]].concat());
+    assert!(made.code == 0 && made.err.contains("1 of 1 parts have a test"), "{}{}", made.out, made.err);
+    assert_eq!(mowgli(&["litmus", &folder]).code, 0);
+    assert_eq!(mowgli(&[&row[..], &["--emit", "c-verbs"]].concat()).code, 0);
+    assert_eq!(mowgli(&[&part[..], &["--emit", "c-verbs", "--out", &folder]].concat()).code, 0);
+    is_bad(&["generate", "--pivot", "R7"], &["no rule R7"]);
+    is_bad(&["generate", "--model", "rdma-tso", "--pivot", "to:a-b"], &["has no part to:a-b", "ib:rf"]);
+    is_bad(&["generate", "--emit", "c-verbs"], &["--out DIR"]);
+    is_bad(&["generate", "--actions", "40"], &["13 actions"]);
+    if !Path::new("/usr/include/infiniband/verbs.h").exists() {
+        eprintln!("the C programs were not compiled: infiniband/verbs.h is not installed");
+        return;
+    }
+    let programs = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path());
+    let programs: Vec<PathBuf> = programs.filter(|p| p.extension().is_some_and(|x| x == "c")).collect();
+    assert_eq!(programs.len(), 41);
+    for program in programs {
+        let compiler = Command::new("cc").args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]).arg(&program).output();
+        let Ok(Output { status, stderr, .. }) = compiler else {
+            eprintln!("the C programs were not compiled: there is no cc");
+            return;
+        };
+        assert!(status.success(), "{}: {}", program.display(), String::from_utf8_lossy(&stderr));
+    }
+}
+
+#[test]
+fn core_rma_is_compared_with_programs_of_polls() {
+    let ran = mowgli(&["compare", "--model", "CORE_RMA", "--model", "RDMA_SC"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("CORE_RMA has outcomes that RDMA_SC has not"), "{}", ran.out);
+    is_bad(&["compare", "--model", "CORE_RMA", "--model", "RDMA_WAIT"], &["not with waits"]);
+}

@@ -87,6 +87,8 @@ pub struct Found {
     /// The smallest programs, each with an outcome that the pivot alone forbids and all outcomes that are allowed; none
     /// if there is none within the bound.
     pub programs: Vec<(World, Client, Outcome, BTreeSet<Outcome>)>,
+    /// Whether it can matter to any program that was looked at: a cell of the stamp order does where both stamps occur.
+    pub occurs: bool,
 }
 
 /// What a search for tests found.
@@ -122,6 +124,9 @@ fn families(library: &dyn Library<Stamp>, (world, client): &(World, Client)) -> 
     pairs
 }
 
+/// An outcome that only a weaker model allows, and all that are allowed.
+type Noticed = Option<(Outcome, BTreeSet<Outcome>)>;
+
 /// Programs are looked at in groups of this many.
 const GROUP: usize = 256;
 
@@ -135,8 +140,10 @@ pub fn search(
 ) -> Search {
     let library: &dyn Library<Stamp> = if model == Model::RdmaWait { &Wait } else { &Tso };
     let all: Under = (model, whole(model));
-    let mut open: Vec<(Found, Under)> =
-        pivots.iter().map(|p| (Found { pivot: p.clone(), programs: Vec::new() }, (model, weaker(model, p)))).collect();
+    let mut open: Vec<(Found, Under)> = pivots
+        .iter()
+        .map(|p| (Found { pivot: p.clone(), programs: Vec::new(), occurs: false }, (model, weaker(model, p))))
+        .collect();
     let mut done = Vec::new();
     let (mut programs, mut stop) = (0, None);
     let subject = subject(model, rmw);
@@ -148,29 +155,33 @@ pub fn search(
         for group in sized.chunks(GROUP) {
             let wanted: Vec<(&Pivot, &Under)> =
                 open.iter().filter(|(f, _)| f.programs.len() < most).map(|(f, under)| (&f.pivot, under)).collect();
-            let of = |program: &(World, Client)| -> Result<Vec<(Pivot, Outcome, BTreeSet<Outcome>)>, Stop> {
+            let of = |program: &(World, Client)| -> Result<Vec<(Pivot, Noticed)>, Stop> {
                 let program = (with_values(program.0.clone()), program.1.clone());
                 let pairs = families(library, &program);
                 let matters = |p: &Pivot| !matches!(p, Pivot::To(a, b) if !pairs.contains(&(a.clone(), b.clone())));
-                let allowed = outcomes(&all, model, &program, &|| expired())?;
-                let mut new = Vec::new();
+                let mut allowed = None;
+                let mut answers = Vec::new();
                 for (pivot, under) in wanted.iter().filter(|(p, _)| matters(p)) {
+                    let allowed = match &allowed {
+                        Some(known) => known,
+                        None => allowed.insert(outcomes(&all, model, &program, &|| expired())?),
+                    };
                     let more = outcomes(under, model, &program, &|| expired())?;
-                    if let Some(outcome) = more.difference(&allowed).next() {
-                        new.push(((*pivot).clone(), outcome.clone(), allowed.clone()));
-                    }
+                    let new = more.difference(allowed).next().map(|o| (o.clone(), allowed.clone()));
+                    answers.push(((*pivot).clone(), new));
                 }
-                Ok(new)
+                Ok(answers)
             };
             let answers: Vec<_> = group.par_iter().map(of).collect();
             programs += group.len();
             for ((world, client), answer) in group.iter().zip(answers) {
                 match answer {
                     Err(s) => _ = stop.get_or_insert(s),
-                    Ok(new) => {
-                        for (pivot, outcome, allowed) in new {
+                    Ok(answers) => {
+                        for (pivot, new) in answers {
                             let found = &mut open.iter_mut().find(|(f, _)| f.pivot == pivot).expect("it is open").0;
-                            if found.programs.len() < most {
+                            found.occurs = true;
+                            if let (Some((outcome, allowed)), true) = (new, found.programs.len() < most) {
                                 found.programs.push((with_values(world.clone()), client.clone(), outcome, allowed));
                             }
                         }

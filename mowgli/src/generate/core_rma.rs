@@ -136,7 +136,7 @@ impl Made {
             self.outputs().to_string(),
             published.outputs.to_string(),
             self.telling().to_string(),
-            format!("{:.2}", self.millis()),
+            if self.tests.is_empty() { "-".to_owned() } else { format!("{:.2}", self.millis()) },
             published.millis.to_string(),
         ]
     }
