@@ -58,6 +58,8 @@ pub struct Robust<'a> {
     pub by_theorem: Option<Vec<Insertion>>,
     /// A smaller one after which it is robust by search.
     pub by_search: Option<Vec<Insertion>>,
+    /// Whether there are smaller repairs that were not tried: they are too many, or the time was up.
+    pub untried: bool,
 }
 
 /// The most things to insert into one thread.
@@ -157,23 +159,24 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
         Err(_) if by_theorem => Verdict::ByTheorem,
         Err(stop) => Verdict::Undecided(stop),
     };
-    let mut found = Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None };
+    let mut found = Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false };
     if found.conditions.is_some() && !by_theorem {
         found.by_theorem = repairs(&test.world, &threads, cpu, MOST);
     }
     if matches!(found.verdict, Verdict::NotRobust(..)) && !has_rmw {
-        found.by_search = found.repaired_by_search(&threads, expired);
+        (found.by_search, found.untried) = found.repaired_by_search(&threads, expired);
     }
     Ok(found)
 }
 
 impl Robust<'_> {
-    /// A repair that is smaller than the one by theorem and leaves no cycle of sc in any execution.
-    fn repaired_by_search(&self, threads: &[Vec<Call>], expired: &dyn Fn() -> bool) -> Option<Vec<Insertion>> {
+    /// A repair that is smaller than the one by theorem and leaves no cycle of sc in any execution; and, where there is
+    /// none, whether some were not tried.
+    fn repaired_by_search(&self, threads: &[Vec<Call>], expired: &dyn Fn() -> bool) -> (Option<Vec<Insertion>>, bool) {
         let world = with_dummies(&self.test.world);
         let all = threads.iter().enumerate().flat_map(|(t, calls)| candidates(&world, t, calls.len())).collect_vec();
         let most = self.by_theorem.as_ref().map_or(MOST, |known| known.len().saturating_sub(1));
-        let sets = (1..=most).flat_map(|k| all.iter().copied().combinations(k)).take(TRIED);
+        let mut sets = (1..=most).flat_map(|k| all.iter().copied().combinations(k));
         let is_good = |set: &Vec<Insertion>| {
             let repaired = inserted(&world, threads, set);
             if Program::new(&world, &repaired).is_none() {
@@ -182,7 +185,9 @@ impl Robust<'_> {
             let programs = repaired.iter().map(|calls| straight(calls)).collect_vec();
             matches!(search(self.cpu, &world, &programs, expired), Ok(None))
         };
-        sets.into_iter().take_while(|_| !expired()).find(is_good)
+        let found = sets.by_ref().take(TRIED).take_while(|_| !expired()).find(is_good);
+        let untried = found.is_none() && (expired() || sets.next().is_some());
+        (found, untried)
     }
 
     /// Whether the program is robust; `None` if that is not known.
@@ -286,6 +291,9 @@ impl Robust<'_> {
         };
         repair("by theorem", &self.by_theorem);
         repair("by search", &self.by_search);
+        if self.untried {
+            lines.push("  smaller repairs were not all tried".to_owned());
+        }
         lines.join("\n") + "\n"
     }
 
@@ -315,6 +323,7 @@ impl Robust<'_> {
                 .into_iter()
                 .chain(insertions("search", &self.by_search))
                 .collect(),
+            untried: self.untried,
         };
         serde_json::to_string(&line).expect("strings and truth values")
     }
@@ -386,4 +395,6 @@ struct Line<'a> {
     robust: Option<bool>,
     by: Option<&'static str>,
     repairs: Vec<Repairs>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    untried: bool,
 }
