@@ -335,7 +335,7 @@ impl Checked {
     }
 }
 
-fn words(c: &Counterexample<Stamp>) -> Words {
+pub(crate) fn words(c: &Counterexample<Stamp>) -> Words {
     Words(print::statements(&c.client))
 }
 

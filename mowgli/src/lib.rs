@@ -22,6 +22,7 @@ pub mod litmus;
 pub mod mutation;
 pub mod necessity;
 pub mod properties;
+pub mod report;
 pub mod robust;
 pub mod show;
 

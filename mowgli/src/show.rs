@@ -62,7 +62,7 @@ pub fn relations<S: Stamp>(execution: &Execution<S>, judged: &Judged) -> String 
 }
 
 /// Choices first, then the parts of so that are no choices, each once; none that is empty.
-fn named<S: Stamp>(execution: &Execution<S>, judged: &Judged) -> Vec<(String, String, Pairs)> {
+pub(crate) fn named<S: Stamp>(execution: &Execution<S>, judged: &Judged) -> Vec<(String, String, Pairs)> {
     let choices =
         execution.chosen.iter().map(|c| (c.library.to_string(), c.name.clone(), c.pairs.iter().copied().collect()));
     let so = judged.so.iter().map(|(library, name, pairs)| (library.to_string(), (*name).to_owned(), pairs.clone()));
@@ -73,7 +73,7 @@ fn named<S: Stamp>(execution: &Execution<S>, judged: &Judged) -> Vec<(String, St
 }
 
 /// The pairs that are not a composition of two others.
-fn reduced(pairs: &Pairs) -> Pairs {
+pub(crate) fn reduced(pairs: &Pairs) -> Pairs {
     let follows = |&(a, b): &(usize, usize)| pairs.iter().any(|&(x, m)| x == a && pairs.contains(&(m, b)));
     pairs.iter().filter(|p| !follows(p)).copied().collect()
 }

@@ -1,0 +1,108 @@
+//! The `report` command.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use mowgli::check::{Options, check};
+use mowgli::explain;
+use mowgli::litmus::parse::parse;
+use mowgli::report::{CheckRow, FindingRow, Page, TestRow};
+use mowgli_core::outcome::Limits;
+use mowgli_core::soundness::verdict::Verdict;
+use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
+
+use super::{bar, files, moving};
+
+/// How a page can be filled.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli report bal bal:no-fence --out page\n  mowgli report tests/litmus --out page"
+)]
+pub(super) struct ReportArgs {
+    /// Libraries as bal, or bal:no-fence for a variant; litmus tests; folders of them; findings that `check --out` kept. All
+    /// libraries if none is named.
+    what: Vec<String>,
+    /// The folder for the page, index.html.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Every variant of the libraries, not only the published implementations.
+    #[arg(long)]
+    variants: bool,
+    /// Seconds for each check and each test.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
+}
+
+/// 0 if the page was written, 2 if something that was named is not on it.
+pub(super) fn report(args: &ReportArgs) -> Result<u8, String> {
+    let all = catalogue();
+    let mut page = Page { title: "Mowgli".to_owned(), ..Page::default() };
+    let names: Vec<String> =
+        if args.what.is_empty() { all.iter().map(|e| e.name.to_owned()).collect() } else { args.what.clone() };
+    for name in &names {
+        let path = Path::new(name);
+        let added =
+            if path.exists() { add_files(&mut page, path, args) } else { add_library(&mut page, &all, name, args) };
+        if let Err(message) = added {
+            eprintln!("error: {message}");
+            page.errors.push(message);
+        }
+    }
+    let file = args.out.join("index.html");
+    let written = std::fs::create_dir_all(&args.out).and_then(|()| std::fs::write(&file, page.html()));
+    written.map_err(|e| format!("{}: {e}", file.display()))?;
+    eprintln!("written to {}", file.display());
+    Ok(if page.errors.is_empty() { 0 } else { 2 })
+}
+
+fn add_files(page: &mut Page, path: &Path, args: &ReportArgs) -> Result<(), String> {
+    let mut failed = Vec::new();
+    for file in files(path)? {
+        if let Err(message) = add_file(page, &file, args) {
+            failed.push(message);
+        }
+    }
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+}
+
+fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), String> {
+    let name = file.display().to_string();
+    let text = std::fs::read_to_string(file).map_err(|e| format!("{name}: {e}"))?;
+    if file.extension().is_some_and(|x| x == "ron") {
+        let finding = explain::read(&text).map_err(|e| format!("{name}:{e}"))?;
+        let explained = explain::explain(finding).map_err(|e| format!("{name}: {e}"))?;
+        page.findings.push(FindingRow::new(&explained));
+        return Ok(());
+    }
+    let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
+    let expired = || deadline.is_some_and(|d| Instant::now() > d);
+    let test = parse(&name, &text)?;
+    page.tests.push(TestRow::new(&test, &text, Limits { expired: &expired, ..Limits::default() }));
+    Ok(())
+}
+
+fn add_library(page: &mut Page, all: &[Entry], name: &str, args: &ReportArgs) -> Result<(), String> {
+    let (library, variant) = name.split_once(':').map_or((name, None), |(l, v)| (l, Some(v)));
+    let entry = named(all, library).map_err(|e| format!("{name} is neither a file nor a library: {e}"))?;
+    let variants: Vec<&Variant> = match variant {
+        Some(variant) => vec![entry.variant(variant)?],
+        None if args.variants => entry.variants.iter().collect(),
+        None => vec![&entry.variants[0]],
+    };
+    for variant in variants {
+        for bound in &variant.bounds {
+            let bar = bar(format!("{} {}", entry.name, variant.name));
+            let progress = moving(&bar);
+            let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
+            let checked =
+                check(entry, variant, bound, &Options { deadline, progress: &progress, ..Options::default() });
+            bar.finish_and_clear();
+            page.checks.push(CheckRow::new(&checked));
+            if !matches!(checked.report.verdict, Verdict::Sound | Verdict::NoWrongOutcome) {
+                break;
+            }
+        }
+    }
+    Ok(())
+}

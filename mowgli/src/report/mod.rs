@@ -1,0 +1,208 @@
+//! The `report` command: verdicts, outcomes and executions as one page that opens from disk.
+//!
+//! What is shown is computed here, as plain data; the page draws it.
+
+mod graph;
+
+use std::collections::BTreeMap;
+
+use mowgli_core::execution::Execution;
+use mowgli_core::judge::judge;
+use mowgli_core::outcome::Limits;
+use mowgli_core::search::solver::Flow;
+use mowgli_core::value::Val;
+use mowgli_rdma::Stamp;
+use serde::Serialize;
+
+pub use graph::Graph;
+
+use crate::check::Checked;
+use crate::explain::{Explained, explain, of_test};
+use crate::litmus::run::{libraries, shown, solve, with_problem};
+use crate::litmus::test::{Model, Test};
+
+const PAGE: &str = include_str!("page.html");
+
+/// Everything on a page.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Page {
+    /// Its title.
+    pub title: String,
+    /// Whether the page can ask a server to solve what is typed into it.
+    pub playground: bool,
+    /// Checks of libraries.
+    pub checks: Vec<CheckRow>,
+    /// Litmus tests.
+    pub tests: Vec<TestRow>,
+    /// Findings that were kept.
+    pub findings: Vec<FindingRow>,
+    /// What could not be shown, and why.
+    pub errors: Vec<String>,
+}
+
+/// One check of a library.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckRow {
+    library: String,
+    variant: String,
+    over: String,
+    bound: String,
+    clients: usize,
+    executions: u64,
+    verdict: String,
+    expected: Option<bool>,
+    concretisation: Vec<String>,
+    seconds: f64,
+    explanation: String,
+    graph: Option<Graph>,
+}
+
+/// One litmus test.
+#[derive(Clone, Debug, Serialize)]
+pub struct TestRow {
+    name: String,
+    model: String,
+    description: Option<String>,
+    text: String,
+    stopped: Option<String>,
+    assertions: Vec<AssertionRow>,
+    names: Vec<String>,
+    outcomes: Vec<OutcomeRow>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct AssertionRow {
+    kind: String,
+    condition: String,
+    holds: Option<bool>,
+    explanation: Option<String>,
+    graph: Option<Graph>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct OutcomeRow {
+    values: Vec<String>,
+    executions: u64,
+    graph: Option<Graph>,
+}
+
+/// One finding that was kept.
+#[derive(Clone, Debug, Serialize)]
+pub struct FindingRow {
+    title: String,
+    explanation: String,
+    graph: Option<Graph>,
+}
+
+impl CheckRow {
+    /// What was found by a check.
+    ///
+    /// # Panics
+    /// If the judge rejects the counterexample, which the search has shown it before.
+    #[must_use]
+    pub fn new(checked: &Checked) -> Self {
+        let graph = checked.counterexample().map(|c| {
+            let judged = judge(&checked.libraries, &c.execution).expect("the search has asked the judge");
+            Graph::new(&checked.title(), &c.execution, &judged)
+                .with_refutations(&crate::check::words(c), &c.refutations)
+        });
+        Self {
+            library: checked.library.to_owned(),
+            variant: checked.variant.to_owned(),
+            over: checked.over.clone(),
+            bound: checked.bound_text(),
+            clients: checked.report.clients,
+            executions: checked.report.stats.classes,
+            verdict: checked.verdict().to_owned(),
+            expected: checked.is_expected(),
+            concretisation: checked.concretisation(),
+            seconds: checked.time.as_secs_f64(),
+            explanation: checked.explanation(),
+            graph,
+        }
+    }
+}
+
+/// For each outcome of a test the first execution that has it.
+fn witnesses(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Execution<Stamp>> {
+    let mut found = BTreeMap::new();
+    with_problem(&libraries(test.model), test, &[], limits, |problem| {
+        problem.explore(&mut |solver| {
+            let outcome = shown(test, &problem.outcome_of(solver));
+            if !found.contains_key(&outcome) {
+                let snapshot = solver.snapshot();
+                if solver.complete() {
+                    found.extend(Execution::of_solver(solver).map(|e| (outcome, e)));
+                }
+                solver.restore(snapshot);
+            }
+            Flow::Continue
+        })
+    });
+    found
+}
+
+impl TestRow {
+    /// All outcomes of a test with a witness each, and why its assertions hold or not.
+    #[must_use]
+    pub fn new(test: &Test, text: &str, limits: Limits<'_>) -> Self {
+        let answer = solve(test, &[], limits);
+        let has_subevents = test.model != Model::CoreRma;
+        let witnesses = if has_subevents { witnesses(test, limits) } else { BTreeMap::new() };
+        let all = libraries(test.model);
+        let graph = |e: &Execution<Stamp>| judge(&all, e).ok().map(|judged| Graph::new(&test.name, e, &judged));
+        let outcomes = answer.outcomes.iter().map(|(values, &executions)| OutcomeRow {
+            values: values.iter().map(ToString::to_string).collect(),
+            executions,
+            graph: witnesses.get(values).and_then(graph),
+        });
+        let explained = if has_subevents && answer.explored.stop.is_none() {
+            of_test(test, text, &[]).ok().map(|all| all.into_iter().map(|f| explain(f).ok()).collect())
+        } else {
+            None
+        };
+        let explained: Vec<Option<Explained>> =
+            explained.unwrap_or_else(|| test.assertions.iter().map(|_| None).collect());
+        let assertions =
+            test.assertions.iter().zip(&answer.holds).zip(explained).map(|((a, &holds), explained)| AssertionRow {
+                kind: a.quantifier.to_string(),
+                condition: a.text.clone(),
+                holds,
+                explanation: explained.as_ref().map(Explained::text),
+                graph: explained.as_ref().map(Graph::explained),
+            });
+        Self {
+            name: test.name.clone(),
+            model: test.model.to_string(),
+            description: test.description.clone(),
+            text: text.to_owned(),
+            stopped: answer.explored.stop.as_ref().map(ToString::to_string),
+            assertions: assertions.collect(),
+            names: test.shown.iter().map(|(name, _)| name.clone()).collect(),
+            outcomes: outcomes.collect(),
+        }
+    }
+}
+
+impl FindingRow {
+    /// A finding, judged and explained.
+    #[must_use]
+    pub fn new(explained: &Explained) -> Self {
+        let title = explained.finding.title.clone();
+        Self { title, explanation: explained.text(), graph: Some(Graph::explained(explained)) }
+    }
+}
+
+impl Page {
+    /// The page as HTML, with everything that it needs.
+    ///
+    /// # Panics
+    /// Never: what is shown consists of strings and numbers.
+    #[must_use]
+    pub fn html(&self) -> String {
+        // Nothing in the data may end the script element that holds it.
+        let data = serde_json::to_string(self).expect("strings and numbers").replace("</", "<\\/");
+        let title = self.title.replace('&', "&amp;").replace('<', "&lt;");
+        PAGE.replacen("@TITLE@", &title, 1).replacen("@DATA@", &data, 1)
+    }
+}

@@ -1,0 +1,96 @@
+//! The page that `report` writes, looked at in a browser where there is one.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Writes a page; its text.
+fn page(folder: &Path, what: &[&str]) -> String {
+    let out = folder.join("page").display().to_string();
+    let args = [&["report"], what, &["--out", &out]].concat();
+    let ran = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(&args).output().expect("the command runs");
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    std::fs::read_to_string(folder.join("page/index.html")).expect("a page")
+}
+
+fn browser() -> Option<&'static str> {
+    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+    let found = names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok());
+    if found.is_none() {
+        eprintln!("the page was not looked at: there is no chromium");
+    }
+    found
+}
+
+/// What a browser makes of a page, after `script` has run in it.
+fn seen(browser: &str, folder: &Path, html: &str, script: &str) -> String {
+    let path: PathBuf = folder.join("seen.html");
+    std::fs::write(&path, html.replace("</body>", &format!("<script>{script}</script></body>"))).unwrap();
+    let url = format!("file://{}", path.display());
+    let data = format!("--user-data-dir={}", folder.join("profile").display());
+    let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"];
+    let ran = Command::new(browser).args(flags).arg(data).arg(url).output().expect("the browser runs");
+    String::from_utf8_lossy(&ran.stdout).into_owned()
+}
+
+fn count(text: &str, what: &str) -> usize {
+    text.matches(what).count()
+}
+
+const TEST: &str = "RDMA_TSO put-then-write { x@1 = 0; z@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x) | a := z ;\n poll(2) | ;\n x := 1 | ;\nforbidden (z=1)\nallowed (a=0)\n";
+
+#[test]
+fn a_page_needs_nothing_else_and_keeps_what_went_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = page(folder.path(), &["bal:no-fence"]);
+    for outside in ["src=\"http", "href=\"http", "@import", "url(http"] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    assert!(html.len() < 200_000, "{} bytes", html.len());
+    let bad = folder.path().join("bad.litmus");
+    // A description must not end the element that holds the data.
+    std::fs::write(&bad, "RDMA_TSO t\n\"</script><b>\"\n{ x@1 = 0; }\n P1@1 ;\n x := 1 ;\nallowed (x=1)\n").unwrap();
+    let html = page(folder.path(), &[&bad.display().to_string()]);
+    assert!(!html.contains("</script><b>"));
+    std::fs::write(&bad, "RDMA_TSO t { x@1 = 0; }\n P1@1 ;\n y := 1\n").unwrap();
+    let out = folder.path().join("mixed").display().to_string();
+    let args = ["report", "no-such-library", &bad.display().to_string(), "sv", "--timeout", "1", "--out", &out];
+    let ran = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().unwrap();
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(2), "{err}");
+    assert!(err.contains("no-such-library is neither a file nor a library") && err.contains("bad.litmus"), "{err}");
+    assert!(std::fs::read_to_string(folder.path().join("mixed/index.html")).unwrap().contains("\"library\":\"sv\""));
+}
+
+#[test]
+fn the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let html = page(folder.path(), &["bal:no-fence"]);
+    let dom = seen(browser, folder.path(), &html, "");
+    assert_eq!(count(&dom, "<svg"), 1, "{dom}");
+    assert!(count(&dom, "class=\"lane\"") >= 1 && count(&dom, "<circle") >= 4, "{dom}");
+    assert!(count(&dom, "class=\"call marked\"") >= 2, "the cycle's calls are marked");
+    assert!(dom.contains("aria-live=\"polite\">A cycle of "), "{dom}");
+    // The first edge by the keyboard; and a relation switched off.
+    let script = "document.querySelector('svg').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));\
+                  document.querySelector('input[type=checkbox]').click();";
+    let dom = seen(browser, folder.path(), &html, script);
+    assert!(dom.contains("aria-live=\"polite\">1 of ") && dom.contains("class=\"edge cycle now\""), "{dom}");
+    assert!(dom.contains("display: none"), "{dom}");
+}
+
+#[test]
+fn each_outcome_of_a_litmus_test_has_a_witness() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let test = folder.path().join("test.litmus");
+    std::fs::write(&test, TEST).unwrap();
+    let html = page(folder.path(), &[&test.display().to_string()]);
+    let dom =
+        seen(browser, folder.path(), &html, "document.querySelectorAll('details').forEach(d => { d.open = true; });");
+    let outcomes = count(&dom, "<summary>An execution with");
+    assert_eq!(outcomes, 1, "{dom}");
+    assert_eq!(count(&dom, "<svg"), outcomes + 2, "one for each outcome and each assertion");
+    // The forbidden outcome has no execution: its program is drawn, with the cycle.
+    assert!(dom.contains("aria-live=\"polite\">A cycle of "), "{dom}");
+}
