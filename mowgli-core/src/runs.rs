@@ -58,6 +58,8 @@ pub enum Stop {
     States(usize),
     /// The time budget was used up.
     Time,
+    /// Somebody stopped it.
+    Interrupted,
     /// No client has an execution that ends, so nothing was checked.
     Vacuous,
 }
@@ -74,6 +76,7 @@ impl std::fmt::Display for Stop {
             Self::States(limit) => write!(f, "more than {limit} states"),
             Self::Vacuous => f.write_str("no client within the bound has an execution that ends"),
             Self::Time => f.write_str("the time limit was reached"),
+            Self::Interrupted => f.write_str("it was interrupted"),
         }
     }
 }

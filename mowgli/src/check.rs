@@ -20,6 +20,7 @@ use mowgli_rdma::wait::Wait;
 use serde::Serialize;
 
 use crate::explain::{self, Finding, Words};
+use crate::interrupt;
 use crate::litmus::print;
 
 /// One check that was run.
@@ -91,7 +92,7 @@ pub fn shapes(bounds: &[Bound]) -> String {
 #[must_use]
 pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Checked {
     let start = Instant::now();
-    let expired = || options.deadline.is_some_and(|d| Instant::now() > d);
+    let expired = || interrupt::requested() || options.deadline.is_some_and(|d| Instant::now() > d);
     let of_memory = WaitProbes { loopback: options.loopback };
     let own = entry.probes.iter().map(|p| &**p);
     let probes: Vec<&dyn Probes> = own.chain([&of_memory as &dyn Probes]).collect();
@@ -114,11 +115,14 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
         expired: &expired,
         progress: options.progress,
     };
-    let report = match options.ask {
+    let mut report = match options.ask {
         Ask::Soundness => run(&question),
         Ask::Local => local(&question),
         Ask::Through => outcomes(&question),
     };
+    if let Verdict::Undecided(stop) = report.verdict {
+        report.verdict = Verdict::Undecided(interrupt::cause(stop));
+    }
     Checked {
         library: entry.name,
         over,

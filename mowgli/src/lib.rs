@@ -18,6 +18,7 @@ pub mod compare;
 pub mod distinguish;
 pub mod explain;
 pub mod generate;
+pub mod interrupt;
 pub mod litmus;
 pub mod mutation;
 pub mod necessity;

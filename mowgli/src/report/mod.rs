@@ -53,6 +53,8 @@ pub struct CheckRow {
     expected: Option<bool>,
     concretisation: Vec<String>,
     seconds: f64,
+    /// The client of a counterexample, with the wrong outcome.
+    litmus: Option<String>,
     explanation: String,
     graph: Option<Graph>,
 }
@@ -117,6 +119,7 @@ impl CheckRow {
             expected: checked.is_expected(),
             concretisation: checked.concretisation(),
             seconds: checked.time.as_secs_f64(),
+            litmus: checked.litmus(),
             explanation: checked.explanation(),
             graph,
         }

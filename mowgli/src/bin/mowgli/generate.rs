@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use mowgli::generate::{self, Generated, axioms, verbs};
+use mowgli::interrupt;
 use mowgli::litmus::test::Model;
 use mowgli::litmus::{parse, run};
 use mowgli_core::outcome::Limits;
@@ -108,7 +109,7 @@ fn of_axioms(args: &GenerateArgs) -> Result<(u8, Vec<Generated>), String> {
     let bound = Bound { threads: args.procs as usize, nodes: 2, calls: total, total: Some(total), ..Bound::default() };
     let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
     let most = args.each.unwrap_or(1) as usize;
-    let expired = || deadline.is_some_and(|d| Instant::now() > d);
+    let expired = || interrupt::requested() || deadline.is_some_and(|d| Instant::now() > d);
     let search = axioms::search(args.model, args.rmw, &pivots, (&bound, most), &expired);
     for found in search.found.iter().filter(|f| f.programs.is_empty()) {
         let why =

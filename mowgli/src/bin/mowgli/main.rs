@@ -2,19 +2,20 @@
 
 mod generate;
 mod report;
+mod serve;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use mowgli::check::{Ask, Checked, Options, shapes};
 use mowgli::litmus::report as printed_test;
 use mowgli::litmus::run::Engine;
 use mowgli::litmus::test::{Model, Test};
 use mowgli::litmus::{core_rma, order, parse, run};
 use mowgli::properties::{Specification, specifications};
-use mowgli::{distinguish, explain, mutation, necessity, show};
+use mowgli::{distinguish, explain, interrupt, mutation, necessity, show};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
@@ -47,6 +48,21 @@ enum Command {
     Generate(generate::GenerateArgs),
     /// Write verdicts, outcomes and executions to a page that opens from disk.
     Report(report::ReportArgs),
+    /// Edit and solve litmus tests in a browser, on this machine.
+    Serve(serve::ServeArgs),
+    #[command(hide = true)]
+    SolveForPage(serve::SolveArgs),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages.
+    Man {
+        /// Where they go.
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
     /// Take one random run of the machine of RDMA_TSO, and show it step by step: buffers, pipes and memory.
     Walk(WalkArgs),
     /// Explain a finding that was kept, or what a litmus test asserts: the execution, or why there is none.
@@ -267,20 +283,46 @@ struct ExplainArgs {
 }
 
 fn main() -> ExitCode {
-    // A reader that has seen enough, as `head`, ends the command quietly.
-    sigpipe::reset();
+    let stop = || {
+        if interrupt::request() {
+            eprintln!("Stopping: what is done is printed. Once more to stop at once.");
+        } else {
+            std::process::exit(130);
+        }
+    };
+    if let Err(e) = ctrlc::set_handler(stop) {
+        eprintln!("warning: Ctrl-C stops at once: {e}");
+    }
     let cli = Cli::parse();
+    // A reader that has seen enough, as `head`, ends the command quietly; a server outlives its readers.
+    if !matches!(cli.command, Command::Serve(_)) {
+        sigpipe::reset();
+    }
     let code = match cli.command {
         Command::Litmus(args) => litmus(&args),
         Command::Compare(args) => compare(&args),
         Command::Robust(args) => robust(&args),
         Command::Generate(args) => told(generate::generate(&args)),
         Command::Report(args) => told(report::report(&args)),
+        Command::Serve(args) => told(serve::serve(&args)),
+        Command::SolveForPage(args) => told(serve::solve_for_page(&args)),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "mowgli", &mut std::io::stdout());
+            0
+        }
+        Command::Man { out } => told(man(&out)),
         Command::Walk(args) => printed(walked(&args)),
         Command::Explain(args) => printed(explained(&args)),
         Command::Check(args) => check(&args),
     };
     ExitCode::from(code)
+}
+
+/// Writes the manual pages of the command and of its subcommands.
+fn man(out: &Path) -> Result<u8, String> {
+    std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
+    clap_mangen::generate_to(Cli::command(), out).map_err(|e| format!("{}: {e}", out.display()))?;
+    Ok(0)
 }
 
 /// The exit code, with the message for bad input.
@@ -388,6 +430,10 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
         code: 2,
         stats: Default::default(),
     };
+    if interrupt::requested() {
+        let err = format!("interrupted: {} was not run\n", path.display());
+        return Printed { out: String::new(), err, code: 3, stats: Default::default() };
+    }
     let test = match read_test(path, args) {
         Ok(Some(test)) => test,
         Ok(None) => return Printed { out: String::new(), err: String::new(), code: 0, stats: Default::default() },
@@ -402,7 +448,7 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
     }
     let start = Instant::now();
     let deadline = args.timeout.map(|s| start + Duration::from_secs(s));
-    let expired = move || deadline.is_some_and(|d| Instant::now() > d);
+    let expired = move || interrupt::requested() || deadline.is_some_and(|d| Instant::now() > d);
     let limits = Limits { rounds: args.loops, expired: &expired, ..Limits::default() };
     let rules = args.without.iter().fold(args.network.clone(), |rules, &rule| rules.without(rule));
     let answer = match args.engine {
@@ -413,6 +459,8 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
             Err(message) => return bad(message),
         },
     };
+    let mut answer = answer;
+    answer.explored.stop = answer.explored.stop.map(interrupt::cause);
     let micros = start.elapsed().as_micros();
     let out = if args.json {
         printed_test::json(&test, &answer, args.loops, micros) + "\n"
@@ -464,7 +512,8 @@ fn compare(args: &CompareArgs) -> u8 {
         bounds = vec![Bound { threads, nodes, calls, ..Bound::default() }];
     }
     let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
-    let found = mowgli::compare::compare(a, b, args.rmw, &bounds, &|| deadline.is_some_and(|d| Instant::now() > d));
+    let expired = || interrupt::requested() || deadline.is_some_and(|d| Instant::now() > d);
+    let found = mowgli::compare::compare(a, b, args.rmw, &bounds, &expired);
     if args.json {
         println!("{}", found.json(a, b));
     } else {
@@ -806,6 +855,10 @@ fn check_implementations(args: &CheckArgs, deadline: Option<Instant>) -> Result<
     let mut code = 0;
     let mut all = Vec::new();
     for (entry, variant) in &chosen {
+        if interrupt::requested() {
+            eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
+            continue;
+        }
         for bound in bounds(entry, variant, args) {
             let bar = bar(format!("{} {}", entry.name, variant.name));
             let progress = moving(&bar);

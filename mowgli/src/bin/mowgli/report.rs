@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use mowgli::check::{Options, check};
 use mowgli::explain;
+use mowgli::interrupt;
 use mowgli::litmus::parse::parse;
 use mowgli::report::{CheckRow, FindingRow, Page, TestRow};
 use mowgli_core::outcome::Limits;
@@ -41,6 +42,10 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8, String> {
     let names: Vec<String> =
         if args.what.is_empty() { all.iter().map(|e| e.name.to_owned()).collect() } else { args.what.clone() };
     for name in &names {
+        if interrupt::requested() {
+            page.errors.push(format!("interrupted before {name}"));
+            continue;
+        }
         let path = Path::new(name);
         let added =
             if path.exists() { add_files(&mut page, path, args) } else { add_library(&mut page, &all, name, args) };
@@ -76,7 +81,7 @@ fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), Strin
         return Ok(());
     }
     let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
-    let expired = || deadline.is_some_and(|d| Instant::now() > d);
+    let expired = || interrupt::requested() || deadline.is_some_and(|d| Instant::now() > d);
     let test = parse(&name, &text)?;
     page.tests.push(TestRow::new(&test, &text, Limits { expired: &expired, ..Limits::default() }));
     Ok(())
