@@ -100,20 +100,25 @@ impl Subject for Flag {
     }
 }
 
-fn main() {
+/// The flag with its implementation, and the variant that is to be caught.
+pub fn entry() -> Entry {
     let bound = Bound { threads: 2, nodes: 2, calls: 2, objects: 1, loops: 2, values: vec![1], ..Bound::default() };
     let variant = |name, fence, expected| {
         let implementation = Arc::new(FlagOverSv { fence });
         Variant { name, about: "the fence of Raise", expected, implementation, bounds: vec![bound.clone()] }
     };
-    let entry = Entry {
+    Entry {
         name: "flag",
         specification: Libraries::default().with(Flag),
         below: Libraries::default().with(Sv),
         subject: Box::new(Flag),
         probes: Vec::new(),
         variants: vec![variant("published", true, Expected::Sound), variant("no-fence", false, Expected::Unsound)],
-    };
+    }
+}
+
+fn main() {
+    let entry = entry();
     for variant in &entry.variants {
         let checked = check(&entry, variant, &variant.bounds[0], &Options::default());
         println!("{}\n{}\n{}", checked.title(), checked.concretisation().join("\n"), checked.explanation());

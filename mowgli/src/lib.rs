@@ -22,6 +22,7 @@ pub mod interrupt;
 pub mod litmus;
 pub mod mutation;
 pub mod necessity;
+pub mod new;
 pub mod properties;
 pub mod report;
 pub mod robust;

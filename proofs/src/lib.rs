@@ -10,18 +10,128 @@
 //! let report = checked("bal", "published", &bound(2, 2, 1));
 //! assert_eq!(report.verdict(), "sound");
 //! ```
+//!
+//! The same as assertions, whose failures show the counterexample, or what was expected and what was found:
+//!
+//! ```
+//! use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound, bound};
+//!
+//! let proved = assert_sound!("bal", "published", bound(2, 2, 1));
+//! assert!(!proved.concretisation().is_empty());
+//! let refuted = assert_unsound!("bal", "no-fence", bound(2, 2, 1));
+//! println!("{}", refuted.explanation());
+//! let test = "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nallowed (z=1)\n";
+//! assert_outcomes!(test, ["z=0", "z=1"]);
+//! ```
+//!
+//! In place of a library of the catalogue there may be an [`Entry`] of one's own.
 
+use std::collections::BTreeSet;
+
+use itertools::Itertools;
 use mowgli::check::{Checked, Options, check};
 use mowgli::explain::{explain, of_test};
 use mowgli::litmus::parse::parse;
+use mowgli::litmus::run::solve;
 use mowgli::necessity::{self, Row};
+use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
-use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_core::value::Val;
+use mowgli_libraries::catalogue::{Entry, catalogue, named};
 
 /// At most so many threads, nodes, and calls of each thread; one object, three rounds of loops, the value 1.
 #[must_use]
 pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
     Bound { threads, nodes, calls, objects: 1, loops: 3, values: vec![1], ..Bound::default() }
+}
+
+/// What can be checked: a library of the catalogue by its name, or an entry of one's own.
+pub trait Checkable {
+    /// The check of a variant.
+    ///
+    /// # Panics
+    /// If there is no such library or variant.
+    fn checked(&self, variant: &str, bound: &Bound) -> Checked;
+}
+
+impl Checkable for &str {
+    fn checked(&self, variant: &str, bound: &Bound) -> Checked {
+        checked(self, variant, bound)
+    }
+}
+
+impl Checkable for Entry {
+    fn checked(&self, variant: &str, bound: &Bound) -> Checked {
+        let variant = self.variant(variant).expect("a variant of the library");
+        check(self, variant, bound, &Options::default())
+    }
+}
+
+impl Checkable for &Entry {
+    fn checked(&self, variant: &str, bound: &Bound) -> Checked {
+        (**self).checked(variant, bound)
+    }
+}
+
+/// Asserts that a variant of an implementation is sound within a bound; what it evaluates to is the check.
+#[macro_export]
+macro_rules! assert_sound {
+    ($library:expr, $variant:expr, $bound:expr $(,)?) => {
+        $crate::expect_verdict($crate::Checkable::checked(&$library, $variant, &$bound), "sound")
+    };
+}
+
+/// Asserts that a variant of an implementation has a wrong outcome within a bound; what it evaluates to is the check.
+#[macro_export]
+macro_rules! assert_unsound {
+    ($library:expr, $variant:expr, $bound:expr $(,)?) => {
+        $crate::expect_verdict($crate::Checkable::checked(&$library, $variant, &$bound), "unsound")
+    };
+}
+
+/// Asserts that a litmus test has exactly these outcomes, each as the pairs that the command prints, `a=0 z=1`.
+#[macro_export]
+macro_rules! assert_outcomes {
+    ($litmus:expr, $outcomes:expr $(,)?) => {
+        $crate::expect_outcomes($litmus, &$outcomes)
+    };
+}
+
+/// What [`assert_sound!`] and [`assert_unsound!`] do.
+///
+/// # Panics
+/// With the whole finding, if the verdict is another one.
+#[must_use = "the check can be asked for its concretisation and its counterexample"]
+#[track_caller]
+pub fn expect_verdict(checked: Checked, verdict: &str) -> Checked {
+    assert!(checked.verdict() == verdict, "expected {verdict}: {}\n\n{}", checked.title(), checked.explanation());
+    checked
+}
+
+/// What [`assert_outcomes!`] does.
+///
+/// # Panics
+/// If the test cannot be read or solved, or has other outcomes; the message says which.
+#[track_caller]
+pub fn expect_outcomes(litmus: &str, expected: &[&str]) {
+    let test = parse("the test", litmus).unwrap_or_else(|e| panic!("{e}"));
+    let answer = solve(&test, &[], Limits::default());
+    assert!(answer.explored.stop.is_none(), "{}: stopped: {:?}", test.name, answer.explored.stop);
+    let pairs = |values: &Vec<Val>| -> Vec<String> {
+        test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v}")).sorted().collect()
+    };
+    let found: BTreeSet<Vec<String>> = answer.outcomes.keys().map(pairs).collect();
+    let wanted: BTreeSet<Vec<String>> =
+        expected.iter().map(|o| o.split_whitespace().map(str::to_owned).sorted().collect()).collect();
+    let list =
+        |outcomes: Vec<&Vec<String>>| outcomes.iter().map(|o| format!("\n  {}", o.join(" "))).collect::<String>();
+    assert!(
+        found == wanted,
+        "{} has other outcomes\nnot expected:{}\nnot found:{}",
+        test.name,
+        list(found.difference(&wanted).collect()),
+        list(wanted.difference(&found).collect())
+    );
 }
 
 /// The check of a library's implementation, with probes that go through the network to their own node too.
@@ -72,4 +182,21 @@ pub fn necessity(library: &str, variant: &str) -> Vec<Row> {
     let variant = entry.variant(variant).expect("a variant of the library");
     let found = necessity::necessity(entry, variant, necessity::bounds(entry), &Options::default(), &mut |_| {});
     found.expect("a sound implementation").rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "expected sound: bal (no-fence)")]
+    fn a_failure_shows_the_counterexample() {
+        let _ = assert_sound!("bal", "no-fence", bound(2, 2, 1));
+    }
+
+    #[test]
+    #[should_panic(expected = "not expected:\n  a=0")]
+    fn a_failure_shows_the_outcomes_that_differ() {
+        assert_outcomes!("RDMA_TSO t { x@1 = 0; }\n P1@1 ;\n a := x ;\n", ["a=1"]);
+    }
 }

@@ -52,6 +52,14 @@ enum Command {
     Serve(serve::ServeArgs),
     #[command(hide = true)]
     SolveForPage(serve::SolveArgs),
+    /// Write a small crate with a library of your own: specification, implementation, checks.
+    New {
+        /// The folder; its name is that of the crate, as my-library.
+        folder: PathBuf,
+        /// Where Mowgli's sources are.
+        #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/.."))]
+        mowgli: PathBuf,
+    },
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -306,6 +314,7 @@ fn main() -> ExitCode {
         Command::Report(args) => told(report::report(&args)),
         Command::Serve(args) => told(serve::serve(&args)),
         Command::SolveForPage(args) => told(serve::solve_for_page(&args)),
+        Command::New { folder, mowgli } => told(new(&folder, &mowgli)),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "mowgli", &mut std::io::stdout());
             0
@@ -316,6 +325,17 @@ fn main() -> ExitCode {
         Command::Check(args) => check(&args),
     };
     ExitCode::from(code)
+}
+
+/// Writes a new crate, and says what to do next.
+fn new(folder: &Path, sources: &Path) -> Result<u8, String> {
+    let absolute =
+        sources.canonicalize().map_err(|e| format!("{}: {e}; say where with --mowgli DIR", sources.display()))?;
+    for file in mowgli::new::new(folder, &absolute)? {
+        println!("{}", file.display());
+    }
+    println!("Next: cd {} && cargo test", folder.display());
+    Ok(0)
 }
 
 /// Writes the manual pages of the command and of its subcommands.
