@@ -210,6 +210,27 @@ const PUT_THEN_WRITE: &str =
     "RDMA_TSO pw\n{ x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nallowed (z=1)\nallowed (z=0)\n";
 
 #[test]
+fn an_execution_is_printed_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = file(folder.path(), "good.litmus", GOOD);
+    let ran = mowgli(&["explain", "--json", &good]);
+    let lines: Vec<serde_json::Value> = ran.out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    assert_eq!((lines.len(), ran.code), (2, 0), "{}", ran.err);
+    assert!(lines[0]["execution"]["events"].is_array() && lines[1]["execution"].is_null(), "{}", ran.out);
+}
+
+#[test]
+fn completions_and_manual_pages_are_written() {
+    assert!(mowgli(&["completions", "bash"]).out.contains("_mowgli"));
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("man").display().to_string();
+    assert_eq!(mowgli(&["man", "--out", &out]).code, 0);
+    assert!(Path::new(&out).join("mowgli-check.1").exists());
+    is_bad(&["completions", "cmd"], &["possible values"]);
+    is_bad(&["man", "--out", &file(folder.path(), "taken", "")], &["taken"]);
+}
+
+#[test]
 fn polls_have_two_engines_and_a_walk() {
     let folder = tempfile::tempdir().unwrap();
     let test = file(folder.path(), "pw.litmus", PUT_THEN_WRITE);

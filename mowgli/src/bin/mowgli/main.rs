@@ -119,9 +119,10 @@ struct CheckArgs {
     /// At most this many threads take part in an object: readers of a ring buffer, participants of a barrier.
     #[arg(long, value_name = "M", value_parser = at_least_one)]
     members: Option<u64>,
-    /// How clients may reach memory of their own node when a wrong outcome is looked for.
-    #[arg(long, value_enum, default_value_t = Placement::Any)]
-    placement: Placement,
+    /// How clients may reach memory of their own node when a wrong outcome is looked for; `any` if not given, `remote` for
+    /// --through.
+    #[arg(long, value_enum)]
+    placement: Option<Placement>,
     /// Leave out, and weaken, each operation of the implementations in turn: which are needed?
     #[arg(long, conflicts_with_all = ["through", "out", "spec"])]
     necessity: bool,
@@ -152,6 +153,14 @@ struct CheckArgs {
     /// Show libraries, variants and default bounds, and check nothing.
     #[arg(long)]
     list: bool,
+}
+
+impl CheckArgs {
+    /// Whether clients may reach memory of their own node through the network.
+    fn loopback(&self) -> bool {
+        let usual = if self.through { Placement::Remote } else { Placement::Any };
+        self.placement.unwrap_or(usual) == Placement::Any
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -285,6 +294,9 @@ struct ExplainArgs {
     /// Print the execution as a picture.
     #[arg(long)]
     svg: bool,
+    /// Print the finding, with its execution, as one JSON object a line.
+    #[arg(long, conflicts_with_all = ["dot", "svg"])]
+    json: bool,
     /// Keep the finding in this file.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -636,6 +648,10 @@ fn explained(args: &ExplainArgs) -> Result<String, String> {
     if let Some(out) = &args.out {
         keep(out, &findings)?;
     }
+    if args.json {
+        let line = |f: &explain::Finding| serde_json::to_string(f).map(|l| l + "\n").map_err(|e| e.to_string());
+        return findings.iter().map(line).collect();
+    }
     let graphs = args.dot || args.svg;
     let mut out = Vec::new();
     for finding in findings {
@@ -803,7 +819,7 @@ fn check_necessity(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, St
     for (entry, variant) in chosen(args)? {
         let bar = bar(format!("{} {}", entry.name, variant.name));
         let progress = moving(&bar);
-        let loopback = args.placement == Placement::Any;
+        let loopback = args.loopback();
         let options = Options { deadline, loopback, ask: Ask::Soundness, progress: &progress };
         let bounds = limited(necessity::bounds(&entry), args);
         if !args.json {
@@ -882,7 +898,7 @@ fn check_implementations(args: &CheckArgs, deadline: Option<Instant>) -> Result<
         for bound in bounds(entry, variant, args) {
             let bar = bar(format!("{} {}", entry.name, variant.name));
             let progress = moving(&bar);
-            let loopback = args.placement == Placement::Any;
+            let loopback = args.loopback();
             let ask = if args.through { Ask::Through } else { Ask::Soundness };
             let options = Options { deadline, loopback, ask, progress: &progress };
             let checked = mowgli::check::check(entry, variant, &bound, &options);
