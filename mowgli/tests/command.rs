@@ -377,3 +377,22 @@ fn core_rma_is_compared_with_programs_of_polls() {
     assert!(ran.out.contains("CORE_RMA has outcomes that RDMA_SC has not"), "{}", ran.out);
     is_bad(&["compare", "--model", "CORE_RMA", "--model", "RDMA_WAIT"], &["not with waits"]);
 }
+
+#[test]
+fn tests_of_the_cpu_are_converted_to_herds_syntax_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let sb = "RDMA_TSO sb { x@1 = 0; y@1 = 0; }\n P1@1 | P2@1 ;\n x := 1 | y := 1 ;\n a := y | b := x ;\nallowed (a=0 /\\ b=0)\n";
+    let sb = file(folder.path(), "sb.litmus", sb);
+    let herd = mowgli(&["convert", &sb, "--to", "herd"]);
+    assert!(herd.out.contains("movl (y),%ebx") && herd.out.contains("exists (0:rbx=0 /\\ 1:rbx=0)"), "{}", herd.out);
+    let herd = file(folder.path(), "herd.litmus", &herd.out);
+    let back = mowgli(&["convert", &herd, "--to", "mowgli"]);
+    assert!(back.out.contains("P0@1") && back.out.contains("allowed (P0:rbx=0 /\\ P1:rbx=0)"), "{}", back.out);
+    let c = mowgli(&["convert", &sb, "--to", "c-verbs"]);
+    assert!(c.out.contains("cpu_write(0, 1)"), "{}", c.out);
+    let remote = file(folder.path(), "remote.litmus", FIG_6);
+    is_bad(&["convert", &remote, "--to", "herd"], &["several nodes"]);
+    is_bad(&["convert", &sb, "--to", "mowgli"], &["sb.litmus", "1:1"]);
+    let odd = file(folder.path(), "odd.litmus", "X86_64 t\n{ }\n P0 ;\n xchgl %eax,(x) ;\nexists (x=1)\n");
+    is_bad(&["convert", &odd, "--to", "mowgli"], &["odd.litmus", "4:2"]);
+}

@@ -10,3 +10,4 @@ pub mod print;
 pub mod report;
 pub mod run;
 pub mod test;
+pub mod x86;

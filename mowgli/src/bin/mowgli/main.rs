@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use mowgli::check::{Ask, Checked, Options, shapes};
+use mowgli::generate::verbs;
 use mowgli::litmus::report as printed_test;
 use mowgli::litmus::run::Engine;
 use mowgli::litmus::test::{Model, Test};
-use mowgli::litmus::{core_rma, order, parse, run};
+use mowgli::litmus::{core_rma, order, parse, run, x86};
 use mowgli::properties::{Specification, specifications};
 use mowgli::{distinguish, explain, interrupt, mutation, necessity, show};
 use mowgli_core::outcome::Limits;
@@ -60,6 +61,8 @@ enum Command {
         #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/.."))]
         mowgli: PathBuf,
     },
+    /// Convert litmus tests: of the CPU alone to and from herd's X86_64 syntax, or to C programs over libibverbs.
+    Convert(ConvertArgs),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -302,6 +305,25 @@ struct ExplainArgs {
     out: Option<PathBuf>,
 }
 
+#[derive(Args)]
+struct ConvertArgs {
+    /// A litmus test: Mowgli's, or one that begins with X86_64.
+    file: PathBuf,
+    /// What it is converted to.
+    #[arg(long, value_enum, value_name = "FORM")]
+    to: Form,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// herd's X86_64, for tests of CPU accesses on one node.
+    Herd,
+    /// Mowgli's, from herd's X86_64.
+    Mowgli,
+    /// A C program; mowgli_verbs.h, which it includes, is written by `generate --emit c-verbs`.
+    CVerbs,
+}
+
 fn main() -> ExitCode {
     let stop = || {
         if interrupt::request() {
@@ -327,6 +349,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => told(serve::serve(&args)),
         Command::SolveForPage(args) => told(serve::solve_for_page(&args)),
         Command::New { folder, mowgli } => told(new(&folder, &mowgli)),
+        Command::Convert(args) => printed(converted(&args)),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "mowgli", &mut std::io::stdout());
             0
@@ -614,6 +637,19 @@ fn one_robust(path: &Path, args: &RobustArgs, named: bool) -> Result<u8, String>
         Some(false) => 1,
         None => 3,
     })
+}
+
+fn converted(args: &ConvertArgs) -> Result<String, String> {
+    let path = args.file.display().to_string();
+    let text = std::fs::read_to_string(&args.file).map_err(|e| format!("{path}: {e}"))?;
+    if args.to == Form::Mowgli {
+        return x86::from_herd(&path, &text);
+    }
+    let test = parse::parse(&path, &text)?;
+    match args.to {
+        Form::CVerbs => verbs::program(&test, &run::solve(&test, &[], Limits::default())),
+        _ => x86::to_herd(&test),
+    }
 }
 
 fn walked(args: &WalkArgs) -> Result<String, String> {

@@ -1,0 +1,275 @@
+//! Tests of the CPU alone, to and from herd's X86_64 syntax, so that outcomes can be compared with herd7's.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use itertools::Itertools;
+use mowgli_core::ids::Name;
+use mowgli_core::value::Val;
+use pest::Parser;
+use pest::iterators::Pair;
+use pest_derive::Parser;
+
+use super::condition::Condition;
+use super::print::table;
+use super::test::{Arg, Observable, Quantifier, Statement, Test, Thread};
+
+#[allow(missing_docs, reason = "generated")]
+mod grammar {
+    use super::Parser;
+    #[derive(Parser)]
+    #[grammar = "litmus/x86.pest"]
+    pub(super) struct Grammar;
+}
+use grammar::{Grammar, Rule};
+
+/// The registers that tests are given, by their 64 and 32 bit names. The first is what `cmpxchg` compares, the last what it
+/// writes.
+const REGISTERS: [(&str, &str); 14] = [
+    ("rax", "eax"),
+    ("rbx", "ebx"),
+    ("rcx", "ecx"),
+    ("rdx", "edx"),
+    ("rsi", "esi"),
+    ("rdi", "edi"),
+    ("r8", "r8d"),
+    ("r9", "r9d"),
+    ("r10", "r10d"),
+    ("r11", "r11d"),
+    ("r12", "r12d"),
+    ("r13", "r13d"),
+    ("r14", "r14d"),
+    ("r15", "r15d"),
+];
+
+/// A test as herd reads it. Of several assertions herd has the first.
+///
+/// # Errors
+/// If it is more than CPU accesses to the memory of one node, or has more registers than a CPU.
+pub fn to_herd(test: &Test) -> Result<String, String> {
+    let fail = |why: String| format!("{}: herd's X86_64 has no form for {why}", test.name);
+    if !test.world.threads.iter().all_equal() {
+        return Err(fail("threads on several nodes".to_owned()));
+    }
+    let mut out = format!("X86_64 {}\n", test.name);
+    if let Some(description) = &test.description {
+        let _ = writeln!(out, "\"{description}\"");
+    }
+    let words: Vec<String> = test
+        .world
+        .objects
+        .iter()
+        .map(|(x, o)| {
+            o.init.int().map(|i| format!(" {x}={i};")).ok_or_else(|| fail(format!("the initial value of {x}")))
+        })
+        .collect::<Result<_, _>>()?;
+    let _ = writeln!(out, "{{{} }}", words.concat());
+    let mut columns = Vec::new();
+    for (t, thread) in test.threads.iter().enumerate() {
+        let mut column = vec![format!("P{t}")];
+        for statement in &thread.statements {
+            column.extend(instructions(thread, statement).map_err(fail)?);
+        }
+        columns.push(column);
+    }
+    out.push_str(&table(columns));
+    let (quantifier, condition) = match test.assertions.first() {
+        Some(a) => (a.quantifier, conditions(test, &a.condition).map_err(fail)?),
+        None => (Quantifier::Allowed, "true".to_owned()),
+    };
+    let shown: Vec<String> =
+        test.shown.iter().map(|(_, o)| observable(test, o)).collect::<Result<_, _>>().map_err(fail)?;
+    let _ = writeln!(out, "locations [{}]", shown.iter().map(|s| format!("{s};")).join(" "));
+    let quantifier = match quantifier {
+        Quantifier::Allowed => "exists",
+        Quantifier::Forbidden => "~exists",
+        Quantifier::Forall => "forall",
+    };
+    let _ = writeln!(out, "{quantifier} ({condition})");
+    Ok(out)
+}
+
+fn register(thread: &Thread, r: &Name) -> Result<(&'static str, &'static str), String> {
+    let position = thread.registers.iter().position(|o| o == r).expect("every register that is set");
+    REGISTERS[1..13].get(position).copied().ok_or_else(|| format!("more than 12 registers in {}", thread.name))
+}
+
+fn instructions(thread: &Thread, statement: &Statement) -> Result<Vec<String>, String> {
+    let own = |r: &Name| register(thread, r).map(|(_, short)| format!("%{short}"));
+    // What brings a value into a register.
+    let load = |arg: &Arg, to: &str| -> Result<Vec<String>, String> {
+        Ok(match arg {
+            Arg::Val(Val::Int(i)) => vec![format!("movl ${i},{to}")],
+            Arg::Register(r, 0) => vec![format!("movl {},{to}", own(r)?)],
+            Arg::Register(r, k) => vec![format!("movl {},{to}", own(r)?), format!("addl ${k},{to}")],
+            Arg::Val(other) => return Err(format!("the value {other}")),
+        })
+    };
+    let word = |arg: &Arg| match arg {
+        Arg::Val(Val::Loc(x)) => Ok(format!("({x})")),
+        _ => Err("this location".to_owned()),
+    };
+    match statement {
+        Statement::Set(r, arg) => load(arg, &own(r)?),
+        Statement::Call { register: to, method, args, .. } => match (*method, &args[..]) {
+            ("Mfence", []) => Ok(vec!["mfence".to_owned()]),
+            ("Read", [x]) => Ok(vec![format!("movl {},{}", word(x)?, own(&to.ok_or("a read that is dropped")?)?)]),
+            ("Write", [x, Arg::Val(Val::Int(i))]) => Ok(vec![format!("movl ${i},{}", word(x)?)]),
+            ("Write", [x, v]) => Ok([load(v, "%r15d")?, vec![format!("movl %r15d,{}", word(x)?)]].concat()),
+            ("CAS", [x, old, new]) => {
+                let swap = vec![format!("lock cmpxchgl %r15d,{}", word(x)?)];
+                let result = to.iter().map(|r| own(r).map(|r| format!("movl %eax,{r}"))).collect::<Result<_, _>>()?;
+                Ok([load(old, "%eax")?, load(new, "%r15d")?, swap, result].concat())
+            }
+            (other, _) => Err(format!("{other}")),
+        },
+    }
+}
+
+fn observable(test: &Test, o: &Observable) -> Result<String, String> {
+    match *o {
+        Observable::Register(t, position) => {
+            let thread = &test.threads[t];
+            Ok(format!("{t}:{}", register(thread, &thread.registers[position])?.0))
+        }
+        Observable::Final(position) => Ok(test.observed[position].loc.to_string()),
+    }
+}
+
+fn conditions(test: &Test, condition: &Condition) -> Result<String, String> {
+    let all = |conditions: &[Condition], by: &str| -> Result<String, String> {
+        let parts: Vec<String> = conditions.iter().map(|c| conditions_in(test, c)).collect::<Result<_, _>>()?;
+        Ok(parts.join(by))
+    };
+    match condition {
+        Condition::Is(position, v) => Ok(format!("{}={v}", observable(test, &test.shown[*position].1)?)),
+        Condition::Not(c) => Ok(format!("~({})", conditions(test, c)?)),
+        Condition::And(cs) if cs.is_empty() => Ok("true".to_owned()),
+        Condition::And(cs) => all(cs, " /\\ "),
+        Condition::Or(cs) => all(cs, " \\/ "),
+    }
+}
+
+/// A condition inside another one.
+fn conditions_in(test: &Test, condition: &Condition) -> Result<String, String> {
+    let text = conditions(test, condition)?;
+    Ok(if matches!(condition, Condition::Is(..)) { text } else { format!("({text})") })
+}
+
+/// A test in herd's X86_64 syntax as a test of RDMA_TSO on one node. `path` is shown in errors.
+///
+/// # Errors
+/// What is wrong, with line and column.
+pub fn from_herd(path: &str, text: &str) -> Result<String, String> {
+    let file = Grammar::parse(Rule::file, text).map_err(|e| e.with_path(path).to_string())?.next().expect("one tree");
+    let parts: Vec<Pair<'_, Rule>> = file.into_inner().collect();
+    let of = |rule: Rule| parts.iter().filter(move |p| p.as_rule() == rule);
+    let first = |rule: Rule| of(rule).next().map_or("", |p| p.as_str());
+    let mut words: BTreeSet<String> = BTreeSet::new();
+    let mut inits = Vec::new();
+    let heads: Vec<&str> = of(Rule::head).flat_map(|h| h.clone().into_inner()).map(|t| t.as_str()).collect();
+    let mut columns: Vec<Vec<String>> = heads.iter().map(|t| vec![format!("P{t}@1")]).collect();
+    for init in of(Rule::init) {
+        let inner: Vec<_> = init.clone().into_inner().filter(|p| p.as_rule() != Rule::typed).collect();
+        match &inner[..] {
+            [x, v] => {
+                words.insert(x.as_str().to_owned());
+                inits.push((x.as_str().to_owned(), v.as_str().to_owned()));
+            }
+            [t, r, v] => {
+                let column = heads.iter().position(|h| *h == t.as_str());
+                let column = column.ok_or_else(|| format!("{path}: there is no thread P{}", t.as_str()))?;
+                columns[column].push(format!("{} := {}", long(r.as_str()), v.as_str()));
+            }
+            _ => unreachable!("by the grammar"),
+        }
+    }
+    for row in of(Rule::row) {
+        for (column, cell) in row.clone().into_inner().enumerate() {
+            let Some(instruction) = cell.into_inner().next() else { continue };
+            let column =
+                columns.get_mut(column).ok_or_else(|| format!("{path}: a row has more columns than threads"))?;
+            let action = instruction.into_inner().next().expect("it has a form");
+            column.push(statement(&action, &mut words).map_err(|e| format!("{path}:{}: {e}", action.line_col().0))?);
+        }
+    }
+    let name = first(Rule::test_name);
+    let mut out = format!("RDMA_TSO {name}\n");
+    if let Some(description) = of(Rule::description).next() {
+        let _ = writeln!(out, "{}", description.as_str());
+    }
+    out.push_str("{\n");
+    for x in &words {
+        let init = inits.iter().find(|(y, _)| y == x).map_or("0", |(_, v)| v.as_str());
+        let _ = writeln!(out, "  {x}@1 = {init};");
+    }
+    out.push_str("}\n");
+    out.push_str(&table(columns));
+    for locations in of(Rule::locations) {
+        // Registers are shown anyway.
+        let places = locations.clone().into_inner().filter(|p| !p.as_str().contains(':'));
+        let places: Vec<String> = places.map(|p| format!("{};", place(&p))).collect();
+        if !places.is_empty() {
+            let _ = writeln!(out, "locations [{}]", places.join(" "));
+        }
+    }
+    let quantifier = match first(Rule::quantifier) {
+        "exists" => "allowed",
+        "~exists" => "forbidden",
+        _ => "forall",
+    };
+    let condition = of(Rule::condition).next().expect("by the grammar");
+    let _ = writeln!(out, "{quantifier} ({})", condition_of(condition));
+    Ok(out)
+}
+
+/// The 64 bit name of a register.
+fn long(name: &str) -> &str {
+    let name = name.trim_start_matches('%');
+    REGISTERS.iter().find(|(_, short)| *short == name).map_or(name, |(long, _)| long)
+}
+
+fn place(tree: &Pair<'_, Rule>) -> String {
+    let parts: Vec<&str> = tree.clone().into_inner().map(|p| p.as_str()).collect();
+    match parts[..] {
+        [thread, register] => format!("P{thread}:{}", long(register)),
+        _ => parts[0].to_owned(),
+    }
+}
+
+fn condition_of(tree: &Pair<'_, Rule>) -> String {
+    let inner: Vec<Pair<'_, Rule>> = tree.clone().into_inner().collect();
+    let all = |by: &str| inner.iter().map(condition_of).join(by);
+    match tree.as_rule() {
+        Rule::condition => all(" \\/ "),
+        Rule::conjunction => all(" /\\ "),
+        Rule::negation => format!("~{}", condition_of(&inner[0])),
+        Rule::group => format!("({})", condition_of(&inner[0])),
+        Rule::anything => "true".to_owned(),
+        Rule::equation => format!("{}={}", place(&inner[0]), inner[1].as_str()),
+        _ => all(""),
+    }
+}
+
+fn statement(action: &Pair<'_, Rule>, words: &mut BTreeSet<String>) -> Result<String, String> {
+    let parts: Vec<Pair<'_, Rule>> = action.clone().into_inner().collect();
+    let mut text = |p: &Pair<'_, Rule>| match p.as_rule() {
+        Rule::register => long(p.as_str()).to_owned(),
+        Rule::address => {
+            let x = p.clone().into_inner().next().expect("a name").as_str().to_owned();
+            words.insert(x.clone());
+            x
+        }
+        _ => p.clone().into_inner().next().expect("a number").as_str().to_owned(),
+    };
+    Ok(match (action.as_rule(), &parts[..]) {
+        (Rule::fence, _) => "mfence".to_owned(),
+        (Rule::swap, [new, x]) => format!("rax := cas({}, rax, {})", text(x), text(new)),
+        (Rule::add, [k, r]) => format!("{0} := {0} + {1}", text(r), text(k)),
+        (Rule::copy, [from, to]) if from.as_rule() == Rule::address && to.as_rule() == Rule::address => {
+            return Err("a move is from or to a register".to_owned());
+        }
+        (Rule::copy, [from, to]) => format!("{} := {}", text(to), text(from)),
+        _ => return Err("this instruction has no form here".to_owned()),
+    })
+}

@@ -1,0 +1,88 @@
+//! Tests of the CPU alone keep their outcomes on the way to herd's X86_64 syntax and back.
+
+use std::collections::BTreeSet;
+
+use mowgli::litmus::parse::parse;
+use mowgli::litmus::run::{Answer, solve};
+use mowgli::litmus::test::{Observable, Test};
+use mowgli::litmus::x86::{from_herd, to_herd};
+use mowgli_core::outcome::Limits;
+use mowgli_core::value::Val;
+use mowgli_tests::{known, shared};
+
+const NAMES: [&str; 12] = ["rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14"];
+
+/// The outcomes of `back`, as far as `test` shows them.
+fn projected(test: &Test, back: &Test, answer: &Answer) -> BTreeSet<Vec<Val>> {
+    let position = |o: &Observable| match *o {
+        Observable::Register(t, position) => {
+            let own = back.threads[t].registers.iter().position(|r| r.text() == NAMES[position]).expect("it is set");
+            back.shown.iter().position(|(_, o)| *o == Observable::Register(t, own)).expect("it is shown")
+        }
+        Observable::Final(position) => {
+            let loc = test.observed[position].loc;
+            let own = back.observed.iter().position(|cell| cell.loc == loc).expect("it is observed");
+            back.shown.iter().position(|(_, o)| *o == Observable::Final(own)).expect("it is shown")
+        }
+    };
+    let positions: Vec<usize> = test.shown.iter().map(|(_, o)| position(o)).collect();
+    answer.outcomes.keys().map(|o| positions.iter().map(|&p| o[p]).collect()).collect()
+}
+
+/// Whether a test can be converted; if so, it is the same test afterwards.
+fn is_kept(name: &str, litmus: &str) -> bool {
+    let test = parse(name, litmus).unwrap();
+    let Ok(herd) = to_herd(&test) else { return false };
+    let back = from_herd(name, &herd).unwrap_or_else(|e| panic!("{herd}\n{e}"));
+    let back = parse(name, &back).unwrap_or_else(|e| panic!("{back}\n{e}"));
+    let (there, again) = (solve(&test, &[], Limits::default()), solve(&back, &[], Limits::default()));
+    let expected: BTreeSet<Vec<Val>> = there.outcomes.keys().cloned().collect();
+    assert_eq!(projected(&test, &back, &again), expected, "{litmus}\n{herd}");
+    assert_eq!(again.holds.first(), there.holds.first().or(Some(&Some(true))), "{herd}");
+    true
+}
+
+#[test]
+fn the_papers_tests_of_the_cpu() {
+    let names = ["tso-mp", "tso-sb", "tso-sb-mf", "sync-cas-atomic"];
+    for name in names {
+        let litmus = std::fs::read_to_string(shared("litmus").join(format!("{name}.litmus"))).unwrap();
+        assert!(is_kept(name, &litmus), "{name}");
+    }
+    let remote = std::fs::read_to_string(shared("litmus").join("loco-fig2a.litmus")).unwrap();
+    assert!(!is_kept("loco-fig2a", &remote));
+}
+
+#[test]
+fn threads_of_random_programs_on_one_node() {
+    // What the CPUs of a program do, all on one node and without the network.
+    let only_cpu = |litmus: &str| {
+        let lines = litmus.lines().filter(|l| !l.contains("allowed") && !l.contains("forbidden"));
+        let cell = |cell: &str| {
+            let is_remote = ["put", "get(", "rcas", "rfaa", "wait", "poll", "rfence"].iter().any(|r| cell.contains(r));
+            if is_remote { " ".repeat(cell.len()) } else { cell.to_owned() }
+        };
+        let line = |line: &str| {
+            let ended = line.trim_end().strip_suffix(';');
+            match ended {
+                Some(cells) if !line.contains('=') || line.contains(":=") || line.contains('|') => {
+                    cells.split('|').map(cell).collect::<Vec<_>>().join("|") + ";"
+                }
+                _ => line.to_owned(),
+            }
+        };
+        lines
+            .map(line)
+            .collect::<Vec<_>>()
+            .join("\n")
+            .replace("@2", "@1")
+            .replace("@3", "@1")
+            .replace("nodes 1", "nodes 1")
+    };
+    let mut kept = 0;
+    for k in known("tso.jsonl").into_iter().chain(known("wait.jsonl")) {
+        let litmus = only_cpu(&k.litmus);
+        kept += usize::from(parse(&k.name, &litmus).is_ok() && is_kept(&k.name, &litmus));
+    }
+    assert!(kept > 100, "{kept} programs");
+}
