@@ -121,7 +121,7 @@ fn instructions(thread: &Thread, statement: &Statement) -> Result<Vec<String>, S
                 let result = to.iter().map(|r| own(r).map(|r| format!("movl %eax,{r}"))).collect::<Result<_, _>>()?;
                 Ok([load(old, "%eax")?, load(new, "%r15d")?, swap, result].concat())
             }
-            (other, _) => Err(format!("{other}")),
+            (other, _) => Err(other.to_owned()),
         },
     }
 }
@@ -218,8 +218,14 @@ pub fn from_herd(path: &str, text: &str) -> Result<String, String> {
         "~exists" => "forbidden",
         _ => "forall",
     };
-    let condition = of(Rule::condition).next().expect("by the grammar");
-    let _ = writeln!(out, "{quantifier} ({})", condition_of(condition));
+    // What stands in parentheses as a whole is in those of the assertion already.
+    let mut condition = of(Rule::condition).next().expect("by the grammar").clone();
+    while condition.as_rule() != Rule::negation
+        && let Ok(inner) = condition.clone().into_inner().exactly_one()
+    {
+        condition = inner;
+    }
+    let _ = writeln!(out, "{quantifier} ({})", condition_of(&condition));
     Ok(out)
 }
 
@@ -272,4 +278,20 @@ fn statement(action: &Pair<'_, Rule>, words: &mut BTreeSet<String>) -> Result<St
         (Rule::copy, [from, to]) => format!("{} := {}", text(to), text(from)),
         _ => return Err("this instruction has no form here".to_owned()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_keep_their_sense() {
+        let back = |condition: &str| {
+            let herd = format!("X86_64 t\n{{ 0:rbx=3; }}\n P0 ;\n movl %ebx,(x) ;\n{condition}\n");
+            from_herd("t", &herd).unwrap().lines().last().unwrap().to_owned()
+        };
+        assert_eq!(back("exists (~([x]=1))"), "allowed (~(x=1))");
+        assert_eq!(back("~exists ((x=1 \\/ x=2) /\\ not (0:rbx=3))"), "forbidden ((x=1 \\/ x=2) /\\ ~(P0:rbx=3))");
+        assert_eq!(back("forall (true)"), "forall (true)");
+    }
 }
