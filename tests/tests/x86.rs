@@ -71,13 +71,7 @@ fn threads_of_random_programs_on_one_node() {
                 _ => line.to_owned(),
             }
         };
-        lines
-            .map(line)
-            .collect::<Vec<_>>()
-            .join("\n")
-            .replace("@2", "@1")
-            .replace("@3", "@1")
-            .replace("nodes 1", "nodes 1")
+        lines.map(line).collect::<Vec<_>>().join("\n").replace("@2", "@1").replace("@3", "@1")
     };
     let mut kept = 0;
     for k in known("tso.jsonl").into_iter().chain(known("wait.jsonl")) {
