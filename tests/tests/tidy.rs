@@ -57,3 +57,42 @@ fn the_core_knows_no_rdma_and_the_judge_no_search() {
     }
     assert!(!text("mowgli-core/src/judge.rs").contains("crate::search"));
 }
+
+/// The pages of the book.
+fn pages() -> Vec<String> {
+    let entries = std::fs::read_dir(root().join("docs")).unwrap().map(|e| e.unwrap().file_name());
+    let mut names: Vec<String> = entries.map(|n| n.into_string().unwrap()).filter(|n| n.ends_with(".md")).collect();
+    names.sort();
+    names
+}
+
+/// The targets of the links in a text.
+fn links(text: &str) -> impl Iterator<Item = &str> {
+    text.split("](").skip(1).filter_map(|rest| rest.split_once(')').map(|(target, _)| target))
+}
+
+#[test]
+fn the_book_has_every_page_and_its_links_lead_somewhere() {
+    let summary = text("docs/SUMMARY.md");
+    for page in pages() {
+        assert!(page == "SUMMARY.md" || links(&summary).any(|l| l == page), "SUMMARY.md does not have {page}");
+        let text = text(&format!("docs/{page}"));
+        for link in links(&text).filter(|l| !l.starts_with("http")) {
+            assert!(root().join("docs").join(link).exists(), "docs/{page} links to {link}");
+        }
+    }
+}
+
+#[test]
+fn every_litmus_test_of_the_book_holds() {
+    let mut run = 0;
+    for page in pages() {
+        let text = text(&format!("docs/{page}"));
+        for block in text.split("```litmus\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+            let (test, answer) = mowgli_tests::solved(&page, block).unwrap();
+            assert!(answer.holds.iter().all(|h| *h == Some(true)), "{page}: {}: {:?}", test.name, answer.holds);
+            run += 1;
+        }
+    }
+    assert!(run >= 7, "{run} tests");
+}
