@@ -1,6 +1,8 @@
 //! The `mowgli` command.
 
+mod check;
 mod generate;
+mod litmus;
 mod report;
 mod serve;
 
@@ -9,21 +11,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
-use mowgli::check::{Ask, Checked, Options, shapes};
+use mowgli::check::shapes;
 use mowgli::generate::verbs;
-use mowgli::litmus::report as printed_test;
-use mowgli::litmus::run::Engine;
-use mowgli::litmus::test::{Model, Test};
-use mowgli::litmus::{core_rma, order, parse, run, x86};
-use mowgli::properties::{Specification, specifications};
-use mowgli::{distinguish, explain, interrupt, mutation, necessity, show};
+use mowgli::litmus::test::Model;
+use mowgli::litmus::{parse, run, x86};
+use mowgli::{explain, interrupt, show};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::soundness::verdict::Verdict;
-use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
-use mowgli_rdma::core_rma::execution::{Rule, Rules};
 use mowgli_rdma::robust::Cpu;
-use rayon::prelude::*;
 
 /// Check RDMA libraries and litmus tests over very weak memory.
 #[derive(Parser)]
@@ -40,7 +35,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Print all outcomes of litmus tests and check their assertions.
-    Litmus(LitmusArgs),
+    Litmus(litmus::LitmusArgs),
     /// Decide whether programs with polls are robust, why, and what to insert if they are not.
     Robust(RobustArgs),
     /// Find the smallest programs on which two memory models differ.
@@ -79,99 +74,7 @@ enum Command {
     /// Explain a finding that was kept, or what a litmus test asserts: the execution, or why there is none.
     Explain(ExplainArgs),
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
-    Check(Box<CheckArgs>),
-}
-
-#[derive(Args)]
-struct CheckArgs {
-    /// The libraries; all at their default bounds if none is named.
-    names: Vec<String>,
-    /// A variant of the implementation, as no-fence.
-    #[arg(long)]
-    variant: Option<String>,
-    /// At most this many threads.
-    #[arg(long, value_name = "T", value_parser = at_least_one)]
-    threads: Option<u64>,
-    /// At most this many nodes.
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    nodes: Option<u64>,
-    /// At most this many calls of each thread.
-    #[arg(long, value_name = "C", value_parser = at_least_one)]
-    calls: Option<u64>,
-    /// At most this many calls of all threads together.
-    #[arg(long, value_name = "C", value_parser = at_least_one)]
-    total: Option<u64>,
-    /// At most this many objects of the library.
-    #[arg(long, value_name = "O", value_parser = at_least_one)]
-    objects: Option<u64>,
-    /// Rounds of a loop with effects before the search gives up on it.
-    #[arg(long, value_name = "K")]
-    loops: Option<usize>,
-    /// The values that clients write.
-    #[arg(long, value_delimiter = ',', value_name = "V")]
-    values: Option<Vec<i64>>,
-    /// At most this many words in a message of a ring buffer, of the values that clients write.
-    #[arg(long, value_name = "W", value_parser = at_least_one)]
-    words: Option<u64>,
-    /// The sizes of objects that have one: words of a ring buffer, or of a mixed-size location.
-    #[arg(long, value_delimiter = ',', value_name = "S", value_parser = at_least_one)]
-    sizes: Option<Vec<u64>>,
-    /// The nodes on which objects live that live on one: locks, words, wrapped objects.
-    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = at_least_one)]
-    homes: Option<Vec<u64>>,
-    /// At most this many threads take part in an object: readers of a ring buffer, participants of a barrier.
-    #[arg(long, value_name = "M", value_parser = at_least_one)]
-    members: Option<u64>,
-    /// How clients may reach memory of their own node when a wrong outcome is looked for; `any` if not given, `remote` for
-    /// --through.
-    #[arg(long, value_enum)]
-    placement: Option<Placement>,
-    /// Leave out, and weaken, each operation of the implementations in turn: which are needed?
-    #[arg(long, conflicts_with_all = ["through", "out", "spec"])]
-    necessity: bool,
-    /// Weaken the specifications in one place at a time: which broken variants are then no longer caught?
-    #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity"])]
-    mutate_spec: bool,
-    /// Look for the smallest client that tells the two named specifications of one library apart.
-    #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity", "mutate_spec"])]
-    distinguish: bool,
-    /// Check specifications themselves: monotone, decomposable, satisfiable. Names may be memory models too.
-    #[arg(long, conflicts_with_all = ["variant", "through", "out"])]
-    spec: bool,
-    /// Compare outcomes of the whole stack, down to the memory model, with the specification, at a smaller bound.
-    #[arg(long)]
-    through: bool,
-    /// Worker threads; all cores if not given.
-    #[arg(long, value_name = "J", value_parser = at_least_one)]
-    jobs: Option<u64>,
-    /// Seconds for the whole command.
-    #[arg(long, value_name = "S")]
-    timeout: Option<u64>,
-    /// One JSON object a line and check.
-    #[arg(long)]
-    json: bool,
-    /// Keep the counterexample in this file, for `mowgli explain`; several go to FILE, FILE.2.ron and so on.
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Show libraries, variants and default bounds, and check nothing.
-    #[arg(long)]
-    list: bool,
-}
-
-impl CheckArgs {
-    /// Whether clients may reach memory of their own node through the network.
-    fn loopback(&self) -> bool {
-        let usual = if self.through { Placement::Remote } else { Placement::Any };
-        self.placement.unwrap_or(usual) == Placement::Any
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Placement {
-    /// Also through the network.
-    Any,
-    /// Not through the network.
-    Remote,
+    Check(Box<check::CheckArgs>),
 }
 
 fn at_least_one(text: &str) -> Result<u64, String> {
@@ -181,43 +84,6 @@ fn at_least_one(text: &str) -> Result<u64, String> {
         Ok(n) => Ok(n),
         Err(e) => Err(e.to_string()),
     }
-}
-
-#[derive(Args)]
-struct LitmusArgs {
-    /// Files ending in .litmus, or directories with such files.
-    #[arg(required = true)]
-    paths: Vec<PathBuf>,
-    /// One JSON object a line and test.
-    #[arg(long)]
-    json: bool,
-    /// Only tests of this model, as RDMA_WAIT.
-    #[arg(long)]
-    model: Option<String>,
-    /// Replace these libraries by their implementations, from left to right; `bal:no-fence` is a variant of one.
-    #[arg(long, value_delimiter = ',', value_name = "LIBRARY")]
-    implemented: Vec<String>,
-    /// Rounds of a loop with effects before the search gives up on it.
-    #[arg(long, default_value_t = 3, value_name = "K")]
-    loops: usize,
-    /// Seconds for one test.
-    #[arg(long, value_name = "S")]
-    timeout: Option<u64>,
-    /// Print counts of the search on standard error.
-    #[arg(long)]
-    stats: bool,
-    /// How outcomes are found, for tests of RDMA_TSO.
-    #[arg(long, value_enum, default_value_t = Engine::Declarative, conflicts_with = "implemented")]
-    engine: Engine,
-    /// The network whose rules tests of CORE_RMA are solved under.
-    #[arg(long, default_value = "core", value_name = "NAME", value_parser = Rules::preset)]
-    network: Rules,
-    /// Rules of CORE_RMA that are switched off, as IR.
-    #[arg(long, value_delimiter = ',', value_name = "RULE")]
-    without: Vec<Rule>,
-    /// Take each cell of the stamp order `to` away in turn: which of the tests notice?
-    #[arg(long, conflicts_with_all = ["implemented", "stats", "timeout"])]
-    mutate_to: bool,
 }
 
 #[derive(Args)]
@@ -341,7 +207,7 @@ fn main() -> ExitCode {
         sigpipe::reset();
     }
     let code = match cli.command {
-        Command::Litmus(args) => litmus(&args),
+        Command::Litmus(args) => litmus::litmus(&args),
         Command::Compare(args) => compare(&args),
         Command::Robust(args) => robust(&args),
         Command::Generate(args) => told(generate::generate(&args)),
@@ -357,7 +223,7 @@ fn main() -> ExitCode {
         Command::Man { out } => told(man(&out)),
         Command::Walk(args) => printed(walked(&args)),
         Command::Explain(args) => printed(explained(&args)),
-        Command::Check(args) => check(&args),
+        Command::Check(args) => check::check(&args),
     };
     ExitCode::from(code)
 }
@@ -388,6 +254,11 @@ fn told(result: Result<u8, String>) -> u8 {
     })
 }
 
+/// What is in a file.
+fn text_of(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
 /// The files that a path stands for.
 fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
     if !path.is_dir() {
@@ -405,129 +276,10 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
-struct Printed {
-    out: String,
-    err: String,
-    code: u8,
-    stats: mowgli_core::search::solver::Stats,
-}
-
-fn litmus(args: &LitmusArgs) -> u8 {
-    let mut code = 0;
-    let mut all = Vec::new();
-    for path in &args.paths {
-        match files(path) {
-            Ok(found) => all.extend(found),
-            Err(message) => {
-                eprintln!("error: {message}");
-                code = 2;
-            }
-        }
-    }
-    if args.mutate_to {
-        return worst(code, mutate_to(&all, args));
-    }
-    let printed: Vec<Printed> = all.par_iter().map(|path| one_file(path, args)).collect();
-    let mut stats = mowgli_core::search::solver::Stats::default();
-    for p in printed {
-        print!("{}", p.out);
-        eprint!("{}", p.err);
-        code = worst(code, p.code);
-        stats += p.stats;
-    }
-    if args.stats {
-        eprintln!("{stats:?} leaves per class {:.3}", stats.leaves as f64 / stats.classes.max(1) as f64);
-    }
-    code
-}
-
-/// The test in a file, if it is one of the model that is asked for.
-fn read_test(path: &Path, args: &LitmusArgs) -> Result<Option<Test>, String> {
-    let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{name}: {e}"))?;
-    let is_wanted = args.model.as_deref().is_none_or(|m| text.split_whitespace().next() == Some(m));
-    is_wanted.then(|| parse::parse(&name, &text)).transpose()
-}
-
-fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
-    let mut code = 0;
-    let mut tests = Vec::new();
-    for path in files {
-        match read_test(path, args) {
-            Ok(test) => tests.extend(test),
-            Err(message) => {
-                eprintln!("error: {message}");
-                code = 2;
-            }
-        }
-    }
-    let cells = order::worth(&tests);
-    for cell in &cells {
-        println!("{}", if args.json { serde_json::to_string(cell).expect("strings") } else { cell.text() });
-    }
-    if !args.json {
-        let unnoticed = cells.iter().filter(|c| c.noticed_by.is_empty()).count();
-        println!("{} of {} cells are noticed by one of {} tests", cells.len() - unnoticed, cells.len(), tests.len());
-    }
-    code
-}
-
 /// Bad input outweighs a failed assertion, which outweighs a limit.
 fn worst(a: u8, b: u8) -> u8 {
     let rank = |c: u8| [0, 2, 3, 1][usize::from(c)];
     if rank(a) >= rank(b) { a } else { b }
-}
-
-fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
-    let bad = |message: String| Printed {
-        out: String::new(),
-        err: format!("error: {message}\n"),
-        code: 2,
-        stats: Default::default(),
-    };
-    if interrupt::requested() {
-        let err = format!("interrupted: {} was not run\n", path.display());
-        return Printed { out: String::new(), err, code: 3, stats: Default::default() };
-    }
-    let test = match read_test(path, args) {
-        Ok(Some(test)) => test,
-        Ok(None) => return Printed { out: String::new(), err: String::new(), code: 0, stats: Default::default() },
-        Err(message) => return bad(message),
-    };
-    let mut chain = Vec::new();
-    for name in &args.implemented {
-        match run::implementation(name) {
-            Ok(implementation) => chain.push(implementation),
-            Err(message) => return bad(message),
-        }
-    }
-    let start = Instant::now();
-    let deadline = args.timeout.map(|s| start + Duration::from_secs(s));
-    let expired = move || interrupt::requested() || deadline.is_some_and(|d| Instant::now() > d);
-    let limits = Limits { rounds: args.loops, expired: &expired, ..Limits::default() };
-    let rules = args.without.iter().fold(args.network.clone(), |rules, &rule| rules.without(rule));
-    let answer = match args.engine {
-        Engine::Declarative if test.model == Model::CoreRma => core_rma::solve(&test, &rules, limits),
-        Engine::Declarative => run::solve(&test, &chain, limits),
-        engine => match run::solve_with(engine, &test, limits) {
-            Ok(answer) => answer,
-            Err(message) => return bad(message),
-        },
-    };
-    let mut answer = answer;
-    answer.explored.stop = answer.explored.stop.map(interrupt::cause);
-    let micros = start.elapsed().as_micros();
-    let out = if args.json {
-        printed_test::json(&test, &answer, args.loops, micros) + "\n"
-    } else {
-        printed_test::text(&test, &answer, args.loops, micros) + "\n"
-    };
-    let code = match (answer.holds.contains(&Some(false)), answer.explored.stop.is_some()) {
-        (true, _) => 1,
-        (false, true) => 3,
-        (false, false) => 0,
-    };
-    Printed { out, err: String::new(), code, stats: answer.explored.stats }
 }
 
 /// Prints what a command has to say.
@@ -611,7 +363,7 @@ fn robust(args: &RobustArgs) -> u8 {
 /// 0 if the test is robust, 1 if not, 3 if that is not known.
 fn one_robust(path: &Path, args: &RobustArgs, named: bool) -> Result<u8, String> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|e| format!("{name}: {e}"))?;
+    let text = text_of(path)?;
     let test = parse::parse(&name, &text)?;
     if !named && matches!(test.model, Model::RdmaWait | Model::CoreRma) {
         return Ok(0);
@@ -641,7 +393,7 @@ fn one_robust(path: &Path, args: &RobustArgs, named: bool) -> Result<u8, String>
 
 fn converted(args: &ConvertArgs) -> Result<String, String> {
     let path = args.file.display().to_string();
-    let text = std::fs::read_to_string(&args.file).map_err(|e| format!("{path}: {e}"))?;
+    let text = text_of(&args.file)?;
     if args.to == Form::Mowgli {
         return x86::from_herd(&path, &text);
     }
@@ -654,13 +406,13 @@ fn converted(args: &ConvertArgs) -> Result<String, String> {
 
 fn walked(args: &WalkArgs) -> Result<String, String> {
     let path = args.file.display();
-    let text = std::fs::read_to_string(&args.file).map_err(|e| format!("{path}: {e}"))?;
+    let text = text_of(&args.file)?;
     run::walk(&parse::parse(&path.to_string(), &text)?, args.seed).map_err(|e| format!("{path}: {e}"))
 }
 
 fn explained(args: &ExplainArgs) -> Result<String, String> {
     let path = args.file.display();
-    let text = std::fs::read_to_string(&args.file).map_err(|e| format!("{path}: {e}"))?;
+    let text = text_of(&args.file)?;
     let findings = if args.file.extension().is_some_and(|x| x == "litmus") {
         let test = parse::parse(&path.to_string(), &text)?;
         if test.model == Model::CoreRma {
@@ -718,89 +470,6 @@ fn keep(path: &Path, findings: &[explain::Finding]) -> Result<(), String> {
     Ok(())
 }
 
-/// The entries that are asked for, with the variant of each.
-fn chosen(args: &CheckArgs) -> Result<Vec<(Entry, Variant)>, String> {
-    let all = catalogue();
-    args.names.iter().try_for_each(|name| named(&all, name).map(|_| ()))?;
-    let wanted = all.into_iter().filter(|e| args.names.is_empty() || args.names.iter().any(|n| n == e.name));
-    let mut chosen = Vec::new();
-    for entry in wanted {
-        let name = args.variant.as_deref().unwrap_or("published");
-        match entry.variant(name).cloned() {
-            Ok(variant) => chosen.push((entry, variant)),
-            Err(_) if args.names.is_empty() => {}
-            Err(message) => return Err(message),
-        }
-    }
-    if chosen.is_empty() {
-        return Err("no library has this variant; see mowgli check --list".to_owned());
-    }
-    Ok(chosen)
-}
-
-/// The bounds for a variant: its defaults, or one with what was asked for.
-fn bounds(entry: &Entry, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
-    limited(if args.through { vec![entry.through()] } else { variant.bounds.clone() }, args)
-}
-
-/// These bounds, or the first of them with what was asked for.
-fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
-    if [args.threads, args.nodes, args.calls, args.objects].iter().any(Option::is_some) {
-        bounds.truncate(1);
-        bounds.iter_mut().for_each(|b| b.total = None);
-    }
-    for bound in &mut bounds {
-        bound.threads = args.threads.map_or(bound.threads, |n| n as usize);
-        bound.nodes = args.nodes.map_or(bound.nodes, |n| n as u8);
-        bound.calls = args.calls.map_or(bound.calls, |n| n as usize);
-        bound.objects = args.objects.map_or(bound.objects, |n| n as usize);
-        bound.loops = args.loops.unwrap_or(bound.loops);
-        bound.values = args.values.clone().unwrap_or_else(|| bound.values.clone());
-        bound.words = args.words.map_or(bound.words, |n| n as usize);
-        if let Some(sizes) = &args.sizes {
-            bound.sizes = sizes.iter().map(|&n| n as usize).collect();
-        }
-        if let Some(homes) = &args.homes {
-            bound.homes = homes.iter().map(|&n| n as u8).collect();
-        }
-        bound.members = args.members.map(|n| n as usize).or(bound.members);
-        bound.total = args.total.map(|n| n as usize).or(bound.total);
-    }
-    bounds
-}
-
-fn list() {
-    for entry in catalogue() {
-        println!("{} over {}", entry.name, entry.over());
-        for v in &entry.variants {
-            println!("  {:<20} {:?}: {}", v.name, v.expected, v.about);
-            for Bound { threads, nodes, calls, objects, .. } in &v.bounds {
-                println!("  {:<20} threads {threads}, nodes {nodes}, calls {calls}, objects {objects}", "");
-            }
-        }
-    }
-}
-
-fn check(args: &CheckArgs) -> u8 {
-    if args.list {
-        list();
-        return 0;
-    }
-    if let Some(jobs) = args.jobs {
-        // The pool can be set once in a process, and nothing has used it yet.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(jobs as usize).build_global();
-    }
-    let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
-    let result = match args {
-        CheckArgs { spec: true, .. } => check_specifications(args, deadline),
-        CheckArgs { necessity: true, .. } => check_necessity(args, deadline),
-        CheckArgs { mutate_spec: true, .. } => check_mutations(args, deadline),
-        CheckArgs { distinguish: true, .. } => check_difference(args, deadline),
-        _ => check_implementations(args, deadline),
-    };
-    told(result)
-}
-
 /// A bar for long work: what it is about, and how many clients are done.
 fn bar(message: String) -> indicatif::ProgressBar {
     let bar = indicatif::ProgressBar::new(0);
@@ -818,185 +487,4 @@ fn moving(bar: &indicatif::ProgressBar) -> impl Fn(usize, usize) + Sync + '_ {
         bar.set_length(of as u64);
         bar.set_position(done as u64);
     }
-}
-
-fn check_specifications(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
-    let all = specifications();
-    let known: Vec<&str> = all.iter().map(|s| s.name).collect();
-    if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
-        return Err(format!("no specification {unknown}; there are {}", known.join(", ")));
-    }
-    let mut code = 0;
-    let wanted = |s: &&Specification| {
-        if args.names.is_empty() { !s.is_language } else { args.names.iter().any(|n| n == s.name) }
-    };
-    for specification in all.iter().filter(wanted) {
-        let bar = bar(specification.name.to_owned());
-        let progress = moving(&bar);
-        let found = specification.check(limited(specification.bounds(), args), deadline, &progress);
-        bar.finish_and_clear();
-        println!("{}", if args.json { found.json() } else { found.text() });
-        let stopped = found.properties.stop.is_some();
-        code = worst(
-            code,
-            if !found.is_good() {
-                1
-            } else if stopped {
-                3
-            } else {
-                0
-            },
-        );
-    }
-    Ok(code)
-}
-
-fn check_necessity(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
-    for (entry, variant) in chosen(args)? {
-        let bar = bar(format!("{} {}", entry.name, variant.name));
-        let progress = moving(&bar);
-        let loopback = args.loopback();
-        let options = Options { deadline, loopback, ask: Ask::Soundness, progress: &progress };
-        let bounds = limited(necessity::bounds(&entry), args);
-        if !args.json {
-            println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&bounds));
-        }
-        let mut each = |row: &necessity::Row| {
-            bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text() }));
-        };
-        let found = necessity::necessity(&entry, &variant, bounds, &options, &mut each)?;
-        bar.finish_and_clear();
-        if !args.json {
-            for row in &found.rows {
-                if let Some(litmus) = row.checked.litmus() {
-                    println!("\n{}, {}:\n\n{litmus}", row.site, row.change);
-                }
-            }
-        }
-    }
-    Ok(0)
-}
-
-fn check_mutations(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
-    for (entry, _) in chosen(args)? {
-        let bar = bar(entry.name.to_owned());
-        let options = Options { deadline, ..Options::default() };
-        let bounds = limited(necessity::bounds(&entry), args);
-        let name = entry.name;
-        let mut each = |worth: &mutation::Worth| {
-            let line = if args.json { serde_json::to_string(worth).expect("strings") } else { worth.text() };
-            bar.suspend(|| println!("{line}"));
-        };
-        if !args.json {
-            println!("{name}");
-        }
-        let found = mutation::worths(entry, bounds, &options, &mut each);
-        bar.finish_and_clear();
-        if !args.json {
-            println!(
-                "  the whole catches {}, with threads, nodes, calls up to {}",
-                if found.caught.is_empty() { "no variant".to_owned() } else { found.caught.join(", ") },
-                shapes(&found.bounds)
-            );
-        }
-    }
-    Ok(0)
-}
-
-fn check_difference(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
-    let [one, other] = &args.names[..] else {
-        return Err("name the two specifications, as mowgli check --distinguish rbl rbl-weak".to_owned());
-    };
-    let all = catalogue();
-    let (one, other) = (named(&all, one)?, named(&all, other)?);
-    let bounds = limited(distinguish::bounds(one), args);
-    let bar = bar(format!("{} {}", one.name, other.name));
-    let progress = moving(&bar);
-    let compared = distinguish::distinguish(one, other, &bounds, deadline, &progress)?;
-    bar.finish_and_clear();
-    if args.json {
-        println!("{}", compared.json(one.name, other.name));
-    } else {
-        print!("{}", compared.text(one.name, other.name));
-    }
-    Ok(if compared.difference.is_none() && compared.stop.is_some() { 3 } else { 0 })
-}
-
-fn check_implementations(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
-    let chosen = chosen(args)?;
-    let mut code = 0;
-    let mut all = Vec::new();
-    for (entry, variant) in &chosen {
-        if interrupt::requested() {
-            eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
-            continue;
-        }
-        for bound in bounds(entry, variant, args) {
-            let bar = bar(format!("{} {}", entry.name, variant.name));
-            let progress = moving(&bar);
-            let loopback = args.loopback();
-            let ask = if args.through { Ask::Through } else { Ask::Soundness };
-            let options = Options { deadline, loopback, ask, progress: &progress };
-            let checked = mowgli::check::check(entry, variant, &bound, &options);
-            bar.finish_and_clear();
-            code = worst(
-                code,
-                match checked.is_expected() {
-                    Some(true) => 0,
-                    Some(false) => 1,
-                    None => 3,
-                },
-            );
-            if args.json {
-                println!("{}", checked.json());
-            } else {
-                print!("{}", checked.explanation());
-            }
-            let sound = matches!(checked.report.verdict, Verdict::Sound | Verdict::NoWrongOutcome);
-            all.push(checked);
-            if !sound {
-                break;
-            }
-        }
-    }
-    if !args.json {
-        println!("{}", table(&all));
-    }
-    if let Some(path) = &args.out {
-        let findings: Vec<_> = all.iter().filter_map(Checked::finding).collect();
-        keep(path, &findings)?;
-        if findings.is_empty() {
-            eprintln!("no counterexample was found, so nothing was written to {}", path.display());
-        }
-    }
-    Ok(code)
-}
-
-fn table(all: &[Checked]) -> comfy_table::Table {
-    let mut table = comfy_table::Table::new();
-    table.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED);
-    table.set_header(["library", "over", "bound", "clients", "executions", "verdict", "concretisation", "time"]);
-    for c in all {
-        let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
-        let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();
-        let expected = match c.is_expected() {
-            Some(false) => format!(" (expected {:?})", c.expected),
-            _ => String::new(),
-        };
-        let stop = match &c.report.verdict {
-            Verdict::Undecided(stop) => format!(": {stop}"),
-            _ => String::new(),
-        };
-        table.add_row([
-            if c.variant == "published" { c.library.to_owned() } else { format!("{} ({})", c.library, c.variant) },
-            c.over.clone(),
-            c.bound_text().replace(", ", "\n"),
-            format!("{}{vacuous}{unreached}", c.report.clients),
-            c.report.stats.classes.to_string(),
-            format!("{}{expected}{stop}", c.verdict()),
-            c.concretisation().join("\n"),
-            format!("{:.2} s", c.time.as_secs_f64()),
-        ]);
-    }
-    table
 }

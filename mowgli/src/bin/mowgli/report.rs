@@ -13,7 +13,7 @@ use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
 
-use super::{bar, files, moving};
+use super::{bar, files, moving, text_of};
 
 /// How a page can be filled.
 #[derive(Args)]
@@ -73,7 +73,7 @@ fn add_files(page: &mut Page, path: &Path, args: &ReportArgs) -> Result<(), Stri
 
 fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), String> {
     let name = file.display().to_string();
-    let text = std::fs::read_to_string(file).map_err(|e| format!("{name}: {e}"))?;
+    let text = text_of(file)?;
     if file.extension().is_some_and(|x| x == "ron") {
         let finding = explain::read(&text).map_err(|e| format!("{name}:{e}"))?;
         let explained = explain::explain(finding).map_err(|e| format!("{name}: {e}"))?;

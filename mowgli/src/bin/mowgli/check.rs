@@ -1,0 +1,370 @@
+//! The `check` command and its further questions.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use mowgli::check::{Ask, Checked, Options, shapes};
+use mowgli::properties::{Specification, specifications};
+use mowgli::{distinguish, interrupt, mutation, necessity};
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::verdict::Verdict;
+use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
+
+use super::{at_least_one, bar, keep, moving, told, worst};
+
+#[derive(Args)]
+pub(super) struct CheckArgs {
+    /// The libraries; all at their default bounds if none is named.
+    names: Vec<String>,
+    /// A variant of the implementation, as no-fence.
+    #[arg(long)]
+    variant: Option<String>,
+    /// At most this many threads.
+    #[arg(long, value_name = "T", value_parser = at_least_one)]
+    threads: Option<u64>,
+    /// At most this many nodes.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    nodes: Option<u64>,
+    /// At most this many calls of each thread.
+    #[arg(long, value_name = "C", value_parser = at_least_one)]
+    calls: Option<u64>,
+    /// At most this many calls of all threads together.
+    #[arg(long, value_name = "C", value_parser = at_least_one)]
+    total: Option<u64>,
+    /// At most this many objects of the library.
+    #[arg(long, value_name = "O", value_parser = at_least_one)]
+    objects: Option<u64>,
+    /// Rounds of a loop with effects before the search gives up on it.
+    #[arg(long, value_name = "K")]
+    loops: Option<usize>,
+    /// The values that clients write.
+    #[arg(long, value_delimiter = ',', value_name = "V")]
+    values: Option<Vec<i64>>,
+    /// At most this many words in a message of a ring buffer, of the values that clients write.
+    #[arg(long, value_name = "W", value_parser = at_least_one)]
+    words: Option<u64>,
+    /// The sizes of objects that have one: words of a ring buffer, or of a mixed-size location.
+    #[arg(long, value_delimiter = ',', value_name = "S", value_parser = at_least_one)]
+    sizes: Option<Vec<u64>>,
+    /// The nodes on which objects live that live on one: locks, words, wrapped objects.
+    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = at_least_one)]
+    homes: Option<Vec<u64>>,
+    /// At most this many threads take part in an object: readers of a ring buffer, participants of a barrier.
+    #[arg(long, value_name = "M", value_parser = at_least_one)]
+    members: Option<u64>,
+    /// How clients may reach memory of their own node when a wrong outcome is looked for; `any` if not given, `remote` for
+    /// --through.
+    #[arg(long, value_enum)]
+    placement: Option<Placement>,
+    /// Leave out, and weaken, each operation of the implementations in turn: which are needed?
+    #[arg(long, conflicts_with_all = ["through", "out", "spec"])]
+    necessity: bool,
+    /// Weaken the specifications in one place at a time: which broken variants are then no longer caught?
+    #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity"])]
+    mutate_spec: bool,
+    /// Look for the smallest client that tells the two named specifications of one library apart.
+    #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity", "mutate_spec"])]
+    distinguish: bool,
+    /// Check specifications themselves: monotone, decomposable, satisfiable. Names may be memory models too.
+    #[arg(long, conflicts_with_all = ["variant", "through", "out"])]
+    spec: bool,
+    /// Compare outcomes of the whole stack, down to the memory model, with the specification, at a smaller bound.
+    #[arg(long)]
+    through: bool,
+    /// Worker threads; all cores if not given.
+    #[arg(long, value_name = "J", value_parser = at_least_one)]
+    jobs: Option<u64>,
+    /// Seconds for the whole command.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
+    /// One JSON object a line and check.
+    #[arg(long)]
+    json: bool,
+    /// Keep the counterexample in this file, for `mowgli explain`; several go to FILE, FILE.2.ron and so on.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Show libraries, variants and default bounds, and check nothing.
+    #[arg(long)]
+    list: bool,
+}
+
+impl CheckArgs {
+    /// Whether clients may reach memory of their own node through the network.
+    fn loopback(&self) -> bool {
+        let usual = if self.through { Placement::Remote } else { Placement::Any };
+        self.placement.unwrap_or(usual) == Placement::Any
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Placement {
+    /// Also through the network.
+    Any,
+    /// Not through the network.
+    Remote,
+}
+
+/// The entries that are asked for, with the variant of each.
+fn chosen(args: &CheckArgs) -> Result<Vec<(Entry, Variant)>, String> {
+    let all = catalogue();
+    args.names.iter().try_for_each(|name| named(&all, name).map(|_| ()))?;
+    let wanted = all.into_iter().filter(|e| args.names.is_empty() || args.names.iter().any(|n| n == e.name));
+    let mut chosen = Vec::new();
+    for entry in wanted {
+        let name = args.variant.as_deref().unwrap_or("published");
+        match entry.variant(name).cloned() {
+            Ok(variant) => chosen.push((entry, variant)),
+            Err(_) if args.names.is_empty() => {}
+            Err(message) => return Err(message),
+        }
+    }
+    if chosen.is_empty() {
+        return Err("no library has this variant; see mowgli check --list".to_owned());
+    }
+    Ok(chosen)
+}
+
+/// The bounds for a variant: its defaults, or one with what was asked for.
+fn bounds(entry: &Entry, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
+    limited(if args.through { vec![entry.through()] } else { variant.bounds.clone() }, args)
+}
+
+/// These bounds, or the first of them with what was asked for.
+fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
+    if [args.threads, args.nodes, args.calls, args.objects].iter().any(Option::is_some) {
+        bounds.truncate(1);
+        bounds.iter_mut().for_each(|b| b.total = None);
+    }
+    for bound in &mut bounds {
+        bound.threads = args.threads.map_or(bound.threads, |n| n as usize);
+        bound.nodes = args.nodes.map_or(bound.nodes, |n| n as u8);
+        bound.calls = args.calls.map_or(bound.calls, |n| n as usize);
+        bound.objects = args.objects.map_or(bound.objects, |n| n as usize);
+        bound.loops = args.loops.unwrap_or(bound.loops);
+        bound.values = args.values.clone().unwrap_or_else(|| bound.values.clone());
+        bound.words = args.words.map_or(bound.words, |n| n as usize);
+        if let Some(sizes) = &args.sizes {
+            bound.sizes = sizes.iter().map(|&n| n as usize).collect();
+        }
+        if let Some(homes) = &args.homes {
+            bound.homes = homes.iter().map(|&n| n as u8).collect();
+        }
+        bound.members = args.members.map(|n| n as usize).or(bound.members);
+        bound.total = args.total.map(|n| n as usize).or(bound.total);
+    }
+    bounds
+}
+
+fn list() {
+    for entry in catalogue() {
+        println!("{} over {}", entry.name, entry.over());
+        for v in &entry.variants {
+            println!("  {:<20} {:?}: {}", v.name, v.expected, v.about);
+            for Bound { threads, nodes, calls, objects, .. } in &v.bounds {
+                println!("  {:<20} threads {threads}, nodes {nodes}, calls {calls}, objects {objects}", "");
+            }
+        }
+    }
+}
+
+pub(super) fn check(args: &CheckArgs) -> u8 {
+    if args.list {
+        list();
+        return 0;
+    }
+    if let Some(jobs) = args.jobs {
+        // The pool can be set once in a process, and nothing has used it yet.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(jobs as usize).build_global();
+    }
+    let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
+    let result = match args {
+        CheckArgs { spec: true, .. } => check_specifications(args, deadline),
+        CheckArgs { necessity: true, .. } => check_necessity(args, deadline),
+        CheckArgs { mutate_spec: true, .. } => check_mutations(args, deadline),
+        CheckArgs { distinguish: true, .. } => check_difference(args, deadline),
+        _ => check_implementations(args, deadline),
+    };
+    told(result)
+}
+
+fn check_specifications(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+    let all = specifications();
+    let known: Vec<&str> = all.iter().map(|s| s.name).collect();
+    if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
+        return Err(format!("no specification {unknown}; there are {}", known.join(", ")));
+    }
+    let mut code = 0;
+    let wanted = |s: &&Specification| {
+        if args.names.is_empty() { !s.is_language } else { args.names.iter().any(|n| n == s.name) }
+    };
+    for specification in all.iter().filter(wanted) {
+        let bar = bar(specification.name.to_owned());
+        let progress = moving(&bar);
+        let found = specification.check(limited(specification.bounds(), args), deadline, &progress);
+        bar.finish_and_clear();
+        println!("{}", if args.json { found.json() } else { found.text() });
+        let stopped = found.properties.stop.is_some();
+        code = worst(
+            code,
+            if !found.is_good() {
+                1
+            } else if stopped {
+                3
+            } else {
+                0
+            },
+        );
+    }
+    Ok(code)
+}
+
+fn check_necessity(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+    for (entry, variant) in chosen(args)? {
+        let bar = bar(format!("{} {}", entry.name, variant.name));
+        let progress = moving(&bar);
+        let loopback = args.loopback();
+        let options = Options { deadline, loopback, ask: Ask::Soundness, progress: &progress };
+        let bounds = limited(necessity::bounds(&entry), args);
+        if !args.json {
+            println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&bounds));
+        }
+        let mut each = |row: &necessity::Row| {
+            bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text() }));
+        };
+        let found = necessity::necessity(&entry, &variant, bounds, &options, &mut each)?;
+        bar.finish_and_clear();
+        if !args.json {
+            for row in &found.rows {
+                if let Some(litmus) = row.checked.litmus() {
+                    println!("\n{}, {}:\n\n{litmus}", row.site, row.change);
+                }
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn check_mutations(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+    for (entry, _) in chosen(args)? {
+        let bar = bar(entry.name.to_owned());
+        let options = Options { deadline, ..Options::default() };
+        let bounds = limited(necessity::bounds(&entry), args);
+        let name = entry.name;
+        let mut each = |worth: &mutation::Worth| {
+            let line = if args.json { serde_json::to_string(worth).expect("strings") } else { worth.text() };
+            bar.suspend(|| println!("{line}"));
+        };
+        if !args.json {
+            println!("{name}");
+        }
+        let found = mutation::worths(entry, bounds, &options, &mut each);
+        bar.finish_and_clear();
+        if !args.json {
+            println!(
+                "  the whole catches {}, with threads, nodes, calls up to {}",
+                if found.caught.is_empty() { "no variant".to_owned() } else { found.caught.join(", ") },
+                shapes(&found.bounds)
+            );
+        }
+    }
+    Ok(0)
+}
+
+fn check_difference(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+    let [one, other] = &args.names[..] else {
+        return Err("name the two specifications, as mowgli check --distinguish rbl rbl-weak".to_owned());
+    };
+    let all = catalogue();
+    let (one, other) = (named(&all, one)?, named(&all, other)?);
+    let bounds = limited(distinguish::bounds(one), args);
+    let bar = bar(format!("{} {}", one.name, other.name));
+    let progress = moving(&bar);
+    let compared = distinguish::distinguish(one, other, &bounds, deadline, &progress)?;
+    bar.finish_and_clear();
+    if args.json {
+        println!("{}", compared.json(one.name, other.name));
+    } else {
+        print!("{}", compared.text(one.name, other.name));
+    }
+    Ok(if compared.difference.is_none() && compared.stop.is_some() { 3 } else { 0 })
+}
+
+fn check_implementations(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+    let chosen = chosen(args)?;
+    let mut code = 0;
+    let mut all = Vec::new();
+    for (entry, variant) in &chosen {
+        if interrupt::requested() {
+            eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
+            continue;
+        }
+        for bound in bounds(entry, variant, args) {
+            let bar = bar(format!("{} {}", entry.name, variant.name));
+            let progress = moving(&bar);
+            let loopback = args.loopback();
+            let ask = if args.through { Ask::Through } else { Ask::Soundness };
+            let options = Options { deadline, loopback, ask, progress: &progress };
+            let checked = mowgli::check::check(entry, variant, &bound, &options);
+            bar.finish_and_clear();
+            code = worst(
+                code,
+                match checked.is_expected() {
+                    Some(true) => 0,
+                    Some(false) => 1,
+                    None => 3,
+                },
+            );
+            if args.json {
+                println!("{}", checked.json());
+            } else {
+                print!("{}", checked.explanation());
+            }
+            let sound = matches!(checked.report.verdict, Verdict::Sound | Verdict::NoWrongOutcome);
+            all.push(checked);
+            if !sound {
+                break;
+            }
+        }
+    }
+    if !args.json {
+        println!("{}", table(&all));
+    }
+    if let Some(path) = &args.out {
+        let findings: Vec<_> = all.iter().filter_map(Checked::finding).collect();
+        keep(path, &findings)?;
+        if findings.is_empty() {
+            eprintln!("no counterexample was found, so nothing was written to {}", path.display());
+        }
+    }
+    Ok(code)
+}
+
+fn table(all: &[Checked]) -> comfy_table::Table {
+    let mut table = comfy_table::Table::new();
+    table.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED);
+    table.set_header(["library", "over", "bound", "clients", "executions", "verdict", "concretisation", "time"]);
+    for c in all {
+        let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
+        let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();
+        let expected = match c.is_expected() {
+            Some(false) => format!(" (expected {:?})", c.expected),
+            _ => String::new(),
+        };
+        let stop = match &c.report.verdict {
+            Verdict::Undecided(stop) => format!(": {stop}"),
+            _ => String::new(),
+        };
+        table.add_row([
+            if c.variant == "published" { c.library.to_owned() } else { format!("{} ({})", c.library, c.variant) },
+            c.over.clone(),
+            c.bound_text().replace(", ", "\n"),
+            format!("{}{vacuous}{unreached}", c.report.clients),
+            c.report.stats.classes.to_string(),
+            format!("{}{expected}{stop}", c.verdict()),
+            c.concretisation().join("\n"),
+            format!("{:.2} s", c.time.as_secs_f64()),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,172 @@
+//! The `litmus` command.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use mowgli::interrupt;
+use mowgli::litmus::run::Engine;
+use mowgli::litmus::test::{Model, Test};
+use mowgli::litmus::{core_rma, order, parse, report, run};
+use mowgli_core::outcome::Limits;
+use mowgli_core::search::solver::Stats;
+use mowgli_rdma::core_rma::execution::{Rule, Rules};
+use rayon::prelude::*;
+
+use super::{files, text_of, worst};
+
+#[derive(Args)]
+pub(super) struct LitmusArgs {
+    /// Files ending in .litmus, or directories with such files.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// One JSON object a line and test.
+    #[arg(long)]
+    json: bool,
+    /// Only tests of this model, as RDMA_WAIT.
+    #[arg(long)]
+    model: Option<String>,
+    /// Replace these libraries by their implementations, from left to right; `bal:no-fence` is a variant of one.
+    #[arg(long, value_delimiter = ',', value_name = "LIBRARY")]
+    implemented: Vec<String>,
+    /// Rounds of a loop with effects before the search gives up on it.
+    #[arg(long, default_value_t = 3, value_name = "K")]
+    loops: usize,
+    /// Seconds for one test.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
+    /// Print counts of the search on standard error.
+    #[arg(long)]
+    stats: bool,
+    /// How outcomes are found, for tests of RDMA_TSO.
+    #[arg(long, value_enum, default_value_t = Engine::Declarative, conflicts_with = "implemented")]
+    engine: Engine,
+    /// The network whose rules tests of CORE_RMA are solved under.
+    #[arg(long, default_value = "core", value_name = "NAME", value_parser = Rules::preset)]
+    network: Rules,
+    /// Rules of CORE_RMA that are switched off, as IR.
+    #[arg(long, value_delimiter = ',', value_name = "RULE")]
+    without: Vec<Rule>,
+    /// Take each cell of the stamp order `to` away in turn: which of the tests notice?
+    #[arg(long, conflicts_with_all = ["implemented", "stats", "timeout"])]
+    mutate_to: bool,
+}
+
+struct Printed {
+    out: String,
+    err: String,
+    code: u8,
+    stats: Stats,
+}
+
+pub(super) fn litmus(args: &LitmusArgs) -> u8 {
+    let mut code = 0;
+    let mut all = Vec::new();
+    for path in &args.paths {
+        match files(path) {
+            Ok(found) => all.extend(found),
+            Err(message) => {
+                eprintln!("error: {message}");
+                code = 2;
+            }
+        }
+    }
+    if args.mutate_to {
+        return worst(code, mutate_to(&all, args));
+    }
+    let printed: Vec<Printed> = all.par_iter().map(|path| one_file(path, args)).collect();
+    let mut stats = Stats::default();
+    for p in printed {
+        print!("{}", p.out);
+        eprint!("{}", p.err);
+        code = worst(code, p.code);
+        stats += p.stats;
+    }
+    if args.stats {
+        eprintln!("{stats:?} leaves per class {:.3}", stats.leaves as f64 / stats.classes.max(1) as f64);
+    }
+    code
+}
+
+/// The test in a file, if it is one of the model that is asked for.
+fn read_test(path: &Path, args: &LitmusArgs) -> Result<Option<Test>, String> {
+    let name = path.display().to_string();
+    let text = text_of(path)?;
+    let is_wanted = args.model.as_deref().is_none_or(|m| text.split_whitespace().next() == Some(m));
+    is_wanted.then(|| parse::parse(&name, &text)).transpose()
+}
+
+fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
+    let mut code = 0;
+    let mut tests = Vec::new();
+    for path in files {
+        match read_test(path, args) {
+            Ok(test) => tests.extend(test),
+            Err(message) => {
+                eprintln!("error: {message}");
+                code = 2;
+            }
+        }
+    }
+    let cells = order::worth(&tests);
+    for cell in &cells {
+        println!("{}", if args.json { serde_json::to_string(cell).expect("strings") } else { cell.text() });
+    }
+    if !args.json {
+        let unnoticed = cells.iter().filter(|c| c.noticed_by.is_empty()).count();
+        println!("{} of {} cells are noticed by one of {} tests", cells.len() - unnoticed, cells.len(), tests.len());
+    }
+    code
+}
+
+fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
+    let bad = |message: String| Printed {
+        out: String::new(),
+        err: format!("error: {message}\n"),
+        code: 2,
+        stats: Default::default(),
+    };
+    if interrupt::requested() {
+        let err = format!("interrupted: {} was not run\n", path.display());
+        return Printed { out: String::new(), err, code: 3, stats: Default::default() };
+    }
+    let test = match read_test(path, args) {
+        Ok(Some(test)) => test,
+        Ok(None) => return Printed { out: String::new(), err: String::new(), code: 0, stats: Default::default() },
+        Err(message) => return bad(message),
+    };
+    let mut chain = Vec::new();
+    for name in &args.implemented {
+        match run::implementation(name) {
+            Ok(implementation) => chain.push(implementation),
+            Err(message) => return bad(message),
+        }
+    }
+    let start = Instant::now();
+    let deadline = args.timeout.map(|s| start + Duration::from_secs(s));
+    let expired = move || interrupt::requested() || deadline.is_some_and(|d| Instant::now() > d);
+    let limits = Limits { rounds: args.loops, expired: &expired, ..Limits::default() };
+    let rules = args.without.iter().fold(args.network.clone(), |rules, &rule| rules.without(rule));
+    let answer = match args.engine {
+        Engine::Declarative if test.model == Model::CoreRma => core_rma::solve(&test, &rules, limits),
+        Engine::Declarative => run::solve(&test, &chain, limits),
+        engine => match run::solve_with(engine, &test, limits) {
+            Ok(answer) => answer,
+            Err(message) => return bad(message),
+        },
+    };
+    let mut answer = answer;
+    answer.explored.stop = answer.explored.stop.map(interrupt::cause);
+    let micros = start.elapsed().as_micros();
+    let out = if args.json {
+        report::json(&test, &answer, args.loops, micros) + "\n"
+    } else {
+        report::text(&test, &answer, args.loops, micros) + "\n"
+    };
+    let code = match (answer.holds.contains(&Some(false)), answer.explored.stop.is_some()) {
+        (true, _) => 1,
+        (false, true) => 3,
+        (false, false) => 0,
+    };
+    Printed { out, err: String::new(), code, stats: answer.explored.stats }
+}
