@@ -18,6 +18,7 @@ pub fn ones(row: &[u64]) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// The positions of the bits that are set in a word.
+#[derive(Clone)]
 pub struct WordOnes(pub u64);
 
 impl Iterator for WordOnes {

@@ -10,6 +10,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use itertools::Itertools;
+use mowgli_core::relation::matrix::WordOnes;
 
 use super::program::{Action, Actions, Data, Kind, Program, Source, Statement};
 
@@ -97,7 +98,7 @@ impl std::str::FromStr for Rule {
         let more = [Self::PutPut, Self::GetGet, Self::Inline];
         let all: Vec<Self> = Self::ALL.into_iter().chain(more).collect();
         let known = all.iter().find(|r| r.to_string().eq_ignore_ascii_case(text));
-        let names = || all.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let names = || all.iter().join(", ");
         known.copied().ok_or_else(|| format!("no rule {text}; there are {}", names()))
     }
 }
@@ -106,9 +107,13 @@ impl std::str::FromStr for Rule {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rules(BTreeSet<Rule>);
 
+/// A network with rules of its own, and its name.
+pub type Preset = (&'static str, fn() -> Rules);
+
 impl Rules {
-    /// The networks with rules of their own.
-    pub const PRESETS: [&str; 4] = ["core", "infiniband", "dmapp", "portals"];
+    /// The networks with rules of their own, by name.
+    pub const PRESETS: [Preset; 4] =
+        [("core", Self::core), ("infiniband", Self::infiniband), ("dmapp", Self::dmapp), ("portals", Self::portals)];
 
     /// CORERMA Fig. 4.
     #[must_use]
@@ -139,13 +144,9 @@ impl Rules {
     /// # Errors
     /// Which there are, if there is no such preset.
     pub fn preset(name: &str) -> Result<Self, String> {
-        match name {
-            "core" => Ok(Self::core()),
-            "infiniband" => Ok(Self::infiniband()),
-            "dmapp" => Ok(Self::dmapp()),
-            "portals" => Ok(Self::portals()),
-            _ => Err(format!("no preset {name}; there are {}", Self::PRESETS.join(", "))),
-        }
+        let known = Self::PRESETS.iter().find(|(preset, _)| *preset == name);
+        let names = || Self::PRESETS.iter().map(|(preset, _)| preset).join(", ");
+        known.map(|(_, rules)| rules()).ok_or_else(|| format!("no preset {name}; there are {}", names()))
     }
 
     /// These without one.
@@ -193,15 +194,6 @@ pub(crate) struct Hb {
     before: [u64; MOST],
 }
 
-/// The positions in a set.
-pub(crate) fn ones(mut set: u64) -> impl Iterator<Item = usize> + Clone {
-    std::iter::from_fn(move || {
-        let next = (set != 0).then(|| set.trailing_zeros() as usize);
-        set &= set.wrapping_sub(1);
-        next
-    })
-}
-
 impl Hb {
     pub(crate) fn has(&self, a: usize, b: usize) -> bool {
         self.after[a] >> b & 1 == 1
@@ -214,8 +206,8 @@ impl Hb {
         }
         if !self.has(a, b) {
             let (before, after) = (self.before[a] | 1 << a, self.after[b] | 1 << b);
-            ones(before).for_each(|x| self.after[x] |= after);
-            ones(after).for_each(|y| self.before[y] |= before);
+            WordOnes(before).for_each(|x| self.after[x] |= after);
+            WordOnes(after).for_each(|y| self.before[y] |= before);
         }
         true
     }
@@ -301,6 +293,7 @@ pub(crate) struct Search<'a> {
     pub(crate) dropped: Option<Edge>,
     writers: Vec<u64>,
     readers: u64,
+    local_readers: u64,
     atomic: u64,
 }
 
@@ -322,6 +315,7 @@ impl<'a> Search<'a> {
             dropped: None,
             writers: (0..variables).map(|x| set(&|a| a.writes == Some(x))).collect(),
             readers: set(&|a| a.reads.is_some()),
+            local_readers: set(&|a| a.kind == Kind::Read),
             atomic: set(&|a| a.atomic),
         }
     }
@@ -381,10 +375,10 @@ impl<'a> Search<'a> {
         }
         loop {
             let mut is_new = false;
-            for r in ones(e.decided) {
+            for r in WordOnes(e.decided) {
                 let Some(w1) = e.rf[r].map(usize::from) else { continue };
                 let x = self.actions.all[r].reads.expect("a reader");
-                for w2 in ones(self.writers[x] & self.atomic & e.hb.after[w1] & !e.hb.after[r] & !(1 << r)) {
+                for w2 in WordOnes(self.writers[x] & self.atomic & e.hb.after[w1] & !e.hb.after[r] & !(1 << r)) {
                     if !self.is_dropped(Rule::R1, r, w2) {
                         is_new = true;
                         if !e.hb.order(r, w2) {
@@ -413,9 +407,9 @@ impl<'a> Search<'a> {
             }
             return ControlFlow::Continue(());
         }
-        let Some(r) = ones(self.readers & self.atomic & !e.decided).next() else { return self.others(e, visit) };
+        let Some(r) = WordOnes(self.readers & self.atomic & !e.decided).next() else { return self.others(e, visit) };
         let x = self.actions.all[r].reads.expect("a reader");
-        for w in ones(self.writers[x] & self.atomic & !(1 << r)) {
+        for w in WordOnes(self.writers[x] & self.atomic & !(1 << r)) {
             let mut next = e.clone();
             next.rf[r] = Some(w as u8);
             next.decided |= 1 << r;
@@ -432,7 +426,7 @@ impl<'a> Search<'a> {
     }
 
     fn unordered_writes(&self, e: &Execution) -> Option<(usize, usize)> {
-        let pairs = self.writers.iter().flat_map(|w| ones(w & self.atomic).tuple_combinations());
+        let pairs = self.writers.iter().flat_map(|w| WordOnes(w & self.atomic).tuple_combinations());
         let is_open = |&(a, b): &(usize, usize)| !e.hb.has(a, b) && !e.hb.has(b, a);
         let wanted = |&(a, b): &(usize, usize)| self.rules.has(Rule::Ws) && !self.is_dropped(Rule::Ws, a, b);
         pairs.filter(is_open).find(wanted)
@@ -444,16 +438,16 @@ impl<'a> Search<'a> {
             let x = self.actions.all[r].reads.expect("a reader");
             e.rf[r].is_some_and(|w| self.writers[x] & !self.atomic & e.hb.after[usize::from(w)] & e.hb.before[r] != 0)
         };
-        if ones(self.readers).any(|r| hidden(&r)) {
+        if WordOnes(self.readers).any(|r| hidden(&r)) {
             return ControlFlow::Continue(());
         }
-        let open = ones(self.readers).find(|&r| e.rf[r].is_none() && !self.conflicts(&e.hb, r));
+        let open = WordOnes(self.readers).find(|&r| e.rf[r].is_none() && !self.conflicts(&e.hb, r));
         let Some(r) = open else { return visit(&e) };
         let x = self.actions.all[r].reads.expect("a reader");
         let sources = self.writers[x] & e.hb.before[r];
         // Atomic reads of atomic writes were chosen before.
         let sources = if self.atomic >> r & 1 == 1 { sources & !self.atomic } else { sources };
-        for w in ones(sources).filter(|&w| self.writers[x] & e.hb.after[w] & e.hb.before[r] == 0) {
+        for w in WordOnes(sources).filter(|&w| self.writers[x] & e.hb.after[w] & e.hb.before[r] == 0) {
             let mut next = e.clone();
             next.rf[r] = Some(w as u8);
             self.others(next, visit)?;
@@ -479,11 +473,18 @@ impl<'a> Search<'a> {
     }
 
     /// The values in an execution, one set of them for each way in which comparisons with undefined values can go.
-    fn values(&self, e: &Execution) -> Vec<Values<'_>> {
+    fn values(&self, e: &Execution) -> impl Iterator<Item = Values<'_>> {
         let is_defined = self.atomic.count_ones() as usize == self.actions.all.len();
         let cas = self.actions.all.iter().filter(|a| matches!(a.data, Data::Swap { .. })).count();
         let coins = if is_defined { 1 } else { 1 << cas };
-        (0..coins).map(|coins| Values { search: self, execution: e.clone(), coins, known: [None; MOST] }).collect()
+        (0..coins).map(|coins| Values { coins, ..self.values_of(e) })
+    }
+
+    /// Whether a local read reads each write of the program.
+    pub(crate) fn is_seen(&self, e: &Execution) -> bool {
+        let seen = WordOnes(self.local_readers).filter_map(|r| e.rf[r]).fold(0_u64, |s, w| s | 1 << w);
+        let inits = self.writers.len();
+        self.writers.iter().all(|writers| writers >> inits & !(seen >> inits) == 0)
     }
 
     /// The values in an execution without races.
@@ -500,10 +501,9 @@ impl<'a> Search<'a> {
             }
             Rule::Ws => {
                 // The two writes are ordered in one way or the other, and both close a cycle.
-                let whole = Search::new(self.actions, self.rules);
                 let is_cyclic = |a: usize, b: usize| {
                     let mut e = e.clone();
-                    !e.hb.order(a, b) || !whole.overtaken(&mut e)
+                    !e.hb.order(a, b) || !self.overtaken(&mut e)
                 };
                 !e.hb.has(from, to) && !e.hb.has(to, from) && is_cyclic(from, to) && is_cyclic(to, from)
             }
@@ -513,7 +513,7 @@ impl<'a> Search<'a> {
 
     /// The values of registers and, at the end, of these variables, in every way that they can be.
     fn shown(&self, e: &Execution, observed: &[usize]) -> Vec<Vec<Value>> {
-        let all = self.values(e).into_iter().filter_map(|mut values| values.shown(observed).ok().flatten());
+        let all = self.values(e).filter_map(|mut values| values.shown(observed).ok().flatten());
         all.collect()
     }
 }
@@ -597,14 +597,14 @@ impl Values<'_> {
             shown.push(self.last(x)?);
         }
         // A value that depends on itself is none, whoever sees it.
-        ones(self.search.readers).try_for_each(|r| self.read(r).map(|_| ()))?;
+        WordOnes(self.search.readers).try_for_each(|r| self.read(r).map(|_| ()))?;
         Ok(Some(shown))
     }
 
     /// What a read after the end would read.
     fn last(&mut self, x: usize) -> Result<Value, Loop> {
         let (hb, writers) = (&self.execution.hb, self.search.writers[x]);
-        match ones(writers).filter(|&w| hb.after[w] & writers == 0).exactly_one() {
+        match WordOnes(writers).filter(|&w| hb.after[w] & writers == 0).exactly_one() {
             Ok(w) if !self.search.write_conflicts(hb, w) => self.written(w),
             _ => Ok(None),
         }
@@ -794,7 +794,7 @@ mod tests {
     fn names_of_rules_and_presets_are_read() {
         assert!(Rule::ALL.iter().all(|r| r.to_string().parse() == Ok(*r)));
         assert!("R9".parse::<Rule>().unwrap_err().contains("CAS-F"));
-        assert!(Rules::PRESETS.iter().all(|p| Rules::preset(p).is_ok()));
+        assert!(Rules::PRESETS.iter().all(|(name, rules)| Rules::preset(name) == Ok(rules())));
         assert!(Rules::preset("mpi").is_err());
     }
 }

@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::execution::{Edge, Execution, Rule, Rules, Search, Value, ones, outputs};
-use super::program::{Actions, Data, Expr, Kind, Place, Program, Statement, Variable};
+use super::execution::{Edge, Execution, Rule, Rules, Search, Value, fixed_edges, outputs};
+use super::program::{Actions, Data, Expr, Place, Program, Statement, Variable};
 
 /// A row of CORERMA Table 6: a pivot, how many processes, and the bound on the number of actions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -281,7 +281,7 @@ pub fn test(program: &Program, rule: Rule) -> Option<Test> {
         let mut search = Search::new(&actions, &rules);
         search.dropped = Some(pivot);
         _ = search.each(&mut |e| {
-            if !is_seen(&actions, e) || !search.is_closed_by(e, pivot) || !agrees(pivot, &actions, &search, e) {
+            if !search.is_seen(e) || !search.is_closed_by(e, pivot) || !agrees(pivot, &actions, &search, e) {
                 return ControlFlow::Continue(());
             }
             let expected = expected.get_or_insert_with(|| outputs(program, &rules).expect("it is small"));
@@ -308,18 +308,8 @@ fn pivots(actions: &Actions, rules: &Rules, rule: Rule) -> Vec<Edge> {
             let both = |&(a, b): &(usize, usize)| a < b && same(all[a].writes, all[b].writes);
             pairs().filter(both).map(|(a, b)| edge(a, b)).collect()
         }
-        _ => super::execution::fixed_edges(actions, rules).into_iter().filter(|e| e.rule == rule).collect(),
+        _ => fixed_edges(actions, rules).into_iter().filter(|e| e.rule == rule).collect(),
     }
-}
-
-/// Whether a local read reads each write of the program.
-fn is_seen(actions: &Actions, e: &Execution) -> bool {
-    let set =
-        |holds: &dyn Fn(usize) -> bool| (0..actions.all.len()).filter(|&a| holds(a)).fold(0_u64, |s, a| s | 1 << a);
-    let writes = set(&|a| actions.all[a].kind != Kind::Init && actions.all[a].writes.is_some());
-    let reads = set(&|a| actions.all[a].kind == Kind::Read);
-    let seen = ones(reads).filter_map(|r| e.rf[r]).fold(0_u64, |s, w| s | 1 << w);
-    writes & !seen == 0
 }
 
 /// Whether the compare-and-swap of a pivot ends as its rule says. One that compares a value that depends on itself, which
