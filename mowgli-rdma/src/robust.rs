@@ -15,6 +15,7 @@ use mowgli_core::event::Call;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::relation::Matrix;
+use mowgli_core::runs::Stop;
 use mowgli_core::world::World;
 
 use crate::stamp::Stamp;
@@ -419,8 +420,16 @@ impl<'a> Program<'a> {
 /// A smallest set of insertions after which a program is locally data-race free and fenced; `None` if there is none of at
 /// most `most` for some thread. The conditions for a thread do not depend on what is inserted into another, as insertions
 /// touch no public location; so each thread is repaired by itself.
-#[must_use]
-pub fn repairs(world: &World, threads: &[Vec<Call>], cpu: Cpu, most: usize) -> Option<Vec<Insertion>> {
+///
+/// # Errors
+/// If the time is up.
+pub fn repairs(
+    world: &World,
+    threads: &[Vec<Call>],
+    cpu: Cpu,
+    most: usize,
+    expired: &dyn Fn() -> bool,
+) -> Result<Option<Vec<Insertion>>, Stop> {
     let world = with_dummies(world);
     let still = |threads: &[Vec<Call>], t: usize| {
         let program = Program::new(&world, threads)?;
@@ -431,10 +440,14 @@ pub fn repairs(world: &World, threads: &[Vec<Call>], cpu: Cpu, most: usize) -> O
     for t in 0..threads.len() {
         let candidates = candidates(&world, t, threads[t].len());
         let sets = (0..=most).flat_map(|k| candidates.iter().copied().combinations(k));
-        let found = sets.into_iter().find(|set| still(&inserted(&world, threads, set), t) == Some(false));
-        all.extend(found?);
+        let is_good = |set: &Vec<Insertion>| still(&inserted(&world, threads, set), t) == Some(false);
+        match sets.take_while(|_| !expired()).find(is_good) {
+            Some(found) => all.extend(found),
+            None if expired() => return Err(Stop::Time),
+            None => return Ok(None),
+        }
     }
-    Some(all)
+    Ok(Some(all))
 }
 
 /// Everything that can be inserted into a thread.

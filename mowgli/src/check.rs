@@ -20,7 +20,7 @@ use mowgli_rdma::wait::Wait;
 use serde::Serialize;
 
 use crate::explain::{self, Finding, Words};
-use crate::interrupt;
+use crate::interrupt::{self, Deadline};
 use crate::litmus::print;
 
 /// One check that was run.
@@ -59,7 +59,7 @@ pub enum Ask {
 /// Options that are not part of the bound.
 pub struct Options<'a> {
     /// When to stop.
-    pub deadline: Option<Instant>,
+    pub deadline: Deadline,
     /// Whether probes may reach memory of their own node through the network.
     pub loopback: bool,
     /// What is asked.
@@ -71,7 +71,7 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     /// No deadline, no report of progress, every probe.
     fn default() -> Self {
-        Self { deadline: None, loopback: true, ask: Ask::Soundness, progress: &|_, _| {} }
+        Self { deadline: Deadline::default(), loopback: true, ask: Ask::Soundness, progress: &|_, _| {} }
     }
 }
 
@@ -79,8 +79,7 @@ impl Options<'_> {
     /// The same, within so many seconds from now.
     #[must_use]
     pub fn within(&self, seconds: u64) -> Self {
-        let own = Instant::now() + Duration::from_secs(seconds);
-        Self { deadline: Some(self.deadline.map_or(own, |d| d.min(own))), ..*self }
+        Self { deadline: self.deadline.within(seconds), ..*self }
     }
 }
 
@@ -94,7 +93,7 @@ pub fn shapes(bounds: &[Bound]) -> String {
 #[must_use]
 pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Checked {
     let start = Instant::now();
-    let expired = || interrupt::requested() || options.deadline.is_some_and(|d| Instant::now() > d);
+    let expired = || options.deadline.expired();
     let of_memory = WaitProbes { loopback: options.loopback };
     let own = entry.probes.iter().map(|p| &**p);
     let probes: Vec<&dyn Probes> = own.chain([&of_memory as &dyn Probes]).collect();

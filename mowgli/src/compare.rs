@@ -24,6 +24,7 @@ use mowgli_rdma::wait;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::interrupt::cause;
 use crate::litmus::run::libraries;
 use crate::litmus::test::Model;
 use crate::litmus::{core_rma, print};
@@ -57,11 +58,16 @@ pub struct Compared {
 /// Programs are looked at in groups of this many.
 const GROUP: usize = 1024;
 
-/// Words that are not all alike, so that copies show.
-pub(crate) fn with_values(mut world: World) -> World {
-    let words = world.objects.iter_mut().filter(|(x, _)| x.to_string().starts_with('y'));
-    words.for_each(|(_, object)| object.init = Val::Int(2));
-    world
+/// The programs within bounds that have so many calls, on words that are not all alike, so that copies show.
+pub(crate) fn of_size(subject: &dyn Subject, bounds: &[Bound], calls: usize) -> Vec<(World, Client)> {
+    let with_total = |bound: &Bound| Bound { total: Some(calls), ..bound.clone() };
+    let mut all: Vec<(World, Client)> = bounds.iter().flat_map(|b| clients(subject, &with_total(b))).collect();
+    all.retain(|(_, client)| client.len() == calls);
+    for (world, _) in &mut all {
+        let words = world.objects.iter_mut().filter(|(x, _)| x.to_string().starts_with('y'));
+        words.for_each(|(_, object)| object.init = Val::Int(2));
+    }
+    all
 }
 
 pub(crate) fn observed(world: &World) -> Vec<Cell> {
@@ -196,9 +202,7 @@ pub fn compare(a: Model, b: Model, rmw: bool, bounds: &[Bound], expired: &(dyn F
     let mut found = Compared::default();
     let most = bounds.iter().map(|b| b.threads * b.calls).max().unwrap_or(0);
     for total in 1..=most {
-        let with_total = |bound: &Bound| Bound { total: Some(total), ..bound.clone() };
-        let mut all: Vec<(World, Client)> = bounds.iter().flat_map(|b| clients(&*subject, &with_total(b))).collect();
-        all.retain(|(_, client)| client.len() == total);
+        let mut all = of_size(&*subject, bounds, total);
         let shape = |(world, _): &(World, Client)| (world.threads.len(), world.nodes);
         all.sort_by_key(shape);
         for one_shape in all.chunk_by(|x, y| shape(x) == shape(y)) {
@@ -208,7 +212,7 @@ pub fn compare(a: Model, b: Model, rmw: bool, bounds: &[Bound], expired: &(dyn F
                 found.programs += group.len();
                 answers.into_iter().for_each(|answer| found.add(answer));
                 if expired() {
-                    found.stop = Some(Stop::Time);
+                    found.stop = Some(cause(Stop::Time));
                     return found;
                 }
             }
@@ -224,11 +228,10 @@ pub fn compare(a: Model, b: Model, rmw: bool, bounds: &[Bound], expired: &(dyn F
 fn differs(
     [a, b]: &[Under; 2],
     written: Model,
-    (world, client): &(World, Client),
+    program: &(World, Client),
     expired: &(dyn Fn() -> bool + Sync),
 ) -> Result<Vec<Difference>, Stop> {
-    let program = (with_values(world.clone()), client.clone());
-    let of = |model: &Under| outcomes(model, written, &program, &|| expired());
+    let of = |model: &Under| outcomes(model, written, program, &|| expired());
     let (of_a, of_b) = (of(a)?, of(b)?);
     let directions = [(a.0, b.0, &of_a, &of_b), (b.0, a.0, &of_b, &of_a)].into_iter().map(|(only, not, x, y)| {
         let (world, client) = program.clone();
@@ -277,9 +280,9 @@ impl Difference {
             return core_rma::client(&name, &self.world, &self.client);
         }
         let polls = (self.not == Model::CoreRma).then(|| with_polls(&self.world, &self.client));
-        let text = print::client(&name, &self.world, polls.as_ref().unwrap_or(&self.client), None);
-        // Programs with polls are the same text for both models that have them.
-        text.replacen(&Model::RdmaTso.to_string(), &self.only.to_string(), 1)
+        // Programs of waits are what I_W compiles; programs of polls are the same text for both models that have them.
+        let model = if self.not == Model::RdmaWait { self.not } else { self.only };
+        print::program(model, &name, None, &self.world, polls.as_ref().unwrap_or(&self.client))
     }
 
     fn outcome(&self, outcome: &Outcome) -> String {

@@ -1,7 +1,6 @@
 //! The `check --distinguish` command: the smallest client that tells two specifications of one library apart.
 
 use std::collections::BTreeSet;
-use std::time::Instant;
 
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementations;
@@ -18,6 +17,7 @@ use mowgli_rdma::wait::Wait;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
 
 /// Clients are looked at in groups of this many.
@@ -57,7 +57,7 @@ pub fn distinguish(
     one: &Entry,
     other: &Entry,
     bounds: &[Bound],
-    deadline: Option<Instant>,
+    deadline: Deadline,
     progress: &dyn Fn(usize, usize),
 ) -> Result<Compared, String> {
     let mut compared = Compared { difference: None, clients: 0, stop: None };
@@ -73,10 +73,11 @@ pub fn distinguish(
     }
     for bound in bounds {
         within(one, other, bound, deadline, progress, &mut compared);
-        if compared.difference.is_some() || compared.stop == Some(Stop::Time) {
+        if compared.difference.is_some() || deadline.expired() {
             break;
         }
     }
+    compared.stop = compared.stop.map(cause);
     Ok(compared)
 }
 
@@ -84,7 +85,7 @@ fn within(
     one: &Entry,
     other: &Entry,
     bound: &Bound,
-    deadline: Option<Instant>,
+    deadline: Deadline,
     progress: &dyn Fn(usize, usize),
     compared: &mut Compared,
 ) {
@@ -94,7 +95,7 @@ fn within(
     let probes: Vec<&dyn Probes> = own.chain([&memory as &dyn Probes]).collect();
     let mut tasks: Vec<_> = probes.iter().flat_map(|p| (0..p.stages()).map(move |stage| (*p, stage))).collect();
     tasks.sort_by_key(|(_, stage)| *stage);
-    let expired = || deadline.is_some_and(|d| Instant::now() > d);
+    let expired = || deadline.expired();
     let of = tasks.len() * all.len();
     for (position, (probe, stage)) in tasks.into_iter().enumerate() {
         for (done, group) in all.chunks(GROUP).enumerate() {

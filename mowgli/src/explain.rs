@@ -159,6 +159,11 @@ fn outcome(test: &Test, execution: &Execution<Stamp>) -> Vec<Val> {
 }
 
 impl Explained {
+    /// The statements of the program.
+    pub(crate) fn words(&self) -> Words {
+        Words(self.test.threads.iter().map(|t| t.texts.clone()).collect())
+    }
+
     /// The explanation as text.
     #[must_use]
     pub fn text(&self) -> String {
@@ -173,8 +178,7 @@ impl Explained {
             None if self.finding.implemented.is_empty() => {}
             None => out.push_str("\nThe specifications allow it.\n"),
             Some(refutations) => {
-                let words = Words(self.test.threads.iter().map(|t| t.texts.clone()).collect());
-                out.push_str(&words.refutations(refutations));
+                out.push_str(&self.words().refutations(refutations));
             }
         }
         out

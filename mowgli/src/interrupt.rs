@@ -1,6 +1,7 @@
-//! Ctrl-C: long work stops where it is, and what is done is kept.
+//! When work stops before it is done: at a time limit, or at Ctrl-C; what is done is kept.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use mowgli_core::runs::Stop;
 
@@ -17,7 +18,32 @@ pub fn requested() -> bool {
     REQUESTED.load(Ordering::Relaxed)
 }
 
-/// Why a search stopped that looks at the clock and at [`requested`].
+/// The time by which work is to stop, if there is one; Ctrl-C comes before any.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Deadline(Option<Instant>);
+
+impl Deadline {
+    /// So many seconds from now; never, if none are given.
+    #[must_use]
+    pub fn after(seconds: Option<u64>) -> Self {
+        Self(seconds.map(|s| Instant::now() + Duration::from_secs(s)))
+    }
+
+    /// This one, or so many seconds from now if that is earlier.
+    #[must_use]
+    pub fn within(self, seconds: u64) -> Self {
+        let own = Instant::now() + Duration::from_secs(seconds);
+        Self(Some(self.0.map_or(own, |d| d.min(own))))
+    }
+
+    /// Whether work is to stop.
+    #[must_use]
+    pub fn expired(self) -> bool {
+        requested() || self.0.is_some_and(|d| Instant::now() > d)
+    }
+}
+
+/// Why a search stopped that stops at a [`Deadline`].
 #[must_use]
 pub fn cause(stop: Stop) -> Stop {
     if stop == Stop::Time && requested() { Stop::Interrupted } else { stop }

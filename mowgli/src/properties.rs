@@ -14,6 +14,7 @@ use mowgli_rdma::wait::{WAIT, Wait, Words};
 use serde::Serialize;
 
 use crate::check::shapes;
+use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
 
 /// A specification that can be checked: of a library, or the memory model itself.
@@ -84,14 +85,9 @@ impl Specification {
 
     /// Checks it.
     #[must_use]
-    pub fn check(
-        &self,
-        bounds: Vec<Bound>,
-        deadline: Option<Instant>,
-        progress: &(dyn Fn(usize, usize) + Sync),
-    ) -> Found {
+    pub fn check(&self, bounds: Vec<Bound>, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Sync)) -> Found {
         let start = Instant::now();
-        let expired = || deadline.is_some_and(|d| Instant::now() > d);
+        let expired = || deadline.expired();
         let specified = Specified {
             specification: &self.libraries,
             library: self.library,
@@ -99,7 +95,8 @@ impl Specification {
             expired: &expired,
             progress,
         };
-        let properties = properties(&specified, &bounds);
+        let mut properties = properties(&specified, &bounds);
+        properties.stop = properties.stop.map(cause);
         Found { name: self.name, bounds, properties, seconds: start.elapsed().as_secs_f64() }
     }
 }
@@ -110,6 +107,23 @@ impl Found {
     pub fn is_good(&self) -> bool {
         let Properties { monotone, decomposable, unsatisfied, .. } = &self.properties;
         monotone.is_none() && decomposable.is_none() && unsatisfied.is_empty()
+    }
+
+    /// Whether a property holds that has this failure or none; `None` if there may be one where was not looked.
+    fn known(&self, fails: bool) -> Option<bool> {
+        if fails { Some(false) } else { self.properties.stop.is_none().then_some(true) }
+    }
+
+    fn monotone(&self) -> Option<bool> {
+        self.known(self.properties.monotone.is_some()).filter(|holds| !holds || !self.properties.sampled)
+    }
+
+    fn decomposable(&self) -> Option<bool> {
+        self.known(self.properties.decomposable.is_some())
+    }
+
+    fn satisfiable(&self) -> Option<bool> {
+        self.known(!self.properties.unsatisfied.is_empty())
     }
 
     /// The properties that fail, each with a smallest example.
@@ -133,7 +147,11 @@ impl Found {
     #[must_use]
     pub fn text(&self) -> String {
         let p = &self.properties;
-        let yes = |holds: bool| if holds { "yes" } else { "NO" };
+        let yes = |holds: Option<bool>| match holds {
+            Some(true) => "yes",
+            Some(false) => "NO",
+            None => "no failure was found",
+        };
         let mut out = format!(
             "{}: threads, nodes, calls up to {}; {} clients, {} executions, {:.2} s\n",
             self.name,
@@ -148,13 +166,13 @@ impl Found {
         if p.sampled {
             out.push_str("  of some executions not every larger hb was looked at\n");
         }
-        out.push_str(&format!("  monotone      {}\n", yes(p.monotone.is_none())));
+        out.push_str(&format!("  monotone      {}\n", yes(self.monotone())));
         let exactly = match (&p.decomposable, &p.with_the_same_so) {
             (None, Some(_)) => ", with less so (see below)",
             _ => "",
         };
-        out.push_str(&format!("  decomposable  {}{exactly}\n", yes(p.decomposable.is_none())));
-        out.push_str(&format!("  satisfiable   {}\n", yes(p.unsatisfied.is_empty())));
+        out.push_str(&format!("  decomposable  {}{exactly}\n", yes(self.decomposable())));
+        out.push_str(&format!("  satisfiable   {}\n", yes(self.satisfiable())));
         for (property, text) in self.counterexamples() {
             out.push_str(&format!("\n{} of {}: {text}\n", property.replace('_', " "), self.name));
         }
@@ -170,10 +188,10 @@ impl Found {
         let p = &self.properties;
         let json = Json {
             spec: self.name,
-            monotone: p.monotone.is_none(),
-            decomposable: p.decomposable.is_none(),
-            decomposable_with_the_same_so: p.decomposable.is_none() && p.with_the_same_so.is_none(),
-            satisfiable: p.unsatisfied.is_empty(),
+            monotone: self.monotone(),
+            decomposable: self.decomposable(),
+            decomposable_with_the_same_so: self.known(p.decomposable.is_some() || p.with_the_same_so.is_some()),
+            satisfiable: self.satisfiable(),
             complete: p.stop.is_none() && !p.sampled,
             counterexamples: self.counterexamples(),
             bounds: &self.bounds,
@@ -188,10 +206,11 @@ impl Found {
 #[derive(Serialize)]
 struct Json<'a> {
     spec: &'a str,
-    monotone: bool,
-    decomposable: bool,
-    decomposable_with_the_same_so: bool,
-    satisfiable: bool,
+    /// No value where the search was cut short and found no failure; of the next three too.
+    monotone: Option<bool>,
+    decomposable: Option<bool>,
+    decomposable_with_the_same_so: Option<bool>,
+    satisfiable: Option<bool>,
     complete: bool,
     counterexamples: BTreeMap<&'static str, String>,
     bounds: &'a [Bound],

@@ -17,6 +17,7 @@ use mowgli_rdma::robust::{
 };
 use serde::Serialize;
 
+use crate::interrupt::cause;
 use crate::litmus::parse::columns;
 use crate::litmus::print::{statement, table};
 use crate::litmus::run::libraries;
@@ -58,7 +59,7 @@ pub struct Robust<'a> {
     pub by_theorem: Option<Vec<Insertion>>,
     /// A smaller one after which it is robust by search.
     pub by_search: Option<Vec<Insertion>>,
-    /// Whether there are smaller repairs that were not tried: they are too many, or the time was up.
+    /// Whether there may be smaller repairs, or some at all, that were not tried: they are too many, or the time was up.
     pub untried: bool,
 }
 
@@ -119,8 +120,8 @@ pub fn search(
         })
     });
     match (found, explored.stop) {
-        (None, Some(stop)) => Err(stop),
-        (None, None) if expired() => Err(Stop::Time),
+        (None, Some(stop)) => Err(cause(stop)),
+        (None, None) if expired() => Err(cause(Stop::Time)),
         (found, _) => Ok(found),
     }
 }
@@ -161,10 +162,15 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
     };
     let mut found = Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false };
     if found.conditions.is_some() && !by_theorem {
-        found.by_theorem = repairs(&test.world, &threads, cpu, MOST);
+        match repairs(&test.world, &threads, cpu, MOST, expired) {
+            Ok(repairs) => found.by_theorem = repairs,
+            Err(_) => found.untried = true,
+        }
     }
     if matches!(found.verdict, Verdict::NotRobust(..)) && !has_rmw {
-        (found.by_search, found.untried) = found.repaired_by_search(&threads, expired);
+        let (by_search, untried) = found.repaired_by_search(&threads, expired);
+        found.by_search = by_search;
+        found.untried |= untried;
     }
     Ok(found)
 }
@@ -292,7 +298,9 @@ impl Robust<'_> {
         repair("by theorem", &self.by_theorem);
         repair("by search", &self.by_search);
         if self.untried {
-            lines.push("  smaller repairs were not all tried".to_owned());
+            let known = self.by_theorem.is_some() || self.by_search.is_some();
+            let which = if known { "smaller repairs" } else { "repairs" };
+            lines.push(format!("  {which} were not all tried"));
         }
         lines.join("\n") + "\n"
     }

@@ -406,3 +406,58 @@ fn tests_of_the_cpu_are_converted_to_herds_syntax_and_back() {
     let odd = file(folder.path(), "odd.litmus", "X86_64 t\n{ }\n P0 ;\n xchgl %eax,(x) ;\nexists (x=1)\n");
     is_bad(&["convert", &odd, "--to", "mowgli"], &["odd.litmus", "4:2"]);
 }
+
+/// Starts the command, interrupts it once it listens to that, and waits for what it has to say.
+#[cfg(target_os = "linux")]
+fn interrupted(args: &[&str]) -> Ran {
+    use std::process::Stdio;
+    let piped = || Stdio::piped();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_mowgli"))
+        .args(args)
+        .stdout(piped())
+        .stderr(piped())
+        .spawn()
+        .expect("the command runs");
+    let status = format!("/proc/{}/status", child.id());
+    let listens = || {
+        let status = std::fs::read_to_string(&status).expect("it runs");
+        let caught = status.lines().find_map(|l| l.strip_prefix("SigCgt:")).expect("signals that are caught");
+        u64::from_str_radix(caught.trim(), 16).expect("a mask") >> 1 & 1 == 1
+    };
+    while child.try_wait().expect("it can be asked").is_none() && !listens() {
+        std::thread::yield_now();
+    }
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is kill");
+    assert!(sent.success());
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("it ends");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    Ran { code: status.code().expect("no signal"), out: text(stdout), err: text(stderr) }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupt_ends_long_work_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    // Each thread writes, copies and reads again and again, in many orders.
+    let heads = (1..=6).map(|t| format!("P{t}@1")).collect::<Vec<_>>().join(" | ");
+    let row = |of: &dyn Fn(usize) -> String| format!(" {} ;\n", (1..=6).map(of).collect::<Vec<_>>().join(" | "));
+    let rows = |r: usize| {
+        row(&|t| format!("x := {t}")) + &row(&|_| "put(z, x)".to_owned()) + &row(&|t| format!("a{t}{r} := x"))
+    };
+    let rows: String = (0..4).map(rows).collect();
+    let large = format!("RDMA_TSO large {{ x@1 = 0; z@2 = 0; }}\n {heads} ;\n{rows}allowed (x=7)\n");
+    let large = file(folder.path(), "large.litmus", &large);
+    let commands: [&[&str]; 6] = [
+        &["litmus", &large],
+        &["robust", &large],
+        &["check", "sv"],
+        &["check", "--spec", "msw"],
+        &["check", "--distinguish", "rbl", "rbl-weak"],
+        &["compare", "--model", "RDMA_TSO", "--model", "RDMA_SC", "--calls", "5"],
+    ];
+    for args in commands {
+        let ran = interrupted(args);
+        assert_eq!(ran.code, 3, "{args:?}: {}{}", ran.out, ran.err);
+        assert!((ran.out + &ran.err).contains("interrupted"), "{args:?}");
+    }
+}

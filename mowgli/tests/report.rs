@@ -1,7 +1,11 @@
 //! The page that `report` writes, looked at in a browser where there is one.
 
-use std::path::{Path, PathBuf};
+mod common;
+
+use std::path::Path;
 use std::process::Command;
+
+use common::browser;
 
 /// Writes a page; its text.
 fn page(folder: &Path, what: &[&str]) -> String {
@@ -12,24 +16,11 @@ fn page(folder: &Path, what: &[&str]) -> String {
     std::fs::read_to_string(folder.join("page/index.html")).expect("a page")
 }
 
-fn browser() -> Option<&'static str> {
-    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-    let found = names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok());
-    if found.is_none() {
-        eprintln!("the page was not looked at: there is no chromium");
-    }
-    found
-}
-
 /// What a browser makes of a page, after `script` has run in it.
 fn seen(browser: &str, folder: &Path, html: &str, script: &str) -> String {
-    let path: PathBuf = folder.join("seen.html");
+    let path = folder.join("seen.html");
     std::fs::write(&path, html.replace("</body>", &format!("<script>{script}</script></body>"))).unwrap();
-    let url = format!("file://{}", path.display());
-    let data = format!("--user-data-dir={}", folder.join("profile").display());
-    let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"];
-    let ran = Command::new(browser).args(flags).arg(data).arg(url).output().expect("the browser runs");
-    String::from_utf8_lossy(&ran.stdout).into_owned()
+    common::seen(browser, folder, &format!("file://{}", path.display()))
 }
 
 fn count(text: &str, what: &str) -> usize {

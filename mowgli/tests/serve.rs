@@ -1,5 +1,7 @@
 //! The playground: what it answers, what it refuses, and that a test that needs too much does not take it down.
 
+mod common;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -81,17 +83,9 @@ fn a_test_that_needs_too_much_is_stopped() {
 
 #[test]
 fn the_page_solves_what_it_shows() {
-    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
-    let Some(browser) = names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok()) else {
-        eprintln!("the playground was not looked at: there is no chromium");
-        return;
-    };
+    let Some(browser) = common::browser() else { return };
     let served = served(&[]);
-    let profile = tempfile::tempdir().unwrap();
-    let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", "--dump-dom"];
-    let data = format!("--user-data-dir={}", profile.path().display());
-    let url = format!("http://localhost:{}/", served.port);
-    let ran = Command::new(browser).args(flags).args([data, url]).output().expect("the browser runs");
-    let dom = String::from_utf8_lossy(&ran.stdout);
+    let folder = tempfile::tempdir().unwrap();
+    let dom = common::seen(browser, folder.path(), &format!("http://localhost:{}/", served.port));
     assert!(dom.contains("<span class=\"good\">Ok</span> allowed (z=1)"), "{dom}");
 }

@@ -2,6 +2,7 @@
 
 use mowgli::check::{Ask, Options, check};
 use mowgli::distinguish::{bounds, distinguish};
+use mowgli::interrupt::Deadline;
 use mowgli::litmus::order;
 use mowgli::litmus::parse::parse;
 use mowgli::mutation::worths;
@@ -20,7 +21,7 @@ fn the_memory_model_has_the_three_properties() {
     let all = specifications();
     let wait = all.iter().find(|s| s.name == "rdma-wait").expect("the memory model");
     let bounds = wait.bounds().into_iter().map(|b| Bound { nodes: 1, ..b }).collect();
-    let found = wait.check(bounds, None, &|_, _| {});
+    let found = wait.check(bounds, Deadline::default(), &|_, _| {});
     assert!(found.is_good());
     let json: serde_json::Value = serde_json::from_str(&found.json()).expect("one object");
     for property in ["monotone", "decomposable", "satisfiable", "complete"] {
@@ -35,7 +36,7 @@ fn the_memory_model_has_the_three_properties() {
 fn every_specification_has_the_three_properties_in_small() {
     for specification in specifications() {
         let bounds = specification.bounds().into_iter().map(|b| Bound { threads: b.threads.min(2), calls: 1, ..b });
-        let found = specification.check(bounds.take(1).collect(), None, &|_, _| {});
+        let found = specification.check(bounds.take(1).collect(), Deadline::default(), &|_, _| {});
         let p = &found.properties;
         assert!(p.monotone.is_none() && p.decomposable.is_none() && p.stop.is_none(), "{}", found.text());
     }
@@ -44,16 +45,20 @@ fn every_specification_has_the_three_properties_in_small() {
 #[test]
 fn the_smallest_clients_that_tell_specifications_apart() {
     let [bal, transitive, rbl, weak] = ["bal", "bal-transitive", "rbl", "rbl-weak"].map(entry);
-    let found = distinguish(&bal, &transitive, &bounds(&bal), None, &|_, _| {}).unwrap();
+    let found = distinguish(&bal, &transitive, &bounds(&bal), Deadline::default(), &|_, _| {}).unwrap();
     let difference = found.difference.expect("the transitive barrier promises more");
     assert_eq!((difference.allowed_by, difference.forbidden_by), ("bal", "bal-transitive"));
     // LOCO Fig. 13, found again.
-    let found = distinguish(&rbl, &weak, &bounds(&rbl), None, &|_, _| {}).unwrap();
+    let found = distinguish(&rbl, &weak, &bounds(&rbl), Deadline::default(), &|_, _| {}).unwrap();
     let difference = found.difference.expect("the weak ring buffer promises less");
     assert_eq!((difference.allowed_by, difference.forbidden_by), ("rbl-weak", "rbl"));
-    let same = distinguish(&bal, &bal, &bounds(&bal)[..1], None, &|_, _| {}).unwrap();
+    let same = distinguish(&bal, &bal, &bounds(&bal)[..1], Deadline::default(), &|_, _| {}).unwrap();
     assert!(same.difference.is_none() && same.stop.is_none() && same.clients > 100);
-    assert!(distinguish(&bal, &rbl, &bounds(&bal), None, &|_, _| {}).unwrap_err().contains("different methods"));
+    assert!(
+        distinguish(&bal, &rbl, &bounds(&bal), Deadline::default(), &|_, _| {})
+            .unwrap_err()
+            .contains("different methods")
+    );
 }
 
 #[test]

@@ -128,7 +128,9 @@ fn repaired_programs_are_robust() {
     let repaired = Cell::new(0);
     cases(250, &bound(2, 2, 3), |world, threads, cpu| {
         let Some(program) = Program::new(world, threads) else { return Ok(()) };
-        let Some(insertions) = repairs(world, threads, cpu, 3) else { return Ok(()) };
+        let Some(insertions) = repairs(world, threads, cpu, 3, &|| false).expect("it has the time") else {
+            return Ok(());
+        };
         let holds = program.races().is_empty() && program.unfenced(cpu).is_empty();
         prop_assert_eq!(holds, insertions.is_empty());
         let with = with_dummies(world);

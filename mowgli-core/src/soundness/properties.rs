@@ -64,7 +64,7 @@ pub struct Properties<S> {
     pub decomposable: Option<Instance<S>>,
     /// Where a part with its own locations is not consistent with just the so of the whole.
     pub with_the_same_so: Option<Instance<S>>,
-    /// Kinds of events that clients have and no consistent execution does.
+    /// Kinds of events that clients have and no consistent execution does; none if the check was stopped.
     pub unsatisfied: BTreeSet<Kind>,
     /// What stopped the check, if anything did.
     pub stop: Option<Stop>,
@@ -132,8 +132,9 @@ pub fn properties<S: Stamp>(specified: &Specified<'_, S>, bounds: &[Bound]) -> P
             break;
         }
     }
-    // Up to here these are the kinds that were found.
-    sum.unsatisfied = wanted.difference(&sum.unsatisfied).copied().collect();
+    // Up to here these are the kinds that were found; that there are no others is known once all was searched.
+    wanted.retain(|kind| sum.stop.is_none() && !sum.unsatisfied.contains(kind));
+    sum.unsatisfied = wanted;
     sum
 }
 

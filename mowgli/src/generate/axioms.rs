@@ -9,7 +9,7 @@ use mowgli_core::event::{Cell, Event};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::{Bound, Client, clients};
+use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::mutation::{Mutation, family, mutations, weakened};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -19,7 +19,8 @@ use mowgli_rdma::wait::{self, IB, Wait};
 use rayon::prelude::*;
 
 use super::Generated;
-use crate::compare::{Under, methods, outcomes, shown, subject, with_values};
+use crate::compare::{Under, methods, of_size, outcomes, shown, subject};
+use crate::interrupt::cause;
 use crate::litmus::order::{cells, without};
 use crate::litmus::print;
 use crate::litmus::run::libraries;
@@ -126,11 +127,43 @@ fn families(library: &dyn Library<Stamp>, (world, client): &(World, Client)) -> 
     pairs
 }
 
-/// An outcome that only a weaker model allows, and all that are allowed.
-type Noticed = Option<(Outcome, BTreeSet<Outcome>)>;
-
 /// Programs are looked at in groups of this many.
 const GROUP: usize = 256;
+
+/// A model and what is asked of it: its whole, and for each pivot what is left without it.
+struct Asked<'a> {
+    model: Model,
+    library: &'a dyn Library<Stamp>,
+    whole: Under,
+    pivots: &'a [Pivot],
+    weaker: Vec<Under>,
+    expired: &'a (dyn Fn() -> bool + Sync),
+}
+
+/// For pivots that can matter to a program, by position, the first outcome that is allowed only without them.
+struct Answer {
+    allowed: BTreeSet<Outcome>,
+    only_without: Vec<(usize, Option<Outcome>)>,
+}
+
+impl Asked<'_> {
+    /// Asks a program about these pivots.
+    fn of(&self, program: &(World, Client), wanted: &[usize]) -> Result<Answer, Stop> {
+        let outcomes = |under: &Under| outcomes(under, self.model, program, &|| (self.expired)());
+        let pairs = families(self.library, program);
+        let matters = |p: &Pivot| !matches!(p, Pivot::To(a, b) if !pairs.contains(&(a.clone(), b.clone())));
+        let wanted = wanted.iter().copied().filter(|&i| matters(&self.pivots[i])).collect_vec();
+        let mut answer = Answer { allowed: BTreeSet::new(), only_without: Vec::new() };
+        if !wanted.is_empty() {
+            answer.allowed = outcomes(&self.whole)?;
+        }
+        for i in wanted {
+            let more = outcomes(&self.weaker[i])?;
+            answer.only_without.push((i, more.difference(&answer.allowed).next().cloned()));
+        }
+        Ok(answer)
+    }
+}
 
 /// For each pivot the smallest programs within the bound that notice when it is taken away, at most `most` of them.
 pub fn search(
@@ -141,86 +174,67 @@ pub fn search(
     expired: &(dyn Fn() -> bool + Sync),
 ) -> Search {
     let library: &dyn Library<Stamp> = if model == Model::RdmaWait { &Wait } else { &Tso };
-    let all: Under = (model, whole(model));
-    let mut open: Vec<(Found, Under)> = pivots
-        .iter()
-        .map(|p| (Found { pivot: p.clone(), programs: Vec::new(), occurs: false }, (model, weaker(model, p))))
-        .collect();
-    let mut done = Vec::new();
-    let (mut programs, mut stop) = (0, None);
+    let weaker = pivots.iter().map(|p| (model, weaker(model, p))).collect();
+    let asked = Asked { model, library, whole: (model, whole(model)), pivots, weaker, expired };
+    let none = |pivot: &Pivot| Found { pivot: pivot.clone(), programs: Vec::new(), occurs: false };
+    let mut search = Search { found: pivots.iter().map(none).collect(), programs: 0, stop: None };
     let subject = subject(model, rmw);
-    'sizes: for total in 1..=bound.total.unwrap_or(bound.threads * bound.calls) {
-        let mut sized = clients(&*subject, &Bound { total: Some(total), ..bound.clone() });
-        sized.retain(|(_, client)| client.len() == total);
-        // The plainest first: few threads, few different methods.
-        sized.sort_by_key(|(world, client)| (world.threads.len(), methods(client)));
-        for group in sized.chunks(GROUP) {
-            let wanted: Vec<(&Pivot, &Under)> =
-                open.iter().filter(|(f, _)| f.programs.len() < most).map(|(f, under)| (&f.pivot, under)).collect();
-            let of = |program: &(World, Client)| -> Result<Vec<(Pivot, Noticed)>, Stop> {
-                let program = (with_values(program.0.clone()), program.1.clone());
-                let pairs = families(library, &program);
-                let matters = |p: &Pivot| !matches!(p, Pivot::To(a, b) if !pairs.contains(&(a.clone(), b.clone())));
-                let mut allowed = None;
-                let mut answers = Vec::new();
-                for (pivot, under) in wanted.iter().filter(|(p, _)| matters(p)) {
-                    let allowed = match &allowed {
-                        Some(known) => known,
-                        None => allowed.insert(outcomes(&all, model, &program, &|| expired())?),
-                    };
-                    let more = outcomes(under, model, &program, &|| expired())?;
-                    let new = more.difference(allowed).next().map(|o| (o.clone(), allowed.clone()));
-                    answers.push(((*pivot).clone(), new));
-                }
-                Ok(answers)
-            };
-            let answers: Vec<_> = group.par_iter().map(of).collect();
-            programs += group.len();
-            for ((world, client), answer) in group.iter().zip(answers) {
-                match answer {
-                    Err(s) => _ = stop.get_or_insert(s),
-                    Ok(answers) => {
-                        for (pivot, new) in answers {
-                            let found = &mut open.iter_mut().find(|(f, _)| f.pivot == pivot).expect("it is open").0;
-                            found.occurs = true;
-                            if let (Some((outcome, allowed)), true) = (new, found.programs.len() < most) {
-                                found.programs.push((with_values(world.clone()), client.clone(), outcome, allowed));
-                            }
-                        }
-                    }
-                }
-            }
-            if expired() {
-                stop = Some(Stop::Time);
-                break 'sizes;
-            }
-        }
-        done.extend(open.extract_if(.., |(f, _)| !f.programs.is_empty()).map(|(f, _)| f));
+    for total in 1..=bound.total.unwrap_or(bound.threads * bound.calls) {
+        // Larger programs are of no use to a pivot that has one.
+        let open = search.found.iter().positions(|f| f.programs.is_empty()).collect_vec();
         if open.is_empty() {
             break;
         }
+        let mut sized = of_size(&*subject, std::slice::from_ref(bound), total);
+        // The plainest first: few threads, few different methods.
+        sized.sort_by_key(|(world, client)| (world.threads.len(), methods(client)));
+        for group in sized.chunks(GROUP) {
+            let wanted = open.iter().copied().filter(|&i| search.found[i].programs.len() < most).collect_vec();
+            let answers: Vec<_> = group.par_iter().map(|program| asked.of(program, &wanted)).collect();
+            group.iter().zip(answers).for_each(|(program, answer)| search.add(program, answer, most));
+            if expired() {
+                search.stop = Some(cause(Stop::Time));
+                return search;
+            }
+        }
     }
-    done.extend(open.into_iter().map(|(f, _)| f));
-    done.sort_by_key(|f| pivots.iter().position(|p| *p == f.pivot));
-    Search { found: done, programs, stop }
+    search
+}
+
+impl Search {
+    /// Keeps what a program shows.
+    fn add(&mut self, (world, client): &(World, Client), answer: Result<Answer, Stop>, most: usize) {
+        self.programs += 1;
+        let Answer { allowed, only_without } = match answer {
+            Ok(answer) => answer,
+            Err(stop) => {
+                self.stop.get_or_insert(stop);
+                return;
+            }
+        };
+        for (i, outcome) in only_without {
+            let found = &mut self.found[i];
+            found.occurs = true;
+            if let (Some(outcome), true) = (outcome, found.programs.len() < most) {
+                found.programs.push((world.clone(), client.clone(), outcome, allowed.clone()));
+            }
+        }
+    }
 }
 
 impl Found {
     /// The programs with names and expectations.
     #[must_use]
     pub fn generated(&self, model: Model) -> Vec<Generated> {
+        let about = format!("Only {} forbids the outcome", self.pivot);
         let one =
             |(number, (world, client, outcome, allowed)): (usize, &(World, Client, Outcome, BTreeSet<Outcome>))| {
                 let name = format!("{}-{number}", self.pivot.to_string().replace(':', "-")).to_lowercase();
-                let condition =
-                    |o: &Outcome| shown(world, o).into_iter().map(|(name, v)| format!("{name}={v}")).join(" /\\ ");
-                let outputs: Vec<String> = allowed.iter().map(condition).collect();
+                let condition = |o: &Outcome| print::conjunction(&shown(world, o));
                 let forbidden = condition(outcome);
-                let text = print::client(&name, world, client, None);
-                // The header is a line of its own; programs with polls are the same text for both models that have them.
-                let (_, rest) = text.split_once('\n').expect("a test has lines");
-                let about = format!("Only {} forbids the outcome", self.pivot);
-                let litmus = format!("{model} {name}\n\"{about}\"\n{rest}forbidden ({forbidden})\n");
+                let program = print::program(model, &name, Some(&about), world, client);
+                let litmus = format!("{program}forbidden ({forbidden})\n");
+                let outputs = allowed.iter().map(condition).collect();
                 Generated { name, pivot: self.pivot.to_string(), litmus, outputs, forbidden: Some(forbidden) }
             };
         (1..).zip(&self.programs).map(one).collect()

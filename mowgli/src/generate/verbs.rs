@@ -4,13 +4,14 @@
 //! operation is issued, which the model allows and is not all that it allows.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fmt::Write as _;
 
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::value::Val;
 
-use crate::litmus::condition::Condition;
+use crate::litmus::condition::{Condition, Symbols};
 use crate::litmus::run::Answer;
 use crate::litmus::test::{Arg, Observable, Quantifier, Statement, Test, Thread};
 
@@ -77,9 +78,7 @@ pub fn program(test: &Test, answer: &Answer) -> Result<String, String> {
     let all = (0..bodies.len()).map(|t| format!("thread_{t}")).join(", ");
     let _ = writeln!(out, "void (*const thread_body[THREADS])(struct ctx *) = {{ {all} }};\n");
     out.push_str("int judge(const struct outcome *o)\n{\n");
-    for (assertion, _) in
-        test.assertions.iter().zip(&answer.holds).filter(|(a, _)| a.quantifier == Quantifier::Forbidden)
-    {
+    for assertion in test.assertions.iter().filter(|a| a.quantifier == Quantifier::Forbidden) {
         let _ = writeln!(out, "\tif ({}) return -1;", names.condition(test, &assertion.condition));
     }
     for values in answer.outcomes.keys() {
@@ -105,13 +104,11 @@ impl Names {
     }
 
     fn condition(&self, test: &Test, condition: &Condition) -> String {
-        match condition {
-            Condition::Is(position, v) => format!("o->value[{}] == {v}", self.slot(test, &test.shown[*position].1)),
-            Condition::Not(c) => format!("!({})", self.condition(test, c)),
-            Condition::And(all) if all.is_empty() => "1".to_owned(),
-            Condition::And(all) => format!("({})", all.iter().map(|c| self.condition(test, c)).join(" && ")),
-            Condition::Or(all) => format!("({})", all.iter().map(|c| self.condition(test, c)).join(" || ")),
-        }
+        let symbols = Symbols { truth: "1", not: "!", and: " && ", or: " || " };
+        let equal =
+            |i: usize, v| Ok::<_, Infallible>(format!("o->value[{}] == {v}", self.slot(test, &test.shown[i].1)));
+        let Ok(text) = condition.text(&symbols, &equal);
+        text
     }
 
     fn body(&mut self, thread: usize, t: &Thread) -> Result<String, String> {

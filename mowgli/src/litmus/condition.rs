@@ -26,4 +26,32 @@ impl Condition {
             Self::Or(cs) => cs.iter().any(|c| c.holds(values)),
         }
     }
+
+    /// The condition in some language, each equation as `equation` writes it.
+    pub(crate) fn text<E>(
+        &self,
+        symbols: &Symbols,
+        equation: &dyn Fn(usize, Val) -> Result<String, E>,
+    ) -> Result<String, E> {
+        let inner = |c: &Self| {
+            let text = c.text(symbols, equation)?;
+            Ok(if matches!(c, Self::Is(..)) { text } else { format!("({text})") })
+        };
+        let joined = |all: &[Self], by| Ok(all.iter().map(inner).collect::<Result<Vec<_>, E>>()?.join(by));
+        match self {
+            Self::Is(position, v) => equation(*position, *v),
+            Self::Not(c) => Ok(format!("{}({})", symbols.not, c.text(symbols, equation)?)),
+            Self::And(all) if all.is_empty() => Ok(symbols.truth.to_owned()),
+            Self::And(all) => joined(all, symbols.and),
+            Self::Or(all) => joined(all, symbols.or),
+        }
+    }
+}
+
+/// How a language writes conditions.
+pub(crate) struct Symbols {
+    pub(crate) truth: &'static str,
+    pub(crate) not: &'static str,
+    pub(crate) and: &'static str,
+    pub(crate) or: &'static str,
 }

@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 
 use itertools::Itertools;
 use mowgli_core::event::Call;
-
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::outcome::{Explored, Limits, Outcome};
 use mowgli_core::runs::Stop;
@@ -18,6 +17,7 @@ use mowgli_rdma::core_rma::program::{Expr, Place, Program, Statement, Variable};
 use super::print;
 use super::run::{Answer, holds};
 use super::test::{self, Arg, Observable, Test};
+use crate::interrupt::cause;
 
 fn process(node: Node) -> usize {
     usize::from(node.0) - 1
@@ -83,16 +83,18 @@ pub fn solve(test: &Test, rules: &Rules, limits: Limits<'_>) -> Answer {
     let (program, position) = program(test);
     let observed: Vec<usize> = test.observed.iter().map(|cell| position[&cell.loc]).collect();
     let found = execution::outcomes(&program, rules, &observed, limits.expired).expect("the parser checks its size");
-    let stop = found.expired.then_some(Stop::Time);
-    let first = |thread: usize| -> usize {
-        let node = test.world.threads[thread];
-        let before = test.threads.iter().zip(&test.world.threads).filter(|(_, n)| **n < node);
+    let stop = found.expired.then(|| cause(Stop::Time));
+    let nodes = &test.world.threads;
+    // Outputs have the registers of processes in the order of nodes.
+    let first = |node: &Node| -> usize {
+        let before = test.threads.iter().zip(nodes).filter(|(_, n)| *n < node);
         before.map(|(t, _)| t.registers.len()).sum()
     };
+    let first: Vec<usize> = nodes.iter().map(first).collect();
     let registers: usize = test.threads.iter().map(|t| t.registers.len()).sum();
     let shown = |output: &[Value]| -> Vec<Val> {
         let of = |o: &Observable| match *o {
-            Observable::Register(thread, position) => output[first(thread) + position],
+            Observable::Register(thread, position) => output[first[thread] + position],
             Observable::Final(position) => output[registers + position],
         };
         test.shown.iter().map(|(_, o)| value(of(o))).collect()
@@ -234,6 +236,6 @@ fn registers(statements: &[Statement]) -> usize {
 /// What an output says of the registers, as a condition.
 #[must_use]
 pub fn condition(output: &[Value]) -> String {
-    let equations = output.iter().enumerate().map(|(i, v)| format!("{}={}", print::register(i), value(*v)));
-    equations.collect::<Vec<_>>().join(" /\\ ")
+    let values: Vec<_> = output.iter().enumerate().map(|(i, v)| (print::register(i), value(*v))).collect();
+    print::conjunction(&values)
 }

@@ -1,6 +1,6 @@
 //! Clients as litmus text.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Tid};
@@ -149,22 +149,31 @@ pub fn table(columns: Vec<Vec<String>>) -> String {
     out
 }
 
-/// A client as a litmus test, with one assertion: that the outcome is forbidden, if one is given.
+/// A client as a litmus test of a model, without assertions; `about` may follow the name, as a line in quotes.
 #[must_use]
-pub fn client(name: &str, world: &World, client: &Client, outcome: Option<&Outcome>) -> String {
-    let is_tso = world.objects.values().any(|o| o.library == TSO);
-    let model = if is_tso { Model::RdmaTso } else { Model::RdmaWait };
-    let mut out = format!("{model} {name}\n{{\n");
+pub fn program(model: Model, name: &str, about: Option<&str>, world: &World, client: &Client) -> String {
+    let about = about.map_or(String::new(), |text| format!("\"{text}\"\n"));
+    let mut out = format!("{model} {name}\n{about}{{\n");
     declarations(world, &mut out);
     out.push_str("}\n");
     let heads = (1..).zip(&world.threads).map(|(t, node)| format!("P{t}@{node}"));
     let statements = statements(client);
     out.push_str(&table(heads.zip(statements).map(|(head, rest)| [vec![head], rest].concat()).collect()));
-    if let Some(outcome) = outcome {
-        let conditions = registers(client, outcome).into_iter().map(|(name, v)| format!("{name}={v}"));
-        let condition = conditions.collect::<Vec<_>>().join(" /\\ ");
-        // Without results to speak of it is the execution itself that is forbidden.
-        let _ = writeln!(out, "forbidden ({})", if condition.is_empty() { "true" } else { &condition });
-    }
     out
+}
+
+/// A client as a litmus test, with one assertion: that the outcome is forbidden, if one is given.
+#[must_use]
+pub fn client(name: &str, world: &World, client: &Client, outcome: Option<&Outcome>) -> String {
+    let is_tso = world.objects.values().any(|o| o.library == TSO);
+    let model = if is_tso { Model::RdmaTso } else { Model::RdmaWait };
+    let forbidden = |outcome| format!("forbidden ({})\n", conjunction(&registers(client, outcome)));
+    program(model, name, None, world, client) + &outcome.map_or(String::new(), forbidden)
+}
+
+/// The condition that each name has its value; true if there are none.
+#[must_use]
+pub fn conjunction<V: Display>(values: &[(String, V)]) -> String {
+    let equals = values.iter().map(|(name, v)| format!("{name}={v}"));
+    if values.is_empty() { "true".to_owned() } else { equals.collect::<Vec<_>>().join(" /\\ ") }
 }

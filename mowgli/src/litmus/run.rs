@@ -19,6 +19,7 @@ use mowgli_rdma::wait::Wait;
 
 use super::core_rma;
 use super::test::{Assertion, Model, Observable, Quantifier, Test};
+use crate::interrupt::cause;
 
 /// The libraries of a model.
 #[must_use]
@@ -111,7 +112,8 @@ pub fn solve_over(
     }
     let complete = all.explored.stop.is_none();
     let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), complete)).collect();
-    Answer { outcomes, holds, explored: all.explored, rules: None }
+    let explored = Explored { stop: all.explored.stop.map(cause), ..all.explored };
+    Answer { outcomes, holds, explored, rules: None }
 }
 
 /// How the outcomes of a test are found.
@@ -142,7 +144,7 @@ pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String
     let outcomes: BTreeMap<Vec<Val>, u64> = runs.outcomes.iter().map(|o| (shown(test, o), 1)).collect();
     let complete = runs.stop.is_none();
     let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), complete)).collect();
-    let explored = Explored { stop: runs.stop.clone(), ..Explored::default() };
+    let explored = Explored { stop: runs.stop.clone().map(cause), ..Explored::default() };
     Ok((Answer { outcomes, holds, explored, rules: None }, runs))
 }
 

@@ -10,7 +10,7 @@ use pest::Parser;
 use pest::iterators::Pair;
 use pest_derive::Parser;
 
-use super::condition::Condition;
+use super::condition::{Condition, Symbols};
 use super::print::table;
 use super::test::{Arg, Observable, Quantifier, Statement, Test, Thread};
 
@@ -137,23 +137,8 @@ fn observable(test: &Test, o: &Observable) -> Result<String, String> {
 }
 
 fn conditions(test: &Test, condition: &Condition) -> Result<String, String> {
-    let all = |conditions: &[Condition], by: &str| -> Result<String, String> {
-        let parts: Vec<String> = conditions.iter().map(|c| conditions_in(test, c)).collect::<Result<_, _>>()?;
-        Ok(parts.join(by))
-    };
-    match condition {
-        Condition::Is(position, v) => Ok(format!("{}={v}", observable(test, &test.shown[*position].1)?)),
-        Condition::Not(c) => Ok(format!("~({})", conditions(test, c)?)),
-        Condition::And(cs) if cs.is_empty() => Ok("true".to_owned()),
-        Condition::And(cs) => all(cs, " /\\ "),
-        Condition::Or(cs) => all(cs, " \\/ "),
-    }
-}
-
-/// A condition inside another one.
-fn conditions_in(test: &Test, condition: &Condition) -> Result<String, String> {
-    let text = conditions(test, condition)?;
-    Ok(if matches!(condition, Condition::Is(..)) { text } else { format!("({text})") })
+    let symbols = Symbols { truth: "true", not: "~", and: " /\\ ", or: " \\/ " };
+    condition.text(&symbols, &|position, v| Ok(format!("{}={v}", observable(test, &test.shown[position].1)?)))
 }
 
 /// A test in herd's X86_64 syntax as a test of RDMA_TSO on one node. `path` is shown in errors.

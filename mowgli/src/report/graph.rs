@@ -142,7 +142,7 @@ impl Graph {
     #[must_use]
     pub fn explained(explained: &Explained) -> Self {
         let title = &explained.finding.title;
-        let words = Words(explained.test.threads.iter().map(|t| t.texts.clone()).collect());
+        let words = explained.words();
         let graph = match (&explained.finding.execution, &explained.judged) {
             (Some(execution), Some(judged)) => Self::new(title, execution, judged),
             _ => {

@@ -1,17 +1,17 @@
 //! The `check` command and its further questions.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use clap::Args;
 use mowgli::check::{Ask, Checked, Options, shapes};
+use mowgli::interrupt::{self, Deadline};
 use mowgli::properties::{Specification, specifications};
-use mowgli::{distinguish, interrupt, mutation, necessity};
+use mowgli::{distinguish, mutation, necessity};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
 
-use super::{at_least_one, bar, keep, moving, told, worst};
+use super::{Shape, at_least_one, bar, check_bounds, keep, moving, told, worst};
 
 #[derive(Args)]
 pub(super) struct CheckArgs {
@@ -20,15 +20,8 @@ pub(super) struct CheckArgs {
     /// A variant of the implementation, as no-fence.
     #[arg(long)]
     variant: Option<String>,
-    /// At most this many threads.
-    #[arg(long, value_name = "T", value_parser = at_least_one)]
-    threads: Option<u64>,
-    /// At most this many nodes.
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    nodes: Option<u64>,
-    /// At most this many calls of each thread.
-    #[arg(long, value_name = "C", value_parser = at_least_one)]
-    calls: Option<u64>,
+    #[command(flatten)]
+    shape: Shape,
     /// At most this many calls of all threads together.
     #[arg(long, value_name = "C", value_parser = at_least_one)]
     total: Option<u64>,
@@ -132,14 +125,12 @@ fn bounds(entry: &Entry, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
 
 /// These bounds, or the first of them with what was asked for.
 fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
-    if [args.threads, args.nodes, args.calls, args.objects].iter().any(Option::is_some) {
+    if args.shape.is_given() || args.objects.is_some() {
         bounds.truncate(1);
         bounds.iter_mut().for_each(|b| b.total = None);
     }
     for bound in &mut bounds {
-        bound.threads = args.threads.map_or(bound.threads, |n| n as usize);
-        bound.nodes = args.nodes.map_or(bound.nodes, |n| n as u8);
-        bound.calls = args.calls.map_or(bound.calls, |n| n as usize);
+        *bound = args.shape.of(bound.clone());
         bound.objects = args.objects.map_or(bound.objects, |n| n as usize);
         bound.loops = args.loops.unwrap_or(bound.loops);
         bound.values = args.values.clone().unwrap_or_else(|| bound.values.clone());
@@ -177,7 +168,7 @@ pub(super) fn check(args: &CheckArgs) -> u8 {
         // The pool can be set once in a process, and nothing has used it yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(jobs as usize).build_global();
     }
-    let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
+    let deadline = Deadline::after(args.timeout);
     let result = match args {
         CheckArgs { spec: true, .. } => check_specifications(args, deadline),
         CheckArgs { necessity: true, .. } => check_necessity(args, deadline),
@@ -188,7 +179,7 @@ pub(super) fn check(args: &CheckArgs) -> u8 {
     told(result)
 }
 
-fn check_specifications(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+fn check_specifications(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
     let all = specifications();
     let known: Vec<&str> = all.iter().map(|s| s.name).collect();
     if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
@@ -219,7 +210,7 @@ fn check_specifications(args: &CheckArgs, deadline: Option<Instant>) -> Result<u
     Ok(code)
 }
 
-fn check_necessity(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+fn check_necessity(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
     for (entry, variant) in chosen(args)? {
         let bar = bar(format!("{} {}", entry.name, variant.name));
         let progress = moving(&bar);
@@ -245,7 +236,7 @@ fn check_necessity(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, St
     Ok(0)
 }
 
-fn check_mutations(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+fn check_mutations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
     for (entry, _) in chosen(args)? {
         let bar = bar(entry.name.to_owned());
         let options = Options { deadline, ..Options::default() };
@@ -271,7 +262,7 @@ fn check_mutations(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, St
     Ok(0)
 }
 
-fn check_difference(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+fn check_difference(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
     let [one, other] = &args.names[..] else {
         return Err("name the two specifications, as mowgli check --distinguish rbl rbl-weak".to_owned());
     };
@@ -290,7 +281,7 @@ fn check_difference(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, S
     Ok(if compared.difference.is_none() && compared.stop.is_some() { 3 } else { 0 })
 }
 
-fn check_implementations(args: &CheckArgs, deadline: Option<Instant>) -> Result<u8, String> {
+fn check_implementations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
     let chosen = chosen(args)?;
     let mut code = 0;
     let mut all = Vec::new();
@@ -299,14 +290,9 @@ fn check_implementations(args: &CheckArgs, deadline: Option<Instant>) -> Result<
             eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
             continue;
         }
-        for bound in bounds(entry, variant, args) {
-            let bar = bar(format!("{} {}", entry.name, variant.name));
-            let progress = moving(&bar);
-            let loopback = args.loopback();
-            let ask = if args.through { Ask::Through } else { Ask::Soundness };
-            let options = Options { deadline, loopback, ask, progress: &progress };
-            let checked = mowgli::check::check(entry, variant, &bound, &options);
-            bar.finish_and_clear();
+        let ask = if args.through { Ask::Through } else { Ask::Soundness };
+        let options = Options { deadline, loopback: args.loopback(), ask, ..Options::default() };
+        check_bounds(entry, variant, &bounds(entry, variant, args), &options, &mut |checked| {
             code = worst(
                 code,
                 match checked.is_expected() {
@@ -320,12 +306,8 @@ fn check_implementations(args: &CheckArgs, deadline: Option<Instant>) -> Result<
             } else {
                 print!("{}", checked.explanation());
             }
-            let sound = matches!(checked.report.verdict, Verdict::Sound | Verdict::NoWrongOutcome);
             all.push(checked);
-            if !sound {
-                break;
-            }
-        }
+        });
     }
     if !args.json {
         println!("{}", table(&all));

@@ -1,11 +1,11 @@
 //! The `generate` command.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Args;
 use mowgli::generate::{self, Generated, axioms, verbs};
-use mowgli::interrupt;
+use mowgli::interrupt::Deadline;
 use mowgli::litmus::test::Model;
 use mowgli::litmus::{parse, run};
 use mowgli_core::outcome::Limits;
@@ -107,9 +107,9 @@ fn of_axioms(args: &GenerateArgs) -> Result<(u8, Vec<Generated>), String> {
     }
     let total = args.actions.unwrap_or(3) as usize;
     let bound = Bound { threads: args.procs as usize, nodes: 2, calls: total, total: Some(total), ..Bound::default() };
-    let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
+    let deadline = Deadline::after(args.timeout);
     let most = args.each.unwrap_or(1) as usize;
-    let expired = || interrupt::requested() || deadline.is_some_and(|d| Instant::now() > d);
+    let expired = || deadline.expired();
     let search = axioms::search(args.model, args.rmw, &pivots, (&bound, most), &expired);
     for found in search.found.iter().filter(|f| f.programs.is_empty()) {
         let why =

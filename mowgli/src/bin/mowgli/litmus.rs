@@ -1,10 +1,10 @@
 //! The `litmus` command.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Args;
-use mowgli::interrupt;
+use mowgli::interrupt::{self, Deadline};
 use mowgli::litmus::run::Engine;
 use mowgli::litmus::test::{Model, Test};
 use mowgli::litmus::{core_rma, order, parse, report, run};
@@ -13,7 +13,7 @@ use mowgli_core::search::solver::Stats;
 use mowgli_rdma::core_rma::execution::{Rule, Rules};
 use rayon::prelude::*;
 
-use super::{files, text_of, worst};
+use super::{all_files, text_of, worst};
 
 #[derive(Args)]
 pub(super) struct LitmusArgs {
@@ -61,16 +61,7 @@ struct Printed {
 
 pub(super) fn litmus(args: &LitmusArgs) -> u8 {
     let mut code = 0;
-    let mut all = Vec::new();
-    for path in &args.paths {
-        match files(path) {
-            Ok(found) => all.extend(found),
-            Err(message) => {
-                eprintln!("error: {message}");
-                code = 2;
-            }
-        }
-    }
+    let all = all_files(&args.paths, &mut code);
     if args.mutate_to {
         return worst(code, mutate_to(&all, args));
     }
@@ -143,8 +134,8 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
         }
     }
     let start = Instant::now();
-    let deadline = args.timeout.map(|s| start + Duration::from_secs(s));
-    let expired = move || interrupt::requested() || deadline.is_some_and(|d| Instant::now() > d);
+    let deadline = Deadline::after(args.timeout);
+    let expired = || deadline.expired();
     let limits = Limits { rounds: args.loops, expired: &expired, ..Limits::default() };
     let rules = args.without.iter().fold(args.network.clone(), |rules, &rule| rules.without(rule));
     let answer = match args.engine {
@@ -155,8 +146,6 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
             Err(message) => return bad(message),
         },
     };
-    let mut answer = answer;
-    answer.explored.stop = answer.explored.stop.map(interrupt::cause);
     let micros = start.elapsed().as_micros();
     let out = if args.json {
         report::json(&test, &answer, args.loops, micros) + "\n"

@@ -8,16 +8,18 @@ mod serve;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
-use mowgli::check::shapes;
+use mowgli::check::{Checked, Options, check, shapes};
 use mowgli::generate::verbs;
+use mowgli::interrupt::Deadline;
 use mowgli::litmus::test::Model;
 use mowgli::litmus::{parse, run, x86};
 use mowgli::{explain, interrupt, show};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::verdict::Verdict;
+use mowgli_libraries::catalogue::{Entry, Variant};
 use mowgli_rdma::robust::Cpu;
 
 /// Check RDMA libraries and litmus tests over very weak memory.
@@ -77,12 +79,53 @@ enum Command {
     Check(Box<check::CheckArgs>),
 }
 
+impl Command {
+    /// Whether what is done by the time of Ctrl-C is worth printing; the others end at once.
+    fn keeps_what_is_done(&self) -> bool {
+        matches!(
+            self,
+            Self::Litmus(_) | Self::Robust(_) | Self::Compare(_) | Self::Generate(_) | Self::Report(_) | Self::Check(_)
+        )
+    }
+}
+
 fn at_least_one(text: &str) -> Result<u64, String> {
     match text.parse::<u64>() {
         Ok(0) => Err("a bound of 0 covers nothing; give at least 1".to_owned()),
         Ok(n) if n > 60 => Err("at most 60".to_owned()),
         Ok(n) => Ok(n),
         Err(e) => Err(e.to_string()),
+    }
+}
+
+/// How large clients or programs get.
+#[derive(Args)]
+struct Shape {
+    /// At most this many threads.
+    #[arg(long, value_name = "T", value_parser = at_least_one)]
+    threads: Option<u64>,
+    /// At most this many nodes.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    nodes: Option<u64>,
+    /// At most this many calls of each thread.
+    #[arg(long, value_name = "C", value_parser = at_least_one)]
+    calls: Option<u64>,
+}
+
+impl Shape {
+    /// Whether anything of it was given.
+    fn is_given(&self) -> bool {
+        [self.threads, self.nodes, self.calls].iter().any(Option::is_some)
+    }
+
+    /// A bound, with what was given.
+    fn of(&self, bound: Bound) -> Bound {
+        Bound {
+            threads: self.threads.map_or(bound.threads, |n| n as usize),
+            nodes: self.nodes.map_or(bound.nodes, |n| n as u8),
+            calls: self.calls.map_or(bound.calls, |n| n as usize),
+            ..bound
+        }
     }
 }
 
@@ -94,15 +137,8 @@ struct CompareArgs {
     /// Programs with remote read-modify-writes too.
     #[arg(long)]
     rmw: bool,
-    /// At most this many threads.
-    #[arg(long, value_name = "T", value_parser = at_least_one)]
-    threads: Option<u64>,
-    /// At most this many nodes.
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    nodes: Option<u64>,
-    /// At most this many calls of each thread.
-    #[arg(long, value_name = "C", value_parser = at_least_one)]
-    calls: Option<u64>,
+    #[command(flatten)]
+    shape: Shape,
     /// Seconds for the whole command.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
@@ -198,10 +234,12 @@ fn main() -> ExitCode {
             std::process::exit(130);
         }
     };
-    if let Err(e) = ctrlc::set_handler(stop) {
+    let cli = Cli::parse();
+    if cli.command.keeps_what_is_done()
+        && let Err(e) = ctrlc::set_handler(stop)
+    {
         eprintln!("warning: Ctrl-C stops at once: {e}");
     }
-    let cli = Cli::parse();
     // A reader that has seen enough, as `head`, ends the command quietly; a server outlives its readers.
     if !matches!(cli.command, Command::Serve(_)) {
         sigpipe::reset();
@@ -276,6 +314,17 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
     Ok(files)
 }
 
+/// The files that paths stand for; `code` is that of bad input where there are none.
+fn all_files(paths: &[PathBuf], code: &mut u8) -> Vec<PathBuf> {
+    let of = |path: &PathBuf| {
+        files(path).unwrap_or_else(|message| {
+            *code = told(Err(message));
+            Vec::new()
+        })
+    };
+    paths.iter().flat_map(of).collect()
+}
+
 /// Bad input outweighs a failed assertion, which outweighs a limit.
 fn worst(a: u8, b: u8) -> u8 {
     let rank = |c: u8| [0, 2, 3, 1][usize::from(c)];
@@ -313,13 +362,11 @@ fn compare(args: &CompareArgs) -> u8 {
         return 2;
     }
     let mut bounds = mowgli::compare::bounds();
-    if [args.threads, args.nodes, args.calls].iter().any(Option::is_some) {
-        let of = |given: Option<u64>| given.unwrap_or(2);
-        let (threads, nodes, calls) = (of(args.threads) as usize, of(args.nodes) as u8, of(args.calls) as usize);
-        bounds = vec![Bound { threads, nodes, calls, ..Bound::default() }];
+    if args.shape.is_given() {
+        bounds = vec![args.shape.of(Bound { threads: 2, nodes: 2, calls: 2, ..Bound::default() })];
     }
-    let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
-    let expired = || interrupt::requested() || deadline.is_some_and(|d| Instant::now() > d);
+    let deadline = Deadline::after(args.timeout);
+    let expired = || deadline.expired();
     let found = mowgli::compare::compare(a, b, args.rmw, &bounds, &expired);
     if args.json {
         println!("{}", found.json(a, b));
@@ -340,38 +387,30 @@ fn compare(args: &CompareArgs) -> u8 {
 
 fn robust(args: &RobustArgs) -> u8 {
     let mut code = 0;
-    for path in &args.paths {
-        let is_one = !path.is_dir();
-        let found = files(path).unwrap_or_else(|message| {
-            eprintln!("error: {message}");
-            code = 2;
-            Vec::new()
-        });
-        for file in found {
-            match one_robust(&file, args, is_one) {
-                Ok(own) => code = worst(code, own),
-                Err(message) => {
-                    eprintln!("error: {message}");
-                    code = 2;
-                }
-            }
-        }
+    for file in all_files(&args.paths, &mut code) {
+        let own = if interrupt::requested() {
+            eprintln!("interrupted: {} was not looked at", file.display());
+            3
+        } else {
+            told(one_robust(&file, args))
+        };
+        code = worst(code, own);
     }
     code
 }
 
 /// 0 if the test is robust, 1 if not, 3 if that is not known.
-fn one_robust(path: &Path, args: &RobustArgs, named: bool) -> Result<u8, String> {
+fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     let name = path.display().to_string();
     let text = text_of(path)?;
     let test = parse::parse(&name, &text)?;
-    if !named && matches!(test.model, Model::RdmaWait | Model::CoreRma) {
+    let is_named = args.paths.iter().any(|p| p == path);
+    if !is_named && matches!(test.model, Model::RdmaWait | Model::CoreRma) {
         return Ok(0);
     }
-    let deadline = Instant::now() + Duration::from_secs(args.timeout);
+    let deadline = Deadline::after(Some(args.timeout));
     let cpu = args.model.map(|m| if m == CpuArg::Sc { Cpu::Sc } else { Cpu::Tso });
-    let found =
-        mowgli::robust::robust(&test, cpu, &|| Instant::now() > deadline).map_err(|e| format!("{name}: {e}"))?;
+    let found = mowgli::robust::robust(&test, cpu, &|| deadline.expired()).map_err(|e| format!("{name}: {e}"))?;
     if args.json {
         println!("{}", found.json());
     } else {
@@ -468,6 +507,27 @@ fn keep(path: &Path, findings: &[explain::Finding]) -> Result<(), String> {
         std::fs::write(&path, explain::written(finding)).map_err(|e| format!("{}: {e}", path.display()))?;
     }
     Ok(())
+}
+
+/// Checks a variant at one bound after the other, each with a bar, up to the first at which it is not sound.
+fn check_bounds(
+    entry: &Entry,
+    variant: &Variant,
+    bounds: &[Bound],
+    options: &Options<'_>,
+    each: &mut dyn FnMut(Checked),
+) {
+    for bound in bounds {
+        let bar = bar(format!("{} {}", entry.name, variant.name));
+        let progress = moving(&bar);
+        let checked = check(entry, variant, bound, &Options { progress: &progress, ..*options });
+        bar.finish_and_clear();
+        let sound = matches!(checked.report.verdict, Verdict::Sound | Verdict::NoWrongOutcome);
+        each(checked);
+        if !sound {
+            break;
+        }
+    }
 }
 
 /// A bar for long work: what it is about, and how many clients are done.

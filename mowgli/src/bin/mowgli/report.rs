@@ -1,19 +1,17 @@
 //! The `report` command.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use clap::Args;
-use mowgli::check::{Options, check};
+use mowgli::check::{Checked, Options};
 use mowgli::explain;
-use mowgli::interrupt;
+use mowgli::interrupt::{self, Deadline};
 use mowgli::litmus::parse::parse;
 use mowgli::report::{CheckRow, FindingRow, Page, TestRow};
 use mowgli_core::outcome::Limits;
-use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
 
-use super::{bar, files, moving, text_of};
+use super::{check_bounds, files, text_of};
 
 /// How a page can be filled.
 #[derive(Args)]
@@ -30,7 +28,7 @@ pub(super) struct ReportArgs {
     /// Every variant of the libraries, not only the published implementations.
     #[arg(long)]
     variants: bool,
-    /// Seconds for each check and each test.
+    /// Seconds for each implementation and each test.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
 }
@@ -80,8 +78,8 @@ fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), Strin
         page.findings.push(FindingRow::new(&explained));
         return Ok(());
     }
-    let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
-    let expired = || interrupt::requested() || deadline.is_some_and(|d| Instant::now() > d);
+    let deadline = Deadline::after(args.timeout);
+    let expired = || deadline.expired();
     let test = parse(&name, &text)?;
     page.tests.push(TestRow::new(&test, &text, Limits { expired: &expired, ..Limits::default() }));
     Ok(())
@@ -96,18 +94,9 @@ fn add_library(page: &mut Page, all: &[Entry], name: &str, args: &ReportArgs) ->
         None => vec![&entry.variants[0]],
     };
     for variant in variants {
-        for bound in &variant.bounds {
-            let bar = bar(format!("{} {}", entry.name, variant.name));
-            let progress = moving(&bar);
-            let deadline = args.timeout.map(|s| Instant::now() + Duration::from_secs(s));
-            let checked =
-                check(entry, variant, bound, &Options { deadline, progress: &progress, ..Options::default() });
-            bar.finish_and_clear();
-            page.checks.push(CheckRow::new(&checked));
-            if !matches!(checked.report.verdict, Verdict::Sound | Verdict::NoWrongOutcome) {
-                break;
-            }
-        }
+        let options = Options { deadline: Deadline::after(args.timeout), ..Options::default() };
+        let mut each = |checked: Checked| page.checks.push(CheckRow::new(&checked));
+        check_bounds(entry, variant, &variant.bounds, &options, &mut each);
     }
     Ok(())
 }

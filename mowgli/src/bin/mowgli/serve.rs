@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use mowgli::interrupt::Deadline;
 use mowgli::litmus::parse::parse;
 use mowgli::report::{Page, TestRow};
 use mowgli_core::outcome::Limits;
@@ -149,8 +150,8 @@ pub(super) fn solve_for_page(args: &SolveArgs) -> Result<u8, String> {
     let _ = bytes;
     let mut text = String::new();
     std::io::stdin().read_to_string(&mut text).map_err(|e| e.to_string())?;
-    let deadline = Instant::now() + Duration::from_secs(args.bounds.timeout);
-    let expired = || Instant::now() > deadline;
+    let deadline = Deadline::after(Some(args.bounds.timeout));
+    let expired = || deadline.expired();
     let page = match parse("the test", &text) {
         Ok(test) => {
             let row = TestRow::new(&test, &text, Limits { expired: &expired, ..Limits::default() });
