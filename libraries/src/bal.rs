@@ -98,12 +98,16 @@ impl Library<Stamp> for Bal {
     fn spec(&self) -> Spec<Stamp> {
         let mut c = Spec::default();
         // so = {<<e1, aGF_n>, <e2, aCR>> | same x, o(e1) = o(e2)}, o(e) the call's index on its thread
-        let round = same(|s: &SubView<Stamp>| Some(Val::tuple(&[s.event.call.args[0], Val::Int(s.nth as i64)])));
-        let round = round.between(&stamps(|a| matches!(a, aGF(_))), &stamps(|a| a == aCR));
+        let round = same(barrier_and_round).between(&stamps(|a| matches!(a, aGF(_))), &stamps(|a| a == aCR));
         c.say("round", &round, "{b} ends after {a} has begun: they are one round");
         c.so("round", &round);
         c
     }
+}
+
+/// The barrier of a call, and how often its thread has come to it before.
+fn barrier_and_round(s: &SubView<Stamp>) -> Option<Val> {
+    Some(Val::tuple(&[s.event.call.args[0], Val::Int(s.nth as i64)]))
 }
 
 /// The implementation over SV, or one of its broken variants.

@@ -98,6 +98,11 @@ fn is_well_formed(events: &[&Event]) -> bool {
     alternate && held.values().all(|held| !held)
 }
 
+/// The lock of a call.
+fn lock(s: &SubView<Stamp>) -> Option<Val> {
+    Some(s.event.call.args[0])
+}
+
 /// The lock and the number of the critical section on its thread.
 fn section(s: &SubView<Stamp>) -> Option<Val> {
     let (thread, nth) = (Val::Int(i64::from(s.event.thread.0)), Val::Int(s.nth as i64));
@@ -108,7 +113,7 @@ fn section(s: &SubView<Stamp>) -> Option<Val> {
 /// stamp that `is` to the aMF of each later Acq.
 fn released_before(c: &mut Spec<Stamp>, is: fn(Stamp) -> bool) -> Rel<Stamp> {
     let (acquires, releases) = (stamps(|a| a == aMF), stamps(is));
-    let lo = c.order("lo", acquires.clone(), |s| Some(s.event.call.args[0]));
+    let lo = c.order("lo", acquires.clone(), lock);
     let matching = same(section).between(&releases, &acquires);
     let released = matching.then(&lo);
     c.say("lo", &released, "{a} lets {b} in");

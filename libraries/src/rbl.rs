@@ -123,12 +123,7 @@ impl Library<Stamp> for Rbl {
         let earlier = (po() & same(cell)).between(&writes(), &writes());
         c.empty("in-order", &(earlier.then(&rf) - rf.then(&po())));
         // fb = U (F^n_x x W^n_x) \ (po^-1; rf^-1): a failed receive is before every write that its thread has not read
-        let failed = events(|s| s.sub.stamp == aWT && s.event.call.method.text() == "Receive");
-        let buffer = same(|s: &SubView<Stamp>| {
-            let node = s.sub.cell.map_or(s.node(), |c| c.node);
-            Some(Val::tuple(&[s.event.call.args[0], Val::Node(node)]))
-        });
-        let fb = buffer.between(&failed, &writes()) - po().inv().then(&rf.inv());
+        let fb = same(copy_of_ring).between(&events(is_failed_receive), &writes()) - po().inv().then(&rf.inv());
         c.say("rf", &rf, "{b} received {b reads}, which {a} submitted");
         c.say("fb", &fb, "{a} found nothing, before {b} submitted");
 
@@ -141,6 +136,17 @@ impl Library<Stamp> for Rbl {
         }
         c
     }
+}
+
+/// F: receives that found nothing.
+fn is_failed_receive(s: &SubView<Stamp>) -> bool {
+    s.sub.stamp == aWT && s.event.call.method.text() == "Receive"
+}
+
+/// The ring, and the node of its copy that is written, read, or found empty.
+fn copy_of_ring(s: &SubView<Stamp>) -> Option<Val> {
+    let node = s.sub.cell.map_or(s.node(), |c| c.node);
+    Some(Val::tuple(&[s.event.call.args[0], Val::Node(node)]))
 }
 
 /// What is different in an implementation.

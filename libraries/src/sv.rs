@@ -128,8 +128,7 @@ impl Library<Stamp> for Sv {
         let pf = (po() & same(wid)).between(&nic_reads, &waits);
 
         // iso = (aNLR_n, aNRW_n) of each Bcast
-        let iso = (same_event() & same(|s: &SubView<Stamp>| s.sub.stamp.node().map(Val::Node)))
-            .between(&nic_reads, &nic_writes);
+        let iso = (same_event() & same(target)).between(&nic_reads, &nic_writes);
 
         // [aCR]; (po^-1 n rb); [aCW] is empty: no read misses its own thread's earlier write
         let missed = (po().inv() & &rb).between(&cpu_reads, &cpu_writes);
@@ -150,6 +149,11 @@ impl Library<Stamp> for Sv {
         c.so("mo", &mo);
         c
     }
+}
+
+/// The node that a subevent of the NIC is about.
+fn target(s: &SubView<Stamp>) -> Option<Val> {
+    s.sub.stamp.node().map(Val::Node)
 }
 
 /// The implementation over RDMA-WAIT, or one of its broken variants.

@@ -4,6 +4,8 @@
 //! literally, by the [search](crate::search) as constraints, and by the pictures for names. Choices are declared
 //! ([`Spec::reads_from`], [`Spec::order`], [`Spec::orient`]); everything else is derived from them.
 
+pub mod cat;
+
 use std::collections::BTreeMap;
 use std::ops::{BitAnd, BitOr, Sub as Minus};
 use std::sync::Arc;
@@ -35,36 +37,82 @@ impl<S> SubView<'_, S> {
     }
 }
 
-type Predicate<S> = Arc<dyn Fn(&SubView<S>) -> bool + Send + Sync>;
-pub(crate) type Key<S> = Arc<dyn Fn(&SubView<S>) -> Option<Val> + Send + Sync>;
+type Shared<S, T> = Arc<dyn Fn(&SubView<S>) -> T + Send + Sync>;
+
+/// The name of a function, for [`mod@cat`]: what a specification calls a predicate or a key.
+fn name_of<F>() -> &'static str {
+    let path = std::any::type_name::<F>();
+    let path = path.split('<').next().unwrap_or(path);
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+/// What subevents are compared by.
+#[derive(Clone)]
+pub(crate) struct Key<S> {
+    pub(crate) name: &'static str,
+    of: Shared<S, Option<Val>>,
+}
+
+impl<S> Key<S> {
+    fn new<F: Fn(&SubView<S>) -> Option<Val> + Send + Sync + 'static>(of: F) -> Self {
+        Self { name: name_of::<F>(), of: Arc::new(of) }
+    }
+
+    pub(crate) fn of(&self, s: &SubView<S>) -> Option<Val> {
+        (self.of)(s)
+    }
+}
 
 /// A set of subevents.
 #[derive(Clone)]
-pub struct Set<S>(pub(crate) Predicate<S>);
+pub struct Set<S>(pub(crate) Members<S>);
+
+#[derive(Clone)]
+pub(crate) enum Members<S> {
+    All,
+    Reads,
+    Writes,
+    Stamped(Arc<dyn Fn(S) -> bool + Send + Sync>),
+    /// With the name of the predicate.
+    Where(&'static str, Shared<S, bool>),
+    Either(Arc<(Set<S>, Set<S>)>),
+}
 
 /// The subevents whose stamp satisfies `is`.
 pub fn stamps<S: Stamp>(is: impl Fn(S) -> bool + Send + Sync + 'static) -> Set<S> {
-    Set(Arc::new(move |s| is(s.sub.stamp)))
+    Set(Members::Stamped(Arc::new(is)))
 }
 
-/// The subevents for which `is` holds.
-pub fn events<S: Stamp>(is: impl Fn(&SubView<S>) -> bool + Send + Sync + 'static) -> Set<S> {
-    Set(Arc::new(is))
+/// The subevents for which `is` holds; a named function, to be shown under its name.
+pub fn events<S: Stamp, F: Fn(&SubView<S>) -> bool + Send + Sync + 'static>(is: F) -> Set<S> {
+    Set(Members::Where(name_of::<F>(), Arc::new(is)))
 }
 
 /// `R`: the subevents that read.
 #[must_use]
 pub fn reads<S: Stamp>() -> Set<S> {
-    Set(Arc::new(|s| s.sub.reads.is_some()))
+    Set(Members::Reads)
 }
 
 /// `W`: the subevents that write.
 #[must_use]
 pub fn writes<S: Stamp>() -> Set<S> {
-    Set(Arc::new(|s| s.sub.writes.is_some()))
+    Set(Members::Writes)
 }
 
 impl<S: Stamp> Set<S> {
+    /// Whether a subevent is in the set.
+    pub(crate) fn has(&self, s: &SubView<S>) -> bool {
+        match &self.0 {
+            Members::All => true,
+            Members::Reads => s.sub.reads.is_some(),
+            Members::Writes => s.sub.writes.is_some(),
+            Members::Stamped(is) => is(s.sub.stamp),
+            Members::Where(_, is) => is(s),
+            Members::Either(sets) => sets.0.has(s) || sets.1.has(s),
+        }
+    }
+
     /// `[self]`: the identity on the set.
     #[must_use]
     pub fn on(&self) -> Rel<S> {
@@ -80,8 +128,7 @@ impl<S: Stamp> Set<S> {
     /// Union.
     #[must_use]
     pub fn or(&self, other: &Self) -> Self {
-        let (a, b) = (self.0.clone(), other.0.clone());
-        Self(Arc::new(move |s| a(s) || b(s)))
+        Self(Members::Either(Arc::new((self.clone(), other.clone()))))
     }
 }
 
@@ -194,9 +241,9 @@ pub fn same_thread<S: Stamp>() -> Rel<S> {
     Rel::new(Expr::SameThread)
 }
 
-/// All pairs on which `key` is defined and equal.
+/// All pairs on which `key` is defined and equal; a named function, to be shown under its name.
 pub fn same<S: Stamp>(key: impl Fn(&SubView<S>) -> Option<Val> + Send + Sync + 'static) -> Rel<S> {
-    Rel::new(Expr::Same(Arc::new(key)))
+    Rel::new(Expr::Same(Key::new(key)))
 }
 
 /// Pairs, on each thread, the i-th of `from` with the i-th of `to` in program order, among those with an equal `key`: what
@@ -206,13 +253,13 @@ pub fn in_turn<S: Stamp>(
     to: Set<S>,
     key: impl Fn(&SubView<S>) -> Option<Val> + Send + Sync + 'static,
 ) -> Rel<S> {
-    Rel::new(Expr::InTurn(from, to, Arc::new(key)))
+    Rel::new(Expr::InTurn(from, to, Key::new(key)))
 }
 
 /// The identity.
 #[must_use]
 pub fn id<S: Stamp>() -> Rel<S> {
-    events(|_| true).on()
+    Set(Members::All).on()
 }
 
 macro_rules! operator {
@@ -299,7 +346,7 @@ impl<S: Stamp> Spec<S> {
         members: Set<S>,
         key: impl Fn(&SubView<S>) -> Option<Val> + Send + Sync + 'static,
     ) -> Rel<S> {
-        let choice = self.choose(name, Choice::Order { members, key: Arc::new(key) });
+        let choice = self.choose(name, Choice::Order { members, key: Key::new(key) });
         Rel::new(Expr::Chosen(choice))
     }
 

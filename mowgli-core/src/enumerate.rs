@@ -151,7 +151,7 @@ impl<S: Stamp> Reading<'_, S> {
             }
             Choice::Order { members, key } => {
                 let members = self.members(members);
-                let classes = members.iter().filter_map(|&s| key(&self.view(s)).map(|k| (k, s)));
+                let classes = members.iter().filter_map(|&s| key.of(&self.view(s)).map(|k| (k, s)));
                 let classes: BTreeMap<_, _> = classes.into_group_map().into_iter().collect();
                 let orders = classes.into_values().map(|class| {
                     let n = class.len();

@@ -252,7 +252,7 @@ impl<'a, S: Stamp> Reading<'a, S> {
     }
 
     pub(crate) fn members(&self, set: &Set<S>) -> Vec<usize> {
-        self.own().filter(|&s| set.0(&self.view(s))).collect()
+        self.own().filter(|&s| set.has(&self.view(s))).collect()
     }
 
     fn chosen(&self, choice: usize) -> Pairs {
@@ -276,7 +276,7 @@ impl<'a, S: Stamp> Reading<'a, S> {
             Expr::Hb => self.all(|a, b| self.hb.contains(&(a, b))),
             Expr::SameEvent => self.all(|a, b| ex.subs[a].event == ex.subs[b].event),
             Expr::SameThread => self.all(|a, b| self.event(a).thread == self.event(b).thread),
-            Expr::Same(key) => self.all(|a, b| key(&self.view(a)).is_some_and(|k| key(&self.view(b)) == Some(k))),
+            Expr::Same(key) => self.all(|a, b| key.of(&self.view(a)).is_some_and(|k| key.of(&self.view(b)) == Some(k))),
             Expr::InTurn(from, to, key) => self.in_turn(from, to, key),
             Expr::On(set) => self.members(set).into_iter().map(|s| (s, s)).collect(),
             Expr::Cross(a, b) => {
@@ -300,7 +300,7 @@ impl<'a, S: Stamp> Reading<'a, S> {
 
     fn in_turn(&self, from: &Set<S>, to: &Set<S>, key: &Key<S>) -> Pairs {
         let alike = |a: usize, b: usize| {
-            let key = |s| key(&self.view(s));
+            let key = |s| key.of(&self.view(s));
             self.event(a).thread == self.event(b).thread && key(a).is_some() && key(a) == key(b)
         };
         let place = |all: &[usize], s: usize| {
@@ -354,7 +354,7 @@ impl<'a, S: Stamp> Reading<'a, S> {
     }
 
     fn is_order(&self, order: &Pairs, members: &[usize], key: &Key<S>) -> bool {
-        let class = |s: usize| key(&self.view(s));
+        let class = |s: usize| key.of(&self.view(s));
         let inside = order.iter().all(|&(a, b)| {
             a != b && members.contains(&a) && members.contains(&b) && class(a).is_some() && class(a) == class(b)
         });

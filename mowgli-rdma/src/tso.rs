@@ -94,11 +94,19 @@ fn is_confirmed(s: &SubView<Stamp>) -> bool {
     }
 }
 
+fn is_poll(s: &SubView<Stamp>) -> bool {
+    s.event.call.method.text() == "Poll"
+}
+
+/// The node that an operation, or a poll, is towards.
+fn node_towards(s: &SubView<Stamp>) -> Option<Val> {
+    towards(s.world, &s.event.call).map(Val::Node)
+}
+
 /// pf: each Poll takes the oldest operation towards its node that none before it has taken.
 #[must_use]
 pub fn pf() -> Rel<Stamp> {
-    let polls = events(|s| s.event.call.method.text() == "Poll");
-    in_turn(events(is_confirmed), polls, |s| towards(s.world, &s.event.call).map(Val::Node))
+    in_turn(events(is_confirmed), events(is_poll), node_towards)
 }
 
 impl Library<Stamp> for Tso {

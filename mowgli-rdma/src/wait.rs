@@ -90,6 +90,11 @@ fn wid(s: &SubView<Stamp>) -> Option<Val> {
     s.event.call.args.iter().find(|v| matches!(v, Val::Wid(_))).copied()
 }
 
+/// The node that a subevent of the NIC is about.
+fn target(s: &SubView<Stamp>) -> Option<Val> {
+    s.sub.stamp.node().map(Val::Node)
+}
+
 /// The thread and the node of a subevent of the NIC.
 fn queue_pair(s: &SubView<Stamp>) -> Option<Val> {
     let n = s.sub.stamp.node()?;
@@ -180,7 +185,7 @@ pub(crate) fn predicate(
 
     // rao: a strict total order on the atomic reads of each node
     let atomic_reads = stamps(move |a| with_rao && matches!(a, aNAR(_)));
-    let rao = c.order("rao", atomic_reads, |s| s.sub.stamp.node().map(Val::Node));
+    let rao = c.order("rao", atomic_reads, target);
 
     // rf_e = rf \ [aCW]; (po n rf); [aCR]          rb_i = [aCR]; ((po u po^-1) n rb); [aCW]
     let rf_e = &rf - po().between(&cpu_writes, &cpu_reads);

@@ -13,6 +13,7 @@
 //! # Ok::<(), String>(())
 //! ```
 
+pub mod cat;
 pub mod check;
 pub mod compare;
 pub mod distinguish;

@@ -208,7 +208,7 @@ impl<S: Stamp> Compiler<'_, S> {
     fn set(&self, set: &Set<S>) -> Vec<u64> {
         let mut mask = self.mask.clone();
         for s in ones(&self.mask) {
-            if !set.0(&self.graph.view(s)) {
+            if !set.has(&self.graph.view(s)) {
                 mask[s / 64] &= !(1 << (s % 64));
             }
         }
@@ -262,7 +262,7 @@ impl<S: Stamp> Compiler<'_, S> {
             }
             Choice::Order { members, key } => {
                 let members = self.set(members);
-                let same = self.same_key(&members, |s| key(&self.graph.view(s)));
+                let same = self.same_key(&members, |s| key.of(&self.graph.view(s)));
                 let pairs = same.minus(&Matrix::identity(&members, n));
                 let raw = self.net.base(&Matrix::empty(n));
                 let closed = self.net.derive(Kind::Plus(raw));
@@ -332,9 +332,9 @@ impl<S: Stamp> Compiler<'_, S> {
             Expr::SameThread => known(self.graph.in_thread(|_, _| true).and(&Matrix::cross(&self.mask, &self.mask, n))),
             Expr::InTurn(from, to, key) => {
                 let (from, to) = (self.set(from), self.set(to));
-                known(self.in_turn(&from, &to, |s| key(&self.graph.view(s))))
+                known(self.in_turn(&from, &to, |s| key.of(&self.graph.view(s))))
             }
-            Expr::Same(key) => known(self.same_key(&self.mask, |s| key(&self.graph.view(s)))),
+            Expr::Same(key) => known(self.same_key(&self.mask, |s| key.of(&self.graph.view(s)))),
             Expr::On(set) => known(Matrix::identity(&self.set(set), n)),
             Expr::Cross(a, b) => known(Matrix::cross(&self.set(a), &self.set(b), n)),
             Expr::Chosen(choice) => Term::Open(match &self.choices[self.first_choice + choice].2 {

@@ -60,6 +60,11 @@ enum Command {
     },
     /// Convert litmus tests: of the CPU alone to and from herd's X86_64 syntax, or to C programs over libibverbs.
     Convert(ConvertArgs),
+    /// Print a memory model, or the specification of a library, in the language cat of herd7 and Dat3M.
+    Cat {
+        /// A model as RDMA_TSO, or a library as sv.
+        name: String,
+    },
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -254,6 +259,7 @@ fn main() -> ExitCode {
         Command::SolveForPage(args) => told(serve::solve_for_page(&args)),
         Command::New { folder, mowgli } => told(new(&folder, &mowgli)),
         Command::Convert(args) => printed(converted(&args)),
+        Command::Cat { name } => printed(mowgli::cat::cat(&name)),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "mowgli", &mut std::io::stdout());
             0

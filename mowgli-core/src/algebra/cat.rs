@@ -1,0 +1,338 @@
+//! Specifications as text of `cat`, the language of memory models that herd7 and Dat3M read.
+//!
+//! What cat has no words for is taken as given, and listed at the head: stamps are sets of events, equal keys are
+//! relations. Predicates and keys are shown under the names of their functions, so those that have none cannot be said.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use itertools::Itertools;
+
+use super::{Choice, Demand, Expr, Key, Members, Rel, Set, Spec};
+use crate::ids::Name;
+use crate::library::Libraries;
+use crate::soundness::mutation::family;
+use crate::stamp::Stamp;
+
+/// The specification of a library as a model in `cat`, with the stamp order of these libraries as ppo.
+///
+/// # Errors
+/// What cannot be said.
+pub fn cat<S: Stamp>(title: &str, libraries: &Libraries<S>, library: Name) -> Result<String, String> {
+    let spec = libraries.spec(library).ok_or_else(|| format!("there is no library {library}"))?;
+    let mut writer =
+        Writer { spec, lets: String::new(), names: BTreeMap::new(), taken: BTreeSet::new(), given: BTreeMap::new() };
+    writer.taken.extend(RESERVED.iter().map(ToString::to_string));
+    let ppo = writer.ppo(libraries)?;
+    writer.define("ppo", &ppo);
+    for (index, (name, choice)) in spec.choices.iter().enumerate() {
+        writer.choice(index, name, choice)?;
+    }
+    let (of_hb, plain): (Vec<_>, Vec<_>) = spec.demands.iter().partition(|(_, _, rel)| rel.mentions_hb());
+    let mut demands = writer.demands(&plain)?;
+    let parts = spec.so.iter().map(|(name, rel)| writer.part(name, rel)).collect::<Result<Vec<_>, _>>()?;
+    let so = parts.into_iter().flatten().join(" | ");
+    writer.define("so", if so.is_empty() { EMPTY } else { &so });
+    writer.define("hb", "(ppo | so)+");
+    demands += &writer.demands(&of_hb)?;
+    Ok(format!("\"{title}\"\n\n{}\n{PREAMBLE}\n{}\nirreflexive hb as hb\n{demands}", writer.head(), writer.lets))
+}
+
+const EMPTY: &str = "0";
+
+/// Initial writes are no subevents: a read that reads from none of the others reads the initial value.
+const PREAMBLE: &str = "let W = W \\ IW\nlet rf = [W]; rf\nlet co = [W]; co\n";
+
+/// What has a meaning already. `rf` is what the preamble makes of it, and the choice of that name.
+const RESERVED: [&str; 12] = ["ppo", "so", "hb", "po", "loc", "co", "id", "int", "ext", "let", "with", "as"];
+
+struct Writer<'a, S: Stamp> {
+    spec: &'a Spec<S>,
+    lets: String,
+    /// What was defined, by the address of its expression.
+    names: BTreeMap<usize, String>,
+    taken: BTreeSet<String>,
+    /// What is given, with what it means.
+    given: BTreeMap<String, String>,
+}
+
+/// A set as an operand.
+fn operand(set: String) -> String {
+    if set.contains(' ') { format!("({set})") } else { set }
+}
+
+/// The name of a function in cat.
+fn sayable(name: &str) -> Result<String, String> {
+    if name.contains('{') {
+        return Err("cat cannot say what a function without a name does; give it one".to_owned());
+    }
+    Ok(name.replace('_', "-"))
+}
+
+/// How tightly the parts of a text hold together, the loosest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Tightness {
+    Union,
+    Sequence,
+    Minus,
+    Inter,
+    Atom,
+}
+
+/// Text of an expression; nothing for the empty relation.
+type Text = Option<(String, Tightness)>;
+
+fn atom(text: impl Into<String>) -> Text {
+    Some((text.into(), Tightness::Atom))
+}
+
+fn within((text, tightness): (String, Tightness), least: Tightness) -> String {
+    if tightness > least { text } else { format!("({text})") }
+}
+
+/// Two texts with an operator between them; equal operators need no brackets.
+fn joined(a: (String, Tightness), by: &str, b: (String, Tightness), as_one: Tightness) -> Text {
+    let bracketed = |side: (String, Tightness)| if side.1 == as_one { side.0 } else { within(side, as_one) };
+    Some((format!("{}{by}{}", bracketed(a), bracketed(b)), as_one))
+}
+
+impl<S: Stamp> Writer<'_, S> {
+    fn head(&self) -> String {
+        let mut out =
+            String::from("(* Written by Mowgli. Events are subevents; beside what cat itself has, these are given:\n");
+        for (name, meaning) in &self.given {
+            let _ = writeln!(out, "     {name}: {meaning}");
+        }
+        out + "*)"
+    }
+
+    fn given(&mut self, name: &str, meaning: impl FnOnce() -> String) -> String {
+        self.given.entry(name.to_owned()).or_insert_with(meaning);
+        name.to_owned()
+    }
+
+    /// Defines a name, or one like it that is not taken.
+    fn fresh(&mut self, name: &str, text: &str) -> String {
+        let numbered = (2..).map(|n| format!("{name}-{n}"));
+        let name = std::iter::once(name.to_owned()).chain(numbered).find(|name| !self.taken.contains(name));
+        let name = name.expect("numbers do not end");
+        self.define(&name, text);
+        name
+    }
+
+    fn define(&mut self, name: &str, text: &str) {
+        self.taken.insert(name.to_owned());
+        let _ = writeln!(self.lets, "let {name} = {text}");
+    }
+
+    /// The rows of the stamp order, each with what it orders: on any nodes, or on one.
+    fn ppo(&mut self, libraries: &Libraries<S>) -> Result<String, String> {
+        let all = S::all(2);
+        let families = || all.iter().map(|s| family(*s)).unique();
+        let of = |f: &str| all.iter().copied().filter(|s| family(*s) == f).collect_vec();
+        let (mut anywhere, mut on_one) = (Vec::new(), Vec::new());
+        for row in families() {
+            let (mut whole, mut part) = (Vec::new(), Vec::new());
+            for column in families() {
+                let (earlier, later) = (of(&row), of(&column));
+                let holds: Vec<bool> =
+                    earlier.iter().cartesian_product(&later).map(|(a, b)| libraries.to(*a, *b)).collect();
+                match holds[..] {
+                    _ if holds.iter().all(|h| !h) => {}
+                    _ if holds.iter().all(|h| *h) => whole.push(column),
+                    [true, false, false, true] => part.push(column),
+                    _ => return Err(format!("cat cannot say which nodes order {row} before {column}")),
+                }
+            }
+            for (columns, rows) in [(whole, &mut anywhere), (part, &mut on_one)] {
+                if columns.len() == families().count() {
+                    rows.push(format!("{row} * _"));
+                } else if !columns.is_empty() {
+                    rows.push(format!("{row} * ({})", columns.join(" | ")));
+                }
+            }
+        }
+        self.given(&families().join(", "), || "the subevents with such stamps".to_owned());
+        let mut text = format!("po & ({})", anywhere.join("\n  | "));
+        if !on_one.is_empty() {
+            let same =
+                self.given("same-index", || "pairs whose stamps have the same index: the same remote node".to_owned());
+            let _ = write!(text, "\n  | po & {same} & ({})", on_one.join("\n  | "));
+        }
+        Ok(text)
+    }
+
+    fn choice(&mut self, index: usize, name: &str, choice: &Choice<S>) -> Result<(), String> {
+        let line = format!("{name}-line");
+        match choice {
+            Choice::ReadsFrom { reads, writes } => {
+                let (reads, writes) = (self.set(reads)?, self.set(writes)?);
+                let text = format!("[{}]; rf; [{}]", writes.unwrap_or_default(), reads.unwrap_or_default());
+                self.define(name, &text);
+            }
+            Choice::Order { members, key } => {
+                let Some(members) = self.set(members)? else {
+                    self.define(name, EMPTY);
+                    return Ok(());
+                };
+                let same = self.same(key)?;
+                if members == "W" && same == "loc" {
+                    self.define(name, "co");
+                } else {
+                    let _ = writeln!(self.lets, "with {line} from linearisations({members}, {EMPTY})");
+                    self.define(name, &format!("{line} & {same}"));
+                }
+            }
+            Choice::Orient { pairs } => {
+                let Some((pairs, _)) = self.rel(pairs)? else { return Err(format!("{name} orders nothing")) };
+                let pairs = self.fresh(&format!("{name}-pairs"), &pairs);
+                let ends = format!("domain({pairs}) | range({pairs})");
+                let _ = writeln!(self.lets, "with {line} from linearisations({ends}, {EMPTY})");
+                self.define(name, &format!("{line} & ({pairs} | {pairs}^-1)"));
+            }
+        }
+        debug_assert_eq!(self.spec.choices[index].0, name);
+        Ok(())
+    }
+
+    fn demands(&mut self, demands: &[&(&'static str, Demand, Rel<S>)]) -> Result<String, String> {
+        let line = |(name, demand, rel): &&(&'static str, Demand, Rel<S>)| {
+            let word = if *demand == Demand::Empty { "empty" } else { "irreflexive" };
+            Ok(self.part(name, rel)?.map_or(String::new(), |text| format!("{word} {text} as {name}\n")))
+        };
+        demands.iter().map(line).collect()
+    }
+
+    /// A part of so, or what is demanded, under a name; nothing if it is empty.
+    fn part(&mut self, name: &str, rel: &Rel<S>) -> Result<Option<String>, String> {
+        let Some((text, _)) = self.rel(rel)? else { return Ok(None) };
+        let is_name = text.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
+        if is_name {
+            return Ok(Some(text));
+        }
+        let name = self.fresh(name, &text);
+        self.names.insert(rel.address(), name.clone());
+        Ok(Some(name))
+    }
+
+    fn set(&mut self, set: &Set<S>) -> Result<Option<String>, String> {
+        Ok(match &set.0 {
+            Members::All => Some("_".to_owned()),
+            Members::Reads => Some("R".to_owned()),
+            Members::Writes => Some("W".to_owned()),
+            Members::Where(name, _) => {
+                let name = sayable(name)?;
+                Some(self.given(&name, || format!("the subevents for which {name} holds")))
+            }
+            Members::Stamped(is) => {
+                let all = S::all(2);
+                let (inside, outside): (Vec<S>, Vec<S>) = all.into_iter().partition(|s| is(*s));
+                let [inside, outside] = [inside, outside].map(|all| all.into_iter().map(family).unique().collect_vec());
+                if let Some(torn) = inside.iter().find(|f| outside.contains(f)) {
+                    return Err(format!("cat cannot say which of the stamps {torn} are meant"));
+                }
+                if outside.len() < inside.len() && inside.len() > 2 {
+                    Some(format!("_ \\ ({})", outside.join(" | ")))
+                } else {
+                    Some(inside.join(" | ")).filter(|text| !text.is_empty())
+                }
+            }
+            Members::Either(sets) => match (self.set(&sets.0)?, self.set(&sets.1)?) {
+                (Some(a), Some(b)) => Some(format!("{a} | {b}")),
+                (a, b) => a.or(b),
+            },
+        })
+    }
+
+    fn same(&mut self, key: &Key<S>) -> Result<String, String> {
+        if key.name == "cell" {
+            return Ok("loc".to_owned());
+        }
+        let name = sayable(key.name)?;
+        Ok(self.given(&format!("same-{name}"), || format!("pairs with the same {}", name.replace('-', " "))))
+    }
+
+    /// A relation by name if it has one, and else in full.
+    fn rel(&mut self, rel: &Rel<S>) -> Result<Text, String> {
+        if let Some(name) = self.names.get(&rel.address()) {
+            return Ok(atom(name.clone()));
+        }
+        let (text, name) = match (self.expr(rel)?, self.spec.said.get(&rel.address())) {
+            (Some((text, tightness)), Some((name, _))) if tightness != Tightness::Atom => (text, name),
+            (text, _) => return Ok(text),
+        };
+        let name = self.fresh(name, &text);
+        self.names.insert(rel.address(), name.clone());
+        Ok(atom(name))
+    }
+
+    fn expr(&mut self, rel: &Rel<S>) -> Result<Text, String> {
+        use Tightness::{Atom, Inter, Minus, Sequence, Union};
+        Ok(match &*rel.0 {
+            Expr::Po => atom("po"),
+            Expr::Ppo => atom("ppo"),
+            Expr::Hb => atom("hb"),
+            Expr::SameEvent => atom(self.given("same-event", || "pairs of subevents of one event".to_owned())),
+            Expr::SameThread => atom(self.given("same-thread", || "pairs of subevents of one thread".to_owned())),
+            Expr::Same(key) => atom(self.same(key)?),
+            Expr::InTurn(from, to, key) => {
+                let (Some(from), Some(to)) = (self.set(from)?, self.set(to)?) else { return Ok(None) };
+                let by = self.same(key)?;
+                let meaning = || {
+                    format!("on each thread the i-th of {from} with the i-th of {to} in po, each among those of {by}")
+                };
+                atom(self.given("in-turn", meaning))
+            }
+            Expr::On(set) => match self.set(set)? {
+                Some(set) if set == "_" => atom("id"),
+                Some(set) => atom(format!("[{set}]")),
+                None => None,
+            },
+            Expr::Cross(a, b) => match (self.set(a)?, self.set(b)?) {
+                (Some(a), Some(b)) => atom(format!("({} * {})", operand(a), operand(b))),
+                _ => None,
+            },
+            Expr::Chosen(choice) => atom(self.spec.choices[*choice].0),
+            Expr::BeforeAny(choice) => {
+                let (name, Choice::ReadsFrom { reads, writes }) = &self.spec.choices[*choice] else {
+                    unreachable!("made by reads_from only")
+                };
+                match (self.set(reads)?, self.set(writes)?) {
+                    (Some(r), Some(w)) => {
+                        Some((format!("(({} \\ range({name})) * {}) & loc", operand(r), operand(w)), Inter))
+                    }
+                    _ => None,
+                }
+            }
+            Expr::Union(a, b) => match (self.rel(a)?, self.rel(b)?) {
+                (Some(a), Some(b)) => joined(a, " | ", b, Union),
+                (a, b) => a.or(b),
+            },
+            // [a]; r; [b]
+            Expr::Inter(r, ends) if matches!(*ends.0, Expr::Cross(..)) => {
+                let Expr::Cross(a, b) = &*ends.0 else { unreachable!("just matched") };
+                match (self.rel(r)?, self.set(a)?, self.set(b)?) {
+                    (Some(r), Some(a), Some(b)) => Some((
+                        format!("[{a}]; {}; [{b}]", if r.1 == Sequence { r.0 } else { within(r, Sequence) }),
+                        Sequence,
+                    )),
+                    _ => None,
+                }
+            }
+            Expr::Inter(a, b) => match (self.rel(a)?, self.rel(b)?) {
+                (Some(a), Some(b)) => joined(a, " & ", b, Inter),
+                _ => None,
+            },
+            Expr::Minus(a, b) => match (self.rel(a)?, self.rel(b)?) {
+                (Some(a), Some(b)) => Some((format!("{} \\ {}", within(a, Minus), within(b, Minus)), Minus)),
+                (a, _) => a,
+            },
+            Expr::Seq(a, b) => match (self.rel(a)?, self.rel(b)?) {
+                (Some(a), Some(b)) => joined(a, "; ", b, Sequence),
+                _ => None,
+            },
+            Expr::Inverse(a) => self.rel(a)?.map(|a| (format!("{}^-1", within(a, Inter)), Atom)),
+            Expr::Plus(a) => self.rel(a)?.map(|a| (format!("{}+", within(a, Inter)), Atom)),
+        })
+    }
+}
