@@ -324,7 +324,13 @@ fn tests_of_core_rma_are_solved_under_the_rules_of_a_network() {
     is_bad(&["litmus", "--network", "mpi", &fig6], &["no preset mpi", "infiniband"]);
     is_bad(&["litmus", "--without", "R9", &fig6], &["no rule R9", "CAS-F"]);
     is_bad(&["litmus", "--engine", "both", &fig6], &["CORE_RMA has no machine"]);
-    is_bad(&["explain", &fig6], &["CORE_RMA"]);
+    let explained = mowgli(&["explain", &fig6]);
+    assert!(explained.out.contains("y := get(x)  [er read"), "{}", explained.out);
+    let forbidden = file(folder.path(), "forbidden.litmus", &FIG_6.replace("forall (b=0)", "forbidden (b=1)"));
+    let explained = mowgli(&["explain", &forbidden]);
+    assert!(explained.out.contains("each of these rules is needed for that: R1, IR"), "{}", explained.out);
+    is_bad(&["explain", "--dot", &fig6], &["of CORE_RMA there is text only", "mowgli report"]);
+    is_bad(&["explain", "--assertion", "2", &fig6], &["there are 1 assertions"]);
     is_bad(&["robust", &fig6], &["programs with polls"]);
     let with = |statement: &str| {
         file(folder.path(), "bad.litmus", &FIG_6.replace("y := get(x)", statement).replace("forall (b=0)\n", ""))

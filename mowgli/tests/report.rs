@@ -71,6 +71,20 @@ fn the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked() {
 }
 
 #[test]
+fn outcomes_of_core_rma_have_witnesses_too() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let test = folder.path().join("test.litmus");
+    let fig6 = "CORE_RMA fig6 { x@1 = 1; y@2 = 0; }\n P0@1 | P1@2 ;\n a := x | put(x, y) ;\n | y := get(x) ;\n | flush(1) ;\n | b := y ;\nforall (b=0)\n";
+    std::fs::write(&test, fig6).unwrap();
+    let html = page(folder.path(), &[&test.display().to_string()]);
+    let dom =
+        seen(browser, folder.path(), &html, "document.querySelectorAll('details').forEach(d => { d.open = true; });");
+    assert_eq!(count(&dom, "<svg"), 2 + 1, "two outcomes and one assertion");
+    assert!(dom.contains("IR (core-rma)") && dom.contains("er read "), "{dom}");
+}
+
+#[test]
 fn each_outcome_of_a_litmus_test_has_a_witness() {
     let Some(browser) = browser() else { return };
     let folder = tempfile::tempdir().unwrap();

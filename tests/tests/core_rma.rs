@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
-use mowgli_rdma::core_rma::execution::{Rule, Rules, Value, outputs};
+use mowgli_rdma::core_rma::execution::{Rule, Rules, Value, outputs, witnesses};
 use mowgli_rdma::core_rma::generate::{Row, programs, test};
 use mowgli_rdma::core_rma::program::{Action, Actions, Data, Expr, Kind, Place, Program, Source, Statement, Variable};
 use proptest::prelude::*;
@@ -252,6 +252,27 @@ proptest! {
     #[test]
     fn the_search_finds_what_the_definitions_say(program in any_program(false, 6), rules in any_rules()) {
         prop_assert_eq!(outputs(&program, &rules).unwrap(), literal(&program, &rules), "{:?}", program);
+    }
+
+    /// There is a witness for each output, its edges have no cycle, and a read that races with nothing reads what its
+    /// source wrote.
+    #[test]
+    fn witnesses_show_what_happened(program in any_program(false, 7), rules in any_rules()) {
+        let found = witnesses(&program, &rules, &[], &|| false).unwrap();
+        prop_assert_eq!(found.keys().cloned().collect::<Outputs>(), outputs(&program, &rules).unwrap());
+        for witness in found.values() {
+            let mut left: BTreeSet<usize> = (0..witness.actions.len()).collect();
+            let mut edges: BTreeSet<(usize, usize)> = witness.edges.iter().map(|e| (e.from, e.to)).collect();
+            while let Some(first) = left.iter().copied().find(|a| edges.iter().all(|e| e.1 != *a)) {
+                left.remove(&first);
+                edges.retain(|e| e.0 != first);
+            }
+            prop_assert!(left.is_empty(), "a cycle: {:?} of {:?}", witness.edges, program);
+            let races = |a: &usize| witness.races.iter().any(|(x, y)| [x, y].contains(&a));
+            for (w, r) in witness.rf.iter().filter(|(w, r)| !races(w) && !races(r)) {
+                prop_assert_eq!(witness.read[*r], witness.wrote[*w]);
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Programs of coreRMA, and the actions that their statements stand for (CORERMA §3, §4, Table 3).
 
+use std::fmt;
+
 use super::execution::MOST;
 
 /// An access to a shared variable.
@@ -120,6 +122,21 @@ pub enum Kind {
     ExternalReadWrite,
     /// A flush.
     Flush,
+}
+
+impl fmt::Display for Kind {
+    /// The paper's short names.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Init => "init",
+            Self::Read => "r",
+            Self::Write => "w",
+            Self::ExternalRead => "er",
+            Self::ExternalWrite => "ew",
+            Self::ExternalReadWrite => "erw",
+            Self::Flush => "flush",
+        })
+    }
 }
 
 /// A value that is known when the program is: a number, or what an action reads plus a number.

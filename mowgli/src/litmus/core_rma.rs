@@ -11,12 +11,12 @@ use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::core_rma::execution::{self, Rules, Value};
-use mowgli_rdma::core_rma::program::{Expr, Place, Program, Statement, Variable};
+use mowgli_rdma::core_rma::execution::{self, Rule, Rules, Value, Witness};
+use mowgli_rdma::core_rma::program::{Action, Expr, Kind, Place, Program, Statement, Variable};
 
 use super::print;
 use super::run::{Answer, holds};
-use super::test::{self, Arg, Observable, Test};
+use super::test::{self, Arg, Assertion, Observable, Test};
 use crate::interrupt::cause;
 
 fn process(node: Node) -> usize {
@@ -74,36 +74,143 @@ fn value(v: Value) -> Val {
     v.map_or(Val::Top, Val::Int)
 }
 
+/// A test as a program, with what it shows of the program's outputs.
+struct Asked<'a> {
+    test: &'a Test,
+    program: Program,
+    observed: Vec<usize>,
+    /// For each thread where its registers begin in an output, and how many registers there are.
+    first: Vec<usize>,
+    registers: usize,
+}
+
+impl<'a> Asked<'a> {
+    fn new(test: &'a Test) -> Self {
+        let (program, position) = program(test);
+        let nodes = &test.world.threads;
+        // Outputs have the registers of processes in the order of nodes.
+        let first = |node: &Node| -> usize {
+            let before = test.threads.iter().zip(nodes).filter(|(_, n)| *n < node);
+            before.map(|(t, _)| t.registers.len()).sum()
+        };
+        Self {
+            test,
+            program,
+            observed: test.observed.iter().map(|cell| position[&cell.loc]).collect(),
+            first: nodes.iter().map(first).collect(),
+            registers: test.threads.iter().map(|t| t.registers.len()).sum(),
+        }
+    }
+
+    fn shown(&self, output: &[Value]) -> Vec<Val> {
+        let of = |o: &Observable| match *o {
+            Observable::Register(thread, position) => output[self.first[thread] + position],
+            Observable::Final(position) => output[self.registers + position],
+        };
+        self.test.shown.iter().map(|(_, o)| value(of(o))).collect()
+    }
+}
+
 /// Solves a test under these rules.
 ///
 /// # Panics
 /// If the test is not one of coreRMA that was parsed.
 #[must_use]
 pub fn solve(test: &Test, rules: &Rules, limits: Limits<'_>) -> Answer {
-    let (program, position) = program(test);
-    let observed: Vec<usize> = test.observed.iter().map(|cell| position[&cell.loc]).collect();
-    let found = execution::outcomes(&program, rules, &observed, limits.expired).expect("the parser checks its size");
+    let asked = Asked::new(test);
+    let found = execution::outcomes(&asked.program, rules, &asked.observed, limits.expired);
+    let found = found.expect("the parser checks its size");
     let stop = found.expired.then(|| cause(Stop::Time));
-    let nodes = &test.world.threads;
-    // Outputs have the registers of processes in the order of nodes.
-    let first = |node: &Node| -> usize {
-        let before = test.threads.iter().zip(nodes).filter(|(_, n)| *n < node);
-        before.map(|(t, _)| t.registers.len()).sum()
-    };
-    let first: Vec<usize> = nodes.iter().map(first).collect();
-    let registers: usize = test.threads.iter().map(|t| t.registers.len()).sum();
-    let shown = |output: &[Value]| -> Vec<Val> {
-        let of = |o: &Observable| match *o {
-            Observable::Register(thread, position) => output[first[thread] + position],
-            Observable::Final(position) => output[registers + position],
-        };
-        test.shown.iter().map(|(_, o)| value(of(o))).collect()
-    };
-    let outcomes: BTreeMap<Vec<Val>, u64> = found.outputs.iter().map(|(o, &n)| (shown(o), n)).collect();
+    let outcomes: BTreeMap<Vec<Val>, u64> = found.outputs.iter().map(|(o, &n)| (asked.shown(o), n)).collect();
     let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), stop.is_none())).collect();
     let mut explored = Explored { stop, ..Explored::default() };
     explored.stats.classes = found.outputs.values().sum();
     Answer { outcomes, holds, explored, rules: (*rules != Rules::core()).then(|| rules.clone()) }
+}
+
+/// For each outcome of a test an execution that has it.
+///
+/// # Panics
+/// If the test is not one of coreRMA that was parsed.
+#[must_use]
+pub fn witnesses(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Witness> {
+    let asked = Asked::new(test);
+    let found = execution::witnesses(&asked.program, &Rules::core(), &asked.observed, limits.expired);
+    let found = found.expect("the parser checks its size");
+    found.into_iter().map(|(output, witness)| (asked.shown(&output), witness)).collect()
+}
+
+/// Why the condition of an assertion can hold, or which rules it is that forbid it.
+#[must_use]
+pub fn explain(test: &Test, assertion: &Assertion, witnesses: &BTreeMap<Vec<Val>, Witness>) -> String {
+    if let Some((values, witness)) = witnesses.iter().find(|(values, _)| assertion.condition.holds(values)) {
+        let names = test.shown.iter().map(|(name, _)| name);
+        let outcome = names.zip(values).map(|(name, v)| format!("{name}={v}")).join(", ");
+        return format!("The outcome {outcome} is that of this execution:\n{}", pictured(test, witness));
+    }
+    let allows = |rules: &Rules| {
+        solve(test, rules, Limits::default()).outcomes.keys().any(|values| assertion.condition.holds(values))
+    };
+    let needed = Rule::ALL.into_iter().filter(|rule| allows(&Rules::core().without(*rule))).join(", ");
+    let why = if needed.is_empty() {
+        "it takes several rules to forbid it, or nothing writes these values".to_owned()
+    } else {
+        format!("each of these rules is needed for that: {needed}")
+    };
+    format!("No execution has it; {why}.\n")
+}
+
+/// An action of a witness in words: what it does, to which variable, with which value.
+#[must_use]
+pub fn action(test: &Test, witness: &Witness, a: usize) -> String {
+    let name = |x: usize| test.world.objects.keys().nth(x).map_or_else(String::new, ToString::to_string);
+    let Action { kind, reads, writes, .. } = witness.actions[a];
+    let with = |verb: &str, x: Option<usize>, v: Option<Value>| match (x, v) {
+        (Some(x), Some(v)) => format!(" {verb} {} of {}", value(v), name(x)),
+        _ => String::new(),
+    };
+    let wrote = match (writes, witness.wrote[a]) {
+        (Some(x), Some(v)) => format!(" wrote {} to {}", value(v), name(x)),
+        _ => String::new(),
+    };
+    format!("{kind}{}{wrote}", with("read", reads, witness.read[a]))
+}
+
+fn pictured(test: &Test, witness: &Witness) -> String {
+    let mut out = String::new();
+    let all = &witness.actions;
+    for (thread, node) in test.threads.iter().zip(&test.world.threads) {
+        let _ = writeln!(out, "  {} on node {node}", thread.name);
+        for (statement, (_, text)) in thread.source.iter().enumerate() {
+            let own = of_statement(witness, *node, statement);
+            let _ = writeln!(out, "    {text}  [{}]", own.map(|a| action(test, witness, a)).join("; "));
+        }
+    }
+    let place = |a: usize| {
+        let text = test.threads.iter().zip(&test.world.threads).find(|(_, n)| process(**n) == all[a].src);
+        let text = text.and_then(|(t, _)| t.source.get(all[a].statement)).map_or("", |(_, text)| text);
+        if all[a].kind == Kind::Init { "the initial value".to_owned() } else { format!("{text} ({})", all[a].kind) }
+    };
+    for (name, pairs) in relations(witness) {
+        let _ = writeln!(out, "  {name}");
+        pairs.iter().for_each(|&(a, b)| _ = writeln!(out, "    {} -> {}", place(a), place(b)));
+    }
+    out
+}
+
+/// The actions of a statement of the process on this node.
+pub(crate) fn of_statement(witness: &Witness, node: Node, statement: usize) -> impl Iterator<Item = usize> {
+    let is_own = move |a: &Action| a.kind != Kind::Init && a.src == process(node) && a.statement == statement;
+    witness.actions.iter().enumerate().filter(move |(_, a)| is_own(a)).map(|(i, _)| i)
+}
+
+/// What relates the actions of a witness: reads-from, races, and happens-before rule by rule.
+pub(crate) fn relations(witness: &Witness) -> Vec<(String, Vec<(usize, usize)>)> {
+    let rules: BTreeSet<Rule> = witness.edges.iter().map(|e| e.rule).collect();
+    let of_rule = |rule: Rule| witness.edges.iter().filter(|e| e.rule == rule).map(|e| (e.from, e.to)).collect();
+    let rules = rules.into_iter().map(|rule| (rule.to_string(), of_rule(rule)));
+    let own = [("rf", &witness.rf), ("race", &witness.races)].map(|(name, pairs)| (name.to_owned(), pairs.clone()));
+    own.into_iter().chain(rules).filter(|(_, pairs): &(_, Vec<_>)| !pairs.is_empty()).collect()
 }
 
 /// A client of memory words, each of its polls a flush, as a program: the variables in the order of the world's objects.

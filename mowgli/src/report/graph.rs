@@ -5,9 +5,14 @@ use mowgli_core::ids::Tid;
 use mowgli_core::judge::Judged;
 use mowgli_core::search::refute::{End, Refutation};
 use mowgli_core::stamp::Stamp;
+use mowgli_rdma::core_rma::CORE_RMA;
+use mowgli_rdma::core_rma::execution::Witness;
+use mowgli_rdma::core_rma::program::Kind;
 use serde::Serialize;
 
 use crate::explain::{Explained, Words};
+use crate::litmus::core_rma;
+use crate::litmus::test::Test;
 use crate::show::{named, reduced};
 
 /// What the page draws.
@@ -113,6 +118,37 @@ impl Graph {
         let world = &execution.world;
         let threads = world.tids().map(|t| Thread { name: t.to_string(), node: world.node_of(t).0 }).collect();
         Self { title: title.to_owned(), threads, calls, relations: relations.collect(), refutations: Vec::new() }
+    }
+
+    /// The graph of an execution of coreRMA: a call for each statement, a dot for each action.
+    #[must_use]
+    pub fn of_core_rma(test: &Test, witness: &Witness) -> Self {
+        let nodes = &test.world.threads;
+        let threads = test.threads.iter().zip(nodes).map(|(t, n)| Thread { name: t.name.to_string(), node: n.0 });
+        let mut calls = Vec::new();
+        for (thread, (t, &node)) in test.threads.iter().zip(nodes).enumerate() {
+            for (statement, (_, label)) in t.source.iter().enumerate() {
+                let subs = core_rma::of_statement(witness, node, statement).map(|id| Sub {
+                    id,
+                    stamp: witness.actions[id].kind.to_string(),
+                    text: core_rma::action(test, witness, id),
+                });
+                let events = vec![Event { label: String::new(), subs: subs.collect() }];
+                calls.push(Call { thread, label: label.clone(), events });
+            }
+        }
+        let is_shown = |a: usize| witness.actions[a].kind != Kind::Init;
+        let relations = core_rma::relations(witness).into_iter().map(|(name, mut pairs)| {
+            pairs.retain(|&(a, b)| is_shown(a) && is_shown(b));
+            Relation { name, library: CORE_RMA.to_string(), pairs }
+        });
+        Self {
+            title: test.name.clone(),
+            threads: threads.collect(),
+            calls,
+            relations: relations.filter(|r| !r.pairs.is_empty()).collect(),
+            refutations: Vec::new(),
+        }
     }
 
     /// With the ways to get an outcome, each with the cycle that forbids it.

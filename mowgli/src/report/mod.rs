@@ -11,15 +11,15 @@ use mowgli_core::judge::judge;
 use mowgli_core::outcome::Limits;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
-use mowgli_rdma::Stamp;
 use serde::Serialize;
 
 pub use graph::Graph;
 
 use crate::check::Checked;
 use crate::explain::{Explained, explain, of_test};
+use crate::litmus::core_rma;
 use crate::litmus::run::{libraries, shown, solve, with_problem};
-use crate::litmus::test::{Model, Test};
+use crate::litmus::test::{Assertion, Model, Test};
 
 const PAGE: &str = include_str!("page.html");
 
@@ -126,16 +126,21 @@ impl CheckRow {
     }
 }
 
-/// For each outcome of a test the first execution that has it.
-fn witnesses(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Execution<Stamp>> {
+/// For each outcome of a test the graph of the first execution that has it.
+fn graphs(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Graph> {
+    if test.model == Model::CoreRma {
+        let witnesses = core_rma::witnesses(test, limits);
+        return witnesses.into_iter().map(|(o, w)| (o, Graph::of_core_rma(test, &w))).collect();
+    }
     let mut found = BTreeMap::new();
-    with_problem(&libraries(test.model), test, &[], limits, |problem| {
+    let all = libraries(test.model);
+    with_problem(&all, test, &[], limits, |problem| {
         problem.explore(&mut |solver| {
             let outcome = shown(test, &problem.outcome_of(solver));
             if !found.contains_key(&outcome) {
                 let snapshot = solver.snapshot();
-                if solver.complete() {
-                    found.extend(Execution::of_solver(solver).map(|e| (outcome, e)));
+                if let Some(e) = solver.complete().then(|| Execution::of_solver(solver)).flatten() {
+                    found.extend(judge(&all, &e).ok().map(|judged| (outcome, Graph::new(&test.name, &e, &judged))));
                 }
                 solver.restore(snapshot);
             }
@@ -145,35 +150,37 @@ fn witnesses(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Execution<St
     found
 }
 
+/// For each assertion why it holds or not, and the graph that shows it; nothing if that is not known.
+fn reasons(test: &Test, text: &str, graphs: &BTreeMap<Vec<Val>, Graph>) -> Vec<(String, Option<Graph>)> {
+    if test.model == Model::CoreRma {
+        let witnesses = core_rma::witnesses(test, Limits::default());
+        let graph = |a: &Assertion| graphs.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, graph)| graph.clone());
+        return test.assertions.iter().map(|a| (core_rma::explain(test, a, &witnesses), graph(a))).collect();
+    }
+    let findings = of_test(test, text, &[]).unwrap_or_default();
+    let explained = findings.into_iter().map(|f| explain(f).map(|e| (e.text(), Some(Graph::explained(&e)))));
+    explained.collect::<Result<_, _>>().unwrap_or_default()
+}
+
 impl TestRow {
     /// All outcomes of a test with a witness each, and why its assertions hold or not.
     #[must_use]
     pub fn new(test: &Test, text: &str, limits: Limits<'_>) -> Self {
         let answer = solve(test, &[], limits);
-        let has_subevents = test.model != Model::CoreRma;
-        let witnesses = if has_subevents { witnesses(test, limits) } else { BTreeMap::new() };
-        let all = libraries(test.model);
-        let graph = |e: &Execution<Stamp>| judge(&all, e).ok().map(|judged| Graph::new(&test.name, e, &judged));
+        let graphs = graphs(test, limits);
+        let is_complete = answer.explored.stop.is_none();
+        let reasons = if is_complete { reasons(test, text, &graphs) } else { Vec::new() };
+        let reasons = reasons.into_iter().map(Some).chain(std::iter::repeat(None));
         let outcomes = answer.outcomes.iter().map(|(values, &executions)| OutcomeRow {
             values: values.iter().map(ToString::to_string).collect(),
             executions,
-            graph: witnesses.get(values).and_then(graph),
+            graph: graphs.get(values).cloned(),
         });
-        let explained = if has_subevents && answer.explored.stop.is_none() {
-            of_test(test, text, &[]).ok().map(|all| all.into_iter().map(|f| explain(f).ok()).collect())
-        } else {
-            None
-        };
-        let explained: Vec<Option<Explained>> =
-            explained.unwrap_or_else(|| test.assertions.iter().map(|_| None).collect());
-        let assertions =
-            test.assertions.iter().zip(&answer.holds).zip(explained).map(|((a, &holds), explained)| AssertionRow {
-                kind: a.quantifier.to_string(),
-                condition: a.text.clone(),
-                holds,
-                explanation: explained.as_ref().map(Explained::text),
-                graph: explained.as_ref().map(Graph::explained),
-            });
+        let assertions = test.assertions.iter().zip(&answer.holds).zip(reasons).map(|((a, &holds), reason)| {
+            let (explanation, graph) = reason.unzip();
+            let (kind, condition) = (a.quantifier.to_string(), a.text.clone());
+            AssertionRow { kind, condition, holds, explanation, graph: graph.flatten() }
+        });
         Self {
             name: test.name.clone(),
             model: test.model.to_string(),

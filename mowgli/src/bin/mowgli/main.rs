@@ -13,8 +13,8 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use mowgli::check::{Checked, Options, check, shapes};
 use mowgli::generate::verbs;
 use mowgli::interrupt::Deadline;
-use mowgli::litmus::test::Model;
-use mowgli::litmus::{parse, run, x86};
+use mowgli::litmus::test::{Model, Test};
+use mowgli::litmus::{core_rma, parse, run, x86};
 use mowgli::{explain, interrupt, show};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
@@ -455,26 +455,41 @@ fn walked(args: &WalkArgs) -> Result<String, String> {
     run::walk(&parse::parse(&path.to_string(), &text)?, args.seed).map_err(|e| format!("{path}: {e}"))
 }
 
+/// The positions of the assertions that are to be explained.
+fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, String> {
+    let all = test.assertions.len();
+    match args.assertion {
+        _ if all == 0 => Err("no assertion to explain; add one, as `allowed (a=1)`".to_owned()),
+        Some(n) if n as usize > all => Err(format!("there are {all} assertions")),
+        Some(n) => Ok(vec![n as usize - 1]),
+        None => Ok((0..all).collect()),
+    }
+}
+
+/// Why assertions of a test of coreRMA hold or not: its executions have actions in place of subevents.
+fn explained_core_rma(test: &Test, chosen: &[usize], args: &ExplainArgs) -> Result<String, String> {
+    if args.dot || args.svg || args.json || args.out.is_some() || !args.implemented.is_empty() {
+        return Err(format!("of {} there is text only; mowgli report draws its executions", test.model));
+    }
+    let witnesses = core_rma::witnesses(test, Limits::default());
+    let text = |&i: &usize| {
+        let assertion = &test.assertions[i];
+        format!("{} ({})\n{}", assertion.quantifier, assertion.text, core_rma::explain(test, assertion, &witnesses))
+    };
+    Ok(chosen.iter().map(text).collect::<Vec<_>>().join("\n"))
+}
+
 fn explained(args: &ExplainArgs) -> Result<String, String> {
     let path = args.file.display();
     let text = text_of(&args.file)?;
     let findings = if args.file.extension().is_some_and(|x| x == "litmus") {
         let test = parse::parse(&path.to_string(), &text)?;
+        let chosen = chosen_assertions(&test, args).map_err(|e| format!("{path}: {e}"))?;
         if test.model == Model::CoreRma {
-            return Err(format!("{path}: explain draws executions of subevents, which {} has not", test.model));
+            return explained_core_rma(&test, &chosen, args).map_err(|e| format!("{path}: {e}"));
         }
-        let mut findings = explain::of_test(&test, &text, &args.implemented)?;
-        if let Some(n) = args.assertion {
-            let n = usize::try_from(n).expect("at most 60");
-            if n > findings.len() {
-                return Err(format!("{path}: there are {} assertions", findings.len()));
-            }
-            findings = vec![findings.swap_remove(n - 1)];
-        }
-        if findings.is_empty() {
-            return Err(format!("{path}: no assertion to explain; add one, as `allowed (a=1)`"));
-        }
-        findings
+        let findings = explain::of_test(&test, &text, &args.implemented)?;
+        findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f).collect()
     } else {
         vec![explain::read(&text).map_err(|e| format!("{path}:{e}"))?]
     };
