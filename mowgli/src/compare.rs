@@ -194,8 +194,15 @@ pub(crate) fn subject(written: Model, rmw: bool) -> Box<dyn Subject + Sync> {
 }
 
 /// Compares two models on all programs within these bounds, the smallest first, up to the size (calls, threads, nodes) at
-/// which they differ: the plainest program of that size in each direction. `rmw`: with remote read-modify-writes.
-pub fn compare(a: Model, b: Model, rmw: bool, bounds: &[Bound], expired: &(dyn Fn() -> bool + Sync)) -> Compared {
+/// which they differ: the plainest program of that size in each direction. `rmw`: with remote read-modify-writes. `progress` is
+/// told how many programs of one size of how many were looked at.
+pub fn compare(
+    (a, b): (Model, Model),
+    rmw: bool,
+    bounds: &[Bound],
+    expired: &(dyn Fn() -> bool + Sync),
+    progress: &dyn Fn(usize, usize),
+) -> Compared {
     let written = *[Model::CoreRma, Model::RdmaWait].iter().find(|m| [a, b].contains(m)).unwrap_or(&Model::RdmaTso);
     let subject = subject(written, rmw);
     let models = [a, b].map(|model| (model, libraries(model)));
@@ -205,11 +212,14 @@ pub fn compare(a: Model, b: Model, rmw: bool, bounds: &[Bound], expired: &(dyn F
         let mut all = of_size(&*subject, bounds, total);
         let shape = |(world, _): &(World, Client)| (world.threads.len(), world.nodes);
         all.sort_by_key(shape);
+        let mut done = 0;
         for one_shape in all.chunk_by(|x, y| shape(x) == shape(y)) {
             for group in one_shape.chunks(GROUP) {
                 let answers: Vec<_> =
                     group.par_iter().map(|program| differs(&models, written, program, expired)).collect();
                 found.programs += group.len();
+                done += group.len();
+                progress(done, all.len());
                 answers.into_iter().for_each(|answer| found.add(answer));
                 if expired() {
                     found.stop = Some(cause(Stop::Time));

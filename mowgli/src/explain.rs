@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::litmus::parse::parse;
 use crate::litmus::run::{implementation, libraries, shown, with_problem};
-use crate::litmus::test::{Assertion, Test};
+use crate::litmus::test::{Assertion, Model, Test};
 use crate::show;
 
 /// How many ways to get a forbidden outcome are shown in full.
@@ -73,11 +73,11 @@ pub fn written(finding: &Finding) -> String {
 ///
 /// # Errors
 /// If an implementation does not exist, or if the search was stopped.
-pub fn of_test(test: &Test, text: &str, implemented: &[String]) -> Result<Vec<Finding>, String> {
+pub fn of_test(test: &Test, text: &str, implemented: &[String], limits: Limits<'_>) -> Result<Vec<Finding>, String> {
     let chain = implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
     let finding = |(position, assertion): (usize, &Assertion)| {
         let mut found = None;
-        let explored = with_problem(&libraries(test.model), test, &chain, Limits::default(), |problem| {
+        let explored = with_problem(&libraries(test.model), test, &chain, limits, |problem| {
             problem.explore(&mut |solver| {
                 let outcome = shown(test, &problem.outcome_of(solver));
                 if !assertion.condition.holds(&outcome) {
@@ -101,6 +101,33 @@ pub fn of_test(test: &Test, text: &str, implemented: &[String]) -> Result<Vec<Fi
         })
     };
     test.assertions.iter().enumerate().map(finding).collect()
+}
+
+/// The finding that a reviewed snapshot tells of: the program in it, with the implementations that its execution runs.
+/// `None` if the snapshot tells of no program with an assertion.
+///
+/// # Errors
+/// If an implementation does not exist, or if the search was stopped.
+pub fn of_snapshot(snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding>, String> {
+    let begins = |line: &&str| Model::ALL.iter().any(|m| line.starts_with(&format!("{m} ")));
+    let told = ["The outcome ", "The specifications ", "No plain execution "];
+    let lines = || snapshot.lines().skip_while(|l| !begins(l));
+    // Of several programs the last one with an assertion.
+    let starts = lines().enumerate().filter(|(_, l)| begins(l)).map(|(i, _)| i);
+    let program = |start: usize| {
+        let own = lines().skip(start).take_while(|l| !told.iter().any(|t| l.starts_with(t)));
+        let text = own.map(|l| format!("{l}\n")).collect::<String>();
+        let test = parse("the snapshot's program", &text).ok()?;
+        (!test.assertions.is_empty()).then_some((test, text))
+    };
+    let Some((test, text)) = starts.filter_map(program).last() else { return Ok(None) };
+    let runs = lines().find_map(|l| l.strip_suffix(':')?.split_once("is that of this execution of "));
+    let implemented: Vec<String> = runs.map_or(Vec::new(), |(_, names)| names.split(", ").map(str::to_owned).collect());
+    let findings = of_test(&test, &text, &implemented, limits)?;
+    // An explanation begins with the assertion that it is about.
+    let is_told = |f: &Finding| snapshot.contains(&f.title);
+    let told = findings.iter().position(is_told).unwrap_or(0);
+    Ok(findings.into_iter().nth(told))
 }
 
 /// Judges a finding and finds out what the specifications say of its outcome.

@@ -467,3 +467,33 @@ fn an_interrupt_ends_long_work_and_says_so() {
         assert!((ran.out + &ran.err).contains("interrupted"), "{args:?}");
     }
 }
+
+#[test]
+fn every_command_has_an_example_in_its_help() {
+    let help = mowgli(&["--help"]).out;
+    let commands = help.split("Commands:").nth(1).and_then(|rest| rest.split("Options:").next()).expect("commands");
+    let names = commands.lines().filter_map(|l| l.strip_prefix("  ")?.split(' ').next());
+    let names = names.filter(|n| !n.is_empty() && *n != "help");
+    let names: Vec<&str> = names.collect();
+    assert!(names.len() >= 13, "{names:?}");
+    for name in names {
+        let help = mowgli(&[name, "--help"]).out;
+        assert!(help.contains("Example") && help.contains(&format!("  mowgli {name}")), "{help}");
+    }
+}
+
+#[test]
+fn lists_walks_and_reports_have_a_form_for_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = mowgli(&["check", "--list", "--json"]);
+    let lines: Vec<serde_json::Value> = list.out.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    assert!(lines.iter().any(|l| l["library"] == "bal" && l["variant"] == "no-fence" && l["expected"] == "Unsound"));
+    let polls = "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n poll(2) ;\nallowed (z=0)\n";
+    let polls = file(folder.path(), "polls.litmus", polls);
+    let walk: serde_json::Value = serde_json::from_str(&mowgli(&["walk", &polls, "--json"]).out).expect("JSON");
+    assert!(walk["steps"].as_array().is_some_and(|s| s.len() > 2) && walk["end"].is_array(), "{walk}");
+    let report = mowgli(&["report", &polls, "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&report.out).expect("JSON");
+    assert_eq!(report["tests"][0]["outcomes"][0]["values"][0], "0", "{report}");
+    is_bad(&["report", &polls], &["--out"]);
+}

@@ -99,3 +99,16 @@ fn each_outcome_of_a_litmus_test_has_a_witness() {
     // The forbidden outcome has no execution: its program is drawn, with the cycle.
     assert!(dom.contains("aria-live=\"polite\">A cycle of "), "{dom}");
 }
+
+#[test]
+fn snapshots_of_executions_are_drawn() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let snapshots = concat!(env!("CARGO_MANIFEST_DIR"), "/../proofs/tests/snapshots/");
+    let names = ["loco_theorem_4_2_bal__bal_execution.snap", "loco_theorem_4_2_bal__bal_concretisation.snap"];
+    let paths = names.map(|name| format!("{snapshots}{name}"));
+    let html = page(folder.path(), &[&paths[0], &paths[1]]);
+    let dom = seen(browser, folder.path(), &html, "");
+    assert_eq!(count(&dom, "<svg"), 1, "the second tells of no execution");
+    assert!(dom.contains("BAR(z)") && dom.contains("g(BAR, aCR) ="), "{dom}");
+}

@@ -83,6 +83,54 @@ fn the_book_has_every_page_and_its_links_lead_somewhere() {
     }
 }
 
+/// The lines of a text that say something, as they are written wherever it is indented to.
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().map(str::trim).filter(|l| !l.is_empty()).collect()
+}
+
+#[test]
+fn rust_in_the_book_is_that_of_the_project() {
+    let folders = ["libraries/src", "mowgli-rdma/src", "mowgli/examples"];
+    let files: Vec<PathBuf> = folders.iter().flat_map(|f| sources(&root().join(f))).collect();
+    let all: Vec<String> = files.iter().map(|f| std::fs::read_to_string(f).unwrap()).collect();
+    let mut found = 0;
+    for page in pages() {
+        let text = text(&format!("docs/{page}"));
+        for block in text.split("```rust\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+            let block = lines(block);
+            let is_there = all.iter().any(|source| lines(source).windows(block.len()).any(|w| w == block));
+            assert!(is_there, "docs/{page} has code that is nowhere in {folders:?}:\n{}", block.join("\n"));
+            found += 1;
+        }
+    }
+    assert!(found >= 20, "{found} blocks");
+}
+
+/// The pages of HTML below a folder.
+fn html(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+    entries.filter(|p| p.extension().is_some_and(|x| x == "html")).collect()
+}
+
+#[test]
+fn the_book_can_be_built_and_its_pages_link_to_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut book = mdbook_driver::MDBook::load(root()).expect("book.toml and docs/SUMMARY.md");
+    book.config.build.build_dir = folder.path().to_owned();
+    book.build().expect("a book");
+    let built = html(folder.path());
+    // Beside the pages there are the first one as index.html, one to print, one for what is not found, one with the contents.
+    assert!(built.len() >= pages().len(), "{built:?}");
+    for page in &built {
+        let text = std::fs::read_to_string(page).unwrap();
+        for link in text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            let target = link.split('#').next().unwrap();
+            let is_elsewhere = target.contains("://") || target.is_empty() || target.starts_with('/');
+            assert!(is_elsewhere || folder.path().join(target).exists(), "{} links to {link}", page.display());
+        }
+    }
+}
+
 #[test]
 fn every_litmus_test_of_the_book_holds() {
     let mut run = 0;

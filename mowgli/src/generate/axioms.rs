@@ -165,13 +165,15 @@ impl Asked<'_> {
     }
 }
 
-/// For each pivot the smallest programs within the bound that notice when it is taken away, at most `most` of them.
+/// For each pivot the smallest programs within the bound that notice when it is taken away, at most `most` of them. `progress` is
+/// told how many programs of one size of how many were looked at.
 pub fn search(
     model: Model,
     rmw: bool,
     pivots: &[Pivot],
     (bound, most): (&Bound, usize),
     expired: &(dyn Fn() -> bool + Sync),
+    progress: &dyn Fn(usize, usize),
 ) -> Search {
     let library: &dyn Library<Stamp> = if model == Model::RdmaWait { &Wait } else { &Tso };
     let weaker = pivots.iter().map(|p| (model, weaker(model, p))).collect();
@@ -188,7 +190,8 @@ pub fn search(
         let mut sized = of_size(&*subject, std::slice::from_ref(bound), total);
         // The plainest first: few threads, few different methods.
         sized.sort_by_key(|(world, client)| (world.threads.len(), methods(client)));
-        for group in sized.chunks(GROUP) {
+        for (done, group) in sized.chunks(GROUP).enumerate() {
+            progress(done * GROUP, sized.len());
             let wanted = open.iter().copied().filter(|&i| search.found[i].programs.len() < most).collect_vec();
             let answers: Vec<_> = group.par_iter().map(|program| asked.of(program, &wanted)).collect();
             group.iter().zip(answers).for_each(|(program, answer)| search.add(program, answer, most));

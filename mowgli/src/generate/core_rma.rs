@@ -1,13 +1,17 @@
 //! Tests of coreRMA (CORERMA §6), and the rows of its Table 6.
 
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use mowgli_core::runs::Stop;
 use mowgli_rdma::core_rma::execution::{Rule, Value};
 use mowgli_rdma::core_rma::generate::{Row, Test, programs, test};
+use mowgli_rdma::core_rma::program::Program;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::Generated;
+use crate::interrupt::{Deadline, cause};
 use crate::litmus::core_rma::{condition, names, text};
 
 /// The numbers that the paper has in a row of Table 6: the bound on the size, tests, outputs, and milliseconds a test.
@@ -82,14 +86,27 @@ pub struct Made {
     pub tests: Vec<Test>,
     /// How long they took, with all their outputs.
     pub time: Duration,
+    /// What kept the others from being made.
+    pub stop: Option<Stop>,
 }
 
-/// Makes the tests of a row, with all expected outputs.
+/// Makes the tests of a row, with all expected outputs. `progress` is told how many programs of how many were looked at.
 #[must_use]
-pub fn make(row: Row) -> Made {
+pub fn make(row: Row, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Sync)) -> Made {
     let start = Instant::now();
-    let tests = programs(row).par_iter().filter_map(|program| test(program, row.rule)).collect();
-    Made { row, tests, time: start.elapsed() }
+    let programs = programs(row);
+    let (done, left_out) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let of = |program: &Program| {
+        if deadline.expired() {
+            left_out.store(true, Ordering::Relaxed);
+            return None;
+        }
+        progress(done.fetch_add(1, Ordering::Relaxed) + 1, programs.len());
+        test(program, row.rule)
+    };
+    let tests = programs.par_iter().filter_map(of).collect();
+    let stop = left_out.into_inner().then(|| cause(Stop::Time));
+    Made { row, tests, time: start.elapsed(), stop }
 }
 
 impl Made {

@@ -16,6 +16,7 @@ use mowgli_rdma::operational::{Machine, Runs, Step};
 use mowgli_rdma::sc;
 use mowgli_rdma::tso::Tso;
 use mowgli_rdma::wait::Wait;
+use serde::Serialize;
 
 use super::core_rma;
 use super::test::{Assertion, Model, Observable, Quantifier, Test};
@@ -148,31 +149,58 @@ pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String
     Ok((Answer { outcomes, holds, explored, rules: None }, runs))
 }
 
-/// One random run of the machine, as text: each step and what the machine looks like after it.
+/// One run of the machine.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Walked {
+    /// Each step, with what the machine looks like after it.
+    pub steps: Vec<(String, String)>,
+    /// What the test shows at the end; nothing if a poll waits for an operation that nothing before it issued.
+    pub end: Option<Vec<(String, String)>>,
+}
+
+impl Walked {
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for (step, picture) in &self.steps {
+            out.push_str(&format!("{step}\n"));
+            picture.lines().for_each(|line| out.push_str(&format!("    {line}\n")));
+        }
+        out + &match &self.end {
+            Some(end) => format!("The end: {}\n", end.iter().map(|(name, v)| format!("{name}={v};")).join(" ")),
+            None => "Stuck: a poll waits for an operation that nothing before it issued\n".to_owned(),
+        }
+    }
+
+    /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: it consists of strings.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).expect("strings")
+    }
+}
+
+/// One random run of the machine.
 ///
 /// # Errors
 /// If the model has no machine.
-pub fn walk(test: &Test, seed: u64) -> Result<String, String> {
+pub fn walk(test: &Test, seed: u64) -> Result<Walked, String> {
     if test.model != Model::RdmaTso {
         return Err(format!("{} has no machine; walk is for {}", test.model, Model::RdmaTso));
     }
     let programs = test.programs();
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut out = String::new();
-    let mut show = |step: &Step, picture: &str| {
-        out.push_str(&format!("{step}\n"));
-        picture.lines().for_each(|line| out.push_str(&format!("    {line}\n")));
-    };
+    let mut steps = Vec::new();
+    let mut show = |step: &Step, picture: &str| steps.push((step.to_string(), picture.to_owned()));
     let outcome = Machine::new(&test.world, &programs)?.walk(&test.observed, &mut |n| random.usize(..n), &mut show);
-    match outcome {
-        Some(outcome) => {
-            let values = shown(test, &outcome);
-            let pairs = test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v};")).join(" ");
-            out.push_str(&format!("The end: {pairs}\n"));
-        }
-        None => out.push_str("Stuck: a poll waits for an operation that nothing before it issued\n"),
-    }
-    Ok(out)
+    let named = |outcome: Outcome| {
+        let values = shown(test, &outcome);
+        test.shown.iter().zip(values).map(|((name, _), v)| (name.clone(), v.to_string())).collect()
+    };
+    Ok(Walked { steps, end: outcome.map(named) })
 }
 
 /// Solves a test in one way, or in both and compares.

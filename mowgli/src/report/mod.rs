@@ -16,7 +16,7 @@ use serde::Serialize;
 pub use graph::Graph;
 
 use crate::check::Checked;
-use crate::explain::{Explained, explain, of_test};
+use crate::explain::{Explained, explain, of_snapshot, of_test};
 use crate::litmus::core_rma;
 use crate::litmus::run::{libraries, shown, solve, with_problem};
 use crate::litmus::test::{Assertion, Model, Test};
@@ -151,13 +151,18 @@ fn graphs(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Graph> {
 }
 
 /// For each assertion why it holds or not, and the graph that shows it; nothing if that is not known.
-fn reasons(test: &Test, text: &str, graphs: &BTreeMap<Vec<Val>, Graph>) -> Vec<(String, Option<Graph>)> {
+fn reasons(
+    test: &Test,
+    text: &str,
+    graphs: &BTreeMap<Vec<Val>, Graph>,
+    limits: Limits<'_>,
+) -> Vec<(String, Option<Graph>)> {
     if test.model == Model::CoreRma {
-        let witnesses = core_rma::witnesses(test, Limits::default());
+        let witnesses = core_rma::witnesses(test, limits);
         let graph = |a: &Assertion| graphs.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, graph)| graph.clone());
         return test.assertions.iter().map(|a| (core_rma::explain(test, a, &witnesses), graph(a))).collect();
     }
-    let findings = of_test(test, text, &[]).unwrap_or_default();
+    let findings = of_test(test, text, &[], limits).unwrap_or_default();
     let explained = findings.into_iter().map(|f| explain(f).map(|e| (e.text(), Some(Graph::explained(&e)))));
     explained.collect::<Result<_, _>>().unwrap_or_default()
 }
@@ -169,7 +174,7 @@ impl TestRow {
         let answer = solve(test, &[], limits);
         let graphs = graphs(test, limits);
         let is_complete = answer.explored.stop.is_none();
-        let reasons = if is_complete { reasons(test, text, &graphs) } else { Vec::new() };
+        let reasons = if is_complete { reasons(test, text, &graphs, limits) } else { Vec::new() };
         let reasons = reasons.into_iter().map(Some).chain(std::iter::repeat(None));
         let outcomes = answer.outcomes.iter().map(|(values, &executions)| OutcomeRow {
             values: values.iter().map(ToString::to_string).collect(),
@@ -201,9 +206,33 @@ impl FindingRow {
         let title = explained.finding.title.clone();
         Self { title, explanation: explained.text(), graph: Some(Graph::explained(explained)) }
     }
+
+    /// A reviewed snapshot, with its execution where it tells of one.
+    ///
+    /// # Errors
+    /// If the execution cannot be found again.
+    pub fn of_snapshot(name: &str, text: &str, limits: Limits<'_>) -> Result<Self, String> {
+        // insta's head is between two lines of dashes.
+        let body = text.splitn(3, "---\n").last().unwrap_or(text);
+        let explained = of_snapshot(body, limits)?.map(explain).transpose()?;
+        let graph = explained.as_ref().map(Graph::explained);
+        let execution = explained.as_ref().and_then(|e| e.finding.execution.as_ref());
+        let is_told = execution.is_none_or(|e| body.contains(&crate::show::events(e)));
+        let other = if is_told { "" } else { "(The picture is of another execution with this outcome.)\n\n" };
+        Ok(Self { title: name.to_owned(), explanation: format!("{other}{body}"), graph })
+    }
 }
 
 impl Page {
+    /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: what is shown consists of strings and numbers.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).expect("strings and numbers")
+    }
+
     /// The page as HTML, with everything that it needs.
     ///
     /// # Panics
@@ -211,7 +240,7 @@ impl Page {
     #[must_use]
     pub fn html(&self) -> String {
         // Nothing in the data may end the script element that holds it.
-        let data = serde_json::to_string(self).expect("strings and numbers").replace("</", "<\\/");
+        let data = self.json().replace("</", "<\\/");
         let title = self.title.replace('&', "&amp;").replace('<', "&lt;");
         PAGE.replacen("@TITLE@", &title, 1).replacen("@DATA@", &data, 1)
     }

@@ -14,6 +14,9 @@ use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
 use super::{Shape, at_least_one, bar, check_bounds, keep, moving, told, worst};
 
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60"
+)]
 pub(super) struct CheckArgs {
     /// The libraries; all at their default bounds if none is named.
     names: Vec<String>,
@@ -147,8 +150,19 @@ fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
     bounds
 }
 
-fn list() {
+fn list(json: bool) {
     for entry in catalogue() {
+        if json {
+            for v in &entry.variants {
+                let expected = format!("{:?}", v.expected);
+                let line = serde_json::json!({
+                    "library": entry.name, "over": entry.over(), "variant": v.name, "about": v.about,
+                    "expected": expected, "bounds": v.bounds,
+                });
+                println!("{line}");
+            }
+            continue;
+        }
         println!("{} over {}", entry.name, entry.over());
         for v in &entry.variants {
             println!("  {:<20} {:?}: {}", v.name, v.expected, v.about);
@@ -161,7 +175,7 @@ fn list() {
 
 pub(super) fn check(args: &CheckArgs) -> u8 {
     if args.list {
-        list();
+        list(args.json);
         return 0;
     }
     if let Some(jobs) = args.jobs {
@@ -190,7 +204,7 @@ fn check_specifications(args: &CheckArgs, deadline: Deadline) -> Result<u8, Stri
         if args.names.is_empty() { !s.is_language } else { args.names.iter().any(|n| n == s.name) }
     };
     for specification in all.iter().filter(wanted) {
-        let bar = bar(specification.name.to_owned());
+        let bar = bar(specification.name.to_owned(), "clients");
         let progress = moving(&bar);
         let found = specification.check(limited(specification.bounds(), args), deadline, &progress);
         bar.finish_and_clear();
@@ -212,7 +226,7 @@ fn check_specifications(args: &CheckArgs, deadline: Deadline) -> Result<u8, Stri
 
 fn check_necessity(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
     for (entry, variant) in chosen(args)? {
-        let bar = bar(format!("{} {}", entry.name, variant.name));
+        let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
         let loopback = args.loopback();
         let options = Options { deadline, loopback, ask: Ask::Soundness, progress: &progress };
@@ -238,7 +252,7 @@ fn check_necessity(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
 
 fn check_mutations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
     for (entry, _) in chosen(args)? {
-        let bar = bar(entry.name.to_owned());
+        let bar = bar(entry.name.to_owned(), "clients");
         let options = Options { deadline, ..Options::default() };
         let bounds = limited(necessity::bounds(&entry), args);
         let name = entry.name;
@@ -269,7 +283,7 @@ fn check_difference(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> 
     let all = catalogue();
     let (one, other) = (named(&all, one)?, named(&all, other)?);
     let bounds = limited(distinguish::bounds(one), args);
-    let bar = bar(format!("{} {}", one.name, other.name));
+    let bar = bar(format!("{} {}", one.name, other.name), "clients");
     let progress = moving(&bar);
     let compared = distinguish::distinguish(one, other, &bounds, deadline, &progress)?;
     bar.finish_and_clear();

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use mowgli::generate::{self, Generated, axioms, verbs};
+use mowgli::generate::core_rma::{Made, TABLE_6, make};
+use mowgli::generate::{Generated, axioms, verbs};
 use mowgli::interrupt::Deadline;
 use mowgli::litmus::test::Model;
 use mowgli::litmus::{parse, run};
@@ -13,9 +14,12 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_rdma::core_rma::execution::Rule;
 use mowgli_rdma::core_rma::generate::Row;
 
-use super::at_least_one;
+use super::{at_least_one, bar, moving};
 
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli generate --pivot IR --actions 7\n  mowgli generate --model rdma-tso --emit c-verbs --out programs\n  mowgli generate table6"
+)]
 pub(super) struct GenerateArgs {
     /// `table6`: the rows of CORERMA Table 6, with the paper's numbers beside ours.
     #[arg(value_parser = ["table6"], conflicts_with_all = ["model", "pivot", "procs", "actions"])]
@@ -71,27 +75,42 @@ pub(super) fn generate(args: &GenerateArgs) -> Result<u8, String> {
         return table_6(args);
     }
     let (code, all) = match args.model {
-        Model::CoreRma => (0, of_core_rma(args)?),
+        Model::CoreRma => of_core_rma(args)?,
         _ => of_axioms(args)?,
     };
     write(&all, args)?;
     Ok(code)
 }
 
-/// The tests of the rows that are asked for.
-fn of_core_rma(args: &GenerateArgs) -> Result<Vec<Generated>, String> {
+/// The tests of a row, while a bar moves.
+fn made(row: Row, deadline: Deadline) -> Made {
+    let bar = bar(row.rule.to_string(), "programs");
+    let made = make(row, deadline, &moving(&bar));
+    bar.finish_and_clear();
+    if let Some(stop) = &made.stop {
+        eprintln!("{}: incomplete: {stop}", row.rule);
+    }
+    made
+}
+
+/// The tests of the rows that are asked for; 3 if a limit stopped the search for them.
+fn of_core_rma(args: &GenerateArgs) -> Result<(u8, Vec<Generated>), String> {
     let rules = if args.pivot == "all" { Rule::ALL.to_vec() } else { vec![args.pivot.parse()?] };
     let (processes, size) = (args.procs as usize, args.actions.unwrap_or(8) as usize);
     if processes > 3 || size > 13 {
         return Err("tests are made for up to 3 processes and 13 actions".to_owned());
     }
-    let mut all = Vec::new();
+    let deadline = Deadline::after(args.timeout);
+    let (mut code, mut all) = (0, Vec::new());
     for rule in rules {
-        let made = generate::core_rma::make(Row { rule, processes, size });
+        let made = made(Row { rule, processes, size }, deadline);
         eprintln!("{}", made.text());
         all.extend(made.generated().take(args.each.map_or(usize::MAX, |n| n as usize)));
+        if made.stop.is_some() {
+            code = 3;
+        }
     }
-    Ok(all)
+    Ok((code, all))
 }
 
 /// The tests of the parts that are asked for; 3 if a limit stopped the search for them.
@@ -110,7 +129,9 @@ fn of_axioms(args: &GenerateArgs) -> Result<(u8, Vec<Generated>), String> {
     let deadline = Deadline::after(args.timeout);
     let most = args.each.unwrap_or(1) as usize;
     let expired = || deadline.expired();
-    let search = axioms::search(args.model, args.rmw, &pivots, (&bound, most), &expired);
+    let bar = bar(args.model.to_string(), "programs");
+    let search = axioms::search(args.model, args.rmw, &pivots, (&bound, most), &expired, &moving(&bar));
+    bar.finish_and_clear();
     for found in search.found.iter().filter(|f| f.programs.is_empty()) {
         let why =
             if found.occurs { "no program within the bound notices when it is taken away" } else { "in no program" };
@@ -163,8 +184,8 @@ fn write(all: &[Generated], args: &GenerateArgs) -> Result<(), String> {
 
 /// The rows of CORERMA Table 6, the paper's numbers beside ours.
 fn table_6(args: &GenerateArgs) -> Result<u8, String> {
-    let start = Instant::now();
-    let mut all = Vec::new();
+    let (start, deadline) = (Instant::now(), Deadline::after(args.timeout));
+    let (mut code, mut all) = (0, Vec::new());
     let mut table = comfy_table::Table::new();
     table.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED);
     table.set_header([
@@ -180,14 +201,17 @@ fn table_6(args: &GenerateArgs) -> Result<u8, String> {
         "paper",
     ]);
     let (mut tests, mut outputs) = (0, 0);
-    for published in generate::core_rma::TABLE_6 {
-        let made = generate::core_rma::make(published.row());
+    for published in TABLE_6 {
+        let made = made(published.row(), deadline);
         tests += made.tests.len();
         outputs += made.outputs();
         if args.json {
             println!("{}", made.json(published));
         }
         table.add_row(made.cells(published));
+        if made.stop.is_some() {
+            code = 3;
+        }
         if args.out.is_some() {
             all.extend(made.generated());
         }
@@ -202,5 +226,5 @@ fn table_6(args: &GenerateArgs) -> Result<u8, String> {
     if args.out.is_some() {
         write(&all, args)?;
     }
-    Ok(0)
+    Ok(code)
 }

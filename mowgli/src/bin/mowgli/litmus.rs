@@ -13,9 +13,12 @@ use mowgli_core::search::solver::Stats;
 use mowgli_rdma::core_rma::execution::{Rule, Rules};
 use rayon::prelude::*;
 
-use super::{all_files, text_of, worst};
+use super::{all_files, bar, text_of, worst};
 
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli litmus put.litmus\n  mowgli litmus tests/litmus --json\n  mowgli litmus --implemented bal:no-fence,sv barrier.litmus\n  mowgli litmus --engine both polls.litmus"
+)]
 pub(super) struct LitmusArgs {
     /// Files ending in .litmus, or directories with such files.
     #[arg(required = true)]
@@ -65,7 +68,15 @@ pub(super) fn litmus(args: &LitmusArgs) -> u8 {
     if args.mutate_to {
         return worst(code, mutate_to(&all, args));
     }
-    let printed: Vec<Printed> = all.par_iter().map(|path| one_file(path, args)).collect();
+    let bar = bar("litmus".to_owned(), "tests");
+    bar.set_length(all.len() as u64);
+    let one = |path: &PathBuf| {
+        let printed = one_file(path, args);
+        bar.inc(1);
+        printed
+    };
+    let printed: Vec<Printed> = all.par_iter().map(one).collect();
+    bar.finish_and_clear();
     let mut stats = Stats::default();
     for p in printed {
         print!("{}", p.out);

@@ -51,6 +51,7 @@ enum Command {
     #[command(hide = true)]
     SolveForPage(serve::SolveArgs),
     /// Write a small crate with a library of your own: specification, implementation, checks.
+    #[command(after_help = "Examples:\n  mowgli new my-library\n  mowgli new ../flag --mowgli ../mowgli")]
     New {
         /// The folder; its name is that of the crate, as my-library.
         folder: PathBuf,
@@ -61,16 +62,21 @@ enum Command {
     /// Convert litmus tests: of the CPU alone to and from herd's X86_64 syntax, or to C programs over libibverbs.
     Convert(ConvertArgs),
     /// Print a memory model, or the specification of a library, in the language cat of herd7 and Dat3M.
+    #[command(after_help = "Examples:\n  mowgli cat RDMA_TSO > rdma-tso.cat\n  mowgli cat sv")]
     Cat {
         /// A model as RDMA_TSO, or a library as sv.
         name: String,
     },
     /// Print completions for a shell.
+    #[command(
+        after_help = "Examples:\n  mowgli completions bash > /etc/bash_completion.d/mowgli\n  mowgli completions zsh"
+    )]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
     },
     /// Write manual pages.
+    #[command(after_help = "Examples:\n  mowgli man --out /usr/local/share/man/man1")]
     Man {
         /// Where they go.
         #[arg(long, value_name = "DIR")]
@@ -135,6 +141,9 @@ impl Shape {
 }
 
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli compare --model RDMA_TSO --model RDMA_SC\n  mowgli compare --model CORE_RMA --model RDMA_SC --threads 2 --calls 3"
+)]
 struct CompareArgs {
     /// The two models, as --model RDMA_TSO --model RDMA_SC.
     #[arg(long, required = true)]
@@ -153,6 +162,7 @@ struct CompareArgs {
 }
 
 #[derive(Args)]
+#[command(after_help = "Examples:\n  mowgli robust mp.litmus\n  mowgli robust --model sc --fix mp.litmus")]
 struct RobustArgs {
     /// Files ending in .litmus, or directories with such files; tests of other models are left out of directories.
     #[arg(required = true)]
@@ -180,15 +190,22 @@ enum CpuArg {
 }
 
 #[derive(Args)]
+#[command(after_help = "Examples:\n  mowgli walk polls.litmus --seed 3")]
 struct WalkArgs {
     /// A litmus test of RDMA_TSO.
     file: PathBuf,
     /// Which run: equal seeds give equal runs.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
 }
 
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli explain put.litmus\n  mowgli explain put.litmus --assertion 1 --svg > put.svg\n  mowgli explain why.ron"
+)]
 struct ExplainArgs {
     /// A finding in RON, as `check --out` keeps it, or a litmus test.
     file: PathBuf,
@@ -213,6 +230,9 @@ struct ExplainArgs {
 }
 
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli convert sb.litmus --to herd > sb-x86.litmus\n  mowgli convert sb-x86.litmus --to mowgli\n  mowgli convert put.litmus --to c-verbs > put.c"
+)]
 struct ConvertArgs {
     /// A litmus test: Mowgli's, or one that begins with X86_64.
     file: PathBuf,
@@ -303,19 +323,19 @@ fn text_of(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The files that a path stands for.
-fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
+/// The files that a path stands for: itself, or those in a directory that end in one of these.
+fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, String> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
     let entries = std::fs::read_dir(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let mut files: Vec<PathBuf> = entries
         .filter_map(|e| e.ok().map(|e| e.path()))
-        .filter(|p| p.extension().is_some_and(|x| x == "litmus"))
+        .filter(|p| p.extension().is_some_and(|x| extensions.iter().any(|e| x == *e)))
         .collect();
     files.sort();
     if files.is_empty() {
-        return Err(format!("{}: no file ending in .litmus in this directory", path.display()));
+        return Err(format!("{}: no file ending in .{} in this directory", path.display(), extensions.join(" or .")));
     }
     Ok(files)
 }
@@ -323,7 +343,7 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, String> {
 /// The files that paths stand for; `code` is that of bad input where there are none.
 fn all_files(paths: &[PathBuf], code: &mut u8) -> Vec<PathBuf> {
     let of = |path: &PathBuf| {
-        files(path).unwrap_or_else(|message| {
+        files(path, &["litmus"]).unwrap_or_else(|message| {
             *code = told(Err(message));
             Vec::new()
         })
@@ -373,7 +393,9 @@ fn compare(args: &CompareArgs) -> u8 {
     }
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
-    let found = mowgli::compare::compare(a, b, args.rmw, &bounds, &expired);
+    let bar = bar(format!("{a} {b}"), "programs");
+    let found = mowgli::compare::compare((a, b), args.rmw, &bounds, &expired, &moving(&bar));
+    bar.finish_and_clear();
     if args.json {
         println!("{}", found.json(a, b));
     } else {
@@ -452,7 +474,9 @@ fn converted(args: &ConvertArgs) -> Result<String, String> {
 fn walked(args: &WalkArgs) -> Result<String, String> {
     let path = args.file.display();
     let text = text_of(&args.file)?;
-    run::walk(&parse::parse(&path.to_string(), &text)?, args.seed).map_err(|e| format!("{path}: {e}"))
+    let test = parse::parse(&path.to_string(), &text)?;
+    let walked = run::walk(&test, args.seed).map_err(|e| format!("{path}: {e}"))?;
+    Ok(if args.json { walked.json() + "\n" } else { walked.text() })
 }
 
 /// The positions of the assertions that are to be explained.
@@ -488,7 +512,7 @@ fn explained(args: &ExplainArgs) -> Result<String, String> {
         if test.model == Model::CoreRma {
             return explained_core_rma(&test, &chosen, args).map_err(|e| format!("{path}: {e}"));
         }
-        let findings = explain::of_test(&test, &text, &args.implemented)?;
+        let findings = explain::of_test(&test, &text, &args.implemented, Limits::default())?;
         findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f).collect()
     } else {
         vec![explain::read(&text).map_err(|e| format!("{path}:{e}"))?]
@@ -539,7 +563,7 @@ fn check_bounds(
     each: &mut dyn FnMut(Checked),
 ) {
     for bound in bounds {
-        let bar = bar(format!("{} {}", entry.name, variant.name));
+        let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
         let checked = check(entry, variant, bound, &Options { progress: &progress, ..*options });
         bar.finish_and_clear();
@@ -551,18 +575,19 @@ fn check_bounds(
     }
 }
 
-/// A bar for long work: what it is about, and how many clients are done.
-fn bar(message: String) -> indicatif::ProgressBar {
+/// A bar for long work: what it is about, and how many of what are done. It is shown on terminals only.
+fn bar(message: String, of_what: &'static str) -> indicatif::ProgressBar {
     let bar = indicatif::ProgressBar::new(0);
     bar.set_message(message);
+    bar.set_prefix(of_what);
     bar.set_style(
-        indicatif::ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} clients, {eta} left")
+        indicatif::ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {prefix}, {eta} left")
             .expect("a fixed template"),
     );
     bar
 }
 
-/// What moves a bar: how many clients are done, of how many.
+/// What moves a bar: how many are done, of how many.
 fn moving(bar: &indicatif::ProgressBar) -> impl Fn(usize, usize) + Sync + '_ {
     |done, of| {
         bar.set_length(of as u64);

@@ -19,12 +19,15 @@ use super::{check_bounds, files, text_of};
     after_help = "Examples:\n  mowgli report bal bal:no-fence --out page\n  mowgli report tests/litmus --out page"
 )]
 pub(super) struct ReportArgs {
-    /// Libraries as bal, or bal:no-fence for a variant; litmus tests; folders of them; findings that `check --out` kept. All
-    /// libraries if none is named.
+    /// Libraries as bal, or bal:no-fence for a variant; litmus tests; findings that `check --out` kept; reviewed snapshots of
+    /// executions, .snap; folders of tests or snapshots. All libraries if none is named.
     what: Vec<String>,
     /// The folder for the page, index.html.
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "json")]
+    out: Option<PathBuf>,
+    /// Print what a page would show as one JSON object.
+    #[arg(long)]
+    json: bool,
     /// Every variant of the libraries, not only the published implementations.
     #[arg(long)]
     variants: bool,
@@ -52,16 +55,21 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8, String> {
             page.errors.push(message);
         }
     }
-    let file = args.out.join("index.html");
-    let written = std::fs::create_dir_all(&args.out).and_then(|()| std::fs::write(&file, page.html()));
-    written.map_err(|e| format!("{}: {e}", file.display()))?;
-    eprintln!("written to {}", file.display());
+    if args.json {
+        println!("{}", page.json());
+    }
+    if let Some(out) = &args.out {
+        let file = out.join("index.html");
+        let written = std::fs::create_dir_all(out).and_then(|()| std::fs::write(&file, page.html()));
+        written.map_err(|e| format!("{}: {e}", file.display()))?;
+        eprintln!("written to {}", file.display());
+    }
     Ok(if page.errors.is_empty() { 0 } else { 2 })
 }
 
 fn add_files(page: &mut Page, path: &Path, args: &ReportArgs) -> Result<(), String> {
     let mut failed = Vec::new();
-    for file in files(path)? {
+    for file in files(path, &["litmus", "snap"])? {
         if let Err(message) = add_file(page, &file, args) {
             failed.push(message);
         }
@@ -80,8 +88,14 @@ fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), Strin
     }
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
+    let limits = Limits { expired: &expired, ..Limits::default() };
+    if file.extension().is_some_and(|x| x == "snap") {
+        let row = FindingRow::of_snapshot(&name, &text, limits).map_err(|e| format!("{name}: {e}"))?;
+        page.findings.push(row);
+        return Ok(());
+    }
     let test = parse(&name, &text)?;
-    page.tests.push(TestRow::new(&test, &text, Limits { expired: &expired, ..Limits::default() }));
+    page.tests.push(TestRow::new(&test, &text, limits));
     Ok(())
 }
 
