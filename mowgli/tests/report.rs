@@ -70,6 +70,41 @@ fn the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked() {
     assert!(dom.contains("display: none"), "{dom}");
 }
 
+/// What is where in the first picture of a page, as it is laid out on the screen.
+const OUTLINE: &str = r"
+    const box = e => e.getBoundingClientRect(), out = [];
+    const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+    const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+    const picture = document.querySelector('svg');
+    const all = what => [...picture.querySelectorAll(what)];
+    const calls = all('.call'), texts = all('text'), within = (e, list) => list.filter(o => inside(box(o), box(e)));
+    for (const lane of all('.lane')) {
+      out.push(within(lane, all('.head')).map(t => t.textContent).join(', '));
+      for (const call of within(lane, calls)) out.push('  ' + within(call, texts).map(t => t.textContent).join(' | '));
+    }
+    for (const layer of all('g')) {
+      const edges = [...layer.querySelectorAll('.edge')], name = layer.querySelector('title');
+      out.push(edges.length + ' edges of ' + (name ? name.textContent : 'the cycle'));
+    }
+    const pairs = calls.flatMap((a, i) => calls.slice(i + 1).map(b => [box(a), box(b)]));
+    out.push('calls that overlap: ' + pairs.filter(([a, b]) => !apart(a, b)).length);
+    const lost = texts.filter(t => !t.matches('.head') && !calls.some(c => inside(box(t), box(c))));
+    out.push('texts outside of a call: ' + lost.map(t => t.textContent).join(', '));
+    const outline = document.createElement('pre');
+    outline.id = 'outline';
+    outline.textContent = out.join('\n');
+    document.body.append(outline);";
+
+#[test]
+fn the_barrier_is_laid_out_so_that_it_can_be_read() {
+    let Some(browser) = browser() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let html = page(folder.path(), &["bal:no-fence", "--placement", "remote"]);
+    let dom = seen(browser, folder.path(), &html, OUTLINE);
+    let outline = dom.split("<pre id=\"outline\">").nth(1).and_then(|rest| rest.split("</pre>").next());
+    insta::assert_snapshot!("barrier_outline", outline.expect("an outline"));
+}
+
 #[test]
 fn outcomes_of_core_rma_have_witnesses_too() {
     let Some(browser) = browser() else { return };

@@ -11,7 +11,7 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
 
-use super::{Shape, at_least_one, bar, check_bounds, keep, moving, told, worst};
+use super::{Placement, Shape, at_least_one, bar, check_bounds, keep, moving, told, worst};
 
 #[derive(Args)]
 #[command(
@@ -91,14 +91,6 @@ impl CheckArgs {
         let usual = if self.through { Placement::Remote } else { Placement::Any };
         self.placement.unwrap_or(usual) == Placement::Any
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Placement {
-    /// Also through the network.
-    Any,
-    /// Not through the network.
-    Remote,
 }
 
 /// The entries that are asked for, with the variant of each.

@@ -109,6 +109,15 @@ fn at_least_one(text: &str) -> Result<u64, String> {
     }
 }
 
+/// How clients may reach memory of their own node.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Placement {
+    /// Also through the network.
+    Any,
+    /// Not through the network.
+    Remote,
+}
+
 /// How large clients or programs get.
 #[derive(Args)]
 struct Shape {

@@ -11,7 +11,7 @@ use mowgli::report::{CheckRow, FindingRow, Page, TestRow};
 use mowgli_core::outcome::Limits;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
 
-use super::{check_bounds, files, text_of};
+use super::{Placement, check_bounds, files, text_of};
 
 /// How a page can be filled.
 #[derive(Args)]
@@ -31,6 +31,9 @@ pub(super) struct ReportArgs {
     /// Every variant of the libraries, not only the published implementations.
     #[arg(long)]
     variants: bool,
+    /// How clients may reach memory of their own node when a wrong outcome is looked for.
+    #[arg(long, value_enum, default_value = "any")]
+    placement: Placement,
     /// Seconds for each implementation and each test.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
@@ -108,7 +111,8 @@ fn add_library(page: &mut Page, all: &[Entry], name: &str, args: &ReportArgs) ->
         None => vec![&entry.variants[0]],
     };
     for variant in variants {
-        let options = Options { deadline: Deadline::after(args.timeout), ..Options::default() };
+        let loopback = args.placement == Placement::Any;
+        let options = Options { deadline: Deadline::after(args.timeout), loopback, ..Options::default() };
         let mut each = |checked: Checked| page.checks.push(CheckRow::new(&checked));
         check_bounds(entry, variant, &variant.bounds, &options, &mut each);
     }
