@@ -90,6 +90,9 @@ pub struct Made {
     pub stop: Option<Stop>,
 }
 
+/// Progress is told once for so many programs.
+const TOLD: usize = 256;
+
 /// Makes the tests of a row, with all expected outputs. `progress` is told how many programs of how many were looked at.
 #[must_use]
 pub fn make(row: Row, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Sync)) -> Made {
@@ -101,7 +104,10 @@ pub fn make(row: Row, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Syn
             left_out.store(true, Ordering::Relaxed);
             return None;
         }
-        progress(done.fetch_add(1, Ordering::Relaxed) + 1, programs.len());
+        let number = done.fetch_add(1, Ordering::Relaxed);
+        if number % TOLD == 0 {
+            progress(number, programs.len());
+        }
         test(program, row.rule)
     };
     let tests = programs.par_iter().filter_map(of).collect();
