@@ -22,6 +22,20 @@ fn file(folder: &Path, name: &str, text: &str) -> String {
     path.display().to_string()
 }
 
+#[test]
+fn usual_slips_in_litmus_tests_are_told_how_it_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let says = |from: &str, to: &str, help: &str| {
+        let text =
+            "RDMA_TSO t\n{ x@1 = 0; y@2 = 0; }\n P1@1 ;\n put(y, x) ;\n x := 1 ;\nallowed (x=1)\n".replace(from, to);
+        is_bad(&["litmus", &file(folder.path(), "slip.litmus", &text)], &[help]);
+    };
+    says("x := 1 ;", "x = 1 ;", "help: an assignment is written with :=");
+    says("x := 1 ;", "x := 1", "help: each row of the table ends with a semicolon");
+    says("put(y, x) ;", "put(y, x)", "help: each row of the table ends with a semicolon");
+    says("x@1 = 0;", "x@1 = 0", "help: a declaration is written as x@1 = 0;");
+}
+
 const GOOD: &str = "RDMA_WAIT good { x@1 = 0; }\n P1@1 ;\n x := 1 ;\n a := x ;\nallowed (a=1)\nforbidden (a=0)\n";
 
 #[track_caller]

@@ -13,7 +13,7 @@ use mowgli_libraries::sequential;
 use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::core_rma::execution::MOST;
 use pest::Parser;
-use pest::error::{Error, ErrorVariant};
+use pest::error::{Error, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
 use pest_derive::Parser;
 
@@ -41,7 +41,32 @@ type Parsed<T> = Result<T, Box<Error<Rule>>>;
 /// # Errors
 /// What is wrong, with line, column and remedy, ready to print.
 pub fn parse(path: &str, text: &str) -> Result<Test, String> {
-    read(text).map_err(|e| e.with_path(path).renamed_rules(|r| describe(*r)).to_string())
+    read(text).map_err(|e| {
+        let help = help(text, &e).map_or(String::new(), |help| format!("\n  = help: {help}"));
+        e.with_path(path).renamed_rules(|r| describe(*r)).to_string() + &help
+    })
+}
+
+/// What is meant, where a test is written in a way that others have.
+fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
+    let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
+        return None;
+    };
+    let (before, rest) = text.split_at(*at);
+    let line = text.lines().nth(before.matches('\n').count()).unwrap_or_default();
+    let asserts =
+        |l: &str| ["allowed", "forbidden", "forall", "exists", "~exists", "locations"].iter().any(|q| l.starts_with(q));
+    if !before.contains('}') {
+        before.contains('{').then_some("a declaration is written as x@1 = 0; with a semicolon")
+    } else if before.lines().any(asserts) || asserts(line) {
+        None
+    } else if rest.trim_start().starts_with('=') {
+        Some("an assignment is written with :=, as x := 1")
+    } else if !line.trim_end().ends_with(';') {
+        Some("each row of the table ends with a semicolon")
+    } else {
+        None
+    }
 }
 
 /// Where the columns of a test are in its text: from the head to the end of the last row.
