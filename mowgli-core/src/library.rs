@@ -59,7 +59,9 @@ pub trait Library<S: Stamp>: Send + Sync {
         world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init)
     }
 
-    /// Conditions on the plain execution alone. `events` are this library's, by thread, in program order.
+    /// Conditions on the plain execution alone, as part of the consistency predicate: an execution that is not admitted is
+    /// not consistent, so an implementation must not end with such events. For what clients owe see
+    /// [`Self::is_well_formed`]. `events` are this library's, by thread, in program order.
     fn admits(&self, world: &World, events: &[&Event]) -> bool {
         let _ = (world, events);
         true

@@ -290,13 +290,13 @@ impl Checked {
             let judged = judge(&self.libraries, &c.execution).expect("the search has asked the judge");
             let implemented = vec![format!("{}:{}", self.library, self.variant)];
             out.push_str(&format!("{}\n\n{litmus}", self.title()));
-            out.push_str(&explain::witness(
-                &print::registers(&c.client, &c.outcome),
-                &implemented,
-                &c.execution,
-                &judged,
-            ));
-            out.push_str(&words(c).refutations(&c.refutations));
+            let registers = print::registers(&c.client, &c.outcome);
+            out.push_str(&explain::witness(&registers, &implemented, &c.execution, &judged));
+            if registers.is_empty() && c.refutations.is_empty() {
+                out.push_str("\nThe specification has no execution of these calls: it does not admit them.\n");
+            } else {
+                out.push_str(&words(c).refutations(&c.refutations));
+            }
             out.push('\n');
         }
         out

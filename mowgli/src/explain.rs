@@ -220,7 +220,8 @@ pub fn witness(
     execution: &Execution<Stamp>,
     judged: &Judged,
 ) -> String {
-    let outcome = outcome.iter().map(|(name, v)| format!("{name}={v}")).join(", ");
+    let values = outcome.iter().map(|(name, v)| format!("{name}={v}")).join(", ");
+    let outcome = if values.is_empty() { "without values" } else { &values };
     let of = if implemented.is_empty() { String::new() } else { format!(" of {}", implemented.join(", ")) };
     let events = show::events(execution);
     format!("\nThe outcome {outcome} is that of this execution{of}:\n{events}{}", show::relations(execution, judged))
