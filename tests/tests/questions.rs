@@ -1,5 +1,7 @@
 //! Questions about specifications and implementations beside soundness: each finds what it must.
 
+use std::sync::Arc;
+
 use mowgli::check::{Ask, Options, check};
 use mowgli::distinguish::{bounds, distinguish};
 use mowgli::interrupt::Deadline;
@@ -8,8 +10,15 @@ use mowgli::litmus::parse::parse;
 use mowgli::mutation::worths;
 use mowgli::necessity;
 use mowgli::properties::specifications;
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
-use mowgli_libraries::catalogue::{Entry, catalogue};
+use mowgli_core::world::World;
+use mowgli_libraries::bal::BAL;
+use mowgli_libraries::catalogue::{Entry, Variant, catalogue};
+use mowgli_libraries::sv;
 use mowgli_tests::shared;
 
 fn entry(name: &str) -> Entry {
@@ -113,4 +122,32 @@ fn which_tests_notice_a_cell_of_the_stamp_order() {
     assert_eq!(of("aWT", "aCW"), noticed);
     assert!(of("aGF", "aGF").is_empty());
     assert_eq!(cells.len(), 100);
+}
+
+/// A barrier that nobody waits at.
+struct Open;
+
+impl Implementation for Open {
+    fn target(&self) -> Name {
+        BAL
+    }
+
+    fn declare(&self, world: &mut World) {
+        world.objects.insert(Loc::new("seen"), sv::variable());
+    }
+
+    fn body(&self, world: &World, _: Tid, _: &Call) -> Prog {
+        prog! { sv::gf(world.all_nodes()); sv::read(Loc::new("seen")) }
+    }
+}
+
+#[test]
+fn what_a_specification_does_not_admit_is_told_so() {
+    let bal = entry("bal");
+    let variant = Variant { implementation: Arc::new(Open), ..bal.variants[0].clone() };
+    let bound = Bound { threads: 2, nodes: 1, calls: 1, objects: 1, total: Some(1), ..Bound::default() };
+    let checked = check(&bal, &variant, &bound, &Options::default());
+    assert_eq!(checked.verdict(), "unsound");
+    let text = checked.explanation();
+    assert!(text.contains("The outcome without values") && text.contains("it does not admit them"), "{text}");
 }

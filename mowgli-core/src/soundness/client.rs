@@ -69,10 +69,14 @@ impl Bound {
         Self { threads: self.threads.max(2), nodes: self.nodes.max(2), calls: self.calls.max(2), total, ..self.clone() }
     }
 
-    /// How many calls each of so many threads makes: every choice.
-    fn lengths(&self, threads: usize) -> Vec<Vec<usize>> {
-        let all = std::iter::repeat_n(1..=self.calls, threads).multi_cartesian_product();
-        all.filter(|lengths| self.total.is_none_or(|most| lengths.iter().sum::<usize>() <= most)).collect()
+    /// How many calls each thread of a world makes: every choice. Only a thread that an object names may make none, as a
+    /// participant of a barrier that never comes: without others the client is a smaller one.
+    fn lengths(&self, world: &World) -> Vec<Vec<usize>> {
+        let is_member = |t: Tid| world.objects.values().any(|o| o.members.contains(&t));
+        let of_thread = |t: Tid| usize::from(!is_member(t))..=self.calls;
+        let is_within = |n: usize| n > 0 && self.total.is_none_or(|most| n <= most);
+        let all = world.tids().map(of_thread).multi_cartesian_product();
+        all.filter(|lengths| is_within(lengths.iter().sum())).collect()
     }
 }
 
@@ -194,7 +198,7 @@ pub fn count(subject: &dyn Subject, bound: &Bound) -> u128 {
         let calls: Vec<u128> = world.tids().map(|t| subject.calls(&world, t, bound).len() as u128).collect();
         let of_lengths =
             |lengths: Vec<usize>| calls.iter().zip(lengths).map(|(c, n)| c.saturating_pow(n as u32)).product::<u128>();
-        bound.lengths(calls.len()).into_iter().map(of_lengths).sum::<u128>()
+        bound.lengths(&world).into_iter().map(of_lengths).sum::<u128>()
     };
     worlds.map(of_world).sum()
 }
@@ -204,7 +208,7 @@ fn add_clients(subject: &dyn Subject, bound: &Bound, world: &World, all: &mut Ve
     let of_length = |(calls, n): (&Vec<Call>, usize)| {
         std::iter::repeat_n(calls.iter().cloned(), n).multi_cartesian_product().collect_vec().into_iter()
     };
-    for lengths in bound.lengths(calls.len()) {
+    for lengths in bound.lengths(world) {
         let sequences = calls.iter().zip(lengths).map(of_length);
         all.extend(sequences.multi_cartesian_product().map(|threads| (world.clone(), Client { threads })));
     }
