@@ -294,6 +294,7 @@ fn check_implementations(args: &CheckArgs, deadline: Deadline) -> Result<u8, Str
     for (entry, variant) in &chosen {
         if interrupt::requested() {
             eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
+            code = worst(code, 3);
             continue;
         }
         let ask = if args.through { Ask::Through } else { Ask::Soundness };
