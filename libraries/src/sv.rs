@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_event, stamps, writes};
+use mowgli_core::algebra::{Spec, cell, id, po, reads, same, same_event, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::implementation::Implementation;
@@ -15,7 +15,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
-use mowgli_rdma::wait::{self, Wait};
+use mowgli_rdma::wait::{self, Wait, target, wid};
 
 use crate::catalogue::{Entry, Expected, variant};
 
@@ -61,10 +61,6 @@ pub fn gf(ns: NodeSet) -> Prog {
 /// SV as a library.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sv;
-
-fn wid(s: &SubView<Stamp>) -> Option<Val> {
-    s.event.call.args.iter().find(|v| matches!(v, Val::Wid(_))).copied()
-}
 
 impl Library<Stamp> for Sv {
     fn name(&self) -> Name {
@@ -149,11 +145,6 @@ impl Library<Stamp> for Sv {
         c.so("mo", &mo);
         c
     }
-}
-
-/// The node that a subevent of the NIC is about.
-fn target(s: &SubView<Stamp>) -> Option<Val> {
-    s.sub.stamp.node().map(Val::Node)
 }
 
 /// The implementation over RDMA-WAIT, or one of its broken variants.

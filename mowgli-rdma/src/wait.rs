@@ -85,13 +85,15 @@ pub fn rfaa(x: Loc, y: Loc, v: Val, d: Val) -> Prog {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wait;
 
-/// The identifier of an operation or a wait.
-fn wid(s: &SubView<Stamp>) -> Option<Val> {
+/// The identifier of an operation or a wait, as a key.
+#[must_use]
+pub fn wid(s: &SubView<Stamp>) -> Option<Val> {
     s.event.call.args.iter().find(|v| matches!(v, Val::Wid(_))).copied()
 }
 
-/// The node that a subevent of the NIC is about.
-fn target(s: &SubView<Stamp>) -> Option<Val> {
+/// The node that a subevent of the NIC is about, as a key.
+#[must_use]
+pub fn target(s: &SubView<Stamp>) -> Option<Val> {
     s.sub.stamp.node().map(Val::Node)
 }
 

@@ -25,8 +25,8 @@ pub fn cat<S: Stamp>(title: &str, libraries: &Libraries<S>, library: Name) -> Re
     writer.taken.extend(RESERVED.iter().map(ToString::to_string));
     let ppo = writer.ppo(libraries)?;
     writer.define("ppo", &ppo);
-    for (index, (name, choice)) in spec.choices.iter().enumerate() {
-        writer.choice(index, name, choice)?;
+    for (name, choice) in &spec.choices {
+        writer.choice(name, choice)?;
     }
     let (of_hb, plain): (Vec<_>, Vec<_>) = spec.demands.iter().partition(|(_, _, rel)| rel.mentions_hb());
     let mut demands = writer.demands(&plain)?;
@@ -162,7 +162,7 @@ impl<S: Stamp> Writer<'_, S> {
         Ok(text)
     }
 
-    fn choice(&mut self, index: usize, name: &str, choice: &Choice<S>) -> Result<(), String> {
+    fn choice(&mut self, name: &str, choice: &Choice<S>) -> Result<(), String> {
         let line = format!("{name}-line");
         match choice {
             Choice::ReadsFrom { reads, writes } => {
@@ -191,7 +191,6 @@ impl<S: Stamp> Writer<'_, S> {
                 self.define(name, &format!("{line} & ({pairs} | {pairs}^-1)"));
             }
         }
-        debug_assert_eq!(self.spec.choices[index].0, name);
         Ok(())
     }
 
