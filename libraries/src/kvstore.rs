@@ -89,19 +89,17 @@ impl Library<Stamp> for Kvstore {
     fn spec(&self) -> Spec<Stamp> {
         let mut c = Spec::default();
         let (rf, initial) = c.reads_from("rf", reads(), writes());
-        let mo = c.order("mo", writes(), cell);
-        let rb = (rf.inv().then(&mo) | initial) - id();
-        c.say("rf", &rf, "{b} found {b reads}, which {a} stored");
-        c.say("mo", &mo, "{a} changed the key before {b} did");
-        c.say("rb", &rb, "{a} found {a reads}, before {b} changed the key");
+        let rf = rf.named("rf", "{b} found {b reads}, which {a} stored");
+        let mo = c.order("mo", writes(), cell).named("mo", "{a} changed the key before {b} did");
+        let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} found {a reads}, before {b} changed the key");
 
         // so = {<<e1, aMF>, <e2, a>> | e1 = e2 or e1 lin e2}, lin = (rf u mo u rb)+ irreflexive
-        let call = same_event().between(&stamps(|a| a == aMF), &stamps(|a| a != aMF));
+        let call = same_event()
+            .between(&stamps(|a| a == aMF), &stamps(|a| a != aMF))
+            .named("call", "{a} begins before it ends");
         let lin = (&rf | &mo | &rb).plus();
         c.irreflexive("lin", &lin);
-        let before = call.then(&lin);
-        c.say("call", &call, "{a} begins before it ends");
-        c.say("lin", &before, "{a} took effect before {b}");
+        let before = call.then(&lin).named("lin", "{a} took effect before {b}");
         c.so("call", &call);
         c.so("lin", &before);
         c

@@ -27,8 +27,9 @@ pub const LIBRARY: Lock = Lock {
     lets_in: |a| matches!(a, aNRW(_)),
     first: |c| {
         // {<<e, aRF>, <e, aNRW>> | e a Rel}
-        let fence = same_event().between(&stamps(|a| matches!(a, aRF(_))), &stamps(|a| matches!(a, aNRW(_))));
-        c.say("fence", &fence, "{a} fences before it releases");
+        let fence = same_event()
+            .between(&stamps(|a| matches!(a, aRF(_))), &stamps(|a| matches!(a, aNRW(_))))
+            .named("fence", "{a} fences before it releases");
         c.so("fence", &fence);
     },
 };

@@ -117,15 +117,15 @@ impl Library<Stamp> for Rbl {
         let mut c = Spec::default();
         // rf: each read has one write of its node with the same message
         let (rf, _) = c.reads_from("rf", reads(), writes());
+        let rf = rf.named("rf", "{b} received {b reads}, which {a} submitted");
         // a thread reads each message at most once
         c.empty("once", &((rf.inv().then(&rf) & same_thread()) - id()));
         // in order, without skipping: if s1 po s2 and s2 rf s4 then s1 rf s3 for some s3 po s4
         let earlier = (po() & same(cell)).between(&writes(), &writes());
         c.empty("in-order", &(earlier.then(&rf) - rf.then(&po())));
         // fb = U (F^n_x x W^n_x) \ (po^-1; rf^-1): a failed receive is before every write that its thread has not read
-        let fb = same(copy_of_ring).between(&events(is_failed_receive), &writes()) - po().inv().then(&rf.inv());
-        c.say("rf", &rf, "{b} received {b reads}, which {a} submitted");
-        c.say("fb", &fb, "{a} found nothing, before {b} submitted");
+        let fb = (same(copy_of_ring).between(&events(is_failed_receive), &writes()) - po().inv().then(&rf.inv()))
+            .named("fb", "{a} found nothing, before {b} submitted");
 
         c.so("rf", &rf);
         match self {

@@ -73,11 +73,9 @@ impl Library<Stamp> for ScRmw {
 pub(crate) fn sequentially_consistent() -> Spec<Stamp> {
     let mut c = Spec::default();
     let (rf, initial) = c.reads_from("rf", reads(), writes());
-    let mo = c.order("mo", writes(), cell);
-    let rb = (rf.inv().then(&mo) | initial) - id();
-    c.say("rf", &rf, "{b} read {b reads}, which {a} wrote");
-    c.say("mo", &mo, "{a} wrote before {b} did");
-    c.say("rb", &rb, "{a} read {a reads}, before {b} wrote");
+    let rf = rf.named("rf", "{b} read {b reads}, which {a} wrote");
+    let mo = c.order("mo", writes(), cell).named("mo", "{a} wrote before {b} did");
+    let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read {a reads}, before {b} wrote");
 
     c.so("po", &po());
     c.so("rf", &rf);

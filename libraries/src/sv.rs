@@ -114,28 +114,24 @@ impl Library<Stamp> for Sv {
 
         // rf^n <= W^n x R^n and mo^n total on W^n_x: a cell is one node's copy
         let (rf, initial) = c.reads_from("rf", reads(), writes());
-        let mo = c.order("mo", writes(), cell);
-        let rb = (rf.inv().then(&mo) | initial) - id();
+        let mo = c.order("mo", writes(), cell).named("mo", "{a} wrote before {b} did");
+        let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read {a reads}, before {b} wrote");
 
         // rf_e = rf \ [aCW]; (po n rf); [aCR]
-        let rf_e = &rf - po().between(&cpu_writes, &cpu_reads);
+        let rf_e = (&rf - po().between(&cpu_writes, &cpu_reads)).named("rf", "{b} read {b reads}, which {a} wrote");
 
         // pf = (aNLR of a Bcast with d, aWT of a later Wait(d))
-        let pf = (po() & same(wid)).between(&nic_reads, &waits);
+        let pf = (po() & same(wid)).between(&nic_reads, &waits).named("pf", "{b} waits for {a}");
 
         // iso = (aNLR_n, aNRW_n) of each Bcast
-        let iso = (same_event() & same(target)).between(&nic_reads, &nic_writes);
+        let iso =
+            (same_event() & same(target)).between(&nic_reads, &nic_writes).named("iso", "{a} reads before it writes");
 
         // [aCR]; (po^-1 n rb); [aCW] is empty: no read misses its own thread's earlier write
-        let missed = (po().inv() & &rb).between(&cpu_reads, &cpu_writes);
-        c.say("rb", &missed, "{a} read {a reads}, though its thread did {b} before");
+        let missed = (po().inv() & &rb)
+            .between(&cpu_reads, &cpu_writes)
+            .named("rb", "{a} read {a reads}, though its thread did {b} before");
         c.empty("own-write", &missed);
-
-        c.say("rf", &rf_e, "{b} read {b reads}, which {a} wrote");
-        c.say("mo", &mo, "{a} wrote before {b} did");
-        c.say("rb", &rb, "{a} read {a reads}, before {b} wrote");
-        c.say("pf", &pf, "{b} waits for {a}");
-        c.say("iso", &iso, "{a} reads before it writes");
 
         // so = iso u rf_e u pf u rb u mo
         c.so("iso", &iso);

@@ -35,7 +35,7 @@ pub fn consistent<S: Stamp>(
         let reading = Reading::new(libraries, &bare, library);
         for (name, choice) in &reading.spec.choices {
             names.push((library, name, matches!(choice, Choice::ReadsFrom { .. })));
-            options.push(reading.options(choice));
+            options.push(ways(&reading, choice));
         }
     }
     let candidates = options.iter().try_fold(1usize, |n, o| n.checked_mul(o.len())).filter(|n| *n <= most);
@@ -121,7 +121,7 @@ pub fn rechosen<S: Stamp>(
     most: usize,
 ) -> Option<Vec<Execution<S>>> {
     let reading = Reading::new(libraries, execution, library);
-    let options: Vec<Vec<Pairs>> = reading.spec.choices.iter().map(|(_, choice)| reading.options(choice)).collect();
+    let options: Vec<Vec<Pairs>> = reading.spec.choices.iter().map(|(_, choice)| ways(&reading, choice)).collect();
     options.iter().try_fold(1usize, |n, o| n.checked_mul(o.len())).filter(|n| *n <= most)?;
     let names = || reading.spec.choices.iter().map(|(name, _)| *name);
     let with = |pairs: Vec<&Pairs>| {
@@ -135,38 +135,36 @@ pub fn rechosen<S: Stamp>(
     Some(options.iter().map(|o| o.iter()).multi_cartesian_product().map(with).collect())
 }
 
-impl<S: Stamp> Reading<'_, S> {
-    /// Every way to make a choice.
-    fn options(&self, choice: &Choice<S>) -> Vec<Pairs> {
-        match choice {
-            Choice::ReadsFrom { reads, writes } => {
-                let (reads, writes) = (self.members(reads), self.members(writes));
-                let cell = |s: usize| self.execution.subs[s].sub.cell;
-                let sources = reads.iter().map(|&r| {
-                    let writes = writes.iter().filter(|&&w| w != r && cell(w) == cell(r));
-                    std::iter::once(None).chain(writes.map(|&w| Some((w, r)))).collect::<Vec<_>>()
-                });
-                let all = sources.map(Vec::into_iter).multi_cartesian_product();
-                all.map(|pairs| pairs.into_iter().flatten().collect()).collect()
-            }
-            Choice::Order { members, key } => {
-                let members = self.members(members);
-                let classes = members.iter().filter_map(|&s| key.of(&self.view(s)).map(|k| (k, s)));
-                let classes: BTreeMap<_, _> = classes.into_group_map().into_iter().collect();
-                let orders = classes.into_values().map(|class| {
-                    let n = class.len();
-                    let all = class.into_iter().permutations(n);
-                    all.map(|order| order.into_iter().tuple_combinations().collect::<Pairs>()).collect::<Vec<_>>()
-                });
-                let all = orders.map(Vec::into_iter).multi_cartesian_product();
-                all.map(|parts| parts.into_iter().flatten().collect()).collect()
-            }
-            Choice::Orient { pairs } => {
-                let wanted = self.pairs(pairs);
-                let ways = wanted.into_iter().map(|(a, b)| vec![(a, b), (b, a)]);
-                let all = ways.map(Vec::into_iter).multi_cartesian_product();
-                all.map(|pairs| pairs.into_iter().collect()).collect()
-            }
+/// Every way to make a choice.
+fn ways<S: Stamp>(reading: &Reading<'_, S>, choice: &Choice<S>) -> Vec<Pairs> {
+    match choice {
+        Choice::ReadsFrom { reads, writes } => {
+            let (reads, writes) = (reading.members(reads), reading.members(writes));
+            let cell = |s: usize| reading.execution.subs[s].sub.cell;
+            let sources = reads.iter().map(|&r| {
+                let writes = writes.iter().filter(|&&w| w != r && cell(w) == cell(r));
+                std::iter::once(None).chain(writes.map(|&w| Some((w, r)))).collect::<Vec<_>>()
+            });
+            let all = sources.map(Vec::into_iter).multi_cartesian_product();
+            all.map(|pairs| pairs.into_iter().flatten().collect()).collect()
+        }
+        Choice::Order { members, key } => {
+            let members = reading.members(members);
+            let classes = members.iter().filter_map(|&s| key.of(&reading.view(s)).map(|k| (k, s)));
+            let classes: BTreeMap<_, _> = classes.into_group_map().into_iter().collect();
+            let orders = classes.into_values().map(|class| {
+                let n = class.len();
+                let all = class.into_iter().permutations(n);
+                all.map(|order| order.into_iter().tuple_combinations().collect::<Pairs>()).collect::<Vec<_>>()
+            });
+            let all = orders.map(Vec::into_iter).multi_cartesian_product();
+            all.map(|parts| parts.into_iter().flatten().collect()).collect()
+        }
+        Choice::Orient { pairs } => {
+            let wanted = reading.pairs(pairs);
+            let ways = wanted.into_iter().map(|(a, b)| vec![(a, b), (b, a)]);
+            let all = ways.map(Vec::into_iter).multi_cartesian_product();
+            all.map(|pairs| pairs.into_iter().collect()).collect()
         }
     }
 }

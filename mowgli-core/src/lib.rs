@@ -78,22 +78,16 @@
 //! assert_eq!(outputs, [[zero, one], [one, zero], [one, one]]);
 //! ```
 pub mod abstraction;
-pub mod algebra;
+pub mod cat;
 pub mod denote;
 pub mod enumerate;
-pub mod event;
-pub mod execution;
 pub mod graph;
-pub mod ids;
 pub mod implementation;
-pub mod judge;
-pub mod library;
 pub mod outcome;
 pub mod program;
 pub mod relation;
 pub mod runs;
 pub mod search;
 pub mod soundness;
-pub mod stamp;
-pub mod value;
-pub mod world;
+
+pub use mowgli_judge::{algebra, event, execution, ids, judge, library, stamp, value, world};

@@ -343,18 +343,6 @@ impl<'a, S: Stamp> Holds<'a, S> {
     }
 }
 
-impl Reads {
-    /// Whether the read may yield `v`.
-    #[must_use]
-    pub fn allows(self, v: Val) -> bool {
-        match self {
-            Self::Is(w) => v == w,
-            Self::IsNot(w) => v != w,
-            Self::Any => true,
-        }
-    }
-}
-
 fn justified<S: Stamp>(unfolder: &Unfolder<'_, S>, thread: Tid, run: &Run<S>, written: &Written, most: &Rank) -> bool {
     // What the run itself writes is not counted yet: a bound on it comes from the runs that are left here.
     let mut most = most.clone();

@@ -177,38 +177,45 @@ pub(crate) fn predicate(
 
     // rf <= W x R; mo total on the writes of each location; rb = (rf^-1; mo) u (reads of the initial value)
     let (rf, initial) = c.reads_from("rf", reads(), writes());
-    let mo = c.order("mo", writes(), cell);
-    let rb = (rf.inv().then(&mo) | initial) - id();
+    let rf = rf.named("rf", "{b} read {b reads}, which {a} wrote");
+    let mo = c.order("mo", writes(), cell).named("mo", "{a} wrote before {b} did");
+    let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read {a reads}, before {b} wrote");
 
     // nfo: for each thread and node, aNLR x aNLW and (aNRR u aNAR) x aNRW, one way or the other
     let local_reads = stamps(|a| matches!(a, aNLR(_)));
     let far_reads = stamps(|a| matches!(a, aNRR(_) | aNAR(_)));
-    let nfo = c.orient("nfo", (local_reads.cross(&local_writes) | far_reads.cross(&remote_writes)) & &same_qp);
+    let nfo = c
+        .orient("nfo", (local_reads.cross(&local_writes) | far_reads.cross(&remote_writes)) & &same_qp)
+        .named("nfo", "the network card does {a} before {b}: reads and writes do not pass each other there");
 
     // rao: a strict total order on the atomic reads of each node
     let atomic_reads = stamps(move |a| with_rao && matches!(a, aNAR(_)));
-    let rao = c.order("rao", atomic_reads, target);
+    let rao = c.order("rao", atomic_reads, target).named("rao", "the atomic read of {a} comes before that of {b}");
 
     // rf_e = rf \ [aCW]; (po n rf); [aCR]          rb_i = [aCR]; ((po u po^-1) n rb); [aCW]
-    let rf_e = &rf - po().between(&cpu_writes, &cpu_reads);
-    let rb_i = (&rb & (po() | po().inv())).between(&cpu_reads, &cpu_writes);
+    let rf_e = (&rf - po().between(&cpu_writes, &cpu_reads)).named("rf", "{b} read {b reads}, which {a} wrote");
+    let rb_i = (&rb & (po() | po().inv()))
+        .between(&cpu_reads, &cpu_writes)
+        .named("rb", "{a} read {a reads}, before {b} wrote");
 
-    let pfg = awaited.between(&local_writes, &waits);
-    let pfp = awaited.between(&remote_writes, &waits);
+    let pfg = awaited.between(&local_writes, &waits).named("pfg", "{b} waits for {a}");
+    let pfp = awaited.between(&remote_writes, &waits).named("pfp", "{b} waits until {a} was sent");
 
     // iso: the order inside one event
     let halves = |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| same_event().between(&stamps(from), &stamps(to));
-    let iso = halves(|a| a == aMF, |a| a == aCR)
+    let iso = (halves(|a| a == aMF, |a| a == aCR)
         | halves(|a| matches!(a, aNRR(_)), |a| matches!(a, aNLW(_)))
         | halves(|a| matches!(a, aNLR(_)), |a| matches!(a, aNRW(_)))
-        | halves(|a| matches!(a, aNAR(_)), |a| matches!(a, aNLW(_) | aNRW(_)));
+        | halves(|a| matches!(a, aNAR(_)), |a| matches!(a, aNLW(_) | aNRW(_))))
+    .named("iso", "{a} reads before it writes");
     let first_write = stamps(move |a| remote_first && matches!(a, aNRW(_)));
     let in_rmw = same_event().between(&first_write, &local_writes);
 
     // ippo = ppo u [aCW]; po; [aCR u aWT] u U_n [aNRW_n u aNLW_n]; po; [aRF_n]
-    let ippo = ppo()
+    let ippo = (ppo()
         | po().between(&cpu_writes, &cpu_reads.or(&waits))
-        | (po() & &same_qp).between(&remote_writes.or(&local_writes), &fences);
+        | (po() & &same_qp).between(&remote_writes.or(&local_writes), &fences))
+    .named("ippo", "{a} is issued before {b} in its thread");
 
     // ib = (ippo u iso u rf u pfg u pfp u nfo u rb_i)+, in RDMA-TSO-RMW with (aNRW, aNLW) of each RMW
     let parts = IB.into_iter().zip([&ippo, &iso, &rf, &pfg, &pfp, &nfo, &rb_i, &in_rmw]);
@@ -216,19 +223,11 @@ pub(crate) fn predicate(
     let ib = parts.reduce(|all, part| all | part).expect("eight parts, and one is left out").plus();
     c.irreflexive("ib", &ib);
 
-    let atomic = remote_writes.on().then(&iso.inv()).then(&rao);
-    c.say("rf", &rf, "{b} read {b reads}, which {a} wrote");
-    c.say("rf", &rf_e, "{b} read {b reads}, which {a} wrote");
-    c.say("mo", &mo, "{a} wrote before {b} did");
-    c.say("rb", &rb, "{a} read {a reads}, before {b} wrote");
-    c.say("rb", &rb_i, "{a} read {a reads}, before {b} wrote");
-    c.say("rao", &rao, "the atomic read of {a} comes before that of {b}");
-    c.say("atomic", &atomic, "{a} is over before {b} begins: remote updates of one node exclude each other");
-    c.say("pfg", &pfg, "{b} waits for {a}");
-    c.say("pfp", &pfp, "{b} waits until {a} was sent");
-    c.say("nfo", &nfo, "the network card does {a} before {b}: reads and writes do not pass each other there");
-    c.say("iso", &iso, "{a} reads before it writes");
-    c.say("ippo", &ippo, "{a} is issued before {b} in its thread");
+    let atomic = remote_writes
+        .on()
+        .then(&iso.inv())
+        .then(&rao)
+        .named("atomic", "{a} is over before {b} begins: remote updates of one node exclude each other");
 
     // so = iso u rf_e u pfg u nfo u rb u mo u rao u ([aNRW]; iso^-1; rao) u ([Inst]; ib)
     c.so("iso", &iso);

@@ -51,8 +51,7 @@ impl Library<Stamp> for Flag {
     fn spec(&self) -> Spec<Stamp> {
         let mut c = Spec::default();
         let (rf, _) = c.reads_from("rf", reads(), writes());
-        let seen = same_event().then(&rf);
-        c.say("seen", &seen, "{b} saw the flag that {a} raised");
+        let seen = same_event().then(&rf).named("seen", "{b} saw the flag that {a} raised");
         c.so("seen", &seen);
         c
     }

@@ -1,6 +1,6 @@
 //! The `cat` command: models and specifications in the language of herd7 and Dat3M.
 
-use mowgli_core::algebra::cat;
+use mowgli_core::cat;
 use mowgli_core::ids::Name;
 use mowgli_libraries::catalogue::{catalogue, named};
 

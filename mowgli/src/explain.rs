@@ -84,7 +84,7 @@ pub fn of_test(test: &Test, text: &str, implemented: &[String], limits: Limits<'
                     return Flow::Continue;
                 }
                 assert!(solver.complete(), "a class has a completion");
-                found = Execution::of_solver(solver);
+                found = solver.execution();
                 Flow::Stop
             })
         });

@@ -2,12 +2,13 @@
 
 use itertools::Itertools;
 use mowgli_core::event::Call;
-use mowgli_core::execution::{Execution, completions};
+use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::outcome::{Limits, Problem};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
+use mowgli_core::search::witness::completions;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Stamp;

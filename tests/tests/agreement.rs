@@ -85,7 +85,7 @@ fn executions(
         problem.explore(&mut |solver| {
             let snapshot = solver.snapshot();
             assert!(solver.complete());
-            all.push(Execution::of_solver(solver).expect("everything is decided"));
+            all.push(solver.execution().expect("everything is decided"));
             solver.restore(snapshot);
             if all.len() < 200 { Flow::Continue } else { Flow::Stop }
         });

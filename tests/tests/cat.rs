@@ -275,7 +275,7 @@ impl Compared {
         problem.explore(&mut |solver| {
             let snapshot = solver.snapshot();
             assert!(solver.complete());
-            executions.push(Execution::of_solver(solver).expect("everything is decided"));
+            executions.push(solver.execution().expect("everything is decided"));
             solver.restore(snapshot);
             if executions.len() < 10 { Flow::Continue } else { Flow::Stop }
         });

@@ -4,13 +4,13 @@ use std::cell::Cell;
 
 use mowgli::robust::search;
 use mowgli_core::event::Call;
-use mowgli_core::execution::completions;
 use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Limits, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::search::solver::Flow;
+use mowgli_core::search::witness::completions;
 use mowgli_core::soundness::client::{Bound, Client, strategy};
 use mowgli_core::world::World;
 use mowgli_rdma::robust::{Cpu, Place, Program, inserted, repairs, with_dummies};

@@ -310,7 +310,7 @@ impl<S: Stamp> Compiler<'_, S> {
         if let Some(term) = self.terms.get(&key) {
             return term.clone();
         }
-        let term = self.expression(&rel.0);
+        let term = self.expression(rel.expr());
         self.terms.insert(key, term.clone());
         term
     }
@@ -399,12 +399,12 @@ impl<S: Stamp> Compiler<'_, S> {
         let n = self.graph.len();
         match (self.term(a), self.term(b)) {
             (Term::Known(a), Term::Known(b)) => Term::Known(Rc::new(a.then(&b))),
-            (Term::Open(a), Term::Known(_)) if matches!(*b.0, Expr::On(_)) => {
-                let Expr::On(set) = &*b.0 else { unreachable!("just matched") };
+            (Term::Open(a), Term::Known(_)) if matches!(b.expr(), Expr::On(_)) => {
+                let Expr::On(set) = b.expr() else { unreachable!("just matched") };
                 self.restrict(a, &Matrix::cross(&self.mask, &self.set(set), n))
             }
-            (Term::Known(_), Term::Open(b)) if matches!(*a.0, Expr::On(_)) => {
-                let Expr::On(set) = &*a.0 else { unreachable!("just matched") };
+            (Term::Known(_), Term::Open(b)) if matches!(a.expr(), Expr::On(_)) => {
+                let Expr::On(set) = a.expr() else { unreachable!("just matched") };
                 self.restrict(b, &Matrix::cross(&self.set(set), &self.mask, n))
             }
             (Term::Known(m), _) | (_, Term::Known(m)) if m.is_empty() => Term::Known(m),
@@ -418,8 +418,8 @@ impl<S: Stamp> Compiler<'_, S> {
     fn flatten(&mut self, expr: &Expr<S>, parts: &mut Vec<Term>) {
         if let Expr::Union(a, b) = expr {
             for side in [a, b] {
-                if matches!(*side.0, Expr::Union(..)) {
-                    self.flatten(&side.0, parts);
+                if matches!(side.expr(), Expr::Union(..)) {
+                    self.flatten(side.expr(), parts);
                 } else {
                     let term = self.term(side);
                     parts.push(term);

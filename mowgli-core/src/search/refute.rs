@@ -36,7 +36,7 @@ pub struct Edge {
     pub from: End,
     /// The name of the relation.
     pub relation: &'static str,
-    /// A sentence, with places for the two ends and their values; see [`crate::algebra::Spec::say`].
+    /// A sentence, with places for the two ends and their values; see [`crate::algebra::Said`].
     pub sentence: &'static str,
     /// The later subevent.
     pub to: End,
@@ -177,7 +177,7 @@ impl<S: Stamp> Why<'_, '_, S> {
     }
 
     fn has(&self, library: Name, rel: &Rel<S>, a: usize, b: usize) -> bool {
-        match (self.solver.compiled.terms.get(&(library, rel.address())), &*rel.0) {
+        match (self.solver.compiled.terms.get(&(library, rel.address())), rel.expr()) {
             (Some(Term::Known(m)), _) => m.has(a, b),
             (Some(Term::Open(id)), _) => self.solver.compiled.net.has(*id, a, b),
             (None, Expr::Union(p, q)) => self.has(library, p, a, b) || self.has(library, q, a, b),
@@ -189,10 +189,10 @@ impl<S: Stamp> Why<'_, '_, S> {
     fn steps(&self, library: Name, rel: &Rel<S>, a: usize, b: usize) -> Vec<Step> {
         let n = self.solver.graph.len();
         let spec = self.libraries.spec(library).expect("a library of the search");
-        if let Some(&said) = spec.said.get(&rel.address()) {
-            return vec![(a, said, b)];
+        if let Some(said) = rel.said() {
+            return vec![(a, (said.name, said.sentence), b)];
         }
-        match &*rel.0 {
+        match rel.expr() {
             Expr::Po => vec![(a, PO, b)],
             Expr::Ppo => vec![(a, PPO, b)],
             Expr::On(_) => Vec::new(),

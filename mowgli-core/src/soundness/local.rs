@@ -309,7 +309,7 @@ impl<'a, S: Stamp> Prover<'a, S> {
     ) -> Result<(), Box<Violation<S>>> {
         let Err(reason) = self.prove(solver, Some(&never), usize::MAX) else { return Ok(()) };
         let Some((a, b)) = self.next_in_hb(solver, &never).filter(|_| self.sees_hb) else {
-            let execution = Execution::of_solver(solver).expect("everything is decided");
+            let execution = solver.execution().expect("everything is decided");
             let beyond = solver.hb().minus(least).pairs().collect();
             return Err(Box::new(Violation { execution, beyond, reason }));
         };

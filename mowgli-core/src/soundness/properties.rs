@@ -15,7 +15,7 @@ use crate::algebra::Spec;
 use crate::denote::Unfolder;
 use crate::enumerate::rechosen;
 use crate::event::Event;
-use crate::execution::{Execution, completions};
+use crate::execution::Execution;
 use crate::ids::Name;
 use crate::implementation::Implementations;
 use crate::judge::{Pairs, closure, consistent};
@@ -23,6 +23,7 @@ use crate::library::Libraries;
 use crate::outcome::{Limits, Problem};
 use crate::runs::{Stop, skeletons};
 use crate::search::solver::Flow;
+use crate::search::witness::completions;
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -267,7 +268,7 @@ impl<S: Stamp> Specified<'_, S> {
     /// A pair of hb that makes an inconsistent execution consistent; whether some orders were left out.
     fn less_hb_disallows(&self, loose: &Libraries<S>, execution: &Execution<S>) -> (Option<(usize, usize)>, bool) {
         let so = consistent(loose, self.library, execution, None).expect("the search has found it");
-        let edges: Pairs = so.iter().copied().chain(execution.ppo(self.specification).pairs()).collect();
+        let edges: Pairs = so.iter().copied().chain(execution.ppo(self.specification)).collect();
         let least = closure(&edges);
         let is_good = |hb: &Pairs| consistent(self.specification, self.library, execution, Some(hb)).is_ok();
         let n = execution.subs.len();

@@ -353,7 +353,7 @@ impl<S: Stamp> Question<'_, S> {
             let outcome = problem.outcome_of(solver);
             let snapshot = solver.snapshot();
             assert!(solver.complete(), "a class has a completion");
-            let execution = Execution::of_solver(solver).expect("everything is decided");
+            let execution = solver.execution().expect("everything is decided");
             solver.restore(snapshot);
             if let Err(complaint) = judge(&libraries, &execution) {
                 panic!("judge and search disagree: {complaint}");

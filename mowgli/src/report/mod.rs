@@ -6,7 +6,6 @@ mod graph;
 
 use std::collections::BTreeMap;
 
-use mowgli_core::execution::Execution;
 use mowgli_core::judge::judge;
 use mowgli_core::outcome::Limits;
 use mowgli_core::search::solver::Flow;
@@ -139,7 +138,7 @@ fn graphs(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Graph> {
             let outcome = shown(test, &problem.outcome_of(solver));
             if !found.contains_key(&outcome) {
                 let snapshot = solver.snapshot();
-                if let Some(e) = solver.complete().then(|| Execution::of_solver(solver)).flatten() {
+                if let Some(e) = solver.complete().then(|| solver.execution()).flatten() {
                     found.extend(judge(&all, &e).ok().map(|judged| (outcome, Graph::new(&test.name, &e, &judged))));
                 }
                 solver.restore(snapshot);

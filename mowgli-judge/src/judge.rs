@@ -67,7 +67,7 @@ pub fn judge<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Re
         so.extend(reading.spec.so.iter().map(|(part, rel)| (name, *part, reading.pairs(rel))));
         readings.push(reading);
     }
-    let ppo: Pairs = execution.ppo(libraries).pairs().collect();
+    let ppo = execution.ppo(libraries);
     let edges: Pairs = so.iter().flat_map(|(_, _, pairs)| pairs).chain(&ppo).copied().collect();
     let hb = closure(&edges);
     for reading in &mut readings {
@@ -94,7 +94,7 @@ pub fn consistent<S: Stamp>(
     check_form(libraries, execution)?;
     let Some(mut reading) = Reading::chosen_well(libraries, execution, library)? else { return Ok(Pairs::new()) };
     let so: Pairs = reading.spec.so.iter().flat_map(|(_, rel)| reading.pairs(rel)).collect();
-    let edges = || so.iter().copied().chain(execution.ppo(libraries).pairs()).collect();
+    let edges = || so.iter().copied().chain(execution.ppo(libraries)).collect();
     reading.hb = hb.map_or_else(|| closure(&edges()), Clone::clone);
     reading.check_demands()?;
     Ok(so)
@@ -246,12 +246,16 @@ impl<'a, S: Stamp> Reading<'a, S> {
         &self.execution.events[self.execution.subs[s].event]
     }
 
-    pub(crate) fn view(&self, s: usize) -> SubView<'_, S> {
+    /// A subevent for predicates and keys.
+    #[must_use]
+    pub fn view(&self, s: usize) -> SubView<'_, S> {
         let (ex, sub) = (self.execution, &self.execution.subs[s]);
         SubView { world: &ex.world, event: self.event(s), sub: &sub.sub, nth: self.nth[sub.event] }
     }
 
-    pub(crate) fn members(&self, set: &Set<S>) -> Vec<usize> {
+    /// The members of a set among the subevents of the library.
+    #[must_use]
+    pub fn members(&self, set: &Set<S>) -> Vec<usize> {
         self.own().filter(|&s| set.has(&self.view(s))).collect()
     }
 
@@ -269,7 +273,7 @@ impl<'a, S: Stamp> Reading<'a, S> {
     #[must_use]
     pub fn pairs(&self, rel: &Rel<S>) -> Pairs {
         let ex = self.execution;
-        match &*rel.0 {
+        match rel.expr() {
             Expr::Po => self.all(|a, b| ex.before_in_thread(a, b)),
             Expr::Ppo => self
                 .all(|a, b| ex.before_in_thread(a, b) && self.libraries.to(ex.subs[a].sub.stamp, ex.subs[b].sub.stamp)),

@@ -1,12 +1,9 @@
 //! The language of specifications: relational algebra over declared choices.
 //!
 //! A specification is written once, as in the papers and as in `cat`, and read three times: by the [judge](crate::judge)
-//! literally, by the [search](crate::search) as constraints, and by the pictures for names. Choices are declared
+//! literally, by a search as constraints, and by pictures and text for names. Choices are declared
 //! ([`Spec::reads_from`], [`Spec::order`], [`Spec::orient`]); everything else is derived from them.
 
-pub mod cat;
-
-use std::collections::BTreeMap;
 use std::ops::{BitAnd, BitOr, Sub as Minus};
 use std::sync::Arc;
 
@@ -39,7 +36,7 @@ impl<S> SubView<'_, S> {
 
 type Shared<S, T> = Arc<dyn Fn(&SubView<S>) -> T + Send + Sync>;
 
-/// The name of a function, for [`mod@cat`]: what a specification calls a predicate or a key.
+/// The name of a function, for text: what a specification calls a predicate or a key.
 fn name_of<F>() -> &'static str {
     let path = std::any::type_name::<F>();
     let path = path.split('<').next().unwrap_or(path);
@@ -48,8 +45,9 @@ fn name_of<F>() -> &'static str {
 
 /// What subevents are compared by.
 #[derive(Clone)]
-pub(crate) struct Key<S> {
-    pub(crate) name: &'static str,
+pub struct Key<S> {
+    /// The name of the function.
+    pub name: &'static str,
     of: Shared<S, Option<Val>>,
 }
 
@@ -58,23 +56,31 @@ impl<S> Key<S> {
         Self { name: name_of::<F>(), of: Arc::new(of) }
     }
 
-    pub(crate) fn of(&self, s: &SubView<S>) -> Option<Val> {
+    /// The key of a subevent, if it has one.
+    #[must_use]
+    pub fn of(&self, s: &SubView<S>) -> Option<Val> {
         (self.of)(s)
     }
 }
 
 /// A set of subevents.
 #[derive(Clone)]
-pub struct Set<S>(pub(crate) Members<S>);
+pub struct Set<S>(Members<S>);
 
+/// How a set is given.
 #[derive(Clone)]
-pub(crate) enum Members<S> {
+pub enum Members<S> {
+    /// All subevents.
     All,
+    /// Those that read.
     Reads,
+    /// Those that write.
     Writes,
+    /// Those whose stamp satisfies this.
     Stamped(Arc<dyn Fn(S) -> bool + Send + Sync>),
-    /// With the name of the predicate.
+    /// Those for which this holds; with the name of the predicate.
     Where(&'static str, Shared<S, bool>),
+    /// Those of two sets.
     Either(Arc<(Set<S>, Set<S>)>),
 }
 
@@ -101,8 +107,15 @@ pub fn writes<S: Stamp>() -> Set<S> {
 }
 
 impl<S: Stamp> Set<S> {
+    /// How it is given.
+    #[must_use]
+    pub fn members(&self) -> &Members<S> {
+        &self.0
+    }
+
     /// Whether a subevent is in the set.
-    pub(crate) fn has(&self, s: &SubView<S>) -> bool {
+    #[must_use]
+    pub fn has(&self, s: &SubView<S>) -> bool {
         match &self.0 {
             Members::All => true,
             Members::Reads => s.sub.reads.is_some(),
@@ -132,31 +145,62 @@ impl<S: Stamp> Set<S> {
     }
 }
 
-pub(crate) enum Expr<S> {
+/// How a relation is built from others.
+#[derive(Clone)]
+pub enum Expr<S> {
+    /// Program order.
     Po,
+    /// Preserved program order.
     Ppo,
+    /// Happens-before.
     Hb,
+    /// Pairs of one event.
     SameEvent,
+    /// Pairs of one thread.
     SameThread,
+    /// Pairs of equal key.
     Same(Key<S>),
     /// In program order the i-th of one set with the i-th of the other, among those of equal key.
     InTurn(Set<S>, Set<S>, Key<S>),
+    /// The identity on a set.
     On(Set<S>),
+    /// All pairs of two sets.
     Cross(Set<S>, Set<S>),
-    /// The pairs of a choice: reads-from, or an order.
+    /// The pairs of the choice at this position: reads-from, or an order.
     Chosen(usize),
-    /// For a reads-from choice: `(r, w)` where r reads the initial value and w writes the same cell.
+    /// For the reads-from choice at this position: `(r, w)` where r reads the initial value and w writes the same cell.
     BeforeAny(usize),
+    /// Union.
     Union(Rel<S>, Rel<S>),
+    /// Intersection.
     Inter(Rel<S>, Rel<S>),
+    /// Difference.
     Minus(Rel<S>, Rel<S>),
+    /// Composition.
     Seq(Rel<S>, Rel<S>),
+    /// Inverse.
     Inverse(Rel<S>),
+    /// Transitive closure.
     Plus(Rel<S>),
 }
 
-/// A relation on the subevents of one library, as an expression.
-pub struct Rel<S>(pub(crate) Arc<Expr<S>>);
+/// The name of a relation and a sentence for its edges. In the sentence `{a}` and `{b}` stand for the two ends,
+/// `{a reads}`, `{a writes}` and so on for their values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Said {
+    /// The name.
+    pub name: &'static str,
+    /// The sentence.
+    pub sentence: &'static str,
+}
+
+struct Term<S> {
+    expr: Expr<S>,
+    said: Option<Said>,
+}
+
+/// A relation on the subevents of one library, as an expression, which may have a name.
+pub struct Rel<S>(Arc<Term<S>>);
 
 impl<S> Clone for Rel<S> {
     fn clone(&self) -> Self {
@@ -166,12 +210,32 @@ impl<S> Clone for Rel<S> {
 
 impl<S: Stamp> Rel<S> {
     fn new(expr: Expr<S>) -> Self {
-        Self(Arc::new(expr))
+        Self(Arc::new(Term { expr, said: None }))
+    }
+
+    /// The same relation, with a name and a sentence for its edges, for explanations: an edge of it is then shown as one
+    /// step. In the sentence `{a}` and `{b}` stand for the two ends, `{a reads}`, `{a writes}` and so on for their values.
+    #[must_use]
+    pub fn named(&self, name: &'static str, sentence: &'static str) -> Self {
+        Self(Arc::new(Term { expr: self.0.expr.clone(), said: Some(Said { name, sentence }) }))
+    }
+
+    /// How it is built.
+    #[must_use]
+    pub fn expr(&self) -> &Expr<S> {
+        &self.0.expr
+    }
+
+    /// Its name, if it was given one.
+    #[must_use]
+    pub fn said(&self) -> Option<Said> {
+        self.0.said
     }
 
     /// Whether the expression mentions hb.
-    pub(crate) fn mentions_hb(&self) -> bool {
-        match &*self.0 {
+    #[must_use]
+    pub fn mentions_hb(&self) -> bool {
+        match self.expr() {
             Expr::Hb => true,
             Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) | Expr::Seq(a, b) => {
                 a.mentions_hb() || b.mentions_hb()
@@ -181,8 +245,9 @@ impl<S: Stamp> Rel<S> {
         }
     }
 
-    /// What tells this expression from others.
-    pub(crate) fn address(&self) -> usize {
+    /// What tells this expression from others that exist at the same time.
+    #[must_use]
+    pub fn address(&self) -> usize {
         Arc::as_ptr(&self.0).addr()
     }
 
@@ -296,13 +361,26 @@ operator!(Minus, sub, Minus);
 
 /// A declared choice: what an execution picks.
 #[derive(Clone)]
-pub(crate) enum Choice<S> {
+pub enum Choice<S> {
     /// At most one write of the same cell and value for each read.
-    ReadsFrom { reads: Set<S>, writes: Set<S> },
+    ReadsFrom {
+        /// The reads.
+        reads: Set<S>,
+        /// The writes.
+        writes: Set<S>,
+    },
     /// A strict total order on each class of equal key.
-    Order { members: Set<S>, key: Key<S> },
+    Order {
+        /// What is ordered.
+        members: Set<S>,
+        /// What each class has in common.
+        key: Key<S>,
+    },
     /// One of the two directions for every pair.
-    Orient { pairs: Rel<S> },
+    Orient {
+        /// The pairs.
+        pairs: Rel<S>,
+    },
 }
 
 /// What must hold of a derived relation.
@@ -317,16 +395,17 @@ pub enum Demand {
 /// A consistency predicate `C`: choices, demands, and `so` as a union of named parts.
 #[derive(Clone)]
 pub struct Spec<S> {
-    pub(crate) choices: Vec<(&'static str, Choice<S>)>,
-    pub(crate) so: Vec<(&'static str, Rel<S>)>,
-    pub(crate) demands: Vec<(&'static str, Demand, Rel<S>)>,
-    /// Relations by address, with a name and a sentence for an edge.
-    pub(crate) said: BTreeMap<usize, (&'static str, &'static str)>,
+    /// The choices, by name.
+    pub choices: Vec<(&'static str, Choice<S>)>,
+    /// The parts of so, by name.
+    pub so: Vec<(&'static str, Rel<S>)>,
+    /// The demands, by name.
+    pub demands: Vec<(&'static str, Demand, Rel<S>)>,
 }
 
 impl<S: Stamp> Default for Spec<S> {
     fn default() -> Self {
-        Self { choices: Vec::new(), so: Vec::new(), demands: Vec::new(), said: BTreeMap::new() }
+        Self { choices: Vec::new(), so: Vec::new(), demands: Vec::new() }
     }
 }
 
@@ -380,12 +459,6 @@ impl<S: Stamp> Spec<S> {
     pub fn so(&mut self, name: &'static str, rel: &Rel<S>) {
         assert!(!rel.mentions_hb(), "so part {name} mentions hb, of which so is a part");
         self.so.push((name, rel.clone()));
-    }
-
-    /// Gives `rel` a name and a sentence for its edges, for explanations: an edge of it is then shown as one step. In the
-    /// sentence `{a}` and `{b}` stand for the two ends, `{a reads}`, `{a writes}` and so on for their values.
-    pub fn say(&mut self, name: &'static str, rel: &Rel<S>, sentence: &'static str) {
-        self.said.insert(rel.address(), (name, sentence));
     }
 
     /// Demands that `rel` relates nothing to itself.

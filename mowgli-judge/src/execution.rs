@@ -4,9 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Sub};
 use crate::ids::{Name, Tid};
+use crate::judge::Pairs;
 use crate::library::Libraries;
-use crate::relation::Matrix;
-use crate::search::solver::{Flow, Solver};
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -63,65 +62,10 @@ pub struct Execution<S> {
     pub groups: Vec<Option<usize>>,
 }
 
-/// Every way to complete the orders of the class that a solver has reached, as an execution.
-pub fn completions<S: Stamp>(solver: &mut Solver<'_, S>, visit: &mut dyn FnMut(Execution<S>) -> Flow) -> Flow {
-    let Some(&(raw, a, b)) = solver.open_pairs().first() else {
-        return visit(Execution::of_solver(solver).expect("everything is decided"));
-    };
-    for (a, b) in [(a, b), (b, a)] {
-        let snapshot = solver.snapshot();
-        solver.order(raw, a, b);
-        let flow = if solver.propagate() { completions(solver, visit) } else { Flow::Continue };
-        solver.restore(snapshot);
-        if flow == Flow::Stop {
-            return flow;
-        }
-    }
-    Flow::Continue
-}
-
 impl<S: Stamp> Execution<S> {
     /// The events of one thread, by position.
     pub fn of_thread(&self, thread: Tid) -> impl Iterator<Item = usize> + '_ {
         (0..self.events.len()).filter(move |&e| self.events[e].thread == thread)
-    }
-
-    /// The execution that a solver has reached, if every choice is made.
-    #[must_use]
-    pub fn of_solver(solver: &Solver<'_, S>) -> Option<Self> {
-        let mut execution = Self {
-            world: solver.graph.world.clone(),
-            events: Vec::new(),
-            subs: Vec::new(),
-            chosen: Vec::new(),
-            outputs: Vec::new(),
-            calls: Vec::new(),
-            groups: Vec::new(),
-        };
-        for (thread, skeleton) in solver.graph.skeletons.iter().enumerate() {
-            let run = &skeleton.runs[*solver.alive(thread).first()?];
-            let first_call = execution.calls.len();
-            let calls = run.trace.calls.iter();
-            execution
-                .calls
-                .extend(calls.map(|g| Abstracted { event: g.event.clone(), parent: g.parent.map(|p| p + first_call) }));
-            execution.groups.extend(run.trace.groups.iter().map(|g| g.map(|g| g + first_call)));
-            execution.outputs.push(run.trace.output);
-            for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
-                let index = execution.events.len();
-                execution.events.push(event.clone());
-                for &sub in shape {
-                    let s = execution.subs.len();
-                    let (read, wrote) = (solver.value_read(s), solver.value_written(s));
-                    execution.subs.push(Subevent { event: index, sub, read, wrote });
-                }
-            }
-        }
-        let choices = solver.choices();
-        execution.chosen = choices
-            .map(|(library, name, m)| Chosen { library, name: name.to_owned(), pairs: m.pairs().collect() })
-            .collect();
-        Some(execution)
     }
 
     /// The restriction to some events, without regard to the calls that they are part of; and for each of its subevents
@@ -147,10 +91,12 @@ impl<S: Stamp> Execution<S> {
 
     /// `ppo` (LOCO §3.2).
     #[must_use]
-    pub fn ppo(&self, libraries: &Libraries<S>) -> Matrix {
-        Matrix::from_fn(self.subs.len(), |a, b| {
+    pub fn ppo(&self, libraries: &Libraries<S>) -> Pairs {
+        let n = self.subs.len();
+        let is_ordered = |&(a, b): &(usize, usize)| {
             self.before_in_thread(a, b) && libraries.to(self.subs[a].sub.stamp, self.subs[b].sub.stamp)
-        })
+        };
+        (0..n).flat_map(|a| (0..n).map(move |b| (a, b))).filter(is_ordered).collect()
     }
 
     /// Program order, lifted to subevents.

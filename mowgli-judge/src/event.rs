@@ -110,6 +110,18 @@ pub enum Reads {
     Any,
 }
 
+impl Reads {
+    /// Whether the read may yield `v`.
+    #[must_use]
+    pub fn allows(self, v: Val) -> bool {
+        match self {
+            Self::Is(w) => v == w,
+            Self::IsNot(w) => v != w,
+            Self::Any => true,
+        }
+    }
+}
+
 /// The value that a subevent writes. Positions refer to the subevents of the same call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Writes {

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use itertools::Itertools;
 
-use super::{Choice, Demand, Expr, Key, Members, Rel, Set, Spec};
+use crate::algebra::{Choice, Demand, Expr, Key, Members, Rel, Set, Spec};
 use crate::ids::Name;
 use crate::library::Libraries;
 use crate::soundness::mutation::family;
@@ -215,7 +215,7 @@ impl<S: Stamp> Writer<'_, S> {
     }
 
     fn set(&mut self, set: &Set<S>) -> Result<Option<String>, String> {
-        Ok(match &set.0 {
+        Ok(match set.members() {
             Members::All => Some("_".to_owned()),
             Members::Reads => Some("R".to_owned()),
             Members::Writes => Some("W".to_owned()),
@@ -256,8 +256,8 @@ impl<S: Stamp> Writer<'_, S> {
         if let Some(name) = self.names.get(&rel.address()) {
             return Ok(atom(name.clone()));
         }
-        let (text, name) = match (self.expr(rel)?, self.spec.said.get(&rel.address())) {
-            (Some((text, tightness)), Some((name, _))) if tightness != Tightness::Atom => (text, name),
+        let (text, name) = match (self.expr(rel)?, rel.said()) {
+            (Some((text, tightness)), Some(said)) if tightness != Tightness::Atom => (text, said.name),
             (text, _) => return Ok(text),
         };
         let name = self.fresh(name, &text);
@@ -267,7 +267,7 @@ impl<S: Stamp> Writer<'_, S> {
 
     fn expr(&mut self, rel: &Rel<S>) -> Result<Text, String> {
         use Tightness::{Atom, Inter, Minus, Sequence, Union};
-        Ok(match &*rel.0 {
+        Ok(match rel.expr() {
             Expr::Po => atom("po"),
             Expr::Ppo => atom("ppo"),
             Expr::Hb => atom("hb"),
@@ -308,8 +308,8 @@ impl<S: Stamp> Writer<'_, S> {
                 (a, b) => a.or(b),
             },
             // [a]; r; [b]
-            Expr::Inter(r, ends) if matches!(*ends.0, Expr::Cross(..)) => {
-                let Expr::Cross(a, b) = &*ends.0 else { unreachable!("just matched") };
+            Expr::Inter(r, ends) if matches!(ends.expr(), Expr::Cross(..)) => {
+                let Expr::Cross(a, b) = ends.expr() else { unreachable!("just matched") };
                 match (self.rel(r)?, self.set(a)?, self.set(b)?) {
                     (Some(r), Some(a), Some(b)) => Some((
                         format!("[{a}]; {}; [{b}]", if r.1 == Sequence { r.0 } else { within(r, Sequence) }),

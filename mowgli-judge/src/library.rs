@@ -98,9 +98,9 @@ pub struct Libraries<S> {
 /// A stamp order `to`.
 pub type StampOrder<S> = Arc<dyn Fn(S, S) -> bool + Send + Sync>;
 
-pub(crate) struct Entry<S> {
-    pub(crate) library: Arc<dyn Library<S>>,
-    pub(crate) spec: Spec<S>,
+struct Entry<S> {
+    library: Arc<dyn Library<S>>,
+    spec: Spec<S>,
 }
 
 impl<S: Stamp> Default for Libraries<S> {
@@ -132,7 +132,10 @@ impl<S: Stamp> Libraries<S> {
     }
 
     /// The library of this name, to build another one on.
-    pub(crate) fn shared(&self, name: Name) -> Arc<dyn Library<S>> {
+    /// # Panics
+    /// If there is no library of this name.
+    #[must_use]
+    pub fn shared(&self, name: Name) -> Arc<dyn Library<S>> {
         Arc::clone(&self.entries[&name].library)
     }
 
