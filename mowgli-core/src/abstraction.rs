@@ -5,7 +5,7 @@
 
 use crate::event::{Call, Event};
 use crate::ids::Tid;
-use crate::implementation::Implementation;
+use crate::implementation::{Implementation, Implementations};
 use crate::program::Prog;
 use crate::value::Val;
 use crate::world::World;
@@ -34,7 +34,8 @@ pub fn recover(
     let mut all = Vec::new();
     for call in calls {
         let body = implementation.body(world, thread, call);
-        let Some((length, ret)) = replay(&body, events).filter(|(length, _)| *length > 0) else { continue };
+        let ended = replay(&body, &Implementations::new(), world, thread, events);
+        let Some((length, ret)) = ended.filter(|(length, _)| *length > 0) else { continue };
         let first = Parsed { event: Event { thread, call: call.clone(), ret }, length };
         for rest in recover(implementation, world, thread, calls, &events[length..]) {
             all.push([vec![first.clone()], rest].concat());
@@ -43,35 +44,55 @@ pub fn recover(
     all
 }
 
-/// Runs a program on the results that `events` give: how many of them it makes and its value, if it ends without a break
-/// and makes just those. There is at most one way, as a program depends on nothing else.
+/// Runs a program on the results that `events` give, calls of the libraries in `implementations` replaced by their bodies:
+/// how many of them it makes and its value, if it ends without a break and makes just those. There is at most one way, as a
+/// program depends on nothing else.
 #[must_use]
-pub fn replay(program: &Prog, events: &[&Event]) -> Option<(usize, Val)> {
-    let mut made = 0;
-    let (value, breaks) = step(program, events, &mut made)?;
-    (breaks == 0).then_some((made, value))
+pub fn replay(
+    program: &Prog,
+    implementations: &Implementations,
+    world: &World,
+    thread: Tid,
+    events: &[&Event],
+) -> Option<(usize, Val)> {
+    let mut replay = Replay { implementations, world, thread, events, made: 0 };
+    let (value, breaks) = replay.run(program)?;
+    (breaks == 0).then_some((replay.made, value))
 }
 
-fn step(program: &Prog, events: &[&Event], made: &mut usize) -> Option<(Val, usize)> {
-    match program {
-        Prog::Val(v) => Some((*v, 0)),
-        Prog::Break(k, v) => Some((*v, *k)),
-        Prog::Call(call) => {
-            let event = events.get(*made).filter(|e| e.call == *call)?;
-            *made += 1;
-            Some((event.ret, 0))
+struct Replay<'a> {
+    implementations: &'a Implementations,
+    world: &'a World,
+    thread: Tid,
+    events: &'a [&'a Event],
+    made: usize,
+}
+
+impl Replay<'_> {
+    fn run(&mut self, program: &Prog) -> Option<(Val, usize)> {
+        match program {
+            Prog::Val(v) => Some((*v, 0)),
+            Prog::Break(k, v) => Some((*v, *k)),
+            Prog::Call(call) => match self.implementations.get(&call.library) {
+                Some(implementation) => self.run(&implementation.body(self.world, self.thread, call)),
+                None => {
+                    let event = self.events.get(self.made).filter(|e| e.call == *call)?;
+                    self.made += 1;
+                    Some((event.ret, 0))
+                }
+            },
+            Prog::Let(first, f) => match self.run(first)? {
+                (v, 0) => self.run(&f(v)),
+                broken => Some(broken),
+            },
+            Prog::Loop(body) => loop {
+                let before = self.made;
+                match self.run(body)? {
+                    (v, breaks) if breaks > 0 => break Some((v, breaks - 1)),
+                    _ if self.made == before => break None,
+                    _ => {}
+                }
+            },
         }
-        Prog::Let(first, f) => match step(first, events, made)? {
-            (v, 0) => step(&f(v), events, made),
-            broken => Some(broken),
-        },
-        Prog::Loop(body) => loop {
-            let before = *made;
-            match step(body, events, made)? {
-                (v, breaks) if breaks > 0 => break Some((v, breaks - 1)),
-                _ if *made == before => break None,
-                _ => {}
-            }
-        },
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 
+use crate::abstraction::replay;
 use crate::denote::Unfolder;
 use crate::event::{Cell, Event, Reads, Writes};
 use crate::execution::Execution;
@@ -12,9 +13,9 @@ use crate::ids::Tid;
 use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::Prog;
-use crate::runs::{Skeleton, Stop, skeletons};
+use crate::runs::{Run, Skeleton, Stop, skeletons};
 use crate::search::refute::{Refutation, refutations};
-use crate::search::solver::{Cut, Flow, Solver, Stats};
+use crate::search::solver::{Cut, End, Flow, Solver, Stats};
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -53,6 +54,7 @@ pub struct Problem<'a, S> {
 }
 
 /// What a search over all executions did and where it stopped.
+#[must_use = "the search may have been stopped"]
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Explored {
     /// Counts.
@@ -84,26 +86,51 @@ impl<S: Stamp> Problem<'_, S> {
             stop => (None, stop),
         };
         let mut explored = Explored { stats: Stats::default(), stop, traces };
-        let mut rounds_matter = false;
+        // Without a round to look at nothing shows that it does not matter.
+        let mut told = false;
+        let mut rounds_matter = self.limits.rounds == 0;
         for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
             let mut settled = |solver: &mut Solver<'_, S>| {
+                let runs = solver.graph.skeletons.iter().enumerate().map(|(t, s)| &s.runs[solver.first_alive(t)]);
+                if !self.admits(&runs.collect::<Vec<_>>()) {
+                    return Cut::Known;
+                }
                 rounds_matter |= solver.has_rounds();
                 settled(solver)
             };
-            if self.admitted(&choice) && self.explore_one(choice, &mut explored, &mut settled, visit) == Flow::Stop {
-                break;
+            if !self.may_be_admitted(&choice) {
+                continue;
+            }
+            match self.explore_one(choice, &mut explored, &mut settled, visit) {
+                End::Searched => {}
+                End::Told => {
+                    told = true;
+                    break;
+                }
+                End::Late => break,
             }
         }
         explored.stop = explored.stop.or(reached.filter(|_| rounds_matter));
+        // A clock that was late somewhere below is late still, whatever was cut short there. Only who was told to stop has
+        // seen what it wanted.
+        if !told && (self.limits.expired)() {
+            explored.stop = Some(Stop::Time);
+        }
         explored
     }
 
-    fn admitted(&self, choice: &[&Skeleton<S>]) -> bool {
-        let events: Vec<&Event> = choice.iter().flat_map(|s| &s.runs[0].trace.events).collect();
+    /// Whether every library admits what these runs do. Runs that share a skeleton differ in results, so each is asked about.
+    fn admits(&self, runs: &[&Run<S>]) -> bool {
+        let events: Vec<&Event> = runs.iter().flat_map(|run| &run.trace.events).collect();
         self.libraries.names().all(|name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();
             own.is_empty() || self.libraries.get(name).is_some_and(|l| l.admits(self.world, &own))
         })
+    }
+
+    /// Whether the libraries may admit a choice of skeletons: what can be said before there is one run of each.
+    fn may_be_admitted(&self, choice: &[&Skeleton<S>]) -> bool {
+        choice.iter().any(|s| s.runs.len() > 1) || self.admits(&choice.iter().map(|s| &s.runs[0]).collect::<Vec<_>>())
     }
 
     fn explore_one(
@@ -112,22 +139,19 @@ impl<S: Stamp> Problem<'_, S> {
         explored: &mut Explored,
         settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
         visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
-    ) -> Flow {
+    ) -> End {
         let graph = Graph::new(self.world, choice);
         let mut solver = match Solver::new(graph, self.libraries, self.observed, self.limits.expired) {
             Ok(solver) => solver,
             Err(stop) => {
                 explored.stop = Some(stop);
-                return Flow::Continue;
+                return End::Searched;
             }
         };
         solver.stats.skeletons = 1;
-        let flow = solver.explore_until(settled, visit);
+        let end = solver.explore_until(settled, visit);
         explored.stats += solver.stats;
-        if flow == Flow::Stop && (self.limits.expired)() {
-            explored.stop = Some(Stop::Time);
-        }
-        flow
+        end
     }
 
     /// All outcomes.
@@ -137,12 +161,12 @@ impl<S: Stamp> Problem<'_, S> {
             *found.entry(self.outcome_of(solver)).or_insert(0) += 1;
             Flow::Continue
         });
-        Outcomes { found, explored }
+        Outcomes { found: Found::new(found, explored.stop.clone()), explored }
     }
 
     /// All outcomes of a program without observed cells, without counting classes: what is known of an outcome already is
     /// not searched for again.
-    pub fn results(&self) -> (BTreeSet<Outcome>, Explored) {
+    pub fn results(&self) -> Found<BTreeSet<Outcome>> {
         let mut found = BTreeSet::new();
         let mut settled = |solver: &mut Solver<'_, S>| {
             let outcome = self.outcome_of(solver);
@@ -152,33 +176,38 @@ impl<S: Stamp> Problem<'_, S> {
             Cut::Known
         };
         let explored = self.explore_until(&mut settled, &mut |_| Flow::Continue);
-        (found, explored)
+        Found::new(found, explored.stop)
     }
 
     /// Why there is no outcome that is `wanted`: each way to get one, and what forbids it; at most `most` of them.
-    /// None at all means that no plain execution has such an outcome.
-    pub fn refutations(&self, wanted: &dyn Fn(&Outcome) -> bool, most: usize) -> Vec<Refutation> {
-        let (threads, _) = skeletons(&self.unfolder(), self.programs);
+    /// None at all, with nothing that stopped the search, means that no plain execution has such an outcome.
+    pub fn refutations(&self, wanted: &dyn Fn(&Outcome) -> bool, most: usize) -> Found<Vec<Refutation>> {
+        let (threads, mut stop) = skeletons(&self.unfolder(), self.programs);
         let mut found = Vec::new();
         for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
-            if !self.admitted(&choice) {
+            if !self.may_be_admitted(&choice) {
                 continue;
             }
             for outcome in self.conceivable(&choice).into_iter().filter(wanted) {
                 let restricted = choice.iter().zip(&outcome.outputs).map(|(s, &output)| s.with_output(output));
                 let restricted: Vec<Skeleton<S>> = restricted.collect();
                 let graph = Graph::new(self.world, restricted.iter().collect());
-                let Ok(mut solver) = Solver::new(graph, self.libraries, self.observed, self.limits.expired) else {
-                    continue;
+                let mut solver = match Solver::new(graph, self.libraries, self.observed, self.limits.expired) {
+                    Ok(solver) => solver,
+                    Err(too_many) => {
+                        stop.get_or_insert(too_many);
+                        continue;
+                    }
                 };
                 let left = most - found.len();
                 found.extend(refutations(&mut solver, self.libraries, &outcome.finals, left));
-                if found.len() >= most {
-                    return found;
+                if found.len() >= most || (self.limits.expired)() {
+                    let late = (self.limits.expired)().then_some(Stop::Time);
+                    return Found::new(found, stop.or(late));
                 }
             }
         }
-        found
+        Found::new(found, stop)
     }
 
     /// The outcomes that runs of these skeletons could have, as far as their outputs and what they write tell.
@@ -202,18 +231,34 @@ impl<S: Stamp> Problem<'_, S> {
         .collect()
     }
 
-    /// Whether every thread of an execution is a plain execution of this program, in these surroundings.
+    /// Whether every thread of an execution is a plain execution of this program, in these surroundings: each thread is
+    /// replayed, with the results that the execution has.
+    #[must_use]
     pub fn has_run(&self, execution: &Execution<S>) -> bool {
-        let (threads, _) = skeletons(&self.unfolder(), self.programs);
-        let is_run = |(thread, skeletons): (usize, &Vec<Skeleton<S>>)| {
-            let tid = Tid::from_index(thread);
+        let implementations = self.implementations;
+        let is_run = |(tid, program): (Tid, &Prog)| {
             let events: Vec<&Event> = execution.of_thread(tid).map(|e| &execution.events[e]).collect();
-            skeletons.iter().flat_map(|s| &s.runs).any(|run| {
-                run.trace.events.iter().collect::<Vec<_>>() == events
-                    && execution.outputs.get(thread) == Some(&run.trace.output)
-            })
+            let ended = replay(program, implementations, self.world, tid, &events);
+            self.are_results(execution, &events) && ended == Some((events.len(), *execution.outputs.get(tid.index()).unwrap_or(&Val::Bot)))
         };
-        execution.world == *self.world && threads.iter().enumerate().all(is_run)
+        execution.world == *self.world
+            && execution.outputs.len() == self.programs.len()
+            && self.world.tids().zip(self.programs).all(is_run)
+    }
+
+    /// Whether every call of a thread returns what its library says that it can, with what the execution has in memory.
+    fn are_results(&self, execution: &Execution<S>, events: &[&Event]) -> bool {
+        let cells = |cell: Cell| {
+            let of_cell = execution.subs.iter().filter(|s| s.sub.cell == Some(cell));
+            std::iter::once(self.initial(cell)).chain(of_cell.filter_map(|s| s.wrote)).sorted().dedup().collect()
+        };
+        let earlier: Vec<Event> = events.iter().map(|&e| e.clone()).collect();
+        events.iter().enumerate().all(|(i, e)| {
+            let library = self.libraries.get(e.call.library);
+            library.is_some_and(|l| {
+                l.returns_after(self.world, &earlier[..i], e.thread, &e.call, &cells).contains(&e.ret)
+            })
+        })
     }
 
     fn unfolder(&self) -> Unfolder<'_, S> {
@@ -255,11 +300,39 @@ pub struct Outcome {
     pub finals: Vec<Val>,
 }
 
+/// What a search found, which may be less than there is: nobody reads it without looking at what stopped the search.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[must_use = "a search that was stopped has not found everything"]
+pub struct Found<T> {
+    so_far: T,
+    stop: Option<Stop>,
+}
+
+impl<T> Found<T> {
+    /// What was found until `stop`, or all there is.
+    pub fn new(so_far: T, stop: Option<Stop>) -> Self {
+        Self { so_far, stop }
+    }
+
+    /// All there is.
+    ///
+    /// # Errors
+    /// What stopped the search before it had found everything.
+    pub fn all(self) -> Result<T, Stop> {
+        self.stop.map_or(Ok(self.so_far), Err)
+    }
+
+    /// What was found, and what stopped the search, if anything did.
+    pub fn so_far(&self) -> (&T, Option<&Stop>) {
+        (&self.so_far, self.stop.as_ref())
+    }
+}
+
 /// All outcomes of a program, with the number of classes of each.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcomes {
     /// The outcomes.
-    pub found: BTreeMap<Outcome, u64>,
+    pub found: Found<BTreeMap<Outcome, u64>>,
     /// What the search did.
     pub explored: Explored,
 }

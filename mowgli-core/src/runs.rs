@@ -1,8 +1,10 @@
 //! The runs of each thread: plain executions with the shapes of their events, for every value that can be justified.
 //!
 //! What a call can return depends on what can be written, and the other way round, so the two are computed together as
-//! a least fixed point, thread by thread. Every value of a real execution is justified by a chain of distinct events
-//! that starts at a constant, so the fixed point has every value that occurs in one, and ends.
+//! a least fixed point, thread by thread. What is justified only grows: a value stays, and its rank only falls. Every value
+//! of a real execution is justified by a chain of distinct events that starts at a constant, so the fixed point has every
+//! value that occurs in one. Where reads are ordered before what their thread does with the results, ranks count every
+//! link of a chain, and it ends; where they are not, it may be cut off, which is reported.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,6 +56,10 @@ pub enum Stop {
     Traces(Tid),
     /// More different values than one search can tell apart.
     Values,
+    /// More ways to make the choices of an execution than this limit.
+    Choices(usize),
+    /// Values that threads could return kept growing, each justified by others.
+    Growth,
     /// More states of a machine than this limit.
     States(usize),
     /// The time budget was used up.
@@ -73,6 +79,8 @@ impl std::fmt::Display for Stop {
             }
             Self::Traces(t) => write!(f, "thread {t} has more plain executions than the limit"),
             Self::Values => f.write_str("more than 127 different values in one program"),
+            Self::Choices(limit) => write!(f, "more than {limit} ways to make the choices of an execution"),
+            Self::Growth => f.write_str("the values that threads could return kept growing"),
             Self::States(limit) => write!(f, "more than {limit} states"),
             Self::Vacuous => f.write_str("no client within the bound has an execution that ends"),
             Self::Time => f.write_str("the time limit was reached"),
@@ -144,34 +152,34 @@ fn bounded<S: Stamp>(
     let mut round = 0;
     loop {
         let (runs, waiting, stop) = all_runs(unfolder, programs, &written, &most);
-        let (runs_most, waiting_most) = (most_writes(&runs), most_writes(&waiting));
-        let mut next_most = runs_most;
-        highest(&mut next_most, &waiting_most);
-        let mut next = collect_writes(unfolder, &runs, &written, &next_most);
-        for (cell, threads) in collect_writes(unfolder, &waiting, &written, &next_most) {
-            let all = next.entry(cell).or_insert_with(|| vec![Ranked::new(); threads.len()]);
-            for (all, more) in all.iter_mut().zip(threads) {
-                more.into_iter().for_each(|(v, rank)| {
-                    add(all, v, rank);
-                });
-            }
+        let mut grown = most.clone();
+        highest(&mut grown, &most_writes(&runs));
+        highest(&mut grown, &most_writes(&waiting));
+        let mut changed = grown != most;
+        most = grown;
+        let seen = written.clone();
+        for runs in [&runs, &waiting] {
+            changed |= collect_writes(unfolder, runs, &seen, &most, &mut written);
         }
-        // A chain passes each event once, so more rounds than events add values that nothing justifies.
-        let events = runs
-            .iter()
-            .zip(&waiting)
-            .map(|(a, b)| a.iter().chain(b))
-            .map(|rs| rs.map(|r| r.shapes.len()).max().unwrap_or(0))
-            .sum::<usize>();
-        let stop = if (unfolder.expired)() { Some(Stop::Time) } else { stop };
-        let given_up =
-            matches!(stop, Some(Stop::Traces(_) | Stop::IllDefined(_))) && round > 2 || stop == Some(Stop::Time);
-        if (next == written && next_most == most) || round > events || given_up {
-            let values =
-                next.iter().flat_map(|(&c, threads)| threads.iter().flat_map(move |r| r.keys().map(move |&v| (c, v))));
+        let events = |runs: &[Run<S>]| runs.iter().map(|r| r.shapes.len()).max().unwrap_or(0);
+        let links = runs.iter().zip(&waiting).map(|(a, b)| events(a).max(events(b))).sum::<usize>();
+        let stop = match stop {
+            _ if (unfolder.expired)() => Some(Stop::Time),
+            // A link of a chain takes a round for the value and one for the run that reads it: a longer one is none.
+            None | Some(Stop::Loop(_)) if changed && round > 4 * (links + 1) => Some(Stop::Growth),
+            stop => stop,
+        };
+        let given_up = match stop {
+            Some(Stop::Traces(_) | Stop::IllDefined(_)) => round > 2,
+            Some(Stop::Time | Stop::Growth) => true,
+            _ => round > 4 * (links + 1),
+        };
+        if !changed || given_up {
+            let values = written
+                .iter()
+                .flat_map(|(&c, threads)| threads.iter().flat_map(move |r| r.keys().map(move |&v| (c, v))));
             return (runs.into_iter().map(group).collect(), stop, values.collect());
         }
-        (written, most) = (next, next_most);
         round += 1;
     }
 }
@@ -277,10 +285,17 @@ impl<'a, S: Stamp> Holds<'a, S> {
         let mut unknown: Vec<S> = Vec::new();
         for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
             let before = unknown.len();
+            let mut of_event = Rank::new();
             for sub in shape {
                 if let (Some(cell), Some(Reads::Is(v))) = (sub.cell, sub.reads) {
                     match self.rank(cell, v) {
-                        Some(rank) => highest(&mut known, &rank),
+                        Some(rank) => {
+                            highest(&mut of_event, &rank);
+                            // What the call does not return nothing later can depend on.
+                            if v == event.ret {
+                                highest(&mut known, &rank);
+                            }
+                        }
                         None => unknown.push(sub.stamp),
                     }
                 }
@@ -288,13 +303,14 @@ impl<'a, S: Stamp> Holds<'a, S> {
             if unknown.len() > before {
                 continue;
             }
+            highest(&mut of_event, &known);
             for sub in shape {
                 let (Some(cell), Some(writes)) = (sub.cell, sub.writes) else { continue };
                 if unknown.iter().any(|&a| self.unfolder.libraries.to(a, sub.stamp)) {
                     continue;
                 }
                 for (v, mut rank) in self.possible(event, shape, writes) {
-                    highest(&mut rank, &known);
+                    highest(&mut rank, &of_event);
                     let here = rank.entry(cell).or_default();
                     *here = here.saturating_add(1);
                     if *here <= self.most.get(&cell).copied().unwrap_or(0) {
@@ -354,26 +370,27 @@ fn justified<S: Stamp>(unfolder: &Unfolder<'_, S>, thread: Tid, run: &Run<S>, wr
     })
 }
 
+/// Adds what these runs can write to `into`, as far as `written` justifies it; whether that changed anything.
 fn collect_writes<S: Stamp>(
     unfolder: &Unfolder<'_, S>,
     runs: &[Vec<Run<S>>],
     written: &Written,
     most: &Rank,
-) -> Written {
-    let threads = runs.len();
-    let mut next = Written::new();
-    for (index, runs) in runs.iter().enumerate() {
-        for run in runs {
+    into: &mut Written,
+) -> bool {
+    let mut changed = false;
+    for (index, of_thread) in runs.iter().enumerate() {
+        for run in of_thread {
             let holds = Holds::of(unfolder, Tid::from_index(index), run, written, most);
             for (cell, values) in holds.own {
-                let all = &mut next.entry(cell).or_insert_with(|| vec![Ranked::new(); threads])[index];
-                values.into_iter().for_each(|(v, rank)| {
-                    add(all, v, rank);
-                });
+                let all = &mut into.entry(cell).or_insert_with(|| vec![Ranked::new(); runs.len()])[index];
+                for (v, rank) in values {
+                    changed |= add(all, v, rank);
+                }
             }
         }
     }
-    next
+    changed
 }
 
 /// One event up to data: library, method, the arguments that are no data, and each subevent with its cell and kinds.

@@ -154,11 +154,16 @@ impl<S: Stamp> Libraries<S> {
         Self { entries, order: self.order.clone() }
     }
 
-    /// This set over another stamp order, for questions about the order itself. Outcomes and the judge go by it; local
-    /// soundness, whose conditions speak of the stamps' own order, must not be asked of such a set.
+    /// This set over another stamp order, for questions about the order itself.
     #[must_use]
     pub fn with_order(self, to: impl Fn(S, S) -> bool + Send + Sync + 'static) -> Self {
         Self { order: Some(Arc::new(to)), ..self }
+    }
+
+    /// This set over the stamp order of another one.
+    #[must_use]
+    pub fn with_order_of(self, other: &Self) -> Self {
+        Self { order: other.order.clone(), ..self }
     }
 
     /// The stamp order: `<a, b> in to`.

@@ -60,15 +60,15 @@ pub fn solved(name: &str, text: &str) -> Result<(Test, Answer), String> {
     Ok((test, answer))
 }
 
-/// A client as programs in which values flow: the integers of a call are what the thread last got, if it got one. The output
-/// is what `shown` makes of each result.
+/// A client as programs in which values flow: an integer `k` of a call is `k - 1` more than what the thread last got, if it
+/// got one: 1 passes it on, 2 adds one to it. The output is what `shown` makes of each result.
 #[must_use]
 pub fn flowing(client: &Client, shown: fn(Val) -> Val) -> Vec<Prog> {
     fn from(calls: &[Call], got: Option<Val>, results: Vec<Val>, shown: fn(Val) -> Val) -> Prog {
         let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
         let mut call = call.clone();
-        for arg in call.args.iter_mut().filter(|v| v.int().is_some()) {
-            *arg = got.unwrap_or(*arg);
+        for arg in &mut call.args {
+            *arg = arg.int().and_then(|k| got?.plus(k - 1)).unwrap_or(*arg);
         }
         let rest = rest.to_vec();
         Prog::call(call).bind(move |v| {

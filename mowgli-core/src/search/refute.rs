@@ -54,7 +54,7 @@ pub struct Refutation {
 }
 
 /// The refutations of everything that is left of a search, at most `most` of them. `lasts` gives the values that the
-/// observed cells have at the end.
+/// observed cells have at the end. It ends early when the time is up.
 pub fn refutations<S: Stamp>(
     solver: &mut Solver<'_, S>,
     libraries: &Libraries<S>,
@@ -74,7 +74,7 @@ fn refute<S: Stamp>(
     most: usize,
     found: &mut Vec<Refutation>,
 ) {
-    if found.len() >= most {
+    if found.len() >= most || solver.is_late() {
         return;
     }
     if !solver.propagate() {

@@ -60,6 +60,18 @@ pub enum Flow {
     Stop,
 }
 
+/// How a search ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[must_use = "a search that was stopped has not seen everything"]
+pub enum End {
+    /// Everything was looked at.
+    Searched,
+    /// The visitor had seen what it wanted.
+    Told,
+    /// The time was up.
+    Late,
+}
+
 /// A state to go back to.
 pub struct Snapshot {
     mark: usize,
@@ -145,37 +157,37 @@ impl<'a, S: Stamp> Solver<'a, S> {
         })
     }
 
-    /// Visits every class of consistent executions once. `Flow::Stop` if `visit` said so or time ran out.
-    pub fn explore(&mut self, visit: Visit<'_, 'a, S>) -> Flow {
+    /// Visits every class of consistent executions once.
+    pub fn explore(&mut self, visit: Visit<'_, 'a, S>) -> End {
         self.explore_until(&mut |_| Cut::Open, visit)
     }
 
     /// As [`Self::explore`], but where `settled` says that nothing more depends on what is open, the search goes no
     /// further and visits nothing. `settled` is asked where every thread has one run left.
-    pub fn explore_until(&mut self, settled: Settled<'_, 'a, S>, visit: Visit<'_, 'a, S>) -> Flow {
+    pub fn explore_until(&mut self, settled: Settled<'_, 'a, S>, visit: Visit<'_, 'a, S>) -> End {
         self.stats.nodes += 1;
         if (self.expired)() {
-            return Flow::Stop;
+            return End::Late;
         }
         if !self.propagate() {
             self.stats.leaves += 1;
-            return Flow::Continue;
+            return End::Searched;
         }
         if self.has_idle_round() {
             self.stats.leaves += 1;
-            return Flow::Continue;
+            return End::Searched;
         }
         if self.has_one_run() {
             match settled(self) {
                 Cut::Open => {}
                 Cut::Known => {
                     self.stats.leaves += 1;
-                    return Flow::Continue;
+                    return End::Searched;
                 }
                 Cut::Class => {
                     self.stats.leaves += 1;
                     self.stats.classes += u64::from(self.is_consistent());
-                    return Flow::Continue;
+                    return End::Searched;
                 }
             }
         }
@@ -195,17 +207,17 @@ impl<'a, S: Stamp> Solver<'a, S> {
         decide: impl Fn(&mut Self, T),
         settled: Settled<'_, 'a, S>,
         visit: Visit<'_, 'a, S>,
-    ) -> Flow {
+    ) -> End {
         for option in options {
             let snapshot = self.snapshot();
             decide(self, option);
-            let flow = self.explore_until(settled, visit);
+            let end = self.explore_until(settled, visit);
             self.restore(snapshot);
-            if flow == Flow::Stop {
-                return flow;
+            if end != End::Searched {
+                return end;
             }
         }
-        Flow::Continue
+        End::Searched
     }
 
     /// Whether some round of a loop that does not break is read by nothing outside it: then the execution without it is
@@ -257,28 +269,35 @@ impl<'a, S: Stamp> Solver<'a, S> {
         !self.rounds.is_empty()
     }
 
-    /// Whether some consistent execution is left in the present state.
+    /// Whether some consistent execution is left in the present state, as far as the time allows to look: once the time
+    /// is up the answer is no, and whoever asked learns from the clock what that is worth.
     pub fn is_consistent(&mut self) -> bool {
         let stats = self.stats;
-        let mut found = false;
-        self.explore(&mut |_| {
-            found = true;
-            Flow::Stop
-        });
+        let end = self.explore(&mut |_| Flow::Stop);
         self.stats = stats;
-        found
+        end == End::Told
     }
 
-    fn leaf(&mut self, visit: Visit<'_, 'a, S>) -> Flow {
+    fn leaf(&mut self, visit: Visit<'_, 'a, S>) -> End {
         self.stats.leaves += 1;
         let snapshot = self.snapshot();
-        let complete = self.complete();
+        let complete = self.completed();
         self.restore(snapshot);
-        if !complete {
-            return Flow::Continue;
+        match complete {
+            None => return End::Late,
+            Some(false) => return End::Searched,
+            Some(true) => {}
         }
         self.stats.classes += 1;
-        visit(self)
+        match visit(self) {
+            Flow::Continue => End::Searched,
+            Flow::Stop => End::Told,
+        }
+    }
+
+    /// Whether the time is up.
+    pub(super) fn is_late(&self) -> bool {
+        (self.expired)()
     }
 
     /// A state to go back to.
@@ -643,27 +662,39 @@ impl<'a, S: Stamp> Solver<'a, S> {
         }
     }
 
-    /// Decides all orders that are open, in one way that is consistent. `false` if there is none.
+    /// Decides all orders of a class that was visited, in one way that is consistent: that takes no longer than it took
+    /// to find out that there is one. `false` if there is none.
     pub fn complete(&mut self) -> bool {
+        let expired = std::mem::replace(&mut self.expired, &|| false);
+        let complete = self.completed();
+        self.expired = expired;
+        complete == Some(true)
+    }
+
+    /// Decides all orders that are open, in one way that is consistent; `None` if the time was up before that was known.
+    fn completed(&mut self) -> Option<bool> {
         let open = self.open_pairs();
-        let Some(&(raw, a, b)) = open.first() else { return true };
+        let Some(&(raw, a, b)) = open.first() else { return Some(true) };
+        if (self.expired)() {
+            return None;
+        }
         let snapshot = self.snapshot();
         for &(raw, a, b) in &open {
             self.compiled.net.add(raw, a, b);
         }
         if self.propagate() && self.open_pairs().is_empty() {
-            return true;
+            return Some(true);
         }
         self.restore(snapshot);
         for (a, b) in [(a, b), (b, a)] {
             let snapshot = self.snapshot();
             self.compiled.net.add(raw, a, b);
-            if self.propagate() && self.complete() {
-                return true;
+            match if self.propagate() { self.completed() } else { Some(false) } {
+                Some(false) => self.restore(snapshot),
+                found => return found,
             }
-            self.restore(snapshot);
         }
-        false
+        Some(false)
     }
 
     /// The pairs of orders that are undecided, each once, in the direction of one linear extension of hb.

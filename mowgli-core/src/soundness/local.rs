@@ -24,7 +24,7 @@ use crate::ids::Name;
 use crate::library::Libraries;
 use crate::outcome::{Explored, Problem};
 use crate::relation::Matrix;
-use crate::runs::{Run, Skeleton};
+use crate::runs::{Run, Skeleton, Stop};
 use crate::search::network::Id;
 use crate::search::solver::{Cut, Flow, Solver};
 use crate::stamp::Stamp;
@@ -166,21 +166,27 @@ struct Prover<'a, S: Stamp> {
     arena: &'a Arena<Vec<Skeleton<S>>>,
     known: BTreeMap<Runs, Abstraction<'a, S>>,
     words: Concretisation,
+    expired: &'a dyn Fn() -> bool,
+    /// What kept it from looking at some choice of stamps: then that no g was found means nothing.
+    stop: Option<Stop>,
 }
 
 /// Checks every class of executions of a client whose calls of `library` are implemented.
 ///
-/// `specification` has just that library.
+/// `specification` has just that library; the stamp order is that of the problem.
 pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, library: Name) -> Local<S> {
     let arena = Arena::new();
+    let specification = specification.clone().with_order_of(problem.libraries);
     let prover = Prover {
         world: problem.world,
-        specification,
+        specification: &specification,
         library,
         sees_hb: specification.spec(library).is_some_and(Spec::mentions_hb),
         arena: &arena,
         known: BTreeMap::new(),
         words: Concretisation::new(),
+        expired: problem.limits.expired,
+        stop: None,
     };
     let prover = RefCell::new(prover);
     let mut violation = None;
@@ -192,7 +198,7 @@ pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, l
         prover.defer_silent_reads(solver);
         Cut::Open
     };
-    let explored = problem.explore_until(&mut settled, &mut |solver| {
+    let mut explored = problem.explore_until(&mut settled, &mut |solver| {
         let snapshot = solver.snapshot();
         let result = prover.borrow_mut().class(solver);
         solver.restore(snapshot);
@@ -204,7 +210,14 @@ pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, l
             }
         }
     });
-    Local { explored, concretisation: prover.into_inner().words, violation }
+    let Prover { words, stop, .. } = prover.into_inner();
+    // That there is no g is known only where every one was looked at.
+    let late = (problem.limits.expired)().then_some(Stop::Time);
+    if let Some(stop) = stop.or(late.filter(|_| violation.is_some())) {
+        explored.stop.get_or_insert(stop);
+        violation = None;
+    }
+    Local { explored, concretisation: words, violation }
 }
 
 impl<'a, S: Stamp> Prover<'a, S> {
@@ -227,13 +240,13 @@ impl<'a, S: Stamp> Prover<'a, S> {
         if known.last.is_some() && tries <= FEW {
             return Err(Reason::NoChoice);
         }
-        let image = known.concretise(solver, &hb, tries)?;
+        let image = known.concretise(solver, &hb, tries, (self.specification, self.expired))?;
         describe(solver, known, &image, &mut self.words);
         known.last = Some(image);
         Ok(())
     }
 
-    fn abstraction(&self, solver: &Solver<'_, S>) -> Abstraction<'a, S> {
+    fn abstraction(&mut self, solver: &Solver<'_, S>) -> Abstraction<'a, S> {
         let calls = abstract_calls(solver, self.library);
         let shapes = calls.iter().map(|c| self.specification.of(&c.event.call).shapes(self.world, &c.event));
         let shapes: Vec<_> = shapes.collect();
@@ -243,7 +256,7 @@ impl<'a, S: Stamp> Prover<'a, S> {
         Abstraction { calls, impossible, ways, last: None, proofs: VecDeque::new() }
     }
 
-    fn way(&self, calls: &[AbstractCall], choice: &[&Shape<S>]) -> Option<Way<'a, S>> {
+    fn way(&mut self, calls: &[AbstractCall], choice: &[&Shape<S>]) -> Option<Way<'a, S>> {
         let promises =
             choice.iter().enumerate().flat_map(|(call, shape)| shape.iter().map(move |sub| (call, sub.stamp)));
         let promises = promises.map(|(call, stamp)| Promise { call, stamp }).collect();
@@ -254,8 +267,13 @@ impl<'a, S: Stamp> Prover<'a, S> {
             return None;
         }
         let graph = Graph::new(self.world, skeletons.iter().collect());
-        let solver = Solver::new(graph, self.specification, &[], &|| false).ok()?;
-        Some(Way { promises, solver })
+        match Solver::new(graph, self.specification, &[], self.expired) {
+            Ok(solver) => Some(Way { promises, solver }),
+            Err(stop) => {
+                self.stop = Some(stop);
+                None
+            }
+        }
     }
 
     /// What the specification does not read, as the dummy words of a fence, seldom matters: it is decided last.
@@ -279,14 +297,15 @@ impl<'a, S: Stamp> Prover<'a, S> {
         of_images.or(open.first()).copied()
     }
 
-    /// All executions that are left once every read has its source: decides orders one by one where that is needed.
+    /// All executions that are left once every read has its source: decides orders one by one where that is needed. When
+    /// the time is up what is left is not looked at; [`check`] asks the clock.
     fn class(&mut self, solver: &mut Solver<'_, S>) -> Result<(), Box<Violation<S>>> {
         let open = self.next_pair(solver);
         let Some((raw, a, b)) = open else {
             let (least, never) = (solver.hb(), Matrix::empty(solver.graph.len()));
             return self.larger(solver, &least, never);
         };
-        if self.prove(solver, None, FEW).is_ok() {
+        if self.prove(solver, None, FEW).is_ok() || (self.expired)() {
             return Ok(());
         }
         for (a, b) in [(a, b), (b, a)] {
@@ -308,6 +327,9 @@ impl<'a, S: Stamp> Prover<'a, S> {
         mut never: Matrix,
     ) -> Result<(), Box<Violation<S>>> {
         let Err(reason) = self.prove(solver, Some(&never), usize::MAX) else { return Ok(()) };
+        if (self.expired)() {
+            return Ok(());
+        }
         let Some((a, b)) = self.next_in_hb(solver, &never).filter(|_| self.sees_hb) else {
             let execution = solver.execution().expect("everything is decided");
             let beyond = solver.hb().minus(least).pairs().collect();
@@ -378,13 +400,19 @@ impl<S: Stamp> Abstraction<'_, S> {
     }
 
     /// g and so' for what is known of hb; gives up after `tries` g for each choice of stamps.
-    fn concretise(&mut self, solver: &Solver<'_, S>, hb: &Known, tries: usize) -> Result<Image, Reason> {
+    fn concretise(
+        &mut self,
+        solver: &Solver<'_, S>,
+        hb: &Known,
+        tries: usize,
+        (libraries, expired): (&Libraries<S>, &dyn Fn() -> bool),
+    ) -> Result<Image, Reason> {
         if let Some(call) = self.impossible {
             return Err(Reason::NoStamps(self.calls[call].event.to_string()));
         }
         let mut reason = Reason::NoChoice;
         for (position, way) in self.ways.iter_mut().enumerate() {
-            let of = |p: &Promise<S>| candidates(solver, &self.calls[p.call], p.stamp, &hb.least);
+            let of = |p: &Promise<S>| candidates(solver, libraries, &self.calls[p.call], p.stamp, &hb.least);
             let all: Vec<Vec<usize>> = way.promises.iter().map(of).collect();
             if let Some((p, _)) = way.promises.iter().zip(&all).find(|(_, c)| c.is_empty()) {
                 let (call, stamp) = (self.calls[p.call].event.to_string(), p.stamp.to_string());
@@ -392,10 +420,13 @@ impl<S: Stamp> Abstraction<'_, S> {
                 continue;
             }
             for g in all.iter().map(|c| c.iter().copied()).multi_cartesian_product().take(tries) {
+                if expired() {
+                    return Err(Reason::NoChoice);
+                }
                 let Some(so) = way.so_within(&g, hb) else { continue };
                 let mut needs = Matrix::empty(hb.least.len());
                 for (promise, &s) in way.promises.iter().zip(&g) {
-                    let order = keeps_order(solver, &self.calls[promise.call], promise.stamp, s, &hb.least);
+                    let order = keeps_order(solver, libraries, &self.calls[promise.call], promise.stamp, s, &hb.least);
                     order.expect("a candidate").into_iter().for_each(|(a, b)| needs.set(a, b));
                 }
                 self.keep(so.or(&needs), hb);
@@ -408,7 +439,7 @@ impl<S: Stamp> Abstraction<'_, S> {
 
 impl<S: Stamp> Way<'_, S> {
     /// Conditions 2 and 3: some so' within `g^-1(hb)` that makes the execution consistent, with the largest hb' that is
-    /// possible; returns g of it.
+    /// possible; returns g of it. None is found either when the time is up.
     fn so_within(&mut self, g: &[usize], hb: &Known) -> Option<Matrix> {
         let before = self.solver.snapshot();
         let image = |of: &Matrix| Matrix::from_fn(g.len(), |a, b| of.has(g[a], g[b]));
@@ -417,7 +448,7 @@ impl<S: Stamp> Way<'_, S> {
             self.solver.give_hb(&image(most));
         }
         let mut found = None;
-        self.solver.explore(&mut |solver| {
+        let _ = self.solver.explore(&mut |solver| {
             let snapshot = solver.snapshot();
             assert!(solver.complete(), "a class has a completion");
             let mut image = Matrix::empty(hb.least.len());
@@ -432,8 +463,14 @@ impl<S: Stamp> Way<'_, S> {
 }
 
 /// Condition 1: the subevents of a call that keep `to` both ways for every stamp of the model; the latest first.
-fn candidates<S: Stamp>(solver: &Solver<'_, S>, call: &AbstractCall, stamp: S, hb: &Matrix) -> Vec<usize> {
-    let stands = |s: &&usize| keeps_order(solver, call, stamp, **s, hb).is_some();
+fn candidates<S: Stamp>(
+    solver: &Solver<'_, S>,
+    libraries: &Libraries<S>,
+    call: &AbstractCall,
+    stamp: S,
+    hb: &Matrix,
+) -> Vec<usize> {
+    let stands = |s: &&usize| keeps_order(solver, libraries, call, stamp, **s, hb).is_some();
     let mut found: Vec<usize> = call.own.iter().rev().filter(stands).copied().collect();
     // The same stamp is the obvious choice: try it first.
     found.sort_by_key(|&s| solver.graph.subs[s].sub.stamp != stamp);
@@ -443,6 +480,7 @@ fn candidates<S: Stamp>(solver: &Solver<'_, S>, call: &AbstractCall, stamp: S, h
 /// Condition 1 for one subevent: the edges of hb, as far as it needs any, by which `s` can stand for `stamp`.
 fn keeps_order<S: Stamp>(
     solver: &Solver<'_, S>,
+    libraries: &Libraries<S>,
     call: &AbstractCall,
     stamp: S,
     s: usize,
@@ -453,11 +491,11 @@ fn keeps_order<S: Stamp>(
     // The subevent itself needs no edge; it is asked first.
     let own = || std::iter::once(s).chain(call.own.iter().copied().filter(|&e| e != s));
     for a0 in S::all(solver.graph.world.nodes) {
-        if a0.to(stamp) {
-            edges.push((own().find(|&e1| a0.to(of(e1)) && (e1 == s || hb.has(e1, s)))?, s));
+        if libraries.to(a0, stamp) {
+            edges.push((own().find(|&e1| libraries.to(a0, of(e1)) && (e1 == s || hb.has(e1, s)))?, s));
         }
-        if stamp.to(a0) {
-            edges.push((s, own().find(|&e2| of(e2).to(a0) && (e2 == s || hb.has(s, e2)))?));
+        if libraries.to(stamp, a0) {
+            edges.push((s, own().find(|&e2| libraries.to(of(e2), a0) && (e2 == s || hb.has(s, e2)))?));
         }
     }
     edges.retain(|(a, b)| a != b);

@@ -98,6 +98,8 @@ enum Alone {
     /// With less, without this pair.
     Within((usize, usize)),
     No,
+    /// There are more ways to make its choices than were looked at.
+    Unknown,
 }
 
 /// What to look at.
@@ -177,20 +179,22 @@ impl<S: Stamp> Specified<'_, S> {
         let libraries = loose;
         let (rounds, limit) = (limits.rounds, limits.traces);
         let unfolder = Unfolder { libraries, implementations, world, rounds, limit, expired: &expired };
-        let (threads, _) = skeletons(&unfolder, &programs);
+        let (threads, stop) = skeletons(&unfolder, &programs);
         let runs = threads.iter().flatten().flat_map(|s| &s.runs);
         let results = runs.flat_map(|r| r.trace.events.iter().map(kind));
         let wanted = client.threads.iter().flatten().map(|call| (call.method, ANYTHING)).chain(results).collect();
         let problem = Problem { libraries, implementations, world, programs: &programs, observed: &[], limits };
         let mut found = Properties::empty();
         found.clients = 1;
+        found.stop = stop.filter(|s| !matches!(s, Stop::Loop(_)));
         let explored = problem.explore(&mut |solver| {
             completions(solver, &mut |execution| {
                 self.execution(loose, world, client, &execution, &mut found);
-                Flow::Continue
+                if expired() { Flow::Stop } else { Flow::Continue }
             })
         });
-        found.stop = explored.stop;
+        // Who was told to stop was told so because the time is up.
+        found.stop = found.stop.take().or(explored.stop).or(expired().then_some(Stop::Time));
         (found, wanted)
     }
 
@@ -232,6 +236,10 @@ impl<S: Stamp> Specified<'_, S> {
             if alone == Alone::Exactly {
                 continue;
             }
+            if alone == Alone::Unknown {
+                found.stop.get_or_insert(if (self.expired)() { Stop::Time } else { Stop::Choices(CHOICES) });
+                continue;
+            }
             let name = |s: usize| {
                 let sub = &restricted.subs[s];
                 format!("{} of {}", sub.sub.stamp, restricted.events[sub.event])
@@ -256,13 +264,19 @@ impl<S: Stamp> Specified<'_, S> {
         if first == Alone::Exactly {
             return first;
         }
-        let others = rechosen(self.specification, self.library, part, CHOICES).unwrap_or_default();
-        let mut all = others.iter().map(of).chain([first]).sorted_by_key(|a| match a {
-            Alone::Exactly => 0,
-            Alone::Within(_) => 1,
-            Alone::No => 2,
-        });
-        all.next().expect("the first is among them")
+        let Some(others) = rechosen(self.specification, self.library, part, CHOICES) else { return Alone::Unknown };
+        let mut best = first;
+        for other in &others {
+            best = match (of(other), best) {
+                (Alone::Exactly, _) => return Alone::Exactly,
+                (within @ Alone::Within(_), Alone::No) => within,
+                (_, best) => best,
+            };
+            if (self.expired)() {
+                return Alone::Unknown;
+            }
+        }
+        best
     }
 
     /// A pair of hb that makes an inconsistent execution consistent; whether some orders were left out.
@@ -285,7 +299,7 @@ impl<S: Stamp> Specified<'_, S> {
                 if still && !good {
                     return (Some((a, b)), false);
                 }
-                if seen.len() > ORDERS {
+                if seen.len() > ORDERS || (self.expired)() {
                     return (None, true);
                 }
                 todo.push((still, more));

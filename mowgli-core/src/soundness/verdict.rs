@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
@@ -16,18 +17,40 @@ use crate::ids::Name;
 use crate::implementation::{Implementation, Implementations};
 use crate::judge::judge;
 use crate::library::Libraries;
-use crate::outcome::{Explored, Limits, Outcome, Problem};
+use crate::outcome::{Explored, Found, Limits, Outcome, Problem};
 use crate::runs::Stop;
 use crate::search::refute::Refutation;
 use crate::search::solver::{Cut, Flow, Solver, Stats};
 use crate::stamp::Stamp;
 use crate::world::World;
 
-/// Clients are looked at in groups of this many, so that the first failure is the same however many threads work.
+/// Clients are looked at in groups of at most this many. A group ends at the client that fails first, which is the same
+/// however many threads work.
 const GROUP: usize = 512;
 
 /// The same for clients that are looked at for their outcomes, which take longer.
 const PROBED: usize = 64;
+
+/// What `ask` says of each of a group, up to the first one that `fails`: whatever comes after that is not asked about, so
+/// a failure is known as soon as those before it are.
+fn until_first<T: Sync, A: Send>(
+    group: &[T],
+    ask: impl Fn(&T) -> A + Sync,
+    fails: impl Fn(&A) -> bool + Sync,
+) -> Vec<A> {
+    let first = AtomicUsize::new(usize::MAX);
+    let answers = group.par_iter().enumerate().map(|(i, asked)| {
+        (i <= first.load(Ordering::Relaxed)).then(|| {
+            let answer = ask(asked);
+            if fails(&answer) {
+                first.fetch_min(i, Ordering::Relaxed);
+            }
+            answer
+        })
+    });
+    let answers: Vec<Option<A>> = answers.collect();
+    answers.into_iter().take(first.into_inner().saturating_add(1)).map(|a| a.expect("none before the first")).collect()
+}
 
 /// Extends clients by calls of other libraries that can tell outcomes apart.
 pub trait Probes: Send + Sync {
@@ -74,7 +97,7 @@ pub struct Counterexample<S> {
     /// An execution of the implementation with that outcome.
     pub execution: Execution<S>,
     /// Why the specification forbids it: the first few ways to get it, each with what forbids it.
-    pub refutations: Vec<Refutation>,
+    pub refutations: Found<Vec<Refutation>>,
 }
 
 /// The verdict on one question.
@@ -142,7 +165,8 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let mut report = Report::new(&all);
     let mut undecided = None;
     for group in all.chunks(GROUP) {
-        let results: Vec<Local<S>> = group.par_iter().map(|(world, client)| question.local(world, client)).collect();
+        let ask = |(world, client): &(World, Client)| question.local(world, client);
+        let results: Vec<Local<S>> = until_first(group, ask, |local| local.violation.is_some());
         for ((world, client), local) in group.iter().zip(results) {
             report.add(client, &local.explored, local.concretisation);
             if let Some(stop) = local.explored.stop.filter(|_| local.violation.is_none()) {
@@ -201,7 +225,7 @@ impl<S: Stamp> Report<S> {
                 self.unreached.remove(&m);
             });
         }
-        self.vacuous += usize::from(explored.stats.classes == 0);
+        self.vacuous += usize::from(explored.stats.classes == 0 && explored.stop.is_none());
         self.stats += explored.stats;
         for (key, words) in concretisation {
             self.concretisation.entry(key).or_default().extend(words);
@@ -295,8 +319,8 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     fn first_wrong(&self, group: &[(World, Client)], report: &mut Report<S>) -> Option<Counterexample<S>> {
-        let found: Vec<Answer<S>> = group.par_iter().map(|(w, c)| self.wrong_outcome(w, c)).collect();
-        for answer in found {
+        let ask = |(world, client): &(World, Client)| self.wrong_outcome(world, client);
+        for answer in until_first(group, ask, |answer| matches!(answer, Ok(Some(_)))) {
             report.probed += 1;
             match answer {
                 Ok(None) => {}
@@ -331,10 +355,7 @@ impl<S: Stamp> Question<'_, S> {
     /// # Errors
     /// What stopped the search before there was an answer.
     pub fn wrong_outcome(&self, world: &World, client: &Client) -> Answer<S> {
-        let (promised, explored) = self.specified(world, client, |problem| problem.results());
-        if let Some(stop) = explored.stop {
-            return Err(stop);
-        }
+        let promised = self.specified(world, client, |problem| problem.results()).all()?;
         let expired = || (self.expired)();
         let libraries = self.with_beside(&self.below);
         let problem = Problem {

@@ -1,0 +1,142 @@
+//! Where written values depend on read ones no outcome is lost: statements that change nothing change no outcome.
+
+use std::collections::BTreeSet;
+
+use mowgli_core::event::{Call, Cell};
+use mowgli_core::ids::{Loc, Name, Node};
+use mowgli_core::implementation::Implementations;
+use mowgli_core::library::Libraries;
+use mowgli_core::outcome::{Limits, Outcome, Problem};
+use mowgli_core::program::Prog;
+use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_libraries::catalogue::catalogue;
+use mowgli_rdma::Stamp;
+use mowgli_rdma::tso::{self, TSO, Tso};
+use mowgli_rdma::wait::{self, WAIT, Wait};
+use mowgli_tests::flowing;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use proptest::test_runner::{Config, TestRunner};
+
+/// What is put into a program and changes nothing.
+#[derive(Clone, Debug)]
+struct Idle {
+    /// Fences at the end of each thread.
+    fences: Vec<Index>,
+    /// Threads that do nothing.
+    threads: usize,
+    /// Whether there is a word that nothing uses.
+    word: bool,
+}
+
+fn idle() -> impl Strategy<Value = Idle> {
+    (prop::collection::vec(any::<Index>(), 3), 0..3usize, any::<bool>())
+        .prop_map(|(fences, threads, word)| Idle { fences, threads, word })
+}
+
+/// The results of each thread, and the last values of all words; `None` if a limit was reached.
+fn outcomes(
+    libraries: &Libraries<Stamp>,
+    world: &World,
+    programs: &[Prog],
+    observed: &[Cell],
+) -> Option<BTreeSet<Outcome>> {
+    let (implementations, limits) = (&Implementations::new(), Limits::default());
+    let all = Problem { libraries, implementations, world, programs, observed, limits }.outcomes();
+    all.explored.stop.is_none().then(|| all.found.into_keys().collect())
+}
+
+/// Whether the outcomes of a client are the same with what changes nothing. `memory` has fences and words.
+fn is_unchanged(
+    libraries: &Libraries<Stamp>,
+    memory: Name,
+    (world, client): &(World, Client),
+    idle: &Idle,
+) -> Result<(), TestCaseError> {
+    let programs = flowing(client, |v| v);
+    let words = world.objects.iter().filter(|(_, o)| o.library == memory);
+    let observed: Vec<Cell> = words.filter_map(|(&loc, o)| Some(Cell { loc, node: o.node? })).collect();
+    let Some(before) = outcomes(libraries, world, &programs, &observed) else { return Ok(()) };
+    let mut world = world.clone();
+    let fence = Prog::call(Call::new(memory, "Mfence", &[]));
+    let fenced = programs.into_iter().zip(&idle.fences).map(|(program, n)| {
+        program.bind({
+            let fences = Prog::all(std::iter::repeat_n(fence.clone(), n.index(4)));
+            move |v| fences.clone().then(Prog::Val(v))
+        })
+    });
+    let mut programs: Vec<Prog> = fenced.collect();
+    for _ in 0..idle.threads {
+        world.threads.push(Node(1));
+        programs.push(Prog::unit());
+    }
+    if idle.word {
+        world.objects.insert(Loc::new("unused"), Object::new(memory).at(Node(1)));
+    }
+    let after = outcomes(libraries, &world, &programs, &observed);
+    let threads = client.threads.len();
+    let after: Option<BTreeSet<Outcome>> = after.map(|all| {
+        all.into_iter().map(|o| Outcome { outputs: o.outputs[..threads].to_vec(), finals: o.finals }).collect()
+    });
+    prop_assert_eq!(after, Some(before), "{:?} with {:?}", client, idle);
+    Ok(())
+}
+
+fn check(name: &str, libraries: &Libraries<Stamp>, memory: Name, subject: &dyn Subject, bound: &Bound, cases: u32, but: impl Fn(Idle) -> Idle) {
+    let seeds = proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha);
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
+    let clients = (strategy(subject, bound), idle());
+    let result = TestRunner::new_with_rng(config, seeds)
+        .run(&clients, |(client, idle)| is_unchanged(libraries, memory, &client, &but(idle)));
+    result.unwrap_or_else(|e| panic!("{name}: {e}"));
+}
+
+fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
+    Bound { threads, nodes, calls, values: vec![1, 2], ..Bound::default() }
+}
+
+#[test]
+fn statements_that_change_nothing_change_no_outcome_of_a_model() {
+    let tso = Libraries::default().with(Tso);
+    let wait = Libraries::default().with(Wait);
+    check("RDMA_TSO", &tso, TSO, &tso::Words { rmw: true }, &bound(2, 2, 3), 400, |i| i);
+    check("RDMA_SC", &mowgli_rdma::sc::libraries(), TSO, &tso::Words { rmw: false }, &bound(2, 2, 3), 200, |i| i);
+    check("RDMA_WAIT", &wait, WAIT, &wait::Words { rmw: true }, &bound(3, 2, 2), 400, |i| i);
+}
+
+#[test]
+fn statements_that_change_nothing_change_no_outcome_of_a_library() {
+    for entry in catalogue() {
+        let libraries = entry.specification.clone().with(Wait);
+        let unchanged = |idle: Idle| match entry.name {
+            // Which thread of a node serves depends on which threads there are.
+            "kvstore" => Idle { threads: 0, ..idle },
+            _ => idle,
+        };
+        check(entry.name, &libraries, WAIT, &*entry.subject, &Bound { members: Some(2), ..bound(2, 2, 2) }, 40, unchanged);
+    }
+}
+
+/// The whole outcome set of the program with which the fixed point of values lost one, whatever stands at its end.
+#[test]
+fn the_number_of_fences_does_not_matter() {
+    let call = |method, args: &[Val]| Prog::call(Call::new(TSO, method, args));
+    let [z, p] = ["z", "p"].map(Loc::new);
+    let mut world = World::new(1, &[Node(1), Node(1)]);
+    world.objects.insert(z, tso::word(Node(1)));
+    world.objects.insert(p, tso::word(Node(1)).init(Val::Int(9)));
+    let cells = [p, z].map(|loc| Cell { loc, node: Node(1) });
+    for fences in 0..6 {
+        let update = call("RCAS", &[p.into(), z.into(), Val::Int(3), Val::Int(2)]);
+        let first = [update, call("Write", &[z.into(), Val::Int(3)])];
+        let first = Prog::all(first.into_iter().chain((0..fences).map(|_| call("Mfence", &[]))));
+        let second = call("Read", &[z.into()]).bind(move |a| {
+            let next = Val::Int(a.int().expect("an integer") + 1);
+            Prog::call(Call::new(TSO, "Write", &[z.into(), next])).then(Prog::Val(a))
+        });
+        let all = outcomes(&Libraries::default().with(Tso), &world, &[first, second], &cells).unwrap();
+        assert_eq!(all.len(), 11, "with {fences} fences");
+    }
+}
