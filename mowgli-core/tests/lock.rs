@@ -1,5 +1,6 @@
 //! The framework on x86-TSO: outcomes, and a lock with proofs that are and are not there.
 
+#[allow(dead_code, reason = "each test uses a part of it")]
 mod x86_tso;
 
 use std::sync::Arc;

@@ -292,7 +292,7 @@ impl Checked {
             out.push_str(&format!("{}\n\n{litmus}", self.title()));
             let registers = print::registers(&c.client, &c.outcome);
             out.push_str(&explain::witness(&registers, &implemented, &c.execution, &judged));
-            if registers.is_empty() && c.refutations.is_empty() {
+            if registers.is_empty() && matches!(c.refutations.so_far(), (found, None) if found.is_empty()) {
                 out.push_str("\nThe specification has no execution of these calls: it does not admit them.\n");
             } else {
                 out.push_str(&words(c).refutations(&c.refutations));
@@ -349,7 +349,7 @@ pub(crate) fn words(c: &Counterexample<Stamp>) -> Words {
 
 /// The edges of the first cycle that forbids the outcome.
 fn cycle(c: &Counterexample<Stamp>) -> Vec<String> {
-    let edges = c.refutations.first().map_or(&[][..], |r| &r.edges);
+    let edges = c.refutations.so_far().0.first().map_or(&[][..], |r| &r.edges);
     edges.iter().map(|e| words(c).sentence(e)).collect()
 }
 

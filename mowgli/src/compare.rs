@@ -115,8 +115,7 @@ pub(crate) fn outcomes(
         observed: &observed(&world),
         limits: Limits { expired, ..Limits::default() },
     };
-    let all = problem.outcomes();
-    all.explored.stop.map_or_else(|| Ok(all.found.into_keys().collect()), Err)
+    Ok(problem.outcomes().found.all()?.into_keys().collect())
 }
 
 /// Programs of waits with two identifiers.

@@ -138,7 +138,7 @@ fn outcomes(
     expired: &dyn Fn() -> bool,
 ) -> Result<BTreeSet<Outcome>, Stop> {
     let libraries = entry.specification.and(&Libraries::default().with(Wait));
-    let (found, explored) = Problem::<Stamp> {
+    Problem::<Stamp> {
         libraries: &libraries,
         implementations: &Implementations::new(),
         world,
@@ -146,8 +146,8 @@ fn outcomes(
         observed: &[],
         limits: Limits { expired, ..Limits::default() },
     }
-    .results();
-    explored.stop.map_or(Ok(found), Err)
+    .results()
+    .all()
 }
 
 fn renamed(from: &Entry, to: &Entry, world: &World, client: &Client) -> (World, Client) {

@@ -1,11 +1,13 @@
 //! Why an outcome is possible or not: an execution that has it, or each way to get it with the cycle that forbids it.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use itertools::Itertools;
 use mowgli_core::execution::Execution;
+use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::{Judged, judge};
-use mowgli_core::outcome::{Limits, Outcome};
+use mowgli_core::outcome::{Found, Limits, Outcome};
 use mowgli_core::search::refute::{Edge, End, Refutation};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
@@ -44,7 +46,7 @@ pub struct Explained {
     /// The program.
     pub test: Test,
     /// Why the specifications forbid the outcome; `None` if they allow it.
-    pub refutations: Option<Vec<Refutation>>,
+    pub refutations: Option<Found<Vec<Refutation>>>,
 }
 
 /// Reads a finding.
@@ -76,21 +78,7 @@ pub fn written(finding: &Finding) -> String {
 pub fn of_test(test: &Test, text: &str, implemented: &[String], limits: Limits<'_>) -> Result<Vec<Finding>, String> {
     let chain = implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
     let finding = |(position, assertion): (usize, &Assertion)| {
-        let mut found = None;
-        let explored = with_problem(&libraries(test.model), test, &chain, limits, |problem| {
-            problem.explore(&mut |solver| {
-                let outcome = shown(test, &problem.outcome_of(solver));
-                if !assertion.condition.holds(&outcome) {
-                    return Flow::Continue;
-                }
-                assert!(solver.complete(), "a class has a completion");
-                found = solver.execution();
-                Flow::Stop
-            })
-        });
-        if let (None, Some(stop)) = (&found, explored.stop) {
-            return Err(format!("{}: no execution with {} was found before {stop}", test.name, assertion.text));
-        }
+        let found = execution_with(test, assertion, &chain, limits)?;
         let happens = if found.is_some() { "possible" } else { "impossible" };
         Ok(Finding {
             title: format!("{}: ({}) is {happens}", test.name, assertion.text),
@@ -101,6 +89,36 @@ pub fn of_test(test: &Test, text: &str, implemented: &[String], limits: Limits<'
         })
     };
     test.assertions.iter().enumerate().map(finding).collect()
+}
+
+/// An execution in which the condition of an assertion holds, if there is one.
+///
+/// # Errors
+/// If the search was stopped before one was found.
+fn execution_with(
+    test: &Test,
+    assertion: &Assertion,
+    chain: &[Arc<dyn Implementation>],
+    limits: Limits<'_>,
+) -> Result<Option<Execution<Stamp>>, String> {
+    let mut found = None;
+    let explored = with_problem(&libraries(test.model), test, chain, limits, |problem| {
+        problem.explore(&mut |solver| {
+            let outcome = shown(test, &problem.outcome_of(solver));
+            if !assertion.condition.holds(&outcome) {
+                return Flow::Continue;
+            }
+            assert!(solver.complete(), "a class has a completion");
+            found = solver.execution();
+            Flow::Stop
+        })
+    });
+    match (found, explored.stop) {
+        (None, Some(stop)) => {
+            Err(format!("{}: no execution with {} was found before {stop}", test.name, assertion.text))
+        }
+        (found, _) => Ok(found),
+    }
 }
 
 /// The finding that a reviewed snapshot tells of: the program in it, with the implementations that its execution runs.
@@ -134,29 +152,36 @@ pub fn of_snapshot(snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding>
 ///
 /// # Errors
 /// If the program cannot be parsed, an implementation does not exist, the execution is not consistent, or it does not
-/// have the outcome.
-pub fn explain(finding: Finding) -> Result<Explained, String> {
+/// have the outcome; or if the search was stopped before it was known whether the outcome is allowed.
+pub fn explain(finding: Finding, limits: Limits<'_>) -> Result<Explained, String> {
     let test = parse("the finding's program", &finding.litmus)?;
     let chain = finding.implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
     let Some(assertion) = test.assertions.get(finding.assertion) else {
         return Err(format!("the finding's program has no assertion {}", finding.assertion + 1));
     };
     let runs = |e: &Execution<Stamp>| {
-        with_problem(&libraries(test.model), &test, &chain, Limits::default(), |problem| problem.has_run(e))
+        with_problem(&libraries(test.model), &test, &chain, limits, |problem| problem.has_run(e))
     };
     if finding.execution.as_ref().is_some_and(|e| !runs(e)) {
         return Err("the execution is not one of the finding's program".to_owned());
     }
+    if finding.execution.is_none() && execution_with(&test, assertion, &chain, limits)?.is_some() {
+        return Err(format!("the finding says that {} is impossible, and it is not", assertion.text));
+    }
     let judged = finding.execution.as_ref().map(|e| check(&test, &finding, e)).transpose()?;
     let wanted = |o: &Outcome| assertion.condition.holds(&shown(&test, o));
-    let refutations = with_problem(&libraries(test.model), &test, &[], Limits::default(), |problem| {
+    let refutations = with_problem(&libraries(test.model), &test, &[], limits, |problem| {
         let mut possible = false;
-        problem.explore(&mut |solver| {
+        let explored = problem.explore(&mut |solver| {
             possible = wanted(&problem.outcome_of(solver));
             if possible { Flow::Stop } else { Flow::Continue }
         });
-        (!possible).then(|| problem.refutations(&wanted, SHOWN))
-    });
+        match explored.stop {
+            _ if possible => Ok(None),
+            Some(stop) => Err(format!("{}: whether it is allowed was not known before {stop}", finding.title)),
+            None => Ok(Some(problem.refutations(&wanted, SHOWN))),
+        }
+    })?;
     Ok(Explained { finding, judged, test, refutations })
 }
 
@@ -233,9 +258,16 @@ pub struct Words(pub Vec<Vec<String>>);
 impl Words {
     /// Why an outcome is forbidden, in the words of the program.
     #[must_use]
-    pub fn refutations(&self, refutations: &[Refutation]) -> String {
-        if refutations.is_empty() {
-            return "\nNo plain execution of the program has it: nothing writes these values.\n".to_owned();
+    pub fn refutations(&self, refutations: &Found<Vec<Refutation>>) -> String {
+        let (refutations, stop) = refutations.so_far();
+        match stop {
+            Some(stop) if refutations.is_empty() => {
+                return format!("\nThe specifications forbid it; why was not found before {stop}.\n");
+            }
+            None if refutations.is_empty() => {
+                return "\nNo plain execution of the program has it: nothing writes these values.\n".to_owned();
+            }
+            _ => {}
         }
         let mut out = String::from("\nThe specifications forbid it:\n");
         let common = common(refutations);

@@ -168,7 +168,7 @@ pub fn explained(litmus: &str, implemented: &[&str]) -> String {
     let test = parse("the test", litmus).expect("a litmus test");
     let implemented: Vec<String> = implemented.iter().map(ToString::to_string).collect();
     let finding = of_test(&test, litmus, &implemented, Limits::default()).expect("a finding").remove(0);
-    explain(finding).expect("judge and search agree").text()
+    explain(finding, Limits::default()).expect("judge and search agree").text()
 }
 
 /// Which operations of an implementation are needed, at the default bounds.

@@ -70,8 +70,7 @@ fn by_enumeration(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]
 fn by_search(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> BTreeMap<Outcome, usize> {
     let (implementations, limits) = (&Implementations::new(), Limits::default());
     let all = Problem { libraries, implementations, world, programs, observed: &[], limits }.outcomes();
-    assert_eq!(all.explored.stop, None);
-    all.found.into_iter().map(|(o, n)| (o, n as usize)).collect()
+    all.found.all().expect("nothing stops it").into_iter().map(|(o, n)| (o, n as usize)).collect()
 }
 
 /// One completed execution of each class.
@@ -82,7 +81,7 @@ fn executions(
 ) -> Vec<Execution<Stamp>> {
     let mut all = Vec::new();
     ask(libraries, implementations, client, |problem| {
-        problem.explore(&mut |solver| {
+        let _ = problem.explore(&mut |solver| {
             let snapshot = solver.snapshot();
             assert!(solver.complete());
             all.push(solver.execution().expect("everything is decided"));

@@ -272,7 +272,7 @@ impl Compared {
         let limits = Limits::default();
         let problem = Problem { libraries: &self.libraries, implementations, world, programs, observed: &[], limits };
         let mut executions = Vec::new();
-        problem.explore(&mut |solver| {
+        let _ = problem.explore(&mut |solver| {
             let snapshot = solver.snapshot();
             assert!(solver.complete());
             executions.push(solver.execution().expect("everything is decided"));

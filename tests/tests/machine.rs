@@ -42,7 +42,7 @@ fn by_axioms(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> 
         limits: Limits::default(),
     };
     let all = problem.outcomes();
-    all.explored.stop.is_none().then(|| all.found.into_keys().collect())
+    all.found.all().ok().map(|found| found.into_keys().collect())
 }
 
 /// Identifiers of operations differ between models: they are no part of the outcome.

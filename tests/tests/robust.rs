@@ -96,7 +96,7 @@ fn what_is_guaranteed_is_observed_in_order() {
             limits: Limits::default(),
         };
         let mut missing = None;
-        problem.explore(&mut |solver| {
+        let _ = problem.explore(&mut |solver| {
             completions(solver, &mut |execution| {
                 let hb = judge(&libraries, &execution).expect("the search found it").hb;
                 let subs = |(thread, call, part): Place| {

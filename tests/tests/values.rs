@@ -45,7 +45,7 @@ fn outcomes(
 ) -> Option<BTreeSet<Outcome>> {
     let (implementations, limits) = (&Implementations::new(), Limits::default());
     let all = Problem { libraries, implementations, world, programs, observed, limits }.outcomes();
-    all.explored.stop.is_none().then(|| all.found.into_keys().collect())
+    all.found.all().ok().map(|found| found.into_keys().collect())
 }
 
 /// Whether the outcomes of a client are the same with what changes nothing. `memory` has fences and words.

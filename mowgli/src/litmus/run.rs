@@ -108,11 +108,11 @@ pub fn solve_over(
 ) -> Answer {
     let all = with_problem(libraries, test, chain, limits, |problem| problem.outcomes());
     let mut outcomes = BTreeMap::new();
-    for (outcome, count) in &all.found {
+    let (found, stop) = all.found.so_far();
+    for (outcome, count) in found {
         *outcomes.entry(shown(test, outcome)).or_insert(0) += count;
     }
-    let complete = all.explored.stop.is_none();
-    let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), complete)).collect();
+    let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), stop.is_none())).collect();
     let explored = Explored { stop: all.explored.stop.map(cause), ..all.explored };
     Answer { outcomes, holds, explored, rules: None }
 }

@@ -196,7 +196,7 @@ impl Graph {
             }
         };
         match &explained.refutations {
-            Some(refutations) => graph.with_refutations(&words, refutations),
+            Some(refutations) => graph.with_refutations(&words, refutations.so_far().0),
             None => graph,
         }
     }

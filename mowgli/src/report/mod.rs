@@ -104,8 +104,9 @@ impl CheckRow {
     pub fn new(checked: &Checked) -> Self {
         let graph = checked.counterexample().map(|c| {
             let judged = judge(&checked.libraries, &c.execution).expect("the search has asked the judge");
+            let refutations = c.refutations.so_far().0;
             Graph::new(&checked.title(), &c.execution, &judged)
-                .with_refutations(&crate::check::words(c), &c.refutations)
+                .with_refutations(&crate::check::words(c), refutations)
         });
         Self {
             library: checked.library.to_owned(),
@@ -133,7 +134,8 @@ fn graphs(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Graph> {
     }
     let mut found = BTreeMap::new();
     let all = libraries(test.model);
-    with_problem(&all, test, &[], limits, |problem| {
+    // Pictures of what was found until the time was up; the row says whether it was.
+    let _ = with_problem(&all, test, &[], limits, |problem| {
         problem.explore(&mut |solver| {
             let outcome = shown(test, &problem.outcome_of(solver));
             if !found.contains_key(&outcome) {
@@ -162,7 +164,7 @@ fn reasons(
         return test.assertions.iter().map(|a| (core_rma::explain(test, a, &witnesses), graph(a))).collect();
     }
     let findings = of_test(test, text, &[], limits).unwrap_or_default();
-    let explained = findings.into_iter().map(|f| explain(f).map(|e| (e.text(), Some(Graph::explained(&e)))));
+    let explained = findings.into_iter().map(|f| explain(f, limits).map(|e| (e.text(), Some(Graph::explained(&e)))));
     explained.collect::<Result<_, _>>().unwrap_or_default()
 }
 
@@ -213,7 +215,7 @@ impl FindingRow {
     pub fn of_snapshot(name: &str, text: &str, limits: Limits<'_>) -> Result<Self, String> {
         // insta's head is between two lines of dashes.
         let body = text.splitn(3, "---\n").last().unwrap_or(text);
-        let explained = of_snapshot(body, limits)?.map(explain).transpose()?;
+        let explained = of_snapshot(body, limits)?.map(|f| explain(f, limits)).transpose()?;
         let graph = explained.as_ref().map(Graph::explained);
         let execution = explained.as_ref().and_then(|e| e.finding.execution.as_ref());
         let is_told = execution.is_none_or(|e| body.contains(&crate::show::events(e)));

@@ -236,6 +236,9 @@ struct ExplainArgs {
     /// Keep the finding in this file.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Seconds before it gives up.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
 }
 
 #[derive(Args)]
@@ -500,11 +503,11 @@ fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, Stri
 }
 
 /// Why assertions of a test of coreRMA hold or not: its executions have actions in place of subevents.
-fn explained_core_rma(test: &Test, chosen: &[usize], args: &ExplainArgs) -> Result<String, String> {
+fn explained_core_rma(test: &Test, chosen: &[usize], args: &ExplainArgs, limits: Limits<'_>) -> Result<String, String> {
     if args.dot || args.svg || args.json || args.out.is_some() || !args.implemented.is_empty() {
         return Err(format!("of {} there is text only; mowgli report draws its executions", test.model));
     }
-    let witnesses = core_rma::witnesses(test, Limits::default());
+    let witnesses = core_rma::witnesses(test, limits);
     let text = |&i: &usize| {
         let assertion = &test.assertions[i];
         format!("{} ({})\n{}", assertion.quantifier, assertion.text, core_rma::explain(test, assertion, &witnesses))
@@ -515,13 +518,16 @@ fn explained_core_rma(test: &Test, chosen: &[usize], args: &ExplainArgs) -> Resu
 fn explained(args: &ExplainArgs) -> Result<String, String> {
     let path = args.file.display();
     let text = text_of(&args.file)?;
+    let deadline = Deadline::after(args.timeout);
+    let expired = || deadline.expired();
+    let limits = Limits { expired: &expired, ..Limits::default() };
     let findings = if args.file.extension().is_some_and(|x| x == "litmus") {
         let test = parse::parse(&path.to_string(), &text)?;
         let chosen = chosen_assertions(&test, args).map_err(|e| format!("{path}: {e}"))?;
         if test.model == Model::CoreRma {
-            return explained_core_rma(&test, &chosen, args).map_err(|e| format!("{path}: {e}"));
+            return explained_core_rma(&test, &chosen, args, limits).map_err(|e| format!("{path}: {e}"));
         }
-        let findings = explain::of_test(&test, &text, &args.implemented, Limits::default())?;
+        let findings = explain::of_test(&test, &text, &args.implemented, limits)?;
         findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f).collect()
     } else {
         vec![explain::read(&text).map_err(|e| format!("{path}:{e}"))?]
@@ -536,7 +542,7 @@ fn explained(args: &ExplainArgs) -> Result<String, String> {
     let graphs = args.dot || args.svg;
     let mut out = Vec::new();
     for finding in findings {
-        let explained = explain::explain(finding).map_err(|e| format!("{path}: {e}"))?;
+        let explained = explain::explain(finding, limits).map_err(|e| format!("{path}: {e}"))?;
         if !graphs {
             out.push(explained.text());
         } else if let (Some(execution), Some(judged)) = (&explained.finding.execution, &explained.judged) {

@@ -83,15 +83,15 @@ fn add_files(page: &mut Page, path: &Path, args: &ReportArgs) -> Result<(), Stri
 fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), String> {
     let name = file.display().to_string();
     let text = text_of(file)?;
-    if file.extension().is_some_and(|x| x == "ron") {
-        let finding = explain::read(&text).map_err(|e| format!("{name}:{e}"))?;
-        let explained = explain::explain(finding).map_err(|e| format!("{name}: {e}"))?;
-        page.findings.push(FindingRow::new(&explained));
-        return Ok(());
-    }
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { expired: &expired, ..Limits::default() };
+    if file.extension().is_some_and(|x| x == "ron") {
+        let finding = explain::read(&text).map_err(|e| format!("{name}:{e}"))?;
+        let explained = explain::explain(finding, limits).map_err(|e| format!("{name}: {e}"))?;
+        page.findings.push(FindingRow::new(&explained));
+        return Ok(());
+    }
     if file.extension().is_some_and(|x| x == "snap") {
         let row = FindingRow::of_snapshot(&name, &text, limits).map_err(|e| format!("{name}: {e}"))?;
         page.findings.push(row);
