@@ -8,7 +8,7 @@ use mowgli::litmus::test::{Observable, Test};
 use mowgli::litmus::x86::{from_herd, to_herd};
 use mowgli_core::outcome::Limits;
 use mowgli_core::value::Val;
-use mowgli_tests::{known, shared};
+use mowgli_tests::{known, papers};
 
 const NAMES: [&str; 12] = ["rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14"];
 
@@ -44,13 +44,11 @@ fn is_kept(name: &str, litmus: &str) -> bool {
 
 #[test]
 fn the_papers_tests_of_the_cpu() {
-    let names = ["tso-mp", "tso-sb", "tso-sb-mf", "sync-cas-atomic"];
-    for name in names {
-        let litmus = std::fs::read_to_string(shared("litmus").join(format!("{name}.litmus"))).unwrap();
-        assert!(is_kept(name, &litmus), "{name}");
+    let papers = papers();
+    for name in ["tso-mp", "tso-sb", "tso-sb-mf", "sync-cas-atomic"] {
+        assert!(is_kept(name, &papers[name]), "{name}");
     }
-    let remote = std::fs::read_to_string(shared("litmus").join("loco-fig2a.litmus")).unwrap();
-    assert!(!is_kept("loco-fig2a", &remote));
+    assert!(!is_kept("loco-fig2a", &papers["loco-fig2a"]));
 }
 
 #[test]
