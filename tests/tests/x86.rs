@@ -52,6 +52,16 @@ fn the_papers_tests_of_the_cpu() {
 }
 
 #[test]
+fn read_modify_writes_are_kept() {
+    let cas =
+        "RDMA_TSO t { x@1 = 0; }\n P1@1 | P2@1 ;\n a := cas(x, 0, 1) | b := cas(x, 1, 2) ;\nallowed (a=0 /\\ b=1)\n";
+    assert!(is_kept("cas", cas));
+    assert!(is_kept("xchg", &cas.replace("cas(x, 1, 2)", "xchg(x, 2)").replace("b=1", "b=0")));
+    let herd = to_herd(&parse("cas", cas).unwrap()).unwrap();
+    assert!(herd.contains("lock cmpxchgl (x),%r15d"), "{herd}");
+}
+
+#[test]
 fn threads_of_random_programs_on_one_node() {
     // What the CPUs of a program do, all on one node and without the network.
     let only_cpu = |litmus: &str| {
