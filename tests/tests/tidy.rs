@@ -63,9 +63,13 @@ fn every_file_says_what_it_is() {
 fn absolute(text: &str) -> impl Iterator<Item = &str> {
     let folders = ["bin", "dev", "etc", "home", "mnt", "opt", "proc", "root", "srv", "tmp", "usr", "var", "work"];
     let begins = |before: &str| !before.ends_with(|c: char| c.is_alphanumeric() || "_.-~)}".contains(c));
-    let is_root = move |path: &str| folders.iter().any(|f| path[1..].split('/').next() == Some(f) && path.len() > f.len() + 1);
+    let is_root =
+        move |path: &str| folders.iter().any(|f| path[1..].split('/').next() == Some(f) && path.len() > f.len() + 1);
     let of = |i: usize| text[i..].split(|c: char| !(c.is_alphanumeric() || "/._-".contains(c))).next().unwrap();
-    text.match_indices('/').filter(move |(i, _)| begins(&text[..*i])).map(move |(i, _)| of(i)).filter(move |p| is_root(p))
+    text.match_indices('/')
+        .filter(move |(i, _)| begins(&text[..*i]))
+        .map(move |(i, _)| of(i))
+        .filter(move |p| is_root(p))
 }
 
 /// Paths of a text that lead upwards.
