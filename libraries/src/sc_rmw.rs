@@ -41,7 +41,7 @@ impl Library<Stamp> for ScRmw {
         if call.method.text() == "Write" { vec![Val::Unit] } else { cells(word(call.loc(0))) }
     }
 
-    /// What FAA makes of the value that it reads.
+    /// What FAA makes of the value that it reads, as RFAA does: no execution has an addition to what is no integer.
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
         read.plus(event.call.args[1].int()?)
     }

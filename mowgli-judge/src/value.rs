@@ -105,10 +105,10 @@ impl Val {
         }
     }
 
-    /// This integer plus `k`; `None` for other values and on overflow.
+    /// This integer plus `k`, modulo 2^64 as hardware adds; `None` for other values, which have no sum.
     #[must_use]
     pub fn plus(self, k: i64) -> Option<Self> {
-        self.int()?.checked_add(k).map(Self::Int)
+        Some(Self::Int(self.int()?.wrapping_add(k)))
     }
 
     /// Whether this is data (integers, truth values, tuples) and no name of a thing.

@@ -514,8 +514,9 @@ impl<'a> Machine<'a> {
                 let pair = self.pair(t, n);
                 let queue = &state.pairs[pair];
                 for place in (0..queue.pipe.len()).filter(|&p| can_act(queue, p, state.locked.contains(n))) {
-                    let after = self.act(state, pair, n, place);
-                    visit(self, Act::Pipe(n, queue.pipe[place]), after);
+                    if let Some(after) = self.act(state, pair, n, place) {
+                        visit(self, Act::Pipe(n, queue.pipe[place]), after);
+                    }
                 }
                 if let Some(&(x, v, is_atomic)) = queue.remote.front() {
                     let mut after = state.clone();
@@ -537,8 +538,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// What the entry at this place of a pipe does.
-    fn act(&self, state: &State, pair: usize, n: Node, place: usize) -> State {
+    /// What the entry at this place of a pipe does; `None` if it is an addition to what has no sum.
+    fn act(&self, state: &State, pair: usize, n: Node, place: usize) -> Option<State> {
         let mut after = state.clone();
         let own = &mut after.pairs[pair];
         let memory = |x: Loc| state.memory[self.word(x)];
@@ -562,8 +563,8 @@ impl<'a> Machine<'a> {
             }
             Entry::Rfaa(to, on, add) => {
                 let old = memory(on);
+                let new = old.plus(add.int()?)?;
                 own.pipe[place] = Entry::LocalWrite(to, old);
-                let new = add.int().and_then(|add| old.plus(add)).unwrap_or(old);
                 own.pipe.insert(place, Entry::AtomicWrite(on, new));
                 after.locked = after.locked.with(n);
             }
@@ -573,13 +574,13 @@ impl<'a> Machine<'a> {
             }
             Entry::Rfence | Entry::Ack => unreachable!("taken at once"),
         }
-        after
+        Some(after)
     }
 
     /// A call of the CPU that looks at memory.
     fn access(&self, state: &State, t: usize, call: &Call) -> Option<(Val, State)> {
         let method = call.method.text();
-        if !matches!(method, "Read" | "CAS") {
+        if !matches!(method, "Read" | "CAS" | "Xchg") {
             return None;
         }
         let x = call.loc(0);
@@ -598,6 +599,11 @@ impl<'a> Machine<'a> {
                 if old == call.args[1] {
                     after.memory[word] = call.args[2];
                 }
+                Some((old, after))
+            }
+            "Xchg" if state.buffers[t].is_empty() => {
+                let mut after = state.clone();
+                let old = std::mem::replace(&mut after.memory[word], call.args[1]);
                 Some((old, after))
             }
             _ => None,

@@ -1,6 +1,6 @@
 //! Clients that watch a library through RDMA-WAIT memory: what a call promises shows in what is read afterwards.
 //!
-//! Three forms, each for every pair of places in the client:
+//! Four forms, each for every pair of places in the client:
 //!  - *across*: one thread touches a word before its call, another (or the same) looks at the word after its call;
 //!  - *signal*: a thread sets a flag after its call, and another looks at the flag before its own calls. With a touch
 //!    before the first call and a look after the flag this is message passing through one call;

@@ -132,7 +132,7 @@ impl Library<Stamp> for Tso {
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> Vec<Val> {
         match call.method.text() {
-            "Read" | "CAS" => Wait.returns(world, thread, call, cells),
+            "Read" | "CAS" | "Xchg" => Wait.returns(world, thread, call, cells),
             _ => result(world, earlier, call).into_iter().collect(),
         }
     }

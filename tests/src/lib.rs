@@ -1,7 +1,7 @@
 //! What the tests that cross crates share: where the corpora are, and how to read them.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Answer, solve};
@@ -13,10 +13,34 @@ use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use serde::Deserialize;
 
-/// A file or folder of the shared material beside the project.
+/// The litmus tests of our own; the folder `papers` in it has those of the papers.
 #[must_use]
-pub fn shared(path: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared").join(path)
+pub fn litmus() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("litmus")
+}
+
+/// The texts of the papers' litmus tests, by name.
+///
+/// # Panics
+/// If they are not there.
+#[must_use]
+pub fn papers() -> BTreeMap<String, String> {
+    let named = |path: &PathBuf| path.file_stem().expect("a name").to_string_lossy().into_owned();
+    let text = |path: &PathBuf| std::fs::read_to_string(path).expect("text");
+    files(&litmus().join("papers")).iter().map(|path| (named(path), text(path))).collect()
+}
+
+/// The litmus tests in a folder, without those in folders of it.
+///
+/// # Panics
+/// If it is not there.
+#[must_use]
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|e| e.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|x| x == "litmus"));
+    paths.sort();
+    paths
 }
 
 /// A program with its whole outcome set, found by a solver that shares no code with the project.
@@ -27,7 +51,7 @@ pub struct Known {
     /// The program.
     pub litmus: String,
     /// All outcomes.
-    pub outcomes: Vec<std::collections::BTreeMap<String, String>>,
+    pub outcomes: Vec<BTreeMap<String, String>>,
 }
 
 /// The programs of one file of `outcomes/`.
@@ -36,7 +60,8 @@ pub struct Known {
 /// If the file is not there or not as its README says.
 #[must_use]
 pub fn known(file: &str) -> Vec<Known> {
-    let text = std::fs::read_to_string(shared("outcomes").join(file)).expect("shared/outcomes is beside the project");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("outcomes");
+    let text = std::fs::read_to_string(folder.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
     text.lines().map(|line| serde_json::from_str(line).expect("one object a line")).collect()
 }
 

@@ -1,21 +1,19 @@
 //! The papers' litmus tests and the whole outcome sets of random programs, exactly.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::Path;
 
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Engine, solve_with};
 use mowgli_core::outcome::Limits;
 use mowgli_core::search::solver::Stats;
-use mowgli_tests::{Known, known, outcomes, shared, solved};
+use mowgli_tests::{Known, files, known, litmus, outcomes, papers, solved};
 
 /// Runs every test of a folder; how many there were, and what the search did.
-fn every_verdict(folder: PathBuf) -> (usize, Stats) {
+fn every_verdict(folder: &Path) -> (usize, Stats) {
     let mut run = 0;
     let mut stats = Stats::default();
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
-    files.sort();
-    for path in files {
+    for path in files(folder) {
         let text = std::fs::read_to_string(&path).unwrap();
         let (test, answer) = solved(&path.display().to_string(), &text).unwrap();
         run += 1;
@@ -30,13 +28,13 @@ fn every_verdict(folder: PathBuf) -> (usize, Stats) {
 /// Tests of our own: what once went wrong.
 #[test]
 fn every_verdict_of_our_own() {
-    let (run, _) = every_verdict(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("litmus"));
+    let (run, _) = every_verdict(&litmus());
     assert_eq!(run, 25, "tests that were run");
 }
 
 #[test]
 fn every_verdict_of_the_papers() {
-    let (run, stats) = every_verdict(shared("litmus"));
+    let (run, stats) = every_verdict(&litmus().join("papers"));
     assert_eq!(run, 55, "tests that were run");
     assert!(stats.leaves * 10 <= stats.classes * 11, "more than 1.1 leaves per class: {stats:?}");
 }
@@ -77,10 +75,9 @@ fn whole_outcome_sets_of_rdma_tso() {
 #[test]
 fn the_machine_has_the_verdicts_of_the_papers() {
     let mut run = 0;
-    for entry in std::fs::read_dir(shared("litmus")).unwrap() {
-        let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+    for (name, text) in papers() {
         if text.starts_with("RDMA_TSO") {
-            let answer = solve_with(Engine::Both, &parse("a test", &text).unwrap(), Limits::default()).unwrap();
+            let answer = solve_with(Engine::Both, &parse(&name, &text).unwrap(), Limits::default()).unwrap();
             assert!(answer.holds.iter().all(|&h| h == Some(true)), "{text}");
             run += 1;
         }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use mowgli::litmus::parse::parse;
+use mowgli::litmus::run::{Engine, solve_with};
 use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_event, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Tid};
@@ -17,7 +19,7 @@ use mowgli_rdma::Stamp;
 use mowgli_rdma::operational::Machine;
 use mowgli_rdma::tso::{self, TSO, Tso, WaitByPolls};
 use mowgli_rdma::wait::{self, Wait};
-use mowgli_tests::flowing;
+use mowgli_tests::{flowing, outcomes, solved};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
@@ -160,6 +162,54 @@ fn the_machine_runs_what_is_compiled() {
 }
 
 /// A poll with nothing to take never returns, and so its program never ends.
+/// The outcomes of a test of RDMA_TSO, on which both engines agree.
+fn on_both_engines(rest: &str) -> BTreeSet<String> {
+    let test = parse("a test", &format!("RDMA_TSO t {rest}")).unwrap();
+    outcomes(&test, &solve_with(Engine::Both, &test, Limits::default()).unwrap())
+}
+
+#[test]
+fn additions_wrap_and_what_is_no_integer_has_no_sum() {
+    let add = |start: &str, number: &str| {
+        on_both_engines(&format!(
+            "{{ x@1 = 0; y@1 = bot; z@2 = {start}; }}\n P1@1 ;\n a := y ;\n rfaa(x, z, {number}) ;\n poll(2) ;\n\
+             locations [x; z;]\n"
+        ))
+    };
+    let one = |x: &str, z: &str| BTreeSet::from([format!("a=bot x={x} z={z}")]);
+    assert_eq!(add("9223372036854775807", "1"), one("9223372036854775807", "-9223372036854775808"));
+    assert_eq!(add("-9223372036854775808", "-1"), one("-9223372036854775808", "9223372036854775807"));
+    for start in ["bot", "true", "(1, 2)"] {
+        assert_eq!(add(start, "1"), BTreeSet::new(), "{start}");
+    }
+    assert_eq!(add("0", "a"), BTreeSet::new(), "bot is nothing to add");
+    // Where another thread writes an integer, the addition reads that or is in no execution.
+    let beside = "{ x@1 = 0; z@2 = bot; }\n P1@1 | P2@2 ;\n rfaa(x, z, 1) | z := 1 ;\nlocations [x; z;]\n";
+    assert_eq!(on_both_engines(beside), BTreeSet::from(["x=1 z=2".to_owned()]));
+}
+
+#[test]
+fn an_addition_of_sc_rmw_is_as_that_of_the_network() {
+    let add = |start: &str| {
+        let text = format!("RDMA_WAIT t {{ sc v = {start}; }}\n P1@1 ;\n a := v.faa(1) ;\n b := v.read ;\n");
+        let (test, answer) = solved("a test", &text).unwrap();
+        outcomes(&test, &answer)
+    };
+    let wrapped = "a=9223372036854775807 b=-9223372036854775808".to_owned();
+    assert_eq!(add("9223372036854775807"), BTreeSet::from([wrapped]));
+    assert_eq!(add("bot"), BTreeSet::new());
+}
+
+#[test]
+fn an_exchange_is_atomic_and_drains_the_store_buffer() {
+    let both = on_both_engines("{ x@1 = 0; }\n P1@1 | P2@1 ;\n a := xchg(x, 1) | b := xchg(x, 2) ;\nlocations [x;]\n");
+    assert_eq!(both, BTreeSet::from(["a=0 b=1 x=2".to_owned(), "a=2 b=0 x=1".to_owned()]));
+    let buffering = "{ x@1 = 0; y@1 = 0; }\n P1@1 | P2@1 ;\n xchg(x, 1) | xchg(y, 1) ;\n a := y | b := x ;\n";
+    assert!(!on_both_engines(buffering).contains("a=0 b=0"));
+    let beside_cas = "{ x@1 = 0; }\n P1@1 | P2@1 ;\n a := xchg(x, 1) | b := cas(x, 0, 2) ;\nlocations [x;]\n";
+    assert_eq!(on_both_engines(beside_cas), BTreeSet::from(["a=0 b=1 x=1".to_owned(), "a=2 b=0 x=1".to_owned()]));
+}
+
 #[test]
 fn a_poll_of_nothing_never_returns() {
     let world =

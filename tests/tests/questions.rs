@@ -19,7 +19,7 @@ use mowgli_core::world::World;
 use mowgli_libraries::bal::BAL;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue};
 use mowgli_libraries::sv;
-use mowgli_tests::shared;
+use mowgli_tests::papers;
 
 fn entry(name: &str) -> Entry {
     catalogue().into_iter().find(|e| e.name == name).expect("a library of the catalogue")
@@ -109,9 +109,7 @@ fn stacks_are_compared_with_their_top() {
 /// Cells of `to` that the papers' litmus tests pin down, and one that they leave open.
 #[test]
 fn which_tests_notice_a_cell_of_the_stamp_order() {
-    let files =
-        std::fs::read_dir(shared("litmus")).unwrap().map(|e| std::fs::read_to_string(e.unwrap().path()).unwrap());
-    let tests: Vec<_> = files.filter_map(|text| parse("a test", &text).ok()).collect();
+    let tests: Vec<_> = papers().iter().filter_map(|(name, text)| parse(name, text).ok()).collect();
     let cells = order::worth(&tests);
     let of = |earlier: &str, later: &str| {
         let cell = cells.iter().find(|c| c.earlier == earlier && c.later == later).expect("a cell that orders");

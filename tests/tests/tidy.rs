@@ -10,14 +10,26 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-/// The Rust sources below a folder.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+/// The crates of the workspace.
+const CRATES: [&str; 7] = ["mowgli-judge", "mowgli-core", "mowgli-rdma", "libraries", "proofs", "mowgli", "tests"];
+
+/// The folders and the files in a folder.
+fn entries(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut all: Vec<PathBuf> = entries.map(|e| e.unwrap().path()).collect();
     all.sort();
-    let (folders, files): (Vec<_>, Vec<_>) = all.into_iter().partition(|p| p.is_dir());
-    let rust = files.into_iter().filter(|p| p.extension().is_some_and(|x| x == "rs"));
-    rust.chain(folders.iter().flat_map(|f| sources(f))).collect()
+    all.into_iter().partition(|p| p.is_dir())
+}
+
+/// The files below a folder.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let (folders, files) = entries(folder);
+    files.into_iter().chain(folders.iter().flat_map(|f| below(f))).collect()
+}
+
+/// The Rust sources below a folder.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    below(folder).into_iter().filter(|p| p.extension().is_some_and(|x| x == "rs")).collect()
 }
 
 #[test]
@@ -39,12 +51,76 @@ fn the_readme_has_the_example_whole() {
 
 #[test]
 fn every_file_says_what_it_is() {
-    for crate_ in ["mowgli-judge", "mowgli-core", "mowgli-rdma", "libraries", "proofs", "mowgli", "tests"] {
+    for crate_ in CRATES {
         for file in sources(&root().join(crate_)) {
             let text = std::fs::read_to_string(&file).unwrap();
             assert!(text.starts_with("//!"), "{} does not begin with //!", file.display());
         }
     }
+}
+
+/// Paths of a text that begin at the root of a file system.
+fn absolute(text: &str) -> impl Iterator<Item = &str> {
+    let folders = ["bin", "dev", "etc", "home", "mnt", "opt", "proc", "root", "srv", "tmp", "usr", "var"];
+    let begins = |before: &str| !before.ends_with(|c: char| c.is_alphanumeric() || "_.-~)}".contains(c));
+    let is_root =
+        move |path: &str| folders.iter().any(|f| path[1..].split('/').next() == Some(f) && path.len() > f.len() + 1);
+    let of = |i: usize| text[i..].split(|c: char| !(c.is_alphanumeric() || "/._-".contains(c))).next().unwrap();
+    text.match_indices('/')
+        .filter(move |(i, _)| begins(&text[..*i]))
+        .map(move |(i, _)| of(i))
+        .filter(move |p| is_root(p))
+}
+
+/// Paths of a text that lead upwards.
+fn upwards(text: &str) -> impl Iterator<Item = &str> {
+    let of = |i: usize| text[i..].split(|c: char| !(c.is_alphanumeric() || "/._-".contains(c))).next().unwrap();
+    let starts = text.match_indices("../").map(|(i, _)| i).filter(|&i| !text[..i].ends_with("../"));
+    starts.map(of).filter(|path| path.ends_with(|c: char| c.is_alphanumeric()))
+}
+
+/// Places on a machine that the project may name: what every system has, and where users put what Mowgli prints.
+const KNOWN_PLACES: [&str; 6] = [
+    "/usr/bin/env",
+    "/dev/null",
+    "/proc/",
+    "/etc/bash_completion.d/mowgli",
+    "/usr/local/share/man/man1",
+    // What `serve` does not give away.
+    "/etc/passwd",
+];
+
+/// Whether a path that leads upwards, taken from a folder, ends at something in the project.
+fn stays(folder: &Path, path: &str) -> bool {
+    let target = folder.join(path).canonicalize();
+    target.is_ok_and(|t| t.starts_with(root().canonicalize().unwrap()))
+}
+
+#[test]
+fn no_file_names_a_path_outside_of_the_project() {
+    let folders = CRATES.iter().chain(&["docs", ".ci"]).map(|f| root().join(f));
+    let at_root = entries(&root()).1.into_iter().filter(|f| f.file_name().is_some_and(|n| n != ".git"));
+    for file in folders.flat_map(|f| below(&f)).chain(at_root) {
+        let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        for path in absolute(&text).filter(|p| !KNOWN_PLACES.iter().any(|known| p.starts_with(known))) {
+            panic!("{} names {path}", file.display());
+        }
+        // From the folder of the file, or from that of its crate.
+        let folders: Vec<&Path> = file.ancestors().skip(1).filter(|f| f.join("Cargo.toml").exists()).take(1).collect();
+        for path in upwards(&text) {
+            let is_here = folders.iter().chain(&[file.parent().unwrap()]).any(|f| stays(f, path));
+            assert!(is_here, "{} names {path}", file.display());
+        }
+    }
+}
+
+#[test]
+fn paths_are_found_in_texts() {
+    // Written so that the file itself names none.
+    let text = "see \"\u{2f}tmp/a.b\", docs/tmp/b, https://x.org/usr/c and (\u{2f}home/d)";
+    assert_eq!(absolute(text).collect::<Vec<_>>(), ["\u{2f}tmp/a.b", "\u{2f}home/d"]);
+    let text = "join(\".\u{2e}/.\u{2e}/a\"), [b](.\u{2e}/b.md), ...";
+    assert_eq!(upwards(text).collect::<Vec<_>>(), [".\u{2e}/.\u{2e}/a", ".\u{2e}/b.md"]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use mowgli::litmus::test::{Observable, Test};
 use mowgli::litmus::x86::{from_herd, to_herd};
 use mowgli_core::outcome::Limits;
 use mowgli_core::value::Val;
-use mowgli_tests::{known, shared};
+use mowgli_tests::{known, papers};
 
 const NAMES: [&str; 12] = ["rbx", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14"];
 
@@ -44,13 +44,21 @@ fn is_kept(name: &str, litmus: &str) -> bool {
 
 #[test]
 fn the_papers_tests_of_the_cpu() {
-    let names = ["tso-mp", "tso-sb", "tso-sb-mf", "sync-cas-atomic"];
-    for name in names {
-        let litmus = std::fs::read_to_string(shared("litmus").join(format!("{name}.litmus"))).unwrap();
-        assert!(is_kept(name, &litmus), "{name}");
+    let papers = papers();
+    for name in ["tso-mp", "tso-sb", "tso-sb-mf", "sync-cas-atomic"] {
+        assert!(is_kept(name, &papers[name]), "{name}");
     }
-    let remote = std::fs::read_to_string(shared("litmus").join("loco-fig2a.litmus")).unwrap();
-    assert!(!is_kept("loco-fig2a", &remote));
+    assert!(!is_kept("loco-fig2a", &papers["loco-fig2a"]));
+}
+
+#[test]
+fn read_modify_writes_are_kept() {
+    let cas =
+        "RDMA_TSO t { x@1 = 0; }\n P1@1 | P2@1 ;\n a := cas(x, 0, 1) | b := cas(x, 1, 2) ;\nallowed (a=0 /\\ b=1)\n";
+    assert!(is_kept("cas", cas));
+    assert!(is_kept("xchg", &cas.replace("cas(x, 1, 2)", "xchg(x, 2)").replace("b=1", "b=0")));
+    let herd = to_herd(&parse("cas", cas).unwrap()).unwrap();
+    assert!(herd.contains("lock cmpxchgl (x),%r15d"), "{herd}");
 }
 
 #[test]

@@ -97,8 +97,9 @@ const TOLD: usize = 256;
 #[must_use]
 pub fn make(row: Row, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Sync)) -> Made {
     let start = Instant::now();
-    let programs = programs(row);
-    let (done, left_out) = (AtomicUsize::new(0), AtomicBool::new(false));
+    // The programs of a row take a while themselves.
+    let programs = if deadline.expired() { Vec::new() } else { programs(row) };
+    let (done, left_out) = (AtomicUsize::new(0), AtomicBool::new(deadline.expired()));
     let of = |program: &Program| {
         if deadline.expired() {
             left_out.store(true, Ordering::Relaxed);

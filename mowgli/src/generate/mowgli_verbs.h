@@ -76,6 +76,10 @@ static inline __attribute__((unused)) int64_t cpu_cas(int w, int64_t old, int64_
 	__atomic_compare_exchange_n(at(w), &old, new, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 	return old;
 }
+static inline __attribute__((unused)) int64_t cpu_xchg(int w, int64_t new)
+{
+	return __atomic_exchange_n(at(w), new, __ATOMIC_SEQ_CST);
+}
 
 /* Remote operations. `id` is the identifier that a wait names, 0 for none. */
 static void post(struct ctx *c, int n, int local, int remote, enum ibv_wr_opcode op, int64_t a, int64_t b, int id)

@@ -184,6 +184,7 @@ fn call(library: &Name, method: &str, args: &[String]) -> Result<String, String>
         ("Read", [x]) => format!("cpu_read({x})"),
         ("Write", [x, v]) => format!("cpu_write({x}, {v})"),
         ("CAS", [x, old, new]) => format!("cpu_cas({x}, {old}, {new})"),
+        ("Xchg", [x, new]) => format!("cpu_xchg({x}, {new})"),
         ("Mfence", []) => "cpu_mfence()".to_owned(),
         ("Put", [z, x, ..]) => format!("rdma_put(c, {z}, {x}, {})", id(2)),
         ("Get", [x, z, ..]) => format!("rdma_get(c, {x}, {z}, {})", id(2)),

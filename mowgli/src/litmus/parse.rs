@@ -590,6 +590,10 @@ impl Reader {
                 let x = self.local(thread, &args[0])?;
                 Ok(call(self.memory(), "CAS", vec![x, self.data(thread, &args[1])?, self.data(thread, &args[2])?]))
             }
+            "xchg" => {
+                count(2, 2, "xchg(x, new)")?;
+                Ok(call(self.memory(), "Xchg", vec![self.local(thread, &args[0])?, self.data(thread, &args[1])?]))
+            }
             "poll" if self.model != Model::RdmaWait => {
                 count(1, 1, "poll(node)")?;
                 Ok(call(self.memory(), "Poll", vec![Arg::Val(self.one_node(&args[0])?.into())]))

@@ -31,6 +31,7 @@ pub(crate) fn statement(call: &Call) -> String {
         (WAIT | TSO, "Write") => format!("{} := {}", arg(0), arg(1)),
         (WAIT | TSO, "Read") => arg(0),
         (WAIT | TSO, "CAS") => format!("cas({}, {}, {})", arg(0), arg(1), arg(2)),
+        (WAIT | TSO, "Xchg") => format!("xchg({}, {})", arg(0), arg(1)),
         (WAIT | TSO, "Mfence") => "mfence".into(),
         (WAIT | TSO, "Put") => format!("put({}, {}{})", arg(0), arg(1), with_id(2)),
         (WAIT | TSO, "Get") => format!("get({}, {}{})", arg(0), arg(1), with_id(2)),
@@ -115,7 +116,9 @@ pub fn results(calls: &[Call], output: Val) -> Vec<Val> {
 /// Whether a method returns something.
 pub(super) fn returns(library: Name, method: &str) -> bool {
     let stores = library == kvstore::KVSTORE && method != "Serve";
-    matches!(method, "Read" | "CAS" | "FAA" | "TryRead" | "Submit" | "Receive") || stores || is_wrapped(library)
+    matches!(method, "Read" | "CAS" | "Xchg" | "FAA" | "TryRead" | "Submit" | "Receive")
+        || stores
+        || is_wrapped(library)
 }
 
 /// The statements of each thread.

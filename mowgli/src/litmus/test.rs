@@ -69,10 +69,12 @@ impl Model {
     pub fn statements(self) -> &'static str {
         match self {
             Self::RdmaWait => {
-                "put, get, rcas, rfaa, cas, wait, mfence, rfence, gf, bar, acq, rel, submit, receive; polls are of RDMA_TSO"
+                "put, get, rcas, rfaa, cas, xchg, wait, mfence, rfence, gf, bar, acq, rel, submit, receive; polls are of RDMA_TSO"
             }
-            Self::RdmaTso => "put, get, rcas, rfaa, cas, poll, mfence, rfence; waits and libraries are of RDMA_WAIT",
-            Self::RdmaSc => "put, get, cas, poll, mfence, rfence; rcas and rfaa are of RDMA_TSO",
+            Self::RdmaTso => {
+                "put, get, rcas, rfaa, cas, xchg, poll, mfence, rfence; waits and libraries are of RDMA_WAIT"
+            }
+            Self::RdmaSc => "put, get, cas, xchg, poll, mfence, rfence; rcas and rfaa are of RDMA_TSO",
             Self::CoreRma => "put(z, x), x := get(z), x := rga(z, y), x := cas(z, y, w), flush(node)",
         }
     }

@@ -109,6 +109,9 @@ fn instructions(thread: &Thread, statement: &Statement) -> Result<Vec<String>, S
         Arg::Val(Val::Loc(x)) => Ok(format!("({x})")),
         _ => Err("this location".to_owned()),
     };
+    let result = |to: &Option<Name>, from: &str| -> Result<Vec<String>, String> {
+        to.iter().map(|r| Ok(format!("movl {from},{}", own(r)?))).collect()
+    };
     match statement {
         Statement::Set(r, arg) => load(arg, &own(r)?),
         Statement::Call { register: to, method, args, .. } => match (*method, &args[..]) {
@@ -117,9 +120,13 @@ fn instructions(thread: &Thread, statement: &Statement) -> Result<Vec<String>, S
             ("Write", [x, Arg::Val(Val::Int(i))]) => Ok(vec![format!("movl ${i},{}", word(x)?)]),
             ("Write", [x, v]) => Ok([load(v, "%r15d")?, vec![format!("movl %r15d,{}", word(x)?)]].concat()),
             ("CAS", [x, old, new]) => {
-                let swap = vec![format!("lock cmpxchgl %r15d,{}", word(x)?)];
-                let result = to.iter().map(|r| own(r).map(|r| format!("movl %eax,{r}"))).collect::<Result<_, _>>()?;
-                Ok([load(old, "%eax")?, load(new, "%r15d")?, swap, result].concat())
+                // Of cmpxchg herd has memory first, as Intel writes it; of all else the source, as AT&T does.
+                let swap = vec![format!("lock cmpxchgl {},%r15d", word(x)?)];
+                Ok([load(old, "%eax")?, load(new, "%r15d")?, swap, result(to, "%eax")?].concat())
+            }
+            ("Xchg", [x, new]) => {
+                let swap = vec![format!("xchgl {},%r15d", word(x)?)];
+                Ok([load(new, "%r15d")?, swap, result(to, "%r15d")?].concat())
             }
             (other, _) => Err(other.to_owned()),
         },
@@ -157,9 +164,9 @@ pub fn from_herd(path: &str, text: &str) -> Result<String, String> {
     for init in of(Rule::init) {
         let inner: Vec<_> = init.clone().into_inner().filter(|p| p.as_rule() != Rule::typed).collect();
         match &inner[..] {
-            [x, v] => {
+            [x, v @ ..] if x.as_rule() == Rule::name => {
                 words.insert(x.as_str().to_owned());
-                inits.push((x.as_str().to_owned(), v.as_str().to_owned()));
+                inits.extend(v.first().map(|v| (x.as_str().to_owned(), v.as_str().to_owned())));
             }
             [t, r, v] => {
                 let column = heads.iter().position(|h| *h == t.as_str());
@@ -175,7 +182,8 @@ pub fn from_herd(path: &str, text: &str) -> Result<String, String> {
             let column =
                 columns.get_mut(column).ok_or_else(|| format!("{path}: a row has more columns than threads"))?;
             let action = instruction.into_inner().next().expect("it has a form");
-            column.push(statement(&action, &mut words).map_err(|e| format!("{path}:{}: {e}", action.line_col().0))?);
+            let (line, place) = action.line_col();
+            column.extend(statement(&action, &mut words).map_err(|e| format!("{path}:{line}:{place}: {e}"))?);
         }
     }
     let name = first(Rule::test_name);
@@ -242,7 +250,12 @@ fn condition_of(tree: &Pair<'_, Rule>) -> String {
     }
 }
 
-fn statement(action: &Pair<'_, Rule>, words: &mut BTreeSet<String>) -> Result<String, String> {
+/// The instructions that have a form here.
+const KNOWN: &str = "mov, add of a constant to a register, xchg of a register with memory, lock cmpxchg, mfence and nop, on words \
+    by name, as (x), with the suffix l, q or none";
+
+/// An instruction as a statement; none for a `nop`.
+fn statement(action: &Pair<'_, Rule>, words: &mut BTreeSet<String>) -> Result<Option<String>, String> {
     let parts: Vec<Pair<'_, Rule>> = action.clone().into_inner().collect();
     let mut text = |p: &Pair<'_, Rule>| match p.as_rule() {
         Rule::register => long(p.as_str()).to_owned(),
@@ -253,16 +266,26 @@ fn statement(action: &Pair<'_, Rule>, words: &mut BTreeSet<String>) -> Result<St
         }
         _ => p.clone().into_inner().next().expect("a number").as_str().to_owned(),
     };
-    Ok(match (action.as_rule(), &parts[..]) {
+    let is_memory = |p: &Pair<'_, Rule>| p.as_rule() == Rule::address;
+    Ok(Some(match (action.as_rule(), &parts[..]) {
+        (Rule::nop, _) => return Ok(None),
         (Rule::fence, _) => "mfence".to_owned(),
-        (Rule::swap, [new, x]) => format!("rax := cas({}, rax, {})", text(x), text(new)),
+        (Rule::swap, [a, b]) if is_memory(a) != is_memory(b) => {
+            let (x, new) = if is_memory(a) { (a, b) } else { (b, a) };
+            format!("rax := cas({}, rax, {})", text(x), text(new))
+        }
+        (Rule::exchange, [a, b]) if is_memory(a) != is_memory(b) => {
+            let (x, r) = if is_memory(a) { (a, b) } else { (b, a) };
+            let r = text(r);
+            format!("{r} := xchg({}, {r})", text(x))
+        }
         (Rule::add, [k, r]) => format!("{0} := {0} + {1}", text(r), text(k)),
-        (Rule::copy, [from, to]) if from.as_rule() == Rule::address && to.as_rule() == Rule::address => {
+        (Rule::copy, [from, to]) if is_memory(from) && is_memory(to) => {
             return Err("a move is from or to a register".to_owned());
         }
         (Rule::copy, [from, to]) => format!("{} := {}", text(to), text(from)),
-        _ => return Err("this instruction has no form here".to_owned()),
-    })
+        _ => return Err(format!("{} has no form here; there are {KNOWN}", action.as_str().trim())),
+    }))
 }
 
 #[cfg(test)]
@@ -278,5 +301,32 @@ mod tests {
         assert_eq!(back("exists (~([x]=1))"), "allowed (~(x=1))");
         assert_eq!(back("~exists ((x=1 \\/ x=2) /\\ not (0:rbx=3))"), "forbidden ((x=1 \\/ x=2) /\\ ~(P0:rbx=3))");
         assert_eq!(back("forall (true)"), "forall (true)");
+    }
+
+    #[test]
+    fn instructions_are_read_in_herds_order_and_in_that_of_the_assembler() {
+        let back = |instruction: &str| {
+            let herd = format!("X86_64 t\n{{ x=0; int y; z=1 }}\n P0 ;\n {instruction} ;\nexists x=1 /\\ [y]=0\n");
+            let back = from_herd("t", &herd)?;
+            assert!(back.contains("  x@1 = 0;\n  y@1 = 0;\n  z@1 = 1;\n"), "{back}");
+            assert!(back.ends_with("allowed (x=1 /\\ y=0)\n"), "{back}");
+            let row = back.lines().skip_while(|l| !l.contains("P0@1")).nth(1).expect("a line after it");
+            Ok(row.trim_end_matches(';').trim().to_owned())
+        };
+        for swap in ["lock cmpxchgl (x),%ebx", "lock ; cmpxchgl %ebx,(x)", "LOCK CMPXCHGQ [x],%rbx"] {
+            assert_eq!(back(swap), Ok("rax := cas(x, rax, rbx)".to_owned()), "{swap}");
+        }
+        for exchange in ["xchgl (x),%ebx", "xchg %ebx,(x)", "XCHGQ %rbx,[x]"] {
+            assert_eq!(back(exchange), Ok("rbx := xchg(x, rbx)".to_owned()), "{exchange}");
+        }
+        assert_eq!(back("movq (y),%rbx"), Ok("rbx := y".to_owned()));
+        for unknown in
+            ["xaddl %ebx,(x)", "cmpxchgl (x),%ebx", "xchgl %eax,%ebx", "movl 4(x),%eax", "lock cmpxchgl %eax,%ebx"]
+        {
+            let said: Result<String, String> = back(unknown);
+            assert!(said.is_err_and(|e| e.starts_with(&format!("t:4:2: {unknown} has no form here"))), "{unknown}");
+        }
+        let nothing = "X86_64 t\n{ }\n P0 ;\n nop ;\n movl $1,(x) ;\nexists (x=1)\n";
+        assert!(from_herd("t", nothing).unwrap().contains(" P0@1   ;\n x := 1 ;\n"));
     }
 }

@@ -78,6 +78,10 @@ pub(super) fn generate(args: &GenerateArgs) -> Result<u8, String> {
         Model::CoreRma => of_core_rma(args)?,
         _ => of_axioms(args)?,
     };
+    if all.is_empty() && code == 0 {
+        eprintln!("no program within the bound is a test, and nothing was written; give a larger one with --actions");
+        return Ok(1);
+    }
     write(&all, args)?;
     Ok(code)
 }

@@ -51,7 +51,7 @@ enum Command {
     #[command(hide = true)]
     SolveForPage(serve::SolveArgs),
     /// Write a small crate with a library of your own: specification, implementation, checks.
-    #[command(after_help = "Examples:\n  mowgli new my-library\n  mowgli new ../flag --mowgli ../mowgli")]
+    #[command(after_help = "Examples:\n  mowgli new my-library\n  mowgli new flag --mowgli ~/mowgli")]
     New {
         /// The folder; its name is that of the crate, as my-library.
         folder: PathBuf,

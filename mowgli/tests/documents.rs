@@ -1,0 +1,244 @@
+//! The commands that the README and the book show are run, and print what the text says that they print.
+//!
+//! In a block of `console`, `$ cat FILE` shows a file, and what is below any other command is what it prints; `...` stands for
+//! lines, or for the rest of a line, that are left out.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[path = "common/served.rs"]
+mod served;
+
+#[path = "common/ask.rs"]
+mod ask;
+
+/// Commands that are not run, and why.
+const NOT_RUN: [(&str, &str); 5] = [
+    ("git clone https://github.com/mowgli-rdma/mowgli", "it needs a network"),
+    ("cd mowgli", "all commands of a page are run in one folder"),
+    ("cargo install --path mowgli", "what it installs is what is tested"),
+    ("cd my-library", "what is in it is looked at by mowgli/tests/new.rs"),
+    ("cargo test", "of the new crate, which proofs/tests/new_crate.rs runs; --workspace is this test among others"),
+];
+
+/// Commands of which the text shows no output and that take too long: each gets these arguments too, and may stop early.
+const LIMITED: [(&str, &[&str], &str); 8] = [
+    ("check", &["--timeout", "1"], "five minutes, as the README says"),
+    ("check rbl", &["--timeout", "1"], "proofs/tests/loco_theorem_5_3_rbl.rs has the finding"),
+    ("check kvstore", &["--timeout", "1"], "proofs/tests/loco_x_theorem_i_3_kvstore.rs has the finding"),
+    ("check slock --through", &["--timeout", "1"], "some ten seconds; tests/tests/questions.rs asks the same"),
+    ("check --distinguish rbl rbl-weak", &["--timeout", "1"], "half a minute"),
+    ("generate --model rdma-tso --out tso", &["--timeout", "1"], "minutes"),
+    ("generate table6", &["--timeout", "1"], "half a minute"),
+    (
+        "litmus --implemented kvstore,rbl,wlock,sv unseen.litmus",
+        &["--timeout", "1"],
+        "a minute or two; proofs/tests/loco_x_theorem_i_3_kvstore.rs has the finding",
+    ),
+];
+
+/// Commands whose answer is not as expected: exit code 1.
+const NOT_AS_EXPECTED: [&str; 7] = [
+    "robust polls.litmus",
+    "robust mp.litmus",
+    "litmus --implemented msw:guard-backward guard-and-put.litmus",
+    "litmus --implemented rbl ring-to-oneself.litmus",
+    "litmus --implemented rbl,sv ring-to-oneself.litmus",
+    "litmus --implemented kvstore unseen.litmus",
+    "generate --pivot IR --procs 1 --actions 10",
+];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// The pages: the README, those of the book, and what stands beside the litmus tests.
+fn pages() -> Vec<PathBuf> {
+    let book = std::fs::read_dir(root().join("docs")).unwrap().map(|e| e.unwrap().path());
+    let mut pages: Vec<PathBuf> = book.filter(|p| p.extension().is_some_and(|x| x == "md")).collect();
+    pages.sort();
+    pages.extend(["README.md", "tests/litmus/papers/README.md"].map(|p| root().join(p)));
+    pages
+}
+
+/// A command, and what is below it in its block.
+struct Shown {
+    command: String,
+    below: Vec<String>,
+}
+
+/// The commands of a page, without comments.
+fn shown(text: &str) -> Vec<Shown> {
+    let mut all: Vec<Shown> = Vec::new();
+    for block in text.split("```console\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        let first = all.len();
+        for line in block.lines() {
+            match line.strip_prefix("$ ") {
+                Some(command) => {
+                    let command = command.split(" #").next().unwrap().trim().to_owned();
+                    all.push(Shown { command, below: Vec::new() });
+                }
+                None => all[first..].last_mut().expect("a command comes first").below.push(line.trim_end().to_owned()),
+            }
+        }
+    }
+    for shown in &mut all {
+        while shown.below.last().is_some_and(String::is_empty) {
+            shown.below.pop();
+        }
+    }
+    all
+}
+
+/// Whether a line is as it is shown.
+fn is_line(shown: &str, line: &str) -> bool {
+    shown == line || shown.strip_suffix("...").is_some_and(|begin| line.starts_with(begin))
+}
+
+/// Whether lines are as they are shown: what is between `...` is there, in this order.
+fn is_as_shown(shown: &[String], lines: &[&str]) -> bool {
+    let Some((first, rest)) = shown.split_first() else { return lines.is_empty() };
+    if first != "..." {
+        return lines.split_first().is_some_and(|(line, after)| is_line(first, line) && is_as_shown(rest, after));
+    }
+    rest.is_empty() || (0..lines.len()).any(|at| is_as_shown(rest, &lines[at..]))
+}
+
+#[test]
+fn lines_may_be_left_out_where_the_text_says_so() {
+    let is = |shown: &str, lines: &str| {
+        let shown: Vec<String> = shown.lines().map(str::to_owned).collect();
+        is_as_shown(&shown, &lines.lines().collect::<Vec<_>>())
+    };
+    assert!(is("a\nb", "a\nb") && is("...\nb", "a\nb") && is("a\n...", "a\nb\nc") && is("...\nb\n...", "a\nb\nc"));
+    assert!(is("a 1...", "a 123") && is("...\nb\nc\n...\ne", "b\nb\nc\nd\ne"));
+    assert!(!is("a", "a\nb") && !is("b", "a\nb") && !is("...\na\nc\n...", "a\nb\nc") && !is("a 1...", "a"));
+}
+
+/// Runs a command with these words, and compares what it prints; what is wrong with that.
+fn run(folder: &Path, words: &str, below: &[String]) -> Result<(), String> {
+    let (words, into) = words.split_once(" > ").map_or((words, None), |(words, file)| (words, Some(file)));
+    if words == "serve" {
+        let served = served::served(&[]);
+        let page = ask::ask(&served, "GET", "/", &format!("localhost:{}", served.port), "");
+        return if page.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(page) };
+    }
+    let limited = LIMITED.iter().find(|(command, ..)| *command == words);
+    let more = limited.map_or(&[][..], |(_, more, _)| *more);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mowgli"));
+    let ran = command.args(words.split(' ')).args(more).current_dir(folder).output().expect("the command runs");
+    let (out, err) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+    let codes = if limited.is_some() { vec![0, 3] } else { vec![i32::from(NOT_AS_EXPECTED.contains(&words))] };
+    if !codes.contains(&ran.status.code().expect("no signal")) {
+        return Err(format!("{words}: {}\n{out}{err}", ran.status));
+    }
+    if let Some(file) = into {
+        std::fs::write(folder.join(file), &*out).unwrap();
+    }
+    if !below.is_empty() {
+        assert!(limited.is_none(), "{words} has output that is shown, and is not run to its end");
+        let printed = out.into_owned() + &err;
+        let mut lines: Vec<&str> = printed.lines().map(str::trim_end).collect();
+        while lines.last().is_some_and(|l| l.is_empty()) {
+            lines.pop();
+        }
+        if !is_as_shown(below, &lines) {
+            return Err(format!("{words} is said to print\n{}\nbut prints\n{printed}", below.join("\n")));
+        }
+    }
+    Ok(())
+}
+
+/// Runs the commands of a page in a folder of its own, which has the tests of the project as `tests/litmus`.
+fn run_all(page: &Path) -> Vec<Result<(), String>> {
+    let folder = tempfile::tempdir().unwrap();
+    for part in ["tests/litmus", "tests/litmus/papers"] {
+        std::fs::create_dir_all(folder.path().join(part)).unwrap();
+        for file in std::fs::read_dir(root().join(part)).unwrap().map(|e| e.unwrap()) {
+            if file.path().is_file() {
+                std::fs::copy(file.path(), folder.path().join(part).join(file.file_name())).unwrap();
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for Shown { command, below } in shown(&std::fs::read_to_string(page).unwrap()) {
+        if let Some(file) = command.strip_prefix("cat ") {
+            std::fs::write(folder.path().join(file), below.join("\n") + "\n").unwrap();
+            continue;
+        }
+        for part in command.split(" && ") {
+            match part.strip_prefix("cargo run --release -- ").or_else(|| part.strip_prefix("mowgli ")) {
+                Some(words) => all.push(run(folder.path(), words, &below)),
+                None => {
+                    let is_known = NOT_RUN.iter().any(|(known, _)| *known == part.trim_end_matches(" --workspace"));
+                    assert!(is_known, "{}: {part} is not run", page.display());
+                }
+            }
+        }
+    }
+    if page.ends_with("README.md") && folder.path().join("verbs").exists() {
+        // The README names this program.
+        assert!(folder.path().join("verbs/f2-2p-0001.c").exists() && folder.path().join("verbs/Makefile").exists());
+    }
+    all
+}
+
+#[test]
+fn every_command_of_the_readme_and_the_book_does_what_the_text_says() {
+    let all: Vec<Result<(), String>> = pages().iter().flat_map(|page| run_all(page)).collect();
+    let run = all.len();
+    let wrong: Vec<String> = all.into_iter().filter_map(Result::err).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert!(run >= 45, "{run} commands");
+}
+
+#[test]
+fn every_exception_is_shown_somewhere() {
+    let texts: Vec<String> = pages().iter().map(|p| std::fs::read_to_string(p).unwrap()).collect();
+    let all: Vec<String> = texts.iter().flat_map(|text| shown(text)).map(|s| s.command).collect();
+    let parts: Vec<&str> = all.iter().flat_map(|c| c.split(" && ")).collect();
+    let words: Vec<&str> = parts.iter().map(|p| p.trim_start_matches("cargo run --release -- ")).collect();
+    let is_there = |command: &&str| words.iter().any(|w| w.trim_start_matches("mowgli ") == *command);
+    let exceptions = NOT_RUN.iter().map(|(c, _)| *c).chain(LIMITED.iter().map(|(c, ..)| *c)).chain(NOT_AS_EXPECTED);
+    let stale: Vec<&str> = exceptions.filter(|c| !is_there(c)).collect();
+    assert!(stale.is_empty(), "{stale:?}");
+}
+
+/// What stands in the text between backticks, outside of blocks.
+fn spans(text: &str) -> Vec<String> {
+    let outside: Vec<&str> = text.split("```").step_by(2).collect();
+    outside.concat().split('`').skip(1).step_by(2).map(|s| s.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[test]
+fn commands_and_options_within_the_text_exist() {
+    let help = |of: &[&str]| {
+        let ran = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(of).arg("--help").output().expect("the command runs");
+        ran.status.success().then(|| String::from_utf8(ran.stdout).expect("text"))
+    };
+    let main = help(&[]).expect("help");
+    let names = main.split("Commands:").nth(1).and_then(|rest| rest.split("Options:").next()).expect("commands");
+    let names: Vec<&str> = names.lines().filter_map(|l| l.strip_prefix("  ")?.split(' ').next()).collect();
+    let helps: Vec<(&str, String)> =
+        names.iter().filter(|n| !n.is_empty() && **n != "help").map(|n| (*n, help(&[*n]).expect("help"))).collect();
+    let has = |text: &str, option: &str| text.split([' ', ',', '\n']).any(|word| word == option);
+    let mut found = 0;
+    for page in pages() {
+        for span in spans(&std::fs::read_to_string(&page).unwrap()) {
+            let words: Vec<&str> = span.split(' ').collect();
+            let command = words[0] == "mowgli" && words.len() > 1;
+            let first = if command { words[1] } else { words[0] };
+            let of: Vec<&(&str, String)> = helps.iter().filter(|(name, _)| *name == first).collect();
+            assert!(!command || !of.is_empty(), "{}: there is no command {span}", page.display());
+            let of = if of.is_empty() { helps.iter().collect() } else { of };
+            if !(command || first.starts_with("--")) {
+                continue;
+            }
+            found += 1;
+            for option in words.iter().filter(|w| w.starts_with("--")) {
+                assert!(of.iter().any(|(_, text)| has(text, option)), "{}: {span}: no {option}", page.display());
+            }
+        }
+    }
+    assert!(found > 40, "{found}");
+}

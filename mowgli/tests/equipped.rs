@@ -1,0 +1,211 @@
+//! Tests that need more than Rust: a browser, to look at pages, and a C compiler with the headers of libibverbs, to compile
+//! what is generated. Where that is missing they are reported as ignored, not as passed.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::LazyLock;
+
+use libtest_mimic::{Arguments, Trial};
+
+#[path = "common/page.rs"]
+mod page;
+use page::page;
+
+#[path = "common/served.rs"]
+mod served;
+use served::served;
+
+fn main() -> ExitCode {
+    let pages: [(&str, fn()); 6] = [
+        (
+            "the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked",
+            the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked,
+        ),
+        ("the_barrier_is_laid_out_so_that_it_can_be_read", the_barrier_is_laid_out_so_that_it_can_be_read),
+        ("outcomes_of_core_rma_have_witnesses_too", outcomes_of_core_rma_have_witnesses_too),
+        ("each_outcome_of_a_litmus_test_has_a_witness", each_outcome_of_a_litmus_test_has_a_witness),
+        ("snapshots_of_executions_are_drawn", snapshots_of_executions_are_drawn),
+        ("the_page_solves_what_it_shows", the_page_solves_what_it_shows),
+    ];
+    let programs: [(&str, fn()); 1] = [("generated_c_programs_compile", generated_c_programs_compile)];
+    let trials = |tests: &[(&'static str, fn())], need: &str, is_there: bool| -> Vec<Trial> {
+        if !is_there {
+            eprintln!("{} tests are ignored: they need {need}", tests.len());
+        }
+        let trial = |&(name, test): &(&'static str, fn())| {
+            Trial::test(name, move || Ok(test())).with_kind(format!("needs {need}")).with_ignored_flag(!is_there)
+        };
+        tests.iter().map(trial).collect()
+    };
+    let all = [
+        trials(&pages, "Chromium", BROWSER.is_some()),
+        trials(&programs, "cc and infiniband/verbs.h", compiles("#include <infiniband/verbs.h>\n")),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), all.into_iter().flatten().collect()).exit_code()
+}
+
+/// The command that starts a Chromium.
+static BROWSER: LazyLock<Option<&str>> = LazyLock::new(|| {
+    let names = ["chromium", "chromium-browser", "google-chrome", "chrome"];
+    names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok_and(|o| o.status.success()))
+});
+
+/// Whether there is a C compiler that takes this program.
+fn compiles(program: &str) -> bool {
+    let compiler = Command::new("cc")
+        .args(["-fsyntax-only", "-x", "c", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    compiler.is_ok_and(|mut compiler| {
+        let mut input = compiler.stdin.take().expect("piped");
+        let written = input.write_all(program.as_bytes()).is_ok();
+        drop(input);
+        compiler.wait().is_ok_and(|status| status.success()) && written
+    })
+}
+
+/// What a browser makes of the page at `url`; it keeps what it needs in `folder`.
+fn browsed(folder: &Path, url: &str) -> String {
+    let data = format!("--user-data-dir={}", folder.join("profile").display());
+    let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", "--dump-dom"];
+    let ran = Command::new(BROWSER.expect("there is a Chromium"))
+        .args(flags)
+        .args([&data, url])
+        .output()
+        .expect("the browser runs");
+    String::from_utf8_lossy(&ran.stdout).into_owned()
+}
+
+/// What a browser makes of a page, after `script` has run in it.
+fn seen(folder: &Path, html: &str, script: &str) -> String {
+    let path = folder.join("seen.html");
+    std::fs::write(&path, html.replace("</body>", &format!("<script>{script}</script></body>"))).unwrap();
+    browsed(folder, &format!("file://{}", path.display()))
+}
+
+fn count(text: &str, what: &str) -> usize {
+    text.matches(what).count()
+}
+
+const TEST: &str = "RDMA_TSO put-then-write { x@1 = 0; z@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x) | a := z ;\n poll(2) | ;\n x := 1 | ;\nforbidden (z=1)\nallowed (a=0)\n";
+
+fn the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = page(folder.path(), &["bal:no-fence"]);
+    let dom = seen(folder.path(), &html, "");
+    assert_eq!(count(&dom, "<svg"), 1, "{dom}");
+    assert!(count(&dom, "class=\"lane\"") >= 1 && count(&dom, "<circle") >= 4, "{dom}");
+    assert!(count(&dom, "class=\"call marked\"") >= 2, "the cycle's calls are marked");
+    assert!(dom.contains("aria-live=\"polite\">A cycle of "), "{dom}");
+    // The first edge by the keyboard; and a relation switched off.
+    let script = "document.querySelector('svg').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));\
+                  document.querySelector('input[type=checkbox]').click();";
+    let dom = seen(folder.path(), &html, script);
+    assert!(dom.contains("aria-live=\"polite\">1 of ") && dom.contains("class=\"edge cycle now\""), "{dom}");
+    assert!(dom.contains("display: none"), "{dom}");
+}
+
+/// What is where in the first picture of a page, as it is laid out on the screen.
+const OUTLINE: &str = r"
+    const box = e => e.getBoundingClientRect(), out = [];
+    const inside = (a, b) => a.left >= b.left - 1 && a.right <= b.right + 1 && a.top >= b.top - 1 && a.bottom <= b.bottom + 1;
+    const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
+    const picture = document.querySelector('svg');
+    const all = what => [...picture.querySelectorAll(what)];
+    const calls = all('.call'), texts = all('text'), within = (e, list) => list.filter(o => inside(box(o), box(e)));
+    for (const lane of all('.lane')) {
+      out.push(within(lane, all('.head')).map(t => t.textContent).join(', '));
+      for (const call of within(lane, calls)) out.push('  ' + within(call, texts).map(t => t.textContent).join(' | '));
+    }
+    for (const layer of all('g')) {
+      const edges = [...layer.querySelectorAll('.edge')], name = layer.querySelector('title');
+      out.push(edges.length + ' edges of ' + (name ? name.textContent : 'the cycle'));
+    }
+    const pairs = calls.flatMap((a, i) => calls.slice(i + 1).map(b => [box(a), box(b)]));
+    out.push('calls that overlap: ' + pairs.filter(([a, b]) => !apart(a, b)).length);
+    const lost = texts.filter(t => !t.matches('.head') && !calls.some(c => inside(box(t), box(c))));
+    out.push('texts outside of a call: ' + lost.map(t => t.textContent).join(', '));
+    const outline = document.createElement('pre');
+    outline.id = 'outline';
+    outline.textContent = out.join('\n');
+    document.body.append(outline);";
+
+fn the_barrier_is_laid_out_so_that_it_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = page(folder.path(), &["bal:no-fence", "--placement", "remote"]);
+    let dom = seen(folder.path(), &html, OUTLINE);
+    let outline = dom.split("<pre id=\"outline\">").nth(1).and_then(|rest| rest.split("</pre>").next());
+    insta::assert_snapshot!("barrier_outline", outline.expect("an outline"));
+}
+
+fn outcomes_of_core_rma_have_witnesses_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = folder.path().join("test.litmus");
+    let fig6 = "CORE_RMA fig6 { x@1 = 1; y@2 = 0; }\n P0@1 | P1@2 ;\n a := x | put(x, y) ;\n | y := get(x) ;\n | flush(1) ;\n | b := y ;\nforall (b=0)\n";
+    std::fs::write(&test, fig6).unwrap();
+    let html = page(folder.path(), &[&test.display().to_string()]);
+    let dom = seen(folder.path(), &html, "document.querySelectorAll('details').forEach(d => { d.open = true; });");
+    assert_eq!(count(&dom, "<svg"), 2 + 1, "two outcomes and one assertion");
+    assert!(dom.contains("IR (core-rma)") && dom.contains("er read "), "{dom}");
+}
+
+fn each_outcome_of_a_litmus_test_has_a_witness() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = folder.path().join("test.litmus");
+    std::fs::write(&test, TEST).unwrap();
+    let html = page(folder.path(), &[&test.display().to_string()]);
+    let dom = seen(folder.path(), &html, "document.querySelectorAll('details').forEach(d => { d.open = true; });");
+    let outcomes = count(&dom, "<summary>An execution with");
+    assert_eq!(outcomes, 1, "{dom}");
+    assert_eq!(count(&dom, "<svg"), outcomes + 2, "one for each outcome and each assertion");
+    // The forbidden outcome has no execution: its program is drawn, with the cycle.
+    assert!(dom.contains("aria-live=\"polite\">A cycle of "), "{dom}");
+}
+
+fn snapshots_of_executions_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let snapshots = concat!(env!("CARGO_MANIFEST_DIR"), "/../proofs/tests/snapshots/");
+    let names = ["loco_theorem_4_2_bal__bal_execution.snap", "loco_theorem_4_2_bal__bal_concretisation.snap"];
+    let paths = names.map(|name| format!("{snapshots}{name}"));
+    let html = page(folder.path(), &[&paths[0], &paths[1]]);
+    let dom = seen(folder.path(), &html, "");
+    assert_eq!(count(&dom, "<svg"), 1, "the second tells of no execution");
+    assert!(dom.contains("BAR(z)") && dom.contains("g(BAR, aCR) ="), "{dom}");
+}
+
+fn the_page_solves_what_it_shows() {
+    let served = served(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let dom = browsed(folder.path(), &format!("http://localhost:{}/", served.port));
+    assert!(dom.contains("<span class=\"good\">Ok</span> allowed (z=1)"), "{dom}");
+}
+
+fn generated_c_programs_compile() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().display().to_string();
+    let of_core_rma = ["--pivot", "IR", "--actions", "9"];
+    let of_axioms = ["--model", "rdma-tso", "--pivot", "to:aCW-aNLR", "--procs", "1", "--actions", "3"];
+    for what in [&of_core_rma[..], &of_axioms] {
+        let args = [&["generate", "--emit", "c-verbs", "--out", &out], what].concat();
+        let ran = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+    let paths = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path());
+    let programs: Vec<_> = paths.filter(|p| p.extension().is_some_and(|x| x == "c")).collect();
+    assert_eq!(programs.len(), 41);
+    let exchange = folder.path().join("exchange.litmus");
+    let test = "RDMA_TSO exchange { x@1 = 0; z@2 = 0; }\n P1@1 ;\n a := xchg(x, 1) ;\n put(z, x) ;\nallowed (a=0)\n";
+    std::fs::write(&exchange, test).unwrap();
+    let args = [Path::new("convert"), &exchange, Path::new("--to"), Path::new("c-verbs")];
+    let converted = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
+    let exchange = folder.path().join("exchange.c");
+    std::fs::write(&exchange, converted.stdout).unwrap();
+    for program in programs.iter().chain([&exchange]) {
+        let compiler = Command::new("cc").args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]).arg(program).output();
+        let output = compiler.expect("cc runs");
+        assert!(output.status.success(), "{}: {}", program.display(), String::from_utf8_lossy(&output.stderr));
+    }
+}
