@@ -232,7 +232,7 @@ impl Checked {
     pub fn litmus(&self) -> Option<String> {
         let c = self.counterexample()?;
         let name = format!("{}-{}", self.library, self.variant);
-        Some(print::client(&name, &c.world, &c.client, Some(&c.outcome)))
+        Some(print::forbidden(&name, &c.world, &c.client, &c.outcome))
     }
 
     /// What was found, in a line: library, variant, bound and verdict.
@@ -271,7 +271,7 @@ impl Checked {
         let mut out = String::new();
         if let Some((world, client, violation)) = &self.report.violation {
             out.push_str("Not locally sound (LOCO Def. 3.13) in an execution of\n\n");
-            out.push_str(&print::client("client", world, client, None));
+            out.push_str(&print::client("client", world, client, &violation.execution.outputs));
             out.push_str(&format!("\nwith the events\n{}\n", crate::show::events(&violation.execution)));
             if !violation.beyond.is_empty() {
                 let beyond = violation.beyond.iter().copied().collect();
@@ -283,7 +283,7 @@ impl Checked {
         }
         if let (Verdict::Undecided(stop), Some((world, client))) = (&self.report.verdict, &self.report.stopped_at) {
             out.push_str(&format!("{} is undecided: {stop}, first in\n\n", self.library));
-            out.push_str(&print::client("client", world, client, None));
+            out.push_str(&print::client("client", world, client, &[]));
             out.push('\n');
         }
         if let (Some(c), Some(litmus)) = (self.counterexample(), self.litmus()) {
@@ -344,7 +344,7 @@ impl Checked {
 }
 
 pub(crate) fn words(c: &Counterexample<Stamp>) -> Words {
-    Words(print::statements(&c.client))
+    Words(print::statements(&c.client, &c.outcome.outputs))
 }
 
 /// The edges of the first cycle that forbids the outcome.

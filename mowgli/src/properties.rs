@@ -221,7 +221,7 @@ struct Json<'a> {
 
 /// An example in words: the client, the events, the part.
 fn shown(instance: &Instance<Stamp>) -> String {
-    let client = print::client("client", &instance.world, &instance.client, None);
+    let client = print::client("client", &instance.world, &instance.client, &instance.execution.outputs);
     let mut text = format!("{}, in an execution of\n\n{client}\n", instance.reason);
     text.push_str(&format!("with the events\n{}", crate::show::events(&instance.execution)));
     if instance.part.len() < instance.execution.events.len() {

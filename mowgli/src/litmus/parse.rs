@@ -400,7 +400,7 @@ impl Reader {
             return fail(target, format!("{} is declared; a result goes into a register", target.as_str()));
         }
         match call {
-            Statement::Call { library, method, args, .. } if returns(library, method) => {
+            Statement::Call { library, method, args, .. } if returns(library, method) == Some(true) => {
                 Ok(Statement::Call { register: Some(Name::new(target.as_str())), library, method, args })
             }
             _ => fail(target, "this method returns nothing; drop the register"),
