@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::litmus::parse::parse;
 use crate::litmus::run::{implementation, libraries, shown, with_problem};
 use crate::litmus::test::{Assertion, Model, Test};
-use crate::show;
+use crate::show::{self, Names};
 
 /// How many ways to get a forbidden outcome are shown in full.
 const SHOWN: usize = 10;
@@ -188,7 +188,25 @@ fn outcome(test: &Test, execution: &Execution<Stamp>) -> Vec<Val> {
 impl Explained {
     /// The statements of the program.
     pub(crate) fn words(&self) -> Words {
-        Words(self.test.threads.iter().map(|t| t.texts.clone()).collect())
+        Words { statements: self.test.threads.iter().map(|t| t.texts.clone()).collect(), names: self.names() }
+    }
+
+    /// The names of threads and words in the program.
+    fn names(&self) -> Names {
+        Names::of(&self.test)
+    }
+
+    /// The events of the execution, if there is one.
+    #[must_use]
+    pub fn events(&self) -> Option<String> {
+        self.finding.execution.as_ref().map(|e| show::events(e, &self.names()))
+    }
+
+    /// The execution as a graph in the DOT language, if there is one.
+    #[must_use]
+    pub fn dot(&self) -> Option<String> {
+        let (execution, judged) = (self.finding.execution.as_ref()?, self.judged.as_ref()?);
+        Some(show::dot(&self.finding.title, execution, judged, &self.names()))
     }
 
     /// The explanation as text.
@@ -199,7 +217,7 @@ impl Explained {
             let values = outcome(&self.test, execution);
             let shown = self.test.shown.iter().map(|(name, _)| name.clone());
             let outcome: Vec<(String, String)> = shown.zip(values.iter().map(Val::to_string)).collect();
-            out.push_str(&witness(&outcome, &self.finding.implemented, execution, judged));
+            out.push_str(&witness(&outcome, &self.finding.implemented, execution, judged, &self.names()));
         }
         match &self.refutations {
             None if self.finding.implemented.is_empty() => {}
@@ -219,16 +237,22 @@ pub fn witness(
     implemented: &[String],
     execution: &Execution<Stamp>,
     judged: &Judged,
+    names: &Names,
 ) -> String {
     let values = outcome.iter().map(|(name, v)| format!("{name}={v}")).join(", ");
     let outcome = if values.is_empty() { "without values" } else { &values };
     let of = if implemented.is_empty() { String::new() } else { format!(" of {}", implemented.join(", ")) };
-    let events = show::events(execution);
-    format!("\nThe outcome {outcome} is that of this execution{of}:\n{events}{}", show::relations(execution, judged))
+    let (events, relations) = (show::events(execution, names), show::relations(execution, judged, names));
+    format!("\nThe outcome {outcome} is that of this execution{of}:\n{events}{relations}")
 }
 
-/// The statements of each thread that are calls, as they are written in the program.
-pub struct Words(pub Vec<Vec<String>>);
+/// The words of a program.
+pub struct Words {
+    /// The statements of each thread that are calls, as they are written.
+    pub statements: Vec<Vec<String>>,
+    /// What threads and words are called.
+    pub names: Names,
+}
 
 impl Words {
     /// Why an outcome is forbidden, in the words of the program.
@@ -292,10 +316,11 @@ impl Words {
 
     /// The statement of an event; with its thread where the same text occurs in several.
     fn end(&self, end: &End) -> String {
-        let text = self.0.get(end.thread.index()).and_then(|t| t.get(end.position));
-        let Some(text) = text else { return format!("{}: {}", end.thread, end.event) };
-        let alike = self.0.iter().flatten().filter(|t| *t == text).count();
-        if alike > 1 { format!("{text} ({})", end.thread) } else { text.clone() }
+        let text = self.statements.get(end.thread.index()).and_then(|t| t.get(end.position));
+        let thread = self.names.thread(end.thread);
+        let Some(text) = text else { return format!("{thread}: {}", self.names.event(&end.event)) };
+        let alike = self.statements.iter().flatten().filter(|t| *t == text).count();
+        if alike > 1 { format!("{text} ({thread})") } else { text.clone() }
     }
 }
 

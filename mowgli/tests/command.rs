@@ -36,6 +36,56 @@ fn usual_slips_in_litmus_tests_are_told_how_it_is_written() {
     says("x@1 = 0;", "x@1 = 0", "help: a declaration is written as x@1 = 0;");
 }
 
+/// What is written in other languages, or where something else is meant, is told apart from what is merely misspelt.
+#[test]
+fn statements_that_there_are_not_are_told_what_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let says = |statement: &str, said: &[&str]| {
+        let text =
+            format!("RDMA_TSO t\n{{ x@1 = 0; p@1 = 0; z@2 = 0; }}\n P1@1 | P2@1 ;\n a := p | ;\n {statement} | x := 1 ;\n");
+        is_bad(&["litmus", &file(folder.path(), "odd.litmus", &text)], &[&["odd.litmus:5:"], said].concat());
+    };
+    let straight = "a thread makes its statements once each, from top to bottom";
+    says("while p = 0", &["odd.litmus:5:2", "there is no while", straight, "read it, as a := p"]);
+    says("while (p = 0) {}", &["there is no while"]);
+    says("if a = 1 then x := 1", &["there is no if", straight]);
+    says("while(p)", &["there is no while"]);
+    says("whiles p = 0", &["expected arguments, as (x, y), or +"]);
+    says("put(z, a)", &["a is a register, which the network card cannot read", "w@1 = 0", "write w := a before the put"]);
+    says("put(z, a + 1)", &["a is a register", "write w := a + 1 before the put"]);
+    says("get(a, z)", &["a is a register, and this is to be a word of memory"]);
+    says("put(a, x)", &["a is a register, and this is to be a word of memory"]);
+    says("put(z, b)", &["b is not declared"]);
+}
+
+#[test]
+fn an_execution_is_explained_in_the_names_of_the_test() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = "RDMA_WAIT t { _1@4 = 7; x@4 = 0; }\n P2@2 | P4@4 ;\n put(x, 1, d) | a := x ;\n wait(d) | b := x ;\nallowed (a=1)\nforbidden (a=1 /\\ b=0)\n";
+    let test = file(folder.path(), "t.litmus", test);
+    let ran = mowgli(&["explain", &test]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for text in ["  P2 on node 2\n    Put(x, 1, d)  [", "  P4 on node 4\n", "    P2 Put(x, 1, d) aNRW_4 -> P4 Read(x) = 1\n"] {
+        assert!(ran.out.contains(text), "{text}: {}", ran.out);
+    }
+    assert!(!ran.out.contains("P1") && !ran.out.contains("Put(x, _"), "{}", ran.out);
+    let dot = mowgli(&["explain", "--dot", "--assertion", "1", &test]).out;
+    assert!(dot.contains("P4 on node 4") && dot.contains("P2: Put(x, 1, d)"), "{dot}");
+    let page = mowgli(&["report", "--json", &test]).out;
+    assert!(page.contains(r#""name":"P4""#) && !page.contains(r#""name":"P1""#), "{page}");
+    assert!(page.contains(r#""label":"Put(x, 1, d)""#) && !page.contains("Put(x, _"), "{page}");
+}
+
+#[test]
+fn a_call_of_a_library_has_no_counterpart_in_other_languages() {
+    let folder = tempfile::tempdir().unwrap();
+    let fence = "RDMA_WAIT t\n{ nodes 3; x@1 = 0; }\n P1@1 ;\n x := 1 ;\n gf({2, 3}) ;\n";
+    let fence = file(folder.path(), "fence.litmus", fence);
+    let said = "t: line 5: gf({2, 3}) has no counterpart in";
+    is_bad(&["convert", &fence, "--to", "herd"], &[said, "herd's X86_64 syntax"]);
+    is_bad(&["convert", &fence, "--to", "c-verbs"], &[said, "C over verbs: it is a call of the library sv"]);
+}
+
 const GOOD: &str = "RDMA_WAIT good { x@1 = 0; }\n P1@1 ;\n x := 1 ;\n a := x ;\nallowed (a=1)\nforbidden (a=0)\n";
 
 #[track_caller]

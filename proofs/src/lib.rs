@@ -50,7 +50,7 @@ pub trait Checkable {
     /// The check of a variant.
     ///
     /// # Panics
-    /// If there is no such library or variant.
+    /// If there is no such library or variant, or the entry's name is not that of a library that it specifies.
     fn checked(&self, variant: &str, bound: &Bound) -> Checked;
 }
 
@@ -62,8 +62,8 @@ impl Checkable for &str {
 
 impl Checkable for Entry {
     fn checked(&self, variant: &str, bound: &Bound) -> Checked {
-        let variant = self.variant(variant).expect("a variant of the library");
-        check(self, variant, bound, &Options::default())
+        let variant = self.variant(variant).unwrap_or_else(|e| panic!("{e}"));
+        check(self, variant, bound, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
     }
 }
 
@@ -154,9 +154,9 @@ pub fn checked_remotely(library: &str, variant: &str, bound: &Bound) -> Checked 
 
 fn run(library: &str, variant: &str, bound: &Bound, loopback: bool) -> Checked {
     let all = catalogue();
-    let entry = named(&all, library).expect("a library of the catalogue");
-    let variant = entry.variant(variant).expect("a variant of the library");
-    check(entry, variant, bound, &Options { loopback, ..Options::default() })
+    let entry = named(&all, library).unwrap_or_else(|e| panic!("{e}"));
+    let variant = entry.variant(variant).unwrap_or_else(|e| panic!("{e}"));
+    check(entry, variant, bound, &Options { loopback, ..Options::default() }).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The explanation of a litmus test's first assertion, with these libraries replaced by their implementations.

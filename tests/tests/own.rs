@@ -99,7 +99,7 @@ fn pile(name: &'static str) -> Entry {
     }
 }
 
-fn checked(entry: &Entry) -> Checked {
+fn checked(entry: &Entry) -> Result<Checked, String> {
     let variant = &entry.variants[0];
     check(entry, variant, &variant.bounds[0], &Options::default())
 }
@@ -107,7 +107,7 @@ fn checked(entry: &Entry) -> Checked {
 /// A result is what is not unit, whatever the method is called: without it the assertion would be false.
 #[test]
 fn a_counterexample_shows_the_results_of_all_methods() {
-    let checked = checked(&pile("pile"));
+    let checked = checked(&pile("pile")).unwrap();
     assert_eq!(checked.verdict(), "unsound", "{}", checked.title());
     let litmus = checked.litmus().expect("a counterexample");
     assert!(litmus.contains(" Push(s)     ;\n a := Pop(s) ;\nforbidden (a=0)\n"), "{litmus}");
@@ -119,4 +119,13 @@ fn a_counterexample_shows_the_results_of_all_methods() {
     assert_eq!(json["counterexample"]["outcome"]["a"], "0", "{json}");
     let finding = checked.finding().expect("a counterexample");
     assert_eq!(finding.execution.expect("an execution").outputs, [Val::tuple(&[Val::Int(0)])]);
+}
+
+#[test]
+fn an_entry_that_names_another_library_is_told_which_there_is() {
+    let said = checked(&pile("stack")).err().expect("a mistake");
+    assert!(said.contains("the entry stack specifies no library of that name, but pile"), "{said}");
+    let entry = Entry { specification: Libraries::default().with(Sv), ..pile("sv") };
+    let said = checked(&entry).err().expect("a mistake");
+    assert!(said.contains("forgetful of the entry sv is an implementation of pile"), "{said}");
 }

@@ -1,5 +1,6 @@
 //! A litmus test that has been read: surroundings, statements, observed state, assertions.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -183,6 +184,8 @@ pub struct Test {
     pub description: Option<String>,
     /// Nodes, threads, objects.
     pub world: World,
+    /// The private words that hold the literals that are put, each with its literal.
+    pub literals: BTreeMap<Loc, Val>,
     /// The columns.
     pub threads: Vec<Thread>,
     /// The cells whose last value is observed.

@@ -67,8 +67,12 @@ pub fn to_herd(test: &Test) -> Result<String, String> {
     let mut columns = Vec::new();
     for (t, thread) in test.threads.iter().enumerate() {
         let mut column = vec![format!("P{t}")];
-        for statement in &thread.statements {
-            column.extend(instructions(thread, statement).map_err(fail)?);
+        for (statement, (line, text)) in thread.statements.iter().zip(&thread.source) {
+            let none = |why| {
+                let of = format!("line {line}: {text} has no counterpart in herd's X86_64 syntax");
+                format!("{}: {of}, which is for CPU accesses to the memory of one node ({why})", test.name)
+            };
+            column.extend(instructions(thread, statement).map_err(none)?);
         }
         columns.push(column);
     }

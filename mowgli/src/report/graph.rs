@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::explain::{Explained, Words};
 use crate::litmus::core_rma;
 use crate::litmus::test::Test;
-use crate::show::{named, reduced};
+use crate::show::{Names, named, reduced};
 
 /// What the page draws.
 #[derive(Clone, Debug, Serialize)]
@@ -79,7 +79,7 @@ struct Step {
 impl Graph {
     /// The graph of an execution.
     #[must_use]
-    pub fn new<S: Stamp>(title: &str, execution: &Execution<S>, judged: &Judged) -> Self {
+    pub fn new<S: Stamp>(title: &str, execution: &Execution<S>, judged: &Judged, names: &Names) -> Self {
         // The call of the client that an event is part of, through all implementations in between.
         let root = |e: usize| {
             let mut call = execution.groups[e]?;
@@ -95,7 +95,7 @@ impl Graph {
                 let call = root(e);
                 let event = &execution.events[e];
                 if call.is_none() || call != open {
-                    let label = call.map_or_else(|| event.to_string(), |c| execution.calls[c].event.to_string());
+                    let label = names.event(call.map_or(event, |c| &execution.calls[c].event));
                     calls.push(Call { thread: thread.index(), label, events: Vec::new() });
                 }
                 open = call;
@@ -105,7 +105,7 @@ impl Graph {
                     Sub { id, stamp: s.sub.stamp.to_string(), text: format!("{}{read}{wrote}", s.sub.stamp) }
                 });
                 // An event that is the whole call needs no name of its own.
-                let label = call.map_or_else(String::new, |_| event.to_string());
+                let label = call.map_or_else(String::new, |_| names.event(event));
                 let last = calls.last_mut().expect("one was begun");
                 last.events.push(Event { label, subs: subs.collect() });
             }
@@ -116,7 +116,7 @@ impl Graph {
             pairs: reduced(&pairs).into_iter().collect(),
         });
         let world = &execution.world;
-        let threads = world.tids().map(|t| Thread { name: t.to_string(), node: world.node_of(t).0 }).collect();
+        let threads = world.tids().map(|t| Thread { name: names.thread(t), node: world.node_of(t).0 }).collect();
         Self { title: title.to_owned(), threads, calls, relations: relations.collect(), refutations: Vec::new() }
     }
 
@@ -180,7 +180,7 @@ impl Graph {
         let title = &explained.finding.title;
         let words = explained.words();
         let graph = match (&explained.finding.execution, &explained.judged) {
-            (Some(execution), Some(judged)) => Self::new(title, execution, judged),
+            (Some(execution), Some(judged)) => Self::new(title, execution, judged, &words.names),
             _ => {
                 let world = &explained.test.world;
                 let thread = |(t, thread): (Tid, &crate::litmus::test::Thread)| Thread {
@@ -188,7 +188,7 @@ impl Graph {
                     node: world.node_of(t).0,
                 };
                 let threads = world.tids().zip(&explained.test.threads).map(thread).collect();
-                let calls = words.0.iter().enumerate().flat_map(|(thread, texts)| {
+                let calls = words.statements.iter().enumerate().flat_map(|(thread, texts)| {
                     texts.iter().map(move |label| Call { thread, label: label.clone(), events: Vec::new() })
                 });
                 let (relations, refutations) = (Vec::new(), Vec::new());

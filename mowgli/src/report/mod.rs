@@ -20,6 +20,7 @@ use crate::explain::{Explained, explain, of_snapshot, of_test};
 use crate::litmus::core_rma;
 use crate::litmus::run::{libraries, shown, solve, with_problem};
 use crate::litmus::test::{Assertion, Model, Test};
+use crate::show::Names;
 
 const PAGE: &str = include_str!("page.html");
 
@@ -105,7 +106,7 @@ impl CheckRow {
     pub fn new(checked: &Checked) -> Self {
         let graph = checked.counterexample().map(|c| {
             let judged = judge(&checked.libraries, &c.execution).expect("the search has asked the judge");
-            Graph::new(&checked.title(), &c.execution, &judged)
+            Graph::new(&checked.title(), &c.execution, &judged, &Names::default())
                 .with_refutations(&crate::check::words(c), &c.refutations)
         });
         Self {
@@ -133,14 +134,14 @@ fn graphs(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Graph> {
         return witnesses.into_iter().map(|(o, w)| (o, Graph::of_core_rma(test, &w))).collect();
     }
     let mut found = BTreeMap::new();
-    let all = libraries(test.model);
+    let (all, names) = (libraries(test.model), Names::of(test));
     with_problem(&all, test, &[], limits, |problem| {
         problem.explore(&mut |solver| {
             let outcome = shown(test, &problem.outcome_of(solver));
             if !found.contains_key(&outcome) {
                 let snapshot = solver.snapshot();
                 if let Some(e) = solver.complete().then(|| Execution::of_solver(solver)).flatten() {
-                    found.extend(judge(&all, &e).ok().map(|judged| (outcome, Graph::new(&test.name, &e, &judged))));
+                    found.extend(judge(&all, &e).ok().map(|judged| (outcome, Graph::new(&test.name, &e, &judged, &names))));
                 }
                 solver.restore(snapshot);
             }
@@ -216,8 +217,7 @@ impl FindingRow {
         let body = text.splitn(3, "---\n").last().unwrap_or(text);
         let explained = of_snapshot(body, limits)?.map(explain).transpose()?;
         let graph = explained.as_ref().map(Graph::explained);
-        let execution = explained.as_ref().and_then(|e| e.finding.execution.as_ref());
-        let is_told = execution.is_none_or(|e| body.contains(&crate::show::events(e)));
+        let is_told = explained.as_ref().is_none_or(|e| e.events().is_none_or(|events| body.contains(&events)));
         let other = if is_told { "" } else { "(The picture is of another execution with this outcome.)\n\n" };
         Ok(Self { title: name.to_owned(), explanation: format!("{other}{body}"), graph })
     }

@@ -539,8 +539,7 @@ fn explained(args: &ExplainArgs) -> Result<String, String> {
         let explained = explain::explain(finding).map_err(|e| format!("{path}: {e}"))?;
         if !graphs {
             out.push(explained.text());
-        } else if let (Some(execution), Some(judged)) = (&explained.finding.execution, &explained.judged) {
-            let dot = show::dot(&explained.finding.title, execution, judged);
+        } else if let Some(dot) = explained.dot() {
             out.push(if args.svg { show::svg(&dot)? } else { dot });
         }
     }
@@ -570,11 +569,11 @@ fn check_bounds(
     bounds: &[Bound],
     options: &Options<'_>,
     each: &mut dyn FnMut(Checked),
-) {
+) -> Result<(), String> {
     for bound in bounds {
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
-        let checked = check(entry, variant, bound, &Options { progress: &progress, ..*options });
+        let checked = check(entry, variant, bound, &Options { progress: &progress, ..*options })?;
         bar.finish_and_clear();
         let sound = matches!(checked.report.verdict, Verdict::Sound | Verdict::NoWrongOutcome);
         each(checked);
@@ -582,6 +581,7 @@ fn check_bounds(
             break;
         }
     }
+    Ok(())
 }
 
 /// A bar for long work: what it is about, and how many of what are done. It is shown on terminals only.

@@ -114,7 +114,7 @@ fn add_library(page: &mut Page, all: &[Entry], name: &str, args: &ReportArgs) ->
         let loopback = args.placement == Placement::Any;
         let options = Options { deadline: Deadline::after(args.timeout), loopback, ..Options::default() };
         let mut each = |checked: Checked| page.checks.push(CheckRow::new(&checked));
-        check_bounds(entry, variant, &variant.bounds, &options, &mut each);
+        check_bounds(entry, variant, &variant.bounds, &options, &mut each)?;
     }
     Ok(())
 }
