@@ -223,7 +223,10 @@ struct Json<'a> {
 fn shown(instance: &Instance<Stamp>) -> String {
     let client = print::client("client", &instance.world, &instance.client, &instance.execution.outputs);
     let mut text = format!("{}, in an execution of\n\n{client}\n", instance.reason);
-    text.push_str(&format!("with the events\n{}", crate::show::events(&instance.execution, &crate::show::Names::default())));
+    text.push_str(&format!(
+        "with the events\n{}",
+        crate::show::events(&instance.execution, &crate::show::Names::default())
+    ));
     if instance.part.len() < instance.execution.events.len() {
         let part = instance.part.iter().map(|&e| instance.execution.events[e].to_string());
         text.push_str(&format!("of which the part is {}\n", part.collect::<Vec<_>>().join(", ")));

@@ -41,8 +41,9 @@ fn usual_slips_in_litmus_tests_are_told_how_it_is_written() {
 fn statements_that_there_are_not_are_told_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
     let says = |statement: &str, said: &[&str]| {
-        let text =
-            format!("RDMA_TSO t\n{{ x@1 = 0; p@1 = 0; z@2 = 0; }}\n P1@1 | P2@1 ;\n a := p | ;\n {statement} | x := 1 ;\n");
+        let text = format!(
+            "RDMA_TSO t\n{{ x@1 = 0; p@1 = 0; z@2 = 0; }}\n P1@1 | P2@1 ;\n a := p | ;\n {statement} | x := 1 ;\n"
+        );
         is_bad(&["litmus", &file(folder.path(), "odd.litmus", &text)], &[&["odd.litmus:5:"], said].concat());
     };
     let straight = "a thread makes its statements once each, from top to bottom";
@@ -50,8 +51,11 @@ fn statements_that_there_are_not_are_told_what_there_is() {
     says("while (p = 0) {}", &["there is no while"]);
     says("if a = 1 then x := 1", &["there is no if", straight]);
     says("while(p)", &["there is no while"]);
-    says("whiles p = 0", &["expected arguments, as (x, y), or +"]);
-    says("put(z, a)", &["a is a register, which the network card cannot read", "w@1 = 0", "write w := a before the put"]);
+    says("whiles p = 0", &["expected arguments, as (x, y) or +"]);
+    says(
+        "put(z, a)",
+        &["a is a register, which the network card cannot read", "w@1 = 0", "write w := a before the put"],
+    );
     says("put(z, a + 1)", &["a is a register", "write w := a + 1 before the put"]);
     says("get(a, z)", &["a is a register, and this is to be a word of memory"]);
     says("put(a, x)", &["a is a register, and this is to be a word of memory"]);
@@ -65,7 +69,9 @@ fn an_execution_is_explained_in_the_names_of_the_test() {
     let test = file(folder.path(), "t.litmus", test);
     let ran = mowgli(&["explain", &test]);
     assert_eq!(ran.code, 0, "{}", ran.err);
-    for text in ["  P2 on node 2\n    Put(x, 1, d)  [", "  P4 on node 4\n", "    P2 Put(x, 1, d) aNRW_4 -> P4 Read(x) = 1\n"] {
+    for text in
+        ["  P2 on node 2\n    Put(x, 1, d)  [", "  P4 on node 4\n", "    P2 Put(x, 1, d) aNRW_4 -> P4 Read(x) = 1\n"]
+    {
         assert!(ran.out.contains(text), "{text}: {}", ran.out);
     }
     assert!(!ran.out.contains("P1") && !ran.out.contains("Put(x, _"), "{}", ran.out);

@@ -12,9 +12,9 @@ use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sequential;
 use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::core_rma::execution::MOST;
-use pest::{Parser, Span};
 use pest::error::{Error, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
+use pest::{Parser, Span};
 use pest_derive::Parser;
 
 mod core_rma;
@@ -490,7 +490,9 @@ impl Reader {
 
     fn word_of_memory(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Loc> {
         match self.register_in(thread, tree) {
-            Some(r) => fail(tree, format!("{r} is a register, and this is to be a word of memory, declared as w@1 = 0;")),
+            Some(r) => {
+                fail(tree, format!("{r} is a register, and this is to be a word of memory, declared as w@1 = 0;"))
+            }
             None => self.object(tree, self.memory()),
         }
     }

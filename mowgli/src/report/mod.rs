@@ -141,7 +141,9 @@ fn graphs(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Graph> {
             if !found.contains_key(&outcome) {
                 let snapshot = solver.snapshot();
                 if let Some(e) = solver.complete().then(|| Execution::of_solver(solver)).flatten() {
-                    found.extend(judge(&all, &e).ok().map(|judged| (outcome, Graph::new(&test.name, &e, &judged, &names))));
+                    found.extend(
+                        judge(&all, &e).ok().map(|judged| (outcome, Graph::new(&test.name, &e, &judged, &names))),
+                    );
                 }
                 solver.restore(snapshot);
             }
