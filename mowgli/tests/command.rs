@@ -130,6 +130,54 @@ fn bad_litmus_input_names_place_cause_and_remedy() {
 }
 
 #[test]
+fn a_wait_for_nothing_is_told_of_with_place_and_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let declared = "{ nodes 2; x@1 = 0; z@2 = 0; svar s = 0; msw m@2[2] = (0, 0); msw r@1[2] = (0, 0); }";
+    let with =
+        |rows: &str| file(folder.path(), "w.litmus", &format!("RDMA_WAIT t\n{declared}\n P1@1 | P2@1 ;\n{rows}"));
+    let warns = |rows: &str, said: &str| {
+        let test = with(rows);
+        let ran = mowgli(&["litmus", &test]);
+        let line = rows.lines().count() + 3;
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        assert!(ran.err.starts_with("warning:") && ran.err.contains(&format!("w.litmus:{line}:2\n")), "{}", ran.err);
+        assert!(ran.err.contains(said), "{rows} does not say {said:?} but:\n{}", ran.err);
+        let json: serde_json::Value = serde_json::from_str(&mowgli(&["litmus", "--json", &test]).out).expect("JSON");
+        let warning = &json["warnings"][0];
+        assert_eq!((&warning["line"], &warning["column"]), (&line.into(), &2.into()), "{json}");
+        assert!(warning["message"].as_str().is_some_and(|m| m.contains(said)), "{json}");
+    };
+    let of_library =
+        |op: &str, library: &str, wait: &str| format!("d is of {op} (line 4), an operation of {library}; write {wait}");
+    warns(" r.get(m, d) | ;\n wait(d) | ;\n", &of_library("r.get(m, d)", "msw", "msw.wait(d)"));
+    warns(" put(z, x, d) | ;\n sv.wait(d) | ;\n", &of_library("put(z, x, d)", "rdma-wait-rmw", "wait(d)"));
+    warns(" s.bcast({2}, d) | ;\n msw.wait(d) | ;\n", &of_library("s.bcast({2}, d)", "sv", "sv.wait(d)"));
+    warns(
+        " put(z, x, e) | ;\n wait(d) | ;\n",
+        "no operation has the identifier d; give it to the one that is meant, as put(z, x, d)",
+    );
+    warns(" put(z, x) | ;\n wait(_) | ;\n", "_ is no identifier");
+    warns(
+        " x := 1 | put(z, x, d) ;\n wait(d) | ;\n",
+        "d is of put(z, x, d) (line 4) in P2, and a wait is for operations of its own thread",
+    );
+    let later = with(" wait(d) | ;\n put(z, x, d) | ;\nallowed (z=1)\n");
+    let ran = mowgli(&["litmus", &later]);
+    assert!(ran.code == 1 && ran.err.contains("w.litmus:4:2\n") && ran.err.contains("comes after it"), "{}", ran.err);
+    assert!(mowgli(&["explain", &later]).err.contains("warning:"));
+    assert!(mowgli(&["report", "--json", &later]).out.contains(r#""warnings":[{"line":4,"column":2,"message":"#));
+    for meant in [
+        " put(z, x, d) | ;\n wait(d) | ;\n",
+        " r.get(m, d) | ;\n msw.wait(d) | ;\n",
+        " s.bcast({2}, d) | ;\n sv.wait(d) | ;\n",
+    ] {
+        let test = with(meant);
+        assert_eq!(mowgli(&["litmus", &test]).err, "", "{meant}");
+        assert!(mowgli(&["litmus", "--json", &test]).out.contains(r#""warnings":[]"#));
+    }
+}
+
+#[test]
 fn other_files_are_still_run() {
     let folder = tempfile::tempdir().unwrap();
     let good = file(folder.path(), "good.litmus", GOOD);

@@ -18,6 +18,7 @@ use pest::{Parser, Span};
 use pest_derive::Parser;
 
 mod core_rma;
+mod waits;
 
 use super::condition::Condition;
 use super::core_rma::program;
@@ -41,7 +42,7 @@ type Parsed<T> = Result<T, Box<Error<Rule>>>;
 /// # Errors
 /// What is wrong, with line, column and remedy, ready to print.
 pub fn parse(path: &str, text: &str) -> Result<Test, String> {
-    read(text).map_err(|e| {
+    read(path, text).map_err(|e| {
         let e = foreign(text, &e).unwrap_or(e);
         let help = help(text, &e).map_or(String::new(), |help| format!("\n  = help: {help}"));
         e.with_path(path).renamed_rules(|r| describe(*r)).to_string() + &help
@@ -130,7 +131,7 @@ fn fail<T>(at: &Tree<'_>, message: impl Into<String>) -> Parsed<T> {
     Err(Box::new(Error::new_from_span(ErrorVariant::CustomError { message: message.into() }, at.as_span())))
 }
 
-fn read(text: &str) -> Parsed<Test> {
+fn read(path: &str, text: &str) -> Parsed<Test> {
     let file = Grammar::parse(Rule::file, text).map_err(Box::new)?.next().expect("a file is one tree");
     let parts: Vec<Tree<'_>> = file.into_inner().collect();
     let mut reader = Reader::new(model(&parts)?, &parts)?;
@@ -145,6 +146,7 @@ fn read(text: &str) -> Parsed<Test> {
         }
     }
     let (observed, shown, assertions) = reader.footers(&parts)?;
+    let warnings = reader.warnings(path, &parts);
     let test = Test {
         model: reader.model,
         name,
@@ -155,6 +157,7 @@ fn read(text: &str) -> Parsed<Test> {
         observed,
         shown,
         assertions,
+        warnings,
     };
     if test.model == Model::CoreRma && program(&test).0.size() > MOST {
         return fail(&parts[0], format!("a program of {} has at most {MOST} actions", test.model));

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::run::Answer;
-use super::test::{Quantifier, Test};
+use super::test::{Quantifier, Test, Warning};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -20,6 +20,7 @@ struct Line<'a> {
     outcomes: Vec<BTreeMap<&'a str, String>>,
     assertions: Vec<AssertionLine<'a>>,
     executions: u64,
+    warnings: &'a [Warning],
     loops: usize,
     micros: u128,
 }
@@ -53,6 +54,7 @@ pub fn json(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
             .map(|(a, &holds)| AssertionLine { kind: a.quantifier.to_string(), condition: &a.text, holds })
             .collect(),
         executions: answer.explored.stats.classes,
+        warnings: &test.warnings,
         loops,
         micros,
     };

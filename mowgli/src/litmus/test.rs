@@ -13,6 +13,7 @@ use mowgli_core::world::World;
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
+use serde::Serialize;
 
 use super::condition::Condition;
 
@@ -173,6 +174,20 @@ pub struct Assertion {
     pub condition: Condition,
 }
 
+/// Something in a test that is allowed, and hardly what was meant.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Warning {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+    /// What is odd, and what to write instead.
+    pub message: String,
+    /// The same with the file and the line as it stands there, ready to print.
+    #[serde(skip)]
+    pub shown: String,
+}
+
 /// A litmus test.
 #[derive(Clone, Debug)]
 pub struct Test {
@@ -194,6 +209,8 @@ pub struct Test {
     pub shown: Vec<(String, Observable)>,
     /// The assertions.
     pub assertions: Vec<Assertion>,
+    /// What is hardly meant.
+    pub warnings: Vec<Warning>,
 }
 
 impl Test {

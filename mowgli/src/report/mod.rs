@@ -19,7 +19,7 @@ use crate::check::Checked;
 use crate::explain::{Explained, explain, of_snapshot, of_test};
 use crate::litmus::core_rma;
 use crate::litmus::run::{libraries, shown, solve, with_problem};
-use crate::litmus::test::{Assertion, Model, Test};
+use crate::litmus::test::{Assertion, Model, Test, Warning};
 use crate::show::Names;
 
 const PAGE: &str = include_str!("page.html");
@@ -67,6 +67,7 @@ pub struct TestRow {
     model: String,
     description: Option<String>,
     text: String,
+    warnings: Vec<Warning>,
     stopped: Option<String>,
     assertions: Vec<AssertionRow>,
     names: Vec<String>,
@@ -194,6 +195,7 @@ impl TestRow {
             model: test.model.to_string(),
             description: test.description.clone(),
             text: text.to_owned(),
+            warnings: test.warnings.clone(),
             stopped: answer.explored.stop.as_ref().map(ToString::to_string),
             assertions: assertions.collect(),
             names: test.shown.iter().map(|(name, _)| name.clone()).collect(),

@@ -332,6 +332,18 @@ fn text_of(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
 }
 
+/// Reads a litmus test; what is hardly meant in it goes to standard error.
+fn parsed(path: &Path, text: &str) -> Result<Test, String> {
+    let test = parse::parse(&path.display().to_string(), text)?;
+    eprint!("{}", warnings(&test));
+    Ok(test)
+}
+
+/// What is hardly meant in a test, with its places.
+fn warnings(test: &Test) -> String {
+    test.warnings.iter().map(|w| format!("warning: {}\n", w.shown)).collect()
+}
+
 /// The files that a path stands for: itself, or those in a directory that end in one of these.
 fn files(path: &Path, extensions: &[&str]) -> Result<Vec<PathBuf>, String> {
     if !path.is_dir() {
@@ -440,7 +452,7 @@ fn robust(args: &RobustArgs) -> u8 {
 fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     let name = path.display().to_string();
     let text = text_of(path)?;
-    let test = parse::parse(&name, &text)?;
+    let test = parsed(path, &text)?;
     let is_named = args.paths.iter().any(|p| p == path);
     if !is_named && matches!(test.model, Model::RdmaWait | Model::CoreRma) {
         return Ok(0);
@@ -468,12 +480,11 @@ fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
 }
 
 fn converted(args: &ConvertArgs) -> Result<String, String> {
-    let path = args.file.display().to_string();
     let text = text_of(&args.file)?;
     if args.to == Form::Mowgli {
-        return x86::from_herd(&path, &text);
+        return x86::from_herd(&args.file.display().to_string(), &text);
     }
-    let test = parse::parse(&path, &text)?;
+    let test = parsed(&args.file, &text)?;
     match args.to {
         Form::CVerbs => verbs::program(&test, &run::solve(&test, &[], Limits::default())),
         _ => x86::to_herd(&test),
@@ -483,7 +494,7 @@ fn converted(args: &ConvertArgs) -> Result<String, String> {
 fn walked(args: &WalkArgs) -> Result<String, String> {
     let path = args.file.display();
     let text = text_of(&args.file)?;
-    let test = parse::parse(&path.to_string(), &text)?;
+    let test = parsed(&args.file, &text)?;
     let walked = run::walk(&test, args.seed).map_err(|e| format!("{path}: {e}"))?;
     Ok(if args.json { walked.json() + "\n" } else { walked.text() })
 }
@@ -516,7 +527,7 @@ fn explained(args: &ExplainArgs) -> Result<String, String> {
     let path = args.file.display();
     let text = text_of(&args.file)?;
     let findings = if args.file.extension().is_some_and(|x| x == "litmus") {
-        let test = parse::parse(&path.to_string(), &text)?;
+        let test = parsed(&args.file, &text)?;
         let chosen = chosen_assertions(&test, args).map_err(|e| format!("{path}: {e}"))?;
         if test.model == Model::CoreRma {
             return explained_core_rma(&test, &chosen, args).map_err(|e| format!("{path}: {e}"));
