@@ -13,7 +13,7 @@ use mowgli_rdma::Stamp;
 use serde::{Deserialize, Serialize};
 
 use crate::litmus::parse::parse;
-use crate::litmus::run::{implementation, libraries, shown, with_problem};
+use crate::litmus::run::{ends, implementation, libraries, shown, with_problem};
 use crate::litmus::test::{Assertion, Model, Test};
 use crate::show::{self, Names};
 
@@ -45,7 +45,12 @@ pub struct Explained {
     pub test: Test,
     /// Why the specifications forbid the outcome; `None` if they allow it.
     pub refutations: Option<Vec<Refutation>>,
+    /// Whether no execution of the program ends, so that no condition holds in any.
+    pub vacuous: bool,
 }
+
+/// What is said where no execution ends.
+pub const VACUOUS: &str = "Vacuous: no execution of the program ends, since a thread waits for what never happens.";
 
 /// Reads a finding.
 ///
@@ -67,6 +72,15 @@ pub fn read(text: &str) -> Result<Finding, String> {
 #[must_use]
 pub fn written(finding: &Finding) -> String {
     ron::ser::to_string_pretty(finding, ron::ser::PrettyConfig::default().depth_limit(4)).expect("a form in RON") + "\n"
+}
+
+/// Whether no execution of a test ends, with these libraries replaced by their implementations.
+///
+/// # Errors
+/// If an implementation does not exist.
+pub fn is_vacuous(test: &Test, implemented: &[String], limits: Limits<'_>) -> Result<bool, String> {
+    let chain = implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
+    Ok(ends(&libraries(test.model), test, &chain, limits) == Some(false))
 }
 
 /// The findings of a litmus test: for each assertion an execution in which its condition holds, if there is one.
@@ -157,7 +171,8 @@ pub fn explain(finding: Finding) -> Result<Explained, String> {
         });
         (!possible).then(|| problem.refutations(&wanted, SHOWN))
     });
-    Ok(Explained { finding, judged, test, refutations })
+    let vacuous = finding.execution.is_none() && is_vacuous(&test, &finding.implemented, Limits::default())?;
+    Ok(Explained { finding, judged, test, refutations, vacuous })
 }
 
 /// The judge's reading of a finding's execution.
@@ -219,7 +234,11 @@ impl Explained {
             let outcome: Vec<(String, String)> = shown.zip(values.iter().map(Val::to_string)).collect();
             out.push_str(&witness(&outcome, &self.finding.implemented, execution, judged, &self.names()));
         }
+        if self.vacuous {
+            out.push_str(&format!("\n{VACUOUS}\n"));
+        }
         match &self.refutations {
+            _ if self.vacuous && self.finding.implemented.is_empty() => {}
             None if self.finding.implemented.is_empty() => {}
             None => out.push_str("\nThe specifications allow it.\n"),
             Some(refutations) => {

@@ -20,7 +20,7 @@ use serde::Serialize;
 use crate::interrupt::cause;
 use crate::litmus::parse::columns;
 use crate::litmus::print::{statement, table};
-use crate::litmus::run::libraries;
+use crate::litmus::run::{ends, libraries};
 use crate::litmus::test::{Arg, Model, Statement, Test, Thread};
 
 /// Why a program is robust, or that it is not.
@@ -32,6 +32,8 @@ pub enum Verdict {
     BySearch,
     /// This execution has one.
     NotRobust(Box<Execution<Stamp>>, Vec<ScEdge>),
+    /// No execution ends, so none has a cycle of sc.
+    Vacuous,
     /// A limit stopped the search.
     Undecided(Stop),
 }
@@ -143,6 +145,10 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
     if has_rmw && cpu == Cpu::Sc {
         return Err(format!("{}: RDMA_SC has no remote read-modify-writes", test.name));
     }
+    if ends(&libraries(model(cpu)), test, &[], Limits { expired, ..Limits::default() }) == Some(false) {
+        let (conditions, verdict) = (None, Verdict::Vacuous);
+        return Ok(Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false });
+    }
     let conditions = match has_rmw {
         true => None,
         false => {
@@ -202,8 +208,14 @@ impl Robust<'_> {
         match self.verdict {
             Verdict::ByTheorem | Verdict::BySearch => Some(true),
             Verdict::NotRobust(..) => Some(false),
-            Verdict::Undecided(_) => None,
+            Verdict::Vacuous | Verdict::Undecided(_) => None,
         }
+    }
+
+    /// Whether no execution of the program ends.
+    #[must_use]
+    pub fn is_vacuous(&self) -> bool {
+        matches!(self.verdict, Verdict::Vacuous)
     }
 
     /// Which statement the n-th call of a thread is.
@@ -262,10 +274,12 @@ impl Robust<'_> {
             Verdict::ByTheorem => "robust, by theorem".to_owned(),
             Verdict::BySearch => "robust, by search".to_owned(),
             Verdict::NotRobust(..) => "not robust".to_owned(),
+            Verdict::Vacuous => "vacuous: no execution ends, since a poll has no operation to take".to_owned(),
             Verdict::Undecided(stop) => format!("undecided: {stop}"),
         };
         let mut lines = vec![format!("{} ({}): {verdict}", self.test.name, model(self.cpu))];
         match &self.conditions {
+            None if self.is_vacuous() => {}
             None => lines.push("  the theorems are about programs without remote read-modify-writes".to_owned()),
             Some(Conditions { races, unfenced, not_a_tree }) => {
                 let mut say = |name: &str, def: &str, reasons: Vec<String>| {
@@ -325,8 +339,9 @@ impl Robust<'_> {
             by: match self.verdict {
                 Verdict::ByTheorem => Some("theorem"),
                 Verdict::BySearch | Verdict::NotRobust(..) => Some("search"),
-                Verdict::Undecided(_) => None,
+                Verdict::Vacuous | Verdict::Undecided(_) => None,
             },
+            vacuous: self.is_vacuous(),
             repairs: insertions("theorem", &self.by_theorem)
                 .into_iter()
                 .chain(insertions("search", &self.by_search))
@@ -402,6 +417,7 @@ struct Line<'a> {
     tree_fenced: Option<bool>,
     robust: Option<bool>,
     by: Option<&'static str>,
+    vacuous: bool,
     repairs: Vec<Repairs>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     untried: bool,

@@ -380,12 +380,86 @@ fn polls_have_two_engines_and_a_walk() {
     is_bad(&["walk", &wait], &["RDMA_WAIT has no machine"]);
     let poll = "RDMA_TSO p { x@1 = 0; }\n P1@1 ;\n poll(1) ;\n";
     let poll = file(folder.path(), "poll.litmus", poll);
-    assert!(mowgli(&["litmus", &poll]).out.contains("No execution ends"));
+    assert!(mowgli(&["litmus", &poll]).out.contains("Vacuous: no execution ends"));
     assert!(mowgli(&["walk", &poll]).out.contains("Stuck"));
     let identifier = "RDMA_TSO p { x@1 = 0; }\n P1@1 ;\n put(x, 1, d) ;\n";
     is_bad(&["litmus", &file(folder.path(), "id.litmus", identifier)], &[":3:", "poll(node) takes the oldest"]);
     let rmw = "RDMA_SC p { x@1 = 0; }\n P1@1 ;\n rfaa(x, x, 1) ;\n";
     is_bad(&["litmus", &file(folder.path(), "rmw.litmus", rmw)], &[":3:", "rcas and rfaa are of RDMA_TSO"]);
+}
+
+/// What is said of all executions is empty where there is none: it is not taken to hold unless the test says so.
+#[test]
+fn a_test_no_execution_of_which_ends_is_vacuous() {
+    let folder = tempfile::tempdir().unwrap();
+    let stuck = "RDMA_TSO stuck { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n poll(2) ;\n poll(2) ;\n";
+    let with = |name: &str, assertions: &str| file(folder.path(), name, &format!("{stuck}{assertions}"));
+    let test = with("stuck.litmus", "forbidden (z=0)\nforall (z=1)\n");
+    for engine in ["declarative", "operational", "both"] {
+        let ran = mowgli(&["litmus", "--engine", engine, &test]);
+        assert_eq!(ran.code, 3, "{engine}: {}{}", ran.out, ran.err);
+        assert!(ran.out.contains("Vacuous\nCondition forbidden (z=0)") && !ran.out.contains("Ok"), "{}", ran.out);
+        assert!(ran.out.contains("Vacuous: no execution ends, since"), "{}", ran.out);
+    }
+    let json = |args: &[&str]| {
+        let ran = mowgli(args);
+        let line = ran.out.lines().next().unwrap_or_default();
+        (ran.code, serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
+    };
+    let (code, line) = json(&["litmus", "--json", &test]);
+    assert_eq!((code, &line["vacuous"], &line["complete"]), (3, &true.into(), &true.into()), "{line}");
+    assert!(line["assertions"].as_array().is_some_and(|all| all.iter().all(|a| a["holds"].is_null())), "{line}");
+    assert_eq!(mowgli(&["litmus", &with("bare.litmus", "")]).code, 3);
+    // That something can happen is false, as ever.
+    let allowed = mowgli(&["litmus", &with("allowed.litmus", "allowed (z=0)\n")]);
+    assert!(allowed.code == 1 && allowed.out.contains("No\nCondition allowed (z=0)"), "{}", allowed.out);
+    let explained = mowgli(&["explain", &test]);
+    assert_eq!(explained.code, 3, "{}", explained.out);
+    assert!(explained.out.contains("\nVacuous: no execution of the program ends"), "{}", explained.out);
+    assert!(!explained.out.contains("nothing writes these values"), "{}", explained.out);
+    let (code, line) = json(&["explain", "--json", &test]);
+    assert_eq!((code, &line["vacuous"], &line["title"]), (3, &true.into(), &"stuck: (z=0) is impossible".into()));
+    let robust = mowgli(&["robust", &test]);
+    assert_eq!(robust.code, 3, "{}{}", robust.out, robust.err);
+    assert!(robust.out.contains("stuck (RDMA_TSO): vacuous: no execution ends"), "{}", robust.out);
+    let (code, line) = json(&["robust", "--json", &test]);
+    assert!(code == 3 && line["vacuous"] == true && line["robust"].is_null(), "{line}");
+    let (_, page) = json(&["report", "--json", &test]);
+    assert!(page["tests"][0]["vacuous"] == true && page["tests"][0]["assertions"][0]["holds"].is_null(), "{page}");
+}
+
+#[test]
+fn a_test_can_say_that_no_execution_of_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let stuck = "RDMA_TSO stuck { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n poll(2) ;\n poll(2) ;\nvacuous\nforbidden (z=0)\n";
+    let test = file(folder.path(), "stuck.litmus", stuck);
+    let ran = mowgli(&["litmus", &test]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out.contains("Ok\nCondition vacuous\n") && ran.out.contains("Ok\nCondition forbidden (z=0)"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("Vacuous: no execution ends, as the test says"), "{}", ran.out);
+    let json = mowgli(&["litmus", "--json", &test]).out;
+    assert!(json.contains(r#"{"kind":"vacuous","condition":"true","holds":true}"#), "{json}");
+    assert_eq!(mowgli(&["explain", &test]).code, 0);
+    assert_eq!(mowgli(&["robust", &test]).code, 0);
+    // One that ends all the same is not as it says.
+    let ends = file(folder.path(), "ends.litmus", &stuck.replacen(" poll(2) ;\n", "", 1));
+    let ran = mowgli(&["litmus", &ends]);
+    assert!(ran.code == 1 && ran.out.contains("No\nCondition vacuous\n"), "{}", ran.out);
+    let misplaced = stuck.replacen("vacuous", "vacuous (z=0)", 1);
+    is_bad(&["litmus", &file(folder.path(), "misplaced.litmus", &misplaced)], &["misplaced.litmus:6:"]);
+}
+
+#[test]
+fn programs_that_never_end_are_counted_where_models_are_compared() {
+    let ran =
+        mowgli(&["compare", "--model", "RDMA_TSO", "--model", "RDMA_SC", "--threads", "1", "--calls", "1", "--json"]);
+    let line: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    let (vacuous, programs) = (line["vacuous"].as_u64().expect("a count"), line["programs"].as_u64().expect("a count"));
+    assert!(ran.code == 0 && vacuous > 0 && vacuous < programs, "{line}");
 }
 
 #[test]

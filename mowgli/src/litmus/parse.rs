@@ -83,8 +83,9 @@ fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
     };
     let (before, rest) = text.split_at(*at);
     let line = text.lines().nth(before.matches('\n').count()).unwrap_or_default();
-    let asserts =
-        |l: &str| ["allowed", "forbidden", "forall", "exists", "~exists", "locations"].iter().any(|q| l.starts_with(q));
+    let asserts = |l: &str| {
+        ["allowed", "forbidden", "forall", "exists", "~exists", "locations", "vacuous"].iter().any(|q| l.starts_with(q))
+    };
     if !before.contains('}') {
         before.contains('{').then_some("a declaration is written as x@1 = 0; with a semicolon")
     } else if before.lines().any(asserts) || asserts(line) {
@@ -806,6 +807,9 @@ impl Reader {
                 for place in parts(&footer, Rule::place) {
                     self.observe(&place, &mut observed, &mut shown)?;
                 }
+            } else if footer.as_rule() == Rule::vacuous {
+                let condition = Condition::And(Vec::new());
+                assertions.push(Assertion { quantifier: Quantifier::Vacuous, text: "true".to_owned(), condition });
             } else {
                 let tree = part(&footer, Rule::condition).expect("by the grammar");
                 let condition = self.condition(&tree, &mut observed, &mut shown)?;

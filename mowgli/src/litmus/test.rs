@@ -151,6 +151,8 @@ pub enum Quantifier {
     Forbidden,
     /// All do.
     Forall,
+    /// There is none at all: no execution ends. The condition is that of every outcome.
+    Vacuous,
 }
 
 impl fmt::Display for Quantifier {
@@ -159,6 +161,7 @@ impl fmt::Display for Quantifier {
             Self::Allowed => "allowed",
             Self::Forbidden => "forbidden",
             Self::Forall => "forall",
+            Self::Vacuous => "vacuous",
         })
     }
 }
@@ -213,7 +216,22 @@ pub struct Test {
     pub warnings: Vec<Warning>,
 }
 
+impl fmt::Display for Assertion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.quantifier {
+            Quantifier::Vacuous => write!(f, "{}", self.quantifier),
+            quantifier => write!(f, "{quantifier} ({})", self.text),
+        }
+    }
+}
+
 impl Test {
+    /// Whether the test says that no execution of it ends: then what holds of all executions is taken to hold.
+    #[must_use]
+    pub fn is_meant_vacuous(&self) -> bool {
+        self.assertions.iter().any(|a| a.quantifier == Quantifier::Vacuous)
+    }
+
     /// The program of each thread; its value is the tuple of its registers.
     #[must_use]
     pub fn programs(&self) -> Vec<Prog> {

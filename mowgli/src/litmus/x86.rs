@@ -86,7 +86,7 @@ pub fn to_herd(test: &Test) -> Result<String, String> {
     let _ = writeln!(out, "locations [{}]", shown.iter().map(|s| format!("{s};")).join(" "));
     let quantifier = match quantifier {
         Quantifier::Allowed => "exists",
-        Quantifier::Forbidden => "~exists",
+        Quantifier::Forbidden | Quantifier::Vacuous => "~exists",
         Quantifier::Forall => "forall",
     };
     let _ = writeln!(out, "{quantifier} ({condition})");

@@ -163,7 +163,8 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
     } else {
         report::text(&test, &answer, args.loops, micros) + "\n"
     };
-    let code = match (answer.holds.contains(&Some(false)), answer.explored.stop.is_some()) {
+    let is_open = answer.explored.stop.is_some() || answer.is_vacuous() && !test.is_meant_vacuous();
+    let code = match (answer.holds.contains(&Some(false)), is_open) {
         (true, _) => 1,
         (false, true) => 3,
         (false, false) => 0,

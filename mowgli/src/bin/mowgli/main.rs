@@ -13,7 +13,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use mowgli::check::{Checked, Options, check, shapes};
 use mowgli::generate::verbs;
 use mowgli::interrupt::Deadline;
-use mowgli::litmus::test::{Model, Test};
+use mowgli::litmus::test::{Model, Test, Warning};
 use mowgli::litmus::{core_rma, parse, run, x86};
 use mowgli::{explain, interrupt, show};
 use mowgli_core::outcome::Limits;
@@ -27,7 +27,7 @@ use mowgli_rdma::robust::Cpu;
 #[command(
     version,
     about,
-    after_help = "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 stopped by a limit."
+    after_help = "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 undecided: a limit stopped it, or nothing ever ends."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -295,7 +295,10 @@ fn main() -> ExitCode {
         }
         Command::Man { out } => told(man(&out)),
         Command::Walk(args) => printed(walked(&args)),
-        Command::Explain(args) => printed(explained(&args)),
+        Command::Explain(args) => told(explained(&args).map(|(text, code)| {
+            print!("{text}");
+            code
+        })),
         Command::Check(args) => check::check(&args),
     };
     ExitCode::from(code)
@@ -392,7 +395,7 @@ fn printed(result: Result<String, String>) -> u8 {
     }
 }
 
-/// 0 if the models were compared, 3 if a limit stopped that.
+/// 0 if the models were compared, 3 if a limit stopped that or no program ends.
 fn compare(args: &CompareArgs) -> u8 {
     let [a, b] = args.model[..] else {
         eprintln!("error: name two models, as --model RDMA_TSO --model RDMA_SC");
@@ -426,12 +429,20 @@ fn compare(args: &CompareArgs) -> u8 {
                 println!("none of these programs has an outcome under {only} that it has not under {not}");
             }
         }
-        println!("{} programs, the smallest with threads, nodes, calls up to {}", found.programs, shapes(&bounds));
+        let vacuous = if found.vacuous > 0 { format!(" ({} never end)", found.vacuous) } else { String::new() };
+        println!(
+            "{} programs{vacuous}, the smallest with threads, nodes, calls up to {}",
+            found.programs,
+            shapes(&bounds)
+        );
+        if found.is_vacuous() {
+            println!("Vacuous: none of these programs ends");
+        }
         if let Some(stop) = &found.stop {
             println!("Incomplete: {stop}");
         }
     }
-    if found.stop.is_some() { 3 } else { 0 }
+    if found.stop.is_some() || found.is_vacuous() { 3 } else { 0 }
 }
 
 fn robust(args: &RobustArgs) -> u8 {
@@ -448,7 +459,7 @@ fn robust(args: &RobustArgs) -> u8 {
     code
 }
 
-/// 0 if the test is robust, 1 if not, 3 if that is not known.
+/// 0 if the test is robust, 1 if not, 3 if that is not known or no execution ends.
 fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     let name = path.display().to_string();
     let text = text_of(path)?;
@@ -475,6 +486,7 @@ fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     Ok(match found.is_robust() {
         Some(true) => 0,
         Some(false) => 1,
+        None if found.is_vacuous() && test.is_meant_vacuous() => 0,
         None => 3,
     })
 }
@@ -511,19 +523,49 @@ fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, Stri
 }
 
 /// Why assertions of a test of coreRMA hold or not: its executions have actions in place of subevents.
-fn explained_core_rma(test: &Test, chosen: &[usize], args: &ExplainArgs) -> Result<String, String> {
+fn explained_core_rma(test: &Test, chosen: &[usize], args: &ExplainArgs) -> Result<(String, u8), String> {
     if args.dot || args.svg || args.json || args.out.is_some() || !args.implemented.is_empty() {
         return Err(format!("of {} there is text only; mowgli report draws its executions", test.model));
     }
     let witnesses = core_rma::witnesses(test, Limits::default());
     let text = |&i: &usize| {
         let assertion = &test.assertions[i];
-        format!("{} ({})\n{}", assertion.quantifier, assertion.text, core_rma::explain(test, assertion, &witnesses))
+        format!("{assertion}\n{}", core_rma::explain(test, assertion, &witnesses))
     };
-    Ok(chosen.iter().map(text).collect::<Vec<_>>().join("\n"))
+    Ok((chosen.iter().map(text).collect::<Vec<_>>().join("\n"), vacuous_code(test, witnesses.is_empty())))
 }
 
-fn explained(args: &ExplainArgs) -> Result<String, String> {
+/// 3 where no execution of a test ends and the test does not say so.
+fn vacuous_code(test: &Test, is_vacuous: bool) -> u8 {
+    if is_vacuous && !test.is_meant_vacuous() { 3 } else { 0 }
+}
+
+/// A finding as one object, with what is derived of its program.
+#[derive(serde::Serialize)]
+struct FindingLine<'a> {
+    #[serde(flatten)]
+    finding: &'a explain::Finding,
+    vacuous: bool,
+    warnings: &'a [Warning],
+}
+
+/// Findings as one JSON object a line, and the exit code.
+fn lines(findings: &[explain::Finding]) -> Result<(String, u8), String> {
+    let (mut out, mut code) = (String::new(), 0);
+    for finding in findings {
+        let test = parse::parse("the finding's program", &finding.litmus)?;
+        let vacuous =
+            finding.execution.is_none() && explain::is_vacuous(&test, &finding.implemented, Limits::default())?;
+        let line = FindingLine { finding, vacuous, warnings: &test.warnings };
+        out.push_str(&serde_json::to_string(&line).map_err(|e| e.to_string())?);
+        out.push('\n');
+        code = worst(code, vacuous_code(&test, vacuous));
+    }
+    Ok((out, code))
+}
+
+/// What is to be printed, and the exit code.
+fn explained(args: &ExplainArgs) -> Result<(String, u8), String> {
     let path = args.file.display();
     let text = text_of(&args.file)?;
     let findings = if args.file.extension().is_some_and(|x| x == "litmus") {
@@ -541,13 +583,13 @@ fn explained(args: &ExplainArgs) -> Result<String, String> {
         keep(out, &findings)?;
     }
     if args.json {
-        let line = |f: &explain::Finding| serde_json::to_string(f).map(|l| l + "\n").map_err(|e| e.to_string());
-        return findings.iter().map(line).collect();
+        return lines(&findings);
     }
     let graphs = args.dot || args.svg;
-    let mut out = Vec::new();
+    let (mut out, mut code) = (Vec::new(), 0);
     for finding in findings {
         let explained = explain::explain(finding).map_err(|e| format!("{path}: {e}"))?;
+        code = worst(code, vacuous_code(&explained.test, explained.vacuous));
         if !graphs {
             out.push(explained.text());
         } else if let Some(dot) = explained.dot() {
@@ -557,7 +599,7 @@ fn explained(args: &ExplainArgs) -> Result<String, String> {
     if out.is_empty() {
         return Err(format!("{path}: there is no execution to draw; without --dot or --svg the reason is printed"));
     }
-    Ok(out.join("\n"))
+    Ok((out.join("\n"), code))
 }
 
 /// Writes findings, the first to `path` itself.
