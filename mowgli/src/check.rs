@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::explain::{self, Finding, Words};
 use crate::interrupt::{self, Deadline};
 use crate::litmus::print;
-use crate::show::{self, Names};
+use crate::show::{self, Names, Scene};
 
 /// One check that was run.
 pub struct Checked {
@@ -297,9 +297,11 @@ impl Checked {
         if let (Some(c), Some(litmus)) = (self.counterexample(), self.litmus()) {
             let judged = judge(&self.libraries, &c.execution).expect("the search has asked the judge");
             let implemented = vec![format!("{}:{}", self.library, self.variant)];
-            out.push_str(&format!("{}\n\n{litmus}", self.title()));
+            out.push_str(&format!("{}\n\n{}", self.title(), explain::marked(&litmus, &implemented, 0)));
+            let (libraries, names) = (&self.libraries, &Names::default());
+            let scene = Scene { libraries, execution: &c.execution, judged: &judged, names };
             let registers = print::registers(&c.client, &c.outcome);
-            out.push_str(&explain::witness(&registers, &implemented, &c.execution, &judged, &Names::default()));
+            out.push_str(&explain::witness(&registers, &implemented, &scene));
             if registers.is_empty() && c.refutations.is_empty() {
                 out.push_str("\nThe specification has no execution of these calls: it does not admit them.\n");
             } else {

@@ -106,8 +106,9 @@ pub fn search(
     programs: &[mowgli_core::program::Prog],
     expired: &dyn Fn() -> bool,
 ) -> Result<Option<Cyclic>, Stop> {
+    let libraries = libraries(model(cpu));
     let problem = Problem {
-        libraries: &libraries(model(cpu)),
+        libraries: &libraries,
         implementations: &Implementations::new(),
         world,
         programs,
@@ -117,7 +118,7 @@ pub fn search(
     let mut found = None;
     let explored = problem.explore(&mut |solver| {
         completions(solver, &mut |execution| {
-            found = sc_cycle(&execution).map(|cycle| (execution, cycle));
+            found = sc_cycle(&libraries, &execution).map(|cycle| (execution, cycle));
             if found.is_some() || expired() { Flow::Stop } else { Flow::Continue }
         })
     });

@@ -10,6 +10,7 @@ use mowgli_core::event::Event;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::judge::{Judged, Pairs};
+use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 
@@ -47,6 +48,19 @@ impl Names {
         }
         event.to_string()
     }
+}
+
+/// An execution as it is shown: what was derived of it, the libraries that say what its relations are, and names.
+#[derive(Clone, Copy)]
+pub struct Scene<'a, S: Stamp> {
+    /// The libraries.
+    pub libraries: &'a Libraries<S>,
+    /// The execution.
+    pub execution: &'a Execution<S>,
+    /// What the judge derived.
+    pub judged: &'a Judged,
+    /// What threads and words are called.
+    pub names: &'a Names,
 }
 
 /// The events of each thread, grouped by the call that they implement, with what each subevent read and wrote.
@@ -94,22 +108,22 @@ pub fn pairs<S: Stamp>(execution: &Execution<S>, names: &Names, pairs: &Pairs) -
 
 /// The choices of an execution and what they imply: reads-from and the orders, without pairs that follow from others.
 #[must_use]
-pub fn relations<S: Stamp>(execution: &Execution<S>, judged: &Judged, names: &Names) -> String {
+pub fn relations<S: Stamp>(scene: &Scene<'_, S>) -> String {
     let mut out = String::new();
-    for (library, relation, pairs) in named(execution, judged) {
+    for (library, relation, pairs) in named(scene) {
         let _ = writeln!(out, "  {relation} of {library}");
-        out.push_str(&self::pairs(execution, names, &pairs));
+        out.push_str(&self::pairs(scene.execution, scene.names, &pairs));
     }
     out
 }
 
-/// Choices first, then the parts of so that are no choices, each once; none that is empty.
-pub(crate) fn named<S: Stamp>(execution: &Execution<S>, judged: &Judged) -> Vec<(String, String, Pairs)> {
-    let choices =
-        execution.chosen.iter().map(|c| (c.library.to_string(), c.name.clone(), c.pairs.iter().copied().collect()));
-    let so = judged.so.iter().map(|(library, name, pairs)| (library.to_string(), (*name).to_owned(), pairs.clone()));
-    // A composite of the others adds nothing to a picture.
-    let so = so.filter(|(_, name, _)| name != "ib");
+/// Choices first, then the parts of so that are no choices, each once; none that is empty, or has only paths of others.
+pub(crate) fn named<S: Stamp>(scene: &Scene<'_, S>) -> Vec<(String, String, Pairs)> {
+    let choices = scene.execution.chosen.iter();
+    let choices = choices.map(|c| (c.library.to_string(), c.name.clone(), c.pairs.iter().copied().collect()));
+    let is_of_paths = |library, part| scene.libraries.spec(library).is_some_and(|spec| spec.is_of_paths(part));
+    let so = scene.judged.so.iter().filter(|(library, part, _)| !is_of_paths(*library, part));
+    let so = so.map(|(library, name, pairs)| (library.to_string(), (*name).to_owned(), pairs.clone()));
     let all = choices.chain(so).unique_by(|(library, name, _)| (library.clone(), name.clone()));
     all.filter(|(_, _, pairs): &(_, _, Pairs)| !pairs.is_empty()).collect()
 }
@@ -126,7 +140,8 @@ fn escaped(text: &str) -> String {
 
 /// The execution as a graph in the DOT language: a box for each subevent, columns for threads, an edge for each pair.
 #[must_use]
-pub fn dot<S: Stamp>(title: &str, execution: &Execution<S>, judged: &Judged, names: &Names) -> String {
+pub fn dot<S: Stamp>(title: &str, scene: &Scene<'_, S>) -> String {
+    let Scene { execution, names, .. } = *scene;
     const COLOURS: [&str; 7] = ["#c0392b", "#2471a3", "#1e8449", "#b9770e", "#7d3c98", "#117a65", "#5d6d7e"];
     let mut out = format!("digraph execution {{\n  label=\"{}\";\n  node [shape=box];\n", escaped(title));
     for thread in execution.world.tids() {
@@ -152,7 +167,7 @@ pub fn dot<S: Stamp>(title: &str, execution: &Execution<S>, judged: &Judged, nam
             }
         }
     }
-    for (position, (_, relation, pairs)) in named(execution, judged).iter().enumerate() {
+    for (position, (_, relation, pairs)) in named(scene).iter().enumerate() {
         for (a, b) in reduced(pairs) {
             let colour = COLOURS[position % COLOURS.len()];
             let _ = writeln!(out, "  s{a} -> s{b} [label=\"{}\", color=\"{colour}\"];", escaped(relation));

@@ -327,6 +327,41 @@ fn a_litmus_test_is_explained_assertion_by_assertion() {
 const PUT_THEN_WRITE: &str =
     "RDMA_TSO pw\n{ x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nallowed (z=1)\nallowed (z=0)\n";
 
+/// A text is read by what is marked in it, whatever else it says.
+#[test]
+fn a_kept_explanation_is_drawn_by_the_program_that_it_marks() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = "RDMA_WAIT kept { nodes 2; x@2 = 0; barrier z = {P1, P2}; }\n P1@1 | P2@2 ;\n put(x, 1) | bar(z) ;\n bar(z) | a := x ;\nallowed (a=1)\nallowed (a=0)\n";
+    let test = file(folder.path(), "kept.litmus", test);
+    let wrong = mowgli(&["explain", &test, "--implemented", "bal:no-fence", "--assertion", "2"]).out;
+    let mark = r#"// finding {"implemented":["bal:no-fence"],"assertion":2}"#;
+    assert!(wrong.contains(&format!("{mark}\nRDMA_WAIT kept")) && wrong.contains("\n// end of finding\n"), "{wrong}");
+    let drawn = |text: &str| {
+        let kept = file(folder.path(), "kept.snap", text);
+        let ran = mowgli(&["report", "--json", &kept]);
+        let page: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+        (ran, page["findings"][0].clone())
+    };
+    let prose = "---\nsource: x\n---\nRDMA_WAIT is a model.\nThe outcome a=1 is that of this execution of sv:\n\n";
+    let (ran, finding) = drawn(&format!("{prose}{wrong}"));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(finding["graph"]["title"], "kept: (a=0) is possible", "{finding}");
+    assert!(!finding["explanation"].as_str().is_some_and(|text| text.contains("another execution")), "{finding}");
+    let (_, finding) = drawn(&wrong.replace("Put(x, 1, _)", "Put(x, 2, _)"));
+    assert!(finding["explanation"].as_str().is_some_and(|text| text.contains("another execution")), "{finding}");
+    let (ran, finding) = drawn(&wrong.replace("// finding", "// a finding"));
+    assert!(ran.code == 0 && finding["graph"].is_null(), "{finding}");
+    for (from, to, said) in [
+        (r#""assertion":2"#, r#""assertion":3"#, "has no assertion 3"),
+        (r#""assertion":2"#, r#""assertions":2"#, "unknown field"),
+        ("bal:no-fence\"]", "bal:nothing\"]", "bal has no variant nothing"),
+        ("put(x, 1)", "putt(x, 1)", "putt is no statement"),
+    ] {
+        let (ran, _) = drawn(&wrong.replacen(from, to, 1));
+        assert!(ran.code == 2 && ran.err.contains("kept.snap") && ran.err.contains(said), "{said}: {}", ran.err);
+    }
+}
+
 /// A writer that reads breaks the ring buffer at its first bound, the barrier without a fence at its only one; the
 /// valid-first store passes its first.
 #[test]

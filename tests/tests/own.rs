@@ -3,13 +3,18 @@
 use std::sync::Arc;
 
 use mowgli::check::{Checked, Options, check};
-use mowgli_core::algebra::{Spec, po, reads, writes};
+use mowgli::show::{Names, Scene, relations};
+use mowgli_core::algebra::{Role, Spec, po, reads, same_event, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::implementation::Implementation;
+use mowgli_core::implementation::{Implementation, Implementations};
+use mowgli_core::judge::judge;
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::outcome::{Limits, Problem};
 use mowgli_core::program::Prog;
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::search::solver::Flow;
+use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
@@ -44,10 +49,14 @@ impl Library<Stamp> for Pile {
 
     fn spec(&self) -> Spec<Stamp> {
         let mut c = Spec::default();
-        let (_, initial) = c.reads_from("rf", reads(), writes());
+        let (rf, initial) = c.reads_from("rf", reads(), writes());
         c.say("missed", &initial, "{a} found nothing, before {b} pushed");
         let missed = po().then(&initial);
         c.irreflexive("own", &missed);
+        // Names say nothing of what a relation is.
+        let mo = c.orient("mo", writes().cross(&writes()) - same_event());
+        c.so("ib", &rf);
+        c.so_of_paths("rf2", &mo.then(&rf));
         c
     }
 }
@@ -128,4 +137,38 @@ fn an_entry_that_names_another_library_is_told_which_there_is() {
     let entry = Entry { specification: Libraries::default().with(Sv), ..pile("sv") };
     let said = checked(&entry).err().expect("a mistake");
     assert!(said.contains("forgetful of the entry sv is an implementation of pile"), "{said}");
+}
+
+/// What a relation is stands in the specification, and its name says nothing.
+#[test]
+fn relations_are_known_by_their_roles() {
+    let libraries = Libraries::default().with(Pile);
+    let spec = libraries.spec(PILE).expect("a library of the set");
+    assert_eq!((spec.role("rf"), spec.role("mo")), (Some(Role::ReadsFrom), Some(Role::Orientation)));
+    assert_eq!((spec.role("ib"), spec.is_of_paths("ib"), spec.is_of_paths("rf2")), (None, false, true));
+    let world = Pile.worlds(&World::new(1, &[Node(1), Node(1)]), &Bound::default()).remove(0);
+    let call = |method| Call::new(PILE, method, &[Loc::new("s").into()]);
+    let client = Client { threads: vec![vec![call("Push"), call("Pop")], vec![call("Push")]] };
+    let problem = Problem {
+        libraries: &libraries,
+        implementations: &Implementations::new(),
+        world: &world,
+        programs: &client.programs(),
+        observed: &[],
+        limits: Limits::default(),
+    };
+    let mut found = None;
+    problem.explore(&mut |solver| {
+        assert!(solver.complete(), "a class has a completion");
+        found = Execution::of_solver(solver);
+        Flow::Stop
+    });
+    let execution = found.expect("an execution");
+    let orders: Vec<_> = execution.chosen_as(&libraries, Role::Order).collect();
+    assert!(orders.is_empty(), "{orders:?}");
+    let judged = judge(&libraries, &execution).expect("search and judge agree");
+    let scene = Scene { libraries: &libraries, execution: &execution, judged: &judged, names: &Names::default() };
+    let shown = relations(&scene);
+    assert!(shown.contains("  mo of pile\n") && shown.contains("  ib of pile\n"), "{shown}");
+    assert!(!shown.contains("rf2 of pile"), "{shown}");
 }

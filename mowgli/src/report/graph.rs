@@ -1,8 +1,6 @@
 //! An execution as a graph: threads, calls, events, subevents, relations, and the cycles that forbid an outcome.
 
-use mowgli_core::execution::Execution;
 use mowgli_core::ids::Tid;
-use mowgli_core::judge::Judged;
 use mowgli_core::search::refute::{End, Refutation};
 use mowgli_core::stamp::Stamp;
 use mowgli_rdma::core_rma::CORE_RMA;
@@ -13,7 +11,7 @@ use serde::Serialize;
 use crate::explain::{Explained, Words};
 use crate::litmus::core_rma;
 use crate::litmus::test::Test;
-use crate::show::{Names, named, reduced};
+use crate::show::{Scene, named, reduced};
 
 /// What the page draws.
 #[derive(Clone, Debug, Serialize)]
@@ -79,7 +77,8 @@ struct Step {
 impl Graph {
     /// The graph of an execution.
     #[must_use]
-    pub fn new<S: Stamp>(title: &str, execution: &Execution<S>, judged: &Judged, names: &Names) -> Self {
+    pub fn new<S: Stamp>(title: &str, scene: &Scene<'_, S>) -> Self {
+        let Scene { execution, names, .. } = *scene;
         // The call of the client that an event is part of, through all implementations in between.
         let root = |e: usize| {
             let mut call = execution.groups[e]?;
@@ -110,7 +109,7 @@ impl Graph {
                 last.events.push(Event { label, subs: subs.collect() });
             }
         }
-        let relations = named(execution, judged).into_iter().map(|(library, name, pairs)| Relation {
+        let relations = named(scene).into_iter().map(|(library, name, pairs)| Relation {
             name,
             library,
             pairs: reduced(&pairs).into_iter().collect(),
@@ -179,9 +178,9 @@ impl Graph {
     pub fn explained(explained: &Explained) -> Self {
         let title = &explained.finding.title;
         let words = explained.words();
-        let graph = match (&explained.finding.execution, &explained.judged) {
-            (Some(execution), Some(judged)) => Self::new(title, execution, judged, &words.names),
-            _ => {
+        let graph = match explained.scene(&words.names) {
+            Some(scene) => Self::new(title, &scene),
+            None => {
                 let world = &explained.test.world;
                 let thread = |(t, thread): (Tid, &crate::litmus::test::Thread)| Thread {
                     name: thread.name.to_string(),

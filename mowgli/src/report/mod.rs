@@ -20,7 +20,7 @@ use crate::explain::{Explained, explain, of_snapshot, of_test};
 use crate::litmus::core_rma;
 use crate::litmus::run::{libraries, shown, solve, with_problem};
 use crate::litmus::test::{Assertion, Model, Test, Warning};
-use crate::show::Names;
+use crate::show::{Names, Scene};
 
 const PAGE: &str = include_str!("page.html");
 
@@ -108,7 +108,8 @@ impl CheckRow {
     pub fn new(checked: &Checked) -> Self {
         let graph = checked.counterexample().map(|c| {
             let judged = judge(&checked.libraries, &c.execution).expect("the search has asked the judge");
-            Graph::new(&checked.title(), &c.execution, &judged, &Names::default())
+            let (libraries, names) = (&checked.libraries, &Names::default());
+            Graph::new(&checked.title(), &Scene { libraries, execution: &c.execution, judged: &judged, names })
                 .with_refutations(&crate::check::words(c), &c.refutations)
         });
         Self {
@@ -143,9 +144,13 @@ fn graphs(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Graph> {
             if !found.contains_key(&outcome) {
                 let snapshot = solver.snapshot();
                 if let Some(e) = solver.complete().then(|| Execution::of_solver(solver)).flatten() {
-                    found.extend(
-                        judge(&all, &e).ok().map(|judged| (outcome, Graph::new(&test.name, &e, &judged, &names))),
-                    );
+                    let drawn = |judged| {
+                        Graph::new(
+                            &test.name,
+                            &Scene { libraries: &all, execution: &e, judged: &judged, names: &names },
+                        )
+                    };
+                    found.extend(judge(&all, &e).ok().map(|judged| (outcome, drawn(judged))));
                 }
                 solver.restore(snapshot);
             }
