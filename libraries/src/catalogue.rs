@@ -93,17 +93,23 @@ impl Entry {
 
     /// The library that is checked.
     ///
-    /// # Panics
+    /// # Errors
     /// If the specification has no library of the entry's name.
-    #[must_use]
-    pub fn library(&self) -> &dyn Library<Stamp> {
-        self.specification.get(Name::literal(self.name)).expect("an entry specifies the library that it names")
+    pub fn library(&self) -> Result<&dyn Library<Stamp>, String> {
+        self.specification.get(Name::literal(self.name)).ok_or_else(|| {
+            let known = self.specification.names().join(", ");
+            format!(
+                "the entry {0} specifies no library of that name, but {known}: let name be what Library::name gives",
+                self.name
+            )
+        })
     }
 
-    /// The clients within a bound of which the specification says anything.
+    /// The clients within a bound of which the specification says anything; none where it is of another library.
     #[must_use]
     pub fn clients(&self, bound: &Bound) -> Vec<(World, Client)> {
-        well_formed(self.library(), &*self.subject, std::slice::from_ref(bound))
+        let within = |library| well_formed(library, &*self.subject, std::slice::from_ref(bound));
+        self.library().map_or_else(|_| Vec::new(), within)
     }
 }
 

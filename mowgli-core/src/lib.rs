@@ -73,7 +73,7 @@
 //!     observed: &[],
 //!     limits: Limits::default(),
 //! };
-//! let outputs: Vec<_> = problem.outcomes().found.all().unwrap().into_keys().map(|o| o.outputs).collect();
+//! let outputs: Vec<_> = problem.outcomes().all().unwrap().into_keys().map(|o| o.outputs).collect();
 //! let [zero, one] = [Val::Int(0), Val::Int(1)];
 //! assert_eq!(outputs, [[zero, one], [one, zero], [one, one]]);
 //! ```

@@ -161,7 +161,7 @@ impl<S: Stamp> Problem<'_, S> {
             *found.entry(self.outcome_of(solver)).or_insert(0) += 1;
             Flow::Continue
         });
-        Outcomes { found: Found::new(found, explored.stop.clone()), explored }
+        Outcomes { found, explored }
     }
 
     /// All outcomes of a program without observed cells, without counting classes: what is known of an outcome already is
@@ -239,7 +239,8 @@ impl<S: Stamp> Problem<'_, S> {
         let is_run = |(tid, program): (Tid, &Prog)| {
             let events: Vec<&Event> = execution.of_thread(tid).map(|e| &execution.events[e]).collect();
             let ended = replay(program, implementations, self.world, tid, &events);
-            self.are_results(execution, &events) && ended == Some((events.len(), *execution.outputs.get(tid.index()).unwrap_or(&Val::Bot)))
+            self.are_results(execution, &events)
+                && ended == Some((events.len(), *execution.outputs.get(tid.index()).unwrap_or(&Val::Bot)))
         };
         execution.world == *self.world
             && execution.outputs.len() == self.programs.len()
@@ -255,9 +256,8 @@ impl<S: Stamp> Problem<'_, S> {
         let earlier: Vec<Event> = events.iter().map(|&e| e.clone()).collect();
         events.iter().enumerate().all(|(i, e)| {
             let library = self.libraries.get(e.call.library);
-            library.is_some_and(|l| {
-                l.returns_after(self.world, &earlier[..i], e.thread, &e.call, &cells).contains(&e.ret)
-            })
+            library
+                .is_some_and(|l| l.returns_after(self.world, &earlier[..i], e.thread, &e.call, &cells).contains(&e.ret))
         })
     }
 
@@ -330,9 +330,24 @@ impl<T> Found<T> {
 
 /// All outcomes of a program, with the number of classes of each.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[must_use = "a search that was stopped has not found everything"]
 pub struct Outcomes {
-    /// The outcomes.
-    pub found: Found<BTreeMap<Outcome, u64>>,
-    /// What the search did.
+    found: BTreeMap<Outcome, u64>,
+    /// What the search did, and what stopped it.
     pub explored: Explored,
+}
+
+impl Outcomes {
+    /// All outcomes.
+    ///
+    /// # Errors
+    /// What stopped the search before it had found them all.
+    pub fn all(self) -> Result<BTreeMap<Outcome, u64>, Stop> {
+        self.explored.stop.map_or(Ok(self.found), Err)
+    }
+
+    /// What was found, and what stopped the search, if anything did.
+    pub fn so_far(&self) -> (&BTreeMap<Outcome, u64>, Option<&Stop>) {
+        (&self.found, self.explored.stop.as_ref())
+    }
 }

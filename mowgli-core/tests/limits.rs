@@ -53,7 +53,7 @@ fn a_late_clock_is_never_an_answer() {
         let expired = move || left.replace(left.get().saturating_sub(1)) == 0;
         let limits = Limits { expired: &expired, ..Limits::default() };
         asked(&libraries, &store_buffering(), limits, |problem| {
-            let outcomes = problem.outcomes().found.all().map(|all| all.len());
+            let outcomes = problem.outcomes().all().map(|all| all.len());
             let results = problem.results().all().map(|all| all.len());
             let none = problem.refutations(&|o| o.outputs == [Val::Int(7), Val::Int(7)], 5);
             [outcomes, results, none.all().map(|all| all.len())]
@@ -144,7 +144,7 @@ impl Library<Tso> for Reading {
 fn what_is_admitted_may_depend_on_results() {
     let outputs = |admits: fn(&[&Event]) -> bool| -> BTreeSet<Vec<Val>> {
         let libraries = Libraries::default().with(Reading(admits));
-        let outcomes = asked(&libraries, &store_buffering(), Limits::default(), |p| p.outcomes().found.all());
+        let outcomes = asked(&libraries, &store_buffering(), Limits::default(), |p| p.outcomes().all());
         let results = asked(&libraries, &store_buffering(), Limits::default(), |p| p.results().all());
         let keys: BTreeSet<Outcome> = outcomes.unwrap().into_keys().collect();
         assert_eq!(results.unwrap(), keys);
@@ -167,7 +167,7 @@ fn a_bound_of_no_rounds_is_a_limit() {
     let programs = [swapping, prog! { let a = read(y); write(x, 1); Prog::Val(a) }];
     let within = |rounds| {
         let limits = Limits { rounds, ..Limits::default() };
-        asked(&Libraries::default().with(Memory), &programs, limits, |p| p.outcomes().found.all())
+        asked(&Libraries::default().with(Memory), &programs, limits, |p| p.outcomes().all())
     };
     assert!(matches!(within(0), Err(Stop::Loop(_))), "{:?}", within(0));
     assert!(within(1).is_err() || within(1).unwrap().len() == 2);

@@ -29,7 +29,7 @@ fn results(programs: &[Prog]) -> Vec<String> {
         limits: Limits::default(),
     };
     let all = problem.outcomes();
-    all.found.all().expect("nothing stops it").keys().map(|o| format!("{:?}", o.outputs)).collect()
+    all.all().expect("nothing stops it").keys().map(|o| format!("{:?}", o.outputs)).collect()
 }
 
 fn store_buffering(between: &Prog) -> Vec<String> {

@@ -4,6 +4,7 @@
 //! literally, by a search as constraints, and by pictures and text for names. Choices are declared
 //! ([`Spec::reads_from`], [`Spec::order`], [`Spec::orient`]); everything else is derived from them.
 
+use std::collections::BTreeSet;
 use std::ops::{BitAnd, BitOr, Sub as Minus};
 use std::sync::Arc;
 
@@ -383,6 +384,17 @@ pub enum Choice<S> {
     },
 }
 
+/// What a choice of a specification is, whatever it is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// From each write to the reads that read it: [`Spec::reads_from`].
+    ReadsFrom,
+    /// A total order on each class of its members: [`Spec::order`].
+    Order,
+    /// One direction for every pair: [`Spec::orient`].
+    Orientation,
+}
+
 /// What must hold of a derived relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Demand {
@@ -401,11 +413,13 @@ pub struct Spec<S> {
     pub so: Vec<(&'static str, Rel<S>)>,
     /// The demands, by name.
     pub demands: Vec<(&'static str, Demand, Rel<S>)>,
+    /// The parts of so that are paths of other parts.
+    paths: BTreeSet<&'static str>,
 }
 
 impl<S: Stamp> Default for Spec<S> {
     fn default() -> Self {
-        Self { choices: Vec::new(), so: Vec::new(), demands: Vec::new() }
+        Self { choices: Vec::new(), so: Vec::new(), demands: Vec::new(), paths: BTreeSet::new() }
     }
 }
 
@@ -441,6 +455,16 @@ impl<S: Stamp> Spec<S> {
         self.choices.len() - 1
     }
 
+    /// What the choice of this name is, if there is one.
+    #[must_use]
+    pub fn role(&self, choice: &str) -> Option<Role> {
+        self.choices.iter().find(|(name, _)| *name == choice).map(|(_, choice)| match choice {
+            Choice::ReadsFrom { .. } => Role::ReadsFrom,
+            Choice::Order { .. } => Role::Order,
+            Choice::Orient { .. } => Role::Orientation,
+        })
+    }
+
     /// Whether a demand mentions hb: then more of hb can make an execution inconsistent (LOCO Def. 3.13, 3).
     #[must_use]
     pub fn mentions_hb(&self) -> bool {
@@ -459,6 +483,22 @@ impl<S: Stamp> Spec<S> {
     pub fn so(&mut self, name: &'static str, rel: &Rel<S>) {
         assert!(!rel.mentions_hb(), "so part {name} mentions hb, of which so is a part");
         self.so.push((name, rel.clone()));
+    }
+
+    /// Adds `rel`, under this name, to `so`, as a part each edge of which is a path of edges that are shown anyway: pictures
+    /// leave it out.
+    ///
+    /// # Panics
+    /// If it mentions hb, of which so is a part.
+    pub fn so_of_paths(&mut self, name: &'static str, rel: &Rel<S>) {
+        self.so(name, rel);
+        self.paths.insert(name);
+    }
+
+    /// Whether the part of so of this name consists of paths of others.
+    #[must_use]
+    pub fn is_of_paths(&self, part: &str) -> bool {
+        self.paths.contains(part)
     }
 
     /// Demands that `rel` relates nothing to itself.

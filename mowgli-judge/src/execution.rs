@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::algebra::Role;
 use crate::event::{Event, Sub};
 use crate::ids::{Name, Tid};
 use crate::judge::Pairs;
@@ -66,6 +67,12 @@ impl<S: Stamp> Execution<S> {
     /// The events of one thread, by position.
     pub fn of_thread(&self, thread: Tid) -> impl Iterator<Item = usize> + '_ {
         (0..self.events.len()).filter(move |&e| self.events[e].thread == thread)
+    }
+
+    /// The choices that are of this kind by the specifications of their libraries.
+    pub fn chosen_as(&self, libraries: &Libraries<S>, role: Role) -> impl Iterator<Item = &Chosen> {
+        let is = move |c: &&Chosen| libraries.spec(c.library).and_then(|spec| spec.role(&c.name)) == Some(role);
+        self.chosen.iter().filter(is)
     }
 
     /// The restriction to some events, without regard to the calls that they are part of; and for each of its subevents

@@ -27,7 +27,7 @@
 //!         observed: &[Cell { loc: z, node: Node(2) }],
 //!         limits: Limits::default(),
 //!     };
-//!     problem.outcomes().found.all().unwrap().into_keys().map(|o| o.finals[0]).collect()
+//!     problem.outcomes().all().unwrap().into_keys().map(|o| o.finals[0]).collect()
 //! };
 //! let [zero, one] = [Val::Int(0), Val::Int(1)];
 //! assert_eq!(finals(prog! { put(z, x, d); write(x, one) }), [zero, one]);

@@ -11,9 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use itertools::Itertools;
+use mowgli_core::algebra::Role;
 use mowgli_core::event::Call;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::library::Libraries;
 use mowgli_core::relation::Matrix;
 use mowgli_core::runs::Stop;
 use mowgli_core::world::World;
@@ -511,13 +513,15 @@ pub type ScEdge = (usize, &'static str, usize);
 /// A cycle of `sc = po u rf u rb u mo` in an execution (Def. 5), if there is one. The parts of an operation are in program
 /// order, the read first.
 #[must_use]
-pub fn sc_cycle(execution: &Execution<Stamp>) -> Option<Vec<ScEdge>> {
+pub fn sc_cycle(libraries: &Libraries<Stamp>, execution: &Execution<Stamp>) -> Option<Vec<ScEdge>> {
     let n = execution.subs.len();
-    let chosen = |name: &str| {
-        execution.chosen.iter().filter(|c| c.name == name).flat_map(|c| c.pairs.iter().copied()).collect_vec()
-    };
-    let (rf, mo) = (chosen("rf"), chosen("mo"));
+    let chosen = |role| execution.chosen_as(libraries, role).flat_map(|c| c.pairs.iter().copied()).collect_vec();
     let cell = |s: usize| execution.subs[s].sub.cell;
+    let writes = |s: usize| execution.subs[s].sub.writes.is_some();
+    let rf = chosen(Role::ReadsFrom);
+    // Of the orders the one on the writes of each cell.
+    let mo =
+        chosen(Role::Order).into_iter().filter(|&(a, b)| writes(a) && writes(b) && cell(a) == cell(b)).collect_vec();
     let before = |source: Option<usize>, w: usize| match source {
         Some(source) => mo.contains(&(source, w)),
         None => true,

@@ -245,7 +245,7 @@ pub(crate) fn predicate(
     c.so("mo", &mo);
     c.so("rao", &rao);
     c.so("atomic", &atomic);
-    c.so("ib", &stamps(Stamp::is_instantaneous).on().then(&ib));
+    c.so_of_paths("ib", &stamps(Stamp::is_instantaneous).on().then(&ib));
     c
 }
 

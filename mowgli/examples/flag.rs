@@ -116,11 +116,12 @@ pub fn entry() -> Entry {
     }
 }
 
-fn main() {
+fn main() -> Result<(), String> {
     let entry = entry();
     for variant in &entry.variants {
-        let checked = check(&entry, variant, &variant.bounds[0], &Options::default());
+        let checked = check(&entry, variant, &variant.bounds[0], &Options::default())?;
         println!("{}\n{}\n{}", checked.title(), checked.concretisation().join("\n"), checked.explanation());
         assert_eq!(checked.is_expected(), Some(true));
     }
+    Ok(())
 }

@@ -22,6 +22,7 @@ use serde::Serialize;
 use crate::explain::{self, Finding, Words};
 use crate::interrupt::{self, Deadline};
 use crate::litmus::print;
+use crate::show::{self, Names, Scene};
 
 /// One check that was run.
 pub struct Checked {
@@ -90,9 +91,16 @@ pub fn shapes(bounds: &[Bound]) -> String {
 }
 
 /// Runs one check.
-#[must_use]
-pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Checked {
+///
+/// # Errors
+/// If the entry's name is not that of a library that it specifies, or the variant implements another one.
+pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Result<Checked, String> {
     let start = Instant::now();
+    entry.library()?;
+    let target = variant.implementation.target();
+    if target != Name::literal(entry.name) {
+        return Err(format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name));
+    }
     let expired = || options.deadline.expired();
     let of_memory = WaitProbes { loopback: options.loopback };
     let own = entry.probes.iter().map(|p| &**p);
@@ -124,7 +132,7 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
     if let Verdict::Undecided(stop) = report.verdict {
         report.verdict = Verdict::Undecided(interrupt::cause(stop));
     }
-    Checked {
+    Ok(Checked {
         library: entry.name,
         over,
         variant: variant.name,
@@ -134,7 +142,7 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
         libraries,
         report,
         time: start.elapsed(),
-    }
+    })
 }
 
 /// Replaces every library that has an implementation by the published one, until none is left.
@@ -232,7 +240,7 @@ impl Checked {
     pub fn litmus(&self) -> Option<String> {
         let c = self.counterexample()?;
         let name = format!("{}-{}", self.library, self.variant);
-        Some(print::client(&name, &c.world, &c.client, Some(&c.outcome)))
+        Some(print::forbidden(&name, &c.world, &c.client, &c.outcome))
     }
 
     /// What was found, in a line: library, variant, bound and verdict.
@@ -271,27 +279,29 @@ impl Checked {
         let mut out = String::new();
         if let Some((world, client, violation)) = &self.report.violation {
             out.push_str("Not locally sound (LOCO Def. 3.13) in an execution of\n\n");
-            out.push_str(&print::client("client", world, client, None));
-            out.push_str(&format!("\nwith the events\n{}\n", crate::show::events(&violation.execution)));
+            out.push_str(&print::client("client", world, client, &violation.execution.outputs));
+            out.push_str(&format!("\nwith the events\n{}\n", show::events(&violation.execution, &Names::default())));
             if !violation.beyond.is_empty() {
                 let beyond = violation.beyond.iter().copied().collect();
                 out.push_str("where hb has, beside (ppo u so)+,\n");
-                out.push_str(&crate::show::pairs(&violation.execution, &beyond));
+                out.push_str(&show::pairs(&violation.execution, &Names::default(), &beyond));
                 out.push('\n');
             }
             out.push_str(&format!("because {}.\n\n", violation.reason));
         }
         if let (Verdict::Undecided(stop), Some((world, client))) = (&self.report.verdict, &self.report.stopped_at) {
             out.push_str(&format!("{} is undecided: {stop}, first in\n\n", self.library));
-            out.push_str(&print::client("client", world, client, None));
+            out.push_str(&print::client("client", world, client, &[]));
             out.push('\n');
         }
         if let (Some(c), Some(litmus)) = (self.counterexample(), self.litmus()) {
             let judged = judge(&self.libraries, &c.execution).expect("the search has asked the judge");
             let implemented = vec![format!("{}:{}", self.library, self.variant)];
-            out.push_str(&format!("{}\n\n{litmus}", self.title()));
+            out.push_str(&format!("{}\n\n{}", self.title(), explain::marked(&litmus, &implemented, 0)));
+            let (libraries, names) = (&self.libraries, &Names::default());
+            let scene = Scene { libraries, execution: &c.execution, judged: &judged, names };
             let registers = print::registers(&c.client, &c.outcome);
-            out.push_str(&explain::witness(&registers, &implemented, &c.execution, &judged));
+            out.push_str(&explain::witness(&registers, &implemented, &scene));
             if registers.is_empty() && matches!(c.refutations.so_far(), (found, None) if found.is_empty()) {
                 out.push_str("\nThe specification has no execution of these calls: it does not admit them.\n");
             } else {
@@ -344,7 +354,7 @@ impl Checked {
 }
 
 pub(crate) fn words(c: &Counterexample<Stamp>) -> Words {
-    Words(print::statements(&c.client))
+    Words { statements: print::statements(&c.client, &c.outcome.outputs), names: Names::default() }
 }
 
 /// The edges of the first cycle that forbids the outcome.

@@ -51,6 +51,8 @@ pub struct Compared {
     pub differences: Vec<Difference>,
     /// How many programs were looked at.
     pub programs: usize,
+    /// How many of them have no execution that ends under either model.
+    pub vacuous: usize,
     /// What stopped the comparison.
     pub stop: Option<Stop>,
 }
@@ -115,7 +117,7 @@ pub(crate) fn outcomes(
         observed: &observed(&world),
         limits: Limits { expired, ..Limits::default() },
     };
-    Ok(problem.outcomes().found.all()?.into_keys().collect())
+    Ok(problem.outcomes().all()?.into_keys().collect())
 }
 
 /// Programs of waits with two identifiers.
@@ -233,28 +235,36 @@ pub fn compare(
     found
 }
 
-/// The outcomes of a program that one model has and the other has not, in each direction that there are some.
+/// The outcomes of a program that one model has and the other has not, in each direction that there are some; and whether
+/// there are none at all.
 fn differs(
     [a, b]: &[Under; 2],
     written: Model,
     program: &(World, Client),
     expired: &(dyn Fn() -> bool + Sync),
-) -> Result<Vec<Difference>, Stop> {
+) -> Result<(Vec<Difference>, bool), Stop> {
     let of = |model: &Under| outcomes(model, written, program, &|| expired());
     let (of_a, of_b) = (of(a)?, of(b)?);
     let directions = [(a.0, b.0, &of_a, &of_b), (b.0, a.0, &of_b, &of_a)].into_iter().map(|(only, not, x, y)| {
         let (world, client) = program.clone();
         Difference { world, client, only, not, outcomes: x.difference(y).cloned().collect() }
     });
-    Ok(directions.filter(|d| !d.outcomes.is_empty()).collect())
+    Ok((directions.filter(|d| !d.outcomes.is_empty()).collect(), of_a.is_empty() && of_b.is_empty()))
 }
 
 impl Compared {
+    /// Whether none of the programs ends: then there is nothing to compare.
+    #[must_use]
+    pub fn is_vacuous(&self) -> bool {
+        self.programs > 0 && self.vacuous == self.programs
+    }
+
     /// Keeps the plainest difference in each direction: the one with the fewest different methods.
-    fn add(&mut self, answer: Result<Vec<Difference>, Stop>) {
+    fn add(&mut self, answer: Result<(Vec<Difference>, bool), Stop>) {
         match answer {
             Err(stop) => _ = self.stop.get_or_insert(stop),
-            Ok(differences) => {
+            Ok((differences, is_vacuous)) => {
+                self.vacuous += usize::from(is_vacuous);
                 for new in differences {
                     match self.differences.iter_mut().find(|d| d.only == new.only) {
                         Some(known) if methods(&new.client) < methods(&known.client) => *known = new,
@@ -311,6 +321,7 @@ impl Difference {
 struct Line {
     models: [String; 2],
     programs: usize,
+    vacuous: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,
     differences: Vec<DifferenceLine>,
@@ -340,6 +351,7 @@ impl Compared {
         let line = Line {
             models: [a.to_string(), b.to_string()],
             programs: self.programs,
+            vacuous: self.vacuous,
             stopped: self.stop.as_ref().map(ToString::to_string),
             differences: self.differences.iter().map(difference).collect(),
         };

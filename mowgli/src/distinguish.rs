@@ -188,7 +188,7 @@ impl Difference {
     #[must_use]
     pub fn litmus(&self) -> String {
         let name = format!("{}-not-{}", self.allowed_by, self.forbidden_by);
-        print::client(&name, &self.world, &self.client, Some(&self.outcome))
+        print::forbidden(&name, &self.world, &self.client, &self.outcome)
     }
 }
 

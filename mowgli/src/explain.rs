@@ -4,9 +4,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use itertools::Itertools;
+use mowgli_core::algebra::Role;
 use mowgli_core::execution::Execution;
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::{Judged, judge};
+use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Found, Limits, Outcome};
 use mowgli_core::search::refute::{Edge, End, Refutation};
 use mowgli_core::search::solver::Flow;
@@ -15,9 +18,9 @@ use mowgli_rdma::Stamp;
 use serde::{Deserialize, Serialize};
 
 use crate::litmus::parse::parse;
-use crate::litmus::run::{implementation, libraries, shown, with_problem};
-use crate::litmus::test::{Assertion, Model, Test};
-use crate::show;
+use crate::litmus::run::{ends, implementation, libraries, shown, with_problem};
+use crate::litmus::test::{Assertion, Test};
+use crate::show::{self, Names, Scene};
 
 /// How many ways to get a forbidden outcome are shown in full.
 const SHOWN: usize = 10;
@@ -45,9 +48,16 @@ pub struct Explained {
     pub judged: Option<Judged>,
     /// The program.
     pub test: Test,
+    /// The libraries of its model.
+    libraries: Libraries<Stamp>,
     /// Why the specifications forbid the outcome; `None` if they allow it.
     pub refutations: Option<Found<Vec<Refutation>>>,
+    /// Whether no execution of the program ends, so that no condition holds in any.
+    pub vacuous: bool,
 }
+
+/// What is said where no execution ends.
+pub const VACUOUS: &str = "Vacuous: no execution of the program ends, since a thread waits for what never happens.";
 
 /// Reads a finding.
 ///
@@ -69,6 +79,15 @@ pub fn read(text: &str) -> Result<Finding, String> {
 #[must_use]
 pub fn written(finding: &Finding) -> String {
     ron::ser::to_string_pretty(finding, ron::ser::PrettyConfig::default().depth_limit(4)).expect("a form in RON") + "\n"
+}
+
+/// Whether no execution of a test ends, with these libraries replaced by their implementations.
+///
+/// # Errors
+/// If an implementation does not exist.
+pub fn is_vacuous(test: &Test, implemented: &[String], limits: Limits<'_>) -> Result<bool, String> {
+    let chain = implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
+    Ok(ends(&libraries(test.model), test, &chain, limits) == Some(false))
 }
 
 /// The findings of a litmus test: for each assertion an execution in which its condition holds, if there is one.
@@ -121,31 +140,45 @@ fn execution_with(
     }
 }
 
-/// The finding that a reviewed snapshot tells of: the program in it, with the implementations that its execution runs.
-/// `None` if the snapshot tells of no program with an assertion.
+/// What stands before the program of a finding in a text for people, followed by a [`Mark`] as JSON.
+const BEGIN: &str = "// finding ";
+/// What stands after it.
+const END: &str = "// end of finding";
+
+/// What a text says of the program that it marks, for [`of_snapshot`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mark {
+    implemented: Vec<String>,
+    /// From 1, as for the command.
+    assertion: usize,
+}
+
+/// The program of a finding for a text that people read, between two comments by which [`of_snapshot`] finds it.
+///
+/// # Panics
+/// Never: a mark consists of strings and a number.
+#[must_use]
+pub fn marked(litmus: &str, implemented: &[String], assertion: usize) -> String {
+    let mark = Mark { implemented: implemented.to_vec(), assertion: assertion + 1 };
+    let mark = serde_json::to_string(&mark).expect("strings and a number");
+    format!("{BEGIN}{mark}\n{}\n{END}\n", litmus.trim_end())
+}
+
+/// The finding that a reviewed snapshot tells of: the program that is marked in it, the first of several, with an
+/// execution that is looked for anew. `None` if no program is marked.
 ///
 /// # Errors
-/// If an implementation does not exist, or if the search was stopped.
+/// If the mark or the program cannot be read, an implementation does not exist, or the search was stopped.
 pub fn of_snapshot(snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding>, String> {
-    let begins = |line: &&str| Model::ALL.iter().any(|m| line.starts_with(&format!("{m} ")));
-    let told = ["The outcome ", "The specifications ", "No plain execution "];
-    let lines = || snapshot.lines().skip_while(|l| !begins(l));
-    // Of several programs the last one with an assertion.
-    let starts = lines().enumerate().filter(|(_, l)| begins(l)).map(|(i, _)| i);
-    let program = |start: usize| {
-        let own = lines().skip(start).take_while(|l| !told.iter().any(|t| l.starts_with(t)));
-        let text = own.map(|l| format!("{l}\n")).collect::<String>();
-        let test = parse("the snapshot's program", &text).ok()?;
-        (!test.assertions.is_empty()).then_some((test, text))
-    };
-    let Some((test, text)) = starts.filter_map(program).last() else { return Ok(None) };
-    let runs = lines().find_map(|l| l.strip_suffix(':')?.split_once("is that of this execution of "));
-    let implemented: Vec<String> = runs.map_or(Vec::new(), |(_, names)| names.split(", ").map(str::to_owned).collect());
-    let findings = of_test(&test, &text, &implemented, limits)?;
-    // An explanation begins with the assertion that it is about.
-    let is_told = |f: &Finding| snapshot.contains(&f.title);
-    let told = findings.iter().position(is_told).unwrap_or(0);
-    Ok(findings.into_iter().nth(told))
+    let mut lines = snapshot.lines();
+    let Some(mark) = lines.find_map(|l| l.strip_prefix(BEGIN)) else { return Ok(None) };
+    let mark: Mark = serde_json::from_str(mark).map_err(|e| format!("{BEGIN}{mark}: {e}"))?;
+    let text: String = lines.take_while(|l| *l != END).map(|l| format!("{l}\n")).collect();
+    let test = parse("the snapshot's program", &text)?;
+    let findings = of_test(&test, &text, &mark.implemented, limits)?;
+    let there_are = format!("the snapshot's program has no assertion {}", mark.assertion);
+    findings.into_iter().nth(mark.assertion.wrapping_sub(1)).ok_or(there_are).map(Some)
 }
 
 /// Judges a finding and finds out what the specifications say of its outcome.
@@ -182,15 +215,16 @@ pub fn explain(finding: Finding, limits: Limits<'_>) -> Result<Explained, String
             None => Ok(Some(problem.refutations(&wanted, SHOWN))),
         }
     })?;
-    Ok(Explained { finding, judged, test, refutations })
+    let vacuous = finding.execution.is_none() && is_vacuous(&test, &finding.implemented, limits)?;
+    Ok(Explained { libraries: libraries(test.model), finding, judged, test, refutations, vacuous })
 }
 
 /// The judge's reading of a finding's execution.
 fn check(test: &Test, finding: &Finding, execution: &Execution<Stamp>) -> Result<Judged, String> {
     let replaced = finding.implemented.iter().map(|name| name.split(':').next().unwrap_or(name));
-    let libraries = replaced.fold(libraries(test.model), |all, name| all.without(mowgli_core::ids::Name::new(name)));
+    let libraries = replaced.fold(libraries(test.model), |all, name| all.without(Name::new(name)));
     let judged = judge(&libraries, execution).map_err(|e| format!("the judge rejects this execution: {e}"))?;
-    if test.assertions[finding.assertion].condition.holds(&outcome(test, execution)) {
+    if test.assertions[finding.assertion].condition.holds(&outcome(&libraries, test, execution)) {
         Ok(judged)
     } else {
         Err(format!("the execution is not one with {}", test.assertions[finding.assertion].text))
@@ -198,11 +232,13 @@ fn check(test: &Test, finding: &Finding, execution: &Execution<Stamp>) -> Result
 }
 
 /// The values that a test shows of an execution.
-fn outcome(test: &Test, execution: &Execution<Stamp>) -> Vec<Val> {
+fn outcome(libraries: &Libraries<Stamp>, test: &Test, execution: &Execution<Stamp>) -> Vec<Val> {
     let finals = test.observed.iter().map(|&cell| {
         let writes = execution.subs.iter().enumerate().filter(|(_, s)| s.sub.cell == Some(cell) && s.wrote.is_some());
         let writes: Vec<(usize, Option<Val>)> = writes.map(|(s, sub)| (s, sub.wrote)).collect();
-        let ordered = |a: usize, b: usize| execution.chosen.iter().any(|c| c.name == "mo" && c.pairs.contains(&(a, b)));
+        // Of the orders only the one on the writes of a cell relates these.
+        let ordered =
+            |a: usize, b: usize| execution.chosen_as(libraries, Role::Order).any(|c| c.pairs.contains(&(a, b)));
         let last = writes.iter().find(|(w, _)| !writes.iter().any(|(o, _)| ordered(*w, *o)));
         let initial = || execution.world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init);
         last.and_then(|(_, v)| *v).unwrap_or_else(initial)
@@ -213,21 +249,49 @@ fn outcome(test: &Test, execution: &Execution<Stamp>) -> Vec<Val> {
 impl Explained {
     /// The statements of the program.
     pub(crate) fn words(&self) -> Words {
-        Words(self.test.threads.iter().map(|t| t.texts.clone()).collect())
+        Words { statements: self.test.threads.iter().map(|t| t.texts.clone()).collect(), names: self.names() }
+    }
+
+    /// The names of threads and words in the program.
+    fn names(&self) -> Names {
+        Names::of(&self.test)
+    }
+
+    /// The events of the execution, if there is one.
+    #[must_use]
+    pub fn events(&self) -> Option<String> {
+        self.finding.execution.as_ref().map(|e| show::events(e, &self.names()))
+    }
+
+    /// The execution, to be shown with these names; if there is one.
+    pub(crate) fn scene<'a>(&'a self, names: &'a Names) -> Option<Scene<'a, Stamp>> {
+        let (execution, judged) = (self.finding.execution.as_ref()?, self.judged.as_ref()?);
+        Some(Scene { libraries: &self.libraries, execution, judged, names })
+    }
+
+    /// The execution as a graph in the DOT language, if there is one.
+    #[must_use]
+    pub fn dot(&self) -> Option<String> {
+        Some(show::dot(&self.finding.title, &self.scene(&self.names())?))
     }
 
     /// The explanation as text.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut out = format!("{}\n\n{}\n", self.finding.title, self.finding.litmus.trim_end());
-        if let (Some(execution), Some(judged)) = (&self.finding.execution, &self.judged) {
-            let values = outcome(&self.test, execution);
+        let Finding { title, litmus, implemented, assertion, .. } = &self.finding;
+        let mut out = format!("{title}\n\n{}", marked(litmus, implemented, *assertion));
+        if let Some(scene) = self.scene(&self.names()) {
+            let values = outcome(&self.libraries, &self.test, scene.execution);
             let shown = self.test.shown.iter().map(|(name, _)| name.clone());
             let outcome: Vec<(String, String)> = shown.zip(values.iter().map(Val::to_string)).collect();
-            out.push_str(&witness(&outcome, &self.finding.implemented, execution, judged));
+            out.push_str(&witness(&outcome, implemented, &scene));
+        }
+        if self.vacuous {
+            out.push_str(&format!("\n{VACUOUS}\n"));
         }
         match &self.refutations {
-            None if self.finding.implemented.is_empty() => {}
+            _ if self.vacuous && implemented.is_empty() => {}
+            None if implemented.is_empty() => {}
             None => out.push_str("\nThe specifications allow it.\n"),
             Some(refutations) => {
                 out.push_str(&self.words().refutations(refutations));
@@ -239,21 +303,21 @@ impl Explained {
 
 /// An execution with what it shows.
 #[must_use]
-pub fn witness(
-    outcome: &[(String, String)],
-    implemented: &[String],
-    execution: &Execution<Stamp>,
-    judged: &Judged,
-) -> String {
+pub fn witness(outcome: &[(String, String)], implemented: &[String], scene: &Scene<'_, Stamp>) -> String {
     let values = outcome.iter().map(|(name, v)| format!("{name}={v}")).join(", ");
     let outcome = if values.is_empty() { "without values" } else { &values };
     let of = if implemented.is_empty() { String::new() } else { format!(" of {}", implemented.join(", ")) };
-    let events = show::events(execution);
-    format!("\nThe outcome {outcome} is that of this execution{of}:\n{events}{}", show::relations(execution, judged))
+    let (events, relations) = (show::events(scene.execution, scene.names), show::relations(scene));
+    format!("\nThe outcome {outcome} is that of this execution{of}:\n{events}{relations}")
 }
 
-/// The statements of each thread that are calls, as they are written in the program.
-pub struct Words(pub Vec<Vec<String>>);
+/// The words of a program.
+pub struct Words {
+    /// The statements of each thread that are calls, as they are written.
+    pub statements: Vec<Vec<String>>,
+    /// What threads and words are called.
+    pub names: Names,
+}
 
 impl Words {
     /// Why an outcome is forbidden, in the words of the program.
@@ -324,10 +388,11 @@ impl Words {
 
     /// The statement of an event; with its thread where the same text occurs in several.
     fn end(&self, end: &End) -> String {
-        let text = self.0.get(end.thread.index()).and_then(|t| t.get(end.position));
-        let Some(text) = text else { return format!("{}: {}", end.thread, end.event) };
-        let alike = self.0.iter().flatten().filter(|t| *t == text).count();
-        if alike > 1 { format!("{text} ({})", end.thread) } else { text.clone() }
+        let text = self.statements.get(end.thread.index()).and_then(|t| t.get(end.position));
+        let thread = self.names.thread(end.thread);
+        let Some(text) = text else { return format!("{thread}: {}", self.names.event(&end.event)) };
+        let alike = self.statements.iter().flatten().filter(|t| *t == text).count();
+        if alike > 1 { format!("{text} ({thread})") } else { text.clone() }
     }
 }
 

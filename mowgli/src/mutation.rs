@@ -41,27 +41,40 @@ pub struct Worths {
 }
 
 /// Weakens the specification of an entry in every place, and checks its broken variants for local soundness.
-pub fn worths(mut entry: Entry, bounds: Vec<Bound>, options: &Options<'_>, each: &mut dyn FnMut(&Worth)) -> Worths {
+///
+/// # Errors
+/// If the entry cannot be checked at all.
+pub fn worths(
+    mut entry: Entry,
+    bounds: Vec<Bound>,
+    options: &Options<'_>,
+    each: &mut dyn FnMut(&Worth),
+) -> Result<Worths, String> {
     let name = Name::literal(entry.name);
     let whole = entry.specification.clone();
-    let is_caught = |entry: &Entry, variant: &Variant| {
+    let is_caught = |entry: &Entry, variant: &Variant| -> Result<Option<bool>, String> {
         let options = Options { ask: Ask::Local, ..options.within(SECONDS) };
         let mut stopped = false;
         for bound in &bounds {
-            let report = check(entry, variant, bound, &options).report;
+            let report = check(entry, variant, bound, &options)?.report;
             if report.violation.is_some() {
-                return Some(true);
+                return Ok(Some(true));
             }
             stopped |= matches!(report.verdict, Verdict::Undecided(_));
         }
-        (!stopped).then_some(false)
+        Ok((!stopped).then_some(false))
     };
-    let mut caught: Vec<Variant> = entry.variants.iter().filter(|v| v.expected != Expected::Sound).cloned().collect();
-    caught.retain(|v| is_caught(&entry, v) == Some(true));
+    let mut caught = Vec::new();
+    for variant in entry.variants.iter().filter(|v| v.expected != Expected::Sound) {
+        if is_caught(&entry, variant)? == Some(true) {
+            caught.push(variant.clone());
+        }
+    }
     let mut all = Vec::new();
     for mutation in mutations(&whole, name, &own_calls(&entry, &bounds)) {
         entry.specification = weakened(&whole, name, &mutation);
-        let answers: Vec<(&str, Option<bool>)> = caught.iter().map(|v| (v.name, is_caught(&entry, v))).collect();
+        let answer = |v: &Variant| Ok((v.name, is_caught(&entry, v)?));
+        let answers = caught.iter().map(answer).collect::<Result<Vec<(&str, Option<bool>)>, String>>()?;
         let with = |wanted| answers.iter().filter(|(_, a)| *a == wanted).map(|(name, _)| *name).collect();
         let worth = Worth {
             library: entry.name,
@@ -72,7 +85,7 @@ pub fn worths(mut entry: Entry, bounds: Vec<Bound>, options: &Options<'_>, each:
         each(&worth);
         all.push(worth);
     }
-    Worths { bounds, caught: caught.iter().map(|v| v.name).collect(), all }
+    Ok(Worths { bounds, caught: caught.iter().map(|v| v.name).collect(), all })
 }
 
 impl Worth {

@@ -95,19 +95,20 @@ pub fn necessity(
     options: &Options<'_>,
     each: &mut dyn FnMut(&Row),
 ) -> Result<Necessity, String> {
+    entry.library()?;
     bounds.retain(|b| !entry.clients(b).is_empty());
-    let run = |variant: &Variant| {
+    let run = |variant: &Variant| -> Result<Vec<Checked>, String> {
         let options = options.within(SECONDS);
         let mut all = Vec::new();
         for bound in &bounds {
-            all.push(check(entry, variant, bound, &options));
+            all.push(check(entry, variant, bound, &options)?);
             if all.last().is_some_and(|c| c.report.violation.is_some()) {
                 break;
             }
         }
-        all
+        Ok(all)
     };
-    let whole = run(variant);
+    let whole = run(variant)?;
     if let Some(bad) = whole.iter().find(|c| c.report.violation.is_some()) {
         return Err(format!("{}; ask about an implementation that is sound", bad.title()));
     }
@@ -126,7 +127,7 @@ pub fn necessity(
                 implementation: Arc::new(changed),
                 bounds: Vec::new(),
             };
-            let mut all = run(&changed);
+            let mut all = run(&changed)?;
             let executions = (executions(&all), executions_before);
             let more_vacuous = vacuous(&all) > vacuous_before;
             let stopped = all.iter().position(|c| matches!(c.report.verdict, Verdict::Undecided(_)));

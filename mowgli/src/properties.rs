@@ -221,9 +221,12 @@ struct Json<'a> {
 
 /// An example in words: the client, the events, the part.
 fn shown(instance: &Instance<Stamp>) -> String {
-    let client = print::client("client", &instance.world, &instance.client, None);
+    let client = print::client("client", &instance.world, &instance.client, &instance.execution.outputs);
     let mut text = format!("{}, in an execution of\n\n{client}\n", instance.reason);
-    text.push_str(&format!("with the events\n{}", crate::show::events(&instance.execution)));
+    text.push_str(&format!(
+        "with the events\n{}",
+        crate::show::events(&instance.execution, &crate::show::Names::default())
+    ));
     if instance.part.len() < instance.execution.events.len() {
         let part = instance.part.iter().map(|&e| instance.execution.events[e].to_string());
         text.push_str(&format!("of which the part is {}\n", part.collect::<Vec<_>>().join(", ")));

@@ -21,7 +21,7 @@ use serde::Serialize;
 use crate::interrupt::cause;
 use crate::litmus::parse::columns;
 use crate::litmus::print::{statement, table};
-use crate::litmus::run::libraries;
+use crate::litmus::run::{ends, libraries};
 use crate::litmus::test::{Arg, Model, Statement, Test, Thread};
 
 /// Why a program is robust, or that it is not.
@@ -33,6 +33,8 @@ pub enum Verdict {
     BySearch,
     /// This execution has one.
     NotRobust(Box<Execution<Stamp>>, Vec<ScEdge>),
+    /// No execution ends, so none has a cycle of sc.
+    Vacuous,
     /// A limit stopped the search.
     Undecided(Stop),
 }
@@ -105,8 +107,9 @@ pub fn search(
     programs: &[mowgli_core::program::Prog],
     expired: &dyn Fn() -> bool,
 ) -> Result<Option<Cyclic>, Stop> {
+    let libraries = libraries(model(cpu));
     let problem = Problem {
-        libraries: &libraries(model(cpu)),
+        libraries: &libraries,
         implementations: &Implementations::new(),
         world,
         programs,
@@ -116,7 +119,7 @@ pub fn search(
     let mut found = None;
     let explored = problem.explore(&mut |solver| {
         completions(solver, &mut |execution| {
-            found = sc_cycle(&execution).map(|cycle| (execution, cycle));
+            found = sc_cycle(&libraries, &execution).map(|cycle| (execution, cycle));
             if found.is_some() || expired() { Flow::Stop } else { Flow::Continue }
         })
     });
@@ -143,6 +146,10 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
     let has_rmw = threads.iter().flatten().any(|c| matches!(c.method.text(), "RCAS" | "RFAA"));
     if has_rmw && cpu == Cpu::Sc {
         return Err(format!("{}: RDMA_SC has no remote read-modify-writes", test.name));
+    }
+    if ends(&libraries(model(cpu)), test, &[], Limits { expired, ..Limits::default() }) == Some(false) {
+        let (conditions, verdict) = (None, Verdict::Vacuous);
+        return Ok(Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false });
     }
     let conditions = match has_rmw {
         true => None,
@@ -203,8 +210,14 @@ impl Robust<'_> {
         match self.verdict {
             Verdict::ByTheorem | Verdict::BySearch => Some(true),
             Verdict::NotRobust(..) => Some(false),
-            Verdict::Undecided(_) => None,
+            Verdict::Vacuous | Verdict::Undecided(_) => None,
         }
+    }
+
+    /// Whether no execution of the program ends.
+    #[must_use]
+    pub fn is_vacuous(&self) -> bool {
+        matches!(self.verdict, Verdict::Vacuous)
     }
 
     /// Which statement the n-th call of a thread is.
@@ -263,10 +276,12 @@ impl Robust<'_> {
             Verdict::ByTheorem => "robust, by theorem".to_owned(),
             Verdict::BySearch => "robust, by search".to_owned(),
             Verdict::NotRobust(..) => "not robust".to_owned(),
+            Verdict::Vacuous => "vacuous: no execution ends, since a poll has no operation to take".to_owned(),
             Verdict::Undecided(stop) => format!("undecided: {stop}"),
         };
         let mut lines = vec![format!("{} ({}): {verdict}", self.test.name, model(self.cpu))];
         match &self.conditions {
+            None if self.is_vacuous() => {}
             None => lines.push("  the theorems are about programs without remote read-modify-writes".to_owned()),
             Some(Conditions { races, unfenced, not_a_tree }) => {
                 let mut say = |name: &str, def: &str, reasons: Vec<String>| {
@@ -326,8 +341,9 @@ impl Robust<'_> {
             by: match self.verdict {
                 Verdict::ByTheorem => Some("theorem"),
                 Verdict::BySearch | Verdict::NotRobust(..) => Some("search"),
-                Verdict::Undecided(_) => None,
+                Verdict::Vacuous | Verdict::Undecided(_) => None,
             },
+            vacuous: self.is_vacuous(),
             repairs: insertions("theorem", &self.by_theorem)
                 .into_iter()
                 .chain(insertions("search", &self.by_search))
@@ -403,6 +419,7 @@ struct Line<'a> {
     tree_fenced: Option<bool>,
     robust: Option<bool>,
     by: Option<&'static str>,
+    vacuous: bool,
     repairs: Vec<Repairs>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     untried: bool,

@@ -36,6 +36,62 @@ fn usual_slips_in_litmus_tests_are_told_how_it_is_written() {
     says("x@1 = 0;", "x@1 = 0", "help: a declaration is written as x@1 = 0;");
 }
 
+/// What is written in other languages, or where something else is meant, is told apart from what is merely misspelt.
+#[test]
+fn statements_that_there_are_not_are_told_what_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let says = |statement: &str, said: &[&str]| {
+        let text = format!(
+            "RDMA_TSO t\n{{ x@1 = 0; p@1 = 0; z@2 = 0; }}\n P1@1 | P2@1 ;\n a := p | ;\n {statement} | x := 1 ;\n"
+        );
+        is_bad(&["litmus", &file(folder.path(), "odd.litmus", &text)], &[&["odd.litmus:5:"], said].concat());
+    };
+    let straight = "a thread makes its statements once each, from top to bottom";
+    says("while p = 0", &["odd.litmus:5:2", "there is no while", straight, "read it, as a := p"]);
+    says("while (p = 0) {}", &["there is no while"]);
+    says("if a = 1 then x := 1", &["there is no if", straight]);
+    says("while(p)", &["there is no while"]);
+    says("whiles p = 0", &["expected arguments, as (x, y) or +"]);
+    says(
+        "put(z, a)",
+        &["a is a register, which the network card cannot read", "w@1 = 0", "write w := a before the put"],
+    );
+    says("put(z, a + 1)", &["a is a register", "write w := a + 1 before the put"]);
+    says("get(a, z)", &["a is a register, and this is to be a word of memory"]);
+    says("put(a, x)", &["a is a register, and this is to be a word of memory"]);
+    says("put(z, b)", &["b is not declared"]);
+}
+
+#[test]
+fn an_execution_is_explained_in_the_names_of_the_test() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = "RDMA_WAIT t { _1@4 = 7; x@4 = 0; }\n P2@2 | P4@4 ;\n put(x, 1, d) | a := x ;\n wait(d) | b := x ;\nallowed (a=1)\nforbidden (a=1 /\\ b=0)\n";
+    let test = file(folder.path(), "t.litmus", test);
+    let ran = mowgli(&["explain", &test]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for text in
+        ["  P2 on node 2\n    Put(x, 1, d)  [", "  P4 on node 4\n", "    P2 Put(x, 1, d) aNRW_4 -> P4 Read(x) = 1\n"]
+    {
+        assert!(ran.out.contains(text), "{text}: {}", ran.out);
+    }
+    assert!(!ran.out.contains("P1") && !ran.out.contains("Put(x, _"), "{}", ran.out);
+    let dot = mowgli(&["explain", "--dot", "--assertion", "1", &test]).out;
+    assert!(dot.contains("P4 on node 4") && dot.contains("P2: Put(x, 1, d)"), "{dot}");
+    let page = mowgli(&["report", "--json", &test]).out;
+    assert!(page.contains(r#""name":"P4""#) && !page.contains(r#""name":"P1""#), "{page}");
+    assert!(page.contains(r#""label":"Put(x, 1, d)""#) && !page.contains("Put(x, _"), "{page}");
+}
+
+#[test]
+fn a_call_of_a_library_has_no_counterpart_in_other_languages() {
+    let folder = tempfile::tempdir().unwrap();
+    let fence = "RDMA_WAIT t\n{ nodes 3; x@1 = 0; }\n P1@1 ;\n x := 1 ;\n gf({2, 3}) ;\n";
+    let fence = file(folder.path(), "fence.litmus", fence);
+    let said = "t: line 5: gf({2, 3}) has no counterpart in";
+    is_bad(&["convert", &fence, "--to", "herd"], &[said, "herd's X86_64 syntax"]);
+    is_bad(&["convert", &fence, "--to", "c-verbs"], &[said, "C over verbs: it is a call of the library sv"]);
+}
+
 const GOOD: &str = "RDMA_WAIT good { x@1 = 0; }\n P1@1 ;\n x := 1 ;\n a := x ;\nallowed (a=1)\nforbidden (a=0)\n";
 
 #[track_caller]
@@ -71,6 +127,54 @@ fn bad_litmus_input_names_place_cause_and_remedy() {
     let good = litmus("good.litmus", GOOD);
     is_bad(&["litmus", "--implemented", "nothing", &good], &["no library nothing", "sv"]);
     is_bad(&["litmus", "--implemented", "bal:nothing", &good], &["bal has no variant nothing", "no-fence"]);
+}
+
+#[test]
+fn a_wait_for_nothing_is_told_of_with_place_and_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let declared = "{ nodes 2; x@1 = 0; z@2 = 0; svar s = 0; msw m@2[2] = (0, 0); msw r@1[2] = (0, 0); }";
+    let with =
+        |rows: &str| file(folder.path(), "w.litmus", &format!("RDMA_WAIT t\n{declared}\n P1@1 | P2@1 ;\n{rows}"));
+    let warns = |rows: &str, said: &str| {
+        let test = with(rows);
+        let ran = mowgli(&["litmus", &test]);
+        let line = rows.lines().count() + 3;
+        assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+        assert!(ran.err.starts_with("warning:") && ran.err.contains(&format!("w.litmus:{line}:2\n")), "{}", ran.err);
+        assert!(ran.err.contains(said), "{rows} does not say {said:?} but:\n{}", ran.err);
+        let json: serde_json::Value = serde_json::from_str(&mowgli(&["litmus", "--json", &test]).out).expect("JSON");
+        let warning = &json["warnings"][0];
+        assert_eq!((&warning["line"], &warning["column"]), (&line.into(), &2.into()), "{json}");
+        assert!(warning["message"].as_str().is_some_and(|m| m.contains(said)), "{json}");
+    };
+    let of_library =
+        |op: &str, library: &str, wait: &str| format!("d is of {op} (line 4), an operation of {library}; write {wait}");
+    warns(" r.get(m, d) | ;\n wait(d) | ;\n", &of_library("r.get(m, d)", "msw", "msw.wait(d)"));
+    warns(" put(z, x, d) | ;\n sv.wait(d) | ;\n", &of_library("put(z, x, d)", "rdma-wait-rmw", "wait(d)"));
+    warns(" s.bcast({2}, d) | ;\n msw.wait(d) | ;\n", &of_library("s.bcast({2}, d)", "sv", "sv.wait(d)"));
+    warns(
+        " put(z, x, e) | ;\n wait(d) | ;\n",
+        "no operation has the identifier d; give it to the one that is meant, as put(z, x, d)",
+    );
+    warns(" put(z, x) | ;\n wait(_) | ;\n", "_ is no identifier");
+    warns(
+        " x := 1 | put(z, x, d) ;\n wait(d) | ;\n",
+        "d is of put(z, x, d) (line 4) in P2, and a wait is for operations of its own thread",
+    );
+    let later = with(" wait(d) | ;\n put(z, x, d) | ;\nallowed (z=1)\n");
+    let ran = mowgli(&["litmus", &later]);
+    assert!(ran.code == 1 && ran.err.contains("w.litmus:4:2\n") && ran.err.contains("comes after it"), "{}", ran.err);
+    assert!(mowgli(&["explain", &later]).err.contains("warning:"));
+    assert!(mowgli(&["report", "--json", &later]).out.contains(r#""warnings":[{"line":4,"column":2,"message":"#));
+    for meant in [
+        " put(z, x, d) | ;\n wait(d) | ;\n",
+        " r.get(m, d) | ;\n msw.wait(d) | ;\n",
+        " s.bcast({2}, d) | ;\n sv.wait(d) | ;\n",
+    ] {
+        let test = with(meant);
+        assert_eq!(mowgli(&["litmus", &test]).err, "", "{meant}");
+        assert!(mowgli(&["litmus", "--json", &test]).out.contains(r#""warnings":[]"#));
+    }
 }
 
 #[test]
@@ -223,6 +327,41 @@ fn a_litmus_test_is_explained_assertion_by_assertion() {
 const PUT_THEN_WRITE: &str =
     "RDMA_TSO pw\n{ x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nallowed (z=1)\nallowed (z=0)\n";
 
+/// A text is read by what is marked in it, whatever else it says.
+#[test]
+fn a_kept_explanation_is_drawn_by_the_program_that_it_marks() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = "RDMA_WAIT kept { nodes 2; x@2 = 0; barrier z = {P1, P2}; }\n P1@1 | P2@2 ;\n put(x, 1) | bar(z) ;\n bar(z) | a := x ;\nallowed (a=1)\nallowed (a=0)\n";
+    let test = file(folder.path(), "kept.litmus", test);
+    let wrong = mowgli(&["explain", &test, "--implemented", "bal:no-fence", "--assertion", "2"]).out;
+    let mark = r#"// finding {"implemented":["bal:no-fence"],"assertion":2}"#;
+    assert!(wrong.contains(&format!("{mark}\nRDMA_WAIT kept")) && wrong.contains("\n// end of finding\n"), "{wrong}");
+    let drawn = |text: &str| {
+        let kept = file(folder.path(), "kept.snap", text);
+        let ran = mowgli(&["report", "--json", &kept]);
+        let page: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+        (ran, page["findings"][0].clone())
+    };
+    let prose = "---\nsource: x\n---\nRDMA_WAIT is a model.\nThe outcome a=1 is that of this execution of sv:\n\n";
+    let (ran, finding) = drawn(&format!("{prose}{wrong}"));
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(finding["graph"]["title"], "kept: (a=0) is possible", "{finding}");
+    assert!(!finding["explanation"].as_str().is_some_and(|text| text.contains("another execution")), "{finding}");
+    let (_, finding) = drawn(&wrong.replace("Put(x, 1, _)", "Put(x, 2, _)"));
+    assert!(finding["explanation"].as_str().is_some_and(|text| text.contains("another execution")), "{finding}");
+    let (ran, finding) = drawn(&wrong.replace("// finding", "// a finding"));
+    assert!(ran.code == 0 && finding["graph"].is_null(), "{finding}");
+    for (from, to, said) in [
+        (r#""assertion":2"#, r#""assertion":3"#, "has no assertion 3"),
+        (r#""assertion":2"#, r#""assertions":2"#, "unknown field"),
+        ("bal:no-fence\"]", "bal:nothing\"]", "bal has no variant nothing"),
+        ("put(x, 1)", "putt(x, 1)", "putt is no statement"),
+    ] {
+        let (ran, _) = drawn(&wrong.replacen(from, to, 1));
+        assert!(ran.code == 2 && ran.err.contains("kept.snap") && ran.err.contains(said), "{said}: {}", ran.err);
+    }
+}
+
 /// A writer that reads breaks the ring buffer at its first bound, the barrier without a fence at its only one; the
 /// valid-first store passes its first.
 #[test]
@@ -276,12 +415,86 @@ fn polls_have_two_engines_and_a_walk() {
     is_bad(&["walk", &wait], &["RDMA_WAIT has no machine"]);
     let poll = "RDMA_TSO p { x@1 = 0; }\n P1@1 ;\n poll(1) ;\n";
     let poll = file(folder.path(), "poll.litmus", poll);
-    assert!(mowgli(&["litmus", &poll]).out.contains("No execution ends"));
+    assert!(mowgli(&["litmus", &poll]).out.contains("Vacuous: no execution ends"));
     assert!(mowgli(&["walk", &poll]).out.contains("Stuck"));
     let identifier = "RDMA_TSO p { x@1 = 0; }\n P1@1 ;\n put(x, 1, d) ;\n";
     is_bad(&["litmus", &file(folder.path(), "id.litmus", identifier)], &[":3:", "poll(node) takes the oldest"]);
     let rmw = "RDMA_SC p { x@1 = 0; }\n P1@1 ;\n rfaa(x, x, 1) ;\n";
     is_bad(&["litmus", &file(folder.path(), "rmw.litmus", rmw)], &[":3:", "rcas and rfaa are of RDMA_TSO"]);
+}
+
+/// What is said of all executions is empty where there is none: it is not taken to hold unless the test says so.
+#[test]
+fn a_test_no_execution_of_which_ends_is_vacuous() {
+    let folder = tempfile::tempdir().unwrap();
+    let stuck = "RDMA_TSO stuck { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n poll(2) ;\n poll(2) ;\n";
+    let with = |name: &str, assertions: &str| file(folder.path(), name, &format!("{stuck}{assertions}"));
+    let test = with("stuck.litmus", "forbidden (z=0)\nforall (z=1)\n");
+    for engine in ["declarative", "operational", "both"] {
+        let ran = mowgli(&["litmus", "--engine", engine, &test]);
+        assert_eq!(ran.code, 3, "{engine}: {}{}", ran.out, ran.err);
+        assert!(ran.out.contains("Vacuous\nCondition forbidden (z=0)") && !ran.out.contains("Ok"), "{}", ran.out);
+        assert!(ran.out.contains("Vacuous: no execution ends, since"), "{}", ran.out);
+    }
+    let json = |args: &[&str]| {
+        let ran = mowgli(args);
+        let line = ran.out.lines().next().unwrap_or_default();
+        (ran.code, serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
+    };
+    let (code, line) = json(&["litmus", "--json", &test]);
+    assert_eq!((code, &line["vacuous"], &line["complete"]), (3, &true.into(), &true.into()), "{line}");
+    assert!(line["assertions"].as_array().is_some_and(|all| all.iter().all(|a| a["holds"].is_null())), "{line}");
+    assert_eq!(mowgli(&["litmus", &with("bare.litmus", "")]).code, 3);
+    // That something can happen is false, as ever.
+    let allowed = mowgli(&["litmus", &with("allowed.litmus", "allowed (z=0)\n")]);
+    assert!(allowed.code == 1 && allowed.out.contains("No\nCondition allowed (z=0)"), "{}", allowed.out);
+    let explained = mowgli(&["explain", &test]);
+    assert_eq!(explained.code, 3, "{}", explained.out);
+    assert!(explained.out.contains("\nVacuous: no execution of the program ends"), "{}", explained.out);
+    assert!(!explained.out.contains("nothing writes these values"), "{}", explained.out);
+    let (code, line) = json(&["explain", "--json", &test]);
+    assert_eq!((code, &line["vacuous"], &line["title"]), (3, &true.into(), &"stuck: (z=0) is impossible".into()));
+    let robust = mowgli(&["robust", &test]);
+    assert_eq!(robust.code, 3, "{}{}", robust.out, robust.err);
+    assert!(robust.out.contains("stuck (RDMA_TSO): vacuous: no execution ends"), "{}", robust.out);
+    let (code, line) = json(&["robust", "--json", &test]);
+    assert!(code == 3 && line["vacuous"] == true && line["robust"].is_null(), "{line}");
+    let (_, page) = json(&["report", "--json", &test]);
+    assert!(page["tests"][0]["vacuous"] == true && page["tests"][0]["assertions"][0]["holds"].is_null(), "{page}");
+}
+
+#[test]
+fn a_test_can_say_that_no_execution_of_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let stuck = "RDMA_TSO stuck { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n poll(2) ;\n poll(2) ;\nvacuous\nforbidden (z=0)\n";
+    let test = file(folder.path(), "stuck.litmus", stuck);
+    let ran = mowgli(&["litmus", &test]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out.contains("Ok\nCondition vacuous\n") && ran.out.contains("Ok\nCondition forbidden (z=0)"),
+        "{}",
+        ran.out
+    );
+    assert!(ran.out.contains("Vacuous: no execution ends, as the test says"), "{}", ran.out);
+    let json = mowgli(&["litmus", "--json", &test]).out;
+    assert!(json.contains(r#"{"kind":"vacuous","condition":"true","holds":true}"#), "{json}");
+    assert_eq!(mowgli(&["explain", &test]).code, 0);
+    assert_eq!(mowgli(&["robust", &test]).code, 0);
+    // One that ends all the same is not as it says.
+    let ends = file(folder.path(), "ends.litmus", &stuck.replacen(" poll(2) ;\n", "", 1));
+    let ran = mowgli(&["litmus", &ends]);
+    assert!(ran.code == 1 && ran.out.contains("No\nCondition vacuous\n"), "{}", ran.out);
+    let misplaced = stuck.replacen("vacuous", "vacuous (z=0)", 1);
+    is_bad(&["litmus", &file(folder.path(), "misplaced.litmus", &misplaced)], &["misplaced.litmus:6:"]);
+}
+
+#[test]
+fn programs_that_never_end_are_counted_where_models_are_compared() {
+    let ran =
+        mowgli(&["compare", "--model", "RDMA_TSO", "--model", "RDMA_SC", "--threads", "1", "--calls", "1", "--json"]);
+    let line: serde_json::Value = serde_json::from_str(&ran.out).expect("JSON");
+    let (vacuous, programs) = (line["vacuous"].as_u64().expect("a count"), line["programs"].as_u64().expect("a count"));
+    assert!(ran.code == 0 && vacuous > 0 && vacuous < programs, "{line}");
 }
 
 #[test]

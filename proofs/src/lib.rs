@@ -50,7 +50,7 @@ pub trait Checkable {
     /// The check of a variant.
     ///
     /// # Panics
-    /// If there is no such library or variant.
+    /// If there is no such library or variant, or the entry's name is not that of a library that it specifies.
     fn checked(&self, variant: &str, bound: &Bound) -> Checked;
 }
 
@@ -62,8 +62,8 @@ impl Checkable for &str {
 
 impl Checkable for Entry {
     fn checked(&self, variant: &str, bound: &Bound) -> Checked {
-        let variant = self.variant(variant).expect("a variant of the library");
-        check(self, variant, bound, &Options::default())
+        let variant = self.variant(variant).unwrap_or_else(|e| panic!("{e}"));
+        check(self, variant, bound, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
     }
 }
 
@@ -89,7 +89,8 @@ macro_rules! assert_unsound {
     };
 }
 
-/// Asserts that a litmus test has exactly these outcomes, each as the pairs that the command prints, `a=0 z=1`.
+/// Asserts that a litmus test has exactly these outcomes, each as the pairs that the command prints, `a=0 z=1`. A test no
+/// execution of which ends has none, and must say so by the line `vacuous`.
 #[macro_export]
 macro_rules! assert_outcomes {
     ($litmus:expr, $outcomes:expr $(,)?) => {
@@ -111,12 +112,19 @@ pub fn expect_verdict(checked: Checked, verdict: &str) -> Checked {
 /// What [`assert_outcomes!`] does.
 ///
 /// # Panics
-/// If the test cannot be read or solved, or has other outcomes; the message says which.
+/// If the test cannot be read or solved, or has other outcomes, the message says which; or if no execution of it ends and
+/// it does not say so.
 #[track_caller]
 pub fn expect_outcomes(litmus: &str, expected: &[&str]) {
     let test = parse("the test", litmus).unwrap_or_else(|e| panic!("{e}"));
     let answer = solve(&test, &[], Limits::default());
     assert!(answer.explored.stop.is_none(), "{}: stopped: {:?}", test.name, answer.explored.stop);
+    assert!(
+        test.is_meant_vacuous() || !answer.is_vacuous(),
+        "{} is vacuous: no execution ends, since a thread waits for what never happens; if that is meant, end the test with the \
+         line `vacuous`",
+        test.name
+    );
     let pairs = |values: &Vec<Val>| -> Vec<String> {
         test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v}")).sorted().collect()
     };
@@ -154,9 +162,9 @@ pub fn checked_remotely(library: &str, variant: &str, bound: &Bound) -> Checked 
 
 fn run(library: &str, variant: &str, bound: &Bound, loopback: bool) -> Checked {
     let all = catalogue();
-    let entry = named(&all, library).expect("a library of the catalogue");
-    let variant = entry.variant(variant).expect("a variant of the library");
-    check(entry, variant, bound, &Options { loopback, ..Options::default() })
+    let entry = named(&all, library).unwrap_or_else(|e| panic!("{e}"));
+    let variant = entry.variant(variant).unwrap_or_else(|e| panic!("{e}"));
+    check(entry, variant, bound, &Options { loopback, ..Options::default() }).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// The explanation of a litmus test's first assertion, with these libraries replaced by their implementations.
@@ -192,6 +200,19 @@ mod tests {
     #[should_panic(expected = "expected sound: bal (no-fence)")]
     fn a_failure_shows_the_counterexample() {
         let _ = assert_sound!("bal", "no-fence", bound(2, 2, 1));
+    }
+
+    const STUCK: &str = "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n poll(2) ;\n poll(2) ;\n";
+
+    #[test]
+    #[should_panic(expected = "t is vacuous: no execution ends")]
+    fn no_outcomes_at_all_are_not_expected() {
+        assert_outcomes!(STUCK, []);
+    }
+
+    #[test]
+    fn no_outcomes_at_all_can_be_meant() {
+        assert_outcomes!(&format!("{STUCK}vacuous\n"), []);
     }
 
     #[test]

@@ -70,7 +70,7 @@ fn by_enumeration(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]
 fn by_search(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> BTreeMap<Outcome, usize> {
     let (implementations, limits) = (&Implementations::new(), Limits::default());
     let all = Problem { libraries, implementations, world, programs, observed: &[], limits }.outcomes();
-    all.found.all().expect("nothing stops it").into_iter().map(|(o, n)| (o, n as usize)).collect()
+    all.all().expect("nothing stops it").into_iter().map(|(o, n)| (o, n as usize)).collect()
 }
 
 /// One completed execution of each class.

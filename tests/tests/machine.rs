@@ -44,7 +44,7 @@ fn by_axioms(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> 
         limits: Limits::default(),
     };
     let all = problem.outcomes();
-    all.found.all().ok().map(|found| found.into_keys().collect())
+    all.all().ok().map(|found| found.into_keys().collect())
 }
 
 /// Identifiers of operations differ between models: they are no part of the outcome.

@@ -75,7 +75,7 @@ fn what_a_weaker_specification_no_longer_catches() {
     let found = |name: &str| {
         let entry = entry(name);
         let bounds = necessity::bounds(&entry);
-        worths(entry, bounds, &Options::default(), &mut |_| {})
+        worths(entry, bounds, &Options::default(), &mut |_| {}).unwrap()
     };
     let without = |name: &str, place: &str| {
         let found = found(name).all.into_iter().find(|w| w.without == place).expect("a place of the specification");
@@ -95,7 +95,7 @@ fn stacks_are_compared_with_their_top() {
         let entry = entry(name);
         let variant = entry.variants.iter().find(|v| v.name == variant).expect("a variant");
         let bound = Bound { nodes: 2, ..entry.through() };
-        check(&entry, variant, &bound, &Options { ask: Ask::Through, ..Options::default() })
+        check(&entry, variant, &bound, &Options { ask: Ask::Through, ..Options::default() }).unwrap()
     };
     for name in ["bal", "sv", "rbl"] {
         let checked = through(name, "published");
@@ -144,7 +144,7 @@ fn what_a_specification_does_not_admit_is_told_so() {
     let bal = entry("bal");
     let variant = Variant { implementation: Arc::new(Open), ..bal.variants[0].clone() };
     let bound = Bound { threads: 2, nodes: 1, calls: 1, objects: 1, total: Some(1), ..Bound::default() };
-    let checked = check(&bal, &variant, &bound, &Options::default());
+    let checked = check(&bal, &variant, &bound, &Options::default()).unwrap();
     assert_eq!(checked.verdict(), "unsound");
     let text = checked.explanation();
     assert!(text.contains("The outcome without values") && text.contains("it does not admit them"), "{text}");

@@ -32,8 +32,11 @@ struct Idle {
 }
 
 fn idle() -> impl Strategy<Value = Idle> {
-    (prop::collection::vec(any::<Index>(), 3), 0..3usize, any::<bool>())
-        .prop_map(|(fences, threads, word)| Idle { fences, threads, word })
+    (prop::collection::vec(any::<Index>(), 3), 0..3usize, any::<bool>()).prop_map(|(fences, threads, word)| Idle {
+        fences,
+        threads,
+        word,
+    })
 }
 
 /// The results of each thread, and the last values of all words; `None` if a limit was reached.
@@ -45,7 +48,7 @@ fn outcomes(
 ) -> Option<BTreeSet<Outcome>> {
     let (implementations, limits) = (&Implementations::new(), Limits::default());
     let all = Problem { libraries, implementations, world, programs, observed, limits }.outcomes();
-    all.found.all().ok().map(|found| found.into_keys().collect())
+    all.all().ok().map(|found| found.into_keys().collect())
 }
 
 /// Whether the outcomes of a client are the same with what changes nothing. `memory` has fences and words.
@@ -84,7 +87,15 @@ fn is_unchanged(
     Ok(())
 }
 
-fn check(name: &str, libraries: &Libraries<Stamp>, memory: Name, subject: &dyn Subject, bound: &Bound, cases: u32, but: impl Fn(Idle) -> Idle) {
+fn check(
+    name: &str,
+    libraries: &Libraries<Stamp>,
+    memory: Name,
+    subject: &dyn Subject,
+    bound: &Bound,
+    cases: u32,
+    but: impl Fn(Idle) -> Idle,
+) {
     let seeds = proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let clients = (strategy(subject, bound), idle());
@@ -115,7 +126,15 @@ fn statements_that_change_nothing_change_no_outcome_of_a_library() {
             "kvstore" => Idle { threads: 0, ..idle },
             _ => idle,
         };
-        check(entry.name, &libraries, WAIT, &*entry.subject, &Bound { members: Some(2), ..bound(2, 2, 2) }, 40, unchanged);
+        check(
+            entry.name,
+            &libraries,
+            WAIT,
+            &*entry.subject,
+            &Bound { members: Some(2), ..bound(2, 2, 2) },
+            40,
+            unchanged,
+        );
     }
 }
 

@@ -10,6 +10,9 @@ use std::fmt::Write as _;
 use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::value::Val;
+use mowgli_rdma::core_rma::CORE_RMA;
+use mowgli_rdma::tso::TSO;
+use mowgli_rdma::wait::WAIT;
 
 use crate::litmus::condition::{Condition, Symbols};
 use crate::litmus::run::Answer;
@@ -120,24 +123,30 @@ impl Names {
             let position = t.registers.iter().position(|o| o == r).expect("every register that is set");
             format!("c->reg[{}]", names.first[thread] + position)
         };
-        for statement in &t.statements {
-            let (to, code) = match statement {
-                Statement::Set(r, arg) => (Some(r), self.value(arg, &|n, r| register(n, r))?),
-                Statement::Call { register: to, method, args, library } => {
-                    let mut c = Vec::new();
-                    for arg in args {
-                        c.push(self.value(arg, &|n, r| register(n, r))?);
-                    }
-                    (to.as_ref(), call(library, method, &c)?)
-                }
-            };
-            match to {
-                Some(r) => _ = writeln!(out, "\t{} = {code};", register(self, r)),
+        for (statement, (line, text)) in t.statements.iter().zip(&t.source) {
+            let none = |why| format!("line {line}: {text} has no counterpart in C over verbs: {why}");
+            let code = self.code(statement, &|n, r| register(n, r)).map_err(none)?;
+            match statement.register() {
+                Some(r) => _ = writeln!(out, "\t{} = {code};", register(self, &r)),
                 None => _ = writeln!(out, "\t{code};"),
             }
         }
         out.push_str("}\n");
         Ok(out)
+    }
+
+    /// A statement in C, without the register that it sets.
+    fn code(&mut self, statement: &Statement, register: &dyn Fn(&Self, &Name) -> String) -> Result<String, String> {
+        match statement {
+            Statement::Set(_, arg) => self.value(arg, register),
+            Statement::Call { library, .. } if ![WAIT, TSO, CORE_RMA].contains(library) => {
+                Err(format!("it is a call of the library {library}, and verbs have only memory"))
+            }
+            Statement::Call { method, args, library, .. } => {
+                let args = args.iter().map(|arg| self.value(arg, register)).collect::<Result<Vec<_>, _>>()?;
+                call(library, method, &args)
+            }
+        }
     }
 
     /// An argument in C: a word and an identifier by position, a node from 0.
@@ -168,7 +177,7 @@ impl Names {
 /// A call in C, from its arguments in C. Those of coreRMA have after each variable whether the access is atomic.
 fn call(library: &Name, method: &str, args: &[String]) -> Result<String, String> {
     let id = |i: usize| args.get(i).map_or("0", String::as_str);
-    if *library == mowgli_rdma::core_rma::CORE_RMA {
+    if *library == CORE_RMA {
         return Ok(match (method, args) {
             ("Read", [x, _]) => format!("cpu_read({x})"),
             ("Write", [x, _, v]) => format!("cpu_write({x}, {v})"),
@@ -193,6 +202,6 @@ fn call(library: &Name, method: &str, args: &[String]) -> Result<String, String>
         ("Poll", [n]) => format!("rdma_poll(c, {n})"),
         ("Wait", [d]) => format!("rdma_wait(c, {d})"),
         ("Rfence", [n]) => format!("rdma_fence(c, {n})"),
-        _ => return Err(format!("{library} {method} is a call of a library, and verbs have only memory")),
+        _ => return Err(format!("{method} has no form in C")),
     })
 }

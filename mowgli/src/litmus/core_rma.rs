@@ -15,8 +15,9 @@ use mowgli_rdma::core_rma::execution::{self, Rule, Rules, Value, Witness};
 use mowgli_rdma::core_rma::program::{Action, Expr, Kind, Place, Program, Statement, Variable};
 
 use super::print;
-use super::run::{Answer, holds};
+use super::run::Answer;
 use super::test::{self, Arg, Assertion, Observable, Test};
+use crate::explain::VACUOUS;
 use crate::interrupt::cause;
 
 fn process(node: Node) -> usize {
@@ -122,10 +123,9 @@ pub fn solve(test: &Test, rules: &Rules, limits: Limits<'_>) -> Answer {
     let found = found.expect("the parser checks its size");
     let stop = found.expired.then(|| cause(Stop::Time));
     let outcomes: BTreeMap<Vec<Val>, u64> = found.outputs.iter().map(|(o, &n)| (asked.shown(o), n)).collect();
-    let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), stop.is_none())).collect();
     let mut explored = Explored { stop, ..Explored::default() };
     explored.stats.classes = found.outputs.values().sum();
-    Answer { outcomes, holds, explored, rules: (*rules != Rules::core()).then(|| rules.clone()) }
+    Answer { rules: (*rules != Rules::core()).then(|| rules.clone()), ..Answer::new(test, outcomes, explored) }
 }
 
 /// For each outcome of a test an execution that has it.
@@ -147,6 +147,9 @@ pub fn explain(test: &Test, assertion: &Assertion, witnesses: &BTreeMap<Vec<Val>
         let names = test.shown.iter().map(|(name, _)| name);
         let outcome = names.zip(values).map(|(name, v)| format!("{name}={v}")).join(", ");
         return format!("The outcome {outcome} is that of this execution:\n{}", pictured(test, witness));
+    }
+    if witnesses.is_empty() {
+        return format!("{VACUOUS}\n");
     }
     let allows = |rules: &Rules| {
         solve(test, rules, Limits::default()).outcomes.keys().any(|values| assertion.condition.holds(values))

@@ -12,12 +12,13 @@ use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sequential;
 use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::core_rma::execution::MOST;
-use pest::Parser;
 use pest::error::{Error, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
+use pest::{Parser, Span};
 use pest_derive::Parser;
 
 mod core_rma;
+mod waits;
 
 use super::condition::Condition;
 use super::core_rma::program;
@@ -41,10 +42,38 @@ type Parsed<T> = Result<T, Box<Error<Rule>>>;
 /// # Errors
 /// What is wrong, with line, column and remedy, ready to print.
 pub fn parse(path: &str, text: &str) -> Result<Test, String> {
-    read(text).map_err(|e| {
+    read(path, text).map_err(|e| {
+        let e = foreign(text, &e).unwrap_or(e);
         let help = help(text, &e).map_or(String::new(), |help| format!("\n  = help: {help}"));
         e.with_path(path).renamed_rules(|r| describe(*r)).to_string() + &help
     })
+}
+
+/// Words that begin statements of languages with loops and branches.
+const FOREIGN: [&str; 8] = ["while", "if", "for", "do", "loop", "repeat", "until", "goto"];
+
+/// What is said of such a word.
+fn not_straight(word: &str) -> String {
+    format!(
+        "there is no {word}: a thread makes its statements once each, from top to bottom; to speak of what happens after p \
+         was seen to be 1, read it, as a := p, and say a=1 in the assertion, as forbidden (a=1 /\\ ...)"
+    )
+}
+
+/// What is wrong where the statement that cannot be read is one of a language with loops or branches.
+fn foreign(text: &str, error: &Error<Rule>) -> Option<Box<Error<Rule>>> {
+    let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
+        return None;
+    };
+    let cell = text[text[..*at].rfind(['|', ';', '}'])? + 1..].trim_start();
+    let is_first = |word: &&str| {
+        let rest = cell.strip_prefix(word);
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '\''))
+    };
+    let word = FOREIGN.into_iter().find(is_first)?;
+    let start = text.len() - cell.len();
+    let span = Span::new(text, start, start + word.len())?;
+    Some(Box::new(Error::new_from_span(ErrorVariant::CustomError { message: not_straight(word) }, span)))
 }
 
 /// What is meant, where a test is written in a way that others have.
@@ -54,8 +83,9 @@ fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
     };
     let (before, rest) = text.split_at(*at);
     let line = text.lines().nth(before.matches('\n').count()).unwrap_or_default();
-    let asserts =
-        |l: &str| ["allowed", "forbidden", "forall", "exists", "~exists", "locations"].iter().any(|q| l.starts_with(q));
+    let asserts = |l: &str| {
+        ["allowed", "forbidden", "forall", "exists", "~exists", "locations", "vacuous"].iter().any(|q| l.starts_with(q))
+    };
     if !before.contains('}') {
         before.contains('{').then_some("a declaration is written as x@1 = 0; with a semicolon")
     } else if before.lines().any(asserts) || asserts(line) {
@@ -91,6 +121,7 @@ fn describe(rule: Rule) -> String {
         Rule::footer => "an assertion".into(),
         Rule::quantifier => "allowed, forbidden or forall".into(),
         Rule::sign => "+".into(),
+        Rule::arguments => "arguments, as (x, y)".into(),
         Rule::atomicity => "a or n".into(),
         Rule::undefined => "top".into(),
         other => format!("{other:?}").replace('_', " "),
@@ -101,7 +132,7 @@ fn fail<T>(at: &Tree<'_>, message: impl Into<String>) -> Parsed<T> {
     Err(Box::new(Error::new_from_span(ErrorVariant::CustomError { message: message.into() }, at.as_span())))
 }
 
-fn read(text: &str) -> Parsed<Test> {
+fn read(path: &str, text: &str) -> Parsed<Test> {
     let file = Grammar::parse(Rule::file, text).map_err(Box::new)?.next().expect("a file is one tree");
     let parts: Vec<Tree<'_>> = file.into_inner().collect();
     let mut reader = Reader::new(model(&parts)?, &parts)?;
@@ -116,15 +147,18 @@ fn read(text: &str) -> Parsed<Test> {
         }
     }
     let (observed, shown, assertions) = reader.footers(&parts)?;
+    let warnings = reader.warnings(path, &parts);
     let test = Test {
         model: reader.model,
         name,
         description,
         world: reader.world,
+        literals: reader.literals,
         threads: reader.threads,
         observed,
         shown,
         assertions,
+        warnings,
     };
     if test.model == Model::CoreRma && program(&test).0.size() > MOST {
         return fail(&parts[0], format!("a program of {} has at most {MOST} actions", test.model));
@@ -146,7 +180,7 @@ struct Reader {
     world: World,
     threads: Vec<Thread>,
     names: BTreeMap<String, Tid>,
-    constants: usize,
+    literals: BTreeMap<Loc, Val>,
 }
 
 fn part<'a>(tree: &Tree<'a>, rule: Rule) -> Option<Tree<'a>> {
@@ -188,7 +222,7 @@ impl Reader {
     fn new(model: Model, parts_of_file: &[Tree<'_>]) -> Parsed<Self> {
         let head = parts_of_file.iter().find(|t| t.as_rule() == Rule::head).expect("the grammar has a head");
         let (world, threads, names) = (World::new(1, &[]), Vec::new(), BTreeMap::new());
-        let mut reader = Self { model, world, threads, names, constants: 0 };
+        let mut reader = Self { model, world, threads, names, literals: BTreeMap::new() };
         for placement in parts(head, Rule::placement) {
             reader.placement(&placement)?;
         }
@@ -400,7 +434,7 @@ impl Reader {
             return fail(target, format!("{} is declared; a result goes into a register", target.as_str()));
         }
         match call {
-            Statement::Call { library, method, args, .. } if returns(library, method) => {
+            Statement::Call { library, method, args, .. } if returns(library, method) == Some(true) => {
                 Ok(Statement::Call { register: Some(Name::new(target.as_str())), library, method, args })
             }
             _ => fail(target, "this method returns nothing; drop the register"),
@@ -451,8 +485,24 @@ impl Reader {
         }
     }
 
+    /// The register of the thread that stands where a word of memory is to stand.
+    fn register_in(&self, thread: usize, tree: &Tree<'_>) -> Option<Name> {
+        let mut all = std::iter::once(tree.clone()).chain(tree.clone().into_inner().flatten());
+        let name = all.find(|t| t.as_rule() == Rule::name).filter(|n| self.library(n).is_none())?;
+        self.threads[thread].registers.iter().find(|r| r.text() == name.as_str()).copied()
+    }
+
+    fn word_of_memory(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Loc> {
+        match self.register_in(thread, tree) {
+            Some(r) => {
+                fail(tree, format!("{r} is a register, and this is to be a word of memory, declared as w@1 = 0;"))
+            }
+            None => self.object(tree, self.memory()),
+        }
+    }
+
     fn local(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
-        let x = self.object(tree, self.memory())?;
+        let x = self.word_of_memory(thread, tree)?;
         let (home, here) = (self.world.home(x), self.world.threads[thread]);
         if home != Some(here) {
             let home = home.map_or_else(|| "no node".to_owned(), |n| format!("node {n}"));
@@ -462,8 +512,8 @@ impl Reader {
         Ok(Arg::Val(x.into()))
     }
 
-    fn remote(&self, tree: &Tree<'_>) -> Parsed<Arg> {
-        Ok(Arg::Val(self.object(tree, self.memory())?.into()))
+    fn remote(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        Ok(Arg::Val(self.word_of_memory(thread, tree)?.into()))
     }
 
     fn expression(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
@@ -532,14 +582,25 @@ impl Reader {
 
     /// The source of a put: a local word, or a constant, which gets a private word of its own.
     fn source(&mut self, thread: usize, argument: &Tree<'_>) -> Parsed<Arg> {
+        if let Some(r) = self.register_in(thread, argument) {
+            let (text, node) = (argument.as_str().trim(), self.world.threads[thread]);
+            return fail(
+                argument,
+                format!(
+                    "a put sends a word of memory, and {r} is a register, which the network card cannot read: declare a \
+                     word w@{node} = 0; write w := {text} before the put, and put w"
+                ),
+            );
+        }
         let Some(v) = part(argument, Rule::expression).and_then(|e| part(&e, Rule::value)) else {
             return self.local(thread, argument);
         };
         let v = value(&v)?;
-        self.constants += 1;
-        let x = Loc::new(&format!("_{}", self.constants));
+        let mut names = (1..).map(|n| Loc::new(&format!("_{n}")));
+        let x = names.find(|x| !self.world.objects.contains_key(x)).expect("there is always a next one");
         let word = self.word(self.world.threads[thread]).init(v);
         self.world.objects.insert(x, word);
+        self.literals.insert(x, v);
         Ok(Arg::Val(x.into()))
     }
 
@@ -550,6 +611,17 @@ impl Reader {
             return fail(tree, format!("there are only {} nodes", self.world.nodes));
         }
         Ok(node)
+    }
+
+    /// What is said of a statement that the model has not.
+    fn no_statement<T>(&self, name: &Tree<'_>) -> Parsed<T> {
+        match name.as_str() {
+            word if FOREIGN.contains(&word) => fail(name, not_straight(word)),
+            other => {
+                let (model, statements) = (self.model, self.model.statements());
+                fail(name, format!("{other} is no statement of {model}; there are {statements}"))
+            }
+        }
     }
 
     fn invocation(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
@@ -565,23 +637,23 @@ impl Reader {
         match names[0].as_str() {
             "put" => {
                 count(2, 3, "put(remote, local, d)")?;
-                let ends = vec![self.remote(&args[0])?, self.source(thread, &args[1])?];
+                let ends = vec![self.remote(thread, &args[0])?, self.source(thread, &args[1])?];
                 self.operation("Put", ends, args.get(2))
             }
             "get" => {
                 count(2, 3, "get(local, remote, d)")?;
-                let ends = vec![self.local(thread, &args[0])?, self.remote(&args[1])?];
+                let ends = vec![self.local(thread, &args[0])?, self.remote(thread, &args[1])?];
                 self.operation("Get", ends, args.get(2))
             }
             "rcas" if self.model != Model::RdmaSc => {
                 count(4, 5, "rcas(local, remote, old, new, d)")?;
-                let (x, y) = (self.local(thread, &args[0])?, self.remote(&args[1])?);
+                let (x, y) = (self.local(thread, &args[0])?, self.remote(thread, &args[1])?);
                 let (v1, v2) = (self.data(thread, &args[2])?, self.data(thread, &args[3])?);
                 self.operation("RCAS", vec![x, y, v1, v2], args.get(4))
             }
             "rfaa" if self.model != Model::RdmaSc => {
                 count(3, 4, "rfaa(local, remote, number, d)")?;
-                let (x, y) = (self.local(thread, &args[0])?, self.remote(&args[1])?);
+                let (x, y) = (self.local(thread, &args[0])?, self.remote(thread, &args[1])?);
                 let v = self.data(thread, &args[2])?;
                 self.operation("RFAA", vec![x, y, v], args.get(3))
             }
@@ -610,10 +682,7 @@ impl Reader {
                 count(1, 1, "rfence(node)")?;
                 Ok(call(self.memory(), "Rfence", vec![Arg::Val(self.one_node(&args[0])?.into())]))
             }
-            _ if self.model != Model::RdmaWait => {
-                let (name, model) = (names[0].as_str(), self.model);
-                fail(&names[0], format!("{name} is no statement of {model}; there are {}", model.statements()))
-            }
+            _ if self.model != Model::RdmaWait => self.no_statement(&names[0]),
             "gf" => {
                 count(1, 1, "gf({nodes})")?;
                 Ok(match self.targets(&args[0])? {
@@ -643,10 +712,7 @@ impl Reader {
                 let (library, q) = self.ring(&args[0])?;
                 Ok(call(library, "Receive", vec![q]))
             }
-            other => fail(
-                &names[0],
-                format!("{other} is no statement of {}; there are {}", self.model, self.model.statements()),
-            ),
+            _ => self.no_statement(&names[0]),
         }
     }
 
@@ -745,6 +811,9 @@ impl Reader {
                 for place in parts(&footer, Rule::place) {
                     self.observe(&place, &mut observed, &mut shown)?;
                 }
+            } else if footer.as_rule() == Rule::vacuous {
+                let condition = Condition::And(Vec::new());
+                assertions.push(Assertion { quantifier: Quantifier::Vacuous, text: "true".to_owned(), condition });
             } else {
                 let tree = part(&footer, Rule::condition).expect("by the grammar");
                 let condition = self.condition(&tree, &mut observed, &mut shown)?;

@@ -9,6 +9,7 @@ use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, sequential, slock, sv, wlock};
+use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
 
@@ -109,33 +110,49 @@ pub fn registers(client: &Client, outcome: &Outcome) -> Vec<(String, String)> {
 /// The results of those calls that return something, from the results of all.
 #[must_use]
 pub fn results(calls: &[Call], output: Val) -> Vec<Val> {
-    let parts = if let Val::Tuple(parts) = output { parts.parts() } else { &[] };
-    calls.iter().zip(parts).filter(|(call, _)| returns(call.library, call.method.text())).map(|(_, &v)| v).collect()
+    calls.iter().zip(parts(output)).filter(|(call, v)| has_result(call, Some(**v))).map(|(_, &v)| v).collect()
 }
 
-/// Whether a method returns something.
-pub(super) fn returns(library: Name, method: &str) -> bool {
-    let stores = library == kvstore::KVSTORE && method != "Serve";
-    matches!(method, "Read" | "CAS" | "Xchg" | "FAA" | "TryRead" | "Submit" | "Receive")
-        || stores
-        || is_wrapped(library)
+/// The result of each call, from what a thread puts out.
+fn parts(output: Val) -> &'static [Val] {
+    if let Val::Tuple(parts) = output { parts.parts() } else { &[] }
 }
 
-/// The statements of each thread.
+/// Whether a call returns something: by its method, or, of a library that tests have no statements for, by what it
+/// returned, where that is known.
+fn has_result(call: &Call, returned: Option<Val>) -> bool {
+    returns(call.library, call.method.text()).unwrap_or_else(|| returned.is_some_and(|v| v != Val::Unit))
+}
+
+/// Whether a method returns something; `None` for a library that tests have no statements for.
+pub(super) fn returns(library: Name, method: &str) -> Option<bool> {
+    match library {
+        kvstore::KVSTORE => Some(method != "Serve"),
+        WAIT | TSO | CORE_RMA | sv::SV | msw::MSW | sc_rmw::SC_RMW => {
+            Some(matches!(method, "Read" | "CAS" | "Xchg" | "FAA" | "TryRead"))
+        }
+        rbl::RBL | rbl::RBL_WEAK => Some(true),
+        bal::BAL | bal::BAL_TRANSITIVE | wlock::WLOCK | slock::SLOCK | nlock::NLOCK => Some(false),
+        _ => is_wrapped(library).then_some(true),
+    }
+}
+
+/// The statements of each thread. `outputs` are the results of the calls of each, where they are known.
 #[must_use]
-pub fn statements(client: &Client) -> Vec<Vec<String>> {
+pub fn statements(client: &Client, outputs: &[Val]) -> Vec<Vec<String>> {
     let mut used = 0;
-    let mut column = |calls: &Vec<Call>| {
-        let of_call = |call: &Call| {
-            if !returns(call.library, call.method.text()) {
+    let mut column = |(thread, calls): (usize, &Vec<Call>)| {
+        let results = outputs.get(thread).map_or(&[][..], |&output| parts(output));
+        let of_call = |(position, call): (usize, &Call)| {
+            if !has_result(call, results.get(position).copied()) {
                 return statement(call);
             }
             used += 1;
             format!("{} := {}", register(used - 1), statement(call))
         };
-        calls.iter().map(of_call).collect()
+        calls.iter().enumerate().map(of_call).collect()
     };
-    client.threads.iter().map(&mut column).collect()
+    client.threads.iter().enumerate().map(&mut column).collect()
 }
 
 /// Columns of a litmus test, each with its head.
@@ -152,26 +169,37 @@ pub fn table(columns: Vec<Vec<String>>) -> String {
     out
 }
 
-/// A client as a litmus test of a model, without assertions; `about` may follow the name, as a line in quotes.
+/// A client of memory words as a litmus test of a model, without assertions; `about` may follow the name, as a line in
+/// quotes.
 #[must_use]
 pub fn program(model: Model, name: &str, about: Option<&str>, world: &World, client: &Client) -> String {
+    text(model, name, about, world, statements(client, &[]))
+}
+
+fn text(model: Model, name: &str, about: Option<&str>, world: &World, statements: Vec<Vec<String>>) -> String {
     let about = about.map_or(String::new(), |text| format!("\"{text}\"\n"));
     let mut out = format!("{model} {name}\n{about}{{\n");
     declarations(world, &mut out);
     out.push_str("}\n");
     let heads = (1..).zip(&world.threads).map(|(t, node)| format!("P{t}@{node}"));
-    let statements = statements(client);
     out.push_str(&table(heads.zip(statements).map(|(head, rest)| [vec![head], rest].concat()).collect()));
     out
 }
 
-/// A client as a litmus test, with one assertion: that the outcome is forbidden, if one is given.
+/// A client as a litmus test, without assertions. `outputs` are the results of the calls of each thread, where they are
+/// known.
 #[must_use]
-pub fn client(name: &str, world: &World, client: &Client, outcome: Option<&Outcome>) -> String {
+pub fn client(name: &str, world: &World, client: &Client, outputs: &[Val]) -> String {
     let is_tso = world.objects.values().any(|o| o.library == TSO);
     let model = if is_tso { Model::RdmaTso } else { Model::RdmaWait };
-    let forbidden = |outcome| format!("forbidden ({})\n", conjunction(&registers(client, outcome)));
-    program(model, name, None, world, client) + &outcome.map_or(String::new(), forbidden)
+    text(model, name, None, world, statements(client, outputs))
+}
+
+/// A client as a litmus test, with the assertion that this outcome is forbidden.
+#[must_use]
+pub fn forbidden(name: &str, world: &World, client: &Client, outcome: &Outcome) -> String {
+    let condition = conjunction(&registers(client, outcome));
+    format!("{}forbidden ({condition})\n", self::client(name, world, client, &outcome.outputs))
 }
 
 /// The condition that each name has its value; true if there are none.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::run::Answer;
-use super::test::{Quantifier, Test};
+use super::test::{Quantifier, Test, Warning};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -15,11 +15,13 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     rules: Option<String>,
     complete: bool,
+    vacuous: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,
     outcomes: Vec<BTreeMap<&'a str, String>>,
     assertions: Vec<AssertionLine<'a>>,
     executions: u64,
+    warnings: &'a [Warning],
     loops: usize,
     micros: u128,
 }
@@ -47,12 +49,14 @@ pub fn json(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
         model: test.model.to_string(),
         rules: answer.rules.as_ref().map(ToString::to_string),
         complete: answer.explored.stop.is_none(),
+        vacuous: answer.is_vacuous(),
         stopped: answer.explored.stop.as_ref().map(ToString::to_string),
         outcomes: answer.outcomes.keys().map(outcome).collect(),
         assertions: assertions
             .map(|(a, &holds)| AssertionLine { kind: a.quantifier.to_string(), condition: &a.text, holds })
             .collect(),
         executions: answer.explored.stats.classes,
+        warnings: &test.warnings,
         loops,
         micros,
     };
@@ -67,6 +71,7 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
         Quantifier::Allowed => "Allowed",
         Quantifier::Forbidden => "Forbidden",
         Quantifier::Forall => "Required",
+        Quantifier::Vacuous => "Vacuous",
     };
     let first = test.assertions.first().map_or("Allowed", |a| kind(a.quantifier));
     let _ = writeln!(out, "Test {} {first}", test.name);
@@ -89,14 +94,16 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
             match holds {
                 Some(true) => "Ok",
                 Some(false) => "No",
+                None if answer.is_vacuous() => "Vacuous",
                 None => "Undecided",
             }
         );
-        let _ = writeln!(out, "Condition {} ({})", assertion.quantifier, assertion.text);
+        let _ = writeln!(out, "Condition {assertion}");
         let _ = writeln!(out, "Observation {} {often} {with} {without}", test.name);
     }
-    if answer.outcomes.is_empty() && answer.explored.stop.is_none() {
-        let _ = writeln!(out, "No execution ends: a thread waits for what never happens");
+    if answer.is_vacuous() {
+        let meant = if test.is_meant_vacuous() { ", as the test says" } else { "" };
+        let _ = writeln!(out, "Vacuous: no execution ends{meant}, since a thread waits for what never happens");
     }
     if let Some(stop) = &answer.explored.stop {
         let _ = writeln!(out, "Incomplete: {stop}");

@@ -7,6 +7,7 @@ use itertools::Itertools;
 use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Explored, Limits, Outcome, Problem};
+use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
@@ -60,12 +61,46 @@ pub fn implement(world: &mut World, chain: &[Arc<dyn Implementation>]) -> Implem
 pub struct Answer {
     /// The outcomes: a value for everything that the test shows, with the number of classes of executions.
     pub outcomes: BTreeMap<Vec<Val>, u64>,
-    /// For each assertion whether it holds; `None` if that depends on outcomes that a limit kept from being found.
+    /// For each assertion whether it holds; `None` if that depends on outcomes that a limit kept from being found, or if
+    /// it holds of all outcomes only because there is none, and the test does not say that it is meant so.
     pub holds: Vec<Option<bool>>,
     /// What the search did, and what stopped it.
     pub explored: Explored,
     /// The rules of coreRMA, where they are not those of the paper.
     pub rules: Option<Rules>,
+}
+
+impl Answer {
+    /// The answer to a test that has these outcomes.
+    pub(super) fn new(test: &Test, outcomes: BTreeMap<Vec<Val>, u64>, explored: Explored) -> Self {
+        let complete = explored.stop.is_none();
+        let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();
+        Self { outcomes, holds, explored, rules: None }
+    }
+
+    /// Whether no execution ends. What is said of all executions is then empty.
+    #[must_use]
+    pub fn is_vacuous(&self) -> bool {
+        self.outcomes.is_empty() && self.explored.stop.is_none()
+    }
+}
+
+/// Whether some execution of a test ends; `None` if a limit stopped the search before one was found.
+#[must_use]
+pub fn ends(
+    libraries: &Libraries<Stamp>,
+    test: &Test,
+    chain: &[Arc<dyn Implementation>],
+    limits: Limits<'_>,
+) -> Option<bool> {
+    let mut found = false;
+    let explored = with_problem(libraries, test, chain, limits, |problem| {
+        problem.explore(&mut |_| {
+            found = true;
+            Flow::Stop
+        })
+    });
+    if found { Some(true) } else { explored.stop.is_none().then_some(false) }
 }
 
 /// Asks something of a test as a problem over these libraries, with those of `chain` replaced by their implementations.
@@ -108,13 +143,11 @@ pub fn solve_over(
 ) -> Answer {
     let all = with_problem(libraries, test, chain, limits, |problem| problem.outcomes());
     let mut outcomes = BTreeMap::new();
-    let (found, stop) = all.found.so_far();
-    for (outcome, count) in found {
+    // The answer has what stopped it.
+    for (outcome, count) in all.so_far().0 {
         *outcomes.entry(shown(test, outcome)).or_insert(0) += count;
     }
-    let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), stop.is_none())).collect();
-    let explored = Explored { stop: all.explored.stop.map(cause), ..all.explored };
-    Answer { outcomes, holds, explored, rules: None }
+    Answer::new(test, outcomes, Explored { stop: all.explored.stop.map(cause), ..all.explored })
 }
 
 /// How the outcomes of a test are found.
@@ -143,10 +176,8 @@ pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String
     let programs = test.programs();
     let runs = Machine::new(&test.world, &programs)?.explore(&test.observed, STATES, limits.expired);
     let outcomes: BTreeMap<Vec<Val>, u64> = runs.outcomes.iter().map(|o| (shown(test, o), 1)).collect();
-    let complete = runs.stop.is_none();
-    let holds = test.assertions.iter().map(|a| holds(a, outcomes.keys(), complete)).collect();
     let explored = Explored { stop: runs.stop.clone().map(cause), ..Explored::default() };
-    Ok((Answer { outcomes, holds, explored, rules: None }, runs))
+    Ok((Answer::new(test, outcomes, explored), runs))
 }
 
 /// One run of the machine.
@@ -249,20 +280,16 @@ pub fn shown(test: &Test, outcome: &Outcome) -> Vec<Val> {
     test.shown.iter().map(|(_, o)| value(o)).collect()
 }
 
-pub(super) fn holds<'a>(
-    assertion: &Assertion,
-    mut outcomes: impl Iterator<Item = &'a Vec<Val>>,
-    complete: bool,
-) -> Option<bool> {
+fn holds(test: &Test, assertion: &Assertion, outcomes: &BTreeMap<Vec<Val>, u64>, complete: bool) -> Option<bool> {
     // One outcome settles it; that there is none does so only when all are known.
     let (settled_by, answer) = match assertion.quantifier {
         Quantifier::Allowed => (true, true),
-        Quantifier::Forbidden => (true, false),
+        Quantifier::Forbidden | Quantifier::Vacuous => (true, false),
         Quantifier::Forall => (false, false),
     };
-    if outcomes.any(|o| assertion.condition.holds(o) == settled_by) {
-        Some(answer)
-    } else {
-        complete.then_some(!answer)
+    if outcomes.keys().any(|o| assertion.condition.holds(o) == settled_by) {
+        return Some(answer);
     }
+    let is_empty_truth = !answer && outcomes.is_empty() && !test.is_meant_vacuous();
+    (complete && !is_empty_truth).then_some(!answer)
 }

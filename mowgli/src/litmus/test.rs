@@ -1,5 +1,6 @@
 //! A litmus test that has been read: surroundings, statements, observed state, assertions.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use mowgli_core::world::World;
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
+use serde::Serialize;
 
 use super::condition::Condition;
 
@@ -151,6 +153,8 @@ pub enum Quantifier {
     Forbidden,
     /// All do.
     Forall,
+    /// There is none at all: no execution ends. The condition is that of every outcome.
+    Vacuous,
 }
 
 impl fmt::Display for Quantifier {
@@ -159,6 +163,7 @@ impl fmt::Display for Quantifier {
             Self::Allowed => "allowed",
             Self::Forbidden => "forbidden",
             Self::Forall => "forall",
+            Self::Vacuous => "vacuous",
         })
     }
 }
@@ -174,6 +179,20 @@ pub struct Assertion {
     pub condition: Condition,
 }
 
+/// Something in a test that is allowed, and hardly what was meant.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Warning {
+    /// The line, from 1.
+    pub line: usize,
+    /// The column, from 1.
+    pub column: usize,
+    /// What is odd, and what to write instead.
+    pub message: String,
+    /// The same with the file and the line as it stands there, ready to print.
+    #[serde(skip)]
+    pub shown: String,
+}
+
 /// A litmus test.
 #[derive(Clone, Debug)]
 pub struct Test {
@@ -185,6 +204,8 @@ pub struct Test {
     pub description: Option<String>,
     /// Nodes, threads, objects.
     pub world: World,
+    /// The private words that hold the literals that are put, each with its literal.
+    pub literals: BTreeMap<Loc, Val>,
     /// The columns.
     pub threads: Vec<Thread>,
     /// The cells whose last value is observed.
@@ -193,9 +214,26 @@ pub struct Test {
     pub shown: Vec<(String, Observable)>,
     /// The assertions.
     pub assertions: Vec<Assertion>,
+    /// What is hardly meant.
+    pub warnings: Vec<Warning>,
+}
+
+impl fmt::Display for Assertion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.quantifier {
+            Quantifier::Vacuous => write!(f, "{}", self.quantifier),
+            quantifier => write!(f, "{quantifier} ({})", self.text),
+        }
+    }
 }
 
 impl Test {
+    /// Whether the test says that no execution of it ends: then what holds of all executions is taken to hold.
+    #[must_use]
+    pub fn is_meant_vacuous(&self) -> bool {
+        self.assertions.iter().any(|a| a.quantifier == Quantifier::Vacuous)
+    }
+
     /// The program of each thread; its value is the tuple of its registers.
     #[must_use]
     pub fn programs(&self) -> Vec<Prog> {

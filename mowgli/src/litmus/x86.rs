@@ -67,8 +67,12 @@ pub fn to_herd(test: &Test) -> Result<String, String> {
     let mut columns = Vec::new();
     for (t, thread) in test.threads.iter().enumerate() {
         let mut column = vec![format!("P{t}")];
-        for statement in &thread.statements {
-            column.extend(instructions(thread, statement).map_err(fail)?);
+        for (statement, (line, text)) in thread.statements.iter().zip(&thread.source) {
+            let none = |why| {
+                let of = format!("line {line}: {text} has no counterpart in herd's X86_64 syntax");
+                format!("{}: {of}, which is for CPU accesses to the memory of one node ({why})", test.name)
+            };
+            column.extend(instructions(thread, statement).map_err(none)?);
         }
         columns.push(column);
     }
@@ -82,7 +86,7 @@ pub fn to_herd(test: &Test) -> Result<String, String> {
     let _ = writeln!(out, "locations [{}]", shown.iter().map(|s| format!("{s};")).join(" "));
     let quantifier = match quantifier {
         Quantifier::Allowed => "exists",
-        Quantifier::Forbidden => "~exists",
+        Quantifier::Forbidden | Quantifier::Vacuous => "~exists",
         Quantifier::Forall => "forall",
     };
     let _ = writeln!(out, "{quantifier} ({condition})");

@@ -25,7 +25,7 @@ pub fn new(folder: &Path, mowgli: &Path) -> Result<Vec<PathBuf>, String> {
     if !mowgli.join("mowgli-core/Cargo.toml").exists() {
         return Err(format!("{} has no Mowgli; say where its sources are with --mowgli DIR", mowgli.display()));
     }
-    let (library, _) = EXAMPLE.split_once("fn main() {").expect("the example has a main function");
+    let (library, _) = EXAMPLE.split_once("fn main()").expect("the example has a main function");
     let library = library.trim_end().replacen("use mowgli::check::{Options, check};\n", "", 1) + "\n";
     let path = mowgli.display().to_string().replace('\\', "/");
     let fill = |text: &str| {

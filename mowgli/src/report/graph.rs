@@ -1,8 +1,6 @@
 //! An execution as a graph: threads, calls, events, subevents, relations, and the cycles that forbid an outcome.
 
-use mowgli_core::execution::Execution;
 use mowgli_core::ids::Tid;
-use mowgli_core::judge::Judged;
 use mowgli_core::search::refute::{End, Refutation};
 use mowgli_core::stamp::Stamp;
 use mowgli_rdma::core_rma::CORE_RMA;
@@ -13,7 +11,7 @@ use serde::Serialize;
 use crate::explain::{Explained, Words};
 use crate::litmus::core_rma;
 use crate::litmus::test::Test;
-use crate::show::{named, reduced};
+use crate::show::{Scene, named, reduced};
 
 /// What the page draws.
 #[derive(Clone, Debug, Serialize)]
@@ -79,7 +77,8 @@ struct Step {
 impl Graph {
     /// The graph of an execution.
     #[must_use]
-    pub fn new<S: Stamp>(title: &str, execution: &Execution<S>, judged: &Judged) -> Self {
+    pub fn new<S: Stamp>(title: &str, scene: &Scene<'_, S>) -> Self {
+        let Scene { execution, names, .. } = *scene;
         // The call of the client that an event is part of, through all implementations in between.
         let root = |e: usize| {
             let mut call = execution.groups[e]?;
@@ -95,7 +94,7 @@ impl Graph {
                 let call = root(e);
                 let event = &execution.events[e];
                 if call.is_none() || call != open {
-                    let label = call.map_or_else(|| event.to_string(), |c| execution.calls[c].event.to_string());
+                    let label = names.event(call.map_or(event, |c| &execution.calls[c].event));
                     calls.push(Call { thread: thread.index(), label, events: Vec::new() });
                 }
                 open = call;
@@ -105,18 +104,18 @@ impl Graph {
                     Sub { id, stamp: s.sub.stamp.to_string(), text: format!("{}{read}{wrote}", s.sub.stamp) }
                 });
                 // An event that is the whole call needs no name of its own.
-                let label = call.map_or_else(String::new, |_| event.to_string());
+                let label = call.map_or_else(String::new, |_| names.event(event));
                 let last = calls.last_mut().expect("one was begun");
                 last.events.push(Event { label, subs: subs.collect() });
             }
         }
-        let relations = named(execution, judged).into_iter().map(|(library, name, pairs)| Relation {
+        let relations = named(scene).into_iter().map(|(library, name, pairs)| Relation {
             name,
             library,
             pairs: reduced(&pairs).into_iter().collect(),
         });
         let world = &execution.world;
-        let threads = world.tids().map(|t| Thread { name: t.to_string(), node: world.node_of(t).0 }).collect();
+        let threads = world.tids().map(|t| Thread { name: names.thread(t), node: world.node_of(t).0 }).collect();
         Self { title: title.to_owned(), threads, calls, relations: relations.collect(), refutations: Vec::new() }
     }
 
@@ -179,16 +178,16 @@ impl Graph {
     pub fn explained(explained: &Explained) -> Self {
         let title = &explained.finding.title;
         let words = explained.words();
-        let graph = match (&explained.finding.execution, &explained.judged) {
-            (Some(execution), Some(judged)) => Self::new(title, execution, judged),
-            _ => {
+        let graph = match explained.scene(&words.names) {
+            Some(scene) => Self::new(title, &scene),
+            None => {
                 let world = &explained.test.world;
                 let thread = |(t, thread): (Tid, &crate::litmus::test::Thread)| Thread {
                     name: thread.name.to_string(),
                     node: world.node_of(t).0,
                 };
                 let threads = world.tids().zip(&explained.test.threads).map(thread).collect();
-                let calls = words.0.iter().enumerate().flat_map(|(thread, texts)| {
+                let calls = words.statements.iter().enumerate().flat_map(|(thread, texts)| {
                     texts.iter().map(move |label| Call { thread, label: label.clone(), events: Vec::new() })
                 });
                 let (relations, refutations) = (Vec::new(), Vec::new());

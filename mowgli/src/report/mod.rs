@@ -18,7 +18,8 @@ use crate::check::Checked;
 use crate::explain::{Explained, explain, of_snapshot, of_test};
 use crate::litmus::core_rma;
 use crate::litmus::run::{libraries, shown, solve, with_problem};
-use crate::litmus::test::{Assertion, Model, Test};
+use crate::litmus::test::{Assertion, Model, Test, Warning};
+use crate::show::{Names, Scene};
 
 const PAGE: &str = include_str!("page.html");
 
@@ -65,6 +66,8 @@ pub struct TestRow {
     model: String,
     description: Option<String>,
     text: String,
+    warnings: Vec<Warning>,
+    vacuous: bool,
     stopped: Option<String>,
     assertions: Vec<AssertionRow>,
     names: Vec<String>,
@@ -104,9 +107,9 @@ impl CheckRow {
     pub fn new(checked: &Checked) -> Self {
         let graph = checked.counterexample().map(|c| {
             let judged = judge(&checked.libraries, &c.execution).expect("the search has asked the judge");
-            let refutations = c.refutations.so_far().0;
-            Graph::new(&checked.title(), &c.execution, &judged)
-                .with_refutations(&crate::check::words(c), refutations)
+            let (libraries, names) = (&checked.libraries, &Names::default());
+            Graph::new(&checked.title(), &Scene { libraries, execution: &c.execution, judged: &judged, names })
+                .with_refutations(&crate::check::words(c), c.refutations.so_far().0)
         });
         Self {
             library: checked.library.to_owned(),
@@ -133,7 +136,7 @@ fn graphs(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Graph> {
         return witnesses.into_iter().map(|(o, w)| (o, Graph::of_core_rma(test, &w))).collect();
     }
     let mut found = BTreeMap::new();
-    let all = libraries(test.model);
+    let (all, names) = (libraries(test.model), Names::of(test));
     // Pictures of what was found until the time was up; the row says whether it was.
     let _ = with_problem(&all, test, &[], limits, |problem| {
         problem.explore(&mut |solver| {
@@ -141,7 +144,13 @@ fn graphs(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Graph> {
             if !found.contains_key(&outcome) {
                 let snapshot = solver.snapshot();
                 if let Some(e) = solver.complete().then(|| solver.execution()).flatten() {
-                    found.extend(judge(&all, &e).ok().map(|judged| (outcome, Graph::new(&test.name, &e, &judged))));
+                    let drawn = |judged| {
+                        Graph::new(
+                            &test.name,
+                            &Scene { libraries: &all, execution: &e, judged: &judged, names: &names },
+                        )
+                    };
+                    found.extend(judge(&all, &e).ok().map(|judged| (outcome, drawn(judged))));
                 }
                 solver.restore(snapshot);
             }
@@ -192,6 +201,8 @@ impl TestRow {
             model: test.model.to_string(),
             description: test.description.clone(),
             text: text.to_owned(),
+            warnings: test.warnings.clone(),
+            vacuous: answer.is_vacuous(),
             stopped: answer.explored.stop.as_ref().map(ToString::to_string),
             assertions: assertions.collect(),
             names: test.shown.iter().map(|(name, _)| name.clone()).collect(),
@@ -217,8 +228,7 @@ impl FindingRow {
         let body = text.splitn(3, "---\n").last().unwrap_or(text);
         let explained = of_snapshot(body, limits)?.map(|f| explain(f, limits)).transpose()?;
         let graph = explained.as_ref().map(Graph::explained);
-        let execution = explained.as_ref().and_then(|e| e.finding.execution.as_ref());
-        let is_told = execution.is_none_or(|e| body.contains(&crate::show::events(e)));
+        let is_told = explained.as_ref().is_none_or(|e| e.events().is_none_or(|events| body.contains(&events)));
         let other = if is_told { "" } else { "(The picture is of another execution with this outcome.)\n\n" };
         Ok(Self { title: name.to_owned(), explanation: format!("{other}{body}"), graph })
     }

@@ -255,7 +255,7 @@ fn check_mutations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
         if !args.json {
             println!("{name}");
         }
-        let found = mutation::worths(entry, bounds, &options, &mut each);
+        let found = mutation::worths(entry, bounds, &options, &mut each)?;
         bar.finish_and_clear();
         if !args.json {
             println!(
@@ -299,7 +299,7 @@ fn check_implementations(args: &CheckArgs, deadline: Deadline) -> Result<u8, Str
         }
         let ask = if args.through { Ask::Through } else { Ask::Soundness };
         let options = Options { deadline, loopback: args.loopback(), ask, ..Options::default() };
-        check_bounds(entry, variant, &bounds(entry, variant, args), &options, &mut |checked| {
+        let mut each = |checked: Checked| {
             code = worst(
                 code,
                 match checked.is_expected() {
@@ -314,7 +314,8 @@ fn check_implementations(args: &CheckArgs, deadline: Deadline) -> Result<u8, Str
                 print!("{}", checked.explanation());
             }
             all.push(checked);
-        });
+        };
+        check_bounds(entry, variant, &bounds(entry, variant, args), &options, &mut each)?;
     }
     if !args.json {
         println!("{}", table(&all));

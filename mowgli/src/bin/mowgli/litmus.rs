@@ -6,14 +6,14 @@ use std::time::Instant;
 use clap::Args;
 use mowgli::interrupt::{self, Deadline};
 use mowgli::litmus::run::Engine;
-use mowgli::litmus::test::{Model, Test};
+use mowgli::litmus::test::Model;
 use mowgli::litmus::{core_rma, order, parse, report, run};
 use mowgli_core::outcome::Limits;
 use mowgli_core::search::solver::Stats;
 use mowgli_rdma::core_rma::execution::{Rule, Rules};
 use rayon::prelude::*;
 
-use super::{all_files, bar, text_of, worst};
+use super::{all_files, bar, parsed, text_of, warnings, worst};
 
 #[derive(Args)]
 #[command(
@@ -90,19 +90,18 @@ pub(super) fn litmus(args: &LitmusArgs) -> u8 {
     code
 }
 
-/// The test in a file, if it is one of the model that is asked for.
-fn read_test(path: &Path, args: &LitmusArgs) -> Result<Option<Test>, String> {
-    let name = path.display().to_string();
+/// The text of the test in a file, if it is one of the model that is asked for.
+fn wanted(path: &Path, args: &LitmusArgs) -> Result<Option<String>, String> {
     let text = text_of(path)?;
     let is_wanted = args.model.as_deref().is_none_or(|m| text.split_whitespace().next() == Some(m));
-    is_wanted.then(|| parse::parse(&name, &text)).transpose()
+    Ok(is_wanted.then_some(text))
 }
 
 fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
     let mut code = 0;
     let mut tests = Vec::new();
     for path in files {
-        match read_test(path, args) {
+        match wanted(path, args).and_then(|text| text.map(|text| parsed(path, &text)).transpose()) {
             Ok(test) => tests.extend(test),
             Err(message) => {
                 eprintln!("error: {message}");
@@ -132,7 +131,8 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
         let err = format!("interrupted: {} was not run\n", path.display());
         return Printed { out: String::new(), err, code: 3, stats: Default::default() };
     }
-    let test = match read_test(path, args) {
+    let read = |text: String| parse::parse(&path.display().to_string(), &text);
+    let test = match wanted(path, args).and_then(|text| text.map(read).transpose()) {
         Ok(Some(test)) => test,
         Ok(None) => return Printed { out: String::new(), err: String::new(), code: 0, stats: Default::default() },
         Err(message) => return bad(message),
@@ -163,10 +163,11 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
     } else {
         report::text(&test, &answer, args.loops, micros) + "\n"
     };
-    let code = match (answer.holds.contains(&Some(false)), answer.explored.stop.is_some()) {
+    let is_open = answer.explored.stop.is_some() || answer.is_vacuous() && !test.is_meant_vacuous();
+    let code = match (answer.holds.contains(&Some(false)), is_open) {
         (true, _) => 1,
         (false, true) => 3,
         (false, false) => 0,
     };
-    Printed { out, err: String::new(), code, stats: answer.explored.stats }
+    Printed { out, err: warnings(&test), code, stats: answer.explored.stats }
 }

@@ -13,7 +13,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use mowgli::check::{Checked, Options, check, shapes};
 use mowgli::generate::verbs;
 use mowgli::interrupt::Deadline;
-use mowgli::litmus::test::{Model, Test};
+use mowgli::litmus::test::{Model, Test, Warning};
 use mowgli::litmus::{core_rma, parse, run, x86};
 use mowgli::{explain, interrupt, show};
 use mowgli_core::outcome::Limits;
@@ -27,7 +27,7 @@ use mowgli_rdma::robust::Cpu;
 #[command(
     version,
     about,
-    after_help = "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 stopped by a limit."
+    after_help = "Exit codes: 0 as expected, 1 not as expected, 2 bad input, 3 undecided: a limit stopped it, or nothing ever ends."
 )]
 struct Cli {
     #[command(subcommand)]
@@ -298,7 +298,10 @@ fn main() -> ExitCode {
         }
         Command::Man { out } => told(man(&out)),
         Command::Walk(args) => printed(walked(&args)),
-        Command::Explain(args) => printed(explained(&args)),
+        Command::Explain(args) => told(explained(&args).map(|(text, code)| {
+            print!("{text}");
+            code
+        })),
         Command::Check(args) => check::check(&args),
     };
     ExitCode::from(code)
@@ -333,6 +336,18 @@ fn told(result: Result<u8, String>) -> u8 {
 /// What is in a file.
 fn text_of(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Reads a litmus test; what is hardly meant in it goes to standard error.
+fn parsed(path: &Path, text: &str) -> Result<Test, String> {
+    let test = parse::parse(&path.display().to_string(), text)?;
+    eprint!("{}", warnings(&test));
+    Ok(test)
+}
+
+/// What is hardly meant in a test, with its places.
+fn warnings(test: &Test) -> String {
+    test.warnings.iter().map(|w| format!("warning: {}\n", w.shown)).collect()
 }
 
 /// The files that a path stands for: itself, or those in a directory that end in one of these.
@@ -383,7 +398,7 @@ fn printed(result: Result<String, String>) -> u8 {
     }
 }
 
-/// 0 if the models were compared, 3 if a limit stopped that.
+/// 0 if the models were compared, 3 if a limit stopped that or no program ends.
 fn compare(args: &CompareArgs) -> u8 {
     let [a, b] = args.model[..] else {
         eprintln!("error: name two models, as --model RDMA_TSO --model RDMA_SC");
@@ -417,12 +432,20 @@ fn compare(args: &CompareArgs) -> u8 {
                 println!("none of these programs has an outcome under {only} that it has not under {not}");
             }
         }
-        println!("{} programs, the smallest with threads, nodes, calls up to {}", found.programs, shapes(&bounds));
+        let vacuous = if found.vacuous > 0 { format!(" ({} never end)", found.vacuous) } else { String::new() };
+        println!(
+            "{} programs{vacuous}, the smallest with threads, nodes, calls up to {}",
+            found.programs,
+            shapes(&bounds)
+        );
+        if found.is_vacuous() {
+            println!("Vacuous: none of these programs ends");
+        }
         if let Some(stop) = &found.stop {
             println!("Incomplete: {stop}");
         }
     }
-    if found.stop.is_some() { 3 } else { 0 }
+    if found.stop.is_some() || found.is_vacuous() { 3 } else { 0 }
 }
 
 fn robust(args: &RobustArgs) -> u8 {
@@ -439,11 +462,11 @@ fn robust(args: &RobustArgs) -> u8 {
     code
 }
 
-/// 0 if the test is robust, 1 if not, 3 if that is not known.
+/// 0 if the test is robust, 1 if not, 3 if that is not known or no execution ends.
 fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     let name = path.display().to_string();
     let text = text_of(path)?;
-    let test = parse::parse(&name, &text)?;
+    let test = parsed(path, &text)?;
     let is_named = args.paths.iter().any(|p| p == path);
     if !is_named && matches!(test.model, Model::RdmaWait | Model::CoreRma) {
         return Ok(0);
@@ -466,17 +489,17 @@ fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     Ok(match found.is_robust() {
         Some(true) => 0,
         Some(false) => 1,
+        None if found.is_vacuous() && test.is_meant_vacuous() => 0,
         None => 3,
     })
 }
 
 fn converted(args: &ConvertArgs) -> Result<String, String> {
-    let path = args.file.display().to_string();
     let text = text_of(&args.file)?;
     if args.to == Form::Mowgli {
-        return x86::from_herd(&path, &text);
+        return x86::from_herd(&args.file.display().to_string(), &text);
     }
-    let test = parse::parse(&path, &text)?;
+    let test = parsed(&args.file, &text)?;
     match args.to {
         Form::CVerbs => verbs::program(&test, &run::solve(&test, &[], Limits::default())),
         _ => x86::to_herd(&test),
@@ -486,7 +509,7 @@ fn converted(args: &ConvertArgs) -> Result<String, String> {
 fn walked(args: &WalkArgs) -> Result<String, String> {
     let path = args.file.display();
     let text = text_of(&args.file)?;
-    let test = parse::parse(&path.to_string(), &text)?;
+    let test = parsed(&args.file, &text)?;
     let walked = run::walk(&test, args.seed).map_err(|e| format!("{path}: {e}"))?;
     Ok(if args.json { walked.json() + "\n" } else { walked.text() })
 }
@@ -503,26 +526,61 @@ fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, Stri
 }
 
 /// Why assertions of a test of coreRMA hold or not: its executions have actions in place of subevents.
-fn explained_core_rma(test: &Test, chosen: &[usize], args: &ExplainArgs, limits: Limits<'_>) -> Result<String, String> {
+fn explained_core_rma(
+    test: &Test,
+    chosen: &[usize],
+    args: &ExplainArgs,
+    limits: Limits<'_>,
+) -> Result<(String, u8), String> {
     if args.dot || args.svg || args.json || args.out.is_some() || !args.implemented.is_empty() {
         return Err(format!("of {} there is text only; mowgli report draws its executions", test.model));
     }
     let witnesses = core_rma::witnesses(test, limits);
     let text = |&i: &usize| {
         let assertion = &test.assertions[i];
-        format!("{} ({})\n{}", assertion.quantifier, assertion.text, core_rma::explain(test, assertion, &witnesses))
+        format!("{assertion}\n{}", core_rma::explain(test, assertion, &witnesses))
     };
-    Ok(chosen.iter().map(text).collect::<Vec<_>>().join("\n"))
+    Ok((chosen.iter().map(text).collect::<Vec<_>>().join("\n"), vacuous_code(test, witnesses.is_empty())))
 }
 
-fn explained(args: &ExplainArgs) -> Result<String, String> {
+/// 3 where no execution of a test ends and the test does not say so.
+fn vacuous_code(test: &Test, is_vacuous: bool) -> u8 {
+    if is_vacuous && !test.is_meant_vacuous() { 3 } else { 0 }
+}
+
+/// A finding as one object, with what is derived of its program.
+#[derive(serde::Serialize)]
+struct FindingLine<'a> {
+    #[serde(flatten)]
+    finding: &'a explain::Finding,
+    vacuous: bool,
+    warnings: &'a [Warning],
+}
+
+/// Findings as one JSON object a line, and the exit code.
+fn lines(findings: &[explain::Finding]) -> Result<(String, u8), String> {
+    let (mut out, mut code) = (String::new(), 0);
+    for finding in findings {
+        let test = parse::parse("the finding's program", &finding.litmus)?;
+        let vacuous =
+            finding.execution.is_none() && explain::is_vacuous(&test, &finding.implemented, Limits::default())?;
+        let line = FindingLine { finding, vacuous, warnings: &test.warnings };
+        out.push_str(&serde_json::to_string(&line).map_err(|e| e.to_string())?);
+        out.push('\n');
+        code = worst(code, vacuous_code(&test, vacuous));
+    }
+    Ok((out, code))
+}
+
+/// What is to be printed, and the exit code.
+fn explained(args: &ExplainArgs) -> Result<(String, u8), String> {
     let path = args.file.display();
     let text = text_of(&args.file)?;
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { expired: &expired, ..Limits::default() };
     let findings = if args.file.extension().is_some_and(|x| x == "litmus") {
-        let test = parse::parse(&path.to_string(), &text)?;
+        let test = parsed(&args.file, &text)?;
         let chosen = chosen_assertions(&test, args).map_err(|e| format!("{path}: {e}"))?;
         if test.model == Model::CoreRma {
             return explained_core_rma(&test, &chosen, args, limits).map_err(|e| format!("{path}: {e}"));
@@ -536,24 +594,23 @@ fn explained(args: &ExplainArgs) -> Result<String, String> {
         keep(out, &findings)?;
     }
     if args.json {
-        let line = |f: &explain::Finding| serde_json::to_string(f).map(|l| l + "\n").map_err(|e| e.to_string());
-        return findings.iter().map(line).collect();
+        return lines(&findings);
     }
     let graphs = args.dot || args.svg;
-    let mut out = Vec::new();
+    let (mut out, mut code) = (Vec::new(), 0);
     for finding in findings {
         let explained = explain::explain(finding, limits).map_err(|e| format!("{path}: {e}"))?;
+        code = worst(code, vacuous_code(&explained.test, explained.vacuous));
         if !graphs {
             out.push(explained.text());
-        } else if let (Some(execution), Some(judged)) = (&explained.finding.execution, &explained.judged) {
-            let dot = show::dot(&explained.finding.title, execution, judged);
+        } else if let Some(dot) = explained.dot() {
             out.push(if args.svg { show::svg(&dot)? } else { dot });
         }
     }
     if out.is_empty() {
         return Err(format!("{path}: there is no execution to draw; without --dot or --svg the reason is printed"));
     }
-    Ok(out.join("\n"))
+    Ok((out.join("\n"), code))
 }
 
 /// Writes findings, the first to `path` itself.
@@ -576,11 +633,11 @@ fn check_bounds(
     bounds: &[Bound],
     options: &Options<'_>,
     each: &mut dyn FnMut(Checked),
-) {
+) -> Result<(), String> {
     for bound in bounds {
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
-        let checked = check(entry, variant, bound, &Options { progress: &progress, ..*options });
+        let checked = check(entry, variant, bound, &Options { progress: &progress, ..*options })?;
         bar.finish_and_clear();
         let sound = matches!(checked.report.verdict, Verdict::Sound | Verdict::NoWrongOutcome);
         each(checked);
@@ -588,6 +645,7 @@ fn check_bounds(
             break;
         }
     }
+    Ok(())
 }
 
 /// A bar for long work: what it is about, and how many of what are done. It is shown on terminals only.

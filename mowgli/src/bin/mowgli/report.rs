@@ -6,12 +6,11 @@ use clap::Args;
 use mowgli::check::{Checked, Options};
 use mowgli::explain;
 use mowgli::interrupt::{self, Deadline};
-use mowgli::litmus::parse::parse;
 use mowgli::report::{CheckRow, FindingRow, Page, TestRow};
 use mowgli_core::outcome::Limits;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
 
-use super::{Placement, check_bounds, files, text_of};
+use super::{Placement, check_bounds, files, parsed, text_of};
 
 /// How a page can be filled.
 #[derive(Args)]
@@ -97,7 +96,7 @@ fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), Strin
         page.findings.push(row);
         return Ok(());
     }
-    let test = parse(&name, &text)?;
+    let test = parsed(file, &text)?;
     page.tests.push(TestRow::new(&test, &text, limits));
     Ok(())
 }
@@ -114,7 +113,7 @@ fn add_library(page: &mut Page, all: &[Entry], name: &str, args: &ReportArgs) ->
         let loopback = args.placement == Placement::Any;
         let options = Options { deadline: Deadline::after(args.timeout), loopback, ..Options::default() };
         let mut each = |checked: Checked| page.checks.push(CheckRow::new(&checked));
-        check_bounds(entry, variant, &variant.bounds, &options, &mut each);
+        check_bounds(entry, variant, &variant.bounds, &options, &mut each)?;
     }
     Ok(())
 }

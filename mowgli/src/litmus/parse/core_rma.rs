@@ -81,10 +81,7 @@ impl Reader {
             "rga" => ("x := rga(z, y)", "RGA", &[false, true]),
             "cas" => ("x := cas(z, y, w)", "CAS", &[false, true, true]),
             "flush" => ("flush(node)", "Flush", &[]),
-            other => {
-                let statements = self.model.statements();
-                return fail(&name, format!("{other} is no statement of {}; there are {statements}", self.model));
-            }
+            _ => return self.no_statement(&name),
         };
         let has_target = !matches!(method, "Put" | "Flush");
         let count = if method == "Flush" { 1 } else { local.len() };
@@ -109,7 +106,7 @@ impl Reader {
 
     /// The two arguments that an access is.
     fn place(&self, thread: usize, (name, is_atomic): (Tree<'_>, bool), local: bool) -> Parsed<Vec<Arg>> {
-        let x = if local { self.local(thread, &name)? } else { self.remote(&name)? };
+        let x = if local { self.local(thread, &name)? } else { self.remote(thread, &name)? };
         Ok(vec![x, Arg::Val(Val::Bool(is_atomic))])
     }
 }

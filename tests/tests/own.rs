@@ -1,0 +1,173 @@
+//! Libraries of one's own, whose methods the format of litmus tests does not know.
+
+use std::sync::Arc;
+
+use mowgli::check::{Checked, Options, check};
+use mowgli::show::{Names, Scene, relations};
+use mowgli_core::algebra::{Role, Spec, po, reads, same_event, writes};
+use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::implementation::{Implementation, Implementations};
+use mowgli_core::judge::judge;
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::program::Prog;
+use mowgli_core::search::solver::Flow;
+use mowgli_core::soundness::client::{Bound, Client, Subject};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_libraries::sv::{self, Sv};
+use mowgli_rdma::Stamp::{self, aCR, aCW};
+
+const PILE: Name = Name::literal("pile");
+
+/// A pile: who has pushed finds something there.
+struct Pile;
+
+impl Library<Stamp> for Pile {
+    fn name(&self) -> Name {
+        PILE
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, call: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        if call.method.text() == "Pop" { vec![Val::Int(0), Val::Int(1)] } else { vec![Val::Unit] }
+    }
+
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let top = Cell { loc: event.call.loc(0), node: Node(1) };
+        vec![match event.call.method.text() {
+            "Pop" => [Sub::read(aCR, top, Reads::Is(event.ret))].into_iter().collect(),
+            _ => [Sub::write(aCW, top, Writes::Is(Val::Int(1)))].into_iter().collect(),
+        }]
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        let (rf, initial) = c.reads_from("rf", reads(), writes());
+        let initial = initial.named("missed", "{a} found nothing, before {b} pushed");
+        let missed = po().then(&initial);
+        c.irreflexive("own", &missed);
+        // Names say nothing of what a relation is.
+        let mo = c.orient("mo", writes().cross(&writes()) - same_event());
+        c.so("ib", &rf);
+        c.so_of_paths("rf2", &mo.then(&rf));
+        c
+    }
+}
+
+/// Pops nothing, whatever was pushed.
+struct Forgetful;
+
+impl Implementation for Forgetful {
+    fn target(&self) -> Name {
+        PILE
+    }
+
+    fn declare(&self, world: &mut World) {
+        world.objects.insert(Loc::new("top"), sv::variable());
+    }
+
+    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
+        let top = Loc::new("top");
+        match call.method.text() {
+            "Pop" => sv::read(top).then(Prog::Val(Val::Int(0))),
+            _ => sv::write(top, Val::Int(1)),
+        }
+    }
+}
+
+impl Subject for Pile {
+    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+        let mut world = empty.clone();
+        world.objects.insert(Loc::new("s"), Object::new(PILE));
+        vec![world]
+    }
+
+    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+        ["Push", "Pop"].map(|method| Call::new(PILE, method, &[Loc::new("s").into()])).to_vec()
+    }
+}
+
+fn pile(name: &'static str) -> Entry {
+    let bound = Bound { threads: 1, nodes: 1, calls: 2, objects: 1, loops: 1, values: vec![1], ..Bound::default() };
+    let (about, expected) = ("Pop", Expected::Unsound);
+    let implementation = Arc::new(Forgetful);
+    Entry {
+        name,
+        specification: Libraries::default().with(Pile),
+        below: Libraries::default().with(Sv),
+        subject: Box::new(Pile),
+        probes: Vec::new(),
+        variants: vec![Variant { name: "forgetful", about, expected, implementation, bounds: vec![bound] }],
+    }
+}
+
+fn checked(entry: &Entry) -> Result<Checked, String> {
+    let variant = &entry.variants[0];
+    check(entry, variant, &variant.bounds[0], &Options::default())
+}
+
+/// A result is what is not unit, whatever the method is called: without it the assertion would be false.
+#[test]
+fn a_counterexample_shows_the_results_of_all_methods() {
+    let checked = checked(&pile("pile")).unwrap();
+    assert_eq!(checked.verdict(), "unsound", "{}", checked.title());
+    let litmus = checked.litmus().expect("a counterexample");
+    assert!(litmus.contains(" Push(s)     ;\n a := Pop(s) ;\nforbidden (a=0)\n"), "{litmus}");
+    let text = checked.explanation();
+    assert!(text.contains(" Push(s)     ;\n a := Pop(s) ;\n\nwith the events"), "{text}");
+    assert!(text.contains("The outcome a=0 is that of this execution of pile:forgetful"), "{text}");
+    assert!(text.contains("a := Pop(s) found nothing, before Push(s) pushed  (missed)"), "{text}");
+    let json: serde_json::Value = serde_json::from_str(&checked.json()).expect("JSON");
+    assert_eq!(json["counterexample"]["outcome"]["a"], "0", "{json}");
+    let finding = checked.finding().expect("a counterexample");
+    assert_eq!(finding.execution.expect("an execution").outputs, [Val::tuple(&[Val::Int(0)])]);
+}
+
+#[test]
+fn an_entry_that_names_another_library_is_told_which_there_is() {
+    let said = checked(&pile("stack")).err().expect("a mistake");
+    assert!(said.contains("the entry stack specifies no library of that name, but pile"), "{said}");
+    let entry = Entry { specification: Libraries::default().with(Sv), ..pile("sv") };
+    let said = checked(&entry).err().expect("a mistake");
+    assert!(said.contains("forgetful of the entry sv is an implementation of pile"), "{said}");
+}
+
+/// What a relation is stands in the specification, and its name says nothing.
+#[test]
+fn relations_are_known_by_their_roles() {
+    let libraries = Libraries::default().with(Pile);
+    let spec = libraries.spec(PILE).expect("a library of the set");
+    assert_eq!((spec.role("rf"), spec.role("mo")), (Some(Role::ReadsFrom), Some(Role::Orientation)));
+    assert_eq!((spec.role("ib"), spec.is_of_paths("ib"), spec.is_of_paths("rf2")), (None, false, true));
+    let world = Pile.worlds(&World::new(1, &[Node(1), Node(1)]), &Bound::default()).remove(0);
+    let call = |method| Call::new(PILE, method, &[Loc::new("s").into()]);
+    let client = Client { threads: vec![vec![call("Push"), call("Pop")], vec![call("Push")]] };
+    let problem = Problem {
+        libraries: &libraries,
+        implementations: &Implementations::new(),
+        world: &world,
+        programs: &client.programs(),
+        observed: &[],
+        limits: Limits::default(),
+    };
+    let mut found = None;
+    let _ = problem.explore(&mut |solver| {
+        assert!(solver.complete(), "a class has a completion");
+        found = solver.execution();
+        Flow::Stop
+    });
+    let execution = found.expect("an execution");
+    let orders: Vec<_> = execution.chosen_as(&libraries, Role::Order).collect();
+    assert!(orders.is_empty(), "{orders:?}");
+    let judged = judge(&libraries, &execution).expect("search and judge agree");
+    let scene = Scene { libraries: &libraries, execution: &execution, judged: &judged, names: &Names::default() };
+    let shown = relations(&scene);
+    assert!(shown.contains("  mo of pile\n") && shown.contains("  ib of pile\n"), "{shown}");
+    assert!(!shown.contains("rf2 of pile"), "{shown}");
+}
