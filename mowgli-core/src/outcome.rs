@@ -7,6 +7,7 @@ use itertools::Itertools;
 use crate::denote::Unfolder;
 use crate::event::{Cell, Event, Reads, Writes};
 use crate::execution::Execution;
+use crate::flow::{self, Runs};
 use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::implementation::Implementations;
@@ -76,34 +77,65 @@ impl<S: Stamp> Problem<'_, S> {
         settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
         visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
     ) -> Explored {
-        let (threads, stop) = skeletons(&self.unfolder(), self.programs);
+        let runs = flow::runs(self, self.limits.rounds, false).unwrap_or_else(|| self.guessed_runs());
+        let Runs { threads, together, stop, bound, states, .. } = runs;
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
+        let mut explored = Explored { stats: Stats { states, ..Stats::default() }, stop, traces };
+        if together.is_empty() {
+            explored.stop = explored.stop.or_else(|| bound.and_then(|place| self.bound_matters(place)));
+            return explored;
+        }
         // A bound on rounds that was reached matters only if a round can: see `denote`.
-        let (reached, stop) = match stop {
-            Some(Stop::Loop(place)) if threads.iter().all(|t| !t.is_empty()) => (Some(Stop::Loop(place)), None),
-            stop => (None, stop),
-        };
-        let mut explored = Explored { stats: Stats::default(), stop, traces };
-        let mut rounds_matter = false;
-        for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
+        let mut rounds_matter = self.limits.rounds == 0;
+        for choice in together {
+            let choice = chosen(&threads, &choice);
             let mut settled = |solver: &mut Solver<'_, S>| {
                 rounds_matter |= solver.has_rounds();
                 settled(solver)
             };
-            if self.admitted(&choice) && self.explore_one(choice, &mut explored, &mut settled, visit) == Flow::Stop {
+            if self.explore_one(choice, &mut explored, &mut settled, visit) == Flow::Stop {
                 break;
             }
         }
-        explored.stop = explored.stop.or(reached.filter(|_| rounds_matter));
+        explored.stop = explored.stop.or(bound.filter(|_| rounds_matter).map(Stop::Loop));
         explored
     }
 
-    fn admitted(&self, choice: &[&Skeleton<S>]) -> bool {
-        let events: Vec<&Event> = choice.iter().flat_map(|s| &s.runs[0].trace.events).collect();
+    /// The runs of this program where values may come out of nowhere: every value is tried that some write could write.
+    fn guessed_runs(&self) -> Runs<S> {
+        let (threads, stop) = skeletons(&self.unfolder(), self.programs);
+        let (bound, stop) = match stop {
+            Some(Stop::Loop(place)) if threads.iter().all(|t| !t.is_empty()) => (Some(place), None),
+            stop => (None, stop),
+        };
+        let choices = threads.iter().map(|t| 0..t.len()).multi_cartesian_product();
+        let together = choices.filter(|choice| self.admitted(&chosen(&threads, choice))).collect();
+        Runs { threads, together, stop, bound, states: 0, written: BTreeSet::new() }
+    }
+
+    /// Where no execution ends, a bound on rounds that was reached matters only if further rounds give a thread what it
+    /// waits for. All rounds of a loop are the same program, so if one more round makes no new value, no number of them
+    /// does: a value that takes more writes than there were before comes after one that takes one more.
+    fn bound_matters(&self, place: String) -> Option<Stop> {
+        let of = |rounds: usize| flow::runs(self, rounds, true);
+        let (Some(known), Some(more)) = (of(self.limits.rounds), of(self.limits.rounds + 1)) else {
+            return Some(Stop::Loop(place));
+        };
+        let is_all = more.together.is_empty() && more.stop.is_none() && known.written == more.written;
+        (!is_all).then_some(Stop::Loop(place))
+    }
+
+    /// Whether every library admits these events.
+    pub(crate) fn admits(&self, events: &[&Event]) -> bool {
         self.libraries.names().all(|name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();
             own.is_empty() || self.libraries.get(name).is_some_and(|l| l.admits(self.world, &own))
         })
+    }
+
+    fn admitted(&self, choice: &[&Skeleton<S>]) -> bool {
+        let events: Vec<&Event> = choice.iter().flat_map(|s| &s.runs[0].trace.events).collect();
+        self.admits(&events)
     }
 
     fn explore_one(
@@ -244,6 +276,11 @@ impl<S: Stamp> Problem<'_, S> {
         let library = self.world.objects.get(&cell.loc).and_then(|o| self.libraries.get(o.library));
         library.map_or(Val::Int(0), |l| l.init(self.world, cell))
     }
+}
+
+/// The skeletons at these positions.
+fn chosen<'t, S>(threads: &'t [Vec<Skeleton<S>>], positions: &[usize]) -> Vec<&'t Skeleton<S>> {
+    positions.iter().zip(threads).map(|(&position, of)| &of[position]).collect()
 }
 
 /// One outcome: what the threads put out, and the last values of the observed cells.
