@@ -79,8 +79,10 @@
 //! ```
 pub mod abstraction;
 pub mod cat;
+pub mod causal;
 pub mod denote;
 pub mod enumerate;
+pub mod flow;
 pub mod graph;
 pub mod implementation;
 pub mod outcome;
@@ -89,5 +91,6 @@ pub mod relation;
 pub mod runs;
 pub mod search;
 pub mod soundness;
+pub mod thread;
 
 pub use mowgli_judge::{algebra, event, execution, ids, judge, library, stamp, value, world};

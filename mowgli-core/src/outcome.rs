@@ -8,12 +8,13 @@ use crate::abstraction::replay;
 use crate::denote::Unfolder;
 use crate::event::{Cell, Event, Reads, Writes};
 use crate::execution::Execution;
+use crate::flow::{self, Runs};
 use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::Prog;
-use crate::runs::{Run, Skeleton, Stop, skeletons};
+use crate::runs::{Skeleton, Stop, skeletons};
 use crate::search::refute::{Refutation, refutations};
 use crate::search::solver::{Cut, End, Flow, Solver, Stats};
 use crate::stamp::Stamp;
@@ -78,29 +79,28 @@ impl<S: Stamp> Problem<'_, S> {
         settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
         visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
     ) -> Explored {
-        let (threads, stop) = skeletons(&self.unfolder(), self.programs);
+        let runs = flow::runs(self, self.limits.rounds, false).unwrap_or_else(|| self.guessed_runs());
+        let Runs { threads, together, stop, bound, states, .. } = runs;
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
+        let mut explored = Explored { stats: Stats { states, ..Stats::default() }, stop, traces };
+        if together.is_empty() {
+            explored.stop = explored.stop.or_else(|| bound.and_then(|place| self.bound_matters(place)));
+            return explored;
+        }
         // A bound on rounds that was reached matters only if a round can: see `denote`.
-        let (reached, stop) = match stop {
-            Some(Stop::Loop(place)) if threads.iter().all(|t| !t.is_empty()) => (Some(Stop::Loop(place)), None),
-            stop => (None, stop),
-        };
-        let mut explored = Explored { stats: Stats::default(), stop, traces };
-        // Without a round to look at nothing shows that it does not matter.
         let mut told = false;
+        // Without a round to look at nothing shows that it does not matter.
         let mut rounds_matter = self.limits.rounds == 0;
-        for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
+        for choice in together {
+            let choice = chosen(&threads, &choice);
             let mut settled = |solver: &mut Solver<'_, S>| {
                 let runs = solver.graph.skeletons.iter().enumerate().map(|(t, s)| &s.runs[solver.first_alive(t)]);
-                if !self.admits(&runs.collect::<Vec<_>>()) {
+                if !self.admits(&runs.flat_map(|run| &run.trace.events).collect::<Vec<_>>()) {
                     return Cut::Known;
                 }
                 rounds_matter |= solver.has_rounds();
                 settled(solver)
             };
-            if !self.may_be_admitted(&choice) {
-                continue;
-            }
             match self.explore_one(choice, &mut explored, &mut settled, visit) {
                 End::Searched => {}
                 End::Told => {
@@ -110,7 +110,7 @@ impl<S: Stamp> Problem<'_, S> {
                 End::Late => break,
             }
         }
-        explored.stop = explored.stop.or(reached.filter(|_| rounds_matter));
+        explored.stop = explored.stop.or(bound.filter(|_| rounds_matter).map(Stop::Loop));
         // A clock that was late somewhere below is late still, whatever was cut short there. Only who was told to stop has
         // seen what it wanted.
         if !told && (self.limits.expired)() {
@@ -119,9 +119,32 @@ impl<S: Stamp> Problem<'_, S> {
         explored
     }
 
-    /// Whether every library admits what these runs do. Runs that share a skeleton differ in results, so each is asked about.
-    fn admits(&self, runs: &[&Run<S>]) -> bool {
-        let events: Vec<&Event> = runs.iter().flat_map(|run| &run.trace.events).collect();
+    /// The runs of this program where values may come out of nowhere: every value is tried that some write could write.
+    fn guessed_runs(&self) -> Runs<S> {
+        let (threads, stop) = skeletons(&self.unfolder(), self.programs);
+        let (bound, stop) = match stop {
+            Some(Stop::Loop(place)) if threads.iter().all(|t| !t.is_empty()) => (Some(place), None),
+            stop => (None, stop),
+        };
+        let choices = threads.iter().map(|t| 0..t.len()).multi_cartesian_product();
+        let together = choices.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
+        Runs { threads, together, stop, bound, states: 0, written: BTreeSet::new() }
+    }
+
+    /// Where no execution ends, a bound on rounds that was reached matters only if further rounds give a thread what it
+    /// waits for. All rounds of a loop are the same program, so if one more round makes no new value, no number of them
+    /// does: a value that takes more writes than there were before comes after one that takes one more.
+    fn bound_matters(&self, place: String) -> Option<Stop> {
+        let of = |rounds: usize| flow::runs(self, rounds, true);
+        let (Some(known), Some(more)) = (of(self.limits.rounds), of(self.limits.rounds + 1)) else {
+            return Some(Stop::Loop(place));
+        };
+        let is_all = more.together.is_empty() && more.stop.is_none() && known.written == more.written;
+        (!is_all).then_some(Stop::Loop(place))
+    }
+
+    /// Whether every library admits these events. Runs that share a skeleton differ in results, so each is asked about.
+    pub(crate) fn admits(&self, events: &[&Event]) -> bool {
         self.libraries.names().all(|name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();
             own.is_empty() || self.libraries.get(name).is_some_and(|l| l.admits(self.world, &own))
@@ -130,7 +153,8 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// Whether the libraries may admit a choice of skeletons: what can be said before there is one run of each.
     fn may_be_admitted(&self, choice: &[&Skeleton<S>]) -> bool {
-        choice.iter().any(|s| s.runs.len() > 1) || self.admits(&choice.iter().map(|s| &s.runs[0]).collect::<Vec<_>>())
+        let events = || choice.iter().flat_map(|s| &s.runs[0].trace.events).collect::<Vec<_>>();
+        choice.iter().any(|s| s.runs.len() > 1) || self.admits(&events())
     }
 
     fn explore_one(
@@ -289,6 +313,11 @@ impl<S: Stamp> Problem<'_, S> {
         let library = self.world.objects.get(&cell.loc).and_then(|o| self.libraries.get(o.library));
         library.map_or(Val::Int(0), |l| l.init(self.world, cell))
     }
+}
+
+/// The skeletons at these positions.
+fn chosen<'t, S>(threads: &'t [Vec<Skeleton<S>>], positions: &[usize]) -> Vec<&'t Skeleton<S>> {
+    positions.iter().zip(threads).map(|(&position, of)| &of[position]).collect()
 }
 
 /// One outcome: what the threads put out, and the last values of the observed cells.

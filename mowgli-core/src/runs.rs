@@ -14,9 +14,11 @@ use itertools::Itertools;
 use crate::denote::{Trace, Unfolder, Unfolding};
 use crate::event::{Cell, Event, Reads, Shape, Writes};
 use crate::ids::{Name, Tid};
+use crate::library::Libraries;
 use crate::program::Prog;
 use crate::stamp::Stamp;
 use crate::value::Val;
+use crate::world::World;
 
 /// One plain execution of a thread with a shape for each event.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -240,8 +242,13 @@ fn all_runs<S: Stamp>(
 }
 
 fn initial<S: Stamp>(unfolder: &Unfolder<'_, S>, cell: Cell) -> Val {
-    let library = unfolder.world.objects.get(&cell.loc).and_then(|o| unfolder.libraries.get(o.library));
-    library.map_or(Val::Int(0), |l| l.init(unfolder.world, cell))
+    initial_value(unfolder.libraries, unfolder.world, cell)
+}
+
+/// The initial value of a cell, by the library of its object.
+pub(crate) fn initial_value<S: Stamp>(libraries: &Libraries<S>, world: &World, cell: Cell) -> Val {
+    let library = world.objects.get(&cell.loc).and_then(|o| libraries.get(o.library));
+    library.map_or(Val::Int(0), |l| l.init(world, cell))
 }
 
 fn with_shapes<S: Stamp>(unfolder: &Unfolder<'_, S>, trace: Trace) -> Vec<Run<S>> {
@@ -416,12 +423,19 @@ fn kind(writes: Option<Writes>) -> u8 {
     }
 }
 
-fn group<S: Stamp>(runs: Vec<Run<S>>) -> Vec<Skeleton<S>> {
+/// What the runs of a skeleton have in common.
+type Key<S> = (Vec<EventKey<S>>, Vec<Option<usize>>, Vec<(Name, Option<usize>)>, Vec<(usize, usize)>);
+
+fn key<S: Stamp>(run: &Run<S>) -> Key<S> {
+    let calls: Vec<_> = run.trace.calls.iter().map(|g| (g.event.call.method, g.parent)).collect();
+    (event_keys(run), run.trace.groups.clone(), calls, run.trace.rounds.clone())
+}
+
+/// Runs that differ in data only, together.
+pub(crate) fn group<S: Stamp>(runs: Vec<Run<S>>) -> Vec<Skeleton<S>> {
     let mut by_key = BTreeMap::new();
     for run in runs {
-        let calls: Vec<_> = run.trace.calls.iter().map(|g| (g.event.call.method, g.parent)).collect();
-        let key = (event_keys(&run), run.trace.groups.clone(), calls, run.trace.rounds.clone());
-        by_key.entry(key).or_insert_with(Vec::new).push(run);
+        by_key.entry(key(&run)).or_insert_with(Vec::new).push(run);
     }
     by_key.into_values().map(|runs| Skeleton { runs }).collect()
 }

@@ -6,6 +6,7 @@
 
 pub mod compile;
 pub mod network;
+pub mod prefix;
 pub mod refute;
 pub mod solver;
 pub mod values;

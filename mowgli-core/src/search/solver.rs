@@ -23,6 +23,8 @@ use crate::value::Val;
 pub struct Stats {
     /// Combinations of one skeleton per thread.
     pub skeletons: u64,
+    /// States of threads that were looked at, to find out how they can run.
+    pub states: u64,
     /// States that were looked at.
     pub nodes: u64,
     /// States that had no successor: classes and dead ends.
@@ -34,6 +36,7 @@ pub struct Stats {
 impl std::ops::AddAssign for Stats {
     fn add_assign(&mut self, other: Self) {
         self.skeletons += other.skeletons;
+        self.states += other.states;
         self.nodes += other.nodes;
         self.leaves += other.leaves;
         self.classes += other.classes;
@@ -75,8 +78,8 @@ pub enum End {
 /// A state to go back to.
 pub struct Snapshot {
     mark: usize,
-    domains: Domains,
-    sources: Vec<Source>,
+    pub(super) domains: Domains,
+    pub(super) sources: Vec<Source>,
 }
 
 /// See the module's page.
@@ -86,9 +89,9 @@ pub struct Solver<'a, S: Stamp> {
     /// What was done so far.
     pub stats: Stats,
     pub(super) compiled: Compiled,
-    values: Values,
-    domains: Domains,
-    sources: Vec<Source>,
+    pub(super) values: Values,
+    pub(super) domains: Domains,
+    pub(super) sources: Vec<Source>,
     /// For each observed cell the writes to it, and the order that they stand in.
     observed: Vec<(Vec<u64>, Option<usize>)>,
     forbidden: Vec<u64>,
@@ -98,7 +101,19 @@ pub struct Solver<'a, S: Stamp> {
     last: Vec<u64>,
     /// Whether sources are tried out even where they are known to be impossible, so that it shows why.
     thorough: bool,
+    /// Which of the events are there, and which are not there yet.
+    pub(super) ages: Ages,
     expired: &'a dyn Fn() -> bool,
+}
+
+/// When subevents came to a graph that is the beginning of larger ones. Of a whole graph nothing is said.
+#[derive(Clone, Debug, Default)]
+pub struct Ages {
+    /// When each subevent came.
+    pub births: Vec<u32>,
+    /// For each read the time after which no write is its source that came then. [`u32::MAX`]: it may read from a write
+    /// that is not there yet.
+    pub until: Vec<u32>,
 }
 
 /// The function that is called for every class, with the orders completed in one way.
@@ -129,13 +144,38 @@ impl<'a, S: Stamp> Solver<'a, S> {
         observed: &[Cell],
         expired: &'a dyn Fn() -> bool,
     ) -> Result<Self, Stop> {
+        Self::build(graph, libraries, observed, None, expired)
+    }
+
+    /// What is known of all executions that begin with `graph`: reads may read from what is not there yet, as far as
+    /// `ages` allows.
+    ///
+    /// # Errors
+    /// If there are more values than can be told apart.
+    pub fn of_prefix(
+        graph: Graph<'a, S>,
+        libraries: &Libraries<S>,
+        ages: Ages,
+        expired: &'a dyn Fn() -> bool,
+    ) -> Result<Self, Stop> {
+        Self::build(graph, libraries, &[], Some(ages), expired)
+    }
+
+    fn build(
+        graph: Graph<'a, S>,
+        libraries: &Libraries<S>,
+        observed: &[Cell],
+        ages: Option<Ages>,
+        expired: &'a dyn Fn() -> bool,
+    ) -> Result<Self, Stop> {
+        let is_prefix = ages.is_some();
         let init = |s: usize| match graph.subs[s].sub.cell {
             Some(cell) => libraries.of(&graph.events[graph.subs[s].event].call).init(graph.world, cell),
             None => Val::Unit,
         };
         let step = |event: &Event, read: Val| libraries.of(&event.call).step(event, read);
-        let (values, domains) = prepare(&graph, init, step).ok_or(Stop::Values)?;
-        let compiled = compile(&graph, libraries);
+        let (values, domains) = prepare(&graph, init, step, is_prefix).ok_or(Stop::Values)?;
+        let compiled = compile(&graph, libraries, is_prefix);
         let observed = observed.iter().map(|&cell| last_writes(&graph, &compiled, cell)).collect();
         let forbidden = vec![0; compiled.net.relations() * graph.len() * graph.len().div_ceil(64).max(1)];
         let sources = vec![Source::Open; graph.len()];
@@ -153,6 +193,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
             rounds,
             last,
             thorough: false,
+            ages: ages.unwrap_or_default(),
             expired,
         })
     }
@@ -324,7 +365,9 @@ impl<'a, S: Stamp> Solver<'a, S> {
             if !self.values.narrow(&mut self.domains, &mut changed) || !self.narrow_sources(&mut changed) {
                 return false;
             }
-            self.grow_differences(&mut changed);
+            if !self.is_prefix() {
+                self.grow_differences(&mut changed);
+            }
             if changed {
                 continue;
             }
@@ -376,8 +419,10 @@ impl<'a, S: Stamp> Solver<'a, S> {
                 let both = self.domains.reads[read] & self.domains.writes[w];
                 intersect(&mut self.domains.reads[read], both, changed);
                 intersect(&mut self.domains.writes[w], both, changed);
+                self.close_copied(read, w, changed);
             }
             Source::Initial => intersect(&mut self.domains.reads[read], self.values.init[read], changed),
+            Source::Open if self.may_read_later(read) => {}
             Source::Open => {
                 let options = self.options(choice, read);
                 let possible = options.iter().fold(0, |all, o| all | self.source_values(read, *o));
@@ -406,7 +451,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
         let out = self.compiled.net.row(*excluded, read);
         let initial = (out[read / 64] >> (read % 64) & 1 == 0).then_some(Source::Initial);
         let left: Vec<u64> = candidates.row(read).iter().zip(out).map(|(c, o)| c & !o).collect();
-        let writes = ones(&left).map(Source::Write).collect::<Vec<_>>();
+        let writes = ones(&left).filter(|&w| self.is_in_time(read, w)).map(Source::Write).collect::<Vec<_>>();
         let all = initial.into_iter().chain(writes);
         all.filter(|&o| self.source_values(read, o) & self.domains.reads[read] != 0).collect()
     }

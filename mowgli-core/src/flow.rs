@@ -1,0 +1,359 @@
+//! The runs that a program can have, found by letting values flow.
+//!
+//! A thread goes on only when the result of its call is known, and a result is known only when some write that is there
+//! can have written it. See `docs/search.md` for why no execution is lost.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+use smallvec::SmallVec;
+use typed_arena::Arena;
+
+use crate::causal::is_causal;
+use crate::event::{Call, Cell, Event, Shape};
+use crate::graph::Graph;
+use crate::ids::Tid;
+use crate::outcome::Problem;
+use crate::runs::{Run, Skeleton, Stop, group, initial_value};
+use crate::search::prefix::Available;
+use crate::search::solver::{Ages, Flow, Solver};
+use crate::stamp::Stamp;
+use crate::thread::{Point, Stand, Threads};
+use crate::value::Val;
+
+/// The runs that a program can have.
+pub struct Runs<S> {
+    /// For each thread its skeletons.
+    pub threads: Vec<Vec<Skeleton<S>>>,
+    /// Which of them occur together: their positions, in order.
+    pub together: Vec<Vec<usize>>,
+    /// What was cut off.
+    pub stop: Option<Stop>,
+    /// The bound on rounds that was reached, if one was.
+    pub bound: Option<String>,
+    /// States that were looked at.
+    pub states: u64,
+    /// The values that can be written on the way.
+    pub written: BTreeSet<(Cell, Val)>,
+}
+
+/// When the sources of what a call looked at were there.
+#[derive(Clone)]
+struct Window {
+    /// What the call looked at.
+    cells: SmallVec<[Cell; 1]>,
+    /// Its sources, and theirs, came until then.
+    until: u32,
+    /// They did not all come until then.
+    after: Option<u32>,
+}
+
+/// How far a thread is.
+#[derive(Clone)]
+struct Place<'n, S> {
+    point: &'n Point<'n, S>,
+    /// When each event came.
+    births: Vec<u32>,
+    /// For each event that looked at memory what it saw.
+    windows: Vec<Option<Window>>,
+    /// Until when nothing came that the call returns.
+    postponed: Option<u32>,
+}
+
+impl<'n, S: Stamp> Place<'n, S> {
+    fn start(point: &'n Point<'n, S>) -> Self {
+        let events = point.run().trace.events.len();
+        Self { point, births: vec![0; events], windows: vec![None; events], postponed: None }
+    }
+
+    /// The same thread, further on.
+    fn gone_on(&self, way: Way<'n, S>, now: u32) -> Self {
+        let (mut births, mut windows) = (self.births.clone(), self.windows.clone());
+        let events = way.point.run().trace.events.len();
+        windows.push(way.window);
+        births.resize(events, now);
+        windows.resize(events, None);
+        Self { point: way.point, births, windows, postponed: None }
+    }
+
+    fn looks(&self) -> bool {
+        matches!(self.point.stand, Stand::Looks(_))
+    }
+}
+
+/// A way in which a thread can go on.
+struct Way<'n, S> {
+    point: &'n Point<'n, S>,
+    window: Option<Window>,
+}
+
+/// One point of each thread, at its end.
+type Ends<'n, S> = Vec<&'n Point<'n, S>>;
+
+struct Explorer<'p, 'a, 'n, S: Stamp> {
+    problem: &'p Problem<'a, S>,
+    threads: Threads<'p, 'n, S>,
+    /// Whether written values are to be collected.
+    collects: bool,
+    found: BTreeMap<Vec<usize>, Ends<'n, S>>,
+    stop: Option<Stop>,
+    bound: Option<String>,
+    states: u64,
+    written: BTreeSet<(Cell, Val)>,
+}
+
+/// The runs that a program can have, with at most so many rounds of a loop that are kept. `collects`: with all values that
+/// can be written. `None` if its libraries let values come out of nowhere: then some could be missed.
+pub fn runs<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool) -> Option<Runs<S>> {
+    let points = Arena::new();
+    let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
+    let mut explorer = Explorer {
+        problem,
+        threads: Threads { libraries, implementations, world, rounds, points: &points, seen: RefCell::default() },
+        collects,
+        found: BTreeMap::new(),
+        stop: None,
+        bound: None,
+        states: 0,
+        written: BTreeSet::new(),
+    };
+    let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
+    let places: Vec<Place<'_, S>> = starts.map(Place::start).collect();
+    if places.iter().all(|p| p.point.stand != Stand::Nowhere) {
+        explorer.state(&places, 0);
+    }
+    let Explorer { found, stop, bound, states, written, threads, .. } = explorer;
+    if !is_causal(libraries, world.nodes, &threads.seen.into_inner()) {
+        return None;
+    }
+    let (threads, together) = skeletons(world.threads.len(), &found);
+    Some(Runs { threads, together, stop, bound, states, written })
+}
+
+/// The skeletons of runs that were found, and which of them occur together.
+fn skeletons<S: Stamp>(
+    threads: usize,
+    found: &BTreeMap<Vec<usize>, Ends<'_, S>>,
+) -> (Vec<Vec<Skeleton<S>>>, Vec<Vec<usize>>) {
+    let of_thread = |t: usize| {
+        let runs: BTreeSet<&Run<S>> = found.values().map(|ends| ends[t].run()).collect();
+        group(runs.into_iter().cloned().collect())
+    };
+    let skeletons: Vec<Vec<Skeleton<S>>> = (0..threads).map(of_thread).collect();
+    let numbers = |skeletons: &[Skeleton<S>], t: usize| -> BTreeMap<usize, usize> {
+        let all = skeletons.iter().enumerate();
+        let of_run: BTreeMap<&Run<S>, usize> =
+            all.flat_map(|(number, s)| s.runs.iter().map(move |run| (run, number))).collect();
+        found.values().map(|ends| (ends[t].id, of_run[ends[t].run()])).collect()
+    };
+    let numbers: Vec<_> = skeletons.iter().enumerate().map(|(t, s)| numbers(s, t)).collect();
+    let together = found.keys().map(|ends| ends.iter().zip(&numbers).map(|(id, of)| of[id]).collect());
+    let together: BTreeSet<Vec<usize>> = together.collect();
+    (skeletons, together.into_iter().collect())
+}
+
+impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
+    /// Looks at a state and at all that come after it.
+    fn state(&mut self, places: &[Place<'n, S>], now: u32) -> Flow {
+        self.states += 1;
+        if (self.problem.limits.expired)() {
+            self.stop = Some(Stop::Time);
+            return Flow::Stop;
+        }
+        let (places, next) = match self.next(places, now) {
+            Ok(Some(next)) => next,
+            Ok(None) => return Flow::Continue,
+            Err(stop) => {
+                self.stop.get_or_insert(stop);
+                return Flow::Continue;
+            }
+        };
+        let (t, ways) = next;
+        for way in ways {
+            let mut after = places.clone();
+            after[t] = places[t].gone_on(way, now + 1);
+            if self.state(&after, now + 1) == Flow::Stop {
+                return Flow::Stop;
+            }
+        }
+        if !places[t].looks() {
+            return Flow::Continue;
+        }
+        let mut later = places;
+        later[t].postponed = Some(now);
+        self.state(&later, now)
+    }
+
+    /// The thread that goes on in a state, and in which ways. None: nothing comes after this state.
+    #[allow(clippy::type_complexity, reason = "two results with a name each")]
+    fn next(
+        &mut self,
+        places: &[Place<'n, S>],
+        now: u32,
+    ) -> Result<Option<(Vec<Place<'n, S>>, (usize, Vec<Way<'n, S>>))>, Stop> {
+        let ended = places.iter().all(|p| p.point.stand == Stand::Ended);
+        let mut solver = solver(self.problem, places, ended.then_some(now))?;
+        if !solver.propagate() {
+            return Ok(None);
+        }
+        if ended {
+            self.end(places);
+            return Ok(None);
+        }
+        if let Some(place) = places.iter().find(|p| matches!(p.point.stand, Stand::Bound { .. } | Stand::IllDefined(_))) {
+            return self.cut_off(&place.point.stand);
+        }
+        let any = solver.available(None);
+        if self.collects {
+            self.written.extend(solver.all_values(&any));
+        }
+        let mut places = places.to_vec();
+        let mut best: Option<(usize, usize, Vec<Way<'n, S>>)> = None;
+        for t in 0..places.len() {
+            let ways = self.ways(Tid::from_index(t), &places[t], &solver, &any, now);
+            if ways.is_empty() {
+                match places[t].point.stand {
+                    Stand::Free(..) => return Ok(None),
+                    Stand::Looks(_) => _ = places[t].postponed.get_or_insert(now),
+                    _ => {}
+                }
+                continue;
+            }
+            let count = ways.len() + usize::from(places[t].looks());
+            if best.as_ref().is_none_or(|(least, ..)| count < *least) {
+                best = Some((count, t, ways));
+            }
+        }
+        Ok(best.map(|(_, t, ways)| (places, (t, ways))))
+    }
+
+    fn end(&mut self, places: &[Place<'n, S>]) {
+        let ends: Ends<'n, S> = places.iter().map(|p| p.point).collect();
+        let events: Vec<&Event> = ends.iter().flat_map(|p| &p.run().trace.events).collect();
+        if self.problem.admits(&events) {
+            self.found.insert(ends.iter().map(|p| p.id).collect(), ends);
+        }
+    }
+
+    fn cut_off<T>(&mut self, stand: &Stand) -> Result<Option<T>, Stop> {
+        match stand {
+            Stand::Bound { place, remembered: true } => Err(Stop::Rounds(place.clone())),
+            Stand::Bound { place, .. } => {
+                self.bound.get_or_insert_with(|| place.clone());
+                Ok(None)
+            }
+            Stand::IllDefined(why) => Err(Stop::IllDefined(why.clone())),
+            _ => Ok(None),
+        }
+    }
+
+    /// The ways in which a thread can go on with what is there.
+    fn ways(
+        &self,
+        t: Tid,
+        place: &Place<'n, S>,
+        solver: &Solver<'_, S>,
+        any: &Available,
+        now: u32,
+    ) -> Vec<Way<'n, S>> {
+        let after = |ret: Val, shape: usize, window: Option<Window>| {
+            let point = self.threads.after(place.point, t, ret, shape);
+            (point.stand != Stand::Nowhere).then_some(Way { point, window })
+        };
+        match &place.point.stand {
+            Stand::Free(_, results) => results.iter().filter_map(|&(ret, shape)| after(ret, shape, None)).collect(),
+            Stand::Looks(call) => {
+                let (results, cells) = self.results(t, place, call, solver, any);
+                let mut ways = Vec::new();
+                for ret in results {
+                    for (number, shape) in self.threads.shapes(t, call, ret).iter().enumerate() {
+                        let reads = reads_of(shape, &cells);
+                        // What reads nothing of it was tried before.
+                        if reads == 0 && place.postponed.is_some() {
+                            continue;
+                        }
+                        let after_then = place.postponed.filter(|_| reads == 1 && cells.len() == 1);
+                        let window = Window { cells: cells.clone(), until: now, after: after_then };
+                        ways.extend(after(ret, number, (reads > 0).then_some(window)));
+                    }
+                }
+                ways
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a call can return with what is there, if it is not too old, and the cells that it looks at.
+    fn results(
+        &self,
+        t: Tid,
+        place: &Place<'n, S>,
+        call: &Call,
+        solver: &Solver<'_, S>,
+        any: &Available,
+    ) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
+        let initial = |cell: Cell| initial_value(self.problem.libraries, self.problem.world, cell);
+        let all = |cell: Cell| {
+            let values: BTreeSet<Val> = solver.values_of(any, cell).into_iter().chain([initial(cell)]).collect();
+            values.into_iter().collect()
+        };
+        let (results, cells) = self.ask(t, place, call, &all);
+        let Some(since) = place.postponed else { return (results, cells) };
+        let fresh = solver.available(Some(since));
+        let of = |cell: Cell| solver.values_of(&fresh, cell).into_iter().collect::<BTreeSet<Val>>().into_iter().collect();
+        match cells[..] {
+            [_] => (self.ask(t, place, call, &of).0, cells),
+            _ if cells.iter().all(|&c| solver.values_of(&fresh, c).is_empty()) => (Vec::new(), cells),
+            _ => (results, cells),
+        }
+    }
+
+    fn ask(
+        &self,
+        t: Tid,
+        place: &Place<'n, S>,
+        call: &Call,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
+        let asked = RefCell::new(SmallVec::new());
+        let noted = |cell: Cell| {
+            if !asked.borrow().contains(&cell) {
+                asked.borrow_mut().push(cell);
+            }
+            cells(cell)
+        };
+        let library = self.problem.libraries.of(call);
+        let results = library.returns_after(self.problem.world, &place.point.run().trace.events, t, call, &noted);
+        (results, asked.into_inner())
+    }
+}
+
+/// How many subevents read one of these cells.
+fn reads_of<S>(shape: &Shape<S>, cells: &[Cell]) -> usize {
+    shape.iter().filter(|s| s.reads.is_some() && s.cell.is_some_and(|c| cells.contains(&c))).count()
+}
+
+/// What is known of all executions that begin so. `ended`: of those that end so.
+fn solver<'s, 'n: 's, S: Stamp>(
+    problem: &'s Problem<'_, S>,
+    places: &[Place<'n, S>],
+    ended: Option<u32>,
+) -> Result<Solver<'s, S>, Stop> {
+    let graph = Graph::new(problem.world, places.iter().map(|p| &p.point.skeleton).collect());
+    let births: Vec<u32> = places.iter().flat_map(|p| p.births.iter().copied()).collect();
+    let windows: Vec<Option<&Window>> = places.iter().flat_map(|p| p.windows.iter().map(Option::as_ref)).collect();
+    let window = |s: usize| {
+        let place = &graph.subs[s];
+        let looks = |w: &&Window| place.sub.cell.is_some_and(|c| w.cells.contains(&c));
+        windows[place.event].filter(looks).filter(|_| place.sub.reads.is_some())
+    };
+    let until = |s: usize| window(s).map_or(ended.unwrap_or(u32::MAX), |w| w.until);
+    let late: Vec<(usize, u32)> = (0..graph.len()).filter_map(|s| Some((s, window(s)?.after?))).collect();
+    let ages = Ages {
+        births: graph.subs.iter().map(|place| births[place.event]).collect(),
+        until: (0..graph.len()).map(until).collect(),
+    };
+    let mut solver = Solver::of_prefix(graph, problem.libraries, ages, problem.limits.expired)?;
+    late.into_iter().for_each(|(read, time)| solver.rule_out_until(read, time));
+    Ok(solver)
+}

@@ -1,0 +1,289 @@
+//! One thread of a program, run as far as its results are known.
+//!
+//! A [`Point`] is what a thread has done and where it stands. Points form a tree, by the results that the thread was
+//! given; each is made once, however often a search comes to it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use typed_arena::Arena;
+
+use crate::causal::Seen;
+use crate::denote::{Group, Trace};
+use crate::event::{Call, Cell, Event, Shape};
+use crate::ids::Tid;
+use crate::implementation::Implementations;
+use crate::library::Libraries;
+use crate::program::{Continuation, Prog};
+use crate::runs::{Run, Skeleton};
+use crate::stamp::Stamp;
+use crate::value::Val;
+use crate::world::World;
+
+/// Where a thread stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stand {
+    /// At a call whose result does not depend on memory: the results, each with the number of its shape.
+    Free(Call, Vec<(Val, usize)>),
+    /// At a call whose result depends on memory.
+    Looks(Call),
+    /// At its end.
+    Ended,
+    /// In a round of a loop that has only looked and does not break, or at a call that never returns: what it has read
+    /// since it came to that round leads nowhere.
+    Nowhere,
+    /// At the bound on rounds; the text says where. `remembered`: later results depend on the rounds.
+    Bound {
+        /// After which event.
+        place: String,
+        /// Whether later results depend on the rounds.
+        remembered: bool,
+    },
+    /// An implementation is not well defined (LOCO Def. 3.9); the text says why.
+    IllDefined(String),
+}
+
+/// What a thread has done, and where it stands.
+pub struct Point<'n, S> {
+    /// What tells it from other points.
+    pub id: usize,
+    /// The events so far, with their shapes, as a skeleton of one run.
+    pub skeleton: Skeleton<S>,
+    /// Where it stands.
+    pub stand: Stand,
+    control: Control,
+    next: RefCell<BTreeMap<(Val, usize), &'n Point<'n, S>>>,
+}
+
+impl<S> Point<'_, S> {
+    /// The events so far.
+    #[must_use]
+    pub fn run(&self) -> &Run<S> {
+        &self.skeleton.runs[0]
+    }
+}
+
+/// What is left to do.
+#[derive(Clone)]
+struct Control {
+    program: Prog,
+    /// What comes after the program, the innermost last.
+    stack: Vec<Frame>,
+    /// The innermost replaced call.
+    group: Option<usize>,
+}
+
+#[derive(Clone)]
+enum Frame {
+    /// `let` of the program.
+    Then(Continuation),
+    /// `loop` of the program, after so many rounds that are kept; this one began at this event.
+    Loop { body: Arc<Prog>, done: usize, start: usize },
+    /// The body of a replaced call, which began at this event.
+    Body { call: usize, outer: Option<usize>, start: usize },
+}
+
+/// The points of all threads.
+pub struct Threads<'a, 'n, S: Stamp> {
+    /// The libraries of the calls that are not replaced.
+    pub libraries: &'a Libraries<S>,
+    /// What replaces the other calls.
+    pub implementations: &'a Implementations,
+    /// The surroundings.
+    pub world: &'a World,
+    /// How many rounds of a loop with effects may end without a break.
+    pub rounds: usize,
+    /// Where points are kept.
+    pub points: &'n Arena<Point<'n, S>>,
+    /// What the calls were that threads have made.
+    pub seen: RefCell<Seen<S>>,
+}
+
+impl<'n, S: Stamp> Threads<'_, 'n, S> {
+    /// Where a thread stands before any result that has to be chosen.
+    #[must_use]
+    pub fn start(&self, thread: Tid, program: &Prog) -> &'n Point<'n, S> {
+        let nothing = Trace {
+            events: Vec::new(),
+            groups: Vec::new(),
+            calls: Vec::new(),
+            rounds: Vec::new(),
+            output: Val::Unit,
+        };
+        let control = Control { program: program.clone(), stack: Vec::new(), group: None };
+        self.go_on(thread, Run { trace: nothing, shapes: Vec::new() }, control, None)
+    }
+
+    /// Where a thread stands after its call has returned `ret`, and has happened in the shape of this number.
+    #[must_use]
+    pub fn after(&self, point: &Point<'n, S>, thread: Tid, ret: Val, shape: usize) -> &'n Point<'n, S> {
+        if let Some(next) = point.next.borrow().get(&(ret, shape)) {
+            return next;
+        }
+        let (Stand::Free(call, _) | Stand::Looks(call)) = &point.stand else { unreachable!("it stands at a call") };
+        let event = Event { thread, call: call.clone(), ret };
+        let shapes = self.libraries.of(call).shapes(self.world, &event);
+        let (mut run, mut control) = (point.run().clone(), point.control.clone());
+        control.returned(&mut run, event, shapes[shape].clone());
+        let looked = matches!(point.stand, Stand::Looks(_)).then(|| point.run().shapes.len());
+        let next = self.go_on(thread, run, control, looked);
+        point.next.borrow_mut().insert((ret, shape), next);
+        next
+    }
+
+    /// The ways in which a call can return `ret`.
+    #[must_use]
+    pub fn shapes(&self, thread: Tid, call: &Call, ret: Val) -> Vec<Shape<S>> {
+        self.libraries.of(call).shapes(self.world, &Event { thread, call: call.clone(), ret })
+    }
+
+    /// `looked`: the position of an event whose result memory has told.
+    fn go_on(
+        &self,
+        thread: Tid,
+        mut run: Run<S>,
+        mut control: Control,
+        looked: Option<usize>,
+    ) -> &'n Point<'n, S> {
+        let stand = self.advance(thread, &mut run, &mut control);
+        for (position, shape) in run.shapes.iter().enumerate() {
+            self.seen.borrow_mut().add(shape, Some(position) == looked);
+        }
+        let skeleton = Skeleton { runs: vec![run] };
+        let next = RefCell::new(BTreeMap::new());
+        self.points.alloc(Point { id: self.points.len(), skeleton, stand, control, next })
+    }
+
+    /// Goes on until something has to be chosen, or there is nothing left to do.
+    fn advance(&self, thread: Tid, run: &mut Run<S>, control: &mut Control) -> Stand {
+        loop {
+            let next = match std::mem::replace(&mut control.program, Prog::unit()) {
+                Prog::Let(first, f) => {
+                    control.stack.push(Frame::Then(f));
+                    Ok((*first).clone())
+                }
+                Prog::Loop(body) => {
+                    control.stack.push(Frame::Loop { body: Arc::clone(&body), done: 0, start: run.trace.events.len() });
+                    Ok((*body).clone())
+                }
+                Prog::Call(call) => self.call(thread, call, run, control),
+                Prog::Val(v) => self.value(thread, v, run, control),
+                Prog::Break(k, v) => broken(k, v, run, control),
+            };
+            match next {
+                Ok(program) => control.program = program,
+                Err(stand) => return stand,
+            }
+        }
+    }
+
+    fn call(&self, thread: Tid, call: Call, run: &mut Run<S>, control: &mut Control) -> Result<Prog, Stand> {
+        if let Some(implementation) = self.implementations.get(&call.library) {
+            let body = implementation.body(self.world, thread, &call);
+            let index = run.trace.calls.len();
+            let event = Event { thread, call, ret: Val::Unit };
+            run.trace.calls.push(Group { event, parent: control.group });
+            let outer = control.group.replace(index);
+            control.stack.push(Frame::Body { call: index, outer, start: run.trace.events.len() });
+            return Ok(body);
+        }
+        let Some(library) = self.libraries.get(call.library) else {
+            let by = control.group.map_or_else(|| "the program".into(), |g| run.trace.calls[g].event.call.to_string());
+            let why = format!("{by} calls {call} of {}, which is not among the libraries below", call.library);
+            return Err(Stand::IllDefined(why));
+        };
+        let looked = RefCell::new(false);
+        let cells = |cell: Cell| {
+            *looked.borrow_mut() = true;
+            vec![library.init(self.world, cell)]
+        };
+        let results = library.returns_after(self.world, &run.trace.events, thread, &call, &cells);
+        if looked.into_inner() {
+            return Err(Stand::Looks(call));
+        }
+        let ways = |ret: Val| (0..self.shapes(thread, &call, ret).len()).map(move |shape| (ret, shape));
+        let ways: Vec<(Val, usize)> = results.into_iter().flat_map(ways).collect();
+        match ways[..] {
+            [] => Err(Stand::Nowhere),
+            [(ret, shape)] => {
+                let shape = self.shapes(thread, &call, ret).swap_remove(shape);
+                control.returned(run, Event { thread, call, ret }, shape);
+                Ok(Prog::Val(ret))
+            }
+            _ => Err(Stand::Free(call, ways)),
+        }
+    }
+
+    fn value(&self, thread: Tid, v: Val, run: &mut Run<S>, control: &mut Control) -> Result<Prog, Stand> {
+        match control.stack.pop() {
+            None => {
+                run.trace.output = v;
+                Err(Stand::Ended)
+            }
+            Some(Frame::Then(f)) => Ok(f(v)),
+            Some(Frame::Loop { body, done, start }) => self.round(thread, body, done, start, run, control),
+            Some(Frame::Body { call, outer, start }) => {
+                let replaced = &mut run.trace.calls[call].event;
+                if run.trace.events.len() == start {
+                    let why = format!("the implementation of {} has a run without a call", replaced.call);
+                    return Err(Stand::IllDefined(why));
+                }
+                replaced.ret = v;
+                control.group = outer;
+                Ok(Prog::Val(v))
+            }
+        }
+    }
+
+    /// A round of a loop that ends without a break.
+    fn round(
+        &self,
+        thread: Tid,
+        body: Arc<Prog>,
+        done: usize,
+        start: usize,
+        run: &mut Run<S>,
+        control: &mut Control,
+    ) -> Result<Prog, Stand> {
+        let events = &run.trace.events;
+        let (own, end) = (&events[start..], events.len());
+        if own.iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {
+            return Err(Stand::Nowhere);
+        }
+        let remembered = own.iter().any(|e| self.libraries.of(&e.call).is_remembered(&e.call));
+        if done >= self.rounds {
+            let last = &events[end - 1];
+            return Err(Stand::Bound { place: format!("{thread}: a loop of {} after {last}", done + 1), remembered });
+        }
+        if !remembered {
+            run.trace.rounds.push((start, end));
+        }
+        let program = (*body).clone();
+        control.stack.push(Frame::Loop { body, done: done + 1, start: end });
+        Ok(program)
+    }
+}
+
+impl Control {
+    fn returned<S>(&mut self, run: &mut Run<S>, event: Event, shape: Shape<S>) {
+        self.program = Prog::Val(event.ret);
+        run.trace.events.push(event);
+        run.trace.groups.push(self.group);
+        run.shapes.push(shape);
+    }
+}
+
+/// A break out of `k` loops.
+fn broken<S>(k: usize, v: Val, run: &Run<S>, control: &mut Control) -> Result<Prog, Stand> {
+    match control.stack.pop() {
+        None => Err(Stand::Nowhere),
+        Some(Frame::Then(_)) => Ok(Prog::Break(k, v)),
+        Some(Frame::Loop { .. }) if k > 1 => Ok(Prog::Break(k - 1, v)),
+        Some(Frame::Loop { .. }) => Ok(Prog::Val(v)),
+        Some(Frame::Body { call, .. }) => {
+            let call = &run.trace.calls[call].event.call;
+            Err(Stand::IllDefined(format!("the implementation of {call} ends with a break")))
+        }
+    }
+}
