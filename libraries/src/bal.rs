@@ -121,6 +121,10 @@ pub enum Variant {
     NoFence,
     /// The broadcast includes the own node (LOCO §4.2 gives a reason to exclude it).
     SelfBroadcast,
+    /// The counter is broadcast before it is written.
+    BroadcastFirst,
+    /// Waits until the others' counters are one higher than the own one was: a later round has made them higher still.
+    ExactCount,
 }
 
 /// An implementation of BAL over SV.
@@ -164,14 +168,18 @@ impl Implementation for BalOverSv {
         let fence = if self.variant == Variant::NoFence { Prog::unit() } else { sv::gf(s) };
         let targets = if self.variant == Variant::SelfBroadcast { s } else { s.without(world.node_of(t)) };
         let x_t = flag(x, t);
+        let (early, exact) = (self.variant == Variant::BroadcastFirst, self.variant == Variant::ExactCount);
+        let announce = move |v: Val| {
+            let (write, bcast) = (sv::write(x_t, v.plus(1).unwrap_or(v)), sv::bcast(x_t, Val::NoWid, targets));
+            if early { bcast.then(write) } else { write.then(bcast) }
+        };
         prog! {
             fence.clone();
             let v = sv::read(x_t);
-            sv::write(x_t, v.plus(1).unwrap_or(v));
-            sv::bcast(x_t, Val::NoWid, targets);
+            announce(v);
             Prog::all(participants.iter().map(|&ti| prog! {
                 let seen = sv::read(flag(x, ti));
-                Prog::break_if(seen > v)
+                Prog::break_if(if exact { Some(seen) == v.plus(1) } else { seen > v })
             }.repeat()))
         }
     }
@@ -205,7 +213,7 @@ impl Subject for Bal {
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry(of: Bal) -> Entry {
-    use Expected::{Sound, Unsound};
+    use Expected::{Blocks, Sound, Stuck, Unsound};
     let over = |name, about, expected, change, bounds| {
         variant(name, about, expected, BalOverSv { of, variant: change }, bounds)
     };
@@ -231,6 +239,20 @@ pub fn entry(of: Bal) -> Entry {
                 Sound,
                 Variant::SelfBroadcast,
                 &[(3, 3, 1), (2, 2, 3)],
+            ),
+            over(
+                "broadcast-first",
+                "the counter is broadcast before it is written: nobody sees that a round was reached",
+                Blocks,
+                Variant::BroadcastFirst,
+                &[(2, 2, 2)],
+            ),
+            over(
+                "exact-count",
+                "waits for a counter that a thread in a later round has already passed",
+                Stuck,
+                Variant::ExactCount,
+                &[(2, 2, 2)],
             ),
         ],
     }

@@ -24,6 +24,10 @@ pub enum Expected {
     Unsound,
     /// Not locally sound, and no wrong outcome.
     NotLocallySound,
+    /// Nothing wrong but that some client never ends, though the specification lets all its calls return.
+    Blocks,
+    /// Nothing wrong but that some execution is stuck though the specification could go on.
+    Stuck,
 }
 
 /// An implementation of a library: the published one, or a variant with one change.
@@ -37,7 +41,7 @@ pub struct Variant {
     pub expected: Expected,
     /// The implementation.
     pub implementation: Arc<dyn Implementation>,
-    /// The bounds that are checked by default, up to the first at which it is not sound.
+    /// The bounds that are checked by default, up to the first at which it is not sound, or does not end.
     pub bounds: Vec<Bound>,
 }
 

@@ -165,6 +165,10 @@ pub enum Variant {
     RoomOffByOne,
     /// A receiver frees the words before it has read them.
     EarlyRelease,
+    /// A submit waits until there is room, and does not fail. Where the writer is a reader nobody else can make room.
+    WaitsForRoom,
+    /// The same, and a receiver does not say that it has read.
+    NeverFrees,
     /// A receiver never looks at the head. Where no relation orders it after a submit only a larger hb shows that.
     Blind,
 }
@@ -215,11 +219,13 @@ impl RblOverSv {
         let d = Val::Wid(Wid(Name::new(&format!("d_{x}"))));
         let words = [&[Val::Int(message.len() as i64)], message].concat();
         let variables = std::iter::once(head(x)).chain(readers.iter().map(|&t| tail(x, t))).collect();
-        read_all(variables, Vec::new(), move |h| {
+        let waits = self.waits_for_room();
+        let once = read_all(variables, Vec::new(), move |h| {
             let (at, least, needed) = (h[0], h[1..].iter().min().copied().unwrap_or(h[0]), words.len() as i64);
             let spare = i64::from(self.variant == Variant::RoomOffByOne);
             if at - least + needed > size + spare {
-                return Prog::Val(Val::Bool(false));
+                // A round of a loop that goes on.
+                return if waits { Prog::unit() } else { Prog::Val(Val::Bool(false)) };
             }
             let data = Prog::all((0..).zip(&words).map(|(k, &v)| {
                 let place = word(x, at + k, size);
@@ -235,8 +241,14 @@ impl RblOverSv {
             // The other variants are broken beside that, and by themselves.
             let unfenced = matches!(self.variant, Variant::Published | Variant::Blind);
             let fence = if unfenced { Prog::unit() } else { sv::gf(own) };
-            prog! { both.clone(); fence.clone(); Prog::Val(Val::Bool(true)) }
-        })
+            let done = Val::Bool(true);
+            prog! { both.clone(); fence.clone(); if waits { Prog::Break(1, done) } else { Prog::Val(done) } }
+        });
+        if waits { once.repeat() } else { once }
+    }
+
+    fn waits_for_room(self) -> bool {
+        matches!(self.variant, Variant::WaitsForRoom | Variant::NeverFrees)
     }
 
     fn receive(self, world: &World, x: Loc, t: Tid) -> Prog {
@@ -253,6 +265,7 @@ impl RblOverSv {
             sv::read(word(x, at, size)).bind(move |length| {
                 let length = length.int().unwrap_or(0);
                 let words = (1..=length).map(|k| word(x, at + k, size)).collect();
+                let back = if self.variant == Variant::NeverFrees { NodeSet::default() } else { back };
                 let free = prog! {
                     sv::write(tail(x, t), Val::Int(at + length + 1));
                     sv::bcast(tail(x, t), Val::NoWid, back)
@@ -355,7 +368,7 @@ impl Subject for Rbl {
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry(of: Rbl) -> Entry {
-    use Expected::{Sound, Unsound};
+    use Expected::{Blocks, Sound, Unsound};
     let over = |name, about, expected, change| {
         let bounds = &[(2, 2, 2), (2, 2, 1), (3, 3, 1)];
         let mut variant = variant(name, about, expected, RblOverSv { of, variant: change }, bounds);
@@ -376,6 +389,13 @@ pub fn entry(of: Rbl) -> Entry {
             over("head-first", "the head is broadcast before the data", Unsound, Variant::HeadFirst),
             over("room-off-by-one", "one word too many is taken to be free", Unsound, Variant::RoomOffByOne),
             over("early-release", "words are freed before they are read", Unsound, Variant::EarlyRelease),
+            over(
+                "waits-for-room",
+                "a full ring whose writer is its only reader stays full",
+                Blocks,
+                Variant::WaitsForRoom,
+            ),
+            over("never-frees", "a receiver does not say that it has read", Blocks, Variant::NeverFrees),
             over("blind", "a receiver never looks at the head", Unsound, Variant::Blind),
         ],
     }

@@ -35,6 +35,12 @@ pub enum WlockOverSv {
     NoWait,
     /// Threads on the dispenser's node take tickets by the CPU, which the network card does not exclude.
     CpuRmw,
+    /// The release stays on its own node.
+    NoBroadcast,
+    /// The release is broadcast before it is written.
+    BroadcastFirst,
+    /// Of two releases one does not pass the lock on.
+    EverySecond,
 }
 
 /// x_a, the dispenser.
@@ -76,12 +82,17 @@ impl Implementation for WlockOverSv {
         let d = Val::Wid(Wid(Name::new(&format!("d_{x}"))));
         let others = world.all_nodes().without(world.node_of(t));
         if call.method.text() == "Rel" {
-            return prog! {
-                let v = wait::read(p);
-                sv::write(x_t, v.plus(1).unwrap_or(v));
-                sv::bcast(x_t, Val::NoWid, others);
-                Prog::unit()
-            };
+            let variant = *self;
+            return wait::read(p).bind(move |v| {
+                let skips = variant == Self::EverySecond && v.int().is_some_and(|ticket| ticket % 2 == 1);
+                let write = sv::write(x_t, if skips { v } else { v.plus(1).unwrap_or(v) });
+                let bcast = sv::bcast(x_t, Val::NoWid, others);
+                match variant {
+                    Self::NoBroadcast => write,
+                    Self::BroadcastFirst => bcast.then(write),
+                    _ => write.then(bcast).then(Prog::unit()),
+                }
+            });
         }
         let threads: Vec<Tid> = world.tids().collect();
         let my_turn = move |v: Val| {
@@ -118,7 +129,7 @@ impl Implementation for WlockOverSv {
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry() -> Entry {
-    use Expected::{Sound, Unsound};
+    use Expected::{Blocks, Sound, Unsound};
     let bounds = &[(3, 3, 2)];
     // Locks held across other locks, and several sections of a thread.
     let nested = Bound { objects: 2, ..bound(2, 1, 4) };
@@ -131,6 +142,21 @@ pub fn entry() -> Entry {
         variants: vec![
             variant("published", "SYNC §4.1", Sound, WlockOverSv::Published, bounds).and(nested),
             variant("no-wait", "Acq reads its ticket before it has come", Unsound, WlockOverSv::NoWait, bounds),
+            variant("no-broadcast", "a release stays on its own node", Blocks, WlockOverSv::NoBroadcast, &[(2, 2, 2)]),
+            variant(
+                "broadcast-first",
+                "a release is broadcast before it is written",
+                Blocks,
+                WlockOverSv::BroadcastFirst,
+                &[(2, 2, 2)],
+            ),
+            variant(
+                "every-second",
+                "every second release does not pass the lock on",
+                Blocks,
+                WlockOverSv::EverySecond,
+                &[(3, 1, 2)],
+            ),
             variant("cpu-rmw", "a CPU CAS takes tickets beside the remote RFAA", Unsound, WlockOverSv::CpuRmw, bounds),
         ],
     }

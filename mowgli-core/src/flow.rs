@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use smallvec::SmallVec;
 use typed_arena::Arena;
 
@@ -35,7 +36,12 @@ pub struct Runs<S> {
     pub states: u64,
     /// The values that can be written on the way.
     pub written: BTreeSet<(Cell, Val)>,
+    /// Runs in which some thread goes round in a loop while no other goes on; see [`crate::stuck`].
+    pub idle: Vec<Vec<Idle<S>>>,
 }
+
+/// A run of a thread, and the first event of the round that it repeats, if it repeats one.
+pub type Idle<S> = (Run<S>, Option<usize>);
 
 /// When the sources of what a call looked at were there.
 #[derive(Clone)]
@@ -100,6 +106,7 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     bound: Option<String>,
     states: u64,
     written: BTreeSet<(Cell, Val)>,
+    idle: BTreeSet<Vec<Idle<S>>>,
 }
 
 /// The runs that a program can have, with at most so many rounds of a loop that are kept. `collects`: with all values that
@@ -116,18 +123,19 @@ pub fn runs<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool) -
         bound: None,
         states: 0,
         written: BTreeSet::new(),
+        idle: BTreeSet::new(),
     };
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
     let places: Vec<Place<'_, S>> = starts.map(Place::start).collect();
     if places.iter().all(|p| p.point.stand != Stand::Nowhere) {
         explorer.state(&places, 0);
     }
-    let Explorer { found, stop, bound, states, written, threads, .. } = explorer;
+    let Explorer { found, stop, bound, states, written, threads, idle, .. } = explorer;
     if !is_causal(libraries, world.nodes, &threads.seen.into_inner()) {
         return None;
     }
     let (threads, together) = skeletons(world.threads.len(), &found);
-    Some(Runs { threads, together, stop, bound, states, written })
+    Some(Runs { threads, together, stop, bound, states, written, idle: idle.into_iter().collect() })
 }
 
 /// The skeletons of runs that were found, and which of them occur together.
@@ -200,7 +208,8 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             self.end(places);
             return Ok(None);
         }
-        if let Some(place) = places.iter().find(|p| matches!(p.point.stand, Stand::Bound { .. } | Stand::IllDefined(_))) {
+        if let Some(place) = places.iter().find(|p| matches!(p.point.stand, Stand::Bound { .. } | Stand::IllDefined(_)))
+        {
             return self.cut_off(&place.point.stand);
         }
         let any = solver.available(None);
@@ -224,7 +233,37 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
                 best = Some((count, t, ways));
             }
         }
+        if best.is_none() {
+            self.idle(&places, &solver, &any);
+        }
         Ok(best.map(|(_, t, ways)| (places, (t, ways))))
+    }
+
+    /// Where no thread goes on: those that have not ended may go round in a loop, if what they can read is not what they
+    /// wait for.
+    fn idle(&mut self, places: &[Place<'n, S>], solver: &Solver<'_, S>, any: &Available) {
+        let of_thread = |(t, place): (usize, &Place<'n, S>)| -> Vec<Idle<S>> {
+            if place.point.stand == Stand::Ended {
+                return vec![(place.point.run().clone(), None)];
+            }
+            let thread = Tid::from_index(t);
+            let results = |run: &Run<S>, call: &Call| {
+                let library = self.problem.libraries.of(call);
+                let cells = |cell: Cell| self.values(solver, any, cell);
+                library.returns_after(self.problem.world, &run.trace.events, thread, call, &cells)
+            };
+            let rounds = self.threads.rounds(place.point, thread, &results);
+            rounds.into_iter().map(|(run, start)| (run, Some(start))).collect()
+        };
+        let idle: Vec<Vec<Idle<S>>> = places.iter().enumerate().map(of_thread).collect();
+        self.idle.extend(idle.into_iter().multi_cartesian_product());
+    }
+
+    /// What a cell can hold with what is there.
+    fn values(&self, solver: &Solver<'_, S>, any: &Available, cell: Cell) -> Vec<Val> {
+        let initial = initial_value(self.problem.libraries, self.problem.world, cell);
+        let values: BTreeSet<Val> = solver.values_of(any, cell).into_iter().chain([initial]).collect();
+        values.into_iter().collect()
     }
 
     fn end(&mut self, places: &[Place<'n, S>]) {
@@ -248,14 +287,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// The ways in which a thread can go on with what is there.
-    fn ways(
-        &self,
-        t: Tid,
-        place: &Place<'n, S>,
-        solver: &Solver<'_, S>,
-        any: &Available,
-        now: u32,
-    ) -> Vec<Way<'n, S>> {
+    fn ways(&self, t: Tid, place: &Place<'n, S>, solver: &Solver<'_, S>, any: &Available, now: u32) -> Vec<Way<'n, S>> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
             (point.stand != Stand::Nowhere).then_some(Way { point, window })
@@ -292,15 +324,12 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         solver: &Solver<'_, S>,
         any: &Available,
     ) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
-        let initial = |cell: Cell| initial_value(self.problem.libraries, self.problem.world, cell);
-        let all = |cell: Cell| {
-            let values: BTreeSet<Val> = solver.values_of(any, cell).into_iter().chain([initial(cell)]).collect();
-            values.into_iter().collect()
-        };
+        let all = |cell: Cell| self.values(solver, any, cell);
         let (results, cells) = self.ask(t, place, call, &all);
         let Some(since) = place.postponed else { return (results, cells) };
         let fresh = solver.available(Some(since));
-        let of = |cell: Cell| solver.values_of(&fresh, cell).into_iter().collect::<BTreeSet<Val>>().into_iter().collect();
+        let of =
+            |cell: Cell| solver.values_of(&fresh, cell).into_iter().collect::<BTreeSet<Val>>().into_iter().collect();
         match cells[..] {
             [_] => (self.ask(t, place, call, &of).0, cells),
             _ if cells.iter().all(|&c| solver.values_of(&fresh, c).is_empty()) => (Vec::new(), cells),

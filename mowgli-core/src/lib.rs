@@ -91,6 +91,7 @@ pub mod relation;
 pub mod runs;
 pub mod search;
 pub mod soundness;
+pub mod stuck;
 pub mod thread;
 
 pub use mowgli_judge::{algebra, event, execution, ids, judge, library, stamp, value, world};

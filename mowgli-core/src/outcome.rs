@@ -79,12 +79,28 @@ impl<S: Stamp> Problem<'_, S> {
         settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
         visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
     ) -> Explored {
-        let runs = flow::runs(self, self.limits.rounds, false).unwrap_or_else(|| self.guessed_runs());
+        self.explore_runs(&self.runs(), settled, visit)
+    }
+
+    /// The runs that the program can have.
+    #[must_use]
+    pub fn runs(&self) -> Runs<S> {
+        flow::runs(self, self.limits.rounds, false).unwrap_or_else(|| self.guessed_runs())
+    }
+
+    /// As [`Self::explore_until`], with the runs of the program.
+    pub fn explore_runs(
+        &self,
+        runs: &Runs<S>,
+        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
+        visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
+    ) -> Explored {
         let Runs { threads, together, stop, bound, states, .. } = runs;
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
-        let mut explored = Explored { stats: Stats { states, ..Stats::default() }, stop, traces };
+        let mut explored =
+            Explored { stats: Stats { states: *states, ..Stats::default() }, stop: stop.clone(), traces };
         if together.is_empty() {
-            explored.stop = explored.stop.or_else(|| bound.and_then(|place| self.bound_matters(place)));
+            explored.stop = explored.stop.or_else(|| bound.clone().and_then(|place| self.bound_matters(place)));
             return explored;
         }
         // A bound on rounds that was reached matters only if a round can: see `denote`.
@@ -92,7 +108,7 @@ impl<S: Stamp> Problem<'_, S> {
         // Without a round to look at nothing shows that it does not matter.
         let mut rounds_matter = self.limits.rounds == 0;
         for choice in together {
-            let choice = chosen(&threads, &choice);
+            let choice = chosen(threads, choice);
             let mut settled = |solver: &mut Solver<'_, S>| {
                 let runs = solver.graph.skeletons.iter().enumerate().map(|(t, s)| &s.runs[solver.first_alive(t)]);
                 if !self.admits(&runs.flat_map(|run| &run.trace.events).collect::<Vec<_>>()) {
@@ -110,7 +126,7 @@ impl<S: Stamp> Problem<'_, S> {
                 End::Late => break,
             }
         }
-        explored.stop = explored.stop.or(bound.filter(|_| rounds_matter).map(Stop::Loop));
+        explored.stop = explored.stop.or(bound.clone().filter(|_| rounds_matter).map(Stop::Loop));
         // A clock that was late somewhere below is late still, whatever was cut short there. Only who was told to stop has
         // seen what it wanted.
         if !told && (self.limits.expired)() {
@@ -128,7 +144,7 @@ impl<S: Stamp> Problem<'_, S> {
         };
         let choices = threads.iter().map(|t| 0..t.len()).multi_cartesian_product();
         let together = choices.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
-        Runs { threads, together, stop, bound, states: 0, written: BTreeSet::new() }
+        Runs { threads, together, stop, bound, states: 0, written: BTreeSet::new(), idle: Vec::new() }
     }
 
     /// Where no execution ends, a bound on rounds that was reached matters only if further rounds give a thread what it
@@ -309,7 +325,7 @@ impl<S: Stamp> Problem<'_, S> {
         Outcome { outputs, finals }
     }
 
-    fn initial(&self, cell: Cell) -> Val {
+    pub(crate) fn initial(&self, cell: Cell) -> Val {
         let library = self.world.objects.get(&cell.loc).and_then(|o| self.libraries.get(o.library));
         library.map_or(Val::Int(0), |l| l.init(self.world, cell))
     }

@@ -70,6 +70,10 @@ pub enum Stop {
     Interrupted,
     /// No client has an execution that ends, so nothing was checked.
     Vacuous,
+    /// A library below says nothing of calls that others are still to follow.
+    Unfinished,
+    /// The check ended before this was asked.
+    NotAsked,
 }
 
 impl std::fmt::Display for Stop {
@@ -85,6 +89,10 @@ impl std::fmt::Display for Stop {
             Self::Growth => f.write_str("the values that threads could return kept growing"),
             Self::States(limit) => write!(f, "more than {limit} states"),
             Self::Vacuous => f.write_str("no client within the bound has an execution that ends"),
+            Self::Unfinished => f.write_str(
+                "a library below says nothing of calls that others are still to follow, as one that holds a lock",
+            ),
+            Self::NotAsked => f.write_str("the check ended before it was asked"),
             Self::Time => f.write_str("the time limit was reached"),
             Self::Interrupted => f.write_str("it was interrupted"),
         }

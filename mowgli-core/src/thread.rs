@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use itertools::Itertools;
 use typed_arena::Arena;
 
 use crate::causal::Seen;
@@ -33,6 +34,8 @@ pub enum Stand {
     /// In a round of a loop that has only looked and does not break, or at a call that never returns: what it has read
     /// since it came to that round leads nowhere.
     Nowhere,
+    /// At the end of a round of a loop that does not break and began at this event; see [`Threads::rounds`].
+    Round(usize),
     /// At the bound on rounds; the text says where. `remembered`: later results depend on the rounds.
     Bound {
         /// After which event.
@@ -72,7 +75,12 @@ struct Control {
     stack: Vec<Frame>,
     /// The innermost replaced call.
     group: Option<usize>,
+    /// Whether it stops at the end of a round.
+    one_round: bool,
 }
+
+/// What a thread has done that goes round in a loop: the events of the last round are those from this one on.
+pub type Going<S> = (Run<S>, usize);
 
 #[derive(Clone)]
 enum Frame {
@@ -104,14 +112,9 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
     /// Where a thread stands before any result that has to be chosen.
     #[must_use]
     pub fn start(&self, thread: Tid, program: &Prog) -> &'n Point<'n, S> {
-        let nothing = Trace {
-            events: Vec::new(),
-            groups: Vec::new(),
-            calls: Vec::new(),
-            rounds: Vec::new(),
-            output: Val::Unit,
-        };
-        let control = Control { program: program.clone(), stack: Vec::new(), group: None };
+        let nothing =
+            Trace { events: Vec::new(), groups: Vec::new(), calls: Vec::new(), rounds: Vec::new(), output: Val::Unit };
+        let control = Control { program: program.clone(), stack: Vec::new(), group: None, one_round: false };
         self.go_on(thread, Run { trace: nothing, shapes: Vec::new() }, control, None)
     }
 
@@ -132,6 +135,44 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         next
     }
 
+    /// The rounds that a thread can end, without a break, with what its calls can return: `results` says that.
+    pub fn rounds(
+        &self,
+        point: &Point<'n, S>,
+        thread: Tid,
+        results: &dyn Fn(&Run<S>, &Call) -> Vec<Val>,
+    ) -> Vec<Going<S>> {
+        let mut found = Vec::new();
+        let control = Control { one_round: true, ..point.control.clone() };
+        self.add_rounds(thread, point.run(), &control, &point.stand, results, &mut found);
+        found
+    }
+
+    fn add_rounds(
+        &self,
+        thread: Tid,
+        run: &Run<S>,
+        control: &Control,
+        stand: &Stand,
+        results: &dyn Fn(&Run<S>, &Call) -> Vec<Val>,
+        found: &mut Vec<Going<S>>,
+    ) {
+        let (call, returned) = match stand {
+            Stand::Round(start) => return found.push((run.clone(), *start)),
+            Stand::Looks(call) => (call, results(run, call)),
+            Stand::Free(call, ways) => (call, ways.iter().map(|(ret, _)| *ret).dedup().collect()),
+            _ => return,
+        };
+        for ret in returned {
+            for shape in self.shapes(thread, call, ret) {
+                let (mut run, mut control) = (run.clone(), control.clone());
+                control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
+                let stand = self.advance(thread, &mut run, &mut control);
+                self.add_rounds(thread, &run, &control, &stand, results, found);
+            }
+        }
+    }
+
     /// The ways in which a call can return `ret`.
     #[must_use]
     pub fn shapes(&self, thread: Tid, call: &Call, ret: Val) -> Vec<Shape<S>> {
@@ -139,13 +180,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
     }
 
     /// `looked`: the position of an event whose result memory has told.
-    fn go_on(
-        &self,
-        thread: Tid,
-        mut run: Run<S>,
-        mut control: Control,
-        looked: Option<usize>,
-    ) -> &'n Point<'n, S> {
+    fn go_on(&self, thread: Tid, mut run: Run<S>, mut control: Control, looked: Option<usize>) -> &'n Point<'n, S> {
         let stand = self.advance(thread, &mut run, &mut control);
         for (position, shape) in run.shapes.iter().enumerate() {
             self.seen.borrow_mut().add(shape, Some(position) == looked);
@@ -246,6 +281,9 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         run: &mut Run<S>,
         control: &mut Control,
     ) -> Result<Prog, Stand> {
+        if control.one_round {
+            return Err(Stand::Round(start));
+        }
         let events = &run.trace.events;
         let (own, end) = (&events[start..], events.len());
         if own.iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {

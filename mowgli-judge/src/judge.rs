@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::algebra::{Choice, Demand, Expr, Key, Rel, Set, Spec, SubView};
-use crate::event::{Event, Writes, occurrences};
+use crate::algebra::{Choice, Demand, Expr, Key, Rel, Role, Set, Spec, SubView};
+use crate::event::{Cell, Event, Writes, occurrences};
 use crate::execution::Execution;
 use crate::ids::Name;
 use crate::library::Libraries;
@@ -141,6 +141,31 @@ fn check_form<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> R
         return malformed("the events and the calls that they are part of do not fit".to_owned());
     }
     Ok(())
+}
+
+/// Whether these events, those of each thread, can be repeated for ever when all else is over: what each of them reads is
+/// the last value of its cell, or was written by one of them.
+#[must_use]
+pub fn repeats<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>, repeated: &[Vec<usize>]) -> bool {
+    let subs = &execution.subs;
+    let is_before =
+        |a: usize, b: usize| execution.chosen_as(libraries, Role::Order).any(|order| order.pairs.contains(&(a, b)));
+    let last = |cell: Cell| {
+        let writes = || (0..subs.len()).filter(|&w| subs[w].sub.cell == Some(cell) && subs[w].wrote.is_some());
+        let last = writes().find(|&w| !writes().any(|later| is_before(w, later)));
+        last.map(|w| subs[w].wrote)
+    };
+    let is_source =
+        |w: usize, r: usize| execution.chosen_as(libraries, Role::ReadsFrom).any(|rf| rf.pairs.contains(&(w, r)));
+    repeated.iter().all(|round| {
+        let of_round = |s: usize| round.contains(&subs[s].event);
+        (0..subs.len()).filter(|&r| of_round(r) && subs[r].read.is_some()).all(|r| {
+            let inside = (0..subs.len()).any(|w| of_round(w) && is_source(w, r));
+            let Some(cell) = subs[r].sub.cell else { return false };
+            let initial = || Some(libraries.of(&execution.events[subs[r].event].call).init(&execution.world, cell));
+            inside || subs[r].read == last(cell).unwrap_or_else(initial)
+        })
+    })
 }
 
 /// The transitive closure, by iteration.

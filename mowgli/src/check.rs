@@ -10,7 +10,9 @@ use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
+use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant, catalogue};
@@ -23,6 +25,7 @@ use crate::explain::{self, Finding, Words};
 use crate::interrupt::{self, Deadline};
 use crate::litmus::print;
 use crate::show::{self, Names, Scene};
+use crate::stuck;
 
 /// One check that was run.
 pub struct Checked {
@@ -172,6 +175,14 @@ impl Checked {
     /// the last of a variant's own is not unexpected.
     #[must_use]
     pub fn is_expected(&self) -> Option<bool> {
+        match (&self.report.verdict, &self.report.progress) {
+            (Verdict::Undecided(Stop::Vacuous) | Verdict::Sound, Progress::Blocks(..)) => {
+                return Some(self.expected == Expected::Blocks);
+            }
+            (Verdict::Sound, Progress::Stuck(..)) => return Some(self.expected == Expected::Stuck),
+            (Verdict::Sound, Progress::Undecided(_)) => return None,
+            _ => {}
+        }
         match self.report.verdict {
             Verdict::Undecided(_) => None,
             Verdict::Sound | Verdict::NoWrongOutcome if self.is_early => Some(true),
@@ -180,6 +191,49 @@ impl Checked {
             Verdict::NotLocallySound => Some(self.expected == Expected::NotLocallySound),
             Verdict::NoWrongOutcome => Some(self.expected != Expected::Unsound),
         }
+    }
+
+    /// Whether calls return wherever the specification lets them, in one word.
+    #[must_use]
+    pub fn progress(&self) -> &'static str {
+        self.report.progress.word()
+    }
+
+    /// Whether a bug was found, so that larger bounds need not be looked at.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        let stays = matches!(self.report.progress, Progress::Blocks(..) | Progress::Stuck(..));
+        stays || self.report.violation.is_some()
+    }
+
+    /// What does not end, as text; empty if nothing of the kind was found.
+    fn stuck_text(&self) -> String {
+        let (said, world, client, stuck) = match &self.report.progress {
+            Progress::Blocks(world, client, stuck) => (
+                "Blocks: this client never ends, though the specification lets all its calls return.",
+                world,
+                client,
+                stuck.as_deref(),
+            ),
+            Progress::Stuck(world, client, stuck) => (
+                "Stuck: an execution of this client never ends, though what has returned is the beginning of one of the specification.",
+                world,
+                client,
+                Some(&**stuck),
+            ),
+            Progress::Ends | Progress::Undecided(_) => return String::new(),
+        };
+        let mut out = format!("{}\n\n{said}\n\n", self.title());
+        out.push_str(&print::client("client", world, client, &[]));
+        match stuck {
+            Some(stuck) => {
+                let sentences = world.tids().map(|t| stuck::sentence(&self.libraries, stuck, t)).join("\n");
+                let events = show::events(&stuck.execution, &Names::default());
+                out.push_str(&format!("\n{sentences}\n\nwith the events\n{events}\n"));
+            }
+            None => out.push_str("\nNo execution of it was found in which every thread goes round in a loop.\n\n"),
+        }
+        out
     }
 
     /// Methods of which nothing was checked. None where a counterexample ended the check early.
@@ -270,7 +324,7 @@ impl Checked {
         })
     }
 
-    /// The whole finding as text. Empty for an implementation that is sound.
+    /// The whole finding as text. Empty for an implementation that is sound and ends.
     ///
     /// # Panics
     /// If the judge rejects the counterexample, which the search has shown it before.
@@ -309,6 +363,7 @@ impl Checked {
             }
             out.push('\n');
         }
+        out.push_str(&self.stuck_text());
         out
     }
 
@@ -329,6 +384,8 @@ impl Checked {
             over: &self.over,
             variant: self.variant,
             verdict: self.verdict(),
+            progress: self.progress(),
+            stuck: Some(self.stuck_text()).filter(|text| !text.is_empty()),
             reason: match &self.report.verdict {
                 Verdict::Undecided(stop) => Some(stop.to_string()),
                 _ => self.report.violation.as_ref().map(|(_, _, v)| v.reason.to_string()),
@@ -374,6 +431,9 @@ struct Json<'a> {
     over: &'a str,
     variant: &'a str,
     verdict: &'a str,
+    progress: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stuck: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     bound: &'a Bound,

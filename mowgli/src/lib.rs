@@ -28,6 +28,7 @@ pub mod properties;
 pub mod report;
 pub mod robust;
 pub mod show;
+pub mod stuck;
 
 /// The README's example is a doc test.
 #[cfg(doctest)]

@@ -6,13 +6,19 @@ use crate::stamp::Stamp;
 
 /// Every way to complete the orders of the class that a solver has reached, as an execution.
 pub fn completions<S: Stamp>(solver: &mut Solver<'_, S>, visit: &mut dyn FnMut(Execution<S>) -> Flow) -> Flow {
-    let Some(&(raw, a, b)) = solver.open_pairs().first() else {
-        return visit(solver.execution().expect("everything is decided"));
-    };
+    each_completion(solver, &mut |solver| visit(solver.execution().expect("everything is decided")))
+}
+
+/// Every way to complete the orders of the class that a solver has reached, as its state.
+pub fn each_completion<'a, S: Stamp>(
+    solver: &mut Solver<'a, S>,
+    visit: &mut dyn FnMut(&mut Solver<'a, S>) -> Flow,
+) -> Flow {
+    let Some(&(raw, a, b)) = solver.open_pairs().first() else { return visit(solver) };
     for (a, b) in [(a, b), (b, a)] {
         let snapshot = solver.snapshot();
         solver.order(raw, a, b);
-        let flow = if solver.propagate() { completions(solver, visit) } else { Flow::Continue };
+        let flow = if solver.propagate() { each_completion(solver, visit) } else { Flow::Continue };
         solver.restore(snapshot);
         if flow == Flow::Stop {
             return flow;

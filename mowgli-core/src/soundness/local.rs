@@ -19,6 +19,7 @@ use crate::algebra::Spec;
 use crate::denote::Trace;
 use crate::event::{Event, Shape};
 use crate::execution::Execution;
+use crate::flow::Runs;
 use crate::graph::Graph;
 use crate::ids::Name;
 use crate::library::Libraries;
@@ -149,9 +150,9 @@ struct Abstraction<'a, S: Stamp> {
 const KEPT: usize = 8;
 
 /// One run in every thread, by identity: what the results of all calls depend on.
-type Runs = Vec<(usize, usize)>;
+type RunsById = Vec<(usize, usize)>;
 
-fn runs<S: Stamp>(solver: &Solver<'_, S>) -> Runs {
+fn runs<S: Stamp>(solver: &Solver<'_, S>) -> RunsById {
     let of_thread = |(t, s): (usize, &&Skeleton<S>)| (std::ptr::from_ref(*s).addr(), solver.first_alive(t));
     solver.graph.skeletons.iter().enumerate().map(of_thread).collect()
 }
@@ -164,17 +165,22 @@ struct Prover<'a, S: Stamp> {
     /// Whether the specification mentions hb.
     sees_hb: bool,
     arena: &'a Arena<Vec<Skeleton<S>>>,
-    known: BTreeMap<Runs, Abstraction<'a, S>>,
+    known: BTreeMap<RunsById, Abstraction<'a, S>>,
     words: Concretisation,
     expired: &'a dyn Fn() -> bool,
     /// What kept it from looking at some choice of stamps: then that no g was found means nothing.
     stop: Option<Stop>,
 }
 
-/// Checks every class of executions of a client whose calls of `library` are implemented.
+/// Checks every class of executions of a client, of these `runs`, whose calls of `library` are implemented.
 ///
 /// `specification` has just that library; the stamp order is that of the problem.
-pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, library: Name) -> Local<S> {
+pub fn check<S: Stamp>(
+    problem: &Problem<'_, S>,
+    runs: &Runs<S>,
+    specification: &Libraries<S>,
+    library: Name,
+) -> Local<S> {
     let arena = Arena::new();
     let specification = specification.clone().with_order_of(problem.libraries);
     let prover = Prover {
@@ -198,7 +204,7 @@ pub fn check<S: Stamp>(problem: &Problem<'_, S>, specification: &Libraries<S>, l
         prover.defer_silent_reads(solver);
         Cut::Open
     };
-    let mut explored = problem.explore_until(&mut settled, &mut |solver| {
+    let mut explored = problem.explore_runs(runs, &mut settled, &mut |solver| {
         let snapshot = solver.snapshot();
         let result = prover.borrow_mut().class(solver);
         solver.restore(snapshot);

@@ -4,6 +4,7 @@
 pub mod client;
 pub mod local;
 pub mod mutation;
+pub mod progress;
 pub mod properties;
 pub mod sites;
 pub mod verdict;

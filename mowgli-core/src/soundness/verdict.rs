@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::client::{self, Bound, Client, Subject, well_formed};
 use super::local::{Concretisation, Local, Violation, check};
+use super::progress::{self, Progress};
 use crate::execution::Execution;
 use crate::ids::Name;
 use crate::implementation::{Implementation, Implementations};
@@ -138,6 +139,8 @@ pub struct Report<S> {
     pub stats: Stats,
     /// The concretisations found.
     pub concretisation: Concretisation,
+    /// Whether calls return wherever the specification lets them.
+    pub progress: Progress<S>,
 }
 
 /// Compares outcomes alone (LOCO Def. 3.10), of every client within the bound and of what the probes make of it.
@@ -146,6 +149,7 @@ pub fn outcomes<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let mut report = Report::new(&[]);
     report.clients = all.len();
     report.verdict = question.probe(&all, &mut report, Verdict::NoWrongOutcome);
+    report.progress = Progress::Undecided(Stop::NotAsked);
     report
 }
 
@@ -166,8 +170,9 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let mut undecided = None;
     for group in all.chunks(GROUP) {
         let ask = |(world, client): &(World, Client)| question.local(world, client);
-        let results: Vec<Local<S>> = until_first(group, ask, |local| local.violation.is_some());
-        for ((world, client), local) in group.iter().zip(results) {
+        let results: Vec<(Local<S>, Progress<S>)> = until_first(group, ask, |(local, _)| local.violation.is_some());
+        for ((world, client), (local, progress)) in group.iter().zip(results) {
+            report.progress = report.progress.and(progress);
             report.add(client, &local.explored, local.concretisation);
             if let Some(stop) = local.explored.stop.filter(|_| local.violation.is_none()) {
                 report.stopped_at.get_or_insert_with(|| (world.clone(), client.clone()));
@@ -186,6 +191,7 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
         (question.progress)(report.clients, all.len());
         if (question.expired)() {
             undecided = Some(Stop::Time);
+            report.progress = report.progress.and(Progress::Undecided(Stop::Time));
             break;
         }
     }
@@ -215,6 +221,7 @@ impl<S: Stamp> Report<S> {
             unanswered: None,
             stats: Stats::default(),
             concretisation: Concretisation::new(),
+            progress: Progress::Ends,
         }
     }
 
@@ -253,7 +260,8 @@ impl<S: Stamp> Question<'_, S> {
         world
     }
 
-    fn local(&self, world: &World, client: &Client) -> Local<S> {
+    /// Local soundness of one client, and what is known of its progress.
+    fn local(&self, world: &World, client: &Client) -> (Local<S>, Progress<S>) {
         let expired = || (self.expired)();
         let problem = Problem {
             libraries: &self.below,
@@ -263,7 +271,26 @@ impl<S: Stamp> Question<'_, S> {
             observed: &[],
             limits: self.limits(&expired),
         };
-        check(&problem, &self.specification, self.library)
+        let runs = problem.runs();
+        let local = check(&problem, &runs, &self.specification, self.library);
+        let limits = self.limits(&expired);
+        let specified = progress::Specified { libraries: &self.specification, world, client, limits };
+        let progress = match &local.explored.stop {
+            _ if local.violation.is_some() => Progress::Undecided(Stop::NotAsked),
+            Some(stop) => Progress::Undecided(stop.clone()),
+            None if local.explored.stats.classes > 0 => specified.stuck(|visit| problem.stuck(&runs, visit)),
+            None => match specified.lets_all_return() {
+                Ok(true) => {
+                    let found = problem.stuck(&runs, &mut |_| Flow::Stop);
+                    let stuck = found.so_far().0.clone().map(Box::new);
+                    Progress::Blocks(world.clone(), client.clone(), stuck)
+                }
+                // It may be stuck before it comes to where the specification lets nobody go on.
+                Ok(false) => specified.stuck(|visit| problem.stuck(&runs, visit)),
+                Err(stop) => Progress::Undecided(stop),
+            },
+        };
+        (local, progress)
     }
 
     /// Looks for a wrong outcome where `failing` is not locally sound.

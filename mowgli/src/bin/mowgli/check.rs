@@ -333,7 +333,17 @@ fn check_implementations(args: &CheckArgs, deadline: Deadline) -> Result<u8, Str
 fn table(all: &[Checked]) -> comfy_table::Table {
     let mut table = comfy_table::Table::new();
     table.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED);
-    table.set_header(["library", "over", "bound", "clients", "executions", "verdict", "concretisation", "time"]);
+    table.set_header([
+        "library",
+        "over",
+        "bound",
+        "clients",
+        "executions",
+        "verdict",
+        "progress",
+        "concretisation",
+        "time",
+    ]);
     for c in all {
         let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
         let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();
@@ -352,6 +362,7 @@ fn table(all: &[Checked]) -> comfy_table::Table {
             format!("{}{vacuous}{unreached}", c.report.clients),
             c.report.stats.classes.to_string(),
             format!("{}{expected}{stop}", c.verdict()),
+            c.progress().to_owned(),
             c.concretisation().join("\n"),
             format!("{:.2} s", c.time.as_secs_f64()),
         ]);

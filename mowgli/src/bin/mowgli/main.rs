@@ -640,8 +640,9 @@ fn check_bounds(
         let checked = check(entry, variant, bound, &Options { progress: &progress, ..*options })?;
         bar.finish_and_clear();
         let sound = matches!(checked.report.verdict, Verdict::Sound | Verdict::NoWrongOutcome);
+        let failed = checked.has_failed();
         each(checked);
-        if !sound {
+        if !sound || failed {
             break;
         }
     }

@@ -1,0 +1,166 @@
+//! Progress: an implementation whose calls return wherever the specification lets them.
+//!
+//! Soundness speaks of executions that end, so an implementation that never ends is sound. Two things can be wrong with it.
+//! It *blocks*: a client all of whose calls return in some consistent execution of the specification never ends. It is
+//! *stuck*: some execution of it goes round in loops for ever ([`crate::stuck`]) though the specification could go on.
+//! The specification can go on where what has returned is the beginning of one of its executions: a consistent execution
+//! of the whole client in which those calls return the same, and no call that has not begun comes before one of them in
+//! hb. (What has begun and not returned may: the others at a barrier are let go by one that is still in it.) Two locks that
+//! two threads take in opposite orders are a deadlock by the specification itself: no execution of it begins with one lock
+//! taken by each.
+
+use crate::implementation::Implementations;
+use crate::library::Libraries;
+use crate::outcome::{Found, Limits, Problem};
+use crate::relation::Matrix;
+use crate::runs::Stop;
+use crate::search::solver::{Cut, End, Flow, Solver};
+use crate::search::witness::each_completion;
+use crate::soundness::client::Client;
+use crate::stamp::Stamp;
+use crate::stuck::Stuck;
+use crate::value::Val;
+use crate::world::World;
+
+/// What is known of the progress of an implementation.
+#[derive(Clone, Debug)]
+pub enum Progress<S> {
+    /// No client within the bound blocks, and no execution of one is stuck.
+    Ends,
+    /// This client never ends, though the specification lets all its calls return. With an execution of it that is stuck, if
+    /// one was found.
+    Blocks(World, Client, Option<Box<Stuck<S>>>),
+    /// This client has an execution that is stuck though the specification could go on.
+    Stuck(World, Client, Box<Stuck<S>>),
+    /// Something stopped the check.
+    Undecided(Stop),
+}
+
+impl<S> Progress<S> {
+    /// What is known of two sets of clients together: the first bug, or that something stopped the check, or that there is
+    /// no bug.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (bug @ (Self::Blocks(..) | Self::Stuck(..)), _) | (_, bug @ (Self::Blocks(..) | Self::Stuck(..))) => bug,
+            (stopped @ Self::Undecided(_), _) | (_, stopped @ Self::Undecided(_)) => stopped,
+            (Self::Ends, Self::Ends) => Self::Ends,
+        }
+    }
+
+    /// The state in one word.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Ends => "ends",
+            Self::Blocks(..) => "blocks",
+            Self::Stuck(..) => "stuck",
+            Self::Undecided(_) => "undecided",
+        }
+    }
+}
+
+/// A specification with the surroundings and the client of which it is asked.
+pub(super) struct Specified<'a, S> {
+    pub libraries: &'a Libraries<S>,
+    pub world: &'a World,
+    pub client: &'a Client,
+    pub limits: Limits<'a>,
+}
+
+impl<S: Stamp> Specified<'_, S> {
+    fn asked<T>(&self, ask: impl FnOnce(&Problem<'_, S>) -> T) -> T {
+        ask(&Problem {
+            libraries: self.libraries,
+            implementations: &Implementations::new(),
+            world: self.world,
+            programs: &self.client.programs(),
+            observed: &[],
+            limits: self.limits,
+        })
+    }
+
+    /// Whether all calls of the client return in some consistent execution.
+    ///
+    /// # Errors
+    /// What stopped the search.
+    pub fn lets_all_return(&self) -> Result<bool, Stop> {
+        let mut found = false;
+        let explored = self.asked(|problem| {
+            problem.explore(&mut |_| {
+                found = true;
+                Flow::Stop
+            })
+        });
+        explored.stop.filter(|_| !found).map_or(Ok(found), Err)
+    }
+
+    /// Whether what has returned in a stuck execution is the beginning of a consistent execution.
+    ///
+    /// # Errors
+    /// What stopped the search.
+    pub fn could_go_on(&self, stuck: &Stuck<S>) -> Result<bool, Stop> {
+        let returned: Vec<Vec<Val>> =
+            self.world.tids().map(|t| stuck.returned(t).iter().map(|e| e.ret).collect()).collect();
+        let mut found = false;
+        let explored = self.asked(|problem| {
+            let mut settled = |solver: &mut Solver<'_, S>| {
+                let begins = |(output, returned): (&Val, &Vec<Val>)| match output {
+                    Val::Tuple(results) => results.parts().starts_with(returned),
+                    _ => false,
+                };
+                if problem.outcome_of(solver).outputs.iter().zip(&returned).all(begins) {
+                    let snapshot = solver.snapshot();
+                    let early = early(solver, &returned);
+                    solver.confine(&Matrix::from_fn(early.len(), |a, b| !early.has(a, b)));
+                    let end = solver.explore(&mut |solver| {
+                        each_completion(solver, &mut |solver| {
+                            let begins = solver.hb().and(&early).is_empty();
+                            if begins { Flow::Stop } else { Flow::Continue }
+                        })
+                    });
+                    found |= end == End::Told;
+                    solver.restore(snapshot);
+                }
+                Cut::Known
+            };
+            problem.explore_until(&mut settled, &mut |_| Flow::Continue)
+        });
+        explored.stop.filter(|_| !found).map_or(Ok(found), Err)
+    }
+
+    /// Whether an execution of the implementation is stuck though the specification could go on; the first one found.
+    pub fn stuck(
+        &self,
+        candidates: impl FnOnce(&mut dyn FnMut(&Stuck<S>) -> Flow) -> Found<Option<Stuck<S>>>,
+    ) -> Progress<S> {
+        let mut stop = None;
+        let found = candidates(&mut |stuck| match self.could_go_on(stuck) {
+            Ok(true) => Flow::Stop,
+            Ok(false) => Flow::Continue,
+            Err(stopped) => {
+                stop.get_or_insert(stopped);
+                Flow::Continue
+            }
+        });
+        match found.all() {
+            Ok(Some(stuck)) => Progress::Stuck(self.world.clone(), self.client.clone(), Box::new(stuck)),
+            Ok(None) => stop.map_or(Progress::Ends, Progress::Undecided),
+            Err(stopped) => Progress::Undecided(stopped),
+        }
+    }
+}
+
+/// The pairs of subevents of a call that has not begun and of one that has returned.
+fn early<S: Stamp>(solver: &Solver<'_, S>, returned: &[Vec<Val>]) -> Matrix {
+    let graph = &solver.graph;
+    let position = |s: usize| {
+        let event = graph.subs[s].event;
+        let thread = graph.events[event].thread;
+        let earlier = graph.events[..event].iter().filter(|e| e.thread == thread).count();
+        (earlier, returned[thread.index()].len())
+    };
+    let [has_returned, has_begun] =
+        [|(earlier, returned): (usize, usize)| earlier < returned, |(earlier, returned)| earlier <= returned];
+    Matrix::from_fn(graph.len(), |a, b| !has_begun(position(a)) && has_returned(position(b)))
+}

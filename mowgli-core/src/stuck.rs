@@ -1,0 +1,183 @@
+//! Executions that are stuck: every thread has ended or goes round in a loop, and nothing will ever change that.
+//!
+//! All that was issued has arrived, as an execution has every subevent of its events, and each order is complete. A thread
+//! goes round in a loop for ever if its last round reads what every further round will read: the last value of each cell,
+//! or what the round itself wrote before. That is the fairness under which spin loops are meant to end.
+
+use crate::event::{Cell, Event};
+use crate::execution::Execution;
+use crate::flow::{Idle, Runs};
+use crate::graph::Graph;
+use crate::ids::Tid;
+use crate::judge::{judge, repeats};
+use crate::outcome::{Found, Problem};
+use crate::runs::{Skeleton, Stop};
+use crate::search::solver::{End, Flow, Solver, Source};
+use crate::stamp::Stamp;
+use crate::value::Val;
+
+/// An execution that is stuck.
+#[derive(Clone, Debug)]
+pub struct Stuck<S> {
+    /// The execution, with one round of each loop that goes on for ever.
+    pub execution: Execution<S>,
+    /// For each thread the first event of that round among those of the thread; `None` for a thread that has ended.
+    pub rounds: Vec<Option<usize>>,
+}
+
+impl<S: Stamp> Stuck<S> {
+    /// The events of a thread that it repeats; none if it has ended.
+    #[must_use]
+    pub fn repeated(&self, thread: Tid) -> Vec<usize> {
+        let Some(start) = self.rounds[thread.index()] else { return Vec::new() };
+        self.execution.of_thread(thread).skip(start).collect()
+    }
+
+    /// How many calls of `library` have returned on a thread.
+    #[must_use]
+    pub fn returned(&self, thread: Tid) -> Vec<&Event> {
+        let pending = self.repeated(thread).first().and_then(|&e| self.outermost(e));
+        let calls = self.execution.calls.iter().enumerate();
+        let own = calls.filter(|(c, call)| call.parent.is_none() && Some(*c) != pending && call.event.thread == thread);
+        own.map(|(_, call)| &call.event).collect()
+    }
+
+    /// The call of the client that a thread is in and that does not return.
+    #[must_use]
+    pub fn pending(&self, thread: Tid) -> Option<&Event> {
+        let call = self.outermost(*self.repeated(thread).first()?)?;
+        Some(&self.execution.calls[call].event)
+    }
+
+    fn outermost(&self, event: usize) -> Option<usize> {
+        let mut call = self.execution.groups[event]?;
+        while let Some(parent) = self.execution.calls[call].parent {
+            call = parent;
+        }
+        Some(call)
+    }
+}
+
+impl<S: Stamp> Problem<'_, S> {
+    /// Looks at stuck executions of these runs of the program until `visit` says that one is enough; the last one seen.
+    pub fn stuck(&self, runs: &Runs<S>, visit: &mut dyn FnMut(&Stuck<S>) -> Flow) -> Found<Option<Stuck<S>>> {
+        let mut found = None;
+        let mut stop = runs.stop.clone();
+        for idle in runs.idle.iter().filter(|idle| self.may_be_stuck(idle)) {
+            if !self.says_something(idle) {
+                stop.get_or_insert(Stop::Unfinished);
+                continue;
+            }
+            match self.first_stuck(idle, &mut found, visit) {
+                Ok(End::Searched) => {}
+                Ok(End::Told) => return Found::new(found, None),
+                Ok(End::Late) => stop = Some(Stop::Time),
+                Err(too_many) => _ = stop.get_or_insert(too_many),
+            }
+            if (self.limits.expired)() {
+                return Found::new(None, Some(Stop::Time));
+            }
+        }
+        Found::new(None, stop)
+    }
+
+    /// Whether each value that a round reads, and does not write itself, can be the last one of its cell.
+    fn may_be_stuck(&self, idle: &[Idle<S>]) -> bool {
+        let subs = || idle.iter().flat_map(|(run, _)| run.shapes.iter().flatten());
+        let writes = |cell: Cell| subs().filter(move |s| s.cell == Some(cell)).filter_map(|s| s.writes);
+        let can_be_last = |cell: Cell, reads: crate::event::Reads| {
+            let mut none = true;
+            let written = writes(cell).any(|w| {
+                none = false;
+                !matches!(w, crate::event::Writes::Is(v) if !reads.allows(v))
+            });
+            written || none && reads.allows(self.initial(cell))
+        };
+        idle.iter().all(|(run, start)| {
+            let round = start.map_or(&[][..], |start| &run.shapes[start..]);
+            let own = |cell: Cell| round.iter().flatten().any(|s| s.cell == Some(cell) && s.writes.is_some());
+            let mut reads = round.iter().flatten().filter_map(|s| Some((s.cell?, s.reads?)));
+            reads.all(|(cell, reads)| own(cell) || can_be_last(cell, reads))
+        })
+    }
+
+    /// Whether the libraries say something of calls that others would have followed: one that holds a lock has not yet
+    /// released it.
+    fn says_something(&self, idle: &[Idle<S>]) -> bool {
+        let events: Vec<&Event> = idle.iter().flat_map(|(run, _)| &run.trace.events).collect();
+        self.libraries.names().all(|name| {
+            let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();
+            let library = self.libraries.get(name).expect("a name of the set");
+            own.is_empty() || library.admits(self.world, &own) && library.is_well_formed(self.world, &own)
+        })
+    }
+
+    fn first_stuck(
+        &self,
+        idle: &[Idle<S>],
+        found: &mut Option<Stuck<S>>,
+        visit: &mut dyn FnMut(&Stuck<S>) -> Flow,
+    ) -> Result<End, Stop> {
+        let skeletons: Vec<Skeleton<S>> = idle.iter().map(|(run, _)| Skeleton { runs: vec![run.clone()] }).collect();
+        let graph = Graph::new(self.world, skeletons.iter().collect());
+        let reads = repeated_reads(&graph, idle);
+        let mut cells: Vec<Cell> = reads.iter().map(|&(_, _, cell)| cell).collect();
+        cells.sort();
+        cells.dedup();
+        let mut solver = Solver::new(graph, self.libraries, &cells, self.limits.expired)?;
+        let rounds: Vec<Option<usize>> = idle.iter().map(|(_, start)| *start).collect();
+        Ok(solver.explore(&mut |solver| {
+            let last = solver.last_values();
+            let last = |cell: Cell| {
+                let position = cells.binary_search(&cell).expect("it is observed");
+                last[position].unwrap_or_else(|| self.initial(cell))
+            };
+            let is_repeated = |&(read, round, cell): &(usize, (usize, usize), Cell)| {
+                let inside = matches!(solver.source(read), Source::Write(w) if (round.0..round.1).contains(&w));
+                inside || solver.value_read(read) == Some(last(cell))
+            };
+            if !reads.iter().all(is_repeated) {
+                return Flow::Continue;
+            }
+            let snapshot = solver.snapshot();
+            assert!(solver.complete(), "a class has a completion");
+            let execution = solver.execution().expect("everything is decided");
+            solver.restore(snapshot);
+            if let Err(complaint) = judge(self.libraries, &execution) {
+                panic!("judge and search disagree: {complaint}");
+            }
+            let stuck = Stuck { execution, rounds: rounds.clone() };
+            let repeated: Vec<Vec<usize>> = self.world.tids().map(|t| stuck.repeated(t)).collect();
+            assert!(repeats(self.libraries, &stuck.execution, &repeated), "judge and search disagree on what is last");
+            let flow = visit(&stuck);
+            *found = Some(stuck);
+            flow
+        }))
+    }
+}
+
+/// The reads of the rounds that are repeated, each with the subevents of its round, first and one past the last, and its
+/// cell.
+fn repeated_reads<S: Stamp>(graph: &Graph<'_, S>, idle: &[Idle<S>]) -> Vec<(usize, (usize, usize), Cell)> {
+    let mut reads = Vec::new();
+    for (ends, (run, start)) in graph.starts.windows(2).zip(idle) {
+        let Some(start) = start else { continue };
+        let first = ends[0] + run.shapes[..*start].iter().map(|shape| shape.len()).sum::<usize>();
+        let own = (first..ends[1]).filter(|&s| graph.subs[s].sub.reads.is_some());
+        reads.extend(own.filter_map(|s| Some((s, (first, ends[1]), graph.subs[s].sub.cell?))));
+    }
+    reads
+}
+
+impl<S: Stamp> Stuck<S> {
+    /// What the rounds of a thread read, each cell once, with the value.
+    #[must_use]
+    pub fn reads(&self, thread: Tid) -> Vec<(Cell, Val)> {
+        let repeated = self.repeated(thread);
+        let own = self.execution.subs.iter().filter(|s| repeated.contains(&s.event));
+        let mut reads: Vec<(Cell, Val)> = own.filter_map(|s| Some((s.sub.cell?, s.read?))).collect();
+        reads.sort();
+        reads.dedup();
+        reads
+    }
+}
