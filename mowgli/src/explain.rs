@@ -18,7 +18,7 @@ use mowgli_rdma::Stamp;
 use serde::{Deserialize, Serialize};
 
 use crate::litmus::parse::parse;
-use crate::litmus::run::{ends, implementation, libraries, shown, with_problem};
+use crate::litmus::run::{WHY_NONE, ends, implementation, libraries, shown, with_problem};
 use crate::litmus::test::{Assertion, Test};
 use crate::show::{self, Names, Scene};
 
@@ -57,7 +57,9 @@ pub struct Explained {
 }
 
 /// What is said where no execution ends.
-pub const VACUOUS: &str = "Vacuous: no execution of the program ends, since a thread waits for what never happens.";
+pub(crate) fn vacuous() -> String {
+    format!("Vacuous: no execution of the program ends: {WHY_NONE}.\n")
+}
 
 /// Reads a finding.
 ///
@@ -287,7 +289,7 @@ impl Explained {
             out.push_str(&witness(&outcome, implemented, &scene));
         }
         if self.vacuous {
-            out.push_str(&format!("\n{VACUOUS}\n"));
+            out.push_str(&format!("\n{}", vacuous()));
         }
         match &self.refutations {
             _ if self.vacuous && implemented.is_empty() => {}

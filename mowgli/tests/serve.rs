@@ -23,7 +23,7 @@ fn tests_are_solved_and_bad_ones_are_told_what_is_wrong() {
     assert!(solved.contains("\"holds\":true") && solved.contains("\"graph\":{"), "{solved}");
     let stuck = solve(
         &served,
-        "RDMA_WAIT t { x@1 = 0; z@2 = 0; weak lock l; }\n P1@1 ;\n wait(d) ;\n acq(l) ;\n acq(l) ;\nforbidden (x=1)\n",
+        "RDMA_WAIT t { x@1 = 0; z@2 = 0; barrier b = {P1, P2}; }\n P1@1 | P2@1 ;\n wait(d) | ;\n bar(b) | ;\nforbidden (x=1)\n",
     );
     assert!(stuck.contains("\"vacuous\":true") && stuck.contains("this waits for nothing"), "{stuck}");
     let bad = solve(&served, "RDMA_TSO t { x@1 = 0; }\n P1@1 ;\n put(y, x) ;\n");

@@ -32,7 +32,7 @@ use itertools::Itertools;
 use mowgli::check::{Checked, Options, check};
 use mowgli::explain::{explain, of_test};
 use mowgli::litmus::parse::parse;
-use mowgli::litmus::run::solve;
+use mowgli::litmus::run::{WHY_NONE, solve};
 use mowgli::necessity::{self, Row};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
@@ -121,8 +121,7 @@ pub fn expect_outcomes(litmus: &str, expected: &[&str]) {
     assert!(answer.explored.stop.is_none(), "{}: stopped: {:?}", test.name, answer.explored.stop);
     assert!(
         test.is_meant_vacuous() || !answer.is_vacuous(),
-        "{} is vacuous: no execution ends, since a thread waits for what never happens; if that is meant, end the test with the \
-         line `vacuous`",
+        "{} is vacuous: no execution ends: {WHY_NONE}; if that is meant, end the test with the line `vacuous`",
         test.name
     );
     let pairs = |values: &Vec<Val>| -> Vec<String> {

@@ -17,7 +17,7 @@ use mowgli_rdma::core_rma::program::{Action, Expr, Kind, Place, Program, Stateme
 use super::print;
 use super::run::Answer;
 use super::test::{self, Arg, Assertion, Observable, Test};
-use crate::explain::VACUOUS;
+use crate::explain::vacuous;
 use crate::interrupt::cause;
 
 fn process(node: Node) -> usize {
@@ -149,7 +149,7 @@ pub fn explain(test: &Test, assertion: &Assertion, witnesses: &BTreeMap<Vec<Val>
         return format!("The outcome {outcome} is that of this execution:\n{}", pictured(test, witness));
     }
     if witnesses.is_empty() {
-        return format!("{VACUOUS}\n");
+        return vacuous();
     }
     let allows = |rules: &Rules| {
         solve(test, rules, Limits::default()).outcomes.keys().any(|values| assertion.condition.holds(values))

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::run::Answer;
+use super::run::{Answer, WHY_NONE};
 use super::test::{Quantifier, Test, Warning};
 
 #[derive(Serialize)]
@@ -103,7 +103,7 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
     }
     if answer.is_vacuous() {
         let meant = if test.is_meant_vacuous() { ", as the test says" } else { "" };
-        let _ = writeln!(out, "Vacuous: no execution ends{meant}, since a thread waits for what never happens");
+        let _ = writeln!(out, "Vacuous: no execution ends{meant}: {WHY_NONE}");
     }
     if let Some(stop) = &answer.explored.stop {
         let _ = writeln!(out, "Incomplete: {stop}");

@@ -70,6 +70,9 @@ pub struct Answer {
     pub rules: Option<Rules>,
 }
 
+/// Why no execution ends, where none does.
+pub const WHY_NONE: &str = "a thread waits for what never happens, or makes a call that cannot be";
+
 impl Answer {
     /// The answer to a test that has these outcomes.
     pub(super) fn new(test: &Test, outcomes: BTreeMap<Vec<Val>, u64>, explored: Explored) -> Self {
