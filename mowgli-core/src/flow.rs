@@ -36,8 +36,8 @@ pub struct Runs<S> {
     pub states: u64,
     /// The values that can be written on the way.
     pub written: BTreeSet<(Cell, Val)>,
-    /// Runs in which some thread goes round in a loop while no other goes on; see [`crate::stuck`].
-    pub idle: Vec<Vec<Idle<S>>>,
+    /// Runs in which some thread goes round in a loop while no other goes on; see [`crate::stuck`]. None: not known.
+    pub idle: Option<Vec<Vec<Idle<S>>>>,
 }
 
 /// A run of a thread, and the first event of the round that it repeats, if it repeats one.
@@ -135,7 +135,7 @@ pub fn runs<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool) -
         return None;
     }
     let (threads, together) = skeletons(world.threads.len(), &found);
-    Some(Runs { threads, together, stop, bound, states, written, idle: idle.into_iter().collect() })
+    Some(Runs { threads, together, stop, bound, states, written, idle: Some(idle.into_iter().collect()) })
 }
 
 /// The skeletons of runs that were found, and which of them occur together.

@@ -144,7 +144,7 @@ impl<S: Stamp> Problem<'_, S> {
         };
         let choices = threads.iter().map(|t| 0..t.len()).multi_cartesian_product();
         let together = choices.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
-        Runs { threads, together, stop, bound, states: 0, written: BTreeSet::new(), idle: Vec::new() }
+        Runs { threads, together, stop, bound, states: 0, written: BTreeSet::new(), idle: None }
     }
 
     /// Where no execution ends, a bound on rounds that was reached matters only if further rounds give a thread what it

@@ -70,6 +70,8 @@ pub enum Stop {
     Interrupted,
     /// No client has an execution that ends, so nothing was checked.
     Vacuous,
+    /// The libraries let values come out of nowhere, so what a thread can still read is not known.
+    OutOfNowhere,
     /// A library below says nothing of calls that others are still to follow.
     Unfinished,
     /// The check ended before this was asked.
@@ -92,6 +94,7 @@ impl std::fmt::Display for Stop {
             Self::Unfinished => f.write_str(
                 "a library below says nothing of calls that others are still to follow, as one that holds a lock",
             ),
+            Self::OutOfNowhere => f.write_str("values may come out of nowhere, so what can still be read is not known"),
             Self::NotAsked => f.write_str("the check ended before it was asked"),
             Self::Time => f.write_str("the time limit was reached"),
             Self::Interrupted => f.write_str("it was interrupted"),

@@ -63,7 +63,8 @@ impl<S: Stamp> Problem<'_, S> {
     pub fn stuck(&self, runs: &Runs<S>, visit: &mut dyn FnMut(&Stuck<S>) -> Flow) -> Found<Option<Stuck<S>>> {
         let mut found = None;
         let mut stop = runs.stop.clone();
-        for idle in runs.idle.iter().filter(|idle| self.may_be_stuck(idle)) {
+        let Some(idle) = &runs.idle else { return Found::new(None, Some(Stop::OutOfNowhere)) };
+        for idle in idle.iter().filter(|idle| self.may_be_stuck(idle)) {
             if !self.says_something(idle) {
                 stop.get_or_insert(Stop::Unfinished);
                 continue;

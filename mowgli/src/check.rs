@@ -11,10 +11,12 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
+use mowgli_core::stuck::Stuck;
 use mowgli_core::value::Val;
+use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant, catalogue};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::probes::WaitProbes;
@@ -206,34 +208,33 @@ impl Checked {
         stays || self.report.violation.is_some()
     }
 
+    /// The client that does not end, and an execution of it that is stuck, if one was found.
+    #[must_use]
+    pub fn stuck(&self) -> Option<(&World, &Client, Option<&Stuck<Stamp>>)> {
+        match &self.report.progress {
+            Progress::Blocks(world, client, stuck) => Some((world, client, stuck.as_deref())),
+            Progress::Stuck(world, client, stuck) => Some((world, client, Some(stuck))),
+            Progress::Ends | Progress::Undecided(_) => None,
+        }
+    }
+
     /// What does not end, as text; empty if nothing of the kind was found.
     fn stuck_text(&self) -> String {
-        let (said, world, client, stuck) = match &self.report.progress {
-            Progress::Blocks(world, client, stuck) => (
-                "Blocks: this client never ends, though the specification lets all its calls return.",
-                world,
-                client,
-                stuck.as_deref(),
-            ),
-            Progress::Stuck(world, client, stuck) => (
-                "Stuck: an execution of this client never ends, though what has returned is the beginning of one of the specification.",
-                world,
-                client,
-                Some(&**stuck),
-            ),
-            Progress::Ends | Progress::Undecided(_) => return String::new(),
+        let Some((world, client, stuck)) = self.stuck() else { return String::new() };
+        let said = match self.report.progress {
+            Progress::Blocks(..) => "this client never ends, though the specification lets all its calls return",
+            _ => "an execution of this client never ends, though it is the beginning of one that the specification has",
         };
-        let mut out = format!("{}\n\n{said}\n\n", self.title());
-        out.push_str(&print::client("client", world, client, &[]));
-        match stuck {
-            Some(stuck) => {
-                let sentences = world.tids().map(|t| stuck::sentence(&self.libraries, stuck, t)).join("\n");
-                let events = show::events(&stuck.execution, &Names::default());
-                out.push_str(&format!("\n{sentences}\n\nwith the events\n{events}\n"));
-            }
-            None => out.push_str("\nNo execution of it was found in which every thread goes round in a loop.\n\n"),
+        let program = print::client("client", world, client, &[]);
+        let mut out = format!("{}\n\n{}: {said}.\n\n{program}\n", self.title(), self.progress());
+        let Some(stuck) = stuck else {
+            return out + "No execution of it was found in which threads go round in loops for ever.\n\n";
+        };
+        for thread in world.tids() {
+            out.push_str(&stuck::sentence(&self.libraries, stuck, thread));
+            out.push('\n');
         }
-        out
+        out + &format!("\nwith the events\n{}\n", show::events(&stuck.execution, &Names::default()))
     }
 
     /// Methods of which nothing was checked. None where a counterexample ended the check early.

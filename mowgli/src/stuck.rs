@@ -14,7 +14,7 @@ use crate::litmus::print;
 /// What a thread waits for and why that never comes.
 #[must_use]
 pub fn sentence(libraries: &Libraries<Stamp>, stuck: &Stuck<Stamp>, thread: Tid) -> String {
-    let Some(pending) = stuck.pending(thread) else { return format!("{thread} has ended.") };
+    let Some(pending) = stuck.pending(thread) else { return format!("{thread} has ended, and writes nothing any more.") };
     let reads = stuck.reads(thread);
     let own = stuck.repeated(thread);
     let writes = |cell: Cell| {
@@ -39,8 +39,5 @@ pub fn sentence(libraries: &Libraries<Stamp>, stuck: &Stuck<Stamp>, thread: Tid)
     };
     let read = if reads.is_empty() { "nothing".to_owned() } else { reads.iter().map(of).join("; ") };
     let call = print::statement(&pending.call);
-    format!(
-        "{thread} is in {call} and goes round in a loop for ever. In each round it reads {read}. \
-         Every other thread has ended, or goes round in such a loop, so nothing else is ever written."
-    )
+    format!("{thread} is in {call} and goes round in a loop for ever: each round reads {read}.")
 }

@@ -6,10 +6,12 @@ mod graph;
 
 use std::collections::BTreeMap;
 
+use mowgli_core::execution::Execution;
 use mowgli_core::judge::judge;
 use mowgli_core::outcome::Limits;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
+use mowgli_rdma::Stamp;
 use serde::Serialize;
 
 pub use graph::Graph;
@@ -50,6 +52,7 @@ pub struct CheckRow {
     clients: usize,
     executions: u64,
     verdict: String,
+    progress: String,
     expected: Option<bool>,
     concretisation: Vec<String>,
     seconds: f64,
@@ -105,12 +108,15 @@ impl CheckRow {
     /// If the judge rejects the counterexample, which the search has shown it before.
     #[must_use]
     pub fn new(checked: &Checked) -> Self {
-        let graph = checked.counterexample().map(|c| {
-            let judged = judge(&checked.libraries, &c.execution).expect("the search has asked the judge");
+        let scene = |execution: &Execution<Stamp>| {
+            let judged = judge(&checked.libraries, execution).expect("the search has asked the judge");
             let (libraries, names) = (&checked.libraries, &Names::default());
-            Graph::new(&checked.title(), &Scene { libraries, execution: &c.execution, judged: &judged, names })
-                .with_refutations(&crate::check::words(c), c.refutations.so_far().0)
+            Graph::new(&checked.title(), &Scene { libraries, execution, judged: &judged, names })
+        };
+        let wrong = checked.counterexample().map(|c| {
+            scene(&c.execution).with_refutations(&crate::check::words(c), c.refutations.so_far().0)
         });
+        let graph = wrong.or_else(|| Some(scene(&checked.stuck()?.2?.execution)));
         Self {
             library: checked.library.to_owned(),
             variant: checked.variant.to_owned(),
@@ -119,6 +125,7 @@ impl CheckRow {
             clients: checked.report.clients,
             executions: checked.report.stats.classes,
             verdict: checked.verdict().to_owned(),
+            progress: checked.progress().to_owned(),
             expected: checked.is_expected(),
             concretisation: checked.concretisation(),
             seconds: checked.time.as_secs_f64(),

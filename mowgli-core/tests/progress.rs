@@ -1,0 +1,129 @@
+//! What never ends is told apart from what ends, and a deadlock of the client's own is no bug.
+
+#[allow(dead_code, reason = "each test uses a part of it")]
+mod x86_tso;
+
+use std::sync::Arc;
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::Libraries;
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::progress::Progress;
+use mowgli_core::soundness::verdict::{Question, Report, Verdict, local};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use x86_tso::{LOCK, Lock, Memory, Spin, Tso, read, word, write};
+
+/// Clients that take one of two locks inside the other.
+struct TwoLocks;
+
+const NAMES: [&str; 2] = ["a", "b"];
+
+impl Subject for TwoLocks {
+    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+        let mut world = empty.clone();
+        world.objects.extend(NAMES.map(|l| (Loc::new(l), Object::new(LOCK))));
+        vec![world]
+    }
+
+    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+        let of = |l: &str| ["Acquire", "Release"].map(|m| Call::new(LOCK, m, &[Loc::new(l).into()]));
+        NAMES.iter().flat_map(|l| of(l)).collect()
+    }
+}
+
+fn checked(subject: &dyn Subject, implementation: impl Implementation + 'static, calls: usize) -> Report<Tso> {
+    local(&Question {
+        library: LOCK,
+        specification: Libraries::default().with(Lock),
+        below: Libraries::default().with(Memory),
+        beside: Libraries::default(),
+        chain: vec![Arc::new(implementation)],
+        subject,
+        probes: &[],
+        bound: Bound { threads: 2, nodes: 1, calls, objects: 1, loops: 2, values: vec![1], ..Bound::default() },
+        expired: &|| false,
+        progress: &|_, _| {},
+    })
+}
+
+/// A lock over two flags: who wants it says so, and waits until the other does not. Both may wait for ever.
+#[derive(Clone, Copy)]
+enum Flags {
+    /// As described.
+    Waiting,
+    /// A release leaves the flag up.
+    NeverLowered,
+}
+
+fn flag(l: Loc, t: Tid) -> Loc {
+    Loc::new(&format!("{l}_flag_{t}"))
+}
+
+impl Implementation for Flags {
+    fn target(&self) -> mowgli_core::ids::Name {
+        LOCK
+    }
+
+    fn declare(&self, world: &mut World) {
+        let locks: Vec<Loc> = world.objects.iter().filter(|(_, o)| o.library == LOCK).map(|(&l, _)| l).collect();
+        for l in locks {
+            world.objects.extend(world.tids().map(|t| (flag(l, t), word())).collect::<Vec<_>>());
+        }
+    }
+
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        let own = flag(call.loc(0), thread);
+        let others: Vec<Loc> = world.tids().filter(|&t| t != thread).map(|t| flag(call.loc(0), t)).collect();
+        let down = if matches!(self, Self::NeverLowered) { 1 } else { 0 };
+        match call.method.text() {
+            "Acquire" => prog! {
+                write(own, 1);
+                x86_tso::fence();
+                Prog::all(others.iter().map(|&x| {
+                    prog! { let v = read(x); Prog::break_if(v == Val::Int(0)) }.repeat()
+                }))
+            },
+            _ => write(own, down),
+        }
+    }
+}
+
+#[test]
+fn a_lock_that_ends() {
+    let report = checked(&Lock, Spin::Published, 2);
+    assert!(matches!(report.progress, Progress::Ends), "{:?}", report.progress);
+}
+
+#[test]
+fn two_that_wait_for_each_other_are_stuck() {
+    let report = checked(&Lock, Flags::Waiting, 2);
+    let Progress::Stuck(_, client, stuck) = report.progress else { panic!("{:?}", report.progress) };
+    assert_eq!(client.len(), 4, "one section each: {client:?}");
+    for t in [1, 2].map(Tid) {
+        assert_eq!(stuck.pending(t).map(|e| e.call.method.text()), Some("Acquire"));
+        assert_eq!(stuck.reads(t).iter().map(|(_, v)| *v).collect::<Vec<_>>(), [Val::Int(1)]);
+    }
+}
+
+#[test]
+fn a_lock_that_is_never_released_blocks() {
+    let report = checked(&Lock, Flags::NeverLowered, 2);
+    assert!(matches!(report.verdict, Verdict::Sound), "{:?}: no execution of it ends", report.verdict);
+    let Progress::Blocks(_, client, Some(stuck)) = report.progress else { panic!("{:?}", report.progress) };
+    assert_eq!(client.len(), 4, "{client:?}");
+    let waits = [1, 2].map(Tid).into_iter().filter(|&t| stuck.pending(t).is_some()).count();
+    assert!(waits >= 1);
+}
+
+/// Two threads that take two locks in opposite orders can wait for each other: the specification has no execution that begins
+/// so, and so it is not the lock's fault. It would be found if that were not asked.
+#[test]
+fn a_deadlock_by_the_specification_is_no_bug() {
+    let report = checked(&TwoLocks, Spin::Published, 4);
+    assert!(matches!(report.progress, Progress::Ends), "{:?}", report.progress);
+    assert!(report.clients > 100, "{}", report.clients);
+}
