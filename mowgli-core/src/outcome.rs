@@ -88,7 +88,7 @@ impl<S: Stamp> Problem<'_, S> {
         flow::runs(self, self.limits.rounds, false).unwrap_or_else(|| self.guessed_runs())
     }
 
-    /// As [`Self::explore_until`], with the runs of the program.
+    /// Visits every class of consistent executions of these runs.
     pub fn explore_runs(
         &self,
         runs: &Runs<S>,
@@ -196,8 +196,18 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// All outcomes.
     pub fn outcomes(&self) -> Outcomes {
+        self.outcomes_of(self.runs())
+    }
+
+    /// All outcomes, by trying every value that some write could write: the plain twin of [`Self::outcomes`].
+    #[cfg(feature = "proptest")]
+    pub fn outcomes_by_guessing(&self) -> Outcomes {
+        self.outcomes_of(self.guessed_runs())
+    }
+
+    fn outcomes_of(&self, runs: Runs<S>) -> Outcomes {
         let mut found = BTreeMap::new();
-        let explored = self.explore(&mut |solver| {
+        let explored = self.explore_runs(&runs, &mut |_| Cut::Open, &mut |solver| {
             *found.entry(self.outcome_of(solver)).or_insert(0) += 1;
             Flow::Continue
         });

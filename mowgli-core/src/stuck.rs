@@ -6,7 +6,7 @@
 
 use crate::event::{Cell, Event};
 use crate::execution::Execution;
-use crate::flow::{Idle, Runs};
+use crate::flow::{self, Idle, Runs};
 use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::judge::{judge, repeats};
@@ -62,8 +62,15 @@ impl<S: Stamp> Problem<'_, S> {
     /// Looks at stuck executions of these runs of the program until `visit` says that one is enough; the last one seen.
     pub fn stuck(&self, runs: &Runs<S>, visit: &mut dyn FnMut(&Stuck<S>) -> Flow) -> Found<Option<Stuck<S>>> {
         let mut found = None;
-        let mut stop = runs.stop.clone();
-        let Some(idle) = &runs.idle else { return Found::new(None, Some(Stop::OutOfNowhere)) };
+        let idle = match &runs.idle {
+            Some(idle) => Found::new(idle.clone(), runs.stop.clone()),
+            None => match flow::idle(self) {
+                Some(idle) => idle,
+                None => return Found::new(None, Some(Stop::OutOfNowhere)),
+            },
+        };
+        let (idle, stopped) = idle.so_far();
+        let mut stop = stopped.cloned();
         for idle in idle.iter().filter(|idle| self.may_be_stuck(idle)) {
             if !self.says_something(idle) {
                 stop.get_or_insert(Stop::Unfinished);

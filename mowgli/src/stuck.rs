@@ -14,7 +14,9 @@ use crate::litmus::print;
 /// What a thread waits for and why that never comes.
 #[must_use]
 pub fn sentence(libraries: &Libraries<Stamp>, stuck: &Stuck<Stamp>, thread: Tid) -> String {
-    let Some(pending) = stuck.pending(thread) else { return format!("{thread} has ended, and writes nothing any more.") };
+    let Some(pending) = stuck.pending(thread) else {
+        return format!("{thread} has ended, and writes nothing any more.");
+    };
     let reads = stuck.reads(thread);
     let own = stuck.repeated(thread);
     let writes = |cell: Cell| {

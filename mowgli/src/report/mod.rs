@@ -113,9 +113,9 @@ impl CheckRow {
             let (libraries, names) = (&checked.libraries, &Names::default());
             Graph::new(&checked.title(), &Scene { libraries, execution, judged: &judged, names })
         };
-        let wrong = checked.counterexample().map(|c| {
-            scene(&c.execution).with_refutations(&crate::check::words(c), c.refutations.so_far().0)
-        });
+        let wrong = checked
+            .counterexample()
+            .map(|c| scene(&c.execution).with_refutations(&crate::check::words(c), c.refutations.so_far().0));
         let graph = wrong.or_else(|| Some(scene(&checked.stuck()?.2?.execution)));
         Self {
             library: checked.library.to_owned(),
