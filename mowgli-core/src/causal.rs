@@ -6,49 +6,49 @@
 //! an operation reads to what it writes. So it is enough that one relation that has no cycle, as hb, contains these
 //! three. That is read off the specifications, for every stamp that a write may have.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::algebra::{Choice, Demand, Expr, Members, Rel, Set, Spec};
-use crate::event::{Shape, Writes};
+use crate::algebra::{Choice, Demand, Expr, Members, Rel, Set, Spec, SubView};
+use crate::event::{Event, Shape, Sub, Writes};
+use crate::ids::Name;
 use crate::library::Libraries;
 use crate::stamp::Stamp;
+use crate::world::World;
 
-/// The stamps that matter, of what the threads have done.
+/// The stamps that matter, of the calls of one library that threads have made.
 #[derive(Clone, Debug)]
 pub struct Seen<S> {
     /// Of subevents that read.
     pub reads: BTreeSet<S>,
     /// Of those among them that tell a result.
     pub results: BTreeSet<S>,
-    /// Of a subevent that reads, and of another one of its call that writes what depends on it.
-    pub copies: BTreeSet<(S, S)>,
+    /// Of a subevent that reads, and of another one of its call that writes what depends on it: a call, and the two.
+    pub copies: BTreeMap<(S, S), (Event, [Sub<S>; 2])>,
 }
 
 impl<S: Stamp> Default for Seen<S> {
     fn default() -> Self {
-        Self { reads: BTreeSet::new(), results: BTreeSet::new(), copies: BTreeSet::new() }
+        Self { reads: BTreeSet::new(), results: BTreeSet::new(), copies: BTreeMap::new() }
     }
 }
 
 impl<S: Stamp> Seen<S> {
     /// Adds a call that happened in this shape; `looked`: memory told its result.
-    pub fn add(&mut self, shape: &Shape<S>, looked: bool) {
+    pub fn add(&mut self, event: &Event, shape: &Shape<S>, looked: bool) {
         let reads = || shape.iter().enumerate().filter(|(_, s)| s.reads.is_some());
         self.reads.extend(reads().map(|(_, s)| s.stamp));
-        for (position, write) in shape.iter().enumerate() {
-            match write.writes {
-                Some(Writes::Copy(from) | Writes::Step(from)) if from != position => {
-                    self.copies.insert((shape[from].stamp, write.stamp));
-                }
-                Some(_) if looked => {
-                    let others = reads().filter(|(other, _)| *other != position);
-                    self.copies.extend(others.map(|(_, read)| (read.stamp, write.stamp)));
-                }
-                _ => {}
-            }
-        }
         if looked {
             self.results.extend(reads().map(|(_, s)| s.stamp));
+        }
+        for (position, write) in shape.iter().enumerate() {
+            let depends = |read: usize| match write.writes {
+                Some(Writes::Copy(from) | Writes::Step(from)) if from == read => true,
+                written => looked && written.is_some(),
+            };
+            for (_, read) in reads().filter(|&(read, _)| read != position && depends(read)) {
+                let stamps = (read.stamp, write.stamp);
+                self.copies.entry(stamps).or_insert_with(|| (event.clone(), [*read, *write]));
+            }
         }
     }
 }
@@ -68,65 +68,76 @@ enum Stand {
 
 /// Two subevents of which not more is known than this.
 #[derive(Clone, Copy)]
-struct Pair<S> {
+struct Pair<'v, S> {
     stamps: [S; 2],
+    /// The two themselves, if they are of one event.
+    views: Option<[SubView<'v, S>; 2]>,
     /// Whether the first one writes, the second one reads, and does so from the first one.
     rf: bool,
     stand: Stand,
 }
 
-impl<S: Stamp> Pair<S> {
+impl<S: Stamp> Pair<'_, S> {
     fn turned(self) -> Self {
         let stand = match self.stand {
             Stand::Before => Stand::After,
             Stand::After => Stand::Before,
             stand => stand,
         };
-        Self { stamps: [self.stamps[1], self.stamps[0]], rf: false, stand }
+        let views = self.views.map(|[a, b]| [b, a]);
+        Self { stamps: [self.stamps[1], self.stamps[0]], views, rf: false, stand }
     }
 }
 
-/// Whether no value comes out of nowhere, in executions whose threads have done what was seen, and go on in any way.
-pub fn is_causal<S: Stamp>(libraries: &Libraries<S>, nodes: u8, seen: &Seen<S>) -> bool {
-    let has_sources = |spec: &&Spec<S>| spec.choices.iter().any(|(_, c)| matches!(c, Choice::ReadsFrom { .. }));
-    let specs: Vec<&Spec<S>> = libraries.names().filter_map(|n| libraries.spec(n)).filter(has_sources).collect();
-    // A pair of rf, or of one event, is of one of them; it is not known of which.
-    let in_so = |spec: &Spec<S>, pair| spec.so.iter().any(|(_, so)| must(libraries, spec, so, pair));
-    let in_hb = |pair| is_ppo(libraries, pair) || specs.iter().all(|spec| in_so(spec, pair));
-    if seen.results.is_empty() || all_pairs(nodes, seen).all(in_hb) {
+/// Whether no value comes out of nowhere, in executions whose threads have made calls like those that were seen, of each
+/// library, and go on in any way.
+pub fn is_causal<S: Stamp>(libraries: &Libraries<S>, world: &World, seen: &BTreeMap<Name, Seen<S>>) -> bool {
+    if seen.values().all(|of| of.results.is_empty()) {
         return true;
     }
-    let [spec] = specs[..] else { return false };
-    let without_cycles = spec.demands.iter().filter_map(|(_, demand, rel)| match (demand, rel.expr()) {
+    let all_in = |holds: &dyn Fn(&Spec<S>, Pair<'_, S>) -> bool| {
+        seen.iter().all(|(&name, seen)| {
+            libraries.spec(name).is_some_and(|spec| all_pairs(world, seen).all(|pair| holds(spec, pair)))
+        })
+    };
+    let in_so = |spec: &Spec<S>, pair: Pair<'_, S>| spec.so.iter().any(|(_, so)| must(libraries, spec, so, pair));
+    if all_in(&|spec, pair| is_ppo(libraries, pair) || in_so(spec, pair)) {
+        return true;
+    }
+    // Of one library any relation will do that has no cycle.
+    let (1, Some(spec)) = (seen.len(), seen.keys().next().and_then(|&name| libraries.spec(name))) else { return false };
+    let mut without_cycles = spec.demands.iter().filter_map(|(_, demand, rel)| match (demand, rel.expr()) {
         (Demand::Irreflexive, Expr::Plus(of)) => Some(of),
         _ => None,
     });
-    let mut without_cycles = without_cycles;
-    without_cycles.any(|of| all_pairs(nodes, seen).all(|pair| must(libraries, spec, of, pair)))
+    without_cycles.any(|of| all_in(&|spec, pair| must(libraries, spec, of, pair)))
 }
 
 /// The pairs of which a cycle of values out of nowhere consists.
-fn all_pairs<S: Stamp>(nodes: u8, seen: &Seen<S>) -> impl Iterator<Item = Pair<S>> + '_ {
-    let any = move || S::all(nodes).into_iter();
-    let pair = |a: S, b: S, rf: bool, stand: Stand| Pair { stamps: [a, b], rf, stand };
+fn all_pairs<'v, S: Stamp>(world: &'v World, seen: &'v Seen<S>) -> impl Iterator<Item = Pair<'v, S>> + 'v {
+    let any = move || S::all(world.nodes).into_iter();
+    let pair = |a: S, b: S, rf: bool, stand: Stand| Pair { stamps: [a, b], views: None, rf, stand };
     let later = seen.results.iter().flat_map(move |&r| any().map(move |w| pair(r, w, false, Stand::Before)));
     let rf = seen.reads.iter().flat_map(move |&r| {
         let stands = [Stand::After, Stand::OneEvent, Stand::Apart];
         any().flat_map(move |w| stands.map(|stand| pair(w, r, true, stand)))
     });
     // What a thread writes by itself is known; what it copies may not be.
-    let writes = seen.copies.iter().map(|(_, w)| *w);
+    let writes = seen.copies.keys().map(|(_, w)| *w);
     let own = seen.reads.iter().flat_map(move |&r| writes.clone().map(move |w| pair(w, r, true, Stand::Before)));
-    let copies = seen.copies.iter().map(move |&(r, w)| pair(r, w, false, Stand::OneEvent));
+    let copies = seen.copies.iter().map(move |(&(r, w), (event, subs))| {
+        let [r_view, w_view] = subs.each_ref().map(|sub| SubView { world, event, sub, nth: 0 });
+        Pair { views: Some([r_view, w_view]), ..pair(r, w, false, Stand::OneEvent) }
+    });
     later.chain(rf).chain(own).chain(copies)
 }
 
-fn is_ppo<S: Stamp>(libraries: &Libraries<S>, pair: Pair<S>) -> bool {
+fn is_ppo<S: Stamp>(libraries: &Libraries<S>, pair: Pair<'_, S>) -> bool {
     pair.stand == Stand::Before && libraries.to(pair.stamps[0], pair.stamps[1])
 }
 
 /// Whether a relation has such a pair, whatever else there is.
-fn must<S: Stamp>(libraries: &Libraries<S>, spec: &Spec<S>, rel: &Rel<S>, pair: Pair<S>) -> bool {
+fn must<S: Stamp>(libraries: &Libraries<S>, spec: &Spec<S>, rel: &Rel<S>, pair: Pair<'_, S>) -> bool {
     let must = |rel: &Rel<S>, pair| must(libraries, spec, rel, pair);
     let [a, b] = pair.stamps;
     match rel.expr() {
@@ -151,12 +162,13 @@ fn must<S: Stamp>(libraries: &Libraries<S>, spec: &Spec<S>, rel: &Rel<S>, pair: 
             (_, Expr::On(set)) => in_set(set, b, Role::second(pair)).0 && must(p, pair),
             _ => false,
         },
-        Expr::Hb | Expr::Same(_) | Expr::InTurn(..) | Expr::On(_) | Expr::BeforeAny(_) => false,
+        Expr::Same(key) => pair.views.is_some_and(|[a, b]| key.of(&a).is_some_and(|k| key.of(&b) == Some(k))),
+        Expr::Hb | Expr::InTurn(..) | Expr::On(_) | Expr::BeforeAny(_) => false,
     }
 }
 
 /// Whether a relation can have such a pair.
-fn may<S: Stamp>(libraries: &Libraries<S>, spec: &Spec<S>, rel: &Rel<S>, pair: Pair<S>) -> bool {
+fn may<S: Stamp>(libraries: &Libraries<S>, spec: &Spec<S>, rel: &Rel<S>, pair: Pair<'_, S>) -> bool {
     let may = |rel: &Rel<S>, pair| may(libraries, spec, rel, pair);
     let [a, b] = pair.stamps;
     match rel.expr() {
@@ -184,11 +196,11 @@ enum Role {
 }
 
 impl Role {
-    fn first<S>(pair: Pair<S>) -> Self {
+    fn first<S>(pair: Pair<'_, S>) -> Self {
         if pair.rf { Self::Writes } else { Self::Some }
     }
 
-    fn second<S>(pair: Pair<S>) -> Self {
+    fn second<S>(pair: Pair<'_, S>) -> Self {
         if pair.rf { Self::Reads } else { Self::Some }
     }
 }

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use smallvec::SmallVec;
 use typed_arena::Arena;
@@ -87,15 +88,52 @@ struct Way<'n, S> {
     window: Option<Window>,
 }
 
+/// The ways in which a thread can go on, and what its call looks at.
+struct Ways<'n, S> {
+    ways: Vec<Way<'n, S>>,
+    cells: SmallVec<[Cell; 1]>,
+}
+
+/// How far all threads are.
+type State<'n, S> = Vec<Rc<Place<'n, S>>>;
+
+/// What a thread waits for: a write of one of these cells, by another one.
+struct Wanted {
+    thread: usize,
+    cells: Vec<Cell>,
+}
+
+/// A state in which a thread waits for something that nobody was seen to write.
+struct PutOff<'n, S> {
+    state: State<'n, S>,
+    time: u32,
+    wanted: Wanted,
+}
+
+impl<S> PutOff<'_, S> {
+    /// Whether another thread was seen to go on and write it.
+    fn may_come(&self) -> bool {
+        let others = self.state.iter().enumerate().filter(|&(u, _)| u != self.wanted.thread);
+        let mut ahead = others.map(|(_, place)| place.point.ahead.borrow());
+        ahead.any(|ahead| self.wanted.cells.iter().any(|c| ahead.contains(c)))
+    }
+}
+
 /// One point of each thread, at its end.
 type Ends<'n, S> = Vec<&'n Point<'n, S>>;
 
-struct Explorer<'p, 'a, 'n, S: Stamp> {
+/// What is done with states in which no thread can go on: each has ended, or waits at a call all of whose results, with
+/// what is there, lead nowhere.
+pub type Stuck<'v, S> = &'v mut dyn FnMut(&[&Point<'_, S>]);
+
+struct Explorer<'p, 'v, 'a, 'n, S: Stamp> {
     problem: &'p Problem<'a, S>,
     threads: Threads<'p, 'n, S>,
     /// Whether written values are to be collected.
     collects: bool,
+    stuck: Option<Stuck<'v, S>>,
     found: BTreeMap<Vec<usize>, Ends<'n, S>>,
+    put_off: Vec<PutOff<'n, S>>,
     stop: Option<Stop>,
     bound: Option<String>,
     states: u64,
@@ -105,25 +143,42 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
 /// The runs that a program can have, with at most so many rounds of a loop that are kept. `collects`: with all values that
 /// can be written. `None` if its libraries let values come out of nowhere: then some could be missed.
 pub fn runs<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool) -> Option<Runs<S>> {
+    explored(problem, rounds, collects, None)
+}
+
+/// As [`runs`], and calls `stuck` for every state in which no thread can go on and one of them has not ended.
+pub fn runs_and_stuck<S: Stamp>(problem: &Problem<'_, S>, stuck: Stuck<'_, S>) -> Option<Runs<S>> {
+    explored(problem, problem.limits.rounds, false, Some(stuck))
+}
+
+fn explored<S: Stamp>(
+    problem: &Problem<'_, S>,
+    rounds: usize,
+    collects: bool,
+    stuck: Option<Stuck<'_, S>>,
+) -> Option<Runs<S>> {
     let points = Arena::new();
     let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
+    let seen = RefCell::default();
     let mut explorer = Explorer {
         problem,
-        threads: Threads { libraries, implementations, world, rounds, points: &points, seen: RefCell::default() },
+        threads: Threads { libraries, implementations, world, rounds, points: &points, seen },
         collects,
+        stuck,
         found: BTreeMap::new(),
+        put_off: Vec::new(),
         stop: None,
         bound: None,
         states: 0,
         written: BTreeSet::new(),
     };
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
-    let places: Vec<Place<'_, S>> = starts.map(Place::start).collect();
-    if places.iter().all(|p| p.point.stand != Stand::Nowhere) {
-        explorer.state(&places, 0);
+    let starts: State<'_, S> = starts.map(|point| Rc::new(Place::start(point))).collect();
+    if starts.iter().all(|p| p.point.stand != Stand::Nowhere) {
+        explorer.explore(starts);
     }
     let Explorer { found, stop, bound, states, written, threads, .. } = explorer;
-    if !is_causal(libraries, world.nodes, &threads.seen.into_inner()) {
+    if !is_causal(libraries, world, &threads.seen.into_inner()) {
         return None;
     }
     let (threads, together) = skeletons(world.threads.len(), &found);
@@ -152,98 +207,136 @@ fn skeletons<S: Stamp>(
     (skeletons, together.into_iter().collect())
 }
 
-impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
+impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
+    /// Looks at everything that comes after the starts of all threads.
+    fn explore(&mut self, starts: State<'n, S>) {
+        let mut flow = self.state(starts, 0);
+        // What was put off, as nobody wrote what a thread would wait for, is looked at if somebody does.
+        while flow == Flow::Continue {
+            let put_off = std::mem::take(&mut self.put_off);
+            let (now, still): (Vec<_>, Vec<_>) = put_off.into_iter().partition(PutOff::may_come);
+            self.put_off = still;
+            if now.is_empty() {
+                return;
+            }
+            for PutOff { state, time, .. } in now {
+                flow = self.state(state, time);
+                if flow == Flow::Stop {
+                    return;
+                }
+            }
+        }
+    }
+
     /// Looks at a state and at all that come after it.
-    fn state(&mut self, places: &[Place<'n, S>], now: u32) -> Flow {
+    fn state(&mut self, mut state: State<'n, S>, now: u32) -> Flow {
         self.states += 1;
         if (self.problem.limits.expired)() {
             self.stop = Some(Stop::Time);
             return Flow::Stop;
         }
-        let (places, next) = match self.next(places, now) {
-            Ok(Some(next)) => next,
-            Ok(None) => return Flow::Continue,
+        let ended = state.iter().all(|p| p.point.stand == Stand::Ended);
+        let mut solver = match solver(self.problem, &state, ended.then_some(now)) {
+            Ok(solver) => solver,
             Err(stop) => {
                 self.stop.get_or_insert(stop);
                 return Flow::Continue;
             }
         };
-        let (t, ways) = next;
-        for way in ways {
-            let mut after = places.clone();
-            after[t] = places[t].gone_on(way, now + 1);
-            if self.state(&after, now + 1) == Flow::Stop {
-                return Flow::Stop;
-            }
-        }
-        if !places[t].looks() {
+        if !solver.propagate() {
             return Flow::Continue;
         }
-        let mut later = places;
-        later[t].postponed = Some(now);
-        self.state(&later, now)
+        if ended {
+            self.end(&state);
+            return Flow::Continue;
+        }
+        if let Some(place) = state.iter().find(|p| matches!(p.point.stand, Stand::Bound { .. } | Stand::IllDefined(_))) {
+            self.cut_off(&place.point.stand);
+            return Flow::Continue;
+        }
+        let available = solver.available(None);
+        if self.collects {
+            self.written.extend(solver.all_values(&available));
+        }
+        while let Some((t, Ways { ways, cells })) = self.next(&mut state, &solver, &available, now) {
+            for way in ways {
+                let mut after = state.clone();
+                after[t] = Rc::new(state[t].gone_on(way, now + 1));
+                if self.state(after, now + 1) == Flow::Stop {
+                    return Flow::Stop;
+                }
+            }
+            if !state[t].looks() {
+                return Flow::Continue;
+            }
+            Rc::make_mut(&mut state[t]).postponed = Some(now);
+            let wanted = Wanted { thread: t, cells: solver.upstream(&cells) };
+            let put_off = PutOff { state, time: now, wanted };
+            // Where it is asked who waits, the others have to go on.
+            if self.stuck.is_none() && !put_off.may_come() {
+                self.put_off.push(put_off);
+                return Flow::Continue;
+            }
+            state = put_off.state;
+        }
+        if self.stuck.is_some() && self.is_stuck(&state, &solver, &available, now) {
+            let points: Vec<&Point<'n, S>> = state.iter().map(|p| p.point).collect();
+            self.stuck.iter_mut().for_each(|visit| visit(&points));
+        }
+        Flow::Continue
     }
 
-    /// The thread that goes on in a state, and in which ways. None: nothing comes after this state.
-    #[allow(clippy::type_complexity, reason = "two results with a name each")]
+    /// Whether no thread can go on, be it with what it has put off.
+    fn is_stuck(&self, state: &State<'n, S>, solver: &Solver<'_, S>, available: &Available, now: u32) -> bool {
+        state.iter().enumerate().all(|(t, place)| {
+            let afresh = Place { postponed: None, ..(**place).clone() };
+            self.ways(Tid::from_index(t), &afresh, solver, available, now).ways.is_empty()
+        })
+    }
+
+    /// The thread that goes on in a state, and in which ways: one with the fewest. None: nothing comes after this state.
     fn next(
-        &mut self,
-        places: &[Place<'n, S>],
+        &self,
+        state: &mut State<'n, S>,
+        solver: &Solver<'_, S>,
+        available: &Available,
         now: u32,
-    ) -> Result<Option<(Vec<Place<'n, S>>, (usize, Vec<Way<'n, S>>))>, Stop> {
-        let ended = places.iter().all(|p| p.point.stand == Stand::Ended);
-        let mut solver = solver(self.problem, places, ended.then_some(now))?;
-        if !solver.propagate() {
-            return Ok(None);
-        }
-        if ended {
-            self.end(places);
-            return Ok(None);
-        }
-        if let Some(place) = places.iter().find(|p| matches!(p.point.stand, Stand::Bound { .. } | Stand::IllDefined(_))) {
-            return self.cut_off(&place.point.stand);
-        }
-        let any = solver.available(None);
-        if self.collects {
-            self.written.extend(solver.all_values(&any));
-        }
-        let mut places = places.to_vec();
-        let mut best: Option<(usize, usize, Vec<Way<'n, S>>)> = None;
-        for t in 0..places.len() {
-            let ways = self.ways(Tid::from_index(t), &places[t], &solver, &any, now);
-            if ways.is_empty() {
-                match places[t].point.stand {
-                    Stand::Free(..) => return Ok(None),
-                    Stand::Looks(_) => _ = places[t].postponed.get_or_insert(now),
+    ) -> Option<(usize, Ways<'n, S>)> {
+        let mut best: Option<(usize, usize, Ways<'n, S>)> = None;
+        for t in 0..state.len() {
+            let ways = self.ways(Tid::from_index(t), &state[t], solver, available, now);
+            if ways.ways.is_empty() {
+                match state[t].point.stand {
+                    Stand::Free(..) => return None,
+                    Stand::Looks(_) if state[t].postponed.is_none() => {
+                        Rc::make_mut(&mut state[t]).postponed = Some(now);
+                    }
                     _ => {}
                 }
                 continue;
             }
-            let count = ways.len() + usize::from(places[t].looks());
+            let count = ways.ways.len() + usize::from(state[t].looks());
             if best.as_ref().is_none_or(|(least, ..)| count < *least) {
                 best = Some((count, t, ways));
             }
         }
-        Ok(best.map(|(_, t, ways)| (places, (t, ways))))
+        best.map(|(_, t, ways)| (t, ways))
     }
 
-    fn end(&mut self, places: &[Place<'n, S>]) {
-        let ends: Ends<'n, S> = places.iter().map(|p| p.point).collect();
+    fn end(&mut self, state: &State<'n, S>) {
+        let ends: Ends<'n, S> = state.iter().map(|p| p.point).collect();
         let events: Vec<&Event> = ends.iter().flat_map(|p| &p.run().trace.events).collect();
         if self.problem.admits(&events) {
             self.found.insert(ends.iter().map(|p| p.id).collect(), ends);
         }
     }
 
-    fn cut_off<T>(&mut self, stand: &Stand) -> Result<Option<T>, Stop> {
+    fn cut_off(&mut self, stand: &Stand) {
         match stand {
-            Stand::Bound { place, remembered: true } => Err(Stop::Rounds(place.clone())),
-            Stand::Bound { place, .. } => {
-                self.bound.get_or_insert_with(|| place.clone());
-                Ok(None)
-            }
-            Stand::IllDefined(why) => Err(Stop::IllDefined(why.clone())),
-            _ => Ok(None),
+            Stand::Bound { place, remembered: true } => _ = self.stop.get_or_insert(Stop::Rounds(place.clone())),
+            Stand::Bound { place, .. } => _ = self.bound.get_or_insert(place.clone()),
+            Stand::IllDefined(why) => self.stop = Some(Stop::IllDefined(why.clone())),
+            _ => {}
         }
     }
 
@@ -255,13 +348,16 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         solver: &Solver<'_, S>,
         any: &Available,
         now: u32,
-    ) -> Vec<Way<'n, S>> {
+    ) -> Ways<'n, S> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
             (point.stand != Stand::Nowhere).then_some(Way { point, window })
         };
         match &place.point.stand {
-            Stand::Free(_, results) => results.iter().filter_map(|&(ret, shape)| after(ret, shape, None)).collect(),
+            Stand::Free(_, results) => {
+                let ways = results.iter().filter_map(|&(ret, shape)| after(ret, shape, None)).collect();
+                Ways { ways, cells: SmallVec::new() }
+            }
             Stand::Looks(call) => {
                 let (results, cells) = self.results(t, place, call, solver, any);
                 let mut ways = Vec::new();
@@ -277,9 +373,9 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
                         ways.extend(after(ret, number, (reads > 0).then_some(window)));
                     }
                 }
-                ways
+                Ways { ways, cells }
             }
-            _ => Vec::new(),
+            _ => Ways { ways: Vec::new(), cells: SmallVec::new() },
         }
     }
 
@@ -336,12 +432,12 @@ fn reads_of<S>(shape: &Shape<S>, cells: &[Cell]) -> usize {
 /// What is known of all executions that begin so. `ended`: of those that end so.
 fn solver<'s, 'n: 's, S: Stamp>(
     problem: &'s Problem<'_, S>,
-    places: &[Place<'n, S>],
+    state: &[Rc<Place<'n, S>>],
     ended: Option<u32>,
 ) -> Result<Solver<'s, S>, Stop> {
-    let graph = Graph::new(problem.world, places.iter().map(|p| &p.point.skeleton).collect());
-    let births: Vec<u32> = places.iter().flat_map(|p| p.births.iter().copied()).collect();
-    let windows: Vec<Option<&Window>> = places.iter().flat_map(|p| p.windows.iter().map(Option::as_ref)).collect();
+    let graph = Graph::new(problem.world, state.iter().map(|p| &p.point.skeleton).collect());
+    let births: Vec<u32> = state.iter().flat_map(|p| p.births.iter().copied()).collect();
+    let windows: Vec<Option<&Window>> = state.iter().flat_map(|p| p.windows.iter().map(Option::as_ref)).collect();
     let window = |s: usize| {
         let place = &graph.subs[s];
         let looks = |w: &&Window| place.sub.cell.is_some_and(|c| w.cells.contains(&c));

@@ -78,6 +78,16 @@ impl<S: Stamp> Problem<'_, S> {
         visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
     ) -> Explored {
         let runs = flow::runs(self, self.limits.rounds, false).unwrap_or_else(|| self.guessed_runs());
+        self.explore_runs(runs, settled, visit)
+    }
+
+    /// Visits every class of consistent executions of these runs.
+    fn explore_runs(
+        &self,
+        runs: Runs<S>,
+        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
+        visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
+    ) -> Explored {
         let Runs { threads, together, stop, bound, states, .. } = runs;
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
         let mut explored = Explored { stats: Stats { states, ..Stats::default() }, stop, traces };
@@ -164,8 +174,18 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// All outcomes.
     pub fn outcomes(&self) -> Outcomes {
+        self.outcomes_of(flow::runs(self, self.limits.rounds, false).unwrap_or_else(|| self.guessed_runs()))
+    }
+
+    /// All outcomes, by trying every value that some write could write: the plain twin of [`Self::outcomes`].
+    #[cfg(feature = "proptest")]
+    pub fn outcomes_by_guessing(&self) -> Outcomes {
+        self.outcomes_of(self.guessed_runs())
+    }
+
+    fn outcomes_of(&self, runs: Runs<S>) -> Outcomes {
         let mut found = BTreeMap::new();
-        let explored = self.explore(&mut |solver| {
+        let explored = self.explore_runs(runs, &mut |_| Cut::Open, &mut |solver| {
             *found.entry(self.outcome_of(solver)).or_insert(0) += 1;
             Flow::Continue
         });

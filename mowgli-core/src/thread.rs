@@ -4,7 +4,7 @@
 //! given; each is made once, however often a search comes to it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use typed_arena::Arena;
@@ -12,7 +12,7 @@ use typed_arena::Arena;
 use crate::causal::Seen;
 use crate::denote::{Group, Trace};
 use crate::event::{Call, Cell, Event, Shape};
-use crate::ids::Tid;
+use crate::ids::{Name, Tid};
 use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::{Continuation, Prog};
@@ -52,6 +52,9 @@ pub struct Point<'n, S> {
     pub skeleton: Skeleton<S>,
     /// Where it stands.
     pub stand: Stand,
+    /// The cells that the thread was seen to write, or to try to write, after this.
+    pub ahead: RefCell<BTreeSet<Cell>>,
+    before: Option<&'n Point<'n, S>>,
     control: Control,
     next: RefCell<BTreeMap<(Val, usize), &'n Point<'n, S>>>,
 }
@@ -97,7 +100,7 @@ pub struct Threads<'a, 'n, S: Stamp> {
     /// Where points are kept.
     pub points: &'n Arena<Point<'n, S>>,
     /// What the calls were that threads have made.
-    pub seen: RefCell<Seen<S>>,
+    pub seen: RefCell<BTreeMap<Name, Seen<S>>>,
 }
 
 impl<'n, S: Stamp> Threads<'_, 'n, S> {
@@ -117,7 +120,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
 
     /// Where a thread stands after its call has returned `ret`, and has happened in the shape of this number.
     #[must_use]
-    pub fn after(&self, point: &Point<'n, S>, thread: Tid, ret: Val, shape: usize) -> &'n Point<'n, S> {
+    pub fn after(&self, point: &'n Point<'n, S>, thread: Tid, ret: Val, shape: usize) -> &'n Point<'n, S> {
         if let Some(next) = point.next.borrow().get(&(ret, shape)) {
             return next;
         }
@@ -126,8 +129,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         let shapes = self.libraries.of(call).shapes(self.world, &event);
         let (mut run, mut control) = (point.run().clone(), point.control.clone());
         control.returned(&mut run, event, shapes[shape].clone());
-        let looked = matches!(point.stand, Stand::Looks(_)).then(|| point.run().shapes.len());
-        let next = self.go_on(thread, run, control, looked);
+        let next = self.go_on(thread, run, control, Some(point));
         point.next.borrow_mut().insert((ret, shape), next);
         next
     }
@@ -138,21 +140,36 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         self.libraries.of(call).shapes(self.world, &Event { thread, call: call.clone(), ret })
     }
 
-    /// `looked`: the position of an event whose result memory has told.
     fn go_on(
         &self,
         thread: Tid,
         mut run: Run<S>,
         mut control: Control,
-        looked: Option<usize>,
+        before: Option<&'n Point<'n, S>>,
     ) -> &'n Point<'n, S> {
         let stand = self.advance(thread, &mut run, &mut control);
-        for (position, shape) in run.shapes.iter().enumerate() {
-            self.seen.borrow_mut().add(shape, Some(position) == looked);
-        }
+        self.note(&run, before);
         let skeleton = Skeleton { runs: vec![run] };
-        let next = RefCell::new(BTreeMap::new());
-        self.points.alloc(Point { id: self.points.len(), skeleton, stand, control, next })
+        let (ahead, next) = (RefCell::default(), RefCell::default());
+        self.points.alloc(Point { id: self.points.len(), skeleton, stand, ahead, before, control, next })
+    }
+
+    /// Notes what the calls do that a thread has made since it was at `before`.
+    fn note(&self, run: &Run<S>, before: Option<&'n Point<'n, S>>) {
+        let known = before.map_or(0, |p| p.run().shapes.len());
+        let looks = before.is_some_and(|p| matches!(p.stand, Stand::Looks(_)));
+        let calls = run.trace.events.iter().zip(&run.shapes).enumerate().skip(known);
+        for (position, (event, shape)) in calls.filter(|(_, (_, shape))| shape.iter().any(|s| s.reads.is_some())) {
+            let mut seen = self.seen.borrow_mut();
+            seen.entry(event.call.library).or_default().add(event, shape, looks && position == known);
+        }
+        let writes = run.shapes[known..].iter().flatten().filter(|s| s.writes.is_some());
+        let cells: BTreeSet<Cell> = writes.filter_map(|s| s.cell).collect();
+        let mut earlier = before;
+        while let Some(point) = earlier {
+            point.ahead.borrow_mut().extend(&cells);
+            earlier = point.before;
+        }
     }
 
     /// Goes on until something has to be chosen, or there is nothing left to do.

@@ -1,0 +1,155 @@
+//! Values that flow and values that are guessed: the search that lets threads go on only with values that are there has
+//! the outcomes of its plain twin, which tries every value.
+
+use mowgli_core::event::Cell;
+use mowgli_core::ids::{Loc, Node};
+use mowgli_core::implementation::Implementations;
+use mowgli_core::library::Libraries;
+use mowgli_core::outcome::{Limits, Outcome, Problem};
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::{Bound, strategy};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_libraries::msw::Msw;
+use mowgli_libraries::rbl::Rbl;
+use mowgli_libraries::sc_rmw::ScRmw;
+use mowgli_libraries::sv::Sv;
+use mowgli_rdma::Stamp;
+use mowgli_rdma::tso::{self, Tso};
+use mowgli_rdma::wait::{self, Wait, Words};
+use mowgli_tests::flowing;
+use proptest::prelude::*;
+
+fn problem<'a>(
+    libraries: &'a Libraries<Stamp>,
+    none: &'a Implementations,
+    world: &'a World,
+    programs: &'a [Prog],
+    observed: &'a [Cell],
+) -> Problem<'a, Stamp> {
+    Problem { libraries, implementations: none, world, programs, observed, limits: Limits { rounds: 1, ..Limits::default() } }
+}
+
+/// Whether both ways have the same outcomes, and as many classes of each. A limit that only guesses reach is none.
+fn agree(
+    libraries: &Libraries<Stamp>,
+    world: &World,
+    programs: &[Prog],
+    observed: &[Cell],
+) -> Result<(), TestCaseError> {
+    let none = Implementations::new();
+    let problem = problem(libraries, &none, world, programs, observed);
+    let (flowing, guessed) = (problem.outcomes(), problem.outcomes_by_guessing());
+    if guessed.explored.stop.is_none() {
+        prop_assert_eq!(&flowing.explored.stop, &None);
+        prop_assert_eq!(flowing.found, guessed.found);
+    } else if flowing.explored.stop.is_some() {
+        let known = |all: &std::collections::BTreeMap<Outcome, u64>| all.keys().cloned().collect::<Vec<_>>();
+        prop_assert_eq!(known(&flowing.found), known(&guessed.found));
+    }
+    Ok(())
+}
+
+fn bound(threads: usize, calls: usize) -> Bound {
+    Bound { threads, nodes: 2, calls, objects: 1, loops: 2, values: vec![1], ..Bound::default() }
+}
+
+/// Every memory word.
+fn all_cells(world: &World) -> Vec<Cell> {
+    world.objects.iter().filter_map(|(&loc, o)| Some(Cell { loc, node: o.node? })).collect()
+}
+
+const WORDS: Words = Words { rmw: true };
+const TSO_WORDS: tso::Words = tso::Words { rmw: true };
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn on_rdma_wait((world, client) in strategy(&WORDS, &bound(2, 3))) {
+        let libraries = Libraries::default().with(Wait);
+        agree(&libraries, &world, &flowing(&client, |v| v), &all_cells(&world))?;
+    }
+
+    #[test]
+    fn on_rdma_tso((world, client) in strategy(&TSO_WORDS, &bound(3, 2))) {
+        let libraries = Libraries::default().with(Tso);
+        agree(&libraries, &world, &flowing(&client, |v| v), &all_cells(&world))?;
+    }
+
+    #[test]
+    fn on_shared_variables((world, client) in strategy(&Sv, &bound(3, 2))) {
+        agree(&Libraries::default().with(Sv), &world, &flowing(&client, |v| v), &[])?;
+    }
+
+    #[test]
+    fn on_rdma_sc_rmw((world, client) in strategy(&ScRmw, &bound(3, 2))) {
+        agree(&Libraries::default().with(ScRmw), &world, &flowing(&client, |v| v), &[])?;
+    }
+
+    #[test]
+    fn on_mixed_size_words((world, client) in strategy(&Msw, &Bound { objects: 2, ..bound(2, 2) })) {
+        agree(&Libraries::default().with(Msw), &world, &client.programs(), &[])?;
+    }
+
+    #[test]
+    fn on_ring_buffers((world, client) in strategy(&Rbl::Strong, &bound(2, 3))) {
+        agree(&Libraries::default().with(Rbl::Strong), &world, &client.programs(), &[])?;
+    }
+
+    #[test]
+    fn on_loops(threads in prop_oneof![
+        prop::collection::vec(prop::collection::vec(0u8..9, 1..4), 2),
+        prop::collection::vec(prop::collection::vec(0u8..9, 1..2), 3),
+    ]) {
+        let world = one_node(threads.len());
+        let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
+        agree(&Libraries::default().with(Wait), &world, &programs, &all_cells(&world))?;
+    }
+}
+
+/// Two words on one node.
+fn one_node(threads: usize) -> World {
+    let mut world = World::new(1, &vec![Node(1); threads]);
+    world.objects.extend(["x", "y"].map(|x| (Loc::new(x), wait::word(Node(1)))));
+    world
+}
+
+/// Statements by number; the value that was read last flows on, and is the output.
+fn sequence(statements: &[u8], last: Val) -> Prog {
+    let Some((&first, rest)) = statements.split_first() else { return Prog::Val(last) };
+    let rest = rest.to_vec();
+    statement(first, last).bind(move |v| sequence(&rest, if v == Val::Unit { last } else { v }))
+}
+
+fn statement(number: u8, last: Val) -> Prog {
+    let (x, y) = (Loc::new("x"), Loc::new("y"));
+    let more = if last < Val::Int(3) { last.plus(1).unwrap_or(last) } else { last };
+    let zero_to = |x: Loc, v: i64| wait::cas(x, Val::Int(0), v.into());
+    match number {
+        0 => wait::write(x, more),
+        1 => wait::write(y, more),
+        2 => wait::read(x),
+        3 => wait::read(y),
+        // It waits.
+        4 => prog! { let v = wait::read(x); if v > Val::Int(0) { Prog::Break(1, v) } else { Prog::unit() } }.repeat(),
+        // It locks, and what it swaps in is seen.
+        5 => prog! { let v = zero_to(y, 1); Prog::break_if(v == Val::Int(0)) }.repeat(),
+        6 => wait::write(y, Val::Int(0)),
+        // Each round writes what the next one, or another thread, goes on from.
+        7 => prog! {
+            let v = wait::read(x);
+            wait::write(x, if v < Val::Int(2) { v.plus(1).unwrap_or(v) } else { v });
+            let w = wait::read(y);
+            if w == v { Prog::Break(1, w) } else { Prog::unit() }
+        }
+        .repeat(),
+        // A loop in a loop: the inner one waits, the outer one has effects.
+        _ => prog! {
+            prog! { let v = wait::read(x); Prog::break_if(v > Val::Int(0)) }.repeat();
+            let w = zero_to(y, 2);
+            if w == Val::Int(0) { Prog::Break(1, w) } else { wait::write(x, Val::Int(0)) }
+        }
+        .repeat(),
+    }
+}
