@@ -3,6 +3,7 @@
 //! Owens, Sarkar, Sewell: "A better x86 memory model" (2009), in the axiomatic form of Alglave, Maranget, Tautschnig:
 //! "Herding cats" (2014). One node, every thread on it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_thread, stamps, writes};
@@ -145,11 +146,15 @@ impl Library<Tso> for Lock {
         vec![Shape::from_slice(&[Sub::quiet(stamp)])]
     }
 
-    /// Each thread acquires and releases in turn, and ends with a release.
+    /// Each thread acquires and releases each lock in turn, and ends with a release.
     fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
+        let locks: BTreeSet<Loc> = events.iter().map(|e| e.call.loc(0)).collect();
         world.tids().all(|t| {
-            let own: Vec<&str> = events.iter().filter(|e| e.thread == t).map(|e| e.call.method.text()).collect();
-            own.len().is_multiple_of(2) && own.chunks(2).all(|pair| pair == ["Acquire", "Release"])
+            locks.iter().all(|&l| {
+                let own = events.iter().filter(|e| e.thread == t && e.call.loc(0) == l);
+                let own: Vec<&str> = own.map(|e| e.call.method.text()).collect();
+                own.len().is_multiple_of(2) && own.chunks(2).all(|pair| pair == ["Acquire", "Release"])
+            })
         })
     }
 
