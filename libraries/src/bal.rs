@@ -138,7 +138,7 @@ pub struct BalOverSv {
 
 /// x_t.
 fn flag(x: Loc, t: Tid) -> Loc {
-    Loc::new(&format!("{x}_{t}"))
+    x.part(format_args!("count_{t}"))
 }
 
 impl Implementation for BalOverSv {

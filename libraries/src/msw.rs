@@ -146,12 +146,12 @@ pub enum MswOverWait {
 
 /// x_0, x_1, and so on.
 fn part(x: Loc, k: usize) -> Loc {
-    Loc::new(&format!("{x}_{k}"))
+    x.part(format_args!("word_{k}"))
 }
 
 /// How many writes a thread has made: what makes guards fresh.
 fn counter(t: Tid) -> Loc {
-    Loc::new(&format!("guards_{t}"))
+    Loc(MSW.part(format_args!("guards_{t}")))
 }
 
 /// An injective hash in one word; 0 of all zeros.

@@ -4,7 +4,7 @@
 
 use mowgli_core::algebra::{Spec, cell, id, po, reads, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::program::{Prog, prog};
@@ -105,7 +105,7 @@ pub enum ScRmwOverNlock {
 
 /// The word on its node, the lock beside it, and the two words of a thread.
 fn parts(x: Loc, t: Tid) -> [Loc; 4] {
-    [format!("{x}_word"), format!("{x}_lock"), format!("r_{x}_{t}"), format!("p_{x}_{t}_v")].map(|name| Loc::new(&name))
+    [x.part("word"), x.part("lock"), x.part(format_args!("got_{t}")), x.part(format_args!("put_{t}"))]
 }
 
 impl Implementation for ScRmwOverNlock {
@@ -132,7 +132,7 @@ impl Implementation for ScRmwOverNlock {
     fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
         let args = call.args.clone();
         let [x, lock, r, p] = parts(call.loc(0), t);
-        let d = Val::Wid(Wid(Name::new(&format!("d_{x}_v"))));
+        let d = Val::Wid(call.loc(0).wid("d"));
         let write = move |v: Val| prog! { wait::write(p, v); wait::put(x, p, Val::NoWid) };
         let locked = move |inside: Prog| prog! { acq(NLOCK, lock); inside.clone(); rel(NLOCK, lock) };
         let waiting = if *self == Self::ReadNoWait { Prog::unit() } else { wait::wait(d) };

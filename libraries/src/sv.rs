@@ -158,12 +158,12 @@ pub enum SvOverWait {
 impl SvOverWait {
     /// x_n.
     fn copy(x: Loc, n: Node) -> Loc {
-        Loc::new(&format!("{x}_{n}"))
+        x.part(format_args!("copy_{n}"))
     }
 
     /// bot_n.
     fn dummy(n: Node) -> Loc {
-        Loc::new(&format!("bot_{n}"))
+        Loc(SV.part(format_args!("bot_{n}")))
     }
 }
 
@@ -186,7 +186,7 @@ impl Implementation for SvOverWait {
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
         let here = world.node_of(thread);
         // d0, reserved
-        let d0 = Val::Wid(Wid(Name::literal("d0")));
+        let d0 = Val::Wid(Wid(SV.part("d0")));
         match call.method.text() {
             "Write" => wait::write(Self::copy(call.loc(0), here), call.args[1]),
             "Read" => wait::read(Self::copy(call.loc(0), here)),

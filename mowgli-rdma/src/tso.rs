@@ -225,7 +225,7 @@ pub enum WaitByPolls {
 
 /// `d^n`, the set of open operations of `d` towards `n`.
 fn open_operations(d: Name, n: Node) -> Val {
-    Val::Loc(Loc::new(&format!("{d}^{n}")))
+    Val::Loc(Loc(d.part(format_args!("open_{n}"))))
 }
 
 fn call(method: &'static str, args: &[Val]) -> Prog {
