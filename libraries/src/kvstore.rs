@@ -14,6 +14,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
 use mowgli_rdma::wait::{self, Wait};
 
@@ -79,6 +80,16 @@ impl Library<Stamp> for Kvstore {
     }
 
     /// {aMF, aCAS} for what changes a key, {aMF, aCR} for what looks at one, and {aWT} for Serve, which touches nothing.
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes: Option<&[Arg]> = match call.method.text() {
+            "Insert" | "Update" => Some(&[Arg::Object, Arg::Any, Arg::Any]),
+            "Delete" | "Lookup" => Some(&[Arg::Object, Arg::Any]),
+            "Serve" => Some(&[Arg::Object]),
+            _ => None,
+        };
+        fault(world, thread, call, takes)
+    }
+
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let effect = effect(world, event);
         effect.map(|e| e.cell.map(|_| Sub::quiet(aMF)).into_iter().chain([e]).collect()).into_iter().collect()

@@ -12,6 +12,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNLR, aNLW, aNRR, aNRW, aWT};
 use mowgli_rdma::wait::{self, Wait};
 
@@ -88,6 +89,18 @@ impl Library<Stamp> for Msw {
 
     fn only_looks(&self, event: &Event) -> bool {
         matches!(event.call.method.text(), "TryRead" | "Wait")
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes: Option<&[Arg]> = match call.method.text() {
+            "Write" => Some(&[Arg::Local, Arg::Any]),
+            "TryRead" => Some(&[Arg::Local]),
+            "Wait" => Some(&[Arg::Any]),
+            "Put" => Some(&[Arg::Placed, Arg::Local]),
+            "Get" => Some(&[Arg::Local, Arg::Placed]),
+            _ => None,
+        };
+        fault(world, thread, call, takes)
     }
 
     /// As RDMA-WAIT on tuples; a failed TryRead has the stamp of a wait and reads nothing. Tuples have the right size.

@@ -13,6 +13,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
 
 use crate::catalogue::{Entry, Expected, variant};
@@ -87,6 +88,15 @@ impl Library<Stamp> for Rbl {
 
     fn only_looks(&self, event: &Event) -> bool {
         event.ret == Val::Bot || event.ret == Val::Bool(false)
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes: Option<&[Arg]> = match call.method.text() {
+            "Submit" => Some(&[Arg::Object, Arg::Any]),
+            "Receive" => Some(&[Arg::Object]),
+            _ => None,
+        };
+        fault(world, thread, call, takes)
     }
 
     /// Submit true {aNRW_n(t') | t' in rthd(x), n(t') != n(t)} u {aCW}, Submit false {aWT}; Receive of a message {aCR},

@@ -11,6 +11,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::wait::{self, Wait};
 
@@ -51,6 +52,11 @@ impl Library<Stamp> for ScRmw {
         event.call.method.text() == "Read" || event.call.method.text() == "CAS" && event.ret != args[1]
     }
 
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes = takes(METHODS, call.method.text());
+        fault(world, thread, call, takes.as_deref())
+    }
+
     /// {aMF} for every call.
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let (args, ret) = (&event.call.args, event.ret);
@@ -67,6 +73,12 @@ impl Library<Stamp> for ScRmw {
     fn spec(&self) -> Spec<Stamp> {
         sequentially_consistent()
     }
+}
+
+/// What a method takes: its object, and as many arguments as the table says.
+pub(crate) fn takes(methods: &[(&str, usize)], method: &str) -> Option<Vec<Arg>> {
+    let (_, arguments) = methods.iter().find(|(name, _)| *name == method)?;
+    Some(std::iter::once(Arg::Object).chain(std::iter::repeat_n(Arg::Any, *arguments)).collect())
 }
 
 /// Reads-from and one order of the writes of each cell, all in the order of the program: `so = po u rf u mo u rb`.

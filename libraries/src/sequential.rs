@@ -16,13 +16,14 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::fault;
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, variant};
 use crate::lock::{acq, home, rel};
 use crate::nlock::{self, NLOCK};
-use crate::sc_rmw;
+use crate::sc_rmw::{self, takes};
 
 /// A sequential object whose state is some words.
 pub trait Sequential: Send + Sync {
@@ -214,6 +215,11 @@ impl Library<Stamp> for Linearised {
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
         let (after, result) = self.apply(read, &event.call)?;
         (result == event.ret).then_some(after)
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes = takes(self.0.methods(), call.method.text());
+        fault(world, thread, call, takes.as_deref())
     }
 
     /// {aMF} for every call.

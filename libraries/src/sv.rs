@@ -14,6 +14,7 @@ use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::wait::{self, Wait, target, wid};
 
@@ -80,6 +81,18 @@ impl Library<Stamp> for Sv {
 
     fn only_looks(&self, event: &Event) -> bool {
         matches!(event.call.method.text(), "Read" | "Wait" | "GF")
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes: Option<&[Arg]> = match call.method.text() {
+            "Write" => Some(&[Arg::Object, Arg::Any]),
+            "Read" => Some(&[Arg::Object]),
+            "Wait" => Some(&[Arg::Any]),
+            "GF" => Some(&[Arg::Nodes]),
+            "Bcast" => Some(&[Arg::Object, Arg::Any, Arg::Nodes]),
+            _ => None,
+        };
+        fault(world, thread, call, takes)
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
