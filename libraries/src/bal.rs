@@ -16,6 +16,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aGF};
 
 use crate::catalogue::{Entry, Expected, variant};
@@ -74,6 +75,14 @@ impl Library<Stamp> for Bal {
     }
 
     /// `{aGF_n(t) | t in b(x)} u {aCR}`; only participants call.
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes: Option<&[Arg]> = match call.method.text() {
+            "BAR" => Some(&[Arg::Object]),
+            _ => None,
+        };
+        fault(world, thread, call, takes)
+    }
+
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let x = event.call.loc(0);
         if !world.objects.get(&x).is_some_and(|o| o.members.contains(&event.thread)) {
@@ -138,7 +147,7 @@ pub struct BalOverSv {
 
 /// x_t.
 fn flag(x: Loc, t: Tid) -> Loc {
-    Loc::new(&format!("{x}_{t}"))
+    x.part(format_args!("count_{t}"))
 }
 
 impl Implementation for BalOverSv {

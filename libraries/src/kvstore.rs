@@ -7,13 +7,14 @@
 
 use mowgli_core::algebra::{Spec, cell, id, reads, same_event, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
 use mowgli_rdma::wait::{self, Wait};
 
@@ -79,6 +80,16 @@ impl Library<Stamp> for Kvstore {
     }
 
     /// {aMF, aCAS} for what changes a key, {aMF, aCR} for what looks at one, and {aWT} for Serve, which touches nothing.
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes: Option<&[Arg]> = match call.method.text() {
+            "Insert" | "Update" => Some(&[Arg::Object, Arg::Any, Arg::Any]),
+            "Delete" | "Lookup" => Some(&[Arg::Object, Arg::Any]),
+            "Serve" => Some(&[Arg::Object]),
+            _ => None,
+        };
+        fault(world, thread, call, takes)
+    }
+
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let effect = effect(world, event);
         effect.map(|e| e.cell.map(|_| Sub::quiet(aMF)).into_iter().chain([e]).collect()).into_iter().collect()
@@ -188,35 +199,31 @@ struct Store {
 }
 
 impl Store {
-    fn name(&self, parts: &str) -> Loc {
-        Loc::new(&format!("{}_{parts}", self.x))
-    }
-
     fn lock(&self, key: i64) -> Loc {
-        self.name(&format!("lock_{key}"))
+        self.x.part(format_args!("lock_{key}"))
     }
 
     fn index(&self, key: i64, n: Node) -> Loc {
-        self.name(&format!("index_{key}_{}", n.0))
+        self.x.part(format_args!("index_{key}_{}", n.0))
     }
 
     fn slot(&self, slot: Slot) -> Loc {
-        self.name(&format!("slot_{}_{}", slot.owner.0, slot.nth))
+        self.x.part(format_args!("slot_{}_{}", slot.owner.0, slot.nth))
     }
 
     /// A thread's own words for what it gets, or puts.
     fn copy(&self, purpose: &str) -> Loc {
-        self.name(&format!("{purpose}_{}", self.t.0))
+        self.x.part(format_args!("{purpose}_{}", self.t.0))
     }
 
     /// The ring buffer of what a thread changes.
     fn tracker(&self, writer: Tid) -> Loc {
-        self.name(&format!("tracker_{}", writer.0))
+        self.x.part(format_args!("tracker_{}", writer.0))
     }
 
     /// The last message of a writer that a node has acknowledged.
     fn acknowledged(&self, writer: Tid, n: Node) -> Loc {
-        self.name(&format!("ack_{}_{}", writer.0, n.0))
+        self.x.part(format_args!("ack_{}_{}", writer.0, n.0))
     }
 
     /// The nodes with threads, other than that of `t`.
@@ -261,7 +268,7 @@ impl Store {
         if self.world.node_of(slot.owner) == self.here {
             return msw::try_read(from);
         }
-        let (to, d) = (self.copy("got"), Val::Wid(Wid(self.name("d").0)));
+        let (to, d) = (self.copy("got"), Val::Wid(self.x.wid("d")));
         prog! { msw::get(to, from, d); msw::wait_for(d); msw::try_read(to) }
     }
 

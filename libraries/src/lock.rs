@@ -12,6 +12,7 @@ use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::wait::{WAIT, word};
 
@@ -54,6 +55,14 @@ impl Library<Stamp> for Lock {
 
     fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
         is_well_formed(events)
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes: Option<&[Arg]> = match call.method.text() {
+            "Acq" | "Rel" => Some(&[Arg::Object]),
+            _ => None,
+        };
+        fault(world, thread, call, takes)
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {

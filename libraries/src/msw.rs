@@ -12,6 +12,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNLR, aNLW, aNRR, aNRW, aWT};
 use mowgli_rdma::wait::{self, Wait};
 
@@ -90,6 +91,18 @@ impl Library<Stamp> for Msw {
         matches!(event.call.method.text(), "TryRead" | "Wait")
     }
 
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes: Option<&[Arg]> = match call.method.text() {
+            "Write" => Some(&[Arg::Local, Arg::Any]),
+            "TryRead" => Some(&[Arg::Local]),
+            "Wait" => Some(&[Arg::Any]),
+            "Put" => Some(&[Arg::Placed, Arg::Local]),
+            "Get" => Some(&[Arg::Local, Arg::Placed]),
+            _ => None,
+        };
+        fault(world, thread, call, takes)
+    }
+
     /// As RDMA-WAIT on tuples; a failed TryRead has the stamp of a wait and reads nothing. Tuples have the right size.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         shape(world, event).map(|s| vec![s]).unwrap_or_default()
@@ -146,12 +159,12 @@ pub enum MswOverWait {
 
 /// x_0, x_1, and so on.
 fn part(x: Loc, k: usize) -> Loc {
-    Loc::new(&format!("{x}_{k}"))
+    x.part(format_args!("word_{k}"))
 }
 
 /// How many writes a thread has made: what makes guards fresh.
 fn counter(t: Tid) -> Loc {
-    Loc::new(&format!("guards_{t}"))
+    Loc(MSW.part(format_args!("guards_{t}")))
 }
 
 /// An injective hash in one word; 0 of all zeros.

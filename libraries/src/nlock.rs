@@ -4,7 +4,7 @@
 
 use mowgli_core::algebra::{same_event, stamps};
 use mowgli_core::event::{Call, Shape, Sub};
-use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
@@ -47,15 +47,15 @@ pub enum NlockOverWait {
 }
 
 fn dispenser(x: Loc) -> Loc {
-    Loc::new(&format!("{x}_a"))
+    x.part("dispenser")
 }
 
 fn released(x: Loc) -> Loc {
-    Loc::new(&format!("{x}_r"))
+    x.part("released")
 }
 
 fn ticket(x: Loc, t: Tid) -> Loc {
-    Loc::new(&format!("p_{x}_{t}"))
+    x.part(format_args!("ticket_{t}"))
 }
 
 impl Implementation for NlockOverWait {
@@ -64,8 +64,7 @@ impl Implementation for NlockOverWait {
     }
 
     fn declare(&self, world: &mut World) {
-        let locks: Vec<Loc> = world.objects.iter().filter(|(_, o)| o.library == NLOCK).map(|(&x, _)| x).collect();
-        for x in locks {
+        for x in world.locations(NLOCK) {
             let home = home(world, x);
             let elsewhere = Node(home.0 % world.nodes + 1);
             let release = if *self == Self::ReleaseByWrite { elsewhere } else { home };
@@ -81,7 +80,7 @@ impl Implementation for NlockOverWait {
     fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
         let x = call.loc(0);
         let (x_a, x_r, p) = (dispenser(x), released(x), ticket(x, t));
-        let d = Val::Wid(Wid(Name::new(&format!("d_{x}"))));
+        let d = Val::Wid(x.wid("d"));
         if call.method.text() == "Rel" {
             let fence = if *self == Self::NoRfence { Prog::unit() } else { wait::rfence(home(world, x)) };
             return prog! { fence.clone(); wait::put(x_r, p, Val::NoWid) };

@@ -6,13 +6,14 @@
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, cell, events, hb, id, po, reads, same, same_thread, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
 
 use crate::catalogue::{Entry, Expected, variant};
@@ -87,6 +88,15 @@ impl Library<Stamp> for Rbl {
 
     fn only_looks(&self, event: &Event) -> bool {
         event.ret == Val::Bot || event.ret == Val::Bool(false)
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes: Option<&[Arg]> = match call.method.text() {
+            "Submit" => Some(&[Arg::Object, Arg::Any]),
+            "Receive" => Some(&[Arg::Object]),
+            _ => None,
+        };
+        fault(world, thread, call, takes)
     }
 
     /// Submit true {aNRW_n(t') | t' in rthd(x), n(t') != n(t)} u {aCW}, Submit false {aWT}; Receive of a message {aCR},
@@ -183,17 +193,17 @@ pub struct RblOverSv {
 }
 
 fn word(x: Loc, k: i64, size: i64) -> Loc {
-    Loc::new(&format!("{x}_{}", k.rem_euclid(size)))
+    x.part(format_args!("word_{}", k.rem_euclid(size)))
 }
 
 /// h, the head: how many words the writer has written.
 fn head(x: Loc) -> Loc {
-    Loc::new(&format!("h_{x}"))
+    x.part("head")
 }
 
 /// h_t: how many words a reader has read.
 fn tail(x: Loc, t: Tid) -> Loc {
-    Loc::new(&format!("h_{x}_{t}"))
+    x.part(format_args!("tail_{t}"))
 }
 
 /// The values of these variables, in order, then `next`.
@@ -216,7 +226,7 @@ impl RblOverSv {
         let size = world.objects[&x].size as i64;
         let targets = far(world, writer, readers);
         let own: NodeSet = [world.node_of(writer)].into_iter().collect();
-        let d = Val::Wid(Wid(Name::new(&format!("d_{x}"))));
+        let d = Val::Wid(x.wid("d"));
         let words = [&[Val::Int(message.len() as i64)], message].concat();
         let variables = std::iter::once(head(x)).chain(readers.iter().map(|&t| tail(x, t))).collect();
         let waits = self.waits_for_room();

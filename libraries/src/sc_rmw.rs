@@ -4,13 +4,14 @@
 
 use mowgli_core::algebra::{Spec, cell, id, po, reads, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::wait::{self, Wait};
 
@@ -51,6 +52,11 @@ impl Library<Stamp> for ScRmw {
         event.call.method.text() == "Read" || event.call.method.text() == "CAS" && event.ret != args[1]
     }
 
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes = takes(METHODS, call.method.text());
+        fault(world, thread, call, takes.as_deref())
+    }
+
     /// {aMF} for every call.
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let (args, ret) = (&event.call.args, event.ret);
@@ -67,6 +73,12 @@ impl Library<Stamp> for ScRmw {
     fn spec(&self) -> Spec<Stamp> {
         sequentially_consistent()
     }
+}
+
+/// What a method takes: its object, and as many arguments as the table says.
+pub(crate) fn takes(methods: &[(&str, usize)], method: &str) -> Option<Vec<Arg>> {
+    let (_, arguments) = methods.iter().find(|(name, _)| *name == method)?;
+    Some(std::iter::once(Arg::Object).chain(std::iter::repeat_n(Arg::Any, *arguments)).collect())
 }
 
 /// Reads-from and one order of the writes of each cell, all in the order of the program: `so = po u rf u mo u rb`.
@@ -105,7 +117,7 @@ pub enum ScRmwOverNlock {
 
 /// The word on its node, the lock beside it, and the two words of a thread.
 fn parts(x: Loc, t: Tid) -> [Loc; 4] {
-    [format!("{x}_word"), format!("{x}_lock"), format!("r_{x}_{t}"), format!("p_{x}_{t}_v")].map(|name| Loc::new(&name))
+    [x.part("word"), x.part("lock"), x.part(format_args!("got_{t}")), x.part(format_args!("put_{t}"))]
 }
 
 impl Implementation for ScRmwOverNlock {
@@ -132,7 +144,7 @@ impl Implementation for ScRmwOverNlock {
     fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
         let args = call.args.clone();
         let [x, lock, r, p] = parts(call.loc(0), t);
-        let d = Val::Wid(Wid(Name::new(&format!("d_{x}_v"))));
+        let d = Val::Wid(call.loc(0).wid("d"));
         let write = move |v: Val| prog! { wait::write(p, v); wait::put(x, p, Val::NoWid) };
         let locked = move |inside: Prog| prog! { acq(NLOCK, lock); inside.clone(); rel(NLOCK, lock) };
         let waiting = if *self == Self::ReadNoWait { Prog::unit() } else { wait::wait(d) };

@@ -9,20 +9,21 @@ use std::sync::Arc;
 
 use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::fault;
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, variant};
 use crate::lock::{acq, home, rel};
 use crate::nlock::{self, NLOCK};
-use crate::sc_rmw;
+use crate::sc_rmw::{self, takes};
 
 /// A sequential object whose state is some words.
 pub trait Sequential: Send + Sync {
@@ -216,6 +217,11 @@ impl Library<Stamp> for Linearised {
         (result == event.ret).then_some(after)
     }
 
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes = takes(self.0.methods(), call.method.text());
+        fault(world, thread, call, takes.as_deref())
+    }
+
     /// {aMF} for every call.
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let applied = Sub::update(aMF, state(event.call.loc(0)), Reads::Any, Writes::Step(0));
@@ -253,11 +259,11 @@ pub struct LinearisedOverNlock {
 
 /// A word of the state on its node, and a thread's own copies of it for reading and for writing.
 fn places(x: Loc, word: usize, t: Tid) -> [Loc; 3] {
-    [format!("{x}_{word}"), format!("r_{x}_{word}_{t}"), format!("p_{x}_{word}_{t}")].map(|name| Loc::new(&name))
+    [format!("word_{word}"), format!("got_{word}_{t}"), format!("put_{word}_{t}")].map(|role| x.part(role))
 }
 
 fn lock_of(x: Loc) -> Loc {
-    Loc::new(&format!("{x}_lock"))
+    x.part("lock")
 }
 
 fn read_all(places: &[Loc], values: Vec<Val>, next: impl Fn(Vec<Val>) -> Prog + Clone + Send + Sync + 'static) -> Prog {
@@ -272,8 +278,7 @@ impl Implementation for LinearisedOverNlock {
     }
 
     fn declare(&self, world: &mut World) {
-        let own: Vec<Loc> = world.objects.iter().filter(|(_, o)| o.library == self.target()).map(|(&x, _)| x).collect();
-        for x in own {
+        for x in world.locations(self.target()) {
             let home = home(world, x);
             world.objects.insert(lock_of(x), Object::new(NLOCK).at(home));
             for (word, init) in self.object.start().into_iter().enumerate() {
@@ -290,7 +295,7 @@ impl Implementation for LinearisedOverNlock {
 
     fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
         let (x, variant) = (call.loc(0), self.variant);
-        let d = Val::Wid(Wid(Name::new(&format!("d_{x}"))));
+        let d = Val::Wid(x.wid("d"));
         let places: Vec<[Loc; 3]> = (0..self.object.start().len()).map(|word| places(x, word, t)).collect();
         let copies: Vec<Loc> = places.iter().map(|[_, r, _]| *r).collect();
         let gets = Prog::all(places.iter().map(|&[on_node, r, _]| wait::get(r, on_node, d)));

@@ -41,7 +41,7 @@ pub enum SlockOverWlock {
 
 /// The weak lock inside.
 fn inner(x: Loc) -> Loc {
-    Loc::new(&format!("{x}_weak"))
+    x.part("weak")
 }
 
 impl Implementation for SlockOverWlock {
@@ -50,8 +50,7 @@ impl Implementation for SlockOverWlock {
     }
 
     fn declare(&self, world: &mut World) {
-        let locks: Vec<Loc> = world.objects.iter().filter(|(_, o)| o.library == SLOCK).map(|(&x, _)| x).collect();
-        for x in locks {
+        for x in world.locations(SLOCK) {
             let home = home(world, x);
             world.objects.insert(inner(x), Object::new(WLOCK).at(home));
         }

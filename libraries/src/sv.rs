@@ -14,6 +14,7 @@ use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::wait::{self, Wait, target, wid};
 
@@ -80,6 +81,18 @@ impl Library<Stamp> for Sv {
 
     fn only_looks(&self, event: &Event) -> bool {
         matches!(event.call.method.text(), "Read" | "Wait" | "GF")
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes: Option<&[Arg]> = match call.method.text() {
+            "Write" => Some(&[Arg::Object, Arg::Any]),
+            "Read" => Some(&[Arg::Object]),
+            "Wait" => Some(&[Arg::Any]),
+            "GF" => Some(&[Arg::Nodes]),
+            "Bcast" => Some(&[Arg::Object, Arg::Any, Arg::Nodes]),
+            _ => None,
+        };
+        fault(world, thread, call, takes)
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
@@ -158,12 +171,12 @@ pub enum SvOverWait {
 impl SvOverWait {
     /// x_n.
     fn copy(x: Loc, n: Node) -> Loc {
-        Loc::new(&format!("{x}_{n}"))
+        x.part(format_args!("copy_{n}"))
     }
 
     /// bot_n.
     fn dummy(n: Node) -> Loc {
-        Loc::new(&format!("bot_{n}"))
+        Loc(SV.part(format_args!("bot_{n}")))
     }
 }
 
@@ -186,7 +199,7 @@ impl Implementation for SvOverWait {
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
         let here = world.node_of(thread);
         // d0, reserved
-        let d0 = Val::Wid(Wid(Name::literal("d0")));
+        let d0 = Val::Wid(Wid(SV.part("d0")));
         match call.method.text() {
             "Write" => wait::write(Self::copy(call.loc(0), here), call.args[1]),
             "Read" => wait::read(Self::copy(call.loc(0), here)),

@@ -4,7 +4,7 @@
 //! that remote operations of a critical section are over when the next one begins.
 
 use mowgli_core::event::{Call, Shape, Sub};
-use mowgli_core::ids::{Loc, Name, Tid, Wid};
+use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
@@ -45,17 +45,17 @@ pub enum WlockOverSv {
 
 /// x_a, the dispenser.
 fn dispenser(x: Loc) -> Loc {
-    Loc::new(&format!("{x}_a"))
+    x.part("dispenser")
 }
 
 /// p_x^t, the ticket of a thread.
 fn ticket(x: Loc, t: Tid) -> Loc {
-    Loc::new(&format!("p_{x}_{t}"))
+    x.part(format_args!("ticket_{t}"))
 }
 
 /// x_t, the last ticket that a thread passed on.
 fn passed(x: Loc, t: Tid) -> Loc {
-    Loc::new(&format!("{x}_{t}"))
+    x.part(format_args!("passed_{t}"))
 }
 
 impl Implementation for WlockOverSv {
@@ -64,8 +64,7 @@ impl Implementation for WlockOverSv {
     }
 
     fn declare(&self, world: &mut World) {
-        let locks: Vec<Loc> = world.objects.iter().filter(|(_, o)| o.library == WLOCK).map(|(&x, _)| x).collect();
-        for x in locks {
+        for x in world.locations(WLOCK) {
             let home = home(world, x);
             world.objects.insert(dispenser(x), wait::word(home));
             for t in world.tids() {
@@ -79,7 +78,7 @@ impl Implementation for WlockOverSv {
     fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
         let x = call.loc(0);
         let (x_a, p, x_t) = (dispenser(x), ticket(x, t), passed(x, t));
-        let d = Val::Wid(Wid(Name::new(&format!("d_{x}"))));
+        let d = Val::Wid(x.wid("d"));
         let others = world.all_nodes().without(world.node_of(t));
         if call.method.text() == "Rel" {
             let variant = *self;

@@ -185,6 +185,9 @@ impl<S: Stamp> Unfolder<'_, S> {
             state.ill_defined(format!("{by} calls {call} of {}, which is not among the libraries below", call.library));
             return;
         };
+        if let Some(fault) = library.fault(self.world, state.thread, call) {
+            return state.ill_defined(format!("{} calls {call} of {}: {fault}", state.thread, call.library));
+        }
         for ret in library.returns_after(self.world, &state.events, state.thread, call, state.cells) {
             state.events.push(Event { thread: state.thread, call: call.clone(), ret });
             state.groups.push(state.group);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::event::Call;
-use crate::ids::{Name, Tid};
+use crate::ids::{Loc, Name, Tid};
 use crate::program::Prog;
 use crate::world::World;
 
@@ -13,11 +13,28 @@ pub trait Implementation: Send + Sync {
     /// The library that is implemented.
     fn target(&self) -> Name;
 
-    /// The objects that the implementation needs for those of its library in `world`: `loc(I)`. They are added to it.
+    /// The objects that the implementation needs for those of its library in `world`: `loc(I)`. They are added to it, as parts
+    /// that no client can name ([`Loc::part`]); [`add_parts`] checks that.
     fn declare(&self, world: &mut World);
 
     /// `I(t, m, args)`.
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog;
+}
+
+/// Adds what `implementation` needs to `world`.
+///
+/// # Panics
+/// If it changes an object that is there, or makes one that a client could name: parts are made by [`Loc::part`].
+pub fn add_parts(implementation: &dyn Implementation, world: &mut World) {
+    let before = world.objects.clone();
+    implementation.declare(world);
+    let of = implementation.target();
+    for (x, object) in &before {
+        assert!(world.objects.get(x) == Some(object), "the implementation of {of} changes {x}, which is its client's");
+    }
+    for &Loc(x) in world.objects.keys().filter(|x| !before.contains_key(x)) {
+        assert!(x.is_part(), "the implementation of {of} makes {x}, which a client could name: see `Loc::part`");
+    }
 }
 
 /// The implementations in force, by the library that each replaces.

@@ -253,6 +253,10 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
             let why = format!("{by} calls {call} of {}, which is not among the libraries below", call.library);
             return Err(Stand::IllDefined(why));
         };
+        if let Some(fault) = library.fault(self.world, thread, &call) {
+            let why = format!("{thread} calls {call} of {}: {fault}", call.library);
+            return Err(Stand::IllDefined(why));
+        }
         let looked = RefCell::new(false);
         let cells = |cell: Cell| {
             *looked.borrow_mut() = true;

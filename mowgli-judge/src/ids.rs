@@ -15,6 +15,9 @@ static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Name(&'static str);
 
+/// What stands between an owner and the role of its part.
+const PART: char = '.';
+
 impl Name {
     /// A name that is part of the program text; needs no table.
     #[must_use]
@@ -35,6 +38,25 @@ impl Name {
         let kept: &'static str = Box::leak(text.to_owned().into_boxed_str());
         names.insert(kept);
         Self(kept)
+    }
+
+    /// The name of a part of what this name stands for: what an implementation makes for its object, or for itself. It
+    /// is printed as `x.copy_1`, which no declaration of a client can say: identifiers have no dot. So no part is ever
+    /// equal to a name that a client gave, and parts are equal only if their owners and roles are.
+    ///
+    /// # Panics
+    /// If the role is empty or has a dot.
+    #[must_use]
+    pub fn part(self, role: impl fmt::Display) -> Self {
+        let role = role.to_string();
+        assert!(!role.is_empty() && !role.contains(PART), "`{role}` is no role of a part of {self}");
+        Self::new(&format!("{self}{PART}{role}"))
+    }
+
+    /// Whether this is the name of a part, and no client's.
+    #[must_use]
+    pub fn is_part(self) -> bool {
+        self.0.contains(PART)
     }
 
     /// The text.
@@ -77,6 +99,31 @@ impl Loc {
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self(Name::new(name))
+    }
+
+    /// A location that an implementation makes for the object here: see [`Name::part`].
+    ///
+    /// ```
+    /// use mowgli_judge::ids::{Loc, Node};
+    ///
+    /// let copy = Loc::new("x").part(format_args!("copy_{}", Node(1)));
+    /// assert_eq!(copy.to_string(), "x.copy_1");
+    /// ```
+    ///
+    /// # Panics
+    /// If the role is empty or has a dot.
+    #[must_use]
+    pub fn part(self, role: impl fmt::Display) -> Self {
+        Self(self.0.part(role))
+    }
+
+    /// A work identifier that an implementation uses for the object here, and no client: see [`Name::part`].
+    ///
+    /// # Panics
+    /// If the role is empty or has a dot.
+    #[must_use]
+    pub fn wid(self, role: impl fmt::Display) -> Wid {
+        Wid(self.0.part(role))
     }
 }
 
@@ -208,6 +255,27 @@ mod tests {
         let text = String::from("x");
         assert_eq!(Name::new(&text), Name::new("x"));
         assert_eq!(Name::new("x"), Name::literal("x"));
+    }
+
+    #[test]
+    fn parts_are_equal_only_if_owners_and_roles_are() {
+        let [x, y] = ["x", "x_1"].map(Loc::new);
+        assert_eq!(x.part("copy_1"), x.part(format_args!("copy_{}", Node(1))));
+        let all = [x, y, x.part("1"), x.part("copy"), y.part("copy"), x.part("copy").part("1"), x.part("copy_1")];
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+        assert_eq!(all.map(|part| part.0.is_part()), [false, false, true, true, true, true, true]);
+    }
+
+    #[test]
+    fn parts_survive_ron() {
+        let part = Loc::new("x").part("copy_1");
+        assert_eq!(ron::from_str::<Loc>(&ron::to_string(&part).unwrap()).unwrap(), part);
+    }
+
+    #[test]
+    #[should_panic(expected = "`a.b` is no role of a part of x")]
+    fn a_role_has_no_dot() {
+        let _ = Loc::new("x").part("a.b");
     }
 
     #[test]

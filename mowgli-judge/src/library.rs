@@ -44,6 +44,15 @@ pub trait Library<S: Stamp>: Send + Sync {
         false
     }
 
+    /// What is wrong with a call that no program may make, as one of a location that is not there, with too few arguments,
+    /// or of a method that the library does not have. Whoever makes it is not well defined, whatever the call might
+    /// return; of a call with a fault nothing else is asked. A call that only cannot return some result has no fault, and
+    /// no shape with that result.
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let _ = (world, thread, call);
+        None
+    }
+
     /// The ways in which an event can happen, `stmp(e)` with what each subevent does. None: no execution has it.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>>;
 

@@ -89,6 +89,12 @@ impl World {
         NodeSet::all(self.nodes)
     }
 
+    /// The locations of the objects of a library, in order.
+    #[must_use]
+    pub fn locations(&self, library: Name) -> Vec<Loc> {
+        self.objects.iter().filter(|(_, o)| o.library == library).map(|(&x, _)| x).collect()
+    }
+
     /// The node on which the object at `loc` lives; `None` if there is no such object or it lives on none.
     #[must_use]
     pub fn home(&self, loc: Loc) -> Option<Node> {

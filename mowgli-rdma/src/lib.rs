@@ -35,6 +35,7 @@
 //! ```
 
 pub mod core_rma;
+pub mod fault;
 pub mod operational;
 pub mod probes;
 pub mod robust;

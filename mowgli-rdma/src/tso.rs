@@ -16,6 +16,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
+use crate::fault::{Arg, fault};
 use crate::stamp::Stamp::{self, aMF, aNLW, aNRW, aWT};
 use crate::wait::{self, Wait};
 
@@ -165,6 +166,17 @@ impl Library<Stamp> for Tso {
         })
     }
 
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let takes = match call.method.text() {
+            "Poll" => Some(&[Arg::Node][..]),
+            "SetAdd" | "SetRemove" => Some(&[Arg::Any; 2][..]),
+            "SetIsEmpty" => Some(&[Arg::Any][..]),
+            "Wait" => None,
+            other => wait::takes(other),
+        };
+        fault(world, thread, call, takes)
+    }
+
     /// As RDMA-WAIT-RMW, Poll {aWT}, and {aMF} for the methods of sets.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         match event.call.method.text() {
@@ -225,7 +237,7 @@ pub enum WaitByPolls {
 
 /// `d^n`, the set of open operations of `d` towards `n`.
 fn open_operations(d: Name, n: Node) -> Val {
-    Val::Loc(Loc::new(&format!("{d}^{n}")))
+    Val::Loc(Loc(d.part(format_args!("open_{n}"))))
 }
 
 fn call(method: &'static str, args: &[Val]) -> Prog {

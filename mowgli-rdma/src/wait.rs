@@ -15,6 +15,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
+use crate::fault::{Arg, fault};
 use crate::stamp::Stamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 
 /// The library's name.
@@ -140,6 +141,10 @@ impl Library<Stamp> for Wait {
         }
     }
 
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        fault(world, thread, call, takes(call.method.text()))
+    }
+
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         shapes(world, event).unwrap_or_default()
     }
@@ -247,6 +252,24 @@ pub(crate) fn predicate(
     c.so("atomic", &atomic);
     c.so_of_paths("ib", &stamps(Stamp::is_instantaneous).on().then(&ib));
     c
+}
+
+/// What a method takes, beside identifiers.
+pub(crate) fn takes(method: &str) -> Option<&'static [Arg]> {
+    use Arg::{Any, Local, Placed};
+    Some(match method {
+        "Write" | "Xchg" => &[Local, Any],
+        "Read" => &[Local],
+        "CAS" => &[Local, Any, Any],
+        "Mfence" => &[],
+        "Wait" => &[Any],
+        "Rfence" => &[Arg::Node],
+        "Get" => &[Local, Placed],
+        "Put" => &[Placed, Local],
+        "RCAS" => &[Local, Placed, Any, Any],
+        "RFAA" => &[Local, Placed, Any],
+        _ => return None,
+    })
 }
 
 /// `stmp(e)` with what each subevent does; `None` where a call does not respect nodes.

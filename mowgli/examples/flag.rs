@@ -62,17 +62,22 @@ struct FlagOverSv {
     fence: bool,
 }
 
+/// The shared variable of a flag: a part of it, which no client can name.
+fn raised(x: Loc) -> Loc {
+    x.part("raised")
+}
+
 impl Implementation for FlagOverSv {
     fn target(&self) -> Name {
         FLAG
     }
 
     fn declare(&self, world: &mut World) {
-        world.objects.insert(Loc::new("raised"), sv::variable());
+        world.objects.extend(world.locations(FLAG).into_iter().map(|x| (raised(x), sv::variable())));
     }
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let (x, all) = (Loc::new("raised"), world.all_nodes());
+        let (x, all) = (raised(call.loc(0)), world.all_nodes());
         if call.method.text() == "Check" {
             return sv::read(x);
         }

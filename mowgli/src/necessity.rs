@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::Tid;
+use mowgli_core::implementation::add_parts;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, clients, count};
 use mowgli_core::soundness::sites::{Changed, Site, sites};
@@ -169,7 +170,7 @@ pub fn own_calls(entry: &Entry, bounds: &[Bound]) -> Vec<(World, Tid, Call)> {
 
 fn all_sites(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Vec<Site> {
     let mut calls = own_calls(entry, bounds);
-    calls.iter_mut().for_each(|(world, ..)| variant.implementation.declare(world));
+    calls.iter_mut().for_each(|(world, ..)| add_parts(&*variant.implementation, world));
     sites(&*variant.implementation, &entry.below, &calls)
 }
 

@@ -9,7 +9,7 @@ use mowgli_core::enumerate::consistent;
 use mowgli_core::event::Call;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Node};
-use mowgli_core::implementation::{Implementation, Implementations};
+use mowgli_core::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Limits, Outcome, Problem};
@@ -40,7 +40,7 @@ fn ask<T>(
     answer: impl FnOnce(&Problem<'_, Stamp>) -> T,
 ) -> T {
     let mut world = world.clone();
-    implementations.values().for_each(|i| i.declare(&mut world));
+    implementations.values().for_each(|i| add_parts(&**i, &mut world));
     let programs = client.programs();
     let limits = Limits::default();
     answer(&Problem { libraries, implementations, world: &world, programs: &programs, observed: &[], limits })

@@ -60,6 +60,11 @@ impl Library<Stamp> for Pile {
     }
 }
 
+/// What is pushed last, in every pile.
+fn top() -> Loc {
+    Loc(PILE.part("top"))
+}
+
 /// Pops nothing, whatever was pushed.
 struct Forgetful;
 
@@ -69,11 +74,11 @@ impl Implementation for Forgetful {
     }
 
     fn declare(&self, world: &mut World) {
-        world.objects.insert(Loc::new("top"), sv::variable());
+        world.objects.insert(top(), sv::variable());
     }
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        let top = Loc::new("top");
+        let top = top();
         match call.method.text() {
             "Pop" => sv::read(top).then(Prog::Val(Val::Int(0))),
             _ => sv::write(top, Val::Int(1)),

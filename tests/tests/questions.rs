@@ -131,11 +131,11 @@ impl Implementation for Open {
     }
 
     fn declare(&self, world: &mut World) {
-        world.objects.insert(Loc::new("seen"), sv::variable());
+        world.objects.insert(Loc(BAL.part("seen")), sv::variable());
     }
 
     fn body(&self, world: &World, _: Tid, _: &Call) -> Prog {
-        prog! { sv::gf(world.all_nodes()); sv::read(Loc::new("seen")) }
+        prog! { sv::gf(world.all_nodes()); sv::read(Loc(BAL.part("seen"))) }
     }
 }
 

@@ -15,7 +15,7 @@ use super::local::{Concretisation, Local, Violation, check};
 use super::progress::{self, Progress};
 use crate::execution::Execution;
 use crate::ids::Name;
-use crate::implementation::{Implementation, Implementations};
+use crate::implementation::{Implementation, Implementations, add_parts};
 use crate::judge::judge;
 use crate::library::Libraries;
 use crate::outcome::{Explored, Found, Limits, Outcome, Problem};
@@ -256,7 +256,7 @@ impl<S: Stamp> Question<'_, S> {
 
     fn with_objects(&self, world: &World) -> World {
         let mut world = world.clone();
-        self.chain.iter().for_each(|i| i.declare(&mut world));
+        self.chain.iter().for_each(|i| add_parts(&**i, &mut world));
         world
     }
 

@@ -184,11 +184,11 @@ pub enum Spin {
 }
 
 fn word_of(l: Loc) -> Loc {
-    Loc::new(&format!("{l}_word"))
+    l.part("word")
 }
 
 fn note_of(l: Loc, t: Tid) -> Loc {
-    Loc::new(&format!("{l}_note_{t}"))
+    l.part(format_args!("note_{t}"))
 }
 
 impl Implementation for Spin {
@@ -197,8 +197,7 @@ impl Implementation for Spin {
     }
 
     fn declare(&self, world: &mut World) {
-        let locks: Vec<Loc> = world.objects.iter().filter(|(_, o)| o.library == LOCK).map(|(&l, _)| l).collect();
-        for l in locks {
+        for l in world.locations(LOCK) {
             world.objects.insert(word_of(l), word());
             world.objects.extend(world.tids().map(|t| (note_of(l, t), word())).collect::<Vec<_>>());
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::implementation::{Implementation, Implementations};
+use mowgli_core::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Explored, Limits, Outcome, Problem};
 use mowgli_core::search::solver::Flow;
@@ -50,7 +50,7 @@ pub fn implementation(name: &str) -> Result<Arc<dyn Implementation>, String> {
 pub fn implement(world: &mut World, chain: &[Arc<dyn Implementation>]) -> Implementations {
     let mut implementations = Implementations::new();
     for implementation in chain {
-        implementation.declare(world);
+        add_parts(&**implementation, world);
         implementations.insert(implementation.target(), Arc::clone(implementation));
     }
     implementations

@@ -1,0 +1,102 @@
+//! A call that no program may make is a fault of the implementation, and never a run that is not there.
+
+use std::sync::Arc;
+
+use mowgli::check::{Checked, Options, check};
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::program::Prog;
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_libraries::catalogue::{Variant, catalogue};
+use mowgli_libraries::sv::SV;
+use mowgli_rdma::wait::{WAIT, word};
+
+/// Makes this call below for every call, whatever that is.
+struct Makes {
+    target: Name,
+    call: Call,
+}
+
+const THERE: Node = Node(2);
+
+impl Implementation for Makes {
+    fn target(&self) -> Name {
+        self.target
+    }
+
+    fn declare(&self, world: &mut World) {
+        world.objects.insert(there(), word(THERE));
+    }
+
+    fn body(&self, _: &World, _: Tid, _: &Call) -> Prog {
+        Prog::call(self.call.clone()).then(Prog::unit())
+    }
+}
+
+/// A word on node 2.
+fn there() -> Loc {
+    Loc::new("all").part("word")
+}
+
+/// What a check says of a library whose implementation makes this call.
+fn checked(entry: &str, call: Call) -> Checked {
+    let entry = catalogue().into_iter().find(|e| e.name == entry).unwrap();
+    let target = entry.variants[0].implementation.target();
+    let variant = Variant { implementation: Arc::new(Makes { target, call }), ..entry.variants[0].clone() };
+    let bound = Bound { threads: 2, nodes: 2, calls: 1, objects: 1, values: vec![1], ..Bound::default() };
+    check(&entry, &variant, &bound, &Options::default()).unwrap()
+}
+
+fn is_ill_defined(entry: &str, call: Call, why: &str) {
+    let checked = checked(entry, call.clone());
+    assert_eq!(checked.verdict(), "undecided", "{call}");
+    let text = format!("{} {}", checked.title(), checked.explanation());
+    assert!(text.contains("not well defined") && text.contains(&call.to_string()), "{text}");
+    assert!(text.contains(why), "{text}");
+}
+
+#[test]
+fn a_word_that_is_not_there_cannot_be_read() {
+    let x = Val::Loc(Loc::new("top").part("word"));
+    is_ill_defined("sv", Call::new(WAIT, "Read", &[x]), "top.word is not declared");
+    is_ill_defined("bal", Call::new(SV, "Read", &[x]), "top.word is not declared");
+    is_ill_defined("bal", Call::new(SV, "Read", &[there().into()]), "all.word is of rdma-wait-rmw");
+}
+
+#[test]
+fn a_remote_word_is_no_local_one() {
+    is_ill_defined("sv", Call::new(WAIT, "Read", &[there().into()]), "all.word is on node 2, and P1 on node 1");
+    is_ill_defined("sv", Call::new(WAIT, "Read", &[Val::Int(3)]), "3 is no location");
+}
+
+#[test]
+fn a_call_has_its_arguments() {
+    is_ill_defined("sv", Call::new(WAIT, "Read", &[]), "Read takes 1, and has 0");
+    is_ill_defined("sv", Call::new(WAIT, "RCAS", &[there().into()]), "RCAS takes 4, and has 1");
+    is_ill_defined("sv", Call::new(WAIT, "Rfence", &[Val::Int(1)]), "1 is no node");
+    is_ill_defined("bal", Call::new(SV, "Bcast", &[]), "Bcast takes 3, and has 0");
+}
+
+#[test]
+fn a_method_is_one_of_the_library() {
+    is_ill_defined("sv", Call::new(WAIT, "Raed", &[there().into()]), "there is no method Raed");
+    is_ill_defined("bal", Call::new(SV, "Raed", &[there().into()]), "there is no method Raed");
+}
+
+/// Every library answers for a call of a method that it does not have, and for one without arguments.
+#[test]
+fn every_library_knows_its_methods() {
+    let world = World::new(2, &[Node(1), Node(2)]);
+    for entry in catalogue() {
+        for name in entry.specification.names() {
+            let library = entry.specification.get(name).unwrap();
+            for method in ["Raed", "Read", "Acq", "Submit", "BAR", "Lookup", "Insert", "Inc"] {
+                let fault = library.fault(&world, Tid(1), &Call::new(name, method, &[]));
+                assert!(fault.is_some(), "{name} {method}");
+            }
+        }
+    }
+}
