@@ -171,6 +171,16 @@ impl Checked {
         }
     }
 
+    /// The limit that kept the verdict from being known, if one did.
+    #[must_use]
+    pub fn stop(&self) -> Option<&Stop> {
+        match &self.report.verdict {
+            Verdict::Undecided(Stop::Vacuous | Stop::IllDefined(_)) => None,
+            Verdict::Undecided(stop) => Some(stop),
+            _ => None,
+        }
+    }
+
     /// Whether the verdict is the expected one; `None` if it is undecided. That a mistake does not show at a bound before
     /// the last of a variant's own is not unexpected.
     #[must_use]

@@ -258,7 +258,7 @@ proptest! {
     /// source wrote.
     #[test]
     fn witnesses_show_what_happened(program in any_program(false, 7), rules in any_rules()) {
-        let found = witnesses(&program, &rules, &[], &|| false).unwrap();
+        let found = witnesses(&program, &rules, &[], &|| false).unwrap().all().unwrap();
         prop_assert_eq!(found.keys().cloned().collect::<Outputs>(), outputs(&program, &rules).unwrap());
         for witness in found.values() {
             let mut left: BTreeSet<usize> = (0..witness.actions.len()).collect();
