@@ -215,7 +215,10 @@ impl Compared {
                 format!("{} forbids and {} allows the outcome of\n\n{}", d.forbidden_by, d.allowed_by, d.litmus())
             }
             (None, Some(stop)) => {
-                format!("whether {one} and {other} differ was not known before {stop}, after {} clients\n", self.clients)
+                format!(
+                    "whether {one} and {other} differ was not known before {stop}, after {} clients\n",
+                    self.clients
+                )
             }
             (None, None) => {
                 format!("no difference between {one} and {other} within the bound: {} clients\n", self.clients)

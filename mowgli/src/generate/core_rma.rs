@@ -108,10 +108,11 @@ pub fn make(row: Row, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Syn
         }
         test(program, row.rule, &|| deadline.expired())
     };
-    let (made, stops): (Vec<Option<Test>>, Vec<Stop>) = programs.par_iter().map(of).partition_map(|found| match found {
-        Ok(made) => Either::Left(made),
-        Err(stop) => Either::Right(stop),
-    });
+    let (made, stops): (Vec<Option<Test>>, Vec<Stop>) =
+        programs.par_iter().map(of).partition_map(|found| match found {
+            Ok(made) => Either::Left(made),
+            Err(stop) => Either::Right(stop),
+        });
     let tests = made.into_iter().flatten().collect();
     let stop = stop.cloned().or(stops.into_iter().next()).map(cause);
     Made { row, tests, time: start.elapsed(), stop }

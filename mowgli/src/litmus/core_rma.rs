@@ -173,11 +173,9 @@ pub fn explain(
         explored.stop.filter(|_| !is_allowed).map_or(Ok(is_allowed), Err)
     };
     let of_rule = |rule: Rule| Ok((rule, allows(&Rules::core().without(rule))?));
-    let rules: Vec<(Rule, bool)> = Rule::ALL
-        .into_iter()
-        .map(of_rule)
-        .collect::<Result<_, Stop>>()
-        .map_err(|stop| Undecided::new(format!("{title}: no execution has it; which rules are needed for that"), stop))?;
+    let rules: Vec<(Rule, bool)> = Rule::ALL.into_iter().map(of_rule).collect::<Result<_, Stop>>().map_err(|stop| {
+        Undecided::new(format!("{title}: no execution has it; which rules are needed for that"), stop)
+    })?;
     let needed = rules.iter().filter(|(_, is_needed)| *is_needed).map(|(rule, _)| rule).join(", ");
     let why = if needed.is_empty() {
         "it takes several rules to forbid it, or nothing writes these values".to_owned()

@@ -169,12 +169,7 @@ fn graphs(test: &Test, limits: Limits<'_>) -> Found<BTreeMap<Vec<Val>, Graph>> {
 type Reason = Result<(String, Option<Graph>), Failure>;
 
 /// For each assertion why it holds or not.
-fn reasons(
-    test: &Test,
-    text: &str,
-    graphs: &BTreeMap<Vec<Val>, Graph>,
-    limits: Limits<'_>,
-) -> Vec<Reason> {
+fn reasons(test: &Test, text: &str, graphs: &BTreeMap<Vec<Val>, Graph>, limits: Limits<'_>) -> Vec<Reason> {
     if test.model == Model::CoreRma {
         let witnesses = core_rma::witnesses(test, limits);
         let graph = |a: &Assertion| graphs.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, graph)| graph.clone());

@@ -223,7 +223,7 @@ fn check_necessity(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
         let loopback = args.loopback();
-        let options = Options { deadline, loopback, ask: Ask::Soundness, progress: &progress };
+        let options = Options { deadline, loopback, progress: &progress, ..Options::default() };
         let bounds = limited(necessity::bounds(&entry), args);
         if !args.json {
             println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&bounds));

@@ -588,13 +588,11 @@ struct FindingLine<'a> {
     warnings: &'a [Warning],
 }
 
-/// A finding as one JSON object and a line, and the exit code.
-fn line(finding: &explain::Finding, limits: Limits<'_>) -> Result<(String, u8), Failure> {
-    let test = parse::parse("the finding's program", &finding.litmus)?;
-    let vacuous = finding.execution.is_none() && explain::is_vacuous(&test, &finding.implemented, limits)?;
-    let line = FindingLine { finding, vacuous, warnings: &test.warnings };
-    let text = serde_json::to_string(&line).map_err(|e| e.to_string())?;
-    Ok((text + "\n", vacuous_code(&test, vacuous)))
+/// A finding as one JSON object and a line.
+fn line(explained: &explain::Explained) -> Result<String, String> {
+    let explain::Explained { finding, vacuous, test, .. } = explained;
+    let line = FindingLine { finding, vacuous: *vacuous, warnings: &test.warnings };
+    Ok(serde_json::to_string(&line).map_err(|e| e.to_string())? + "\n")
 }
 
 /// An explanation in the form that is asked for, if it has that, and the exit code.
@@ -603,12 +601,14 @@ fn explanation(
     args: &ExplainArgs,
     limits: Limits<'_>,
 ) -> Result<(Option<String>, u8), Failure> {
-    if args.json {
-        return line(&finding, limits).map(|(text, code)| (Some(text), code));
-    }
     let explained = explain::explain(finding, limits)?;
+    let vacuous = vacuous_code(&explained.test, explained.vacuous);
+    if args.json {
+        // The reasons are not in it.
+        return Ok((Some(line(&explained)?), vacuous));
+    }
     let stopped = if explained.stop().is_some() { 3 } else { 0 };
-    let code = worst(stopped, vacuous_code(&explained.test, explained.vacuous));
+    let code = worst(stopped, vacuous);
     let text = match explained.dot() {
         _ if !args.dot && !args.svg => Some(explained.text()),
         Some(dot) if args.svg => Some(show::svg(&dot)?),
