@@ -7,7 +7,6 @@ use mowgli_core::ids::Name;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::mutation::{mutations, weakened};
-use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use serde::Serialize;
 
@@ -62,13 +61,11 @@ pub fn worths(
         let options = Options { ask: Ask::Local, ..options.within(SECONDS) };
         let mut stopped = None;
         for bound in &bounds {
-            let report = check(entry, variant, bound, &options)?.report;
-            if report.violation.is_some() {
+            let checked = check(entry, variant, bound, &options)?;
+            if checked.report.violation.is_some() {
                 return Ok(Ok(true));
             }
-            if let Verdict::Undecided(stop) = report.verdict {
-                stopped.get_or_insert(stop);
-            }
+            stopped = stopped.or(checked.stop().cloned());
         }
         Ok(stopped.map_or(Ok(false), Err))
     };
