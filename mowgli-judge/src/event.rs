@@ -32,7 +32,11 @@ impl Call {
     /// If there is none or it is something else: calls are made by the constructors of their library.
     #[must_use]
     pub fn loc(&self, position: usize) -> Loc {
-        self.args[position].loc().expect("a location is expected at this place")
+        let place = || format!("{self} of {}: argument {} is to be a location", self.library, position + 1);
+        match self.args.get(position) {
+            None => panic!("{}, and there are {} arguments", place(), self.args.len()),
+            Some(other) => other.loc().unwrap_or_else(|| panic!("{}, and {other} is none", place())),
+        }
     }
 }
 
@@ -170,3 +174,22 @@ impl<S> Sub<S> {
 
 /// One way in which a call can happen: `stmp(e)`, with what each subevent does. Never empty.
 pub type Shape<S> = SmallVec<[Sub<S>; 4]>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALL: fn() -> Call = || Call::new(Name::literal("flag"), "Raise", &[Val::Int(7)]);
+
+    #[test]
+    #[should_panic(expected = "Raise(7) of flag: argument 1 is to be a location, and 7 is none")]
+    fn an_argument_that_is_no_location_is_named() {
+        _ = CALL().loc(0);
+    }
+
+    #[test]
+    #[should_panic(expected = "Raise(7) of flag: argument 2 is to be a location, and there are 1 arguments")]
+    fn a_list_of_arguments_that_is_too_short_is_named() {
+        _ = CALL().loc(1);
+    }
+}

@@ -348,7 +348,7 @@ impl<'a> Machine<'a> {
                 runs.stop = Some(Stop::States(limit));
                 break;
             }
-            if runs.states.is_multiple_of(1024) && expired() {
+            if runs.states % 1024 == 1 && expired() {
                 runs.stop = Some(Stop::Time);
                 break;
             }
@@ -374,21 +374,28 @@ impl<'a> Machine<'a> {
 
     /// One run: at each point `choose` picks one of so many steps. `show` gets each step and what the machine looks like
     /// after it. Returns the outcome, or `None` if the run cannot end.
+    ///
+    /// # Errors
+    /// If the time is up before the run has ended.
     pub fn walk(
         &mut self,
         observed: &[Cell],
         choose: &mut dyn FnMut(usize) -> usize,
         show: &mut dyn FnMut(&Step, &str),
-    ) -> Option<Outcome> {
+        expired: &dyn Fn() -> bool,
+    ) -> Result<Option<Outcome>, Stop> {
         let mut state = self.start();
         loop {
+            if expired() {
+                return Err(Stop::Time);
+            }
             while let Some(step) = self.at_once(&mut state) {
                 show(&step, &self.picture(&state));
             }
             let mut all = Vec::new();
             self.steps(&state, &mut |_, step, after| all.push((step, after)));
             if all.is_empty() {
-                return self.outcome(&state, observed);
+                return Ok(self.outcome(&state, observed));
             }
             let (step, after) = all.swap_remove(choose(all.len()));
             state = after;

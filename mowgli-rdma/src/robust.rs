@@ -411,12 +411,32 @@ impl<'a> Program<'a> {
         }
         let joined = |a: Node, b: Node| pairs.iter().any(|&(t, n)| [(node(t), n), (n, node(t))].contains(&(a, b)));
         let nodes: Vec<Node> = self.world.all_nodes().iter().collect();
-        let cycle = (3..=nodes.len())
-            .flat_map(|k| nodes.iter().copied().permutations(k))
-            .find(|cycle| cycle.iter().circular_tuple_windows().all(|(&a, &b)| joined(a, b)));
-        all.extend(cycle.map(NotATree::Cycle));
+        all.extend(shortest_round(&nodes, &joined).map(NotATree::Cycle));
         all
     }
+}
+
+/// The shortest cycle of three or more of these nodes, the first of equally long ones.
+fn shortest_round(nodes: &[Node], joined: &dyn Fn(Node, Node) -> bool) -> Option<Vec<Node>> {
+    let joined_pairs = nodes.iter().copied().tuple_combinations().filter(|&(a, b)| joined(a, b));
+    // The way from one end of a pair to the other that does not go by the pair itself.
+    let way = |(a, b): (Node, Node)| {
+        let mut reached = BTreeMap::from([(a, a)]);
+        let mut queue = std::collections::VecDeque::from([a]);
+        while let Some(at) = queue.pop_front() {
+            for &next in nodes.iter().filter(|&&n| joined(at, n) && (at, n) != (a, b)) {
+                if let std::collections::btree_map::Entry::Vacant(entry) = reached.entry(next) {
+                    entry.insert(at);
+                    queue.push_back(next);
+                }
+            }
+        }
+        reached.contains_key(&b).then(|| {
+            let back = std::iter::successors(Some(b), |n| Some(reached[n]).filter(|_| *n != a));
+            back.collect_vec().into_iter().rev().collect_vec()
+        })
+    };
+    joined_pairs.filter_map(way).min_by_key(Vec::len)
 }
 
 /// A smallest set of insertions after which a program is locally data-race free and fenced; `None` if there is none of at

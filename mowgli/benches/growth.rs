@@ -142,7 +142,7 @@ fn generated() -> Table {
     for published in [0, 3, 8, 23].map(|row| TABLE_6[row]) {
         let made = make(published.row(), Deadline::default(), &|_, _| {});
         let title = format!("{} {} {}", published.rule, published.processes, published.size);
-        let row = [programs(published.row()).len(), made.tests.len(), made.outputs()];
+        let row = [programs(published.row(), &|| false).so_far().0.len(), made.tests.len(), made.outputs()];
         table.add_row([title].into_iter().chain(row.map(|c| c.to_string())));
     }
     table

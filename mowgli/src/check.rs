@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use itertools::Itertools;
+use mowgli_core::event::Call;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
@@ -20,12 +21,14 @@ use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant, catalogue};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::probes::WaitProbes;
-use mowgli_rdma::wait::Wait;
+use mowgli_rdma::tso::TSO;
+use mowgli_rdma::wait::{WAIT, Wait};
 use serde::Serialize;
 
 use crate::explain::{self, Finding, Words};
 use crate::interrupt::{self, Deadline};
 use crate::litmus::print;
+use crate::necessity::own_calls;
 use crate::show::{self, Names, Scene};
 use crate::stuck;
 
@@ -70,14 +73,17 @@ pub struct Options<'a> {
     pub loopback: bool,
     /// What is asked.
     pub ask: Ask,
+    /// Entries of one's own: for [`Ask::Through`] the libraries below are looked up here and in the built-in catalogue.
+    pub own: &'a [Entry],
     /// Told how many clients of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
 impl Default for Options<'_> {
-    /// No deadline, no report of progress, every probe.
+    /// No deadline, no report of progress, every probe, the built-in catalogue alone.
     fn default() -> Self {
-        Self { deadline: Deadline::default(), loopback: true, ask: Ask::Soundness, progress: &|_, _| {} }
+        let (deadline, ask) = (Deadline::default(), Ask::Soundness);
+        Self { deadline, loopback: true, ask, own: &[], progress: &|_, _| {} }
     }
 }
 
@@ -98,13 +104,21 @@ pub fn shapes(bounds: &[Bound]) -> String {
 /// Runs one check.
 ///
 /// # Errors
-/// If the entry's name is not that of a library that it specifies, or the variant implements another one.
+/// If the entry's name is not that of a library that it specifies, or the variant implements another one; if the subject
+/// makes what the specification does not know; and, for [`Ask::Through`], if a library below is in no catalogue, or there
+/// are several of its name.
 pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Result<Checked, String> {
     let start = Instant::now();
     entry.library()?;
     let target = variant.implementation.target();
     if target != Name::literal(entry.name) {
         return Err(format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name));
+    }
+    if let Some(call) = foreign(entry, bound) {
+        return Err(format!(
+            "the subject of {} makes the call {call} of {}, which neither its specification nor the memory model has",
+            entry.name, call.library
+        ));
     }
     let expired = || options.deadline.expired();
     let of_memory = WaitProbes { loopback: options.loopback };
@@ -113,7 +127,7 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
     let mut chain = vec![variant.implementation.clone()];
     let mut below = entry.below.clone();
     if options.ask == Ask::Through {
-        replace_all(&mut chain, &mut below);
+        replace_all(entry, options.own, &mut chain, &mut below)?;
     }
     let over = below.names().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     let libraries = below.and(&Libraries::default().with(Wait));
@@ -150,13 +164,54 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
     })
 }
 
-/// Replaces every library that has an implementation by the published one, until none is left.
-fn replace_all(chain: &mut Vec<Arc<dyn Implementation>>, below: &mut Libraries<Stamp>) {
-    let all = catalogue();
-    let next = |below: &Libraries<Stamp>| all.iter().find(|e| below.get(Name::literal(e.name)).is_some());
-    while let Some(entry) = next(below) {
-        chain.push(entry.variants[0].implementation.clone());
-        *below = below.clone().without(Name::literal(entry.name)).and(&entry.below);
+/// A call that clients within a bound make, of a library that nothing specifies.
+fn foreign(entry: &Entry, bound: &Bound) -> Option<Call> {
+    let specified = entry.specification.and(&Libraries::default().with(Wait));
+    let calls = own_calls(entry, std::slice::from_ref(bound)).into_iter().map(|(_, _, call)| call);
+    calls.into_iter().find(|call| specified.get(call.library).is_none())
+}
+
+/// Replaces the libraries below an entry by their published implementations, until only memory models are left.
+///
+/// # Errors
+/// Which library below has no entry, or several.
+fn replace_all(
+    entry: &Entry,
+    own: &[Entry],
+    chain: &mut Vec<Arc<dyn Implementation>>,
+    below: &mut Libraries<Stamp>,
+) -> Result<(), String> {
+    let builtin = catalogue();
+    let is_model = |name: Name| [WAIT, TSO].contains(&name);
+    loop {
+        let Some(name) = below.names().find(|name| !is_model(*name)) else { return Ok(()) };
+        if chain.iter().any(|implementation| implementation.target() == name) {
+            return Err(format!(
+                "below {0} there is {name} again: two libraries of one name cannot be told apart",
+                entry.name
+            ));
+        }
+        let found: Vec<&Entry> = own.iter().chain(&builtin).filter(|e| Name::literal(e.name) == name).collect();
+        let next = match found[..] {
+            [next] => next,
+            [] => {
+                return Err(format!(
+                    "{name}, below {}, is no memory model and has no entry: without an implementation the stack ends \
+                     there; put its entry into Options::own",
+                    entry.name
+                ));
+            }
+            _ => {
+                return Err(format!(
+                    "{name}, below {}, has {} entries, in Options::own and the catalogue: give each a name of its own",
+                    entry.name,
+                    found.len()
+                ));
+            }
+        };
+        let published = next.variants.first().ok_or_else(|| format!("the entry {name} has no implementation"))?;
+        chain.push(published.implementation.clone());
+        *below = below.clone().without(name).and(&next.below);
     }
 }
 
@@ -170,6 +225,16 @@ impl Checked {
             Verdict::NotLocallySound => "not-locally-sound",
             Verdict::NoWrongOutcome => "no-wrong-outcome",
             Verdict::Undecided(_) => "undecided",
+        }
+    }
+
+    /// The limit that kept the verdict from being known, if one did.
+    #[must_use]
+    pub fn stop(&self) -> Option<&Stop> {
+        match &self.report.verdict {
+            Verdict::Undecided(Stop::Vacuous | Stop::IllDefined(_)) => None,
+            Verdict::Undecided(stop) => Some(stop),
+            _ => None,
         }
     }
 

@@ -210,6 +210,10 @@ pub fn compare(
     let mut found = Compared::default();
     let most = bounds.iter().map(|b| b.threads * b.calls).max().unwrap_or(0);
     for total in 1..=most {
+        if expired() {
+            found.stop = Some(cause(Stop::Time));
+            return found;
+        }
         let mut all = of_size(&*subject, bounds, total);
         let shape = |(world, _): &(World, Client)| (world.threads.len(), world.nodes);
         all.sort_by_key(shape);

@@ -72,8 +72,12 @@ pub fn distinguish(
         ));
     }
     for bound in bounds {
+        if deadline.expired() {
+            compared.stop = Some(Stop::Time);
+            break;
+        }
         within(one, other, bound, deadline, progress, &mut compared);
-        if compared.difference.is_some() || deadline.expired() {
+        if compared.difference.is_some() {
             break;
         }
     }
@@ -193,6 +197,16 @@ impl Difference {
 }
 
 impl Compared {
+    /// Whether a client tells them apart; `None` if none was found before the search was stopped.
+    #[must_use]
+    pub fn is_distinct(&self) -> Option<bool> {
+        match (&self.difference, &self.stop) {
+            (Some(_), _) => Some(true),
+            (None, Some(_)) => None,
+            (None, None) => Some(false),
+        }
+    }
+
     /// In words.
     #[must_use]
     pub fn text(&self, one: &str, other: &str) -> String {
@@ -201,7 +215,10 @@ impl Compared {
                 format!("{} forbids and {} allows the outcome of\n\n{}", d.forbidden_by, d.allowed_by, d.litmus())
             }
             (None, Some(stop)) => {
-                format!("no difference between {one} and {other} in {} clients; stopped: {stop}\n", self.clients)
+                format!(
+                    "whether {one} and {other} differ was not known before {stop}, after {} clients\n",
+                    self.clients
+                )
             }
             (None, None) => {
                 format!("no difference between {one} and {other} within the bound: {} clients\n", self.clients)
@@ -217,8 +234,9 @@ impl Compared {
     pub fn json(&self, one: &str, other: &str) -> String {
         let json = Json {
             distinguish: [one, other],
-            distinct: self.difference.is_some(),
+            distinct: self.is_distinct(),
             complete: self.stop.is_none(),
+            stopped: self.stop.as_ref().map(ToString::to_string),
             clients: self.clients,
             allowed_by: self.difference.as_ref().map(|d| d.allowed_by),
             forbidden_by: self.difference.as_ref().map(|d| d.forbidden_by),
@@ -231,8 +249,10 @@ impl Compared {
 #[derive(Serialize)]
 struct Json<'a> {
     distinguish: [&'a str; 2],
-    distinct: bool,
+    distinct: Option<bool>,
     complete: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<String>,
     clients: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     allowed_by: Option<&'static str>,

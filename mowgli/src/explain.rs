@@ -11,12 +11,14 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::{Judged, judge};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Found, Limits, Outcome};
+use mowgli_core::runs::Stop;
 use mowgli_core::search::refute::{Edge, End, Refutation};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
 use mowgli_rdma::Stamp;
 use serde::{Deserialize, Serialize};
 
+use crate::interrupt::{Failure, Undecided};
 use crate::litmus::parse::parse;
 use crate::litmus::run::{WHY_NONE, ends, implementation, libraries, shown, with_problem};
 use crate::litmus::test::{Assertion, Test};
@@ -86,17 +88,21 @@ pub fn written(finding: &Finding) -> String {
 /// Whether no execution of a test ends, with these libraries replaced by their implementations.
 ///
 /// # Errors
-/// If an implementation does not exist.
-pub fn is_vacuous(test: &Test, implemented: &[String], limits: Limits<'_>) -> Result<bool, String> {
+/// If an implementation does not exist, or if the search was stopped.
+pub fn is_vacuous(test: &Test, implemented: &[String], limits: Limits<'_>) -> Result<bool, Failure> {
     let chain = implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
-    Ok(ends(&libraries(test.model), test, &chain, limits) == Some(false))
+    let ends = ends(&libraries(test.model), test, &chain, limits);
+    Ok(!ends.map_err(|stop| Undecided::new(format!("{}: whether some execution ends", test.name), stop))?)
 }
+
+/// What is found of an assertion, or that it was not known before a limit.
+pub type Decided = Result<Finding, Undecided>;
 
 /// The findings of a litmus test: for each assertion an execution in which its condition holds, if there is one.
 ///
 /// # Errors
-/// If an implementation does not exist, or if the search was stopped.
-pub fn of_test(test: &Test, text: &str, implemented: &[String], limits: Limits<'_>) -> Result<Vec<Finding>, String> {
+/// If an implementation does not exist.
+pub fn of_test(test: &Test, text: &str, implemented: &[String], limits: Limits<'_>) -> Result<Vec<Decided>, String> {
     let chain = implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
     let finding = |(position, assertion): (usize, &Assertion)| {
         let found = execution_with(test, assertion, &chain, limits)?;
@@ -109,7 +115,7 @@ pub fn of_test(test: &Test, text: &str, implemented: &[String], limits: Limits<'
             execution: found,
         })
     };
-    test.assertions.iter().enumerate().map(finding).collect()
+    Ok(test.assertions.iter().enumerate().map(finding).collect())
 }
 
 /// An execution in which the condition of an assertion holds, if there is one.
@@ -121,7 +127,7 @@ fn execution_with(
     assertion: &Assertion,
     chain: &[Arc<dyn Implementation>],
     limits: Limits<'_>,
-) -> Result<Option<Execution<Stamp>>, String> {
+) -> Result<Option<Execution<Stamp>>, Undecided> {
     let mut found = None;
     let explored = with_problem(&libraries(test.model), test, chain, limits, |problem| {
         problem.explore(&mut |solver| {
@@ -136,7 +142,7 @@ fn execution_with(
     });
     match (found, explored.stop) {
         (None, Some(stop)) => {
-            Err(format!("{}: no execution with {} was found before {stop}", test.name, assertion.text))
+            Err(Undecided::new(format!("{}: whether ({}) is possible", test.name, assertion.text), stop))
         }
         (found, _) => Ok(found),
     }
@@ -172,7 +178,7 @@ pub fn marked(litmus: &str, implemented: &[String], assertion: usize) -> String 
 ///
 /// # Errors
 /// If the mark or the program cannot be read, an implementation does not exist, or the search was stopped.
-pub fn of_snapshot(snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding>, String> {
+pub fn of_snapshot(snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding>, Failure> {
     let mut lines = snapshot.lines();
     let Some(mark) = lines.find_map(|l| l.strip_prefix(BEGIN)) else { return Ok(None) };
     let mark: Mark = serde_json::from_str(mark).map_err(|e| format!("{BEGIN}{mark}: {e}"))?;
@@ -180,7 +186,7 @@ pub fn of_snapshot(snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding>
     let test = parse("the snapshot's program", &text)?;
     let findings = of_test(&test, &text, &mark.implemented, limits)?;
     let there_are = format!("the snapshot's program has no assertion {}", mark.assertion);
-    findings.into_iter().nth(mark.assertion.wrapping_sub(1)).ok_or(there_are).map(Some)
+    Ok(Some(findings.into_iter().nth(mark.assertion.wrapping_sub(1)).ok_or(there_are)??))
 }
 
 /// Judges a finding and finds out what the specifications say of its outcome.
@@ -188,20 +194,20 @@ pub fn of_snapshot(snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding>
 /// # Errors
 /// If the program cannot be parsed, an implementation does not exist, the execution is not consistent, or it does not
 /// have the outcome; or if the search was stopped before it was known whether the outcome is allowed.
-pub fn explain(finding: Finding, limits: Limits<'_>) -> Result<Explained, String> {
+pub fn explain(finding: Finding, limits: Limits<'_>) -> Result<Explained, Failure> {
     let test = parse("the finding's program", &finding.litmus)?;
     let chain = finding.implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
     let Some(assertion) = test.assertions.get(finding.assertion) else {
-        return Err(format!("the finding's program has no assertion {}", finding.assertion + 1));
+        return Err(format!("the finding's program has no assertion {}", finding.assertion + 1).into());
     };
     let runs = |e: &Execution<Stamp>| {
         with_problem(&libraries(test.model), &test, &chain, limits, |problem| problem.has_run(e))
     };
     if finding.execution.as_ref().is_some_and(|e| !runs(e)) {
-        return Err("the execution is not one of the finding's program".to_owned());
+        return Err("the execution is not one of the finding's program".to_owned().into());
     }
     if finding.execution.is_none() && execution_with(&test, assertion, &chain, limits)?.is_some() {
-        return Err(format!("the finding says that {} is impossible, and it is not", assertion.text));
+        return Err(format!("the finding says that {} is impossible, and it is not", assertion.text).into());
     }
     let judged = finding.execution.as_ref().map(|e| check(&test, &finding, e)).transpose()?;
     let wanted = |o: &Outcome| assertion.condition.holds(&shown(&test, o));
@@ -213,7 +219,7 @@ pub fn explain(finding: Finding, limits: Limits<'_>) -> Result<Explained, String
         });
         match explored.stop {
             _ if possible => Ok(None),
-            Some(stop) => Err(format!("{}: whether it is allowed was not known before {stop}", finding.title)),
+            Some(stop) => Err(Undecided::new(format!("{}: whether the specifications allow it", finding.title), stop)),
             None => Ok(Some(problem.refutations(&wanted, SHOWN))),
         }
     })?;
@@ -249,6 +255,12 @@ fn outcome(libraries: &Libraries<Stamp>, test: &Test, execution: &Execution<Stam
 }
 
 impl Explained {
+    /// What kept all reasons from being found, if anything did.
+    #[must_use]
+    pub fn stop(&self) -> Option<&Stop> {
+        self.refutations.as_ref().and_then(|found| found.so_far().1)
+    }
+
     /// The statements of the program.
     pub(crate) fn words(&self) -> Words {
         Words { statements: self.test.threads.iter().map(|t| t.texts.clone()).collect(), names: self.names() }
@@ -365,7 +377,9 @@ impl Words {
                 None => out.push_str("    and so round: a cycle\n"),
             }
         }
-        if refutations.len() >= SHOWN {
+        if let Some(stop) = stop {
+            let _ = writeln!(out, "  and whether there are more ways to get it was not known before {stop}");
+        } else if refutations.len() >= SHOWN {
             out.push_str("  and so on: there are more ways to get it, each impossible\n");
         }
         out

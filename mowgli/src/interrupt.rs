@@ -1,5 +1,6 @@
-//! When work stops before it is done: at a time limit, or at Ctrl-C; what is done is kept.
+//! When work stops before it is done: at a time limit, or at Ctrl-C; what is done is kept, and what is not known is told.
 
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -39,7 +40,7 @@ impl Deadline {
     /// Whether work is to stop.
     #[must_use]
     pub fn expired(self) -> bool {
-        requested() || self.0.is_some_and(|d| Instant::now() > d)
+        requested() || self.0.is_some_and(|d| Instant::now() >= d)
     }
 }
 
@@ -47,4 +48,68 @@ impl Deadline {
 #[must_use]
 pub fn cause(stop: Stop) -> Stop {
     if stop == Stop::Time && requested() { Stop::Interrupted } else { stop }
+}
+
+/// A question that a limit kept from being decided.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Undecided {
+    /// The question, as `whether (a=1) is possible`.
+    pub question: String,
+    /// What stopped the search for the answer.
+    pub stop: Stop,
+}
+
+impl Undecided {
+    /// The question that `stop` kept from being decided.
+    #[must_use]
+    pub fn new(question: String, stop: Stop) -> Self {
+        Self { question, stop: cause(stop) }
+    }
+}
+
+impl fmt::Display for Undecided {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} was not known before {}", self.question, self.stop)
+    }
+}
+
+/// Why there is no answer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The input is bad; the text says why.
+    Input(String),
+    /// A limit came before the answer.
+    Undecided(Undecided),
+}
+
+impl Failure {
+    /// The same, of what was read from this place.
+    #[must_use]
+    pub fn at(self, place: &impl fmt::Display) -> Self {
+        match self {
+            Self::Input(message) => Self::Input(format!("{place}: {message}")),
+            undecided @ Self::Undecided(_) => undecided,
+        }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(message: String) -> Self {
+        Self::Input(message)
+    }
+}
+
+impl From<Undecided> for Failure {
+    fn from(undecided: Undecided) -> Self {
+        Self::Undecided(undecided)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(message) => f.write_str(message),
+            Self::Undecided(undecided) => undecided.fmt(f),
+        }
+    }
 }

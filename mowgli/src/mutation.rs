@@ -4,9 +4,9 @@
 //! now are the ones that only this place catches.
 
 use mowgli_core::ids::Name;
+use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::mutation::{mutations, weakened};
-use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use serde::Serialize;
 
@@ -25,8 +25,11 @@ pub struct Worth {
     pub without: String,
     /// The variants that the specification catches and the weaker one does not.
     pub no_longer_caught: Vec<&'static str>,
-    /// The variants for which a limit stopped the check.
+    /// The variants for which a limit stopped the check, against this specification or against the whole.
     pub undecided: Vec<&'static str>,
+    /// The limit, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
 }
 
 /// The answers for one specification.
@@ -36,6 +39,8 @@ pub struct Worths {
     pub bounds: Vec<Bound>,
     /// The variants that the whole specification catches at these bounds.
     pub caught: Vec<&'static str>,
+    /// The variants of which that was not known before a limit.
+    pub undecided: Vec<&'static str>,
     /// What each place is worth.
     pub all: Vec<Worth>,
 }
@@ -52,40 +57,45 @@ pub fn worths(
 ) -> Result<Worths, String> {
     let name = Name::literal(entry.name);
     let whole = entry.specification.clone();
-    let is_caught = |entry: &Entry, variant: &Variant| -> Result<Option<bool>, String> {
+    let is_caught = |entry: &Entry, variant: &Variant| -> Result<Result<bool, Stop>, String> {
         let options = Options { ask: Ask::Local, ..options.within(SECONDS) };
-        let mut stopped = false;
+        let mut stopped = None;
         for bound in &bounds {
-            let report = check(entry, variant, bound, &options)?.report;
-            if report.violation.is_some() {
-                return Ok(Some(true));
+            let checked = check(entry, variant, bound, &options)?;
+            if checked.report.violation.is_some() {
+                return Ok(Ok(true));
             }
-            stopped |= matches!(report.verdict, Verdict::Undecided(_));
+            stopped = stopped.or(checked.stop().cloned());
         }
-        Ok((!stopped).then_some(false))
+        Ok(stopped.map_or(Ok(false), Err))
     };
-    let mut caught = Vec::new();
+    let (mut caught, mut open) = (Vec::new(), Vec::new());
     for variant in entry.variants.iter().filter(|v| v.expected != Expected::Sound) {
-        if is_caught(&entry, variant)? == Some(true) {
-            caught.push(variant.clone());
+        match is_caught(&entry, variant)? {
+            Ok(true) => caught.push(variant.clone()),
+            Ok(false) => {}
+            Err(stop) => open.push((variant.name, stop)),
         }
     }
     let mut all = Vec::new();
     for mutation in mutations(&whole, name, &own_calls(&entry, &bounds)) {
         entry.specification = weakened(&whole, name, &mutation);
         let answer = |v: &Variant| Ok((v.name, is_caught(&entry, v)?));
-        let answers = caught.iter().map(answer).collect::<Result<Vec<(&str, Option<bool>)>, String>>()?;
-        let with = |wanted| answers.iter().filter(|(_, a)| *a == wanted).map(|(name, _)| *name).collect();
+        let answers = caught.iter().map(answer).collect::<Result<Vec<(&str, Result<bool, Stop>)>, String>>()?;
+        let stopped = answers.iter().filter_map(|(name, a)| Some((*name, a.clone().err()?)));
+        let stopped: Vec<(&str, Stop)> = stopped.chain(open.iter().cloned()).collect();
         let worth = Worth {
             library: entry.name,
             without: mutation.to_string(),
-            no_longer_caught: with(Some(false)),
-            undecided: with(None),
+            no_longer_caught: answers.iter().filter(|(_, a)| *a == Ok(false)).map(|(name, _)| *name).collect(),
+            undecided: stopped.iter().map(|(name, _)| *name).collect(),
+            stopped: stopped.first().map(|(_, stop)| stop.to_string()),
         };
         each(&worth);
         all.push(worth);
     }
-    Ok(Worths { bounds, caught: caught.iter().map(|v| v.name).collect(), all })
+    let undecided = open.into_iter().map(|(name, _)| name).collect();
+    Ok(Worths { bounds, caught: caught.iter().map(|v| v.name).collect(), undecided, all })
 }
 
 impl Worth {
@@ -93,13 +103,15 @@ impl Worth {
     #[must_use]
     pub fn text(&self) -> String {
         let lost = match &self.no_longer_caught[..] {
-            [] => "all variants are still caught".to_owned(),
+            [] if self.undecided.is_empty() => "all variants are still caught".to_owned(),
+            [] => "no variant is known to be no longer caught".to_owned(),
             lost => format!("no longer caught: {}", lost.join(", ")),
         };
         let undecided = if self.undecided.is_empty() {
             String::new()
         } else {
-            format!("; undecided: {}", self.undecided.join(", "))
+            let stop = self.stopped.as_ref().map_or_else(String::new, |stop| format!(" ({stop})"));
+            format!("; undecided: {}{stop}", self.undecided.join(", "))
         };
         format!("  without {:<24} {lost}{undecided}", self.without)
     }

@@ -61,6 +61,8 @@ pub struct Necessity {
     pub variant: &'static str,
     /// The bounds that were checked, one after the other.
     pub bounds: Vec<Bound>,
+    /// What kept it from being known whether the implementation is sound as it is, if anything did.
+    pub stop: Option<Stop>,
     /// The operations and their changes.
     pub rows: Vec<Row>,
 }
@@ -113,6 +115,8 @@ pub fn necessity(
     if let Some(bad) = whole.iter().find(|c| c.report.violation.is_some()) {
         return Err(format!("{}; ask about an implementation that is sound", bad.title()));
     }
+    // Whether clients end less often than before is not known where that was not seen to the end.
+    let stop = whole.iter().find_map(Checked::stop).cloned();
     let vacuous = |all: &[Checked]| all.iter().map(|c| c.report.vacuous).sum::<usize>();
     let executions = |all: &[Checked]| all.iter().map(|c| c.report.stats.classes).sum::<u64>();
     let (vacuous_before, executions_before) = (vacuous(&whole), executions(&whole));
@@ -130,7 +134,7 @@ pub fn necessity(
             };
             let mut all = run(&changed)?;
             let executions = (executions(&all), executions_before);
-            let more_vacuous = vacuous(&all) > vacuous_before;
+            let all_end = vacuous(&all) == 0 || stop.is_none() && vacuous(&all) <= vacuous_before;
             let stopped = all.iter().position(|c| matches!(c.report.verdict, Verdict::Undecided(_)));
             let checked = match stopped {
                 Some(position) => all.swap_remove(position),
@@ -139,10 +143,11 @@ pub fn necessity(
             let needed = match (&checked.report.verdict, &checked.report.violation) {
                 (Verdict::Unsound(_), _) => Needed::Yes,
                 (_, Some(_)) => Needed::Locally,
-                (Verdict::Sound, None) if !more_vacuous => Needed::No,
+                (Verdict::Sound, None) if all_end => Needed::No,
                 (Verdict::Undecided(Stop::IllDefined(_)), None) => Needed::IllDefined,
                 (Verdict::Undecided(Stop::Vacuous), None) => Needed::Vacuous,
                 (Verdict::Undecided(_), None) => Needed::Undecided,
+                _ if stop.is_some() => Needed::Undecided,
                 _ => Needed::Vacuous,
             };
             let row = Row { site: site.clone(), change, needed, executions, checked };
@@ -150,7 +155,7 @@ pub fn necessity(
             rows.push(row);
         }
     }
-    Ok(Necessity { library: entry.name, variant: variant.name, bounds, rows })
+    Ok(Necessity { library: entry.name, variant: variant.name, bounds, stop, rows })
 }
 
 /// The calls that clients within these bounds make, in every world.
@@ -188,11 +193,16 @@ impl Row {
             Needed::No => "not needed within the bound".to_owned(),
             Needed::IllDefined => "needed for a call to do anything".to_owned(),
             Needed::Vacuous => "vacuous: clients no longer end".to_owned(),
-            Needed::Undecided => match &self.checked.report.verdict {
-                Verdict::Undecided(stop) => format!("undecided: {stop}"),
-                _ => "undecided".to_owned(),
+            Needed::Undecided => match self.stopped() {
+                Some(stop) => format!("undecided: {stop}"),
+                None => "undecided, as it is whether all clients end without the change".to_owned(),
             },
         }
+    }
+
+    /// What stopped its check, where that is why it is undecided.
+    fn stopped(&self) -> Option<String> {
+        (self.needed == Needed::Undecided).then(|| self.checked.stop().map(ToString::to_string)).flatten()
     }
 
     /// One line.
@@ -213,6 +223,7 @@ impl Row {
             operation: self.site.to_string(),
             change: self.change,
             needed: self.needed,
+            stopped: self.stopped(),
             executions: self.executions.0,
             executions_before: self.executions.1,
             bound: &self.checked.bound,
@@ -230,6 +241,8 @@ struct Json<'a> {
     operation: String,
     change: &'a str,
     needed: Needed,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<String>,
     executions: u64,
     executions_before: u64,
     bound: &'a Bound,

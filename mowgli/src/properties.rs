@@ -193,6 +193,7 @@ impl Found {
             decomposable_with_the_same_so: self.known(p.decomposable.is_some() || p.with_the_same_so.is_some()),
             satisfiable: self.satisfiable(),
             complete: p.stop.is_none() && !p.sampled,
+            stopped: p.stop.as_ref().map(ToString::to_string),
             counterexamples: self.counterexamples(),
             bounds: &self.bounds,
             clients: p.clients,
@@ -212,6 +213,8 @@ struct Json<'a> {
     decomposable_with_the_same_so: Option<bool>,
     satisfiable: Option<bool>,
     complete: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<String>,
     counterexamples: BTreeMap<&'static str, String>,
     bounds: &'a [Bound],
     clients: usize,

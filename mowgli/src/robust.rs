@@ -147,7 +147,7 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
     if has_rmw && cpu == Cpu::Sc {
         return Err(format!("{}: RDMA_SC has no remote read-modify-writes", test.name));
     }
-    if ends(&libraries(model(cpu)), test, &[], Limits { expired, ..Limits::default() }) == Some(false) {
+    if ends(&libraries(model(cpu)), test, &[], Limits { expired, ..Limits::default() }) == Ok(false) {
         let (conditions, verdict) = (None, Verdict::Vacuous);
         return Ok(Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false });
     }
@@ -191,16 +191,19 @@ impl Robust<'_> {
         let all = threads.iter().enumerate().flat_map(|(t, calls)| candidates(&world, t, calls.len())).collect_vec();
         let most = self.by_theorem.as_ref().map_or(MOST, |known| known.len().saturating_sub(1));
         let mut sets = (1..=most).flat_map(|k| all.iter().copied().combinations(k));
+        let mut stopped = false;
         let is_good = |set: &Vec<Insertion>| {
             let repaired = inserted(&world, threads, set);
             if Program::new(&world, &repaired).is_none() {
                 return false;
             }
             let programs = repaired.iter().map(|calls| straight(calls)).collect_vec();
-            matches!(search(self.cpu, &world, &programs, expired), Ok(None))
+            let cyclic = search(self.cpu, &world, &programs, expired);
+            stopped |= cyclic.is_err();
+            matches!(cyclic, Ok(None))
         };
         let found = sets.by_ref().take(TRIED).take_while(|_| !expired()).find(is_good);
-        let untried = found.is_none() && (expired() || sets.next().is_some());
+        let untried = stopped || found.is_none() && (expired() || sets.next().is_some());
         (found, untried)
     }
 
@@ -344,6 +347,10 @@ impl Robust<'_> {
                 Verdict::Vacuous | Verdict::Undecided(_) => None,
             },
             vacuous: self.is_vacuous(),
+            stopped: match &self.verdict {
+                Verdict::Undecided(stop) => Some(stop.to_string()),
+                _ => None,
+            },
             repairs: insertions("theorem", &self.by_theorem)
                 .into_iter()
                 .chain(insertions("search", &self.by_search))
@@ -420,6 +427,8 @@ struct Line<'a> {
     robust: Option<bool>,
     by: Option<&'static str>,
     vacuous: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<String>,
     repairs: Vec<Repairs>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     untried: bool,

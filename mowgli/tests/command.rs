@@ -633,6 +633,133 @@ fn tests_of_the_cpu_are_converted_to_herds_syntax_and_back() {
     );
 }
 
+/// Every command that searches, with a clock that is always late, on input that has a definite answer otherwise: it says
+/// that the time was up, and nothing that only the whole search could have told.
+#[test]
+fn a_clock_that_is_always_late_is_never_an_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let litmus = |name: &str, text: &str| file(folder.path(), name, text);
+    let wait = litmus("good.litmus", GOOD);
+    let tso = litmus("tso.litmus", PUT_THEN_WRITE);
+    let sc = litmus("sc.litmus", &PUT_THEN_WRITE.replace("RDMA_TSO", "RDMA_SC"));
+    let core = litmus("core.litmus", FIG_6);
+    let rmw = litmus("rmw.litmus", "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 ;\n rfaa(x, z, 1) ;\n");
+    let small = ["--threads", "2", "--nodes", "2", "--calls", "1"];
+    let kept = folder.path().join("kept.ron").display().to_string();
+    assert_eq!(mowgli(&[&["check", "bal", "--variant", "no-fence", "--out", &kept][..], &small].concat()).code, 0);
+    let impossible = folder.path().join("none.ron").display().to_string();
+    let second = ["explain", &wait, "--assertion", "2", "--out", &impossible];
+    assert_eq!(mowgli(&second).code, 0);
+    let snap = litmus("kept.snap", &mowgli(&["explain", &wait]).out);
+    let verbs = folder.path().join("verbs").display().to_string();
+    let models = |a, b| ["compare", "--model", a, "--model", b, "--threads", "2", "--nodes", "1", "--calls", "1"];
+    let commands: Vec<Vec<&str>> = vec![
+        vec!["litmus", &wait],
+        vec!["litmus", "--implemented", "sv", &wait],
+        vec!["litmus", &tso],
+        vec!["litmus", "--engine", "operational", &tso],
+        vec!["litmus", "--engine", "both", &tso],
+        vec!["litmus", &sc],
+        vec!["litmus", &core],
+        vec!["litmus", "--network", "infiniband", &core],
+        vec!["litmus", "--mutate-to", &wait],
+        vec!["explain", &wait],
+        vec!["explain", &tso],
+        vec!["explain", &kept],
+        vec!["explain", &impossible],
+        vec!["explain", &core],
+        [&["check", "bal"][..], &small].concat(),
+        [&["check", "bal", "--variant", "no-fence"][..], &small].concat(),
+        vec!["check", "bal", "--through"],
+        vec!["check", "--spec", "nlock"],
+        vec!["check", "--necessity", "bal"],
+        vec!["check", "--mutate-spec", "nlock"],
+        vec!["check", "--distinguish", "bal", "bal-transitive"],
+        vec!["check", "--distinguish", "bal", "bal"],
+        vec!["robust", &tso],
+        vec!["robust", &rmw],
+        models("RDMA_TSO", "RDMA_SC").to_vec(),
+        models("RDMA_SC", "RDMA_SC").to_vec(),
+        models("CORE_RMA", "RDMA_SC").to_vec(),
+        models("RDMA_WAIT", "RDMA_TSO").to_vec(),
+        vec!["generate", "--pivot", "LO", "--procs", "1", "--actions", "5"],
+        vec!["generate", "--pivot", "LO", "--procs", "1", "--actions", "5", "--emit", "json"],
+        vec!["generate", "--pivot", "LO", "--procs", "1", "--actions", "5", "--emit", "c-verbs", "--out", &verbs],
+        vec!["generate", "--model", "rdma-tso", "--pivot", "to:aCW-aNLR", "--procs", "1"],
+        vec!["generate", "table6"],
+        vec!["report", "bal", "--json"],
+        vec!["report", &wait, "--json"],
+        vec!["report", &core, "--json"],
+        vec!["report", &kept, "--json"],
+        vec!["report", &snap, "--json"],
+        vec!["walk", &tso],
+        vec!["convert", &tso, "--to", "c-verbs"],
+    ];
+    let answers = [
+        "Ok\n",
+        "No\n",
+        "impossible",
+        "┆ sound",
+        "\"sound\"",
+        "robust, by",
+        "not robust",
+        "no difference",
+        "none of these",
+        "0 tests",
+        "in no program",
+        "Vacuous",
+        "\"vacuous\":true",
+        "nothing writes",
+        "No execution",
+        "all variants are still",
+        "no test notices",
+        "not needed",
+        "monotone      yes",
+        "\"distinct\":false",
+        "\"robust\":true",
+        "\"holds\":true",
+        "\"complete\":true",
+        "int judge",
+    ];
+    let forms: [&[&str]; 2] = [&[], &["--json"]];
+    for command in commands {
+        for form in forms {
+            let has_json = match command[0] {
+                "litmus" | "check" | "compare" | "robust" | "walk" => true,
+                "explain" => command[1] != core,
+                "generate" => command[1] == "table6",
+                _ => false,
+            };
+            if !form.is_empty() && !has_json {
+                continue;
+            }
+            let args = [&command[..], form, &["--timeout", "0"]].concat();
+            let ran = mowgli(&args);
+            let said = format!("{}{}", ran.out, ran.err);
+            assert_eq!(ran.code, 3, "{args:?}: {said}");
+            assert!(said.contains("the time limit was reached"), "{args:?}: {said}");
+            if !form.is_empty() {
+                assert!(ran.out.contains("the time limit was reached"), "{args:?}: {said}");
+                let lines = ran.out.lines().map(serde_json::from_str::<serde_json::Value>);
+                assert!(lines.map(|line| line.expect("JSON")).count() > 0, "{args:?}");
+            }
+            for answer in answers {
+                assert!(!said.contains(answer), "{args:?} says {answer:?}: {said}");
+            }
+        }
+    }
+    assert!(!Path::new(&verbs).exists(), "nothing is written where nothing is known");
+}
+
+/// The conditions of the theorems need no search: what follows from them is known at any time.
+#[test]
+fn what_a_theorem_says_needs_no_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let polled = PUT_THEN_WRITE.replace(" x := 1 ;", " poll(2) ;\n x := 1 ;");
+    let ran = mowgli(&["robust", "--timeout", "0", &file(folder.path(), "polled.litmus", &polled)]);
+    assert!(ran.code == 0 && ran.out.contains("robust, by theorem"), "{}{}", ran.out, ran.err);
+}
+
 /// Starts the command, interrupts it once it listens to that, and waits for what it has to say.
 #[cfg(target_os = "linux")]
 fn interrupted(args: &[&str]) -> Ran {

@@ -258,7 +258,7 @@ proptest! {
     /// source wrote.
     #[test]
     fn witnesses_show_what_happened(program in any_program(false, 7), rules in any_rules()) {
-        let found = witnesses(&program, &rules, &[], &|| false).unwrap();
+        let found = witnesses(&program, &rules, &[], &|| false).unwrap().all().unwrap();
         prop_assert_eq!(found.keys().cloned().collect::<Outputs>(), outputs(&program, &rules).unwrap());
         for witness in found.values() {
             let mut left: BTreeSet<usize> = (0..witness.actions.len()).collect();
@@ -285,7 +285,12 @@ proptest! {
 #[test]
 fn generated_tests_have_the_outputs_of_all_interleavings() {
     for (rule, processes, size) in [(Rule::Ws, 1, 7), (Rule::Pg, 2, 8), (Rule::Ga, 2, 9), (Rule::CasT, 1, 9)] {
-        let tests: Vec<_> = programs(Row { rule, processes, size }).iter().filter_map(|p| test(p, rule)).collect();
+        let tests: Vec<_> = programs(Row { rule, processes, size }, &|| false)
+            .all()
+            .expect("no limit")
+            .iter()
+            .filter_map(|p| test(p, rule, &|| false).expect("no limit"))
+            .collect();
         assert!(!tests.is_empty(), "{rule}");
         for t in tests.iter().step_by(tests.len() / 40 + 1) {
             assert_eq!(t.outputs, interleaved(&t.program, &Rules::core()), "{:?}", t.program);

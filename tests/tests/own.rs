@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mowgli::check::{Checked, Options, check};
+use mowgli::check::{Ask, Checked, Options, check};
 use mowgli::show::{Names, Scene, relations};
 use mowgli_core::algebra::{Role, Spec, po, reads, same_event, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
@@ -19,6 +19,10 @@ use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use mowgli_libraries::sv::{self, Sv};
 use mowgli_rdma::Stamp::{self, aCR, aCW};
+
+#[allow(dead_code, reason = "its main is that of the example")]
+#[path = "../../mowgli/examples/flag.rs"]
+mod flag;
 
 const PILE: Name = Name::literal("pile");
 
@@ -141,6 +145,132 @@ fn an_entry_that_names_another_library_is_told_which_there_is() {
     let entry = Entry { specification: Libraries::default().with(Sv), ..pile("sv") };
     let said = checked(&entry).err().expect("a mistake");
     assert!(said.contains("forgetful of the entry sv is an implementation of pile"), "{said}");
+}
+
+/// A subject whose calls are of a library that nothing specifies.
+struct Misspelt;
+
+impl Subject for Misspelt {
+    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+        Pile.worlds(empty, bound)
+    }
+
+    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+        vec![Call::new(Name::literal("pyle"), "Push", &[Loc::new("s").into()])]
+    }
+}
+
+#[test]
+fn a_call_of_a_library_that_nothing_specifies_is_named() {
+    let said = checked(&Entry { subject: Box::new(Misspelt), ..pile("pile") }).err().expect("a mistake");
+    assert!(said.contains("the subject of pile makes the call Push(s) of pyle, which neither"), "{said}");
+}
+
+const SIGNAL: Name = Name::literal("signal");
+
+/// The flag under another name.
+struct Signal;
+
+/// The same call of a flag.
+fn of_flag(call: &Call) -> Call {
+    Call { library: Name::literal("flag"), ..call.clone() }
+}
+
+/// Asks something of the specification of the flag.
+fn ask<T>(of: impl FnOnce(&dyn Library<Stamp>) -> T) -> T {
+    of(flag::entry().library().expect("the example specifies it"))
+}
+
+impl Library<Stamp> for Signal {
+    fn name(&self) -> Name {
+        SIGNAL
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        ask(|library| library.returns(world, thread, &of_flag(call), cells))
+    }
+
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        ask(|library| library.shapes(world, &Event { call: of_flag(&event.call), ..event.clone() }))
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        ask(|library| library.spec())
+    }
+}
+
+/// A signal is a flag.
+struct SignalOverFlag;
+
+impl Implementation for SignalOverFlag {
+    fn target(&self) -> Name {
+        SIGNAL
+    }
+
+    fn declare(&self, world: &mut World) {
+        world.objects.insert(Loc::new("x"), Object::new(Name::literal("flag")));
+    }
+
+    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
+        let call = Call { args: [Loc::new("x").into()].into_iter().collect(), ..of_flag(call) };
+        Prog::call(call)
+    }
+}
+
+impl Subject for Signal {
+    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+        let mut world = empty.clone();
+        world.objects.insert(Loc::new("s"), Object::new(SIGNAL));
+        vec![world]
+    }
+
+    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+        ["Raise", "Check"].map(|method| Call::new(SIGNAL, method, &[Loc::new("s").into()])).to_vec()
+    }
+}
+
+/// Through the whole stack of a signal, with these entries of one's own.
+fn through(own: &[Entry]) -> Result<&'static str, String> {
+    let bound = Bound { threads: 2, nodes: 2, calls: 1, objects: 1, loops: 2, values: vec![1], ..Bound::default() };
+    let (about, expected) = ("a flag", Expected::Sound);
+    let implementation = Arc::new(SignalOverFlag);
+    let entry = Entry {
+        name: "signal",
+        specification: Libraries::default().with(Signal),
+        below: flag::entry().specification,
+        subject: Box::new(Signal),
+        probes: Vec::new(),
+        variants: vec![Variant { name: "published", about, expected, implementation, bounds: vec![bound] }],
+    };
+    let options = Options { ask: Ask::Through, loopback: false, own, ..Options::default() };
+    let checked = check(&entry, &entry.variants[0], &entry.variants[0].bounds[0], &options)?;
+    assert_eq!(checked.over, "rdma-wait-rmw");
+    Ok(checked.verdict())
+}
+
+/// The stack of a library of one's own goes on through other libraries of one's own, down to the memory model; and it is
+/// their implementations that are checked.
+#[test]
+fn a_stack_of_ones_own_is_checked_through() {
+    assert_eq!(through(&[flag::entry()]), Ok("no-wrong-outcome"));
+    let mut broken = flag::entry();
+    broken.variants.remove(0);
+    assert_eq!(through(&[broken]), Ok("unsound"));
+}
+
+#[test]
+fn a_stack_with_a_gap_or_with_two_of_one_name_is_told() {
+    let said = through(&[]).expect_err("a gap");
+    assert!(said.contains("flag, below signal, is no memory model and has no entry"), "{said}");
+    let said = through(&[flag::entry(), flag::entry()]).expect_err("two flags");
+    assert!(said.contains("flag, below signal, has 2 entries"), "{said}");
+    // The catalogue has shared variables too, on which the flag is built.
+    let said = through(&[flag::entry(), Entry { name: "sv", ..pile("pile") }]).expect_err("two of them");
+    assert!(said.contains("sv, below signal, has 2 entries"), "{said}");
 }
 
 /// What a relation is stands in the specification, and its name says nothing.

@@ -110,7 +110,7 @@ fn stacks_are_compared_with_their_top() {
 #[test]
 fn which_tests_notice_a_cell_of_the_stamp_order() {
     let tests: Vec<_> = papers().iter().filter_map(|(name, text)| parse(name, text).ok()).collect();
-    let cells = order::worth(&tests);
+    let cells = order::worth(&tests, Deadline::default());
     let of = |earlier: &str, later: &str| {
         let cell = cells.iter().find(|c| c.earlier == earlier && c.later == later).expect("a cell that orders");
         cell.noticed_by.clone()

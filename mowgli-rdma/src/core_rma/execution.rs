@@ -10,7 +10,9 @@ use std::fmt;
 use std::ops::ControlFlow;
 
 use itertools::Itertools;
+use mowgli_core::outcome::Found;
 use mowgli_core::relation::matrix::WordOnes;
+use mowgli_core::runs::Stop;
 
 use super::program::{Action, Actions, Data, Kind, Program, Source, Statement};
 
@@ -291,6 +293,8 @@ pub(crate) struct Search<'a> {
     pub(crate) fixed: Vec<Edge>,
     /// An application of a rule that is left out.
     pub(crate) dropped: Option<Edge>,
+    /// Whether the time is up.
+    expired: &'a dyn Fn() -> bool,
     writers: Vec<u64>,
     readers: u64,
     local_readers: u64,
@@ -302,7 +306,7 @@ pub(crate) struct Search<'a> {
 pub(crate) struct Loop;
 
 impl<'a> Search<'a> {
-    pub(crate) fn new(actions: &'a Actions, rules: &'a Rules) -> Self {
+    pub(crate) fn new(actions: &'a Actions, rules: &'a Rules, expired: &'a dyn Fn() -> bool) -> Self {
         let all = &actions.all;
         let set = |holds: &dyn Fn(&Action) -> bool| {
             all.iter().enumerate().filter(|(_, a)| holds(a)).fold(0, |set, (i, _)| set | 1 << i)
@@ -313,6 +317,7 @@ impl<'a> Search<'a> {
             rules,
             fixed: fixed_edges(actions, rules),
             dropped: None,
+            expired,
             writers: (0..variables).map(|x| set(&|a| a.writes == Some(x))).collect(),
             readers: set(&|a| a.reads.is_some()),
             local_readers: set(&|a| a.kind == Kind::Read),
@@ -330,7 +335,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Visits every consistent execution.
+    /// Visits every consistent execution, until the visitor breaks off or the time is up.
     pub(crate) fn each(&self, visit: &mut dyn FnMut(&Execution) -> ControlFlow<()>) -> ControlFlow<()> {
         let cas = self.actions.remote.iter().filter(|r| matches!(r.statement, Statement::Cas { .. })).count();
         if self.rules.has(Rule::CasF) == self.rules.has(Rule::CasT) {
@@ -340,6 +345,9 @@ impl<'a> Search<'a> {
     }
 
     fn begin(&self, success: Option<u64>, visit: &mut dyn FnMut(&Execution) -> ControlFlow<()>) -> ControlFlow<()> {
+        if (self.expired)() {
+            return ControlFlow::Break(());
+        }
         let n = self.actions.all.len();
         let inits = self.writers.len();
         let mut hb = Hb { after: [0; MOST], before: [0; MOST] };
@@ -395,6 +403,9 @@ impl<'a> Search<'a> {
 
     /// Chooses the order of atomic writes, then the sources of atomic reads, then those of the others.
     fn extend(&self, mut e: Execution, visit: &mut dyn FnMut(&Execution) -> ControlFlow<()>) -> ControlFlow<()> {
+        if (self.expired)() {
+            return ControlFlow::Break(());
+        }
         if !self.overtaken(&mut e) {
             return ControlFlow::Continue(());
         }
@@ -434,6 +445,9 @@ impl<'a> Search<'a> {
 
     /// Chooses sources for the reads that have none: happens-before is complete.
     fn others(&self, e: Execution, visit: &mut dyn FnMut(&Execution) -> ControlFlow<()>) -> ControlFlow<()> {
+        if (self.expired)() {
+            return ControlFlow::Break(());
+        }
         let hidden = |&r: &usize| {
             let x = self.actions.all[r].reads.expect("a reader");
             e.rf[r].is_some_and(|w| self.writers[x] & !self.atomic & e.hb.after[usize::from(w)] & e.hb.before[r] != 0)
@@ -509,12 +523,6 @@ impl<'a> Search<'a> {
             }
             _ => e.hb.has(to, from),
         }
-    }
-
-    /// The values of registers and, at the end, of these variables, in every way that they can be.
-    fn shown(&self, e: &Execution, observed: &[usize]) -> Vec<Vec<Value>> {
-        let all = self.values(e).filter_map(|mut values| values.shown(observed).ok().flatten());
-        all.collect()
     }
 }
 
@@ -653,17 +661,11 @@ impl Values<'_> {
     }
 }
 
-/// What was found for a program.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Found {
-    /// The values of the registers of all processes, then of the observed variables at the end, with the number of
-    /// executions.
-    pub outputs: BTreeMap<Vec<Value>, u64>,
-    /// Whether the search was stopped.
-    pub expired: bool,
-}
+/// The values of the registers of all processes, then of observed variables at the end, with what is known of each such
+/// output; less than there is if the search was stopped.
+pub type Outputs<T> = Found<BTreeMap<Vec<Value>, T>>;
 
-/// All outputs of a program, with the last values of these variables.
+/// All outputs of a program, with the last values of these variables and the number of executions of each.
 ///
 /// # Errors
 /// If the program is too large.
@@ -672,18 +674,19 @@ pub fn outcomes(
     rules: &Rules,
     observed: &[usize],
     expired: &dyn Fn() -> bool,
-) -> Result<Found, String> {
+) -> Result<Outputs<u64>, String> {
     let actions = program.actions()?;
-    let search = Search::new(&actions, rules);
-    let mut found = Found::default();
-    let stopped = search.each(&mut |e| {
-        for shown in search.shown(e, observed) {
-            *found.outputs.entry(shown).or_insert(0) += 1;
-        }
-        if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    let search = Search::new(&actions, rules, expired);
+    let mut found = BTreeMap::new();
+    let ended = search.each(&mut |e| {
+        search.values(e).try_for_each(|mut values| {
+            if let Ok(Some(shown)) = values.shown(observed) {
+                *found.entry(shown).or_insert(0) += 1;
+            }
+            if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
     });
-    found.expired = stopped.is_break();
-    Ok(found)
+    Ok(Found::new(found, ended.is_break().then_some(Stop::Time)))
 }
 
 /// One execution as it is shown.
@@ -712,19 +715,19 @@ pub fn witnesses(
     rules: &Rules,
     observed: &[usize],
     expired: &dyn Fn() -> bool,
-) -> Result<BTreeMap<Vec<Value>, Witness>, String> {
+) -> Result<Outputs<Witness>, String> {
     let actions = program.actions()?;
-    let search = Search::new(&actions, rules);
+    let search = Search::new(&actions, rules, expired);
     let mut found = BTreeMap::new();
-    _ = search.each(&mut |e| {
-        for mut values in search.values(e) {
+    let ended = search.each(&mut |e| {
+        search.values(e).try_for_each(|mut values| {
             if let Ok(Some(shown)) = values.shown(observed) {
                 found.entry(shown).or_insert_with(|| values.witness());
             }
-        }
-        if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
     });
-    Ok(found)
+    Ok(Found::new(found, ended.is_break().then_some(Stop::Time)))
 }
 
 /// All outputs of a program: the values of its registers.
@@ -732,7 +735,8 @@ pub fn witnesses(
 /// # Errors
 /// If the program is too large.
 pub fn outputs(program: &Program, rules: &Rules) -> Result<BTreeSet<Vec<Value>>, String> {
-    Ok(outcomes(program, rules, &[], &|| false)?.outputs.into_keys().collect())
+    let all = outcomes(program, rules, &[], &|| false)?.all().map_err(|stop| stop.to_string())?;
+    Ok(all.into_keys().collect())
 }
 
 #[cfg(test)]

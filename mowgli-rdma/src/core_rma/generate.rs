@@ -5,10 +5,13 @@
 //! register of its own; there are no other local reads. Local writes write distinct values, and initial values are distinct too. All accesses
 //! are atomic, since a race would hide what was read. Programs that differ in names only are one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use super::execution::{Edge, Execution, Rule, Rules, Search, Value, fixed_edges, outputs};
+use mowgli_core::outcome::Found;
+use mowgli_core::runs::Stop;
+
+use super::execution::{Edge, Execution, Rule, Rules, Search, Value, fixed_edges, outcomes};
 use super::program::{Actions, Data, Expr, Place, Program, Statement, Variable};
 
 /// A row of CORERMA Table 6: a pivot, how many processes, and the bound on the number of actions.
@@ -35,22 +38,25 @@ pub struct Test {
 }
 
 /// The programs of a row, each up to names once, before it is known which are tests of its rule.
-#[must_use]
-pub fn programs(row: Row) -> Vec<Program> {
-    let mut builder = Builder { row, program: Program::default(), left: row.size, all: Vec::new() };
+pub fn programs(row: Row, expired: &dyn Fn() -> bool) -> Found<Vec<Program>> {
+    let (program, all) = (Program::default(), Vec::new());
+    let mut builder = Builder { row, expired, program, left: row.size, all, is_late: false };
     builder.program.processes.push(Vec::new());
     builder.extend();
-    builder.all
+    Found::new(builder.all, builder.is_late.then_some(Stop::Time))
 }
 
-struct Builder {
+struct Builder<'a> {
     row: Row,
+    expired: &'a dyn Fn() -> bool,
+    /// Whether the time was up before all programs were written.
+    is_late: bool,
     program: Program,
     left: usize,
     all: Vec<Program>,
 }
 
-impl Builder {
+impl Builder<'_> {
     /// The process that is being written.
     fn process(&self) -> usize {
         self.program.processes.len() - 1
@@ -92,6 +98,10 @@ impl Builder {
 
     /// Continues in every way that can still become a test.
     fn extend(&mut self) {
+        self.is_late = self.is_late || (self.expired)();
+        if self.is_late {
+            return;
+        }
         let Some((writes, reads)) = self.unmatched() else { return };
         let (actions, more) = self.needed();
         let others = self.row.processes - self.program.processes.len();
@@ -268,31 +278,42 @@ impl Statement {
 
 /// The test of a rule that a program is, if it is one.
 ///
+/// # Errors
+/// If the time was up before that was known.
+///
 /// # Panics
 /// If the program is too large; those of [`programs`] are not.
-#[must_use]
-pub fn test(program: &Program, rule: Rule) -> Option<Test> {
+pub fn test(program: &Program, rule: Rule, expired: &dyn Fn() -> bool) -> Result<Option<Test>, Stop> {
     let actions = program.actions().expect("generated programs are small");
     let rules = Rules::core();
     let pivots = pivots(&actions, &rules, rule);
     let mut forbidden = None;
     let mut expected = None;
     for pivot in pivots {
-        let mut search = Search::new(&actions, &rules);
+        let mut search = Search::new(&actions, &rules, expired);
         search.dropped = Some(pivot);
-        _ = search.each(&mut |e| {
+        let ended = search.each(&mut |e| {
             if !search.is_seen(e) || !search.is_closed_by(e, pivot) || !agrees(pivot, &actions, &search, e) {
                 return ControlFlow::Continue(());
             }
-            let expected = expected.get_or_insert_with(|| outputs(program, &rules).expect("it is small"));
-            forbidden = search.values_of(e).shown(&[]).ok().flatten().filter(|shown| !expected.contains(shown));
+            let all = || outcomes(program, &rules, &[], expired).expect("it is small").all();
+            let Ok(expected) = expected.get_or_insert_with(all) else { return ControlFlow::Break(()) };
+            forbidden = search.values_of(e).shown(&[]).ok().flatten().filter(|shown| !expected.contains_key(shown));
             if forbidden.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         if forbidden.is_some() {
             break;
         }
+        if ended.is_break() {
+            return Err(Stop::Time);
+        }
     }
-    Some(Test { program: program.clone(), outputs: expected?, forbidden })
+    let test = |all: BTreeMap<Vec<Value>, u64>| Test {
+        program: program.clone(),
+        outputs: all.into_keys().collect(),
+        forbidden,
+    };
+    Ok(expected.transpose()?.map(test))
 }
 
 /// Every application that a rule could have.
@@ -329,6 +350,39 @@ fn agrees(pivot: Edge, actions: &Actions, search: &Search<'_>, e: &Execution) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core_rma::execution::outputs;
+
+    fn all(row: Row) -> Vec<Program> {
+        programs(row, &|| false).all().expect("there is no limit")
+    }
+
+    fn made(program: &Program, rule: Rule) -> Option<Test> {
+        test(program, rule, &|| false).expect("there is no limit")
+    }
+
+    /// Wherever the time runs out, what is made is either whole or says that it is not.
+    #[test]
+    fn a_late_clock_makes_no_tests() {
+        let row = Row { rule: Rule::Lo, processes: 1, size: 5 };
+        let left = std::cell::Cell::new(0_usize);
+        let expired = || left.replace(left.get().saturating_sub(1)) == 0;
+        let whole = all(row);
+        let tells = whole.iter().find(|p| made(p, row.rule).is_some()).expect("a test");
+        let (mut late, mut known) = (0, 0);
+        for asks in 0..400 {
+            left.set(asks);
+            match programs(row, &expired).all() {
+                Ok(all) => assert_eq!(all, whole),
+                Err(stop) => assert_eq!(stop, Stop::Time),
+            }
+            left.set(asks);
+            match test(tells, row.rule, &expired) {
+                Ok(found) => known += usize::from(found == made(tells, row.rule)),
+                Err(_) => late += 1,
+            }
+        }
+        assert!(late > 0 && known > 0 && late + known == 400, "{late} {known}");
+    }
 
     fn place(variable: usize) -> Place {
         Place { variable, atomic: true }
@@ -358,7 +412,7 @@ mod tests {
         let wanted = numbered(swapped(&swapped(&wanted)));
         let wanted = if processes.len() == 1 { wanted } else { wanted.clone().min(numbered(swapped(&wanted))) };
         assert!(wanted.size() <= row.size, "it has {} actions", wanted.size());
-        programs(row).contains(&wanted) && test(&wanted, row.rule).is_some()
+        all(row).contains(&wanted) && made(&wanted, row.rule).is_some()
     }
 
     #[test]
@@ -385,9 +439,9 @@ mod tests {
     fn a_forbidden_output_comes_back_without_the_rule() {
         for (rule, size) in [(Rule::F1, 8), (Rule::F2, 8), (Rule::Ir, 9), (Rule::Lo, 6), (Rule::R2, 6)] {
             let processes = if rule == Rule::Ir { 2 } else { 1 };
-            let all = programs(Row { rule, processes, size });
+            let all = all(Row { rule, processes, size });
             let telling: Vec<Test> =
-                all.iter().filter_map(|p| test(p, rule)).filter(|t| t.forbidden.is_some()).collect();
+                all.iter().filter_map(|p| made(p, rule)).filter(|t| t.forbidden.is_some()).collect();
             assert!(!telling.is_empty(), "{rule}");
             for t in telling {
                 let forbidden = t.forbidden.as_ref().unwrap();
@@ -401,6 +455,6 @@ mod tests {
     #[test]
     fn in_order_routing_says_nothing_about_one_process() {
         let row = Row { rule: Rule::Ir, processes: 1, size: 8 };
-        assert!(programs(row).iter().all(|p| test(p, row.rule).is_none()));
+        assert!(all(row).iter().all(|p| made(p, row.rule).is_none()));
     }
 }

@@ -187,6 +187,10 @@ pub fn search(
         if open.is_empty() {
             break;
         }
+        if expired() {
+            search.stop = Some(cause(Stop::Time));
+            break;
+        }
         let mut sized = of_size(&*subject, std::slice::from_ref(bound), total);
         // The plainest first: few threads, few different methods.
         sized.sort_by_key(|(world, client)| (world.threads.len(), methods(client)));

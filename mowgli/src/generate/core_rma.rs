@@ -1,12 +1,13 @@
 //! Tests of coreRMA (CORERMA §6), and the rows of its Table 6.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use mowgli_core::runs::Stop;
 use mowgli_rdma::core_rma::execution::{Rule, Value};
 use mowgli_rdma::core_rma::generate::{Row, Test, programs, test};
 use mowgli_rdma::core_rma::program::Program;
+use rayon::iter::Either;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -97,22 +98,23 @@ const TOLD: usize = 256;
 #[must_use]
 pub fn make(row: Row, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Sync)) -> Made {
     let start = Instant::now();
-    // The programs of a row take a while themselves.
-    let programs = if deadline.expired() { Vec::new() } else { programs(row) };
-    let (done, left_out) = (AtomicUsize::new(0), AtomicBool::new(deadline.expired()));
+    let found = programs(row, &|| deadline.expired());
+    let (programs, stop) = found.so_far();
+    let done = AtomicUsize::new(0);
     let of = |program: &Program| {
-        if deadline.expired() {
-            left_out.store(true, Ordering::Relaxed);
-            return None;
-        }
         let number = done.fetch_add(1, Ordering::Relaxed);
         if number % TOLD == 0 {
             progress(number, programs.len());
         }
-        test(program, row.rule)
+        test(program, row.rule, &|| deadline.expired())
     };
-    let tests = programs.par_iter().filter_map(of).collect();
-    let stop = left_out.into_inner().then(|| cause(Stop::Time));
+    let (made, stops): (Vec<Option<Test>>, Vec<Stop>) =
+        programs.par_iter().map(of).partition_map(|found| match found {
+            Ok(made) => Either::Left(made),
+            Err(stop) => Either::Right(stop),
+        });
+    let tests = made.into_iter().flatten().collect();
+    let stop = stop.cloned().or(stops.into_iter().next()).map(cause);
     Made { row, tests, time: start.elapsed(), stop }
 }
 
@@ -133,14 +135,26 @@ impl Made {
     #[must_use]
     pub fn text(&self) -> String {
         let Row { rule, processes, size } = self.row;
+        let so_far = match &self.stop {
+            Some(stop) if self.tests.is_empty() => {
+                return format!("{rule}, {processes} processes, up to {size} actions: no test was found before {stop}");
+            }
+            Some(stop) => format!("before {stop}, "),
+            None => String::new(),
+        };
         format!(
-            "{rule}, {processes} processes, up to {size} actions: {} tests with {} outputs, {} of them with an outcome that \
+            "{rule}, {processes} processes, up to {size} actions: {so_far}{} tests with {} outputs, {} of them with an outcome that \
              the pivot alone forbids, {:.2} s",
             self.tests.len(),
             self.outputs(),
             self.telling(),
             self.time.as_secs_f64()
         )
+    }
+
+    /// How many there are of something that were found: no more than these, if nothing stopped the search.
+    fn count(&self, found: usize) -> String {
+        if self.stop.is_some() { format!("{found} or more") } else { found.to_string() }
     }
 
     /// Milliseconds for one test.
@@ -155,11 +169,11 @@ impl Made {
             published.rule.to_string(),
             published.processes.to_string(),
             published.size.to_string(),
-            self.tests.len().to_string(),
+            self.count(self.tests.len()),
             published.tests.to_string(),
-            self.outputs().to_string(),
+            self.count(self.outputs()),
             published.outputs.to_string(),
-            self.telling().to_string(),
+            self.count(self.telling()),
             if self.tests.is_empty() { "-".to_owned() } else { format!("{:.2}", self.millis()) },
             published.millis.to_string(),
         ]
@@ -177,10 +191,15 @@ impl Made {
             outputs: usize,
             telling: usize,
             millis: f64,
+            complete: bool,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            stopped: Option<String>,
             published: Published,
         }
         let (tests, outputs, telling) = (self.tests.len(), self.outputs(), self.telling());
-        let line = Line { tests, outputs, telling, millis: self.millis(), published };
+        let stopped = self.stop.as_ref().map(ToString::to_string);
+        let (millis, complete) = (self.millis(), stopped.is_none());
+        let line = Line { tests, outputs, telling, millis, complete, stopped, published };
         serde_json::to_string(&line).expect("numbers and strings")
     }
 

@@ -14,6 +14,7 @@ use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
 
+use crate::interrupt::{Failure, Undecided};
 use crate::litmus::condition::{Condition, Symbols};
 use crate::litmus::run::Answer;
 use crate::litmus::test::{Arg, Observable, Quantifier, Statement, Test, Thread};
@@ -44,8 +45,17 @@ struct Names {
 /// A test as a C program, which judges what it sees by the answer.
 ///
 /// # Errors
-/// If the test calls libraries, or has values that are no integers.
-pub fn program(test: &Test, answer: &Answer) -> Result<String, String> {
+/// If the test calls libraries, or has values that are no integers; or if a limit kept outcomes from being found, which
+/// the program would take for wrong ones.
+pub fn program(test: &Test, answer: &Answer) -> Result<String, Failure> {
+    let text = text(test, answer)?;
+    match answer.explored.stop.clone() {
+        Some(stop) => Err(Undecided::new(format!("{}: which outcomes are possible", test.name), stop).into()),
+        None => Ok(text),
+    }
+}
+
+fn text(test: &Test, answer: &Answer) -> Result<String, String> {
     let word = |(&x, o): (&Loc, &mowgli_core::world::Object)| {
         let home = o.node.ok_or_else(|| format!("{x} is no memory word, and verbs have only those"))?;
         Ok((x, home, o.init.int().ok_or_else(|| format!("{x} holds no integer"))?))

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node};
-use mowgli_core::outcome::{Explored, Limits, Outcome};
+use mowgli_core::outcome::{Explored, Found, Limits, Outcome};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
@@ -18,7 +18,7 @@ use super::print;
 use super::run::Answer;
 use super::test::{self, Arg, Assertion, Observable, Test};
 use crate::explain::vacuous;
-use crate::interrupt::cause;
+use crate::interrupt::{Undecided, cause};
 
 fn process(node: Node) -> usize {
     usize::from(node.0) - 1
@@ -121,46 +121,68 @@ pub fn solve(test: &Test, rules: &Rules, limits: Limits<'_>) -> Answer {
     let asked = Asked::new(test);
     let found = execution::outcomes(&asked.program, rules, &asked.observed, limits.expired);
     let found = found.expect("the parser checks its size");
-    let stop = found.expired.then(|| cause(Stop::Time));
-    let outcomes: BTreeMap<Vec<Val>, u64> = found.outputs.iter().map(|(o, &n)| (asked.shown(o), n)).collect();
-    let mut explored = Explored { stop, ..Explored::default() };
-    explored.stats.classes = found.outputs.values().sum();
+    let (outputs, stop) = found.so_far();
+    let outcomes: BTreeMap<Vec<Val>, u64> = outputs.iter().map(|(o, &n)| (asked.shown(o), n)).collect();
+    let mut explored = Explored { stop: stop.cloned().map(cause), ..Explored::default() };
+    explored.stats.classes = outputs.values().sum();
     Answer { rules: (*rules != Rules::core()).then(|| rules.clone()), ..Answer::new(test, outcomes, explored) }
 }
+
+/// Outcomes of a test with an execution of each.
+pub type Witnesses = Found<BTreeMap<Vec<Val>, Witness>>;
 
 /// For each outcome of a test an execution that has it.
 ///
 /// # Panics
 /// If the test is not one of coreRMA that was parsed.
-#[must_use]
-pub fn witnesses(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Witness> {
+pub fn witnesses(test: &Test, limits: Limits<'_>) -> Witnesses {
     let asked = Asked::new(test);
     let found = execution::witnesses(&asked.program, &Rules::core(), &asked.observed, limits.expired);
     let found = found.expect("the parser checks its size");
-    found.into_iter().map(|(output, witness)| (asked.shown(&output), witness)).collect()
+    let (found, stop) = found.so_far();
+    let shown = found.iter().map(|(output, witness)| (asked.shown(output), witness.clone())).collect();
+    Found::new(shown, stop.cloned().map(cause))
 }
 
 /// Why the condition of an assertion can hold, or which rules it is that forbid it.
-#[must_use]
-pub fn explain(test: &Test, assertion: &Assertion, witnesses: &BTreeMap<Vec<Val>, Witness>) -> String {
+///
+/// # Errors
+/// What a limit kept from being known.
+pub fn explain(
+    test: &Test,
+    assertion: &Assertion,
+    witnesses: &Witnesses,
+    limits: Limits<'_>,
+) -> Result<String, Undecided> {
+    let (witnesses, stop) = witnesses.so_far();
     if let Some((values, witness)) = witnesses.iter().find(|(values, _)| assertion.condition.holds(values)) {
         let names = test.shown.iter().map(|(name, _)| name);
         let outcome = names.zip(values).map(|(name, v)| format!("{name}={v}")).join(", ");
-        return format!("The outcome {outcome} is that of this execution:\n{}", pictured(test, witness));
+        return Ok(format!("The outcome {outcome} is that of this execution:\n{}", pictured(test, witness)));
+    }
+    let title = format!("{}: ({})", test.name, assertion.text);
+    if let Some(stop) = stop {
+        return Err(Undecided::new(format!("{title}: whether an execution has it"), stop.clone()));
     }
     if witnesses.is_empty() {
-        return vacuous();
+        return Ok(vacuous());
     }
     let allows = |rules: &Rules| {
-        solve(test, rules, Limits::default()).outcomes.keys().any(|values| assertion.condition.holds(values))
+        let Answer { outcomes, explored, .. } = solve(test, rules, limits);
+        let is_allowed = outcomes.keys().any(|values| assertion.condition.holds(values));
+        explored.stop.filter(|_| !is_allowed).map_or(Ok(is_allowed), Err)
     };
-    let needed = Rule::ALL.into_iter().filter(|rule| allows(&Rules::core().without(*rule))).join(", ");
+    let of_rule = |rule: Rule| Ok((rule, allows(&Rules::core().without(rule))?));
+    let rules: Vec<(Rule, bool)> = Rule::ALL.into_iter().map(of_rule).collect::<Result<_, Stop>>().map_err(|stop| {
+        Undecided::new(format!("{title}: no execution has it; which rules are needed for that"), stop)
+    })?;
+    let needed = rules.iter().filter(|(_, is_needed)| *is_needed).map(|(rule, _)| rule).join(", ");
     let why = if needed.is_empty() {
         "it takes several rules to forbid it, or nothing writes these values".to_owned()
     } else {
         format!("each of these rules is needed for that: {needed}")
     };
-    format!("No execution has it; {why}.\n")
+    Ok(format!("No execution has it; {why}.\n"))
 }
 
 /// An action of a witness in words: what it does, to which variable, with which value.
@@ -268,7 +290,7 @@ pub fn outcomes(world: &World, client: &Client, expired: &dyn Fn() -> bool) -> R
         let outputs = world.threads.iter().map(|node| of_node[node]).collect();
         Outcome { outputs, finals: values.collect() }
     };
-    if found.expired { Err(Stop::Time) } else { Ok(found.outputs.keys().map(outcome).collect()) }
+    Ok(found.all()?.keys().map(outcome).collect())
 }
 
 /// A client of memory words as a litmus test of coreRMA.

@@ -5,14 +5,16 @@ use std::collections::BTreeSet;
 use itertools::Itertools;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Limits;
+use mowgli_core::runs::Stop;
 use mowgli_core::soundness::mutation::family;
 use mowgli_core::stamp::Stamp as _;
 use mowgli_rdma::Stamp;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::run::{libraries, solve, solve_over};
+use super::run::{Answer, libraries, solve, solve_over};
 use super::test::{Model, Test};
+use crate::interrupt::Deadline;
 
 /// A cell of `to` and the tests that notice when its pairs are no longer ordered.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -23,6 +25,12 @@ pub struct Cell {
     pub later: String,
     /// The tests one of whose assertions then has another answer.
     pub noticed_by: Vec<String>,
+    /// The tests of which that was not known before a limit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undecided: Vec<String>,
+    /// The limit, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
 }
 
 /// The cells of the stamp order that order anything, row by row.
@@ -35,21 +43,41 @@ pub fn cells(libraries: &Libraries<Stamp>) -> Vec<(String, String)> {
 
 /// For each cell the tests that notice when it is taken away. Tests of coreRMA, which has no stamps, do not take part.
 #[must_use]
-pub fn worth(tests: &[Test]) -> Vec<Cell> {
+pub fn worth(tests: &[Test], deadline: Deadline) -> Vec<Cell> {
+    let expired = || deadline.expired();
+    let limits = || Limits { expired: &expired, ..Limits::default() };
     let tests: Vec<&Test> = tests.iter().filter(|t| t.model != Model::CoreRma).collect();
-    let whole: Vec<_> = tests.par_iter().map(|t| solve(t, &[], Limits::default()).holds).collect();
+    let whole: Vec<_> = tests.par_iter().map(|t| solve(t, &[], limits())).collect();
     let of_cell = |(earlier, later): (String, String)| {
         let gone = (earlier.clone(), later.clone());
         let weaker = Model::ALL.map(|model| without(&libraries(model), &gone));
         let of_model = |test: &Test| Model::ALL.iter().position(|m| *m == test.model).expect("one of all");
-        let notices = |(test, before): &(&&Test, &Vec<Option<bool>>)| {
-            solve_over(&weaker[of_model(test)], test, &[], Limits::default()).holds != **before
-        };
-        let noticed: BTreeSet<String> =
-            tests.iter().zip(&whole).filter(notices).map(|(test, _)| test.name.clone()).collect();
-        Cell { earlier, later, noticed_by: noticed.into_iter().collect() }
+        let (mut noticed, mut undecided, mut stopped) = (BTreeSet::new(), BTreeSet::new(), None);
+        for (test, before) in tests.iter().zip(&whole) {
+            match differ(before, &solve_over(&weaker[of_model(test)], test, &[], limits())) {
+                Ok(true) => _ = noticed.insert(test.name.clone()),
+                Ok(false) => {}
+                Err(stop) => {
+                    undecided.insert(test.name.clone());
+                    stopped.get_or_insert(stop.to_string());
+                }
+            }
+        }
+        let [noticed_by, undecided] = [noticed, undecided].map(|names| names.into_iter().collect());
+        Cell { earlier, later, noticed_by, undecided, stopped }
     };
     cells(&Libraries::default()).into_par_iter().map(of_cell).collect()
+}
+
+/// Whether some assertion has another answer, as far as a limit let that be known.
+fn differ(before: &Answer, after: &Answer) -> Result<bool, Stop> {
+    match before.explored.stop.as_ref().or(after.explored.stop.as_ref()) {
+        None => Ok(before.holds != after.holds),
+        Some(stop) => {
+            let mut answers = before.holds.iter().zip(&after.holds).filter_map(|(a, b)| a.zip(*b));
+            if answers.any(|(a, b)| a != b) { Ok(true) } else { Err(stop.clone()) }
+        }
+    }
 }
 
 /// The same libraries, with the pairs of this cell no longer ordered.
@@ -64,9 +92,14 @@ impl Cell {
     #[must_use]
     pub fn text(&self) -> String {
         let noticed = match &self.noticed_by[..] {
+            [] if !self.undecided.is_empty() => "no test is known to notice".to_owned(),
             [] => "no test notices".to_owned(),
             tests => tests.join(", "),
         };
-        format!("{:<5} before {:<5} {noticed}", self.earlier, self.later)
+        let undecided = match &self.stopped {
+            Some(stop) => format!("; undecided: {} ({stop})", self.undecided.join(", ")),
+            None => String::new(),
+        };
+        format!("{:<5} before {:<5} {noticed}{undecided}", self.earlier, self.later)
     }
 }

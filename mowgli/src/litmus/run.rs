@@ -7,6 +7,7 @@ use itertools::Itertools;
 use mowgli_core::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Explored, Limits, Outcome, Problem};
+use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -21,7 +22,7 @@ use serde::Serialize;
 
 use super::core_rma;
 use super::test::{Assertion, Model, Observable, Quantifier, Test};
-use crate::interrupt::cause;
+use crate::interrupt::{Failure, Undecided, cause};
 
 /// The libraries of a model.
 #[must_use]
@@ -88,14 +89,16 @@ impl Answer {
     }
 }
 
-/// Whether some execution of a test ends; `None` if a limit stopped the search before one was found.
-#[must_use]
+/// Whether some execution of a test ends.
+///
+/// # Errors
+/// What stopped the search before one was found.
 pub fn ends(
     libraries: &Libraries<Stamp>,
     test: &Test,
     chain: &[Arc<dyn Implementation>],
     limits: Limits<'_>,
-) -> Option<bool> {
+) -> Result<bool, Stop> {
     let mut found = false;
     let explored = with_problem(libraries, test, chain, limits, |problem| {
         problem.explore(&mut |_| {
@@ -103,7 +106,7 @@ pub fn ends(
             Flow::Stop
         })
     });
-    if found { Some(true) } else { explored.stop.is_none().then_some(false) }
+    if found { Ok(true) } else { explored.stop.map_or(Ok(false), Err) }
 }
 
 /// Asks something of a test as a problem over these libraries, with those of `chain` replaced by their implementations.
@@ -220,16 +223,19 @@ impl Walked {
 /// One random run of the machine.
 ///
 /// # Errors
-/// If the model has no machine.
-pub fn walk(test: &Test, seed: u64) -> Result<Walked, String> {
+/// If the model has no machine, or the time is up before the run has ended.
+pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked, Failure> {
     if test.model != Model::RdmaTso {
-        return Err(format!("{} has no machine; walk is for {}", test.model, Model::RdmaTso));
+        return Err(format!("{} has no machine; walk is for {}", test.model, Model::RdmaTso).into());
     }
     let programs = test.programs();
     let mut random = fastrand::Rng::with_seed(seed);
     let mut steps = Vec::new();
     let mut show = |step: &Step, picture: &str| steps.push((step.to_string(), picture.to_owned()));
-    let outcome = Machine::new(&test.world, &programs)?.walk(&test.observed, &mut |n| random.usize(..n), &mut show);
+    let mut choose = |n| random.usize(..n);
+    let outcome = Machine::new(&test.world, &programs)?
+        .walk(&test.observed, &mut choose, &mut show, expired)
+        .map_err(|stop| Undecided::new(format!("{}: how the run ends", test.name), stop))?;
     let named = |outcome: Outcome| {
         let values = shown(test, &outcome);
         test.shown.iter().zip(values).map(|((name, _), v)| (name.clone(), v.to_string())).collect()
@@ -250,7 +256,10 @@ pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Ans
         let operational = explore(test, limits)?.0;
         let complete = declarative.explored.stop.is_none() && operational.explored.stop.is_none();
         let (axioms, machine) = (&declarative.outcomes, &operational.outcomes);
-        if complete && !axioms.keys().eq(machine.keys()) {
+        let more = |a: &BTreeMap<Vec<Val>, u64>, b: &BTreeMap<Vec<Val>, u64>| a.keys().any(|o| !b.contains_key(o));
+        let machine_lacks = operational.explored.stop.is_none() && more(axioms, machine);
+        let axioms_lack = declarative.explored.stop.is_none() && more(machine, axioms);
+        if machine_lacks || axioms_lack {
             let differs = |a: &BTreeMap<Vec<Val>, u64>, b: &BTreeMap<Vec<Val>, u64>| {
                 let only = a.keys().filter(|o| !b.contains_key(*o));
                 only.map(|o| o.iter().join(" ")).join("; ")

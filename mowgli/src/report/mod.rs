@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use mowgli_core::execution::Execution;
 use mowgli_core::judge::judge;
-use mowgli_core::outcome::Limits;
+use mowgli_core::outcome::{Found, Limits};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
 use mowgli_rdma::Stamp;
@@ -17,7 +17,8 @@ use serde::Serialize;
 pub use graph::Graph;
 
 use crate::check::Checked;
-use crate::explain::{Explained, explain, of_snapshot, of_test};
+use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
+use crate::interrupt::{Failure, cause};
 use crate::litmus::core_rma;
 use crate::litmus::run::{libraries, shown, solve, with_problem};
 use crate::litmus::test::{Assertion, Model, Test, Warning};
@@ -53,6 +54,7 @@ pub struct CheckRow {
     executions: u64,
     verdict: String,
     progress: String,
+    stopped: Option<String>,
     expected: Option<bool>,
     concretisation: Vec<String>,
     seconds: f64,
@@ -98,6 +100,7 @@ struct OutcomeRow {
 pub struct FindingRow {
     title: String,
     explanation: String,
+    stopped: Option<String>,
     graph: Option<Graph>,
 }
 
@@ -126,6 +129,7 @@ impl CheckRow {
             executions: checked.report.stats.classes,
             verdict: checked.verdict().to_owned(),
             progress: checked.progress().to_owned(),
+            stopped: checked.stop().map(ToString::to_string),
             expected: checked.is_expected(),
             concretisation: checked.concretisation(),
             seconds: checked.time.as_secs_f64(),
@@ -137,15 +141,16 @@ impl CheckRow {
 }
 
 /// For each outcome of a test the graph of the first execution that has it.
-fn graphs(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Graph> {
+fn graphs(test: &Test, limits: Limits<'_>) -> Found<BTreeMap<Vec<Val>, Graph>> {
     if test.model == Model::CoreRma {
         let witnesses = core_rma::witnesses(test, limits);
-        return witnesses.into_iter().map(|(o, w)| (o, Graph::of_core_rma(test, &w))).collect();
+        let (found, stop) = witnesses.so_far();
+        let drawn = found.iter().map(|(o, w)| (o.clone(), Graph::of_core_rma(test, w))).collect();
+        return Found::new(drawn, stop.cloned());
     }
     let mut found = BTreeMap::new();
     let (all, names) = (libraries(test.model), Names::of(test));
-    // Pictures of what was found until the time was up; the row says whether it was.
-    let _ = with_problem(&all, test, &[], limits, |problem| {
+    let explored = with_problem(&all, test, &[], limits, |problem| {
         problem.explore(&mut |solver| {
             let outcome = shown(test, &problem.outcome_of(solver));
             if !found.contains_key(&outcome) {
@@ -164,24 +169,25 @@ fn graphs(test: &Test, limits: Limits<'_>) -> BTreeMap<Vec<Val>, Graph> {
             Flow::Continue
         })
     });
-    found
+    Found::new(found, explored.stop.map(cause))
 }
 
-/// For each assertion why it holds or not, and the graph that shows it; nothing if that is not known.
-fn reasons(
-    test: &Test,
-    text: &str,
-    graphs: &BTreeMap<Vec<Val>, Graph>,
-    limits: Limits<'_>,
-) -> Vec<(String, Option<Graph>)> {
+/// Why an assertion holds or not, and the graph that shows it.
+type Reason = Result<(String, Option<Graph>), Failure>;
+
+/// For each assertion why it holds or not.
+fn reasons(test: &Test, text: &str, graphs: &BTreeMap<Vec<Val>, Graph>, limits: Limits<'_>) -> Vec<Reason> {
     if test.model == Model::CoreRma {
         let witnesses = core_rma::witnesses(test, limits);
         let graph = |a: &Assertion| graphs.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, graph)| graph.clone());
-        return test.assertions.iter().map(|a| (core_rma::explain(test, a, &witnesses), graph(a))).collect();
+        let reason = |a: &Assertion| Ok((core_rma::explain(test, a, &witnesses, limits)?, graph(a)));
+        return test.assertions.iter().map(reason).collect();
     }
-    let findings = of_test(test, text, &[], limits).unwrap_or_default();
-    let explained = findings.into_iter().map(|f| explain(f, limits).map(|e| (e.text(), Some(Graph::explained(&e)))));
-    explained.collect::<Result<_, _>>().unwrap_or_default()
+    let reason = |found: Decided| explain(found?, limits).map(|e| (e.text(), Some(Graph::explained(&e))));
+    match of_test(test, text, &[], limits) {
+        Ok(findings) => findings.into_iter().map(reason).collect(),
+        Err(message) => vec![Err(message.into())],
+    }
 }
 
 impl TestRow {
@@ -189,10 +195,18 @@ impl TestRow {
     #[must_use]
     pub fn new(test: &Test, text: &str, limits: Limits<'_>) -> Self {
         let answer = solve(test, &[], limits);
-        let graphs = graphs(test, limits);
+        let found = graphs(test, limits);
+        let (graphs, undrawn) = found.so_far();
         let is_complete = answer.explored.stop.is_none();
-        let reasons = if is_complete { reasons(test, text, &graphs, limits) } else { Vec::new() };
-        let reasons = reasons.into_iter().map(Some).chain(std::iter::repeat(None));
+        let reasons = if is_complete { reasons(test, text, graphs, limits) } else { Vec::new() };
+        let unexplained = reasons.iter().find_map(|reason| match reason {
+            Err(Failure::Undecided(undecided)) => Some(&undecided.stop),
+            _ => None,
+        });
+        let stop = answer.explored.stop.as_ref().or(undrawn).or(unexplained);
+        let stopped = stop.map(ToString::to_string);
+        let reasons = reasons.into_iter().map(|reason| reason.unwrap_or_else(|failure| (failure.to_string(), None)));
+        let reasons = reasons.map(Some).chain(std::iter::repeat(None));
         let outcomes = answer.outcomes.iter().map(|(values, &executions)| OutcomeRow {
             values: values.iter().map(ToString::to_string).collect(),
             executions,
@@ -210,7 +224,7 @@ impl TestRow {
             text: text.to_owned(),
             warnings: test.warnings.clone(),
             vacuous: answer.is_vacuous(),
-            stopped: answer.explored.stop.as_ref().map(ToString::to_string),
+            stopped,
             assertions: assertions.collect(),
             names: test.shown.iter().map(|(name, _)| name.clone()).collect(),
             outcomes: outcomes.collect(),
@@ -223,25 +237,35 @@ impl FindingRow {
     #[must_use]
     pub fn new(explained: &Explained) -> Self {
         let title = explained.finding.title.clone();
-        Self { title, explanation: explained.text(), graph: Some(Graph::explained(explained)) }
+        let stopped = explained.stop().map(ToString::to_string);
+        Self { title, explanation: explained.text(), stopped, graph: Some(Graph::explained(explained)) }
     }
 
     /// A reviewed snapshot, with its execution where it tells of one.
     ///
     /// # Errors
     /// If the execution cannot be found again.
-    pub fn of_snapshot(name: &str, text: &str, limits: Limits<'_>) -> Result<Self, String> {
+    pub fn of_snapshot(name: &str, text: &str, limits: Limits<'_>) -> Result<Self, Failure> {
         // insta's head is between two lines of dashes.
         let body = text.splitn(3, "---\n").last().unwrap_or(text);
         let explained = of_snapshot(body, limits)?.map(|f| explain(f, limits)).transpose()?;
         let graph = explained.as_ref().map(Graph::explained);
         let is_told = explained.as_ref().is_none_or(|e| e.events().is_none_or(|events| body.contains(&events)));
         let other = if is_told { "" } else { "(The picture is of another execution with this outcome.)\n\n" };
-        Ok(Self { title: name.to_owned(), explanation: format!("{other}{body}"), graph })
+        let stopped = explained.as_ref().and_then(|e| e.stop().map(ToString::to_string));
+        Ok(Self { title: name.to_owned(), explanation: format!("{other}{body}"), stopped, graph })
     }
 }
 
 impl Page {
+    /// Whether a limit kept something on it from being known.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.checks.iter().any(|row| row.stopped.is_some())
+            || self.tests.iter().any(|row| row.stopped.is_some())
+            || self.findings.iter().any(|row| row.stopped.is_some())
+    }
+
     /// One JSON object.
     ///
     /// # Panics

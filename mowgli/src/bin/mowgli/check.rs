@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use mowgli::check::{Ask, Checked, Options, shapes};
 use mowgli::interrupt::{self, Deadline};
+use mowgli::necessity::Needed;
 use mowgli::properties::{Specification, specifications};
 use mowgli::{distinguish, mutation, necessity};
 use mowgli_core::soundness::client::Bound;
@@ -217,11 +218,12 @@ fn check_specifications(args: &CheckArgs, deadline: Deadline) -> Result<u8, Stri
 }
 
 fn check_necessity(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
+    let mut code = 0;
     for (entry, variant) in chosen(args)? {
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
         let loopback = args.loopback();
-        let options = Options { deadline, loopback, ask: Ask::Soundness, progress: &progress };
+        let options = Options { deadline, loopback, progress: &progress, ..Options::default() };
         let bounds = limited(necessity::bounds(&entry), args);
         if !args.json {
             println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&bounds));
@@ -231,6 +233,12 @@ fn check_necessity(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
         };
         let found = necessity::necessity(&entry, &variant, bounds, &options, &mut each)?;
         bar.finish_and_clear();
+        if let Some(stop) = &found.stop {
+            eprintln!("{} ({}): whether it is sound as it is was not known before {stop}", entry.name, variant.name);
+        }
+        if found.stop.is_some() || found.rows.iter().any(|row| row.needed == Needed::Undecided) {
+            code = 3;
+        }
         if !args.json {
             for row in &found.rows {
                 if let Some(litmus) = row.checked.litmus() {
@@ -239,10 +247,11 @@ fn check_necessity(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
             }
         }
     }
-    Ok(0)
+    Ok(code)
 }
 
 fn check_mutations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
+    let mut code = 0;
     for (entry, _) in chosen(args)? {
         let bar = bar(entry.name.to_owned(), "clients");
         let options = Options { deadline, ..Options::default() };
@@ -260,12 +269,19 @@ fn check_mutations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
         if !args.json {
             println!(
                 "  the whole catches {}, with threads, nodes, calls up to {}",
-                if found.caught.is_empty() { "no variant".to_owned() } else { found.caught.join(", ") },
+                match &found.caught[..] {
+                    [] if !found.undecided.is_empty() => "no variant that is known".to_owned(),
+                    [] => "no variant".to_owned(),
+                    caught => caught.join(", "),
+                },
                 shapes(&found.bounds)
             );
         }
+        if !found.undecided.is_empty() || found.all.iter().any(|worth| !worth.undecided.is_empty()) {
+            code = 3;
+        }
     }
-    Ok(0)
+    Ok(code)
 }
 
 fn check_difference(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
@@ -284,7 +300,7 @@ fn check_difference(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> 
     } else {
         print!("{}", compared.text(one.name, other.name));
     }
-    Ok(if compared.difference.is_none() && compared.stop.is_some() { 3 } else { 0 })
+    Ok(if compared.is_distinct().is_none() { 3 } else { 0 })
 }
 
 fn check_implementations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use clap::Args;
 use mowgli::generate::core_rma::{Made, TABLE_6, make};
 use mowgli::generate::{Generated, axioms, verbs};
-use mowgli::interrupt::Deadline;
+use mowgli::interrupt::{Deadline, Failure};
 use mowgli::litmus::test::Model;
 use mowgli::litmus::{parse, run};
 use mowgli_core::outcome::Limits;
@@ -67,22 +67,23 @@ enum Emit {
     CVerbs,
 }
 
-pub(super) fn generate(args: &GenerateArgs) -> Result<u8, String> {
+pub(super) fn generate(args: &GenerateArgs) -> Result<u8, Failure> {
     if args.emit == Emit::CVerbs && args.out.is_none() {
-        return Err("say where the C programs go, as --out DIR".to_owned());
+        return Err("say where the C programs go, as --out DIR".to_owned().into());
     }
     if args.what.is_some() {
         return table_6(args);
     }
+    let deadline = Deadline::after(args.timeout);
     let (code, all) = match args.model {
-        Model::CoreRma => of_core_rma(args)?,
-        _ => of_axioms(args)?,
+        Model::CoreRma => of_core_rma(args, deadline)?,
+        _ => of_axioms(args, deadline)?,
     };
     if all.is_empty() && code == 0 {
         eprintln!("no program within the bound is a test, and nothing was written; give a larger one with --actions");
         return Ok(1);
     }
-    write(&all, args)?;
+    write(&all, args, deadline)?;
     Ok(code)
 }
 
@@ -98,13 +99,12 @@ fn made(row: Row, deadline: Deadline) -> Made {
 }
 
 /// The tests of the rows that are asked for; 3 if a limit stopped the search for them.
-fn of_core_rma(args: &GenerateArgs) -> Result<(u8, Vec<Generated>), String> {
+fn of_core_rma(args: &GenerateArgs, deadline: Deadline) -> Result<(u8, Vec<Generated>), String> {
     let rules = if args.pivot == "all" { Rule::ALL.to_vec() } else { vec![args.pivot.parse()?] };
     let (processes, size) = (args.procs as usize, args.actions.unwrap_or(8) as usize);
     if processes > 3 || size > 13 {
         return Err("tests are made for up to 3 processes and 13 actions".to_owned());
     }
-    let deadline = Deadline::after(args.timeout);
     let (mut code, mut all) = (0, Vec::new());
     for rule in rules {
         let made = made(Row { rule, processes, size }, deadline);
@@ -118,7 +118,7 @@ fn of_core_rma(args: &GenerateArgs) -> Result<(u8, Vec<Generated>), String> {
 }
 
 /// The tests of the parts that are asked for; 3 if a limit stopped the search for them.
-fn of_axioms(args: &GenerateArgs) -> Result<(u8, Vec<Generated>), String> {
+fn of_axioms(args: &GenerateArgs, deadline: Deadline) -> Result<(u8, Vec<Generated>), String> {
     let known = axioms::pivots(args.model);
     let pivots: Vec<_> = known.iter().filter(|p| args.pivot == "all" || p.to_string() == args.pivot).cloned().collect();
     if pivots.is_empty() {
@@ -130,15 +130,17 @@ fn of_axioms(args: &GenerateArgs) -> Result<(u8, Vec<Generated>), String> {
     }
     let total = args.actions.unwrap_or(3) as usize;
     let bound = Bound { threads: args.procs as usize, nodes: 2, calls: total, total: Some(total), ..Bound::default() };
-    let deadline = Deadline::after(args.timeout);
     let most = args.each.unwrap_or(1) as usize;
     let expired = || deadline.expired();
     let bar = bar(args.model.to_string(), "programs");
     let search = axioms::search(args.model, args.rmw, &pivots, (&bound, most), &expired, &moving(&bar));
     bar.finish_and_clear();
     for found in search.found.iter().filter(|f| f.programs.is_empty()) {
-        let why =
-            if found.occurs { "no program within the bound notices when it is taken away" } else { "in no program" };
+        let why = match &search.stop {
+            Some(stop) => format!("no program that notices when it is taken away was found before {stop}"),
+            None if found.occurs => "no program within the bound notices when it is taken away".to_owned(),
+            None => "in no program".to_owned(),
+        };
         eprintln!("{}: {why}", found.pivot);
     }
     let with = search.found.iter().filter(|f| !f.programs.is_empty()).count();
@@ -155,8 +157,11 @@ fn of_axioms(args: &GenerateArgs) -> Result<(u8, Vec<Generated>), String> {
     Ok((if search.stop.is_some() { 3 } else { 0 }, all))
 }
 
-/// Writes tests in the form that is asked for.
-fn write(all: &[Generated], args: &GenerateArgs) -> Result<(), String> {
+/// Writes tests in the form that is asked for; nothing if there are none.
+fn write(all: &[Generated], args: &GenerateArgs, deadline: Deadline) -> Result<(), Failure> {
+    if all.is_empty() {
+        return Ok(());
+    }
     let Some(dir) = &args.out else {
         let text = |g: &Generated| if args.emit == Emit::Json { g.json() } else { g.litmus.clone() };
         all.iter().for_each(|g| println!("{}", text(g)));
@@ -177,7 +182,8 @@ fn write(all: &[Generated], args: &GenerateArgs) -> Result<(), String> {
             }
             for g in all {
                 let test = parse::parse(&g.name, &g.litmus)?;
-                let answer = run::solve(&test, &[], Limits::default());
+                let expired = || deadline.expired();
+                let answer = run::solve(&test, &[], Limits { expired: &expired, ..Limits::default() });
                 put(&format!("{}.c", g.name), &verbs::program(&test, &answer)?)?;
             }
         }
@@ -187,7 +193,7 @@ fn write(all: &[Generated], args: &GenerateArgs) -> Result<(), String> {
 }
 
 /// The rows of CORERMA Table 6, the paper's numbers beside ours.
-fn table_6(args: &GenerateArgs) -> Result<u8, String> {
+fn table_6(args: &GenerateArgs) -> Result<u8, Failure> {
     let (start, deadline) = (Instant::now(), Deadline::after(args.timeout));
     let (mut code, mut all) = (0, Vec::new());
     let mut table = comfy_table::Table::new();
@@ -222,13 +228,14 @@ fn table_6(args: &GenerateArgs) -> Result<u8, String> {
     }
     if !args.json {
         println!("{table}");
+        let more = if code == 0 { "" } else { " or more" };
         println!(
-            "{tests} tests with {outputs} outputs in {:.1} s; the paper has 7441 with 19937, in about 25 hours",
+            "{tests}{more} tests with {outputs}{more} outputs in {:.1} s; the paper has 7441 with 19937, in about 25 hours",
             start.elapsed().as_secs_f64()
         );
     }
     if args.out.is_some() {
-        write(&all, args)?;
+        write(&all, args, deadline)?;
     }
     Ok(code)
 }

@@ -35,7 +35,7 @@ pub(super) struct LitmusArgs {
     /// Rounds of a loop with effects before the search gives up on it.
     #[arg(long, default_value_t = 3, value_name = "K")]
     loops: usize,
-    /// Seconds for one test.
+    /// Seconds for one test; with --mutate-to, for all of them.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
     /// Print counts of the search on standard error.
@@ -51,7 +51,7 @@ pub(super) struct LitmusArgs {
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     without: Vec<Rule>,
     /// Take each cell of the stamp order `to` away in turn: which of the tests notice?
-    #[arg(long, conflicts_with_all = ["implemented", "stats", "timeout"])]
+    #[arg(long, conflicts_with_all = ["implemented", "stats"])]
     mutate_to: bool,
 }
 
@@ -109,15 +109,18 @@ fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
             }
         }
     }
-    let cells = order::worth(&tests);
+    let cells = order::worth(&tests, Deadline::after(args.timeout));
     for cell in &cells {
         println!("{}", if args.json { serde_json::to_string(cell).expect("strings") } else { cell.text() });
     }
+    let stopped = cells.iter().find_map(|c| c.stopped.as_ref());
     if !args.json {
         let unnoticed = cells.iter().filter(|c| c.noticed_by.is_empty()).count();
-        println!("{} of {} cells are noticed by one of {} tests", cells.len() - unnoticed, cells.len(), tests.len());
+        let known = if stopped.is_some() { "known to be " } else { "" };
+        let noticed = cells.len() - unnoticed;
+        println!("{noticed} of {} cells are {known}noticed by one of {} tests", cells.len(), tests.len());
     }
-    code
+    if stopped.is_some() { worst(code, 3) } else { code }
 }
 
 fn one_file(path: &Path, args: &LitmusArgs) -> Printed {

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use mowgli::check::{Checked, Options, check, shapes};
 use mowgli::generate::verbs;
-use mowgli::interrupt::Deadline;
+use mowgli::interrupt::{Deadline, Failure, Undecided};
 use mowgli::litmus::test::{Model, Test, Warning};
 use mowgli::litmus::{core_rma, parse, run, x86};
 use mowgli::{explain, interrupt, show};
@@ -206,6 +206,9 @@ struct WalkArgs {
     /// Which run: equal seeds give equal runs.
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    /// Seconds before it gives up.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
     /// One JSON object.
     #[arg(long)]
     json: bool,
@@ -251,6 +254,9 @@ struct ConvertArgs {
     /// What it is converted to.
     #[arg(long, value_enum, value_name = "FORM")]
     to: Form,
+    /// Seconds for all outcomes of the test, which a C program has to know.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -297,11 +303,8 @@ fn main() -> ExitCode {
             0
         }
         Command::Man { out } => told(man(&out)),
-        Command::Walk(args) => printed(walked(&args)),
-        Command::Explain(args) => told(explained(&args).map(|(text, code)| {
-            print!("{text}");
-            code
-        })),
+        Command::Walk(args) => coded(walked(&args)),
+        Command::Explain(args) => coded(explained(&args)),
         Command::Check(args) => check::check(&args),
     };
     ExitCode::from(code)
@@ -325,12 +328,20 @@ fn man(out: &Path) -> Result<u8, String> {
     Ok(0)
 }
 
-/// The exit code, with the message for bad input.
-fn told(result: Result<u8, String>) -> u8 {
-    result.unwrap_or_else(|message| {
-        eprintln!("error: {message}");
-        2
+/// The exit code, with the message for bad input, or for what was not known before a limit.
+fn told(result: Result<u8, impl Into<Failure>>) -> u8 {
+    result.map_err(Into::into).unwrap_or_else(|failure| {
+        eprintln!("{}: {failure}", if let Failure::Input(_) = failure { "error" } else { "undecided" });
+        failure_code(&failure)
     })
+}
+
+/// The exit code where there is no answer.
+fn failure_code(failure: &Failure) -> u8 {
+    match failure {
+        Failure::Input(_) => 2,
+        Failure::Undecided(_) => 3,
+    }
 }
 
 /// What is in a file.
@@ -385,17 +396,11 @@ fn worst(a: u8, b: u8) -> u8 {
 }
 
 /// Prints what a command has to say.
-fn printed(result: Result<String, String>) -> u8 {
-    match result {
-        Ok(text) => {
-            print!("{text}");
-            0
-        }
-        Err(message) => {
-            eprintln!("error: {message}");
-            2
-        }
-    }
+fn printed(result: Result<String, impl Into<Failure>>) -> u8 {
+    told(result.map(|text| {
+        print!("{text}");
+        0
+    }))
 }
 
 /// 0 if the models were compared, 3 if a limit stopped that or no program ends.
@@ -428,7 +433,7 @@ fn compare(args: &CompareArgs) -> u8 {
     } else {
         found.differences.iter().for_each(|d| println!("{}", d.text()));
         for (only, not) in [(a, b), (b, a)] {
-            if found.differences.iter().all(|d| d.only != only) {
+            if found.stop.is_none() && found.differences.iter().all(|d| d.only != only) {
                 println!("none of these programs has an outcome under {only} that it has not under {not}");
             }
         }
@@ -494,24 +499,43 @@ fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     })
 }
 
-fn converted(args: &ConvertArgs) -> Result<String, String> {
+fn converted(args: &ConvertArgs) -> Result<String, Failure> {
     let text = text_of(&args.file)?;
     if args.to == Form::Mowgli {
-        return x86::from_herd(&args.file.display().to_string(), &text);
+        return Ok(x86::from_herd(&args.file.display().to_string(), &text)?);
     }
     let test = parsed(&args.file, &text)?;
-    match args.to {
-        Form::CVerbs => verbs::program(&test, &run::solve(&test, &[], Limits::default())),
-        _ => x86::to_herd(&test),
+    if args.to == Form::Herd {
+        return Ok(x86::to_herd(&test)?);
+    }
+    let deadline = Deadline::after(args.timeout);
+    let expired = || deadline.expired();
+    verbs::program(&test, &run::solve(&test, &[], Limits { expired: &expired, ..Limits::default() }))
+}
+
+/// What is to be printed, and the exit code.
+fn walked(args: &WalkArgs) -> Result<(String, u8), Failure> {
+    let text = text_of(&args.file)?;
+    let test = parsed(&args.file, &text)?;
+    let deadline = Deadline::after(args.timeout);
+    match run::walk(&test, args.seed, &|| deadline.expired()) {
+        Ok(walked) => Ok((if args.json { walked.json() + "\n" } else { walked.text() }, 0)),
+        Err(Failure::Undecided(undecided)) if args.json => Ok((stopped_line(&undecided), 3)),
+        Err(failure) => Err(failure.at(&args.file.display())),
     }
 }
 
-fn walked(args: &WalkArgs) -> Result<String, String> {
-    let path = args.file.display();
-    let text = text_of(&args.file)?;
-    let test = parsed(&args.file, &text)?;
-    let walked = run::walk(&test, args.seed).map_err(|e| format!("{path}: {e}"))?;
-    Ok(if args.json { walked.json() + "\n" } else { walked.text() })
+/// What was not known before a limit, as one JSON object and a line.
+fn stopped_line(Undecided { question, stop }: &Undecided) -> String {
+    format!("{}\n", serde_json::json!({ "undecided": question, "stopped": stop.to_string() }))
+}
+
+/// Prints a text, and tells the exit code that goes with it.
+fn coded(result: Result<(String, u8), Failure>) -> u8 {
+    told(result.map(|(text, code)| {
+        print!("{text}");
+        code
+    }))
 }
 
 /// The positions of the assertions that are to be explained.
@@ -536,11 +560,18 @@ fn explained_core_rma(
         return Err(format!("of {} there is text only; mowgli report draws its executions", test.model));
     }
     let witnesses = core_rma::witnesses(test, limits);
-    let text = |&i: &usize| {
+    let is_vacuous = matches!(witnesses.so_far(), (found, None) if found.is_empty());
+    let mut code = vacuous_code(test, is_vacuous);
+    let mut out = Vec::new();
+    for &i in chosen {
         let assertion = &test.assertions[i];
-        format!("{assertion}\n{}", core_rma::explain(test, assertion, &witnesses))
-    };
-    Ok((chosen.iter().map(text).collect::<Vec<_>>().join("\n"), vacuous_code(test, witnesses.is_empty())))
+        let why = core_rma::explain(test, assertion, &witnesses, limits).unwrap_or_else(|undecided| {
+            code = 3;
+            format!("Undecided: {undecided}\n")
+        });
+        out.push(format!("{assertion}\n{why}"));
+    }
+    Ok((out.join("\n"), code))
 }
 
 /// 3 where no execution of a test ends and the test does not say so.
@@ -557,23 +588,37 @@ struct FindingLine<'a> {
     warnings: &'a [Warning],
 }
 
-/// Findings as one JSON object a line, and the exit code.
-fn lines(findings: &[explain::Finding]) -> Result<(String, u8), String> {
-    let (mut out, mut code) = (String::new(), 0);
-    for finding in findings {
-        let test = parse::parse("the finding's program", &finding.litmus)?;
-        let vacuous =
-            finding.execution.is_none() && explain::is_vacuous(&test, &finding.implemented, Limits::default())?;
-        let line = FindingLine { finding, vacuous, warnings: &test.warnings };
-        out.push_str(&serde_json::to_string(&line).map_err(|e| e.to_string())?);
-        out.push('\n');
-        code = worst(code, vacuous_code(&test, vacuous));
+/// A finding as one JSON object and a line.
+fn line(explained: &explain::Explained) -> Result<String, String> {
+    let explain::Explained { finding, vacuous, test, .. } = explained;
+    let line = FindingLine { finding, vacuous: *vacuous, warnings: &test.warnings };
+    Ok(serde_json::to_string(&line).map_err(|e| e.to_string())? + "\n")
+}
+
+/// An explanation in the form that is asked for, if it has that, and the exit code.
+fn explanation(
+    finding: explain::Finding,
+    args: &ExplainArgs,
+    limits: Limits<'_>,
+) -> Result<(Option<String>, u8), Failure> {
+    let explained = explain::explain(finding, limits)?;
+    let vacuous = vacuous_code(&explained.test, explained.vacuous);
+    if args.json {
+        // The reasons are not in it.
+        return Ok((Some(line(&explained)?), vacuous));
     }
-    Ok((out, code))
+    let stopped = if explained.stop().is_some() { 3 } else { 0 };
+    let code = worst(stopped, vacuous);
+    let text = match explained.dot() {
+        _ if !args.dot && !args.svg => Some(explained.text()),
+        Some(dot) if args.svg => Some(show::svg(&dot)?),
+        dot => dot,
+    };
+    Ok((text, code))
 }
 
 /// What is to be printed, and the exit code.
-fn explained(args: &ExplainArgs) -> Result<(String, u8), String> {
+fn explained(args: &ExplainArgs) -> Result<(String, u8), Failure> {
     let path = args.file.display();
     let text = text_of(&args.file)?;
     let deadline = Deadline::after(args.timeout);
@@ -583,34 +628,35 @@ fn explained(args: &ExplainArgs) -> Result<(String, u8), String> {
         let test = parsed(&args.file, &text)?;
         let chosen = chosen_assertions(&test, args).map_err(|e| format!("{path}: {e}"))?;
         if test.model == Model::CoreRma {
-            return explained_core_rma(&test, &chosen, args, limits).map_err(|e| format!("{path}: {e}"));
+            return Ok(explained_core_rma(&test, &chosen, args, limits).map_err(|e| format!("{path}: {e}"))?);
         }
         let findings = explain::of_test(&test, &text, &args.implemented, limits)?;
         findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f).collect()
     } else {
-        vec![explain::read(&text).map_err(|e| format!("{path}:{e}"))?]
+        vec![Ok(explain::read(&text).map_err(|e| format!("{path}:{e}"))?)]
     };
     if let Some(out) = &args.out {
-        keep(out, &findings)?;
+        let found: Vec<_> = findings.iter().flatten().cloned().collect();
+        keep(out, &found)?;
     }
-    if args.json {
-        return lines(&findings);
-    }
-    let graphs = args.dot || args.svg;
     let (mut out, mut code) = (Vec::new(), 0);
     for finding in findings {
-        let explained = explain::explain(finding, limits).map_err(|e| format!("{path}: {e}"))?;
-        code = worst(code, vacuous_code(&explained.test, explained.vacuous));
-        if !graphs {
-            out.push(explained.text());
-        } else if let Some(dot) = explained.dot() {
-            out.push(if args.svg { show::svg(&dot)? } else { dot });
-        }
+        let explained = finding.map_err(Failure::from).and_then(|finding| explanation(finding, args, limits));
+        let (text, own) = match explained {
+            Ok(told) => told,
+            Err(Failure::Undecided(undecided)) if args.json => (Some(stopped_line(&undecided)), 3),
+            Err(Failure::Undecided(undecided)) if args.dot || args.svg => (None, told(Err(undecided))),
+            Err(Failure::Undecided(undecided)) => (Some(format!("Undecided: {undecided}\n")), 3),
+            Err(failure) => return Err(failure.at(&path)),
+        };
+        out.extend(text);
+        code = worst(code, own);
     }
-    if out.is_empty() {
-        return Err(format!("{path}: there is no execution to draw; without --dot or --svg the reason is printed"));
+    if out.is_empty() && code != 3 {
+        let message = "there is no execution to draw; without --dot or --svg the reason is printed";
+        return Err(format!("{path}: {message}").into());
     }
-    Ok((out.join("\n"), code))
+    Ok((out.join(if args.json { "" } else { "\n" }), code))
 }
 
 /// Writes findings, the first to `path` itself.

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use mowgli::check::{Checked, Options};
 use mowgli::explain;
-use mowgli::interrupt::{self, Deadline};
+use mowgli::interrupt::{self, Deadline, Failure};
 use mowgli::report::{CheckRow, FindingRow, Page, TestRow};
 use mowgli_core::outcome::Limits;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
 
-use super::{Placement, check_bounds, files, parsed, text_of};
+use super::{Placement, check_bounds, files, parsed, text_of, told, worst};
 
 /// How a page can be filled.
 #[derive(Args)]
@@ -38,24 +38,29 @@ pub(super) struct ReportArgs {
     timeout: Option<u64>,
 }
 
-/// 0 if the page was written, 2 if something that was named is not on it.
+/// 0 if the page was written, 2 if something that was named is not on it, 3 if a limit kept something from being known.
 pub(super) fn report(args: &ReportArgs) -> Result<u8, String> {
     let all = catalogue();
     let mut page = Page { title: "Mowgli".to_owned(), ..Page::default() };
+    let mut code = 0;
     let names: Vec<String> =
         if args.what.is_empty() { all.iter().map(|e| e.name.to_owned()).collect() } else { args.what.clone() };
     for name in &names {
         if interrupt::requested() {
             page.errors.push(format!("interrupted before {name}"));
+            code = worst(code, 3);
             continue;
         }
         let path = Path::new(name);
         let added =
             if path.exists() { add_files(&mut page, path, args) } else { add_library(&mut page, &all, name, args) };
-        if let Err(message) = added {
-            eprintln!("error: {message}");
-            page.errors.push(message);
+        for failure in added.err().unwrap_or_default() {
+            page.errors.push(failure.to_string());
+            code = worst(code, told(Err(failure)));
         }
+    }
+    if page.is_stopped() {
+        code = worst(code, 3);
     }
     if args.json {
         println!("{}", page.json());
@@ -66,20 +71,16 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8, String> {
         written.map_err(|e| format!("{}: {e}", file.display()))?;
         eprintln!("written to {}", file.display());
     }
-    Ok(if page.errors.is_empty() { 0 } else { 2 })
+    Ok(code)
 }
 
-fn add_files(page: &mut Page, path: &Path, args: &ReportArgs) -> Result<(), String> {
-    let mut failed = Vec::new();
-    for file in files(path, &["litmus", "snap"])? {
-        if let Err(message) = add_file(page, &file, args) {
-            failed.push(message);
-        }
-    }
-    if failed.is_empty() { Ok(()) } else { Err(failed.join("\n")) }
+fn add_files(page: &mut Page, path: &Path, args: &ReportArgs) -> Result<(), Vec<Failure>> {
+    let files = files(path, &["litmus", "snap"]).map_err(|message| vec![message.into()])?;
+    let failed: Vec<Failure> = files.iter().filter_map(|file| add_file(page, file, args).err()).collect();
+    if failed.is_empty() { Ok(()) } else { Err(failed) }
 }
 
-fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), String> {
+fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), Failure> {
     let name = file.display().to_string();
     let text = text_of(file)?;
     let deadline = Deadline::after(args.timeout);
@@ -87,12 +88,12 @@ fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), Strin
     let limits = Limits { expired: &expired, ..Limits::default() };
     if file.extension().is_some_and(|x| x == "ron") {
         let finding = explain::read(&text).map_err(|e| format!("{name}:{e}"))?;
-        let explained = explain::explain(finding, limits).map_err(|e| format!("{name}: {e}"))?;
+        let explained = explain::explain(finding, limits).map_err(|e| e.at(&name))?;
         page.findings.push(FindingRow::new(&explained));
         return Ok(());
     }
     if file.extension().is_some_and(|x| x == "snap") {
-        let row = FindingRow::of_snapshot(&name, &text, limits).map_err(|e| format!("{name}: {e}"))?;
+        let row = FindingRow::of_snapshot(&name, &text, limits).map_err(|e| e.at(&name))?;
         page.findings.push(row);
         return Ok(());
     }
@@ -101,7 +102,11 @@ fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), Strin
     Ok(())
 }
 
-fn add_library(page: &mut Page, all: &[Entry], name: &str, args: &ReportArgs) -> Result<(), String> {
+fn add_library(page: &mut Page, all: &[Entry], name: &str, args: &ReportArgs) -> Result<(), Vec<Failure>> {
+    add_checks(page, all, name, args).map_err(|message| vec![message.into()])
+}
+
+fn add_checks(page: &mut Page, all: &[Entry], name: &str, args: &ReportArgs) -> Result<(), String> {
     let (library, variant) = name.split_once(':').map_or((name, None), |(l, v)| (l, Some(v)));
     let entry = named(all, library).map_err(|e| format!("{name} is neither a file nor a library: {e}"))?;
     let variants: Vec<&Variant> = match variant {

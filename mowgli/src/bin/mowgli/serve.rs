@@ -21,7 +21,7 @@ const LONGEST: u64 = 64 * 1024;
 #[derive(Args, Clone, Copy)]
 struct Bounds {
     /// Seconds for one test.
-    #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(1..=600))]
+    #[arg(long, default_value_t = 10, value_name = "S", value_parser = clap::value_parser!(u64).range(0..=600))]
     timeout: u64,
     /// Memory for one test, in MiB.
     #[arg(long, default_value_t = 2048, value_name = "M", value_parser = clap::value_parser!(u64).range(64..))]
