@@ -250,7 +250,8 @@ impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
             self.end(&state);
             return Flow::Continue;
         }
-        if let Some(place) = state.iter().find(|p| matches!(p.point.stand, Stand::Bound { .. } | Stand::IllDefined(_))) {
+        if let Some(place) = state.iter().find(|p| matches!(p.point.stand, Stand::Bound { .. } | Stand::IllDefined(_)))
+        {
             self.cut_off(&place.point.stand);
             return Flow::Continue;
         }
@@ -303,19 +304,17 @@ impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
         now: u32,
     ) -> Option<(usize, Ways<'n, S>)> {
         let mut best: Option<(usize, usize, Ways<'n, S>)> = None;
-        for t in 0..state.len() {
-            let ways = self.ways(Tid::from_index(t), &state[t], solver, available, now);
+        for (t, place) in state.iter_mut().enumerate() {
+            let ways = self.ways(Tid::from_index(t), place, solver, available, now);
             if ways.ways.is_empty() {
-                match state[t].point.stand {
+                match place.point.stand {
                     Stand::Free(..) => return None,
-                    Stand::Looks(_) if state[t].postponed.is_none() => {
-                        Rc::make_mut(&mut state[t]).postponed = Some(now);
-                    }
+                    Stand::Looks(_) if place.postponed.is_none() => Rc::make_mut(place).postponed = Some(now),
                     _ => {}
                 }
                 continue;
             }
-            let count = ways.ways.len() + usize::from(state[t].looks());
+            let count = ways.ways.len() + usize::from(place.looks());
             if best.as_ref().is_none_or(|(least, ..)| count < *least) {
                 best = Some((count, t, ways));
             }
@@ -341,14 +340,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
     }
 
     /// The ways in which a thread can go on with what is there.
-    fn ways(
-        &self,
-        t: Tid,
-        place: &Place<'n, S>,
-        solver: &Solver<'_, S>,
-        any: &Available,
-        now: u32,
-    ) -> Ways<'n, S> {
+    fn ways(&self, t: Tid, place: &Place<'n, S>, solver: &Solver<'_, S>, any: &Available, now: u32) -> Ways<'n, S> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
             (point.stand != Stand::Nowhere).then_some(Way { point, window })
@@ -396,7 +388,8 @@ impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
         let (results, cells) = self.ask(t, place, call, &all);
         let Some(since) = place.postponed else { return (results, cells) };
         let fresh = solver.available(Some(since));
-        let of = |cell: Cell| solver.values_of(&fresh, cell).into_iter().collect::<BTreeSet<Val>>().into_iter().collect();
+        let of =
+            |cell: Cell| solver.values_of(&fresh, cell).into_iter().collect::<BTreeSet<Val>>().into_iter().collect();
         match cells[..] {
             [_] => (self.ask(t, place, call, &of).0, cells),
             _ if cells.iter().all(|&c| solver.values_of(&fresh, c).is_empty()) => (Vec::new(), cells),

@@ -1,8 +1,10 @@
 //! All outcomes of a concurrent program, `outcome_Lambda(P)` (LOCO §3.3), and the executions behind them.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
+use typed_arena::Arena;
 
 use crate::denote::Unfolder;
 use crate::event::{Cell, Event, Reads, Writes};
@@ -17,6 +19,7 @@ use crate::runs::{Skeleton, Stop, skeletons};
 use crate::search::refute::{Refutation, refutations};
 use crate::search::solver::{Cut, Flow, Solver, Stats};
 use crate::stamp::Stamp;
+use crate::thread::Threads;
 use crate::value::Val;
 use crate::world::World;
 
@@ -256,16 +259,16 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// Whether every thread of an execution is a plain execution of this program, in these surroundings.
     pub fn has_run(&self, execution: &Execution<S>) -> bool {
-        let (threads, _) = skeletons(&self.unfolder(), self.programs);
-        let is_run = |(thread, skeletons): (usize, &Vec<Skeleton<S>>)| {
+        let (points, seen) = (Arena::new(), RefCell::default());
+        let &Self { libraries, implementations, world, .. } = self;
+        let threads = Threads { libraries, implementations, world, rounds: self.limits.rounds, points: &points, seen };
+        let is_run = |(thread, program): (usize, &Prog)| {
             let tid = Tid::from_index(thread);
             let events: Vec<&Event> = execution.of_thread(tid).map(|e| &execution.events[e]).collect();
-            skeletons.iter().flat_map(|s| &s.runs).any(|run| {
-                run.trace.events.iter().collect::<Vec<_>>() == events
-                    && execution.outputs.get(thread) == Some(&run.trace.output)
-            })
+            let output = execution.outputs.get(thread);
+            output.is_some_and(|&output| threads.ends_with(threads.start(tid, program), tid, &events, output))
         };
-        execution.world == *self.world && threads.iter().enumerate().all(is_run)
+        execution.world == *self.world && self.programs.iter().enumerate().all(is_run)
     }
 
     fn unfolder(&self) -> Unfolder<'_, S> {

@@ -25,9 +25,9 @@ use crate::world::World;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stand {
     /// At a call whose result does not depend on memory: the results, each with the number of its shape.
-    Free(Call, Vec<(Val, usize)>),
+    Free(Box<Call>, Vec<(Val, usize)>),
     /// At a call whose result depends on memory.
-    Looks(Call),
+    Looks(Box<Call>),
     /// At its end.
     Ended,
     /// In a round of a loop that has only looked and does not break, or at a call that never returns: what it has read
@@ -107,13 +107,8 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
     /// Where a thread stands before any result that has to be chosen.
     #[must_use]
     pub fn start(&self, thread: Tid, program: &Prog) -> &'n Point<'n, S> {
-        let nothing = Trace {
-            events: Vec::new(),
-            groups: Vec::new(),
-            calls: Vec::new(),
-            rounds: Vec::new(),
-            output: Val::Unit,
-        };
+        let nothing =
+            Trace { events: Vec::new(), groups: Vec::new(), calls: Vec::new(), rounds: Vec::new(), output: Val::Unit };
         let control = Control { program: program.clone(), stack: Vec::new(), group: None };
         self.go_on(thread, Run { trace: nothing, shapes: Vec::new() }, control, None)
     }
@@ -125,13 +120,31 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
             return next;
         }
         let (Stand::Free(call, _) | Stand::Looks(call)) = &point.stand else { unreachable!("it stands at a call") };
-        let event = Event { thread, call: call.clone(), ret };
+        let event = Event { thread, call: (**call).clone(), ret };
         let shapes = self.libraries.of(call).shapes(self.world, &event);
         let (mut run, mut control) = (point.run().clone(), point.control.clone());
         control.returned(&mut run, event, shapes[shape].clone());
         let next = self.go_on(thread, run, control, Some(point));
         point.next.borrow_mut().insert((ret, shape), next);
         next
+    }
+
+    /// Whether a thread that has come to `point` can go on to its end with just these events, and put this out.
+    #[must_use]
+    pub fn ends_with(&self, point: &'n Point<'n, S>, thread: Tid, events: &[&Event], output: Val) -> bool {
+        let done = &point.run().trace.events;
+        if done.len() > events.len() || done.iter().zip(events).any(|(a, b)| a != *b) {
+            return false;
+        }
+        match (&point.stand, events.get(done.len())) {
+            (Stand::Ended, None) => point.run().trace.output == output,
+            (Stand::Free(call, _) | Stand::Looks(call), Some(next)) if next.call == **call => {
+                let mut ways = (0..self.shapes(thread, call, next.ret).len())
+                    .map(|shape| self.after(point, thread, next.ret, shape));
+                ways.any(|after| self.ends_with(after, thread, events, output))
+            }
+            _ => false,
+        }
     }
 
     /// The ways in which a call can return `ret`.
@@ -217,7 +230,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         };
         let results = library.returns_after(self.world, &run.trace.events, thread, &call, &cells);
         if looked.into_inner() {
-            return Err(Stand::Looks(call));
+            return Err(Stand::Looks(Box::new(call)));
         }
         let ways = |ret: Val| (0..self.shapes(thread, &call, ret).len()).map(move |shape| (ret, shape));
         let ways: Vec<(Val, usize)> = results.into_iter().flat_map(ways).collect();
@@ -228,7 +241,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
                 control.returned(run, Event { thread, call, ret }, shape);
                 Ok(Prog::Val(ret))
             }
-            _ => Err(Stand::Free(call, ways)),
+            _ => Err(Stand::Free(Box::new(call), ways)),
         }
     }
 

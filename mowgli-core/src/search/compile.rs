@@ -183,9 +183,7 @@ fn is_fixed<S: Stamp>(rel: &Rel<S>) -> bool {
         Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) => is_fixed(a) && is_fixed(b),
         Expr::Inverse(a) => is_fixed(a),
         // With `[S]` on one side nothing comes in between.
-        Expr::Seq(a, b) => {
-            is_fixed(a) && is_fixed(b) && [a, b].iter().any(|side| matches!(side.expr(), Expr::On(_)))
-        }
+        Expr::Seq(a, b) => is_fixed(a) && is_fixed(b) && [a, b].iter().any(|side| matches!(side.expr(), Expr::On(_))),
         Expr::Hb | Expr::Chosen(_) | Expr::BeforeAny(_) | Expr::Plus(_) => false,
     }
 }

@@ -93,13 +93,7 @@ impl<S: Stamp> Solver<'_, S> {
     }
 
     /// Carries values along copies. A chain passes each copy once. `initial`: initial values too.
-    fn spread(
-        &self,
-        copies: &[(usize, usize)],
-        sources: &[Vec<Source>],
-        any: &mut [Vals],
-        initial: bool,
-    ) {
+    fn spread(&self, copies: &[(usize, usize)], sources: &[Vec<Source>], any: &mut [Vals], initial: bool) {
         for _ in 0..copies.len() {
             let mut changed = false;
             for (&(w, read), sources) in copies.iter().zip(sources) {
@@ -128,9 +122,11 @@ impl<S: Stamp> Solver<'_, S> {
         if self.sources[read] != Source::Open {
             return vec![self.sources[read]];
         }
-        let choice = self.compiled.choices.iter().position(
-            |(_, _, open)| matches!(open, Open::ReadsFrom { reads, .. } if reads.contains(&read)),
-        );
+        let choice = self
+            .compiled
+            .choices
+            .iter()
+            .position(|(_, _, open)| matches!(open, Open::ReadsFrom { reads, .. } if reads.contains(&read)));
         if let Some(choice) = choice {
             return self.options(choice, read);
         }
