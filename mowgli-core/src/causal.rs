@@ -15,6 +15,9 @@ use crate::library::Libraries;
 use crate::stamp::Stamp;
 use crate::world::World;
 
+/// A call, and two of its subevents.
+pub type Sample<S> = (Event, [Sub<S>; 2]);
+
 /// The stamps that matter, of the calls of one library that threads have made.
 #[derive(Clone, Debug)]
 pub struct Seen<S> {
@@ -22,8 +25,8 @@ pub struct Seen<S> {
     pub reads: BTreeSet<S>,
     /// Of those among them that tell a result.
     pub results: BTreeSet<S>,
-    /// Of a subevent that reads, and of another one of its call that writes what depends on it: a call, and the two.
-    pub copies: BTreeMap<(S, S), (Event, [Sub<S>; 2])>,
+    /// Of a subevent that reads, and of another one of its call that writes what depends on it: an example.
+    pub copies: BTreeMap<(S, S), Sample<S>>,
 }
 
 impl<S: Stamp> Default for Seen<S> {

@@ -306,19 +306,17 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         now: u32,
     ) -> Option<(usize, Ways<'n, S>)> {
         let mut best: Option<(usize, usize, Ways<'n, S>)> = None;
-        for t in 0..state.len() {
-            let ways = self.ways(Tid::from_index(t), &state[t], solver, available, now);
+        for (t, place) in state.iter_mut().enumerate() {
+            let ways = self.ways(Tid::from_index(t), place, solver, available, now);
             if ways.ways.is_empty() {
-                match state[t].point.stand {
+                match place.point.stand {
                     Stand::Free(..) => return None,
-                    Stand::Looks(_) if state[t].postponed.is_none() => {
-                        Rc::make_mut(&mut state[t]).postponed = Some(now);
-                    }
+                    Stand::Looks(_) if place.postponed.is_none() => Rc::make_mut(place).postponed = Some(now),
                     _ => {}
                 }
                 continue;
             }
-            let count = ways.ways.len() + usize::from(state[t].looks());
+            let count = ways.ways.len() + usize::from(place.looks());
             if best.as_ref().is_none_or(|(least, ..)| count < *least) {
                 best = Some((count, t, ways));
             }

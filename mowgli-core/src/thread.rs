@@ -26,9 +26,9 @@ use crate::world::World;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stand {
     /// At a call whose result does not depend on memory: the results, each with the number of its shape.
-    Free(Call, Vec<(Val, usize)>),
+    Free(Box<Call>, Vec<(Val, usize)>),
     /// At a call whose result depends on memory.
-    Looks(Call),
+    Looks(Box<Call>),
     /// At its end.
     Ended,
     /// In a round of a loop that has only looked and does not break, or at a call that never returns: what it has read
@@ -130,7 +130,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
             return next;
         }
         let (Stand::Free(call, _) | Stand::Looks(call)) = &point.stand else { unreachable!("it stands at a call") };
-        let event = Event { thread, call: call.clone(), ret };
+        let event = Event { thread, call: (**call).clone(), ret };
         let shapes = self.libraries.of(call).shapes(self.world, &event);
         let (mut run, mut control) = (point.run().clone(), point.control.clone());
         control.returned(&mut run, event, shapes[shape].clone());
@@ -161,7 +161,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         results: &dyn Fn(&Run<S>, &Call) -> Vec<Val>,
         found: &mut Vec<Going<S>>,
     ) {
-        let (call, returned) = match stand {
+        let (call, returned): (&Call, Vec<Val>) = match stand {
             Stand::Round(start) => return found.push((run.clone(), *start)),
             Stand::Looks(call) => (call, results(run, call)),
             Stand::Free(call, ways) => (call, ways.iter().map(|(ret, _)| *ret).dedup().collect()),
@@ -264,7 +264,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         };
         let results = library.returns_after(self.world, &run.trace.events, thread, &call, &cells);
         if looked.into_inner() {
-            return Err(Stand::Looks(call));
+            return Err(Stand::Looks(Box::new(call)));
         }
         let ways = |ret: Val| (0..self.shapes(thread, &call, ret).len()).map(move |shape| (ret, shape));
         let ways: Vec<(Val, usize)> = results.into_iter().flat_map(ways).collect();
@@ -275,7 +275,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
                 control.returned(run, Event { thread, call, ret }, shape);
                 Ok(Prog::Val(ret))
             }
-            _ => Err(Stand::Free(call, ways)),
+            _ => Err(Stand::Free(Box::new(call), ways)),
         }
     }
 

@@ -466,6 +466,7 @@ impl Checked {
             seconds: self.time.as_secs_f64(),
             stats: BTreeMap::from([
                 ("skeletons", stats.skeletons),
+                ("states", stats.states),
                 ("nodes", stats.nodes),
                 ("leaves", stats.leaves),
                 ("classes", stats.classes),

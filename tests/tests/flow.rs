@@ -7,6 +7,7 @@ use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Limits, Outcome, Problem};
 use mowgli_core::program::{Prog, prog};
+use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, strategy};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -47,6 +48,7 @@ fn agree(
     let none = Implementations::new();
     let problem = problem(libraries, &none, world, programs, observed);
     let (flowing, guessed) = (problem.outcomes(), problem.outcomes_by_guessing());
+    prop_assert!(flowing.explored.stats.states > 0, "nothing is guessed");
     if guessed.explored.stop.is_none() {
         prop_assert_eq!(&flowing.explored.stop, &None);
         prop_assert_eq!(flowing.so_far().0, guessed.so_far().0);
@@ -159,4 +161,46 @@ fn statement(number: u8, last: Val) -> Prog {
         }
         .repeat(),
     }
+}
+
+/// Two threads of one node: each reads a word and writes the other one, with the rules of this stamp order.
+fn load_buffering(libraries: &Libraries<Stamp>) -> mowgli_core::outcome::Outcomes {
+    let (world, none) = (one_node(2), Implementations::new());
+    let thread = |from: &str, to: &'static str| {
+        prog! {
+            let v = wait::read(Loc::new(from));
+            wait::write(Loc::new(to), Val::Int(1)).then(Prog::Val(v))
+        }
+    };
+    problem(libraries, &none, &world, &[thread("x", "y"), thread("y", "x")], &[]).outcomes()
+}
+
+/// A model that does not keep a read before a later write has executions in which no value comes first. They are found.
+#[test]
+fn values_out_of_nowhere_are_not_missed() {
+    use mowgli_core::stamp::Stamp as _;
+    let libraries = Libraries::default().with(Wait);
+    let strong = load_buffering(&libraries);
+    assert_eq!((strong.found.len(), strong.explored.stats.states > 0), (3, true));
+    let weak = load_buffering(&libraries.with_order(|a, b| a.to(b) && (a, b) != (Stamp::aCR, Stamp::aCW)));
+    assert_eq!((weak.found.len(), weak.explored.stats.states), (4, 0));
+}
+
+/// With no round of a loop allowed, reaching the bound says nothing of what rounds do.
+#[test]
+fn a_bound_of_no_rounds_is_not_complete() {
+    let (world, none, libraries) = (one_node(2), Implementations::new(), Libraries::default().with(Wait));
+    let (x, y) = (Loc::new("x"), Loc::new("y"));
+    let announces = prog! {
+        wait::write(y, Val::Int(1));
+        let v = wait::read(x);
+        Prog::break_if(v == Val::Int(1))
+    };
+    let programs = [announces.repeat(), wait::write(x, Val::Int(1))];
+    let of = |rounds| {
+        let limits = Limits { rounds, ..Limits::default() };
+        Problem { limits, ..problem(&libraries, &none, &world, &programs, &[]) }.outcomes().explored.stop
+    };
+    assert!(matches!(of(0), Some(Stop::Loop(_))));
+    assert_eq!(of(1), None);
 }
