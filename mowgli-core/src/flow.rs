@@ -150,6 +150,10 @@ pub fn runs<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool) -
     explored(problem, rounds, collects, false)
 }
 
+/// The most states in which it is asked which threads may go round in loops: all of them are looked at, also those in which
+/// nobody writes what a thread waits for.
+const STATES: u64 = 300;
+
 /// Runs in which some thread goes round in a loop while no other goes on, for [`crate::stuck`]; `None` as for [`runs`].
 pub fn idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
     let runs = explored(problem, problem.limits.rounds, false, true)?;
@@ -242,6 +246,10 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// Looks at a state and at all that come after it.
     fn state(&mut self, mut state: State<'n, S>, now: u32) -> Flow {
         self.states += 1;
+        if self.idles && self.states > STATES {
+            self.stop = Some(Stop::States(STATES as usize));
+            return Flow::Stop;
+        }
         if (self.problem.limits.expired)() {
             self.stop = Some(Stop::Time);
             return Flow::Stop;

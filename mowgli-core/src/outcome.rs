@@ -14,7 +14,7 @@ use crate::ids::Tid;
 use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::Prog;
-use crate::runs::{Skeleton, Stop, skeletons};
+use crate::runs::{Skeleton, Skeletons, Stop, skeletons};
 use crate::search::refute::{Refutation, refutations};
 use crate::search::solver::{Cut, End, Flow, Solver, Stats};
 use crate::stamp::Stamp;
@@ -82,12 +82,6 @@ impl<S: Stamp> Problem<'_, S> {
         self.explore_runs(&self.runs(), settled, visit)
     }
 
-    /// The runs that the program can have.
-    #[must_use]
-    pub fn runs(&self) -> Runs<S> {
-        flow::runs(self, self.limits.rounds, false).unwrap_or_else(|| self.guessed_runs())
-    }
-
     /// Visits every class of consistent executions of these runs.
     pub fn explore_runs(
         &self,
@@ -135,16 +129,17 @@ impl<S: Stamp> Problem<'_, S> {
         explored
     }
 
-    /// The runs of this program where values may come out of nowhere: every value is tried that some write could write.
-    fn guessed_runs(&self) -> Runs<S> {
-        let (threads, stop) = skeletons(&self.unfolder(), self.programs);
+    /// The runs that the program can have: every value is tried that some write could write.
+    #[must_use]
+    pub fn runs(&self) -> Runs<S> {
+        let Skeletons { threads, stop, goes_round } = skeletons(&self.unfolder(), self.programs);
         let (bound, stop) = match stop {
             Some(Stop::Loop(place)) if threads.iter().all(|t| !t.is_empty()) => (Some(place), None),
             stop => (None, stop),
         };
         let choices = threads.iter().map(|t| 0..t.len()).multi_cartesian_product();
         let together = choices.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
-        Runs { threads, together, stop, bound, states: 0, written: BTreeSet::new(), idle: None }
+        Runs { threads, together, stop, bound, states: 0, written: BTreeSet::new(), idle: (!goes_round).then(Vec::new) }
     }
 
     /// Where no execution ends, a bound on rounds that was reached matters only if further rounds give a thread what it
@@ -199,10 +194,11 @@ impl<S: Stamp> Problem<'_, S> {
         self.outcomes_of(self.runs())
     }
 
-    /// All outcomes, by trying every value that some write could write: the plain twin of [`Self::outcomes`].
-    #[cfg(feature = "proptest")]
-    pub fn outcomes_by_guessing(&self) -> Outcomes {
-        self.outcomes_of(self.guessed_runs())
+    /// All outcomes, by letting values flow: each thread goes on only with results that are there. `None` where values may
+    /// come out of nowhere: then some could be missed.
+    #[must_use]
+    pub fn outcomes_by_flow(&self) -> Option<Outcomes> {
+        Some(self.outcomes_of(flow::runs(self, self.limits.rounds, false)?))
     }
 
     fn outcomes_of(&self, runs: Runs<S>) -> Outcomes {
@@ -232,7 +228,7 @@ impl<S: Stamp> Problem<'_, S> {
     /// Why there is no outcome that is `wanted`: each way to get one, and what forbids it; at most `most` of them.
     /// None at all, with nothing that stopped the search, means that no plain execution has such an outcome.
     pub fn refutations(&self, wanted: &dyn Fn(&Outcome) -> bool, most: usize) -> Found<Vec<Refutation>> {
-        let (threads, mut stop) = skeletons(&self.unfolder(), self.programs);
+        let Skeletons { threads, mut stop, .. } = skeletons(&self.unfolder(), self.programs);
         let mut found = Vec::new();
         for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
             if !self.may_be_admitted(&choice) {

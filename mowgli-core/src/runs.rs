@@ -143,23 +143,29 @@ fn add(all: &mut Ranked, v: Val, rank: Rank) -> bool {
 /// Where some thread never ends, a bound on rounds that was reached matters only if further rounds give it what it waits
 /// for. All rounds of a loop are the same program, so if one more round makes no new value, no number of them does: a
 /// value that takes more writes than there were before comes after one that takes one more.
-pub fn skeletons<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> (Vec<Vec<Skeleton<S>>>, Option<Stop>) {
-    let (threads, stop, values) = bounded(unfolder, programs);
-    if matches!(stop, Some(Stop::Loop(_))) && threads.iter().any(Vec::is_empty) {
-        let (_, more_stop, more) = bounded(&Unfolder { rounds: unfolder.rounds + 1, ..*unfolder }, programs);
-        if matches!(more_stop, Some(Stop::Loop(_))) && more == values {
-            return (threads, None);
+pub fn skeletons<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Skeletons<S> {
+    let (known, values) = bounded(unfolder, programs);
+    if matches!(known.stop, Some(Stop::Loop(_))) && known.threads.iter().any(Vec::is_empty) {
+        let (more, more_values) = bounded(&Unfolder { rounds: unfolder.rounds + 1, ..*unfolder }, programs);
+        if matches!(more.stop, Some(Stop::Loop(_))) && more_values == values {
+            return Skeletons { stop: None, ..known };
         }
     }
-    (threads, stop)
+    known
 }
 
-/// The skeletons, what was cut off, and the values that can be written to each cell.
-#[allow(clippy::type_complexity, reason = "three results with a name each")]
-fn bounded<S: Stamp>(
-    unfolder: &Unfolder<'_, S>,
-    programs: &[Prog],
-) -> (Vec<Vec<Skeleton<S>>>, Option<Stop>, BTreeSet<(Cell, Val)>) {
+/// The skeletons of every thread of a program.
+pub struct Skeletons<S> {
+    /// Those of each thread.
+    pub threads: Vec<Vec<Skeleton<S>>>,
+    /// What was cut off, if anything was.
+    pub stop: Option<Stop>,
+    /// Whether some round of a loop can end without a break.
+    pub goes_round: bool,
+}
+
+/// The skeletons, and the values that can be written to each cell.
+fn bounded<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> (Skeletons<S>, BTreeSet<(Cell, Val)>) {
     let mut written = Written::new();
     let mut most = Rank::new();
     let mut round = 0;
@@ -191,7 +197,10 @@ fn bounded<S: Stamp>(
             let values = written
                 .iter()
                 .flat_map(|(&c, threads)| threads.iter().flat_map(move |r| r.keys().map(move |&v| (c, v))));
-            return (runs.into_iter().map(group).collect(), stop, values.collect());
+            let rounds = runs.iter().flatten().any(|run| !run.trace.rounds.is_empty());
+            let goes_round = rounds || waiting.iter().any(|w| !w.is_empty());
+            let threads = runs.into_iter().map(group).collect();
+            return (Skeletons { threads, stop, goes_round }, values.collect());
         }
         round += 1;
     }

@@ -247,7 +247,10 @@ impl Checked {
                 return Some(self.expected == Expected::Blocks);
             }
             (Verdict::Sound, Progress::Stuck(..)) => return Some(self.expected == Expected::Stuck),
-            (Verdict::Sound, Progress::Undecided(_)) => return None,
+            // Of a variant that is to be caught so nothing is known.
+            (Verdict::Sound, Progress::Undecided(_)) if matches!(self.expected, Expected::Blocks | Expected::Stuck) => {
+                return None;
+            }
             _ => {}
         }
         match self.report.verdict {

@@ -50,7 +50,7 @@ fn ask<T>(
 fn by_enumeration(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> Option<BTreeMap<Outcome, usize>> {
     let none = Implementations::new();
     let unfolder = Unfolder { libraries, implementations: &none, world, rounds: 2, limit: 1000, expired: &|| false };
-    let (threads, _) = skeletons(&unfolder, programs);
+    let threads = skeletons(&unfolder, programs).threads;
     let runs = threads.iter().map(|t| t.iter().flat_map(|s| &s.runs));
     let mut classes: BTreeMap<Outcome, BTreeSet<String>> = BTreeMap::new();
     if runs.clone().map(Iterator::count).product::<usize>() > 500 {

@@ -21,7 +21,7 @@ use crate::implementation::Implementations;
 use crate::judge::{Pairs, closure, consistent};
 use crate::library::Libraries;
 use crate::outcome::{Limits, Problem};
-use crate::runs::{Stop, skeletons};
+use crate::runs::{Skeletons, Stop, skeletons};
 use crate::search::solver::Flow;
 use crate::search::witness::completions;
 use crate::stamp::Stamp;
@@ -179,7 +179,7 @@ impl<S: Stamp> Specified<'_, S> {
         let libraries = loose;
         let (rounds, limit) = (limits.rounds, limits.traces);
         let unfolder = Unfolder { libraries, implementations, world, rounds, limit, expired: &expired };
-        let (threads, stop) = skeletons(&unfolder, &programs);
+        let Skeletons { threads, stop, .. } = skeletons(&unfolder, &programs);
         let runs = threads.iter().flatten().flat_map(|s| &s.runs);
         let results = runs.flat_map(|r| r.trace.events.iter().map(kind));
         let wanted = client.threads.iter().flatten().map(|call| (call.method, ANYTHING)).chain(results).collect();

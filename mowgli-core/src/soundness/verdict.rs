@@ -32,6 +32,16 @@ const GROUP: usize = 512;
 /// The same for clients that are looked at for their outcomes, which take longer.
 const PROBED: usize = 64;
 
+/// The groups in which clients are looked at: small ones first, so that what is found in one is known early.
+fn groups<T>(all: &[T]) -> impl Iterator<Item = &[T]> {
+    let (mut rest, mut size) = (all, GROUP / 32);
+    std::iter::from_fn(move || {
+        let (group, after) = rest.split_at_checked(size).unwrap_or((rest, &[]));
+        (rest, size) = (after, (2 * size).min(GROUP));
+        (!group.is_empty()).then_some(group)
+    })
+}
+
 /// What `ask` says of each of a group, up to the first one that `fails`: whatever comes after that is not asked about, so
 /// a failure is known as soon as those before it are.
 fn until_first<T: Sync, A: Send>(
@@ -168,8 +178,10 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let all = question.clients(&question.bound);
     let mut report = Report::new(&all);
     let mut undecided = None;
-    for group in all.chunks(GROUP) {
-        let ask = |(world, client): &(World, Client)| question.local(world, client);
+    for group in groups(&all) {
+        // Once it is open whether clients end, larger ones are not asked, as it would stay so.
+        let asks_progress = !matches!(report.progress, Progress::Undecided(_));
+        let ask = |(world, client): &(World, Client)| question.local(world, client, asks_progress);
         let results: Vec<(Local<S>, Progress<S>)> = until_first(group, ask, |(local, _)| local.violation.is_some());
         for ((world, client), (local, progress)) in group.iter().zip(results) {
             report.progress = report.progress.and(progress);
@@ -261,7 +273,7 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     /// Local soundness of one client, and what is known of its progress.
-    fn local(&self, world: &World, client: &Client) -> (Local<S>, Progress<S>) {
+    fn local(&self, world: &World, client: &Client, asks_progress: bool) -> (Local<S>, Progress<S>) {
         let expired = || (self.expired)();
         let problem = Problem {
             libraries: &self.below,
@@ -278,6 +290,7 @@ impl<S: Stamp> Question<'_, S> {
         let progress = match &local.explored.stop {
             _ if local.violation.is_some() => Progress::Undecided(Stop::NotAsked),
             Some(stop) => Progress::Undecided(stop.clone()),
+            None if !asks_progress => Progress::Undecided(Stop::NotAsked),
             None if local.explored.stats.classes > 0 => specified.stuck(|visit| problem.stuck(&runs, visit)),
             None => match specified.lets_all_return() {
                 Ok(true) => {

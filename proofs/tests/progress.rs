@@ -1,0 +1,68 @@
+//! Progress: variants that never end are caught, and published implementations end within the bounds of these tests.
+
+use mowgli::check::{Checked, Options, check};
+use mowgli_core::soundness::client::Bound;
+use mowgli_libraries::catalogue::{Entry, Expected, Variant, catalogue, named};
+
+/// What is found of a variant, up to the first of its bounds at which it fails.
+fn found(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Checked {
+    let mut last = None;
+    for bound in bounds {
+        let checked = check(entry, variant, bound, &Options::default()).expect("an entry of the catalogue");
+        let failed = checked.has_failed();
+        last = Some(checked);
+        if failed {
+            break;
+        }
+    }
+    last.expect("a variant has bounds")
+}
+
+#[test]
+fn what_never_ends_is_caught() {
+    let mut caught = Vec::new();
+    for entry in catalogue() {
+        let never = |v: &&Variant| matches!(v.expected, Expected::Blocks | Expected::Stuck);
+        for variant in entry.variants.iter().filter(never) {
+            let checked = found(&entry, variant, &variant.bounds);
+            assert_eq!(checked.is_expected(), Some(true), "{}: {}", checked.title(), checked.progress());
+            caught.push(format!("{} {}: {}", entry.name, variant.name, checked.progress()));
+        }
+    }
+    insta::assert_snapshot!(caught.join("\n"));
+}
+
+#[test]
+fn published_implementations_end() {
+    let ends = |name: &str, variant: &str, bound: Bound| {
+        let all = catalogue();
+        let entry = named(&all, name).expect("a library of the catalogue");
+        let checked = found(entry, entry.variant(variant).expect("a variant"), &[bound]);
+        assert_eq!((checked.verdict(), checked.progress()), ("sound", "ends"), "{}", checked.title());
+    };
+    let bound = |threads, nodes, calls| Bound { threads, nodes, calls, ..Bound::default() };
+    ends("sv", "published", bound(2, 2, 1));
+    ends("bal", "published", bound(2, 2, 2));
+    ends("wlock", "published", bound(2, 2, 2));
+    ends("slock", "published", bound(2, 2, 2));
+    ends("nlock", "published", bound(2, 2, 2));
+    ends("rbl", "fenced", bound(2, 2, 2));
+}
+
+#[test]
+fn a_stuck_barrier() {
+    let all = catalogue();
+    let entry = named(&all, "bal").expect("the barrier");
+    let variant = entry.variant("exact-count").expect("a variant");
+    insta::assert_snapshot!(
+        found(entry, variant, &[Bound { threads: 2, nodes: 1, calls: 2, ..Bound::default() }]).explanation()
+    );
+}
+
+#[test]
+fn a_lock_that_blocks() {
+    let all = catalogue();
+    let entry = named(&all, "wlock").expect("the lock");
+    let variant = entry.variant("no-broadcast").expect("a variant");
+    insta::assert_snapshot!(found(entry, variant, &variant.bounds).explanation());
+}
