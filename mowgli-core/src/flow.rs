@@ -94,36 +94,8 @@ struct Way<'n, S> {
     window: Option<Window>,
 }
 
-/// The ways in which a thread can go on, and what its call looks at.
-struct Ways<'n, S> {
-    ways: Vec<Way<'n, S>>,
-    cells: SmallVec<[Cell; 1]>,
-}
-
 /// How far all threads are.
 type State<'n, S> = Vec<Rc<Place<'n, S>>>;
-
-/// What a thread waits for: a write of one of these cells, by another one.
-struct Wanted {
-    thread: usize,
-    cells: Vec<Cell>,
-}
-
-/// A state in which a thread waits for something that nobody was seen to write.
-struct PutOff<'n, S> {
-    state: State<'n, S>,
-    time: u32,
-    wanted: Wanted,
-}
-
-impl<S> PutOff<'_, S> {
-    /// Whether another thread was seen to go on and write it.
-    fn may_come(&self) -> bool {
-        let others = self.state.iter().enumerate().filter(|&(u, _)| u != self.wanted.thread);
-        let mut ahead = others.map(|(_, place)| place.point.ahead.borrow());
-        ahead.any(|ahead| self.wanted.cells.iter().any(|c| ahead.contains(c)))
-    }
-}
 
 /// One point of each thread, at its end.
 type Ends<'n, S> = Vec<&'n Point<'n, S>>;
@@ -136,7 +108,6 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     /// Whether runs are to be collected in which threads go round in loops.
     idles: bool,
     found: BTreeMap<Vec<usize>, Ends<'n, S>>,
-    put_off: Vec<PutOff<'n, S>>,
     stop: Option<Stop>,
     bound: Option<String>,
     states: u64,
@@ -166,19 +137,10 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool, i
     let seen = RefCell::default();
     let mut explorer = Explorer {
         problem,
-        threads: Threads {
-            libraries,
-            implementations,
-            world,
-            rounds,
-            points: &points,
-            seen,
-            goes_round: std::cell::Cell::new(false),
-        },
+        threads: Threads { libraries, implementations, world, rounds, points: &points, seen },
         collects,
         idles,
         found: BTreeMap::new(),
-        put_off: Vec::new(),
         stop: None,
         bound: None,
         states: 0,
@@ -188,15 +150,14 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool, i
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
     let starts: State<'_, S> = starts.map(|point| Rc::new(Place::start(point))).collect();
     if starts.iter().all(|p| p.point.stand != Stand::Nowhere) {
-        explorer.explore(starts);
+        explorer.state(starts, 0);
     }
     let Explorer { found, stop, bound, states, written, threads, idle, .. } = explorer;
-    let goes_round = threads.goes_round.get();
     if !is_causal(libraries, world, &threads.seen.into_inner()) {
         return None;
     }
     let (threads, together) = skeletons(world.threads.len(), &found);
-    let idle = (idles || !goes_round).then(|| idle.into_iter().collect());
+    let idle = idles.then(|| idle.into_iter().collect());
     Some(Runs { threads, together, stop, bound, states, written, idle })
 }
 
@@ -223,26 +184,6 @@ fn skeletons<S: Stamp>(
 }
 
 impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
-    /// Looks at everything that comes after the starts of all threads.
-    fn explore(&mut self, starts: State<'n, S>) {
-        let mut flow = self.state(starts, 0);
-        // What was put off, as nobody wrote what a thread would wait for, is looked at if somebody does.
-        while flow == Flow::Continue {
-            let put_off = std::mem::take(&mut self.put_off);
-            let (now, still): (Vec<_>, Vec<_>) = put_off.into_iter().partition(PutOff::may_come);
-            self.put_off = still;
-            if now.is_empty() {
-                return;
-            }
-            for PutOff { state, time, .. } in now {
-                flow = self.state(state, time);
-                if flow == Flow::Stop {
-                    return;
-                }
-            }
-        }
-    }
-
     /// Looks at a state and at all that come after it.
     fn state(&mut self, mut state: State<'n, S>, now: u32) -> Flow {
         self.states += 1;
@@ -278,7 +219,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         if self.collects {
             self.written.extend(solver.all_values(&available));
         }
-        while let Some((t, Ways { ways, cells })) = self.next(&mut state, &solver, &available, now) {
+        while let Some((t, ways)) = self.next(&mut state, &solver, &available, now) {
             for way in ways {
                 let mut after = state.clone();
                 after[t] = Rc::new(state[t].gone_on(way, now + 1));
@@ -290,14 +231,6 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
                 return Flow::Continue;
             }
             Rc::make_mut(&mut state[t]).postponed = Some(now);
-            let wanted = Wanted { thread: t, cells: solver.upstream(&cells) };
-            let put_off = PutOff { state, time: now, wanted };
-            // Where it is asked who waits, the others have to go on.
-            if !self.idles && !put_off.may_come() {
-                self.put_off.push(put_off);
-                return Flow::Continue;
-            }
-            state = put_off.state;
         }
         if self.idles {
             self.idle(&state, &solver, &available);
@@ -312,11 +245,11 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         solver: &Solver<'_, S>,
         available: &Available,
         now: u32,
-    ) -> Option<(usize, Ways<'n, S>)> {
-        let mut best: Option<(usize, usize, Ways<'n, S>)> = None;
+    ) -> Option<(usize, Vec<Way<'n, S>>)> {
+        let mut best: Option<(usize, usize, Vec<Way<'n, S>>)> = None;
         for (t, place) in state.iter_mut().enumerate() {
             let ways = self.ways(Tid::from_index(t), place, solver, available, now);
-            if ways.ways.is_empty() {
+            if ways.is_empty() {
                 match place.point.stand {
                     Stand::Free(..) => return None,
                     Stand::Looks(_) if place.postponed.is_none() => Rc::make_mut(place).postponed = Some(now),
@@ -324,7 +257,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
                 }
                 continue;
             }
-            let count = ways.ways.len() + usize::from(place.looks());
+            let count = ways.len() + usize::from(place.looks());
             if best.as_ref().is_none_or(|(least, ..)| count < *least) {
                 best = Some((count, t, ways));
             }
@@ -377,16 +310,13 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// The ways in which a thread can go on with what is there.
-    fn ways(&self, t: Tid, place: &Place<'n, S>, solver: &Solver<'_, S>, any: &Available, now: u32) -> Ways<'n, S> {
+    fn ways(&self, t: Tid, place: &Place<'n, S>, solver: &Solver<'_, S>, any: &Available, now: u32) -> Vec<Way<'n, S>> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
             (point.stand != Stand::Nowhere).then_some(Way { point, window })
         };
         match &place.point.stand {
-            Stand::Free(_, results) => {
-                let ways = results.iter().filter_map(|&(ret, shape)| after(ret, shape, None)).collect();
-                Ways { ways, cells: SmallVec::new() }
-            }
+            Stand::Free(_, results) => results.iter().filter_map(|&(ret, shape)| after(ret, shape, None)).collect(),
             Stand::Looks(call) => {
                 let (results, cells) = self.results(t, place, call, solver, any);
                 let mut ways = Vec::new();
@@ -402,9 +332,9 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
                         ways.extend(after(ret, number, (reads > 0).then_some(window)));
                     }
                 }
-                Ways { ways, cells }
+                ways
             }
-            _ => Ways { ways: Vec::new(), cells: SmallVec::new() },
+            _ => Vec::new(),
         }
     }
 
