@@ -153,6 +153,7 @@ impl<S: Stamp> Unfolder<'_, S> {
                 // A round that leaves no trace: see the module's page.
                 let waiting = s.trace(start, v);
                 s.result.waiting.insert(waiting);
+                s.result.too_many |= s.result.waiting.len() > self.limit;
             } else if done < self.rounds {
                 let end = s.events.len();
                 let before = s.rounds.len();
@@ -164,6 +165,7 @@ impl<S: Stamp> Unfolder<'_, S> {
             } else {
                 let waiting = s.trace(s.events.len(), v);
                 s.result.waiting.insert(waiting);
+                s.result.too_many |= s.result.waiting.len() > self.limit;
                 let is_remembered = self.is_remembered(&s.events[start..]);
                 let hit = if is_remembered { &mut s.result.hit_remembered } else { &mut s.result.hit };
                 *hit = s.events.last().map(|e| format!("{}: a loop of {} after {e}", s.thread, done + 1));

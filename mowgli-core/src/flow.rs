@@ -88,36 +88,8 @@ struct Way<'n, S> {
     window: Option<Window>,
 }
 
-/// The ways in which a thread can go on, and what its call looks at.
-struct Ways<'n, S> {
-    ways: Vec<Way<'n, S>>,
-    cells: SmallVec<[Cell; 1]>,
-}
-
 /// How far all threads are.
 type State<'n, S> = Vec<Rc<Place<'n, S>>>;
-
-/// What a thread waits for: a write of one of these cells, by another one.
-struct Wanted {
-    thread: usize,
-    cells: Vec<Cell>,
-}
-
-/// A state in which a thread waits for something that nobody was seen to write.
-struct PutOff<'n, S> {
-    state: State<'n, S>,
-    time: u32,
-    wanted: Wanted,
-}
-
-impl<S> PutOff<'_, S> {
-    /// Whether another thread was seen to go on and write it.
-    fn may_come(&self) -> bool {
-        let others = self.state.iter().enumerate().filter(|&(u, _)| u != self.wanted.thread);
-        let mut ahead = others.map(|(_, place)| place.point.ahead.borrow());
-        ahead.any(|ahead| self.wanted.cells.iter().any(|c| ahead.contains(c)))
-    }
-}
 
 /// One point of each thread, at its end.
 type Ends<'n, S> = Vec<&'n Point<'n, S>>;
@@ -133,7 +105,6 @@ struct Explorer<'p, 'v, 'a, 'n, S: Stamp> {
     collects: bool,
     stuck: Option<Stuck<'v, S>>,
     found: BTreeMap<Vec<usize>, Ends<'n, S>>,
-    put_off: Vec<PutOff<'n, S>>,
     stop: Option<Stop>,
     bound: Option<String>,
     states: u64,
@@ -166,7 +137,6 @@ fn explored<S: Stamp>(
         collects,
         stuck,
         found: BTreeMap::new(),
-        put_off: Vec::new(),
         stop: None,
         bound: None,
         states: 0,
@@ -175,7 +145,7 @@ fn explored<S: Stamp>(
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
     let starts: State<'_, S> = starts.map(|point| Rc::new(Place::start(point))).collect();
     if starts.iter().all(|p| p.point.stand != Stand::Nowhere) {
-        explorer.explore(starts);
+        explorer.state(starts, 0);
     }
     let Explorer { found, stop, bound, states, written, threads, .. } = explorer;
     if !is_causal(libraries, world, &threads.seen.into_inner()) {
@@ -208,26 +178,6 @@ fn skeletons<S: Stamp>(
 }
 
 impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
-    /// Looks at everything that comes after the starts of all threads.
-    fn explore(&mut self, starts: State<'n, S>) {
-        let mut flow = self.state(starts, 0);
-        // What was put off, as nobody wrote what a thread would wait for, is looked at if somebody does.
-        while flow == Flow::Continue {
-            let put_off = std::mem::take(&mut self.put_off);
-            let (now, still): (Vec<_>, Vec<_>) = put_off.into_iter().partition(PutOff::may_come);
-            self.put_off = still;
-            if now.is_empty() {
-                return;
-            }
-            for PutOff { state, time, .. } in now {
-                flow = self.state(state, time);
-                if flow == Flow::Stop {
-                    return;
-                }
-            }
-        }
-    }
-
     /// Looks at a state and at all that come after it.
     fn state(&mut self, mut state: State<'n, S>, now: u32) -> Flow {
         self.states += 1;
@@ -259,7 +209,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
         if self.collects {
             self.written.extend(solver.all_values(&available));
         }
-        while let Some((t, Ways { ways, cells })) = self.next(&mut state, &solver, &available, now) {
+        while let Some((t, ways)) = self.next(&mut state, &solver, &available, now) {
             for way in ways {
                 let mut after = state.clone();
                 after[t] = Rc::new(state[t].gone_on(way, now + 1));
@@ -271,14 +221,6 @@ impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
                 return Flow::Continue;
             }
             Rc::make_mut(&mut state[t]).postponed = Some(now);
-            let wanted = Wanted { thread: t, cells: solver.upstream(&cells) };
-            let put_off = PutOff { state, time: now, wanted };
-            // Where it is asked who waits, the others have to go on.
-            if self.stuck.is_none() && !put_off.may_come() {
-                self.put_off.push(put_off);
-                return Flow::Continue;
-            }
-            state = put_off.state;
         }
         if self.stuck.is_some() && self.is_stuck(&state, &solver, &available, now) {
             let points: Vec<&Point<'n, S>> = state.iter().map(|p| p.point).collect();
@@ -291,7 +233,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
     fn is_stuck(&self, state: &State<'n, S>, solver: &Solver<'_, S>, available: &Available, now: u32) -> bool {
         state.iter().enumerate().all(|(t, place)| {
             let afresh = Place { postponed: None, ..(**place).clone() };
-            self.ways(Tid::from_index(t), &afresh, solver, available, now).ways.is_empty()
+            self.ways(Tid::from_index(t), &afresh, solver, available, now).is_empty()
         })
     }
 
@@ -302,11 +244,11 @@ impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
         solver: &Solver<'_, S>,
         available: &Available,
         now: u32,
-    ) -> Option<(usize, Ways<'n, S>)> {
-        let mut best: Option<(usize, usize, Ways<'n, S>)> = None;
+    ) -> Option<(usize, Vec<Way<'n, S>>)> {
+        let mut best: Option<(usize, usize, Vec<Way<'n, S>>)> = None;
         for (t, place) in state.iter_mut().enumerate() {
             let ways = self.ways(Tid::from_index(t), place, solver, available, now);
-            if ways.ways.is_empty() {
+            if ways.is_empty() {
                 match place.point.stand {
                     Stand::Free(..) => return None,
                     Stand::Looks(_) if place.postponed.is_none() => Rc::make_mut(place).postponed = Some(now),
@@ -314,7 +256,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
                 }
                 continue;
             }
-            let count = ways.ways.len() + usize::from(place.looks());
+            let count = ways.len() + usize::from(place.looks());
             if best.as_ref().is_none_or(|(least, ..)| count < *least) {
                 best = Some((count, t, ways));
             }
@@ -340,16 +282,13 @@ impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
     }
 
     /// The ways in which a thread can go on with what is there.
-    fn ways(&self, t: Tid, place: &Place<'n, S>, solver: &Solver<'_, S>, any: &Available, now: u32) -> Ways<'n, S> {
+    fn ways(&self, t: Tid, place: &Place<'n, S>, solver: &Solver<'_, S>, any: &Available, now: u32) -> Vec<Way<'n, S>> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
             (point.stand != Stand::Nowhere).then_some(Way { point, window })
         };
         match &place.point.stand {
-            Stand::Free(_, results) => {
-                let ways = results.iter().filter_map(|&(ret, shape)| after(ret, shape, None)).collect();
-                Ways { ways, cells: SmallVec::new() }
-            }
+            Stand::Free(_, results) => results.iter().filter_map(|&(ret, shape)| after(ret, shape, None)).collect(),
             Stand::Looks(call) => {
                 let (results, cells) = self.results(t, place, call, solver, any);
                 let mut ways = Vec::new();
@@ -365,9 +304,9 @@ impl<'n, S: Stamp> Explorer<'_, '_, '_, 'n, S> {
                         ways.extend(after(ret, number, (reads > 0).then_some(window)));
                     }
                 }
-                Ways { ways, cells }
+                ways
             }
-            _ => Ways { ways: Vec::new(), cells: SmallVec::new() },
+            _ => Vec::new(),
         }
     }
 

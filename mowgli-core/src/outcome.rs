@@ -80,8 +80,7 @@ impl<S: Stamp> Problem<'_, S> {
         settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
         visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
     ) -> Explored {
-        let runs = flow::runs(self, self.limits.rounds, false).unwrap_or_else(|| self.guessed_runs());
-        self.explore_runs(runs, settled, visit)
+        self.explore_runs(self.runs(), settled, visit)
     }
 
     /// Visits every class of consistent executions of these runs.
@@ -114,9 +113,36 @@ impl<S: Stamp> Problem<'_, S> {
         explored
     }
 
-    /// The runs of this program where values may come out of nowhere: every value is tried that some write could write.
-    fn guessed_runs(&self) -> Runs<S> {
-        let (threads, stop) = skeletons(&self.unfolder(), self.programs);
+    /// The runs of this program. Where there are few guesses they are tried; else values flow, unless the libraries let
+    /// values come out of nowhere.
+    fn runs(&self) -> Runs<S> {
+        let flowing = || flow::runs(self, self.limits.rounds, false);
+        self.few_guessed_runs().or_else(flowing).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
+    }
+
+    /// The runs that are guessed, where they and the ways to put them together are few.
+    fn few_guessed_runs(&self) -> Option<Runs<S>> {
+        let limit = FEW.min(self.limits.traces);
+        let (threads, stop) = skeletons(&Unfolder { limit, ..self.unfolder() }, self.programs);
+        let ways = threads.iter().fold(1, |all: usize, t| all.saturating_mul(t.len()));
+        let are_few = ways <= FEW && !matches!(stop, Some(Stop::Traces(_)));
+        are_few.then(|| self.put_together(threads, stop))
+    }
+
+    /// All outcomes, by letting values flow, be they few or many; `None` where they may come out of nowhere.
+    #[cfg(feature = "proptest")]
+    pub fn outcomes_by_flow(&self) -> Option<Outcomes> {
+        flow::runs(self, self.limits.rounds, false).map(|runs| self.outcomes_of(runs))
+    }
+
+    /// The runs of this program, by trying every value that some write could write. At most so many of each thread.
+    fn guessed_runs(&self, limit: usize) -> Runs<S> {
+        let (threads, stop) = skeletons(&Unfolder { limit, ..self.unfolder() }, self.programs);
+        self.put_together(threads, stop)
+    }
+
+    /// All combinations of guessed runs.
+    fn put_together(&self, threads: Vec<Vec<Skeleton<S>>>, stop: Option<Stop>) -> Runs<S> {
         let (bound, stop) = match stop {
             Some(Stop::Loop(place)) if threads.iter().all(|t| !t.is_empty()) => (Some(place), None),
             stop => (None, stop),
@@ -177,13 +203,13 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// All outcomes.
     pub fn outcomes(&self) -> Outcomes {
-        self.outcomes_of(flow::runs(self, self.limits.rounds, false).unwrap_or_else(|| self.guessed_runs()))
+        self.outcomes_of(self.runs())
     }
 
     /// All outcomes, by trying every value that some write could write: the plain twin of [`Self::outcomes`].
     #[cfg(feature = "proptest")]
     pub fn outcomes_by_guessing(&self) -> Outcomes {
-        self.outcomes_of(self.guessed_runs())
+        self.outcomes_of(self.guessed_runs(self.limits.traces))
     }
 
     fn outcomes_of(&self, runs: Runs<S>) -> Outcomes {
@@ -300,6 +326,9 @@ impl<S: Stamp> Problem<'_, S> {
         library.map_or(Val::Int(0), |l| l.init(self.world, cell))
     }
 }
+
+/// How many guesses are few: so many runs of a thread, and ways to put them together.
+const FEW: usize = 256;
 
 /// The skeletons at these positions.
 fn chosen<'t, S>(threads: &'t [Vec<Skeleton<S>>], positions: &[usize]) -> Vec<&'t Skeleton<S>> {

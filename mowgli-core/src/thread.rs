@@ -4,7 +4,7 @@
 //! given; each is made once, however often a search comes to it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use typed_arena::Arena;
@@ -52,9 +52,6 @@ pub struct Point<'n, S> {
     pub skeleton: Skeleton<S>,
     /// Where it stands.
     pub stand: Stand,
-    /// The cells that the thread was seen to write, or to try to write, after this.
-    pub ahead: RefCell<BTreeSet<Cell>>,
-    before: Option<&'n Point<'n, S>>,
     control: Control,
     next: RefCell<BTreeMap<(Val, usize), &'n Point<'n, S>>>,
 }
@@ -163,8 +160,8 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         let stand = self.advance(thread, &mut run, &mut control);
         self.note(&run, before);
         let skeleton = Skeleton { runs: vec![run] };
-        let (ahead, next) = (RefCell::default(), RefCell::default());
-        self.points.alloc(Point { id: self.points.len(), skeleton, stand, ahead, before, control, next })
+        let next = RefCell::default();
+        self.points.alloc(Point { id: self.points.len(), skeleton, stand, control, next })
     }
 
     /// Notes what the calls do that a thread has made since it was at `before`.
@@ -175,13 +172,6 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         for (position, (event, shape)) in calls.filter(|(_, (_, shape))| shape.iter().any(|s| s.reads.is_some())) {
             let mut seen = self.seen.borrow_mut();
             seen.entry(event.call.library).or_default().add(event, shape, looks && position == known);
-        }
-        let writes = run.shapes[known..].iter().flatten().filter(|s| s.writes.is_some());
-        let cells: BTreeSet<Cell> = writes.filter_map(|s| s.cell).collect();
-        let mut earlier = before;
-        while let Some(point) = earlier {
-            point.ahead.borrow_mut().extend(&cells);
-            earlier = point.before;
         }
     }
 

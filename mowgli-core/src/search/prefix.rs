@@ -136,24 +136,6 @@ impl<S: Stamp> Solver<'_, S> {
         std::iter::once(Source::Initial).chain(writes.map(Source::Write)).collect()
     }
 
-    /// These cells, and those from which something that is there may be copied to them.
-    #[must_use]
-    pub fn upstream(&self, cells: &[Cell]) -> Vec<Cell> {
-        let mut all = cells.to_vec();
-        let mut next = 0;
-        while let Some(&cell) = all.get(next) {
-            next += 1;
-            let writes = (0..self.graph.len()).filter(|&w| self.graph.subs[w].sub.cell == Some(cell));
-            let reads = writes.filter_map(|w| self.copied(w)).filter(|&r| self.sources[r] == Source::Open);
-            for from in reads.filter_map(|r| self.graph.subs[r].sub.cell) {
-                if !all.contains(&from) {
-                    all.push(from);
-                }
-            }
-        }
-        all
-    }
-
     /// What the writes of all cells can write.
     pub fn all_values<'v>(&'v self, available: &'v Available) -> impl Iterator<Item = (Cell, Val)> + 'v {
         let writes = self.graph.subs.iter().zip(&available.any);

@@ -50,7 +50,7 @@ impl Numbering {
     /// The one value of a set.
     #[must_use]
     pub fn single(&self, set: Vals) -> Option<Val> {
-        set.is_power_of_two().then(|| self.values[set.trailing_zeros() as usize])
+        self.values.get(set.trailing_zeros() as usize).copied().filter(|_| set.is_power_of_two())
     }
 }
 
@@ -147,7 +147,7 @@ pub fn prepare<S: Stamp>(
         s.runs.iter().map(|run| steps(run, start, &step, &numbering, is_prefix)).collect::<Vec<_>>()
     };
     let steps = graph.skeletons.iter().zip(&starts).map(of_thread).collect();
-    let all = Vals::MAX;
+    let all = if is_prefix { Vals::MAX } else { !UNKNOWN };
     let domains = Domains { reads: vec![all; graph.len()], writes: vec![all; graph.len()] };
     Some((Values { numbering, init: initial, rows, links, steps, starts }, domains))
 }
