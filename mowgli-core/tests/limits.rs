@@ -82,6 +82,7 @@ fn a_late_clock_is_never_a_verdict() {
             subject: &Lock,
             probes: &[&Counting],
             bound: Bound { threads: 2, nodes: 1, calls: 2, loops: 2, ..Bound::default() },
+            asks_progress: false,
             expired: &expired,
             progress: &|_, _| {},
         });

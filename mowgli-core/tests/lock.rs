@@ -62,6 +62,7 @@ fn checked(spin: Spin, calls: usize) -> Report<Tso> {
         subject: &Lock,
         probes: &[&Counting],
         bound: Bound { threads: 2, nodes: 1, calls, objects: 1, loops: 2, values: vec![1], ..Bound::default() },
+        asks_progress: false,
         expired: &|| false,
         progress: &|_, _| {},
     })

@@ -77,6 +77,7 @@ fn checked(subject: &dyn Subject, implementation: impl Implementation + 'static,
         subject,
         probes: &[],
         bound: Bound { threads: 2, nodes: 1, calls, objects: 1, loops: 2, values: vec![1], ..Bound::default() },
+        asks_progress: true,
         expired: &|| false,
         progress: &|_, _| {},
     })

@@ -73,6 +73,8 @@ pub struct Options<'a> {
     pub loopback: bool,
     /// What is asked.
     pub ask: Ask,
+    /// Whether it is asked too which clients never end.
+    pub ends: bool,
     /// Entries of one's own: for [`Ask::Through`] the libraries below are looked up here and in the built-in catalogue.
     pub own: &'a [Entry],
     /// Told how many clients of how many are done.
@@ -83,7 +85,7 @@ impl Default for Options<'_> {
     /// No deadline, no report of progress, every probe, the built-in catalogue alone.
     fn default() -> Self {
         let (deadline, ask) = (Deadline::default(), Ask::Soundness);
-        Self { deadline, loopback: true, ask, own: &[], progress: &|_, _| {} }
+        Self { deadline, loopback: true, ask, ends: false, own: &[], progress: &|_, _| {} }
     }
 }
 
@@ -140,6 +142,7 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
         subject: &*entry.subject,
         probes: &probes,
         bound: bound.clone(),
+        asks_progress: options.ends,
         expired: &expired,
         progress: options.progress,
     };

@@ -70,7 +70,8 @@ pub fn worths(
         Ok(stopped.map_or(Ok(false), Err))
     };
     let (mut caught, mut open) = (Vec::new(), Vec::new());
-    for variant in entry.variants.iter().filter(|v| v.expected != Expected::Sound) {
+    for variant in entry.variants.iter().filter(|v| matches!(v.expected, Expected::Unsound | Expected::NotLocallySound))
+    {
         match is_caught(&entry, variant)? {
             Ok(true) => caught.push(variant.clone()),
             Ok(false) => {}

@@ -73,6 +73,7 @@ fn answer(entry: &Entry, variant: &Variant, bound: &Bound, (world, client): &(Wo
         subject: &*entry.subject,
         probes: &[],
         bound: bound.clone(),
+        asks_progress: false,
         expired: &|| false,
         progress: &|_, _| {},
     };

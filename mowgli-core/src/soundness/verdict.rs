@@ -90,6 +90,8 @@ pub struct Question<'a, S: Stamp> {
     pub probes: &'a [&'a dyn Probes],
     /// The bound.
     pub bound: Bound,
+    /// Whether it is asked too which clients never end ([`Progress`]).
+    pub asks_progress: bool,
     /// Whether the time is up.
     pub expired: &'a (dyn Fn() -> bool + Sync),
     /// Called after each group with the number of clients done and the number of all.
@@ -180,7 +182,7 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let mut undecided = None;
     for group in groups(&all) {
         // Once it is open whether clients end, larger ones are not asked, as it would stay so.
-        let asks_progress = !matches!(report.progress, Progress::Undecided(_));
+        let asks_progress = question.asks_progress && !matches!(report.progress, Progress::Undecided(_));
         let ask = |(world, client): &(World, Client)| question.local(world, client, asks_progress);
         let results: Vec<(Local<S>, Progress<S>)> = until_first(group, ask, |(local, _)| local.violation.is_some());
         for ((world, client), (local, progress)) in group.iter().zip(results) {

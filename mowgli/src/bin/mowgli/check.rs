@@ -66,6 +66,9 @@ pub(super) struct CheckArgs {
     /// Check specifications themselves: monotone, decomposable, satisfiable. Names may be memory models too.
     #[arg(long, conflicts_with_all = ["variant", "through", "out"])]
     spec: bool,
+    /// Ask too whether calls return wherever the specification lets them: which clients never end.
+    #[arg(long)]
+    progress: bool,
     /// Compare outcomes of the whole stack, down to the memory model, with the specification, at a smaller bound.
     #[arg(long)]
     through: bool,
@@ -314,7 +317,7 @@ fn check_implementations(args: &CheckArgs, deadline: Deadline) -> Result<u8, Str
             continue;
         }
         let ask = if args.through { Ask::Through } else { Ask::Soundness };
-        let options = Options { deadline, loopback: args.loopback(), ask, ..Options::default() };
+        let options = Options { deadline, loopback: args.loopback(), ask, ends: args.progress, ..Options::default() };
         let mut each = |checked: Checked| {
             code = worst(
                 code,
