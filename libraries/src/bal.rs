@@ -222,7 +222,7 @@ impl Subject for Bal {
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry(of: Bal) -> Entry {
-    use Expected::{Blocks, Sound, Stuck, Unsound};
+    use Expected::{Sound, Stuck, Unsound};
     let over = |name, about, expected, change, bounds| {
         variant(name, about, expected, BalOverSv { of, variant: change }, bounds)
     };
@@ -251,8 +251,8 @@ pub fn entry(of: Bal) -> Entry {
             ),
             over(
                 "broadcast-first",
-                "the counter is broadcast before it is written: nobody sees that a round was reached",
-                Blocks,
+                "the counter is broadcast before it is written: the old one may be what is sent",
+                Stuck,
                 Variant::BroadcastFirst,
                 &[(2, 2, 2)],
             ),

@@ -128,7 +128,7 @@ impl Implementation for WlockOverSv {
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry() -> Entry {
-    use Expected::{Blocks, Sound, Unsound};
+    use Expected::{Blocks, Sound, Stuck, Unsound};
     let bounds = &[(3, 3, 2)];
     // Locks held across other locks, and several sections of a thread.
     let nested = Bound { objects: 2, ..bound(2, 1, 4) };
@@ -145,7 +145,7 @@ pub fn entry() -> Entry {
             variant(
                 "broadcast-first",
                 "a release is broadcast before it is written",
-                Blocks,
+                Stuck,
                 WlockOverSv::BroadcastFirst,
                 &[(2, 2, 2)],
             ),

@@ -30,7 +30,8 @@ fn what_never_ends_is_caught() {
             caught.push(format!("{} {}: {}", entry.name, variant.name, checked.progress()));
         }
     }
-    insta::assert_snapshot!(caught.join("\n"));
+    let wanted = ["wlock no-broadcast: blocks", "wlock broadcast-first: stuck", "bal exact-count: stuck"];
+    assert!(wanted.iter().all(|w| caught.iter().any(|c| c == w)), "{caught:?}");
 }
 
 #[test]

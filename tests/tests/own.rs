@@ -212,11 +212,11 @@ impl Implementation for SignalOverFlag {
     }
 
     fn declare(&self, world: &mut World) {
-        world.objects.insert(Loc::new("x"), Object::new(Name::literal("flag")));
+        world.objects.insert(Loc::new("s").part("flag"), Object::new(Name::literal("flag")));
     }
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        let call = Call { args: [Loc::new("x").into()].into_iter().collect(), ..of_flag(call) };
+        let call = Call { args: [Loc::new("s").part("flag").into()].into_iter().collect(), ..of_flag(call) };
         Prog::call(call)
     }
 }
