@@ -124,8 +124,7 @@ fn released_before(c: &mut Spec<Stamp>, is: fn(Stamp) -> bool) -> Rel<Stamp> {
     let (acquires, releases) = (stamps(|a| a == aMF), stamps(is));
     let lo = c.order("lo", acquires.clone(), lock);
     let matching = same(section).between(&releases, &acquires);
-    let released = matching.then(&lo).named("lo", "{a} lets {b} in");
-    released
+    matching.then(&lo).named("lo", "{a} lets {b} in")
 }
 
 /// The worlds with locks on any nodes.

@@ -103,7 +103,7 @@ pub fn make(row: Row, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Syn
     let done = AtomicUsize::new(0);
     let of = |program: &Program| {
         let number = done.fetch_add(1, Ordering::Relaxed);
-        if number % TOLD == 0 {
+        if number.is_multiple_of(TOLD) {
             progress(number, programs.len());
         }
         test(program, row.rule, &|| deadline.expired())
