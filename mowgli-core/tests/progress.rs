@@ -93,7 +93,7 @@ enum Flags {
 }
 
 fn flag(l: Loc, t: Tid) -> Loc {
-    Loc::new(&format!("{l}_flag_{t}"))
+    l.part(&format!("flag_{t}"))
 }
 
 impl Implementation for Flags {

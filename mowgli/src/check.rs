@@ -174,10 +174,11 @@ fn foreign(entry: &Entry, bound: &Bound) -> Option<Call> {
     calls.into_iter().find(|call| specified.get(call.library).is_none())
 }
 
-/// Replaces the libraries below an entry by their published implementations, until only memory models are left.
+/// Replaces the libraries below an entry by their published implementations, until only memory models are left: first those
+/// that no other library left is built on, so that what several are built on is replaced once, for all of them.
 ///
 /// # Errors
-/// Which library below has no entry, or several.
+/// Which library below has no entry, or several, or is built on itself.
 fn replace_all(
     entry: &Entry,
     own: &[Entry],
@@ -185,36 +186,59 @@ fn replace_all(
     below: &mut Libraries<Stamp>,
 ) -> Result<(), String> {
     let builtin = catalogue();
-    let is_model = |name: Name| [WAIT, TSO].contains(&name);
     loop {
-        let Some(name) = below.names().find(|name| !is_model(*name)) else { return Ok(()) };
-        if chain.iter().any(|implementation| implementation.target() == name) {
-            return Err(format!(
-                "below {0} there is {name} again: two libraries of one name cannot be told apart",
-                entry.name
-            ));
+        let left: Vec<&Entry> =
+            libraries_of(below).map(|name| entry_of(name, entry, own, &builtin)).collect::<Result<_, _>>()?;
+        if left.is_empty() {
+            return Ok(());
         }
-        let found: Vec<&Entry> = own.iter().chain(&builtin).filter(|e| Name::literal(e.name) == name).collect();
-        let next = match found[..] {
-            [next] => next,
-            [] => {
-                return Err(format!(
-                    "{name}, below {}, is no memory model and has no entry: without an implementation the stack ends \
-                     there; put its entry into Options::own",
-                    entry.name
-                ));
-            }
-            _ => {
-                return Err(format!(
-                    "{name}, below {}, has {} entries, in Options::own and the catalogue: give each a name of its own",
-                    entry.name,
-                    found.len()
-                ));
-            }
+        let stacks: Vec<Vec<Name>> = left.iter().map(|entry| stack(entry, own, &builtin)).collect::<Result<_, _>>()?;
+        let is_top = |entry: &&&Entry| !stacks.iter().flatten().contains(&Name::literal(entry.name));
+        let top = left.iter().find(is_top).map(|entry| (Name::literal(entry.name), *entry));
+        let taken = |name: Name| name == Name::literal(entry.name) || chain.iter().any(|i| i.target() == name);
+        let Some((name, next)) = top.filter(|(name, _)| !taken(*name)) else {
+            let names = left.iter().map(|entry| entry.name).join(", ");
+            return Err(format!("below {} there is {names} again: a library cannot be built on itself", entry.name));
         };
         let published = next.variants.first().ok_or_else(|| format!("the entry {name} has no implementation"))?;
         chain.push(published.implementation.clone());
         *below = below.clone().without(name).and(&next.below);
+    }
+}
+
+/// The libraries that are no memory models.
+fn libraries_of(libraries: &Libraries<Stamp>) -> impl Iterator<Item = Name> + '_ {
+    libraries.names().filter(|name| ![WAIT, TSO].contains(name))
+}
+
+/// All that an entry's implementation is built on, through every layer.
+fn stack(entry: &Entry, own: &[Entry], builtin: &[Entry]) -> Result<Vec<Name>, String> {
+    let mut names: Vec<Name> = libraries_of(&entry.below).collect();
+    let mut at = 0;
+    while let Some(name) = names.get(at).copied() {
+        let below =
+            libraries_of(&entry_of(name, entry, own, builtin)?.below).filter(|n| !names.contains(n)).collect_vec();
+        names.extend(below);
+        at += 1;
+    }
+    Ok(names)
+}
+
+/// The entry of a library below another.
+fn entry_of<'a>(name: Name, above: &Entry, own: &'a [Entry], builtin: &'a [Entry]) -> Result<&'a Entry, String> {
+    let found: Vec<&Entry> = own.iter().chain(builtin).filter(|e| Name::literal(e.name) == name).collect();
+    match found[..] {
+        [next] => Ok(next),
+        [] => Err(format!(
+            "{name}, below {}, is no memory model and has no entry: without an implementation the stack ends there; put \
+             its entry into Options::own",
+            above.name
+        )),
+        _ => Err(format!(
+            "{name}, below {}, has {} entries, in Options::own and the catalogue: give each a name of its own",
+            above.name,
+            found.len()
+        )),
     }
 }
 
