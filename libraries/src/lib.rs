@@ -20,6 +20,7 @@
 //!     subject: &Bal::Plain,
 //!     probes: &[&WaitProbes { loopback: true }],
 //!     bound: Bound { threads: 3, nodes: 3, calls: 1, objects: 1, loops: 3, values: vec![1], ..Bound::default() },
+//!     asks_progress: true,
 //!     expired: &|| false,
 //!     progress: &|_, _| {},
 //! });

@@ -123,7 +123,7 @@ pub fn runs<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool) -
 
 /// The most states in which it is asked which threads may go round in loops: all of them are looked at, also those in which
 /// nobody writes what a thread waits for.
-const STATES: u64 = 300;
+const STATES: u64 = 30000;
 
 /// Runs in which some thread goes round in a loop while no other goes on, for [`crate::stuck`]; `None` as for [`runs`].
 pub fn idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
