@@ -5,7 +5,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 use itertools::Itertools;
 use smallvec::SmallVec;
@@ -13,12 +12,11 @@ use typed_arena::Arena;
 
 use crate::causal::is_causal;
 use crate::event::{Call, Cell, Event, Shape};
-use crate::graph::Graph;
-use crate::ids::Tid;
+use crate::ids::{Name, Tid};
 use crate::outcome::{Found, Problem};
 use crate::runs::{Run, Skeleton, Stop, group, initial_value};
-use crate::search::prefix::Available;
-use crate::search::solver::{Ages, Flow, Solver};
+use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window};
+use crate::search::solver::Flow;
 use crate::stamp::Stamp;
 use crate::thread::{Point, Stand, Threads};
 use crate::value::Val;
@@ -44,45 +42,22 @@ pub struct Runs<S> {
 /// A run of a thread, and the first event of the round that it repeats, if it repeats one.
 pub type Idle<S> = (Run<S>, Option<usize>);
 
-/// When the sources of what a call looked at were there.
-#[derive(Clone)]
-struct Window {
-    /// What the call looked at.
-    cells: SmallVec<[Cell; 1]>,
-    /// Its sources, and theirs, came until then.
-    until: u32,
-    /// They did not all come until then.
-    after: Option<u32>,
-}
-
 /// How far a thread is.
-#[derive(Clone)]
 struct Place<'n, S> {
     point: &'n Point<'n, S>,
-    /// When each event came.
-    births: Vec<u32>,
-    /// For each event that looked at memory what it saw.
-    windows: Vec<Option<Window>>,
     /// Until when nothing came that the call returns.
     postponed: Option<u32>,
 }
 
-impl<'n, S: Stamp> Place<'n, S> {
-    fn start(point: &'n Point<'n, S>) -> Self {
-        let events = point.run().trace.events.len();
-        Self { point, births: vec![0; events], windows: vec![None; events], postponed: None }
+impl<S> Clone for Place<'_, S> {
+    fn clone(&self) -> Self {
+        *self
     }
+}
 
-    /// The same thread, further on.
-    fn gone_on(&self, way: Way<'n, S>, now: u32) -> Self {
-        let (mut births, mut windows) = (self.births.clone(), self.windows.clone());
-        let events = way.point.run().trace.events.len();
-        windows.push(way.window);
-        births.resize(events, now);
-        windows.resize(events, None);
-        Self { point: way.point, births, windows, postponed: None }
-    }
+impl<S> Copy for Place<'_, S> {}
 
+impl<S: Stamp> Place<'_, S> {
     fn looks(&self) -> bool {
         matches!(self.point.stand, Stand::Looks(_))
     }
@@ -95,7 +70,7 @@ struct Way<'n, S> {
 }
 
 /// How far all threads are.
-type State<'n, S> = Vec<Rc<Place<'n, S>>>;
+type State<'n, S> = Vec<Place<'n, S>>;
 
 /// One point of each thread, at its end.
 type Ends<'n, S> = Vec<&'n Point<'n, S>>;
@@ -103,6 +78,12 @@ type Ends<'n, S> = Vec<&'n Point<'n, S>>;
 struct Explorer<'p, 'a, 'n, S: Stamp> {
     problem: &'p Problem<'a, S>,
     threads: Threads<'p, 'n, S>,
+    /// How the threads have come to the present state.
+    path: Vec<Advance<'n, S>>,
+    /// What is known of present states, by the libraries whose specifications say something of them.
+    prefixes: RefCell<BTreeMap<Vec<Name>, Prefix<'p, 'n, S>>>,
+    /// Whether some state has more subevents than there is place for.
+    is_too_large: bool,
     /// Whether written values are to be collected.
     collects: bool,
     /// Whether runs are to be collected in which threads go round in loops.
@@ -138,6 +119,9 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool, i
     let mut explorer = Explorer {
         problem,
         threads: Threads { libraries, implementations, world, rounds, points: &points, seen },
+        path: Vec::new(),
+        prefixes: RefCell::default(),
+        is_too_large: false,
         collects,
         idles,
         found: BTreeMap::new(),
@@ -148,12 +132,14 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool, i
         idle: BTreeSet::new(),
     };
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
-    let starts: State<'_, S> = starts.map(|point| Rc::new(Place::start(point))).collect();
+    let starts: State<'_, S> = starts.map(|point| Place { point, postponed: None }).collect();
     if starts.iter().all(|p| p.point.stand != Stand::Nowhere) {
+        let all = starts.iter().enumerate();
+        explorer.path.extend(all.map(|(thread, p)| Advance { thread, point: p.point, now: 0, window: None }));
         explorer.state(starts, 0);
     }
-    let Explorer { found, stop, bound, states, written, threads, idle, .. } = explorer;
-    if !is_causal(libraries, world, &threads.seen.into_inner()) {
+    let Explorer { found, stop, bound, states, written, threads, idle, is_too_large, .. } = explorer;
+    if is_too_large || !is_causal(libraries, world, &threads.seen.into_inner()) {
         return None;
     }
     let (threads, together) = skeletons(world.threads.len(), &found);
@@ -195,64 +181,105 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             self.stop = Some(Stop::Time);
             return Flow::Stop;
         }
-        let ended = state.iter().all(|p| p.point.stand == Stand::Ended);
-        let mut solver = match solver(self.problem, &state, ended.then_some(now)) {
-            Ok(solver) => solver,
-            Err(stop) => {
-                self.stop.get_or_insert(stop);
-                return Flow::Continue;
-            }
+        let names = self.heard(&state);
+        let available = match self.arrive(&names, now, &state) {
+            Ok(Some(available)) => available,
+            Ok(None) => return Flow::Continue,
+            Err(flow) => return flow,
         };
-        if !solver.propagate() {
-            return Flow::Continue;
-        }
-        if ended {
-            self.end(&state);
-            return Flow::Continue;
-        }
-        if let Some(place) = state.iter().find(|p| matches!(p.point.stand, Stand::Bound { .. } | Stand::IllDefined(_)))
-        {
-            self.cut_off(&place.point.stand);
-            return Flow::Continue;
-        }
-        let available = solver.available(None);
-        if self.collects {
-            self.written.extend(solver.all_values(&available));
-        }
-        while let Some((t, ways)) = self.next(&mut state, &solver, &available, now) {
+        while let Some((t, ways)) = self.next(&mut state, &names, &available, now) {
             for way in ways {
                 let mut after = state.clone();
-                after[t] = Rc::new(state[t].gone_on(way, now + 1));
-                if self.state(after, now + 1) == Flow::Stop {
+                after[t] = Place { point: way.point, postponed: None };
+                self.path.push(Advance { thread: t, point: way.point, now: now + 1, window: way.window });
+                let flow = self.state(after, now + 1);
+                self.path.pop();
+                if flow == Flow::Stop {
                     return Flow::Stop;
                 }
             }
             if !state[t].looks() {
                 return Flow::Continue;
             }
-            Rc::make_mut(&mut state[t]).postponed = Some(now);
+            state[t].postponed = Some(now);
         }
         if self.idles {
-            self.idle(&state, &solver, &available);
+            let prefixes = self.prefixes.take();
+            self.idle(&state, &prefixes[&names], &available);
+            self.prefixes.replace(prefixes);
         }
         Flow::Continue
+    }
+
+    /// The libraries whose specifications say something of a state: those whose calls so far are well-formed.
+    fn heard(&self, state: &State<'n, S>) -> Vec<Name> {
+        let events: Vec<&Event> = state.iter().flat_map(|p| &p.point.run().trace.events).collect();
+        let is_heard = |name: &Name| {
+            let own: Vec<&Event> = events.iter().filter(|e| e.call.library == *name).copied().collect();
+            let library = self.problem.libraries.get(*name).expect("a name of the set");
+            !own.is_empty() && library.is_well_formed(self.problem.world, &own)
+        };
+        self.problem.libraries.names().filter(is_heard).collect()
+    }
+
+    /// Looks at a new state: what can be written in it if something can come after it.
+    fn arrive(&mut self, names: &[Name], now: u32, state: &State<'n, S>) -> Result<Option<Available>, Flow> {
+        let mut prefixes = self.prefixes.borrow_mut();
+        let (libraries, world) = (self.problem.libraries, self.problem.world);
+        let new = || Prefix::new(libraries, world, names.to_vec());
+        let prefix = prefixes.entry(names.to_vec()).or_insert_with(new);
+        match prefix.go_to(&self.path) {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(TooMany::Values) => {
+                self.stop.get_or_insert(Stop::Values);
+                return Ok(None);
+            }
+            Err(TooMany::Subevents) => {
+                self.is_too_large = true;
+                return Err(Flow::Stop);
+            }
+        }
+        if state.iter().all(|p| p.point.stand == Stand::Ended) {
+            let may_end = prefix.may_end(now);
+            drop(prefixes);
+            if may_end {
+                self.end(state);
+            }
+            return Ok(None);
+        }
+        let is_cut_off = |p: &&Place<'n, S>| matches!(p.point.stand, Stand::Bound { .. } | Stand::IllDefined(_));
+        if let Some(place) = state.iter().find(is_cut_off) {
+            drop(prefixes);
+            self.cut_off(&place.point.stand);
+            return Ok(None);
+        }
+        let available = prefix.available(None);
+        if self.collects {
+            self.written.extend(prefix.all_values(&available));
+        }
+        Ok(Some(available))
     }
 
     /// The thread that goes on in a state, and in which ways: one with the fewest. None: nothing comes after this state.
     fn next(
         &self,
         state: &mut State<'n, S>,
-        solver: &Solver<'_, S>,
+        names: &[Name],
         available: &Available,
         now: u32,
     ) -> Option<(usize, Vec<Way<'n, S>>)> {
+        let mut prefixes = self.prefixes.borrow_mut();
+        let prefix = prefixes.get_mut(names).expect("it was looked at");
+        // It has been where the threads went on from here.
+        prefix.go_to(&self.path).expect("it has been here");
         let mut best: Option<(usize, usize, Vec<Way<'n, S>>)> = None;
         for (t, place) in state.iter_mut().enumerate() {
-            let ways = self.ways(Tid::from_index(t), place, solver, available, now);
+            let ways = self.ways(Tid::from_index(t), *place, prefix, available, now);
             if ways.is_empty() {
                 match place.point.stand {
                     Stand::Free(..) => return None,
-                    Stand::Looks(_) if place.postponed.is_none() => Rc::make_mut(place).postponed = Some(now),
+                    Stand::Looks(_) if place.postponed.is_none() => place.postponed = Some(now),
                     _ => {}
                 }
                 continue;
@@ -267,15 +294,15 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
 
     /// Where no thread goes on: those that have not ended may go round in a loop, if what they can read is not what they
     /// wait for.
-    fn idle(&mut self, state: &State<'n, S>, solver: &Solver<'_, S>, any: &Available) {
-        let of_thread = |(t, place): (usize, &Rc<Place<'n, S>>)| -> Vec<Idle<S>> {
+    fn idle(&mut self, state: &State<'n, S>, prefix: &Prefix<'_, 'n, S>, any: &Available) {
+        let of_thread = |(t, place): (usize, &Place<'n, S>)| -> Vec<Idle<S>> {
             if place.point.stand == Stand::Ended {
                 return vec![(place.point.run().clone(), None)];
             }
             let thread = Tid::from_index(t);
             let results = |run: &Run<S>, call: &Call| {
                 let library = self.problem.libraries.of(call);
-                let cells = |cell: Cell| self.values(solver, any, cell);
+                let cells = |cell: Cell| self.values(prefix, any, cell);
                 library.returns_after(self.problem.world, &run.trace.events, thread, call, &cells)
             };
             let rounds = self.threads.rounds(place.point, thread, &results);
@@ -286,9 +313,9 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// What a cell can hold with what is there.
-    fn values(&self, solver: &Solver<'_, S>, any: &Available, cell: Cell) -> Vec<Val> {
+    fn values(&self, prefix: &Prefix<'_, 'n, S>, any: &Available, cell: Cell) -> Vec<Val> {
         let initial = initial_value(self.problem.libraries, self.problem.world, cell);
-        let values: BTreeSet<Val> = solver.values_of(any, cell).into_iter().chain([initial]).collect();
+        let values: BTreeSet<Val> = prefix.values_of(any, cell).into_iter().chain([initial]).collect();
         values.into_iter().collect()
     }
 
@@ -310,7 +337,14 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// The ways in which a thread can go on with what is there.
-    fn ways(&self, t: Tid, place: &Place<'n, S>, solver: &Solver<'_, S>, any: &Available, now: u32) -> Vec<Way<'n, S>> {
+    fn ways(
+        &self,
+        t: Tid,
+        place: Place<'n, S>,
+        prefix: &Prefix<'_, 'n, S>,
+        any: &Available,
+        now: u32,
+    ) -> Vec<Way<'n, S>> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
             (point.stand != Stand::Nowhere).then_some(Way { point, window })
@@ -318,7 +352,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         match &place.point.stand {
             Stand::Free(_, results) => results.iter().filter_map(|&(ret, shape)| after(ret, shape, None)).collect(),
             Stand::Looks(call) => {
-                let (results, cells) = self.results(t, place, call, solver, any);
+                let (results, cells) = self.results(t, place, call, prefix, any);
                 let mut ways = Vec::new();
                 for ret in results {
                     for (number, shape) in self.threads.shapes(t, call, ret).iter().enumerate() {
@@ -342,20 +376,20 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     fn results(
         &self,
         t: Tid,
-        place: &Place<'n, S>,
+        place: Place<'n, S>,
         call: &Call,
-        solver: &Solver<'_, S>,
+        prefix: &Prefix<'_, 'n, S>,
         any: &Available,
     ) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
-        let all = |cell: Cell| self.values(solver, any, cell);
+        let all = |cell: Cell| self.values(prefix, any, cell);
         let (results, cells) = self.ask(t, place, call, &all);
         let Some(since) = place.postponed else { return (results, cells) };
-        let fresh = solver.available(Some(since));
+        let fresh = prefix.available(Some(since));
         let of =
-            |cell: Cell| solver.values_of(&fresh, cell).into_iter().collect::<BTreeSet<Val>>().into_iter().collect();
+            |cell: Cell| prefix.values_of(&fresh, cell).into_iter().collect::<BTreeSet<Val>>().into_iter().collect();
         match cells[..] {
             [_] => (self.ask(t, place, call, &of).0, cells),
-            _ if cells.iter().all(|&c| solver.values_of(&fresh, c).is_empty()) => (Vec::new(), cells),
+            _ if cells.iter().all(|&c| prefix.values_of(&fresh, c).is_empty()) => (Vec::new(), cells),
             _ => (results, cells),
         }
     }
@@ -363,7 +397,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     fn ask(
         &self,
         t: Tid,
-        place: &Place<'n, S>,
+        place: Place<'n, S>,
         call: &Call,
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
@@ -383,29 +417,4 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
 /// How many subevents read one of these cells.
 fn reads_of<S>(shape: &Shape<S>, cells: &[Cell]) -> usize {
     shape.iter().filter(|s| s.reads.is_some() && s.cell.is_some_and(|c| cells.contains(&c))).count()
-}
-
-/// What is known of all executions that begin so. `ended`: of those that end so.
-fn solver<'s, 'n: 's, S: Stamp>(
-    problem: &'s Problem<'_, S>,
-    state: &[Rc<Place<'n, S>>],
-    ended: Option<u32>,
-) -> Result<Solver<'s, S>, Stop> {
-    let graph = Graph::new(problem.world, state.iter().map(|p| &p.point.skeleton).collect());
-    let births: Vec<u32> = state.iter().flat_map(|p| p.births.iter().copied()).collect();
-    let windows: Vec<Option<&Window>> = state.iter().flat_map(|p| p.windows.iter().map(Option::as_ref)).collect();
-    let window = |s: usize| {
-        let place = &graph.subs[s];
-        let looks = |w: &&Window| place.sub.cell.is_some_and(|c| w.cells.contains(&c));
-        windows[place.event].filter(looks).filter(|_| place.sub.reads.is_some())
-    };
-    let until = |s: usize| window(s).map_or(ended.unwrap_or(u32::MAX), |w| w.until);
-    let late: Vec<(usize, u32)> = (0..graph.len()).filter_map(|s| Some((s, window(s)?.after?))).collect();
-    let ages = Ages {
-        births: graph.subs.iter().map(|place| births[place.event]).collect(),
-        until: (0..graph.len()).map(until).collect(),
-    };
-    let mut solver = Solver::of_prefix(graph, problem.libraries, ages, problem.limits.expired)?;
-    late.into_iter().for_each(|(read, time)| solver.rule_out_until(read, time));
-    Ok(solver)
 }

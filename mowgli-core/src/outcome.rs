@@ -129,9 +129,15 @@ impl<S: Stamp> Problem<'_, S> {
         explored
     }
 
-    /// The runs that the program can have: every value is tried that some write could write.
+    /// The runs that the program can have: values flow, unless the libraries let them come out of nowhere; then they are
+    /// guessed.
     #[must_use]
     pub fn runs(&self) -> Runs<S> {
+        flow::runs(self, self.limits.rounds, false).unwrap_or_else(|| self.guessed_runs())
+    }
+
+    /// The runs that the program can have if every value is tried that some write could write.
+    fn guessed_runs(&self) -> Runs<S> {
         let Skeletons { threads, stop, goes_round } = skeletons(&self.unfolder(), self.programs);
         let (bound, stop) = match stop {
             Some(Stop::Loop(place)) if threads.iter().all(|t| !t.is_empty()) => (Some(place), None),
@@ -192,6 +198,11 @@ impl<S: Stamp> Problem<'_, S> {
     /// All outcomes.
     pub fn outcomes(&self) -> Outcomes {
         self.outcomes_of(self.runs())
+    }
+
+    /// All outcomes, by guessing values, be there few or many: the plain twin of [`Self::outcomes_by_flow`].
+    pub fn outcomes_by_guessing(&self) -> Outcomes {
+        self.outcomes_of(self.guessed_runs())
     }
 
     /// All outcomes, by letting values flow: each thread goes on only with results that are there. `None` where values may

@@ -91,12 +91,10 @@ struct Compiler<'a, S: Stamp> {
     first_choice: usize,
     name: Name,
     terms: BTreeMap<(Name, usize), Term>,
-    is_prefix: bool,
 }
 
-/// The network for `graph`, with the specifications of `libraries`. `is_prefix`: there will be more events; then every
-/// relation has only pairs that it will have whatever these are.
-pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>, is_prefix: bool) -> Compiled {
+/// The network for `graph`, with the specifications of `libraries`.
+pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Compiled {
     let n = graph.len();
     let mut compiler = Compiler {
         graph,
@@ -110,7 +108,6 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>, is_pref
         first_choice: 0,
         name: Name::literal(""),
         terms: BTreeMap::new(),
-        is_prefix,
     };
     let extra = compiler.net.base(&Matrix::empty(n));
     let mut parts = Vec::new();
@@ -164,6 +161,12 @@ fn dependent(net: &Network, choices: &[(Name, &'static str, Open)], differences:
     for (difference, ..) in differences {
         open[*difference] = true;
     }
+    spread_open(net, &mut open);
+    open
+}
+
+/// What is derived from something open is open.
+pub(super) fn spread_open(net: &Network, open: &mut [bool]) {
     for r in 0..net.relations() {
         open[r] |= match net.kind(r) {
             Kind::Base => false,
@@ -171,20 +174,6 @@ fn dependent(net: &Network, choices: &[(Name, &'static str, Open)], differences:
             Kind::Inter(a, b) | Kind::Seq(a, b) => open[*a] || open[*b],
             Kind::Inverse(a) | Kind::Plus(a) => open[*a],
         };
-    }
-    open
-}
-
-/// Whether no pair of subevents comes to a relation when threads go on.
-fn is_fixed<S: Stamp>(rel: &Rel<S>) -> bool {
-    match rel.expr() {
-        Expr::Po | Expr::Ppo | Expr::SameEvent | Expr::SameThread => true,
-        Expr::Same(_) | Expr::InTurn(..) | Expr::On(_) | Expr::Cross(..) => true,
-        Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) => is_fixed(a) && is_fixed(b),
-        Expr::Inverse(a) => is_fixed(a),
-        // With `[S]` on one side nothing comes in between.
-        Expr::Seq(a, b) => is_fixed(a) && is_fixed(b) && [a, b].iter().any(|side| matches!(side.expr(), Expr::On(_))),
-        Expr::Hb | Expr::Chosen(_) | Expr::BeforeAny(_) | Expr::Plus(_) => false,
     }
 }
 
@@ -371,8 +360,6 @@ impl<S: Stamp> Compiler<'_, S> {
                 (Term::Known(m), Term::Open(o)) | (Term::Open(o), Term::Known(m)) => self.restrict(o, &m),
                 (Term::Open(a), Term::Open(b)) => Term::Open(self.net.derive(Kind::Inter(a, b))),
             },
-            // What is taken away may have more pairs later.
-            Expr::Minus(_, b) if self.is_prefix && !is_fixed(b) => known(Matrix::empty(n)),
             Expr::Minus(a, b) => {
                 let b = match self.term(b) {
                     Term::Known(b) => b,

@@ -5,9 +5,11 @@
 //! [`values`] keeps what each subevent can still read and write; [`witness`] makes an execution of a state.
 
 pub mod compile;
+pub mod forbidden;
 pub mod network;
 pub mod prefix;
 pub mod refute;
+mod schema;
 pub mod solver;
 pub mod values;
 pub mod witness;

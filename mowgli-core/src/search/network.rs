@@ -50,6 +50,7 @@ pub struct Conflict {
     pub to: usize,
 }
 
+#[derive(Clone)]
 struct Delta {
     relation: u32,
     row: u32,
@@ -58,8 +59,11 @@ struct Delta {
 }
 
 /// See the module's page.
+#[derive(Clone)]
 pub struct Network {
     n: usize,
+    /// Only the first so many elements are in any pair.
+    live: usize,
     width: usize,
     kinds: Vec<Kind>,
     checks: Vec<Check>,
@@ -78,6 +82,7 @@ impl Network {
     pub fn new(n: usize) -> Self {
         Self {
             n,
+            live: n,
             width: n.div_ceil(64).max(1),
             kinds: Vec::new(),
             checks: Vec::new(),
@@ -88,6 +93,29 @@ impl Network {
             conflict: None,
             standing: None,
         }
+    }
+
+    /// Says that only the first `live` elements are in any pair, until more are.
+    pub fn set_live(&mut self, live: usize) {
+        self.live = live;
+    }
+
+    /// How many elements can be in pairs.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        self.live
+    }
+
+    /// How many elements there can be.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.n
+    }
+
+    /// How many words a row has.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.width
     }
 
     /// Adds a relation with these first pairs.
@@ -124,8 +152,8 @@ impl Network {
     /// Demands something of a relation. All demands are made before the first pair is added.
     pub fn check(&mut self, relation: Id, check: Check) {
         self.checks[relation] = check;
-        for a in 0..self.n {
-            for b in 0..self.n {
+        for a in 0..self.live {
+            for b in 0..self.live {
                 if self.has(relation, a, b) {
                     self.test(relation, a, b / 64, 1 << (b % 64));
                 }
@@ -285,7 +313,7 @@ impl Network {
                     }
                 }
                 if b == from {
-                    for x in 0..self.n {
+                    for x in 0..self.live {
                         if self.has(a, x, row) {
                             self.add_word(user, x, word, new);
                         }
@@ -311,7 +339,7 @@ impl Network {
             if self.has(relation, row, b) {
                 continue;
             }
-            for x in 0..self.n {
+            for x in 0..self.live {
                 if x == row || self.has(relation, x, row) {
                     self.add(relation, x, b);
                     self.or_row(relation, x, relation, b);

@@ -1,11 +1,72 @@
-//! The beginning of larger graphs: what a cell can hold so far, and what reads may read later.
+//! The beginning of larger executions, and what holds in all of them. It grows and shrinks as threads go on and back.
+//!
+//! A read may read from what is not there yet, as far as its [`Window`] allows. Nothing is chosen here: sources and pairs of
+//! orders are decided only where they follow. Every pair of a relation stays, however the execution goes on
+//! ([`super::schema`]), so what is impossible is impossible for ever.
 
-use super::compile::Open;
-use super::solver::{Solver, Source};
-use super::values::Vals;
-use crate::event::{Cell, Writes};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use super::forbidden::Forbidden;
+use super::network::Network;
+use super::schema::{Fixed, Open, Schema};
+use super::solver::Source;
+use super::values::{LIMIT, Numbering, Vals, intersect};
+use crate::algebra::SubView;
+use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
+use crate::ids::Name;
+use crate::library::Libraries;
 use crate::stamp::Stamp;
+use crate::thread::Point;
 use crate::value::Val;
+use crate::world::World;
+
+/// A set of subevents.
+type Mask = u128;
+
+/// The most subevents.
+const MOST: usize = Mask::BITS as usize;
+
+/// When the sources of what a call looked at were there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Window {
+    /// What the call looked at.
+    pub cells: SmallVec<[Cell; 1]>,
+    /// Its sources, and theirs, came until then.
+    pub until: u32,
+    /// They did not all come until then.
+    pub after: Option<u32>,
+}
+
+/// A thread that goes on.
+#[derive(Clone)]
+pub struct Advance<'n, S> {
+    /// The number of the thread.
+    pub thread: usize,
+    /// Where it comes to.
+    pub point: &'n Point<'n, S>,
+    /// When its events come.
+    pub now: u32,
+    /// What is known of the sources of the first of them.
+    pub window: Option<Window>,
+}
+
+impl<S> PartialEq for Advance<'_, S> {
+    fn eq(&self, other: &Self) -> bool {
+        (self.thread, self.point.id, self.now, &self.window) == (other.thread, other.point.id, other.now, &other.window)
+    }
+}
+
+/// Why a beginning of an execution cannot be looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TooMany {
+    /// More values than can be told apart.
+    Values,
+    /// More subevents than there is place for.
+    Subevents,
+}
 
 /// What the writes of a prefix can write, as far as it is known where that comes from.
 pub struct Available {
@@ -13,31 +74,605 @@ pub struct Available {
     any: Vec<Vals>,
 }
 
-impl<S: Stamp> Solver<'_, S> {
-    /// Whether this is the beginning of larger graphs.
-    pub(super) fn is_prefix(&self) -> bool {
-        !self.ages.until.is_empty()
+/// A subevent and its event.
+struct Placed<S> {
+    event: usize,
+    /// The first subevent of the event.
+    base: usize,
+    thread: usize,
+    library: Name,
+    sub: Sub<S>,
+}
+
+/// What a subevent writes depends on what another one of its call reads.
+struct Step {
+    event: usize,
+    from: usize,
+    to: usize,
+    /// For each number of a value that is read the value that is written; `None` where it has no number.
+    table: Vec<Option<Vals>>,
+}
+
+/// What changes when nothing is added.
+#[derive(Clone, Default)]
+struct Known {
+    reads: Vec<Vals>,
+    writes: Vec<Vals>,
+    sources: Vec<Source>,
+    /// For each read the time after which no write is its source that came then. [`u32::MAX`]: it may read from a write that
+    /// is not there yet.
+    until: Vec<u32>,
+}
+
+/// A state to go back to.
+struct Saved {
+    mark: usize,
+    known: Known,
+    events: usize,
+    subs: usize,
+    steps: usize,
+    copies: usize,
+    depths: Vec<u8>,
+}
+
+struct Level<'n, S> {
+    advance: Advance<'n, S>,
+    /// How many events the thread had.
+    done: usize,
+    before: Saved,
+    is_possible: bool,
+}
+
+/// See the module's page.
+pub struct Prefix<'p, 'n, S: Stamp> {
+    libraries: &'p Libraries<S>,
+    world: &'p World,
+    /// The libraries whose specifications are heard.
+    names: Vec<Name>,
+    schema: Rc<Schema<S>>,
+    net: Network,
+    forbidden: Forbidden,
+    levels: Vec<Level<'n, S>>,
+    /// The events, with how many earlier ones of their thread are alike.
+    events: Vec<(&'n Event, usize)>,
+    /// How many events each thread has.
+    done: Vec<usize>,
+    subs: Vec<Placed<S>>,
+    births: Vec<u32>,
+    threads: Vec<Mask>,
+    /// For each library its subevents.
+    own: BTreeMap<Name, Mask>,
+    members: Vec<Mask>,
+    classes: Vec<BTreeMap<Val, Mask>>,
+    /// For each choice and read the writes of its cell; for each order and subevent what it is to be ordered with.
+    partners: Vec<Vec<Mask>>,
+    numbering: Numbering,
+    /// For each value how many steps it takes to make it.
+    depths: Vec<u8>,
+    init: Vec<Vals>,
+    steps: Vec<Step>,
+    /// From a subevent that reads to one that writes the same.
+    copies: Vec<(usize, usize)>,
+    known: Known,
+}
+
+fn bit(s: usize) -> Mask {
+    1 << s
+}
+
+fn below(s: usize) -> Mask {
+    bit(s) - 1
+}
+
+fn bits(mut mask: Mask) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let s = (mask != 0).then(|| mask.trailing_zeros() as usize)?;
+        mask &= mask - 1;
+        Some(s)
+    })
+}
+
+fn words(mask: Mask) -> [u64; 2] {
+    [mask as u64, (mask >> 64) as u64]
+}
+
+fn mask_of(row: &[u64]) -> Mask {
+    row.iter().enumerate().fold(0, |mask, (i, &word)| mask | Mask::from(word) << (64 * i))
+}
+
+impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
+    /// Nothing yet, of executions in which the specifications of these libraries are heard.
+    #[must_use]
+    pub fn new(libraries: &'p Libraries<S>, world: &'p World, names: Vec<Name>) -> Self {
+        Self::with_capacity(libraries, world, names, MOST / 2)
     }
 
-    /// Whether a read may read from a write that is not there yet.
-    pub(super) fn may_read_later(&self, read: usize) -> bool {
-        self.ages.until.get(read) == Some(&u32::MAX)
+    fn with_capacity(libraries: &'p Libraries<S>, world: &'p World, names: Vec<Name>, capacity: usize) -> Self {
+        let schema = Schema::new(libraries, &names, capacity);
+        let net = schema.net.clone();
+        Self {
+            libraries,
+            world,
+            forbidden: Forbidden::of(&net),
+            net,
+            levels: Vec::new(),
+            events: Vec::new(),
+            done: vec![0; world.threads.len()],
+            subs: Vec::new(),
+            births: Vec::new(),
+            threads: vec![0; world.threads.len()],
+            own: names.iter().map(|&name| (name, 0)).collect(),
+            members: vec![0; schema.sets.len()],
+            classes: vec![BTreeMap::new(); schema.keys.len()],
+            partners: vec![Vec::new(); schema.choices.len()],
+            numbering: Numbering::default(),
+            depths: Vec::new(),
+            init: Vec::new(),
+            steps: Vec::new(),
+            copies: Vec::new(),
+            known: Known::default(),
+            schema: Rc::new(schema),
+            names,
+        }
     }
 
-    /// Whether a write was there when the read took place.
-    pub(super) fn is_in_time(&self, read: usize, write: usize) -> bool {
-        !self.is_prefix() || self.ages.births[write] <= self.ages.until[read]
+    /// Goes to where threads have gone on so, one after the other. Whether anything begins so.
+    ///
+    /// # Errors
+    /// If that is too large.
+    pub fn go_to(&mut self, path: &[Advance<'n, S>]) -> Result<bool, TooMany> {
+        let common = self.levels.iter().zip(path).take_while(|(level, advance)| level.advance == **advance).count();
+        while self.levels.len() > common {
+            let level = self.levels.pop().expect("longer");
+            self.done[level.advance.thread] = level.done;
+            self.restore(level.before);
+        }
+        for advance in &path[common..] {
+            if !self.is_possible() {
+                break;
+            }
+            match self.push(advance) {
+                Err(TooMany::Subevents) if self.net.capacity() < MOST => {
+                    *self = Self::with_capacity(self.libraries, self.world, self.names.clone(), MOST);
+                    return self.go_to(path);
+                }
+                other => other?,
+            }
+        }
+        Ok(self.is_possible())
+    }
+
+    fn is_possible(&self) -> bool {
+        self.levels.last().is_none_or(|level| level.is_possible)
+    }
+
+    /// Whether an execution can end here: nothing comes after `now`.
+    pub fn may_end(&mut self, now: u32) -> bool {
+        let before = self.save();
+        self.known.until.iter_mut().for_each(|until| *until = now.min(*until));
+        let may = self.propagate();
+        self.restore(before);
+        may
+    }
+
+    fn save(&self) -> Saved {
+        Saved {
+            mark: self.net.mark(),
+            known: self.known.clone(),
+            events: self.events.len(),
+            subs: self.subs.len(),
+            steps: self.steps.len(),
+            copies: self.copies.len(),
+            depths: self.depths.clone(),
+        }
+    }
+
+    fn restore(&mut self, saved: Saved) {
+        self.net.undo(saved.mark);
+        self.known = saved.known;
+        self.events.truncate(saved.events);
+        self.steps.truncate(saved.steps);
+        self.copies.truncate(saved.copies);
+        let numbers = saved.depths.len();
+        self.depths = saved.depths;
+        self.numbering.truncate(numbers);
+        let has_number = |made: &Vals| made >> numbers == 0;
+        for step in &mut self.steps {
+            step.table.truncate(numbers);
+            step.table.iter_mut().for_each(|entry| *entry = entry.filter(has_number));
+        }
+        if saved.subs == self.subs.len() {
+            return;
+        }
+        self.subs.truncate(saved.subs);
+        self.births.truncate(saved.subs);
+        self.init.truncate(saved.subs);
+        self.net.set_live(saved.subs);
+        let left = below(saved.subs);
+        let partners = self.partners.iter_mut();
+        partners.for_each(|of| {
+            of.truncate(saved.subs);
+            of.iter_mut().for_each(|mask| *mask &= left);
+        });
+        let masks = self.threads.iter_mut().chain(self.own.values_mut()).chain(&mut self.members);
+        masks.chain(self.classes.iter_mut().flat_map(BTreeMap::values_mut)).for_each(|mask| *mask &= left);
+    }
+
+    fn push(&mut self, advance: &Advance<'n, S>) -> Result<(), TooMany> {
+        let (before, first) = (self.save(), self.done[advance.thread]);
+        self.levels.push(Level { advance: advance.clone(), done: first, before, is_possible: true });
+        let run = advance.point.run();
+        let (start, new) = (self.subs.len(), run.trace.events.iter().zip(&run.shapes).skip(first));
+        self.done[advance.thread] = run.trace.events.len();
+        let mut window = advance.window.as_ref();
+        for (event, shape) in new {
+            self.add_event(event, shape, advance, window.take())?;
+        }
+        self.number_steps()?;
+        if let Some(Window { after: Some(time), cells, .. }) = &advance.window {
+            let of_first = (start..self.subs.len()).filter(|&s| self.subs[s].base == start && self.looks(s, cells));
+            for read in of_first.collect::<Vec<_>>() {
+                self.rule_out_until(read, *time);
+            }
+        }
+        let is_possible = self.propagate();
+        self.levels.last_mut().expect("just pushed").is_possible = is_possible;
+        Ok(())
+    }
+
+    fn looks(&self, s: usize, cells: &[Cell]) -> bool {
+        let sub = &self.subs[s].sub;
+        sub.reads.is_some() && sub.cell.is_some_and(|c| cells.contains(&c))
+    }
+
+    fn add_event(
+        &mut self,
+        event: &'n Event,
+        shape: &Shape<S>,
+        advance: &Advance<'n, S>,
+        window: Option<&Window>,
+    ) -> Result<(), TooMany> {
+        if self.subs.len() + shape.len() > self.net.capacity() {
+            return Err(TooMany::Subevents);
+        }
+        let nth = self.events.iter().filter(|(o, _)| o.thread == event.thread && o.call.is_alike(&event.call)).count();
+        let (index, base) = (self.events.len(), self.subs.len());
+        self.events.push((event, nth));
+        for sub in shape {
+            let s = self.subs.len();
+            let (thread, library) = (advance.thread, event.call.library);
+            self.subs.push(Placed { event: index, base, thread, library, sub: *sub });
+            self.births.push(advance.now);
+            self.known.until.push(u32::MAX);
+            if let Some(window) = window.filter(|w| self.looks(s, &w.cells)) {
+                self.known.until[s] = window.until;
+            }
+            self.add_values(s, event)?;
+            self.add_pairs(s, event, nth);
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, v: Val) -> Result<Vals, TooMany> {
+        let number = self.numbering.bit(v);
+        self.depths.resize(self.numbering.len(), 0);
+        if self.numbering.len() > LIMIT {
+            return Err(TooMany::Values);
+        }
+        self.depths[number.trailing_zeros() as usize] = 0;
+        Ok(number)
+    }
+
+    fn add_values(&mut self, s: usize, event: &Event) -> Result<(), TooMany> {
+        let Placed { base, sub, .. } = self.subs[s];
+        let init = sub.cell.map_or(Val::Unit, |cell| self.libraries.of(&event.call).init(self.world, cell));
+        let init = self.number(init)?;
+        self.init.push(init);
+        let reads = match sub.reads {
+            Some(Reads::Is(v)) => self.number(v)?,
+            Some(Reads::IsNot(v)) => !self.number(v)?,
+            Some(Reads::Any) | None => Vals::MAX,
+        };
+        let writes = match sub.writes {
+            Some(Writes::Is(v)) => self.number(v)?,
+            _ => Vals::MAX,
+        };
+        match sub.writes {
+            Some(Writes::Copy(from)) => self.copies.push((base + from, s)),
+            Some(Writes::Step(from)) => {
+                let event = self.subs[s].event;
+                self.steps.push(Step { event, from: base + from, to: s, table: Vec::new() });
+            }
+            _ => {}
+        }
+        self.known.reads.push(reads);
+        self.known.writes.push(writes);
+        self.known.sources.push(Source::Open);
+        Ok(())
+    }
+
+    /// Numbers every value that steps can make. Each of them happens once, so no value takes more than there are.
+    fn number_steps(&mut self) -> Result<(), TooMany> {
+        loop {
+            let before = (self.numbering.len(), self.depths.clone());
+            for index in 0..self.steps.len() {
+                for number in 0..self.numbering.len() {
+                    self.number_step(index, number);
+                }
+            }
+            if self.numbering.len() > LIMIT {
+                return Err(TooMany::Values);
+            }
+            if before == (self.numbering.len(), self.depths.clone()) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn number_step(&mut self, index: usize, number: usize) {
+        let (depth, most) = (self.depths[number], self.steps.len());
+        let step = &mut self.steps[index];
+        step.table.resize(self.numbering.len().max(step.table.len()), None);
+        if step.table[number].is_none() {
+            if usize::from(depth) >= most || self.numbering.len() > LIMIT {
+                return;
+            }
+            let event = self.events[step.event].0;
+            let made = self.libraries.of(&event.call).step(event, self.numbering.value(number));
+            let made = made.map_or(0, |v| self.numbering.bit(v));
+            self.depths.resize(self.numbering.len(), u8::MAX);
+            self.steps[index].table[number] = Some(made);
+        }
+        if let Some(made) = self.steps[index].table[number].filter(|&made| made != 0) {
+            let made = made.trailing_zeros() as usize;
+            self.depths[made] = self.depths[made].min(depth.saturating_add(1));
+        }
+    }
+
+    /// Adds a subevent to the relations that come with subevents, and to the choices.
+    fn add_pairs(&mut self, s: usize, event: &Event, nth: usize) {
+        let schema = Rc::clone(&self.schema);
+        let Placed { thread, library, sub, .. } = self.subs[s];
+        self.net.set_live(s + 1);
+        self.threads[thread] |= bit(s);
+        if let Some(own) = self.own.get_mut(&library) {
+            *own |= bit(s);
+        }
+        let view = SubView { world: self.world, event, sub: &sub, nth };
+        for ((_, set), members) in schema.sets.iter().zip(&mut self.members).filter(|((of, _), _)| *of == library) {
+            *members |= if set.has(&view) { bit(s) } else { 0 };
+        }
+        for ((_, key), classes) in schema.keys.iter().zip(&mut self.classes).filter(|((of, _), _)| *of == library) {
+            if let Some(key) = key.of(&view) {
+                *classes.entry(key).or_default() |= bit(s);
+            }
+        }
+        for (id, of, fixed) in &schema.bases {
+            let within = match of {
+                None => below(s + 1),
+                Some(name) if *name == library => self.own[name],
+                Some(_) => continue,
+            };
+            let (row, column) = self.pairs_of(&schema, fixed, s);
+            self.net.add_row(*id, s, &words(row & within)[..self.net.width()]);
+            for a in bits(column & within & !bit(s)) {
+                self.net.add(*id, a, s);
+            }
+        }
+        for (choice, (of, open)) in schema.choices.iter().enumerate() {
+            self.partners[choice].push(0);
+            if *of == library {
+                self.add_to_choice(&schema, choice, open, s);
+            }
+        }
+    }
+
+    fn add_to_choice(&mut self, schema: &Schema<S>, choice: usize, open: &Open, s: usize) {
+        match open {
+            Open::ReadsFrom { reads, writes, before, .. } => {
+                let cell = self.subs[s].sub.cell;
+                let [reads, writes] = [reads, writes].map(|set| self.members[*set]);
+                if reads >> s & 1 == 1 {
+                    let of_cell = bits(writes & !bit(s)).filter(|&w| self.subs[w].sub.cell == cell);
+                    self.partners[choice][s] = of_cell.fold(0, |all, w| all | bit(w));
+                }
+                if writes >> s & 1 == 1 {
+                    for r in bits(reads & !bit(s)).filter(|&r| self.subs[r].sub.cell == cell).collect::<Vec<_>>() {
+                        self.partners[choice][r] |= bit(s);
+                        if self.known.sources[r] == Source::Initial {
+                            self.net.add(*before, r, s);
+                        }
+                    }
+                }
+            }
+            Open::Order { pairs, .. } => {
+                let own = self.own[&self.subs[s].library] & !bit(s);
+                let (row, column) = self.pairs_of(schema, pairs, s);
+                self.partners[choice][s] = row & own;
+                bits(column & own).for_each(|a| self.partners[choice][a] |= bit(s));
+            }
+        }
+    }
+
+    /// What the last subevent stands before and after in a relation, among subevents of its library.
+    fn pairs_of(&self, schema: &Schema<S>, fixed: &Fixed, s: usize) -> (Mask, Mask) {
+        let both = |mask: Mask| (mask, mask);
+        let has = |set: usize| self.members[set] >> s & 1 == 1;
+        let all = |holds: bool| if holds { Mask::MAX } else { 0 };
+        let two = |pair: &[Fixed; 2]| [self.pairs_of(schema, &pair[0], s), self.pairs_of(schema, &pair[1], s)];
+        let placed = &self.subs[s];
+        let of_event = below(s + 1) & !below(placed.base);
+        let of_thread = self.threads[placed.thread];
+        match fixed {
+            Fixed::Nothing => (0, 0),
+            Fixed::All => both(Mask::MAX),
+            Fixed::Po => (0, of_thread & !of_event),
+            Fixed::Ppo => {
+                let is_preserved = |&a: &usize| self.libraries.to(self.subs[a].sub.stamp, placed.sub.stamp);
+                (0, bits(of_thread & !of_event).filter(is_preserved).fold(0, |all, a| all | bit(a)))
+            }
+            Fixed::SameEvent => both(of_event),
+            Fixed::SameThread => both(of_thread),
+            Fixed::Same(key) => both(self.class(*key, s)),
+            Fixed::InTurn(turn) => self.in_turn(schema.turns[*turn], s),
+            Fixed::On(set) => both(if has(*set) { bit(s) } else { 0 }),
+            Fixed::Cross(a, b) => (all(has(*a)) & self.members[*b], all(has(*b)) & self.members[*a]),
+            Fixed::From(set) => (all(has(*set)), self.members[*set]),
+            Fixed::Into(set) => (self.members[*set], all(has(*set))),
+            Fixed::Union(pair) => {
+                let [a, b] = two(pair);
+                (a.0 | b.0, a.1 | b.1)
+            }
+            Fixed::Inter(pair) => {
+                let [a, b] = two(pair);
+                (a.0 & b.0, a.1 & b.1)
+            }
+            Fixed::Minus(pair) => {
+                let [a, b] = two(pair);
+                (a.0 & !b.0, a.1 & !b.1)
+            }
+            Fixed::Inverse(of) => {
+                let (row, column) = self.pairs_of(schema, of, s);
+                (column, row)
+            }
+        }
+    }
+
+    /// The subevents with the key of the last one.
+    fn class(&self, key: usize, s: usize) -> Mask {
+        self.classes[key].values().copied().find(|class| class >> s & 1 == 1).unwrap_or(0)
+    }
+
+    fn in_turn(&self, [from, to, key]: [usize; 3], s: usize) -> (Mask, Mask) {
+        let class = self.class(key, s) & self.threads[self.subs[s].thread];
+        let (from, to) = (class & self.members[from], class & self.members[to]);
+        let partner = |own: Mask, others: Mask| {
+            let turn = (own & below(s)).count_ones() as usize;
+            if own >> s & 1 == 1 { bits(others).nth(turn).map_or(0, bit) } else { 0 }
+        };
+        (partner(from, to), partner(to, from))
+    }
+
+    /// Derives everything that follows. `false`: nothing begins so.
+    fn propagate(&mut self) -> bool {
+        loop {
+            if !self.net.settle() {
+                return false;
+            }
+            let mut changed = false;
+            if !self.narrow_values(&mut changed) || !self.narrow_sources(&mut changed) {
+                return false;
+            }
+            if changed {
+                continue;
+            }
+            self.forbidden.find(&self.net, &self.schema.is_open);
+            self.force(&mut changed);
+            if !changed {
+                return true;
+            }
+        }
+    }
+
+    fn narrow_values(&mut self, changed: &mut bool) -> bool {
+        // Values that have no number yet may get one of these.
+        let unnumbered = Vals::MAX << self.numbering.len();
+        let Known { reads, writes, .. } = &mut self.known;
+        for &(from, to) in &self.copies {
+            let both = reads[from] & writes[to];
+            intersect(&mut reads[from], both, changed);
+            intersect(&mut writes[to], both, changed);
+            if both == 0 {
+                return false;
+            }
+        }
+        for step in &self.steps {
+            let (mut read, mut written) = (reads[step.from] & unnumbered, 0);
+            if read != 0 {
+                written = writes[step.to];
+            }
+            for (number, made) in step.table.iter().enumerate() {
+                let made = made.unwrap_or(unnumbered) & writes[step.to];
+                if reads[step.from] >> number & 1 == 1 && made != 0 {
+                    (read, written) = (read | 1 << number, written | made);
+                }
+            }
+            intersect(&mut reads[step.from], read, changed);
+            intersect(&mut writes[step.to], written, changed);
+            if read == 0 || written == 0 {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn narrow_sources(&mut self, changed: &mut bool) -> bool {
+        let schema = Rc::clone(&self.schema);
+        for (choice, (_, open)) in schema.choices.iter().enumerate() {
+            let Open::ReadsFrom { reads, .. } = open else { continue };
+            if !bits(self.members[*reads]).all(|read| self.narrow_read(choice, open, read, changed)) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn narrow_read(&mut self, choice: usize, open: &Open, read: usize, changed: &mut bool) -> bool {
+        match self.known.sources[read] {
+            Source::Write(w) => {
+                let both = self.known.reads[read] & self.known.writes[w];
+                intersect(&mut self.known.reads[read], both, changed);
+                intersect(&mut self.known.writes[w], both, changed);
+                self.close_copied(read, w, changed);
+            }
+            Source::Initial => intersect(&mut self.known.reads[read], self.init[read], changed),
+            Source::Open if self.known.until[read] == u32::MAX => {}
+            Source::Open => {
+                let sources = self.sources(choice, open, read);
+                let possible = sources.iter().fold(0, |all, source| all | self.source_values(read, *source));
+                intersect(&mut self.known.reads[read], possible, changed);
+                if let [only] = sources[..] {
+                    *changed = true;
+                    self.decide(choice, open, read, only);
+                }
+            }
+        }
+        self.known.reads[read] != 0
+    }
+
+    fn source_values(&self, read: usize, source: Source) -> Vals {
+        if let Source::Write(w) = source { self.known.writes[w] } else { self.init[read] }
+    }
+
+    /// The sources that an undecided read can still have among what is there.
+    fn sources(&self, choice: usize, open: &Open, read: usize) -> SmallVec<[Source; 4]> {
+        let Open::ReadsFrom { excluded, .. } = open else { unreachable!("only reads-from has reads") };
+        let out = mask_of(self.net.row(*excluded, read));
+        let is_in_time = |w: &usize| self.births[*w] <= self.known.until[read];
+        let writes = bits(self.partners[choice][read] & !out).filter(is_in_time).map(Source::Write);
+        let initial = (out >> read & 1 == 0).then_some(Source::Initial);
+        let all = initial.into_iter().chain(writes);
+        all.filter(|&source| self.source_values(read, source) & self.known.reads[read] != 0).collect()
+    }
+
+    fn decide(&mut self, choice: usize, open: &Open, read: usize, source: Source) {
+        let Open::ReadsFrom { chosen, before, .. } = open else { unreachable!("only reads-from has reads") };
+        self.known.sources[read] = source;
+        match source {
+            Source::Write(w) => self.net.add(*chosen, w, read),
+            _ => {
+                let row = words(self.partners[choice][read]);
+                self.net.add_row(*before, read, &row[..self.net.width()]);
+            }
+        }
     }
 
     /// What a read took from a copy, the copy took no later.
-    pub(super) fn close_copied(&mut self, read: usize, write: usize, changed: &mut bool) {
-        if !self.is_prefix() {
-            return;
-        }
+    fn close_copied(&mut self, read: usize, write: usize, changed: &mut bool) {
         if let Some(from) = self.copied(write) {
-            let until = self.ages.until[read];
-            if self.ages.until[from] > until {
-                self.ages.until[from] = until;
+            let until = self.known.until[read];
+            if self.known.until[from] > until {
+                self.known.until[from] = until;
                 *changed = true;
             }
         }
@@ -45,27 +680,62 @@ impl<S: Stamp> Solver<'_, S> {
 
     /// The read on which depends what a subevent writes.
     fn copied(&self, write: usize) -> Option<usize> {
-        let place = &self.graph.subs[write];
-        match place.sub.writes? {
+        let placed = &self.subs[write];
+        match placed.sub.writes? {
             Writes::Is(_) => None,
-            Writes::Copy(from) | Writes::Step(from) => Some(place.base + from),
+            Writes::Copy(from) | Writes::Step(from) => Some(placed.base + from),
+        }
+    }
+
+    /// Draws the consequences of what is forbidden for the choices.
+    fn force(&mut self, changed: &mut bool) {
+        let schema = Rc::clone(&self.schema);
+        for (choice, (_, open)) in schema.choices.iter().enumerate() {
+            match open {
+                Open::ReadsFrom { reads, chosen, before, excluded, .. } => {
+                    let is_open = |&r: &usize| self.known.sources[r] == Source::Open;
+                    let open: SmallVec<[usize; 16]> = bits(self.members[*reads]).filter(is_open).collect();
+                    for read in open {
+                        let partners = self.partners[choice][read];
+                        let mut out: Mask = 0;
+                        bits(partners).filter(|&w| self.forbidden.has(*chosen, w, read)).for_each(|w| out |= bit(w));
+                        if mask_of(self.forbidden.row(*before, read)) & partners != 0 {
+                            out |= bit(read);
+                        }
+                        if out & !mask_of(self.net.row(*excluded, read)) != 0 {
+                            *changed = true;
+                            self.net.add_row(*excluded, read, &words(out)[..self.net.width()]);
+                        }
+                    }
+                }
+                Open::Order { raw, closed, .. } => {
+                    for a in 0..self.subs.len() {
+                        let forbidden = mask_of(self.forbidden.row(*raw, a)) & self.partners[choice][a];
+                        for b in bits(forbidden & !mask_of(self.net.row(*closed, a))) {
+                            if !self.net.has(*closed, b, a) {
+                                *changed = true;
+                                self.net.add(*raw, b, a);
+                            }
+                        }
+                    }
+                }
+            }
         }
     }
 
     /// Rules out sources of a read that came until `time`, as far as what they write was known then.
-    pub fn rule_out_until(&mut self, read: usize, time: u32) {
-        let Some((excluded, candidates)) = self.compiled.choices.iter().find_map(|(_, _, open)| match open {
-            Open::ReadsFrom { excluded, reads, candidates, .. } if reads.contains(&read) => {
-                Some((*excluded, candidates.row(read).to_vec()))
+    fn rule_out_until(&mut self, read: usize, time: u32) {
+        let schema = Rc::clone(&self.schema);
+        for (choice, (_, open)) in schema.choices.iter().enumerate() {
+            let Open::ReadsFrom { reads, excluded, .. } = open else { continue };
+            if self.members[*reads] >> read & 1 == 0 {
+                continue;
             }
-            _ => None,
-        }) else {
-            return;
-        };
-        self.compiled.net.add(excluded, read, read);
-        for w in crate::relation::matrix::ones(&candidates) {
-            if self.ages.births[w] <= time && self.copied(w).is_none() {
-                self.compiled.net.add(excluded, read, w);
+            self.net.add(*excluded, read, read);
+            for w in bits(self.partners[choice][read]) {
+                if self.births[w] <= time && self.copied(w).is_none() {
+                    self.net.add(*excluded, read, w);
+                }
             }
         }
     }
@@ -74,18 +744,18 @@ impl<S: Stamp> Solver<'_, S> {
     /// write that came after it.
     #[must_use]
     pub fn available(&self, since: Option<u32>) -> Available {
-        let n = self.graph.len();
-        let copies: Vec<(usize, usize)> = (0..n).filter_map(|w| Some((w, self.copied(w)?))).collect();
+        let n = self.subs.len();
+        let of_copies = self.copies.iter().copied().chain(self.steps.iter().map(|step| (step.from, step.to)));
+        let copies: Vec<(usize, usize)> = of_copies.collect();
         let mut any = vec![0; n];
-        for w in (0..n).filter(|&w| self.copied(w).is_none() && self.graph.subs[w].sub.writes.is_some()) {
-            any[w] = self.domains.writes[w];
+        for w in (0..n).filter(|&w| self.copied(w).is_none() && self.subs[w].sub.writes.is_some()) {
+            any[w] = self.known.writes[w];
         }
-        let sources: Vec<Vec<Source>> = copies.iter().map(|&(_, r)| self.sources_of(r)).collect();
+        let sources: Vec<SmallVec<[Source; 4]>> = copies.iter().map(|&(from, _)| self.sources_of(from)).collect();
         self.spread(&copies, &sources, &mut any, true);
         let Some(since) = since else { return Available { any } };
         let mut fresh = vec![0; n];
-        let is_new = |w: usize| self.ages.births[w] > since;
-        for w in (0..n).filter(|&w| is_new(w)) {
+        for w in (0..n).filter(|&w| self.births[w] > since) {
             fresh[w] = any[w];
         }
         self.spread(&copies, &sources, &mut fresh, false);
@@ -93,17 +763,17 @@ impl<S: Stamp> Solver<'_, S> {
     }
 
     /// Carries values along copies. A chain passes each copy once. `initial`: initial values too.
-    fn spread(&self, copies: &[(usize, usize)], sources: &[Vec<Source>], any: &mut [Vals], initial: bool) {
+    fn spread(&self, copies: &[(usize, usize)], sources: &[SmallVec<[Source; 4]>], any: &mut [Vals], initial: bool) {
         for _ in 0..copies.len() {
             let mut changed = false;
-            for (&(w, read), sources) in copies.iter().zip(sources) {
+            for (&(read, w), sources) in copies.iter().zip(sources) {
                 let of = |source: &Source| match source {
                     Source::Write(w) => any[*w],
-                    _ if initial => self.values.init[read],
+                    _ if initial => self.init[read],
                     _ => 0,
                 };
-                let read_values = sources.iter().fold(0, |all, s| all | of(s)) & self.domains.reads[read];
-                let more = self.values.made(self.thread_of(w), w, read_values) & self.domains.writes[w];
+                let values = sources.iter().fold(0, |all, s| all | of(s)) & self.known.reads[read];
+                let more = self.made(w, values) & self.known.writes[w];
                 changed |= more & !any[w] != 0;
                 any[w] |= more;
             }
@@ -113,41 +783,41 @@ impl<S: Stamp> Solver<'_, S> {
         }
     }
 
-    fn thread_of(&self, s: usize) -> usize {
-        self.graph.starts.partition_point(|&start| start <= s) - 1
+    /// What a subevent writes, if the one on which it depends reads one of `read`.
+    fn made(&self, write: usize, read: Vals) -> Vals {
+        let Some(step) = self.steps.iter().find(|step| step.to == write) else { return read };
+        let table = step.table.iter().enumerate().filter(|(number, _)| read >> number & 1 == 1);
+        table.fold(0, |all, (_, made)| all | made.unwrap_or(0))
     }
 
     /// The sources that a read can have among what is there.
-    fn sources_of(&self, read: usize) -> Vec<Source> {
-        if self.sources[read] != Source::Open {
-            return vec![self.sources[read]];
+    fn sources_of(&self, read: usize) -> SmallVec<[Source; 4]> {
+        if self.known.sources[read] != Source::Open {
+            return SmallVec::from_slice(&[self.known.sources[read]]);
         }
-        let choice = self
-            .compiled
-            .choices
-            .iter()
-            .position(|(_, _, open)| matches!(open, Open::ReadsFrom { reads, .. } if reads.contains(&read)));
-        if let Some(choice) = choice {
-            return self.options(choice, read);
+        for (choice, (_, open)) in self.schema.choices.iter().enumerate() {
+            if matches!(open, Open::ReadsFrom { reads, .. } if self.members[*reads] >> read & 1 == 1) {
+                return self.sources(choice, open, read);
+            }
         }
-        let cell = self.graph.subs[read].sub.cell;
-        let writes = (0..self.graph.len())
-            .filter(|&w| self.graph.subs[w].sub.writes.is_some() && self.graph.subs[w].sub.cell == cell);
-        std::iter::once(Source::Initial).chain(writes.map(Source::Write)).collect()
+        let cell = self.subs[read].sub.cell;
+        let is_of_cell = |w: &usize| self.subs[*w].sub.writes.is_some() && self.subs[*w].sub.cell == cell;
+        let writes = (0..self.subs.len()).filter(is_of_cell).map(Source::Write);
+        std::iter::once(Source::Initial).chain(writes).collect()
     }
 
     /// What the writes of all cells can write.
     pub fn all_values<'v>(&'v self, available: &'v Available) -> impl Iterator<Item = (Cell, Val)> + 'v {
-        let writes = self.graph.subs.iter().zip(&available.any);
-        writes.flat_map(move |(place, &set)| {
-            place.sub.cell.into_iter().flat_map(move |c| self.values.numbering.all(set).map(move |v| (c, v)))
+        let writes = self.subs.iter().zip(&available.any);
+        writes.flat_map(move |(placed, &set)| {
+            placed.sub.cell.into_iter().flat_map(move |c| self.numbering.all(set).map(move |v| (c, v)))
         })
     }
 
     /// What the writes of a cell can write.
+    #[must_use]
     pub fn values_of(&self, available: &Available, cell: Cell) -> Vec<Val> {
-        let writes = self.graph.subs.iter().enumerate().filter(|(_, p)| p.sub.cell == Some(cell));
-        let set = writes.fold(0, |all, (w, _)| all | available.any[w]);
-        self.values.numbering.all(set).collect()
+        let writes = self.subs.iter().zip(&available.any).filter(|(placed, _)| placed.sub.cell == Some(cell));
+        self.numbering.all(writes.fold(0, |all, (_, set)| all | set)).collect()
     }
 }

@@ -1,13 +1,13 @@
 //! The search itself: decide where each read reads from, then find out whether the orders can be completed.
 //!
 //! Two rules derive decisions instead of guessing them. Values: a source that cannot hold what the read must yield is
-//! out. Order: a pair that would break a demand, given what holds already, is out (`forbid` carries
-//! "forbidden" from the demands down to the choices, against the direction in which pairs are carried up); of an order's
+//! out. Order: a pair that would break a demand, given what holds already, is out ([`super::forbidden`]); of an order's
 //! pair the other direction then holds. Orders are split only where something still depends on them: when all sources
 //! are chosen, one completion is looked for, and the class of executions that agree on the sources is visited once.
 
 use super::compile::{Compiled, Open, compile};
-use super::network::{Check, Conflict, Id, Kind};
+use super::forbidden::Forbidden;
+use super::network::{Conflict, Id, Kind};
 use super::values::{Domains, Vals, Values, intersect, prepare};
 use crate::event::{Cell, Event};
 use crate::graph::Graph;
@@ -94,26 +94,14 @@ pub struct Solver<'a, S: Stamp> {
     pub(super) sources: Vec<Source>,
     /// For each observed cell the writes to it, and the order that they stand in.
     observed: Vec<(Vec<u64>, Option<usize>)>,
-    forbidden: Vec<u64>,
+    forbidden: Forbidden,
     /// The subevents of each round that does not break.
     rounds: Vec<Vec<u64>>,
     /// The reads to decide after all others.
     last: Vec<u64>,
     /// Whether sources are tried out even where they are known to be impossible, so that it shows why.
     thorough: bool,
-    /// Which of the events are there, and which are not there yet.
-    pub(super) ages: Ages,
     expired: &'a dyn Fn() -> bool,
-}
-
-/// When subevents came to a graph that is the beginning of larger ones. Of a whole graph nothing is said.
-#[derive(Clone, Debug, Default)]
-pub struct Ages {
-    /// When each subevent came.
-    pub births: Vec<u32>,
-    /// For each read the time after which no write is its source that came then. [`u32::MAX`]: it may read from a write
-    /// that is not there yet.
-    pub until: Vec<u32>,
 }
 
 /// The function that is called for every class, with the orders completed in one way.
@@ -144,40 +132,15 @@ impl<'a, S: Stamp> Solver<'a, S> {
         observed: &[Cell],
         expired: &'a dyn Fn() -> bool,
     ) -> Result<Self, Stop> {
-        Self::build(graph, libraries, observed, None, expired)
-    }
-
-    /// What is known of all executions that begin with `graph`: reads may read from what is not there yet, as far as
-    /// `ages` allows.
-    ///
-    /// # Errors
-    /// If there are more values than can be told apart.
-    pub fn of_prefix(
-        graph: Graph<'a, S>,
-        libraries: &Libraries<S>,
-        ages: Ages,
-        expired: &'a dyn Fn() -> bool,
-    ) -> Result<Self, Stop> {
-        Self::build(graph, libraries, &[], Some(ages), expired)
-    }
-
-    fn build(
-        graph: Graph<'a, S>,
-        libraries: &Libraries<S>,
-        observed: &[Cell],
-        ages: Option<Ages>,
-        expired: &'a dyn Fn() -> bool,
-    ) -> Result<Self, Stop> {
-        let is_prefix = ages.is_some();
         let init = |s: usize| match graph.subs[s].sub.cell {
             Some(cell) => libraries.of(&graph.events[graph.subs[s].event].call).init(graph.world, cell),
             None => Val::Unit,
         };
         let step = |event: &Event, read: Val| libraries.of(&event.call).step(event, read);
-        let (values, domains) = prepare(&graph, init, step, is_prefix).ok_or(Stop::Values)?;
-        let compiled = compile(&graph, libraries, is_prefix);
+        let (values, domains) = prepare(&graph, init, step).ok_or(Stop::Values)?;
+        let compiled = compile(&graph, libraries);
         let observed = observed.iter().map(|&cell| last_writes(&graph, &compiled, cell)).collect();
-        let forbidden = vec![0; compiled.net.relations() * graph.len() * graph.len().div_ceil(64).max(1)];
+        let forbidden = Forbidden::of(&compiled.net);
         let sources = vec![Source::Open; graph.len()];
         let last = graph.mask(|_| false);
         let rounds = graph.rounds();
@@ -193,7 +156,6 @@ impl<'a, S: Stamp> Solver<'a, S> {
             rounds,
             last,
             thorough: false,
-            ages: ages.unwrap_or_default(),
             expired,
         })
     }
@@ -365,13 +327,11 @@ impl<'a, S: Stamp> Solver<'a, S> {
             if !self.values.narrow(&mut self.domains, &mut changed) || !self.narrow_sources(&mut changed) {
                 return false;
             }
-            if !self.is_prefix() {
-                self.grow_differences(&mut changed);
-            }
+            self.grow_differences(&mut changed);
             if changed {
                 continue;
             }
-            self.forbid();
+            self.forbidden.find(&self.compiled.net, &self.compiled.open);
             if !self.force(&mut changed) {
                 return false;
             }
@@ -419,10 +379,8 @@ impl<'a, S: Stamp> Solver<'a, S> {
                 let both = self.domains.reads[read] & self.domains.writes[w];
                 intersect(&mut self.domains.reads[read], both, changed);
                 intersect(&mut self.domains.writes[w], both, changed);
-                self.close_copied(read, w, changed);
             }
             Source::Initial => intersect(&mut self.domains.reads[read], self.values.init[read], changed),
-            Source::Open if self.may_read_later(read) => {}
             Source::Open => {
                 let options = self.options(choice, read);
                 let possible = options.iter().fold(0, |all, o| all | self.source_values(read, *o));
@@ -451,7 +409,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
         let out = self.compiled.net.row(*excluded, read);
         let initial = (out[read / 64] >> (read % 64) & 1 == 0).then_some(Source::Initial);
         let left: Vec<u64> = candidates.row(read).iter().zip(out).map(|(c, o)| c & !o).collect();
-        let writes = ones(&left).filter(|&w| self.is_in_time(read, w)).map(Source::Write).collect::<Vec<_>>();
+        let writes = ones(&left).map(Source::Write).collect::<Vec<_>>();
         let all = initial.into_iter().chain(writes);
         all.filter(|&o| self.source_values(read, o) & self.domains.reads[read] != 0).collect()
     }
@@ -505,90 +463,6 @@ impl<'a, S: Stamp> Solver<'a, S> {
         };
         for w in ones(writes).filter(|&w| w != last) {
             self.compiled.net.add(*raw, w, last);
-        }
-    }
-
-    /// For every relation that depends on a choice, the pairs that it must not get.
-    fn forbid(&mut self) {
-        let (net, open) = (&self.compiled.net, &self.compiled.open);
-        let n = self.graph.len();
-        let width = n.div_ceil(64).max(1);
-        let size = n * width;
-        let out = &mut self.forbidden;
-        for r in (0..net.relations()).filter(|&r| open[r]) {
-            out[r * size..(r + 1) * size].fill(0);
-        }
-        for r in (0..net.relations()).rev().filter(|&r| open[r]) {
-            match net.demand(r) {
-                Check::None => {}
-                Check::Empty => out[r * size..(r + 1) * size].fill(u64::MAX),
-                Check::Irreflexive => {
-                    for a in 0..n {
-                        out[r * size + a * width + a / 64] |= 1 << (a % 64);
-                        if matches!(net.kind(r), Kind::Plus(_)) {
-                            for b in ones(net.row(r, a)) {
-                                out[r * size + b * width + a / 64] |= 1 << (a % 64);
-                            }
-                        }
-                    }
-                }
-            }
-            let (below, above) = out.split_at_mut(r * size);
-            let above = &above[..size];
-            let mut pass = |to: Id, a: usize, word: usize, bits: u64| below[to * size + a * width + word] |= bits;
-            match net.kind(r) {
-                Kind::Base => {}
-                Kind::Union(of) => {
-                    for &o in of.iter().filter(|&&o| open[o]) {
-                        for (i, &bits) in above.iter().enumerate() {
-                            pass(o, i / width, i % width, bits);
-                        }
-                    }
-                }
-                Kind::Plus(o) => {
-                    for (i, &bits) in above.iter().enumerate() {
-                        pass(*o, i / width, i % width, bits);
-                    }
-                }
-                Kind::Inter(a, b) => {
-                    for (one, other) in [(*a, *b), (*b, *a)] {
-                        if open[one] {
-                            for (i, &bits) in above.iter().enumerate() {
-                                pass(one, i / width, i % width, bits & net.row(other, i / width)[i % width]);
-                            }
-                        }
-                    }
-                }
-                Kind::Inverse(o) => {
-                    for a in 0..n {
-                        for b in ones(&above[a * width..(a + 1) * width]).filter(|&b| b < n) {
-                            pass(*o, b, a / 64, 1 << (a % 64));
-                        }
-                    }
-                }
-                Kind::Seq(a, b) => {
-                    for x in 0..n {
-                        let row = &above[x * width..(x + 1) * width];
-                        if row.iter().all(|&w| w == 0) {
-                            continue;
-                        }
-                        if open[*b] {
-                            for y in ones(net.row(*a, x)) {
-                                for (word, &bits) in row.iter().enumerate() {
-                                    pass(*b, y, word, bits);
-                                }
-                            }
-                        }
-                        if open[*a] {
-                            for y in 0..n {
-                                if net.row(*b, y).iter().zip(row).any(|(p, q)| p & q != 0) {
-                                    pass(*a, x, y / 64, 1 << (y % 64));
-                                }
-                            }
-                        }
-                    }
-                }
-            }
         }
     }
 
@@ -649,12 +523,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
         most
     }
 
-    fn is_forbidden(&self, relation: Id, a: usize, b: usize) -> bool {
-        let width = self.graph.len().div_ceil(64).max(1);
-        self.forbidden[(relation * self.graph.len() + a) * width + b / 64] >> (b % 64) & 1 == 1
-    }
-
-    /// Draws the consequences of [`Self::forbid`] for the choices.
+    /// Draws the consequences of what is forbidden for the choices.
     fn force(&mut self, changed: &mut bool) -> bool {
         for choice in 0..self.compiled.choices.len() {
             match &self.compiled.choices[choice].2 {
@@ -673,8 +542,8 @@ impl<'a, S: Stamp> Solver<'a, S> {
         let mut out = Vec::new();
         for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
             let writes = || ones(candidates.row(read));
-            out.extend(writes().filter(|&w| self.is_forbidden(*chosen, w, read)).map(|w| (read, w)));
-            if writes().any(|w| self.is_forbidden(*before, read, w)) {
+            out.extend(writes().filter(|&w| self.forbidden.has(*chosen, w, read)).map(|w| (read, w)));
+            if writes().any(|w| self.forbidden.has(*before, read, w)) {
                 out.push((read, read));
             }
         }
@@ -692,9 +561,9 @@ impl<'a, S: Stamp> Solver<'a, S> {
         let width = n.div_ceil(64).max(1);
         let mut forced = Vec::new();
         for a in 0..n {
-            let start = (raw * n + a) * width;
+            let forbidden = self.forbidden.row(*raw, a);
             for word in 0..width {
-                let bits = pairs.row(a)[word] & self.forbidden[start + word] & !self.compiled.net.row(*closed, a)[word];
+                let bits = pairs.row(a)[word] & forbidden[word] & !self.compiled.net.row(*closed, a)[word];
                 forced.extend(ones(&[bits]).map(|b| (word * 64 + b, a)));
             }
         }

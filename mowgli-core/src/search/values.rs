@@ -17,9 +17,6 @@ pub type Vals = u128;
 /// The most values that can be told apart.
 pub const LIMIT: usize = 127;
 
-/// What is not written yet: no number is given to it.
-pub const UNKNOWN: Vals = 1 << LIMIT;
-
 /// The numbering of values of one search.
 #[derive(Default)]
 pub struct Numbering {
@@ -28,7 +25,32 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    fn bit(&mut self, v: Val) -> Vals {
+    /// How many values there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Whether there is no value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// The value of a number.
+    pub(super) fn value(&self, number: usize) -> Val {
+        self.values[number]
+    }
+
+    /// Forgets all values but the first ones.
+    pub(super) fn truncate(&mut self, len: usize) {
+        for v in self.values.drain(len.min(self.values.len())..) {
+            self.numbers.remove(&v);
+        }
+    }
+
+    /// The bit of a value, which gets a number if it has none.
+    pub(super) fn bit(&mut self, v: Val) -> Vals {
         let next = self.values.len() as u32;
         let number = *self.numbers.entry(v).or_insert_with(|| {
             self.values.push(v);
@@ -79,10 +101,6 @@ impl Step {
     /// The values that can be read and those that can be written, if `reads` are allowed by the run.
     fn allowed(&self, domains: &Domains, reads: Vals) -> (Vals, Vals) {
         let (mut read, mut written) = (0, 0);
-        let unknown = domains.reads[self.from] & reads & UNKNOWN;
-        if unknown != 0 {
-            (read, written) = (unknown, domains.writes[self.to]);
-        }
         for (number, result) in self.table.iter().enumerate() {
             let both = result & domains.writes[self.to];
             if domains.reads[self.from] & reads & (1 << number) != 0 && both != 0 {
@@ -117,12 +135,11 @@ pub struct Domains {
 }
 
 /// Values for a graph; `None` if there are too many. `init` gives the initial value of a subevent's cell, `step` is
-/// [`crate::library::Library::step`]. `is_prefix`: there will be more events, and values that they write.
+/// [`crate::library::Library::step`].
 pub fn prepare<S: Stamp>(
     graph: &Graph<'_, S>,
     init: impl Fn(usize) -> Val,
     step: impl Fn(&Event, Val) -> Option<Val>,
-    is_prefix: bool,
 ) -> Option<(Values, Domains)> {
     let mut numbering = Numbering::default();
     let initial = (0..graph.len()).map(|s| numbering.bit(init(s))).collect();
@@ -144,11 +161,10 @@ pub fn prepare<S: Stamp>(
     let links = (0..graph.len()).filter_map(|s| link(graph, s)).collect();
     let starts = graph.starts.clone();
     let of_thread = |(s, &start): (&&Skeleton<S>, &usize)| {
-        s.runs.iter().map(|run| steps(run, start, &step, &numbering, is_prefix)).collect::<Vec<_>>()
+        s.runs.iter().map(|run| steps(run, start, &step, &numbering)).collect::<Vec<_>>()
     };
     let steps = graph.skeletons.iter().zip(&starts).map(of_thread).collect();
-    let all = if is_prefix { Vals::MAX } else { !UNKNOWN };
-    let domains = Domains { reads: vec![all; graph.len()], writes: vec![all; graph.len()] };
+    let domains = Domains { reads: vec![Vals::MAX; graph.len()], writes: vec![Vals::MAX; graph.len()] };
     Some((Values { numbering, init: initial, rows, links, steps, starts }, domains))
 }
 
@@ -174,16 +190,13 @@ fn steps<S: Stamp>(
     start: usize,
     step: &impl Fn(&Event, Val) -> Option<Val>,
     numbering: &Numbering,
-    is_prefix: bool,
 ) -> Vec<Step> {
-    let unnumbered = if is_prefix { UNKNOWN } else { 0 };
-    let number = |w: Val| Some(numbering.known(w)).filter(|&n| n != 0).unwrap_or(unnumbered);
     let mut all = Vec::new();
     let mut base = start;
     for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
         for (position, sub) in shape.iter().enumerate() {
             if let Some(Writes::Step(from)) = sub.writes {
-                let results = numbering.values.iter().map(|&v| step(event, v).map_or(0, number));
+                let results = numbering.values.iter().map(|&v| step(event, v).map_or(0, |w| numbering.known(w)));
                 all.push(Step { from: base + from, to: base + position, table: results.collect() });
             }
         }
@@ -252,13 +265,6 @@ impl Values {
             }) && self.steps[thread][*run].iter().all(|s| s.allowed(domains, rows[s.from - start].reads).1 != 0)
         });
         alive.map(|(index, _)| index)
-    }
-
-    /// What a subevent writes that depends on what another one of its call reads, if that one reads one of `read`.
-    pub(super) fn made(&self, thread: usize, to: usize, read: Vals) -> Vals {
-        let Some(step) = self.steps[thread][0].iter().find(|s| s.to == to) else { return read };
-        let numbers = step.table.iter().enumerate().filter(|(number, _)| read >> number & 1 == 1);
-        numbers.fold(0, |all, (_, result)| all | result) & !UNKNOWN
     }
 
     fn narrow_link(&self, link: &Link, domains: &mut Domains, changed: &mut bool) -> bool {

@@ -1,0 +1,117 @@
+//! Which pairs relations must not get: "forbidden" is carried from the demands down to the choices, against the direction in
+//! which the network carries pairs up.
+
+use super::network::{Check, Id, Kind, Network};
+use crate::relation::matrix::ones;
+
+/// The pairs that relations of a network must not get.
+pub struct Forbidden {
+    width: usize,
+    /// Words of one relation.
+    size: usize,
+    pairs: Vec<u64>,
+}
+
+impl Forbidden {
+    /// None yet, of the relations of this network.
+    #[must_use]
+    pub fn of(net: &Network) -> Self {
+        let (width, size) = (net.width(), net.capacity() * net.width());
+        Self { width, size, pairs: vec![0; net.relations() * size] }
+    }
+
+    /// Whether a relation must not get this pair.
+    #[must_use]
+    pub fn has(&self, relation: Id, a: usize, b: usize) -> bool {
+        self.row(relation, a)[b / 64] >> (b % 64) & 1 == 1
+    }
+
+    /// What a relation must not get, in one row.
+    #[must_use]
+    pub fn row(&self, relation: Id, a: usize) -> &[u64] {
+        let start = relation * self.size + a * self.width;
+        &self.pairs[start..start + self.width]
+    }
+
+    /// Finds, for every relation that is `open`, as it depends on a choice, the pairs that it must not get.
+    pub fn find(&mut self, net: &Network, open: &[bool]) {
+        let (n, width, size) = (net.live(), self.width, self.size);
+        let used = n * width;
+        let out = &mut self.pairs;
+        for r in (0..net.relations()).filter(|&r| open[r]) {
+            out[r * size..r * size + used].fill(0);
+        }
+        for r in (0..net.relations()).rev().filter(|&r| open[r]) {
+            match net.demand(r) {
+                Check::None => {}
+                Check::Empty => out[r * size..r * size + used].fill(u64::MAX),
+                Check::Irreflexive => {
+                    for a in 0..n {
+                        out[r * size + a * width + a / 64] |= 1 << (a % 64);
+                        if matches!(net.kind(r), Kind::Plus(_)) {
+                            for b in ones(net.row(r, a)) {
+                                out[r * size + b * width + a / 64] |= 1 << (a % 64);
+                            }
+                        }
+                    }
+                }
+            }
+            let (below, above) = out.split_at_mut(r * size);
+            let above = &above[..used];
+            let mut pass = |to: Id, a: usize, word: usize, bits: u64| below[to * size + a * width + word] |= bits;
+            match net.kind(r) {
+                Kind::Base => {}
+                Kind::Union(of) => {
+                    for &o in of.iter().filter(|&&o| open[o]) {
+                        for (i, &bits) in above.iter().enumerate() {
+                            pass(o, i / width, i % width, bits);
+                        }
+                    }
+                }
+                Kind::Plus(o) => {
+                    for (i, &bits) in above.iter().enumerate() {
+                        pass(*o, i / width, i % width, bits);
+                    }
+                }
+                Kind::Inter(a, b) => {
+                    for (one, other) in [(*a, *b), (*b, *a)] {
+                        if open[one] {
+                            for (i, &bits) in above.iter().enumerate() {
+                                pass(one, i / width, i % width, bits & net.row(other, i / width)[i % width]);
+                            }
+                        }
+                    }
+                }
+                Kind::Inverse(o) => {
+                    for a in 0..n {
+                        for b in ones(&above[a * width..(a + 1) * width]).filter(|&b| b < n) {
+                            pass(*o, b, a / 64, 1 << (a % 64));
+                        }
+                    }
+                }
+                Kind::Seq(a, b) => {
+                    for x in 0..n {
+                        let row = &above[x * width..(x + 1) * width];
+                        if row.iter().all(|&w| w == 0) {
+                            continue;
+                        }
+                        if open[*b] {
+                            for y in ones(net.row(*a, x)) {
+                                for (word, &bits) in row.iter().enumerate() {
+                                    pass(*b, y, word, bits);
+                                }
+                            }
+                        }
+                        if open[*a] {
+                            for y in 0..n {
+                                if net.row(*b, y).iter().zip(row).any(|(p, q)| p & q != 0) {
+                                    pass(*a, x, y / 64, 1 << (y % 64));
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

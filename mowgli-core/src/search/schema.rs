@@ -1,0 +1,361 @@
+//! From specifications to a network of relations to which subevents can be added: see [`super::prefix`].
+//!
+//! What a specification says of the beginning of an execution is kept in two kinds of relations. [`Fixed`] ones are told by
+//! two subevents alone, so their pairs come with the subevents and stay. The rest is derived from these and from choices, in
+//! a [`Network`]. A difference whose subtrahend may still grow is left out: then every relation has only pairs that it will
+//! have however the execution goes on.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::network::{Check, Id, Kind, Network};
+use crate::algebra::{Choice, Demand, Expr, Key, Rel, Set, Spec};
+use crate::ids::Name;
+use crate::library::Libraries;
+use crate::relation::Matrix;
+use crate::stamp::Stamp;
+
+/// A relation whose pairs two subevents tell. Numbers are positions among the sets, keys and turns of the [`Schema`].
+#[derive(Clone, Debug)]
+pub(super) enum Fixed {
+    /// No pair.
+    Nothing,
+    /// All pairs.
+    All,
+    Po,
+    Ppo,
+    SameEvent,
+    SameThread,
+    Same(usize),
+    InTurn(usize),
+    On(usize),
+    Cross(usize, usize),
+    /// From this set.
+    From(usize),
+    /// Into this set.
+    Into(usize),
+    Union(Rc<[Fixed; 2]>),
+    Inter(Rc<[Fixed; 2]>),
+    Minus(Rc<[Fixed; 2]>),
+    Inverse(Rc<Fixed>),
+}
+
+/// A choice of a specification.
+pub(super) enum Open {
+    /// Which write each read reads from: see [`super::compile::Open`].
+    ReadsFrom { reads: usize, writes: usize, chosen: Id, before: Id, excluded: Id },
+    /// Which way each of these pairs goes.
+    Order { raw: Id, closed: Id, pairs: Fixed },
+}
+
+/// The relations of some libraries, without any subevent.
+pub(super) struct Schema<S> {
+    pub net: Network,
+    /// The sets that relations speak of, with the library that they are of.
+    pub sets: Vec<(Name, Set<S>)>,
+    /// The keys.
+    pub keys: Vec<(Name, Key<S>)>,
+    /// Two sets and a key: see [`Expr::InTurn`].
+    pub turns: Vec<[usize; 3]>,
+    /// The relations of the network whose pairs come with the subevents; of one library, or of all.
+    pub bases: Vec<(Id, Option<Name>, Fixed)>,
+    pub choices: Vec<(Name, Open)>,
+    /// Which relations depend on a choice.
+    pub is_open: Vec<bool>,
+}
+
+#[derive(Clone)]
+enum Term {
+    Fixed(Fixed),
+    Derived(Id),
+}
+
+struct Builder<S> {
+    schema: Schema<S>,
+    empty: Matrix,
+    seen_hb: Option<Id>,
+    name: Name,
+    first_choice: usize,
+    terms: BTreeMap<(Name, usize), Term>,
+}
+
+impl<S: Stamp> Schema<S> {
+    /// The relations of these libraries, for up to so many subevents.
+    pub fn new(libraries: &Libraries<S>, names: &[Name], capacity: usize) -> Self {
+        let mut net = Network::new(capacity);
+        net.set_live(0);
+        let schema = Self {
+            net,
+            sets: Vec::new(),
+            keys: Vec::new(),
+            turns: Vec::new(),
+            bases: Vec::new(),
+            choices: Vec::new(),
+            is_open: Vec::new(),
+        };
+        let empty = Matrix::empty(capacity);
+        let name = Name::literal("");
+        let mut builder = Builder { schema, empty, seen_hb: None, name, first_choice: 0, terms: BTreeMap::new() };
+        builder.libraries(libraries, names);
+        let mut schema = builder.schema;
+        schema.is_open = is_open(&schema);
+        schema
+    }
+}
+
+fn is_open<S>(schema: &Schema<S>) -> Vec<bool> {
+    let net = &schema.net;
+    let mut open = vec![false; net.relations()];
+    for (_, choice) in &schema.choices {
+        match choice {
+            Open::ReadsFrom { chosen, before, .. } => (open[*chosen], open[*before]) = (true, true),
+            Open::Order { raw, .. } => open[*raw] = true,
+        }
+    }
+    super::compile::spread_open(net, &mut open);
+    open
+}
+
+/// Whether two subevents tell whether a pair of them is in a relation.
+fn is_fixed<S: Stamp>(rel: &Rel<S>) -> bool {
+    match rel.expr() {
+        Expr::Po | Expr::Ppo | Expr::SameEvent | Expr::SameThread => true,
+        Expr::Same(_) | Expr::InTurn(..) | Expr::On(_) | Expr::Cross(..) => true,
+        Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) => is_fixed(a) && is_fixed(b),
+        Expr::Inverse(a) => is_fixed(a),
+        // With `[S]` on one side nothing comes in between.
+        Expr::Seq(a, b) => is_fixed(a) && is_fixed(b) && [a, b].iter().any(|side| matches!(side.expr(), Expr::On(_))),
+        Expr::Hb | Expr::Chosen(_) | Expr::BeforeAny(_) | Expr::Plus(_) => false,
+    }
+}
+
+fn inter(a: Fixed, b: Fixed) -> Fixed {
+    Fixed::Inter(Rc::new([a, b]))
+}
+
+impl<S: Stamp> Builder<S> {
+    fn libraries(&mut self, libraries: &Libraries<S>, names: &[Name]) {
+        let mut so = Vec::new();
+        let mut beyond_so = Vec::new();
+        for &name in names {
+            let spec = libraries.spec(name).expect("a name of the set");
+            (self.name, self.first_choice) = (name, self.schema.choices.len());
+            so.extend(self.library(spec));
+            if spec.mentions_hb() {
+                beyond_so.push((name, spec, self.first_choice));
+            }
+        }
+        let ppo = self.schema.net.base(&self.empty);
+        self.schema.bases.push((ppo, None, Fixed::Ppo));
+        so.push(ppo);
+        let edges = self.schema.net.derive(Kind::Union(so));
+        let hb = self.schema.net.derive(Kind::Plus(edges));
+        self.schema.net.check(hb, Check::Irreflexive);
+        self.seen_hb = Some(hb);
+        for (name, spec, first_choice) in beyond_so {
+            (self.name, self.first_choice) = (name, first_choice);
+            self.demands(spec, true);
+        }
+    }
+
+    /// Choices, demands and so of the library at hand; what mentions hb comes later.
+    fn library(&mut self, spec: &Spec<S>) -> Vec<Id> {
+        for (_, choice) in &spec.choices {
+            let open = self.choice(choice);
+            self.schema.choices.push((self.name, open));
+        }
+        self.demands(spec, false);
+        spec.so.iter().map(|(_, rel)| self.relation(rel)).collect()
+    }
+
+    fn demands(&mut self, spec: &Spec<S>, of_hb: bool) {
+        for (_, demand, rel) in spec.demands.iter().filter(|(_, _, rel)| rel.mentions_hb() == of_hb) {
+            let id = self.relation(rel);
+            let check = match demand {
+                Demand::Irreflexive => Check::Irreflexive,
+                Demand::Empty => Check::Empty,
+            };
+            self.schema.net.check(id, check);
+        }
+    }
+
+    fn choice(&mut self, choice: &Choice<S>) -> Open {
+        let base = |net: &mut Network, empty: &Matrix| net.base(empty);
+        match choice {
+            Choice::ReadsFrom { reads, writes } => {
+                let (reads, writes) = (self.set(reads), self.set(writes));
+                let [chosen, before, excluded] = [0; 3].map(|_| base(&mut self.schema.net, &self.empty));
+                Open::ReadsFrom { reads, writes, chosen, before, excluded }
+            }
+            Choice::Order { members, key } => {
+                let (members, key) = (self.set(members), self.key(key));
+                let pairs = inter(Fixed::Same(key), Fixed::Cross(members, members));
+                let raw = base(&mut self.schema.net, &self.empty);
+                let closed = self.schema.net.derive(Kind::Plus(raw));
+                self.schema.net.check(closed, Check::Irreflexive);
+                Open::Order { raw, closed, pairs }
+            }
+            Choice::Orient { pairs } => {
+                let pairs = self.fixed(pairs);
+                let inverse = Fixed::Inverse(Rc::new(pairs.clone()));
+                let raw = base(&mut self.schema.net, &self.empty);
+                Open::Order { raw, closed: raw, pairs: Fixed::Union(Rc::new([pairs, inverse])) }
+            }
+        }
+    }
+
+    fn set(&mut self, set: &Set<S>) -> usize {
+        self.schema.sets.push((self.name, set.clone()));
+        self.schema.sets.len() - 1
+    }
+
+    fn key(&mut self, key: &Key<S>) -> usize {
+        self.schema.keys.push((self.name, key.clone()));
+        self.schema.keys.len() - 1
+    }
+
+    /// A relation that [`is_fixed`].
+    fn fixed(&mut self, rel: &Rel<S>) -> Fixed {
+        match self.term(rel) {
+            Term::Fixed(fixed) => fixed,
+            Term::Derived(_) => panic!("pairs to orient depend on a choice"),
+        }
+    }
+
+    fn both(&mut self, a: &Rel<S>, b: &Rel<S>) -> Rc<[Fixed; 2]> {
+        Rc::new([self.fixed(a), self.fixed(b)])
+    }
+
+    fn relation(&mut self, rel: &Rel<S>) -> Id {
+        let term = self.term(rel);
+        self.derived(term)
+    }
+
+    fn derived(&mut self, term: Term) -> Id {
+        match term {
+            Term::Derived(id) => id,
+            Term::Fixed(fixed) => {
+                let id = self.schema.net.base(&self.empty);
+                self.schema.bases.push((id, Some(self.name), fixed));
+                id
+            }
+        }
+    }
+
+    fn term(&mut self, rel: &Rel<S>) -> Term {
+        let key = (self.name, rel.address());
+        if let Some(term) = self.terms.get(&key) {
+            return term.clone();
+        }
+        let term =
+            if is_fixed(rel) { Term::Fixed(self.expression_of_two(rel.expr())) } else { self.expression(rel.expr()) };
+        self.terms.insert(key, term.clone());
+        term
+    }
+
+    fn expression_of_two(&mut self, expr: &Expr<S>) -> Fixed {
+        match expr {
+            Expr::Po => Fixed::Po,
+            Expr::Ppo => Fixed::Ppo,
+            Expr::SameEvent => Fixed::SameEvent,
+            Expr::SameThread => Fixed::SameThread,
+            Expr::Same(key) => Fixed::Same(self.key(key)),
+            Expr::InTurn(from, to, key) => {
+                let turn = [self.set(from), self.set(to), self.key(key)];
+                self.schema.turns.push(turn);
+                Fixed::InTurn(self.schema.turns.len() - 1)
+            }
+            Expr::On(set) => Fixed::On(self.set(set)),
+            Expr::Cross(a, b) => Fixed::Cross(self.set(a), self.set(b)),
+            Expr::Union(a, b) => Fixed::Union(self.both(a, b)),
+            Expr::Inter(a, b) => Fixed::Inter(self.both(a, b)),
+            Expr::Minus(a, b) => Fixed::Minus(self.both(a, b)),
+            Expr::Inverse(a) => Fixed::Inverse(Rc::new(self.fixed(a))),
+            Expr::Seq(a, b) => match (self.side(a), self.side(b)) {
+                (Some(set), _) => inter(self.fixed(b), Fixed::From(set)),
+                (_, Some(set)) => inter(self.fixed(a), Fixed::Into(set)),
+                (None, None) => unreachable!("one side is a set"),
+            },
+            Expr::Hb | Expr::Chosen(_) | Expr::BeforeAny(_) | Expr::Plus(_) => unreachable!("not fixed"),
+        }
+    }
+
+    /// The set of `[S]`.
+    fn side(&mut self, rel: &Rel<S>) -> Option<usize> {
+        if let Expr::On(set) = rel.expr() { Some(self.set(set)) } else { None }
+    }
+
+    fn expression(&mut self, expr: &Expr<S>) -> Term {
+        match expr {
+            Expr::Hb => {
+                let hb = self.seen_hb.expect("only demands that are compiled after so mention hb");
+                self.restrict(hb, Fixed::All)
+            }
+            Expr::Chosen(choice) => Term::Derived(match &self.schema.choices[self.first_choice + choice].1 {
+                Open::ReadsFrom { chosen, .. } => *chosen,
+                Open::Order { closed, .. } => *closed,
+            }),
+            Expr::BeforeAny(choice) => match &self.schema.choices[self.first_choice + choice].1 {
+                Open::ReadsFrom { before, .. } => Term::Derived(*before),
+                Open::Order { .. } => unreachable!("made by reads_from only"),
+            },
+            Expr::Union(..) => {
+                let mut parts = Vec::new();
+                self.flatten(expr, &mut parts);
+                Term::Derived(self.schema.net.derive(Kind::Union(parts)))
+            }
+            Expr::Inter(a, b) => match (self.term(a), self.term(b)) {
+                (Term::Derived(id), Term::Fixed(to)) | (Term::Fixed(to), Term::Derived(id)) => self.restrict(id, to),
+                (a, b) => {
+                    let (a, b) = (self.derived(a), self.derived(b));
+                    Term::Derived(self.schema.net.derive(Kind::Inter(a, b)))
+                }
+            },
+            Expr::Minus(a, b) if is_fixed(b) => {
+                let (a, b) = (self.relation(a), self.fixed(b));
+                self.restrict(a, Fixed::Minus(Rc::new([Fixed::All, b])))
+            }
+            // What is taken away may have more pairs later.
+            Expr::Minus(..) => Term::Fixed(Fixed::Nothing),
+            Expr::Seq(a, b) => match (self.side(a), self.side(b)) {
+                (Some(set), _) => {
+                    let id = self.relation(b);
+                    self.restrict(id, Fixed::From(set))
+                }
+                (_, Some(set)) => {
+                    let id = self.relation(a);
+                    self.restrict(id, Fixed::Into(set))
+                }
+                (None, None) => {
+                    let (a, b) = (self.relation(a), self.relation(b));
+                    Term::Derived(self.schema.net.derive(Kind::Seq(a, b)))
+                }
+            },
+            Expr::Inverse(a) => {
+                let a = self.relation(a);
+                Term::Derived(self.schema.net.derive(Kind::Inverse(a)))
+            }
+            Expr::Plus(a) => {
+                let a = self.relation(a);
+                Term::Derived(self.schema.net.derive(Kind::Plus(a)))
+            }
+            _ => unreachable!("fixed"),
+        }
+    }
+
+    fn restrict(&mut self, id: Id, to: Fixed) -> Term {
+        let to = self.derived(Term::Fixed(to));
+        Term::Derived(self.schema.net.derive(Kind::Inter(id, to)))
+    }
+
+    fn flatten(&mut self, expr: &Expr<S>, parts: &mut Vec<Id>) {
+        let Expr::Union(a, b) = expr else { return };
+        for side in [a, b] {
+            if matches!(side.expr(), Expr::Union(..)) && !is_fixed(side) {
+                self.flatten(side.expr(), parts);
+            } else {
+                parts.push(self.relation(side));
+            }
+        }
+    }
+}
