@@ -14,7 +14,7 @@ use crate::causal::is_causal;
 use crate::event::{Call, Cell, Event, Shape};
 use crate::ids::{Name, Tid};
 use crate::outcome::{Found, Problem};
-use crate::runs::{Run, Skeleton, Stop, group, initial_value};
+use crate::runs::{LastWrites, Run, Skeleton, Stop, group, initial_value};
 use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window};
 use crate::search::solver::Flow;
 use crate::stamp::Stamp;
@@ -92,6 +92,10 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     stop: Option<Stop>,
     bound: Option<String>,
     states: u64,
+    /// How many rounds of a loop are kept.
+    rounds: usize,
+    /// For each thread the last event that can write a cell, once it was asked and if it is known.
+    last_writes: Option<Vec<LastWrites>>,
     written: BTreeSet<(Cell, Val)>,
     idle: BTreeSet<Vec<Idle<S>>>,
 }
@@ -101,6 +105,9 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
 pub fn runs<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool) -> Option<Runs<S>> {
     explored(problem, rounds, collects, false)
 }
+
+/// After so many states it is asked what threads can still write, as far as so many runs of each thread tell.
+const ASKED: [(u64, usize); 2] = [(64, 64), (512, 256)];
 
 /// The most states in which it is asked which threads may go round in loops: all of them are looked at, also those in which
 /// nobody writes what a thread waits for.
@@ -128,6 +135,8 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool, i
         stop: None,
         bound: None,
         states: 0,
+        rounds,
+        last_writes: None,
         written: BTreeSet::new(),
         idle: BTreeSet::new(),
     };
@@ -173,6 +182,9 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// Looks at a state and at all that come after it.
     fn state(&mut self, mut state: State<'n, S>, now: u32) -> Flow {
         self.states += 1;
+        if !self.idles && !self.collects && !self.asks_what_is_written() {
+            return Flow::Stop;
+        }
         if self.idles && self.states > STATES {
             self.stop = Some(Stop::States(STATES as usize));
             return Flow::Stop;
@@ -188,6 +200,9 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             Err(flow) => return flow,
         };
         while let Some((t, ways)) = self.next(&mut state, &names, &available, now) {
+            if self.waits_in_vain(&state, &names, &available) {
+                return Flow::Continue;
+            }
             for way in ways {
                 let mut after = state.clone();
                 after[t] = Place { point: way.point, postponed: None };
@@ -209,6 +224,36 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             self.prefixes.replace(prefixes);
         }
         Flow::Continue
+    }
+
+    /// Asks what threads can still write, if it is time to. `false`: some thread cannot end.
+    fn asks_what_is_written(&mut self) -> bool {
+        let Some((_, most)) = ASKED.into_iter().find(|(states, _)| *states == self.states) else { return true };
+        if self.last_writes.is_some() {
+            return true;
+        }
+        let (last_writes, ends) = self.problem.last_writes(self.rounds, most).unzip();
+        self.last_writes = last_writes;
+        ends != Some(false)
+    }
+
+    /// Whether some thread waits for what nobody will write.
+    fn waits_in_vain(&self, state: &State<'n, S>, names: &[Name], any: &Available) -> bool {
+        let Some(last_writes) = &self.last_writes else { return false };
+        let prefixes = self.prefixes.borrow();
+        let prefix = &prefixes[names];
+        let will_be_written = |cell: Cell, by_others_than: usize| {
+            state.iter().zip(last_writes).enumerate().any(|(u, (place, last))| {
+                u != by_others_than && last.get(&cell).is_some_and(|&last| last >= place.point.run().trace.events.len())
+            })
+        };
+        state.iter().enumerate().any(|(t, place)| match (&place.point.stand, place.postponed) {
+            (Stand::Looks(call), Some(_)) => {
+                let (_, cells) = self.ask(Tid::from_index(t), *place, call, &|cell| self.values(prefix, any, cell));
+                !cells.iter().any(|&cell| prefix.may_change(cell, &|cell| will_be_written(cell, t)))
+            }
+            _ => false,
+        })
     }
 
     /// The libraries whose specifications say something of a state: those whose calls so far are well-formed.

@@ -164,8 +164,53 @@ pub struct Skeletons<S> {
     pub goes_round: bool,
 }
 
+/// For each thread and cell the last event that can write it, in any run within the bound that ends: its position in the
+/// thread. And whether each thread has such a run. `None` if that is not known.
+pub fn last_writes<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Option<(Vec<LastWrites>, bool)> {
+    let Guessed { runs, stop, .. } = guessed(unfolder, programs);
+    if !matches!(stop, None | Some(Stop::Loop(_))) {
+        return None;
+    }
+    let ends = stop.is_some() || runs.iter().all(|runs| !runs.is_empty());
+    let of_thread = |runs: &Vec<Run<S>>| {
+        let mut last = LastWrites::new();
+        for (position, shape) in runs.iter().flat_map(|run| run.shapes.iter().enumerate()) {
+            for cell in shape.iter().filter(|s| s.writes.is_some()).filter_map(|s| s.cell) {
+                let all = last.entry(cell).or_insert(position);
+                *all = position.max(*all);
+            }
+        }
+        last
+    };
+    Some((runs.iter().map(of_thread).collect(), ends))
+}
+
+/// For each cell the position of an event in its thread.
+pub type LastWrites = BTreeMap<Cell, usize>;
+
+/// What every value that may be justified gives.
+struct Guessed<S> {
+    /// For each thread the runs that end.
+    runs: Runs<S>,
+    /// And those that wait for a value that is not there, or have come to the bound on rounds.
+    waiting: Runs<S>,
+    stop: Option<Stop>,
+    /// The values that can be written.
+    written: Written,
+}
+
 /// The skeletons, and the values that can be written to each cell.
 fn bounded<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> (Skeletons<S>, BTreeSet<(Cell, Val)>) {
+    let Guessed { runs, waiting, stop, written } = guessed(unfolder, programs);
+    let values =
+        written.iter().flat_map(|(&c, threads)| threads.iter().flat_map(move |r| r.keys().map(move |&v| (c, v))));
+    let rounds = runs.iter().flatten().any(|run| !run.trace.rounds.is_empty());
+    let goes_round = rounds || waiting.iter().any(|w| !w.is_empty());
+    let threads = runs.into_iter().map(group).collect();
+    (Skeletons { threads, stop, goes_round }, values.collect())
+}
+
+fn guessed<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Guessed<S> {
     let mut written = Written::new();
     let mut most = Rank::new();
     let mut round = 0;
@@ -189,18 +234,12 @@ fn bounded<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> (Skeleton
             stop => stop,
         };
         let given_up = match stop {
-            Some(Stop::Traces(_) | Stop::IllDefined(_)) => round > 2,
-            Some(Stop::Time | Stop::Growth) => true,
+            Some(Stop::IllDefined(_)) => round > 2,
+            Some(Stop::Traces(_) | Stop::Time | Stop::Growth) => true,
             _ => round > 4 * (links + 1),
         };
         if !changed || given_up {
-            let values = written
-                .iter()
-                .flat_map(|(&c, threads)| threads.iter().flat_map(move |r| r.keys().map(move |&v| (c, v))));
-            let rounds = runs.iter().flatten().any(|run| !run.trace.rounds.is_empty());
-            let goes_round = rounds || waiting.iter().any(|w| !w.is_empty());
-            let threads = runs.into_iter().map(group).collect();
-            return (Skeletons { threads, stop, goes_round }, values.collect());
+            return Guessed { runs, waiting, stop, written };
         }
         round += 1;
     }

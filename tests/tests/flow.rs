@@ -47,7 +47,8 @@ fn agree(
 ) -> Result<(), TestCaseError> {
     let none = Implementations::new();
     let problem = problem(libraries, &none, world, programs, observed);
-    let (flowing, guessed) = (problem.outcomes_by_flow().expect("no value comes out of nowhere"), problem.outcomes());
+    let flowing = problem.outcomes_by_flow().expect("no value comes out of nowhere");
+    let guessed = problem.outcomes_by_guessing();
     if guessed.explored.stop.is_none() {
         prop_assert_eq!(&flowing.explored.stop, &None);
         prop_assert_eq!(flowing.so_far().0, guessed.so_far().0);

@@ -806,6 +806,26 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         std::iter::once(Source::Initial).chain(writes).collect()
     }
 
+    /// Whether a cell can get what it could not have before, if others come to be written: it is written itself, or an
+    /// operation that was issued copies to it what is.
+    #[must_use]
+    pub fn may_change(&self, cell: Cell, will_be_written: &dyn Fn(Cell) -> bool) -> bool {
+        let mut cells: SmallVec<[Cell; 4]> = SmallVec::from_slice(&[cell]);
+        let mut next = 0;
+        while let Some(&cell) = cells.get(next) {
+            next += 1;
+            if will_be_written(cell) {
+                return true;
+            }
+            for w in (0..self.subs.len()).filter(|&w| self.subs[w].sub.cell == Some(cell)) {
+                let Some(from) = self.copied(w).filter(|&from| self.known.until[from] == u32::MAX) else { continue };
+                let copied = self.subs[from].sub.cell.filter(|c| !cells.contains(c));
+                cells.extend(copied.filter(|_| self.known.sources[from] != Source::Initial));
+            }
+        }
+        false
+    }
+
     /// What the writes of all cells can write.
     pub fn all_values<'v>(&'v self, available: &'v Available) -> impl Iterator<Item = (Cell, Val)> + 'v {
         let writes = self.subs.iter().zip(&available.any);
