@@ -200,9 +200,6 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             Err(flow) => return flow,
         };
         while let Some((t, ways)) = self.next(&mut state, &names, &available, now) {
-            if self.waits_in_vain(&state, &names, &available) {
-                return Flow::Continue;
-            }
             for way in ways {
                 let mut after = state.clone();
                 after[t] = Place { point: way.point, postponed: None };
@@ -237,23 +234,23 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         ends != Some(false)
     }
 
-    /// Whether some thread waits for what nobody will write.
-    fn waits_in_vain(&self, state: &State<'n, S>, names: &[Name], any: &Available) -> bool {
-        let Some(last_writes) = &self.last_writes else { return false };
-        let prefixes = self.prefixes.borrow();
-        let prefix = &prefixes[names];
-        let will_be_written = |cell: Cell, by_others_than: usize| {
-            state.iter().zip(last_writes).enumerate().any(|(u, (place, last))| {
-                u != by_others_than && last.get(&cell).is_some_and(|&last| last >= place.point.run().trace.events.len())
-            })
+    /// Whether a thread, with nothing there that it could read, waits for what no other will write. `done`: how many events
+    /// each thread has.
+    fn waits_in_vain(
+        &self,
+        t: usize,
+        place: Place<'n, S>,
+        prefix: &Prefix<'_, 'n, S>,
+        any: &Available,
+        done: &[usize],
+    ) -> bool {
+        let (Some(last_writes), Stand::Looks(call)) = (&self.last_writes, &place.point.stand) else { return false };
+        let will_be_written = |cell: Cell| {
+            let mut others = last_writes.iter().zip(done).enumerate().filter(|(u, _)| *u != t);
+            others.any(|(_, (last, done))| last.get(&cell).is_some_and(|last| last >= done))
         };
-        state.iter().enumerate().any(|(t, place)| match (&place.point.stand, place.postponed) {
-            (Stand::Looks(call), Some(_)) => {
-                let (_, cells) = self.ask(Tid::from_index(t), *place, call, &|cell| self.values(prefix, any, cell));
-                !cells.iter().any(|&cell| prefix.may_change(cell, &|cell| will_be_written(cell, t)))
-            }
-            _ => false,
-        })
+        let (_, cells) = self.ask(Tid::from_index(t), place, call, &|cell| self.values(prefix, any, cell));
+        !cells.iter().any(|&cell| prefix.may_change(cell, &will_be_written))
     }
 
     /// The libraries whose specifications say something of a state: those whose calls so far are well-formed.
@@ -318,10 +315,14 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         let prefix = prefixes.get_mut(names).expect("it was looked at");
         // It has been where the threads went on from here.
         prefix.go_to(&self.path).expect("it has been here");
+        let done: SmallVec<[usize; 8]> = state.iter().map(|p| p.point.run().trace.events.len()).collect();
         let mut best: Option<(usize, usize, Vec<Way<'n, S>>)> = None;
         for (t, place) in state.iter_mut().enumerate() {
             let ways = self.ways(Tid::from_index(t), *place, prefix, available, now);
             if ways.is_empty() {
+                if self.waits_in_vain(t, *place, prefix, available, &done) {
+                    return None;
+                }
                 match place.point.stand {
                     Stand::Free(..) => return None,
                     Stand::Looks(_) if place.postponed.is_none() => place.postponed = Some(now),
