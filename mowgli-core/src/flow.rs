@@ -14,11 +14,11 @@ use crate::causal::is_causal;
 use crate::event::{Call, Cell, Event, Shape};
 use crate::ids::{Name, Tid};
 use crate::outcome::{Found, Problem};
-use crate::runs::{LastWrites, Run, Skeleton, Stop, group, initial_value};
+use crate::runs::{Future, Run, Skeleton, Stop, group, initial_value};
 use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window};
 use crate::search::solver::Flow;
 use crate::stamp::Stamp;
-use crate::thread::{Point, Stand, Threads};
+use crate::thread::{Going, Point, Stand, Threads};
 use crate::value::Val;
 
 /// The runs that a program can have.
@@ -69,6 +69,16 @@ struct Way<'n, S> {
     window: Option<Window>,
 }
 
+/// What comes after a state.
+enum Next<'n, S> {
+    /// This thread goes on, in these ways.
+    Goes(usize, Vec<Way<'n, S>>),
+    /// No thread goes on with what is there.
+    Waits,
+    /// No execution begins so.
+    Nothing,
+}
+
 /// How far all threads are.
 type State<'n, S> = Vec<Place<'n, S>>;
 
@@ -94,8 +104,8 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     states: u64,
     /// How many rounds of a loop are kept.
     rounds: usize,
-    /// For each thread the last event that can write a cell, once it was asked and if it is known.
-    last_writes: Option<Vec<LastWrites>>,
+    /// What threads can write, once it was asked and if it is known.
+    future: Option<Future>,
     written: BTreeSet<(Cell, Val)>,
     idle: BTreeSet<Vec<Idle<S>>>,
 }
@@ -111,7 +121,7 @@ const ASKED: [(u64, usize); 2] = [(64, 64), (512, 256)];
 
 /// The most states in which it is asked which threads may go round in loops: all of them are looked at, also those in which
 /// nobody writes what a thread waits for.
-const STATES: u64 = 30000;
+const STATES: u64 = 2000;
 
 /// Runs in which some thread goes round in a loop while no other goes on, for [`crate::stuck`]; `None` as for [`runs`].
 pub fn idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
@@ -136,7 +146,7 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool, i
         bound: None,
         states: 0,
         rounds,
-        last_writes: None,
+        future: None,
         written: BTreeSet::new(),
         idle: BTreeSet::new(),
     };
@@ -182,7 +192,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// Looks at a state and at all that come after it.
     fn state(&mut self, mut state: State<'n, S>, now: u32) -> Flow {
         self.states += 1;
-        if !self.idles && !self.collects && !self.asks_what_is_written() {
+        if !self.collects && !self.asks_what_is_written() {
             return Flow::Stop;
         }
         if self.idles && self.states > STATES {
@@ -199,7 +209,12 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             Ok(None) => return Flow::Continue,
             Err(flow) => return flow,
         };
-        while let Some((t, ways)) = self.next(&mut state, &names, &available, now) {
+        loop {
+            let (t, ways) = match self.next(&mut state, &names, &available, now) {
+                Next::Goes(t, ways) => (t, ways),
+                Next::Waits => break,
+                Next::Nothing => return Flow::Continue,
+            };
             for way in ways {
                 let mut after = state.clone();
                 after[t] = Place { point: way.point, postponed: None };
@@ -226,12 +241,10 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// Asks what threads can still write, if it is time to. `false`: some thread cannot end.
     fn asks_what_is_written(&mut self) -> bool {
         let Some((_, most)) = ASKED.into_iter().find(|(states, _)| *states == self.states) else { return true };
-        if self.last_writes.is_some() {
-            return true;
+        if self.future.is_none() {
+            self.future = self.problem.future(self.rounds, most);
         }
-        let (last_writes, ends) = self.problem.last_writes(self.rounds, most).unzip();
-        self.last_writes = last_writes;
-        ends != Some(false)
+        self.idles || self.future.as_ref().is_none_or(|future| future.ends)
     }
 
     /// Whether a thread, with nothing there that it could read, waits for what no other will write. `done`: how many events
@@ -244,13 +257,32 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         any: &Available,
         done: &[usize],
     ) -> bool {
-        let (Some(last_writes), Stand::Looks(call)) = (&self.last_writes, &place.point.stand) else { return false };
+        let (Some(future), Stand::Looks(call)) = (&self.future, &place.point.stand) else { return false };
+        let last_writes = if self.idles { &future.of_all } else { &future.of_ended };
         let will_be_written = |cell: Cell| {
             let mut others = last_writes.iter().zip(done).enumerate().filter(|(u, _)| *u != t);
             others.any(|(_, (last, done))| last.get(&cell).is_some_and(|last| last >= done))
         };
-        let (_, cells) = self.ask(Tid::from_index(t), place, call, &|cell| self.values(prefix, any, cell));
-        !cells.iter().any(|&cell| prefix.may_change(cell, &will_be_written))
+        let thread = Tid::from_index(t);
+        let (_, cells) = self.ask(thread, place, call, &|cell| self.values(prefix, any, cell));
+        if cells.iter().any(|&cell| prefix.may_change(cell, &will_be_written)) {
+            return false;
+        }
+        // It may go round for ever, with what can be the last value of a cell.
+        let last = |cell: Cell| {
+            let written = prefix.values_of(any, cell);
+            if written.is_empty() { self.values(prefix, any, cell) } else { written }
+        };
+        !self.idles || self.rounds_of(thread, place.point, &last).is_empty()
+    }
+
+    /// The rounds that a thread can end without a break where cells can hold these values.
+    fn rounds_of(&self, thread: Tid, point: &'n Point<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Going<S>> {
+        let results = |run: &Run<S>, call: &Call| {
+            let library = self.problem.libraries.of(call);
+            library.returns_after(self.problem.world, &run.trace.events, thread, call, cells)
+        };
+        self.threads.rounds(point, thread, &results)
     }
 
     /// The libraries whose specifications say something of a state: those whose calls so far are well-formed.
@@ -303,14 +335,8 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         Ok(Some(available))
     }
 
-    /// The thread that goes on in a state, and in which ways: one with the fewest. None: nothing comes after this state.
-    fn next(
-        &self,
-        state: &mut State<'n, S>,
-        names: &[Name],
-        available: &Available,
-        now: u32,
-    ) -> Option<(usize, Vec<Way<'n, S>>)> {
+    /// The thread that goes on in a state, and in which ways: one with the fewest.
+    fn next(&self, state: &mut State<'n, S>, names: &[Name], available: &Available, now: u32) -> Next<'n, S> {
         let mut prefixes = self.prefixes.borrow_mut();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
         // It has been where the threads went on from here.
@@ -321,10 +347,10 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             let ways = self.ways(Tid::from_index(t), *place, prefix, available, now);
             if ways.is_empty() {
                 if self.waits_in_vain(t, *place, prefix, available, &done) {
-                    return None;
+                    return Next::Nothing;
                 }
                 match place.point.stand {
-                    Stand::Free(..) => return None,
+                    Stand::Free(..) => return Next::Nothing,
                     Stand::Looks(_) if place.postponed.is_none() => place.postponed = Some(now),
                     _ => {}
                 }
@@ -335,7 +361,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
                 best = Some((count, t, ways));
             }
         }
-        best.map(|(_, t, ways)| (t, ways))
+        best.map_or(Next::Waits, |(_, t, ways)| Next::Goes(t, ways))
     }
 
     /// Where no thread goes on: those that have not ended may go round in a loop, if what they can read is not what they
@@ -345,13 +371,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             if place.point.stand == Stand::Ended {
                 return vec![(place.point.run().clone(), None)];
             }
-            let thread = Tid::from_index(t);
-            let results = |run: &Run<S>, call: &Call| {
-                let library = self.problem.libraries.of(call);
-                let cells = |cell: Cell| self.values(prefix, any, cell);
-                library.returns_after(self.problem.world, &run.trace.events, thread, call, &cells)
-            };
-            let rounds = self.threads.rounds(place.point, thread, &results);
+            let rounds = self.rounds_of(Tid::from_index(t), place.point, &|cell| self.values(prefix, any, cell));
             rounds.into_iter().map(|(run, start)| (run, Some(start))).collect()
         };
         let idle: Vec<Vec<Idle<S>>> = state.iter().enumerate().map(of_thread).collect();

@@ -14,7 +14,7 @@ use crate::ids::Tid;
 use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::Prog;
-use crate::runs::{LastWrites, Skeleton, Skeletons, Stop, last_writes, skeletons};
+use crate::runs::{Future, Skeleton, Skeletons, Stop, future, skeletons};
 use crate::search::refute::{Refutation, refutations};
 use crate::search::solver::{Cut, End, Flow, Solver, Stats};
 use crate::stamp::Stamp;
@@ -148,9 +148,9 @@ impl<S: Stamp> Problem<'_, S> {
         Runs { threads, together, stop, bound, states: 0, written: BTreeSet::new(), idle: (!goes_round).then(Vec::new) }
     }
 
-    /// See [`last_writes`], if no thread has more than so many runs.
-    pub(crate) fn last_writes(&self, rounds: usize, most: usize) -> Option<(Vec<LastWrites>, bool)> {
-        last_writes(&Unfolder { limit: most.min(self.limits.traces), rounds, ..self.unfolder() }, self.programs)
+    /// What threads can write, if no thread has more than so many runs.
+    pub(crate) fn future(&self, rounds: usize, most: usize) -> Option<Future> {
+        future(&Unfolder { limit: most.min(self.limits.traces), rounds, ..self.unfolder() }, self.programs)
     }
 
     /// Where no execution ends, a bound on rounds that was reached matters only if further rounds give a thread what it

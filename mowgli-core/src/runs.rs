@@ -164,25 +164,43 @@ pub struct Skeletons<S> {
     pub goes_round: bool,
 }
 
-/// For each thread and cell the last event that can write it, in any run within the bound that ends: its position in the
-/// thread. And whether each thread has such a run. `None` if that is not known.
-pub fn last_writes<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Option<(Vec<LastWrites>, bool)> {
-    let Guessed { runs, stop, .. } = guessed(unfolder, programs);
+/// What threads can write, as far as it is known.
+pub struct Future {
+    /// For each thread and cell the last event that can write it in a run that ends: its position in the thread.
+    pub of_ended: Vec<LastWrites>,
+    /// The same in any run, also in those that wait for ever.
+    pub of_all: Vec<LastWrites>,
+    /// Whether each thread has a run that ends, or reaches the bound on rounds.
+    pub ends: bool,
+}
+
+/// What threads can write in runs within the bound; `None` if that is not known.
+pub fn future<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Option<Future> {
+    let Guessed { runs, waiting, stop, .. } = guessed(unfolder, programs);
     if !matches!(stop, None | Some(Stop::Loop(_))) {
         return None;
     }
     let ends = stop.is_some() || runs.iter().all(|runs| !runs.is_empty());
-    let of_thread = |runs: &Vec<Run<S>>| {
-        let mut last = LastWrites::new();
-        for (position, shape) in runs.iter().flat_map(|run| run.shapes.iter().enumerate()) {
-            for cell in shape.iter().filter(|s| s.writes.is_some()).filter_map(|s| s.cell) {
-                let all = last.entry(cell).or_insert(position);
-                *all = position.max(*all);
-            }
+    let of_ended: Vec<LastWrites> = runs.iter().map(|runs| last_writes(runs)).collect();
+    let mut of_all: Vec<LastWrites> = waiting.iter().map(|runs| last_writes(runs)).collect();
+    for (all, ended) in of_all.iter_mut().zip(&of_ended) {
+        for (&cell, &position) in ended {
+            let last = all.entry(cell).or_insert(position);
+            *last = position.max(*last);
         }
-        last
-    };
-    Some((runs.iter().map(of_thread).collect(), ends))
+    }
+    Some(Future { of_ended, of_all, ends })
+}
+
+fn last_writes<S: Stamp>(runs: &[Run<S>]) -> LastWrites {
+    let mut last = LastWrites::new();
+    for (position, shape) in runs.iter().flat_map(|run| run.shapes.iter().enumerate()) {
+        for cell in shape.iter().filter(|s| s.writes.is_some()).filter_map(|s| s.cell) {
+            let all = last.entry(cell).or_insert(position);
+            *all = position.max(*all);
+        }
+    }
+    last
 }
 
 /// For each cell the position of an event in its thread.
