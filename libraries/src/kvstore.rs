@@ -488,7 +488,7 @@ impl Implementation for KvstoreOverLoco {
 
 impl Subject for Kvstore {
     /// One store for so many keys, empty, and with the value 7 for the first key.
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+    fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let sizes = if bound.sizes.is_empty() { vec![1] } else { bound.sizes.clone() };
         let first = |v: Val, keys: usize| [vec![v], vec![Val::Bot; keys - 1]].concat();
         let choices = sizes.iter().flat_map(|&keys| [first(Val::Bot, keys), first(Val::Int(7), keys)]);
@@ -500,7 +500,7 @@ impl Subject for Kvstore {
         choices.map(with).collect()
     }
 
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let serves = server(world, world.node_of(thread)) == Some(thread)
             && world.threads.iter().any(|&n| n != world.node_of(thread));
         let mut calls = Vec::new();

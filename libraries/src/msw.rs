@@ -285,15 +285,15 @@ impl Implementation for MswOverWait {
 
 impl Subject for Msw {
     /// Two words each, on any nodes.
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        let mut worlds = crate::lock::worlds(MSW, empty, bound);
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        let mut worlds = crate::lock::worlds(MSW, empty, bound, expired);
         for object in worlds.iter_mut().flat_map(|w| w.objects.values_mut()) {
             *object = words(object.node.unwrap_or(Node(1)), bound.sizes.first().copied().unwrap_or(2));
         }
         worlds
     }
 
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let d = Val::Wid(Wid(Name::literal("d")));
         let here = world.node_of(thread);
         let own: Vec<(Loc, bool)> = world.objects.iter().map(|(&x, o)| (x, o.node == Some(here))).collect();

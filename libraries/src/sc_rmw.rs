@@ -165,11 +165,11 @@ impl Implementation for ScRmwOverNlock {
 }
 
 impl Subject for ScRmw {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        crate::lock::worlds(SC_RMW, empty, bound)
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        crate::lock::worlds(SC_RMW, empty, bound, expired)
     }
 
-    fn calls(&self, world: &World, _: Tid, bound: &Bound) -> Vec<Call> {
+    fn calls(&self, world: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let own = world.objects.iter().filter(|(_, o)| o.library == SC_RMW);
         own.flat_map(|(&x, _)| {
             let call = |method, args: &[Val]| Call::new(SC_RMW, method, &[&[Val::Loc(x)], args].concat());

@@ -323,11 +323,11 @@ impl Implementation for LinearisedOverNlock {
 }
 
 impl Subject for Linearised {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        crate::lock::worlds(Library::name(self), empty, bound)
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        crate::lock::worlds(Library::name(self), empty, bound, expired)
     }
 
-    fn calls(&self, world: &World, _: Tid, bound: &Bound) -> Vec<Call> {
+    fn calls(&self, world: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let values: Vec<Val> = bound.values.iter().map(|&v| Val::Int(v)).collect();
         let calls = self.0.calls(&values);
         let own = world.objects.iter().filter(|(_, o)| o.library == Library::name(self));

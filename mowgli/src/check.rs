@@ -116,13 +116,13 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
     if target != Name::literal(entry.name) {
         return Err(format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name));
     }
-    if let Some(call) = foreign(entry, bound) {
+    let expired = || options.deadline.expired();
+    if let Some(call) = foreign(entry, bound, &expired) {
         return Err(format!(
             "the subject of {} makes the call {call} of {}, which neither its specification nor the memory model has",
             entry.name, call.library
         ));
     }
-    let expired = || options.deadline.expired();
     let of_memory = WaitProbes { loopback: options.loopback };
     let own = entry.probes.iter().map(|p| &**p);
     let probes: Vec<&dyn Probes> = own.chain([&of_memory as &dyn Probes]).collect();
@@ -168,10 +168,11 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
 }
 
 /// A call that clients within a bound make, of a library that nothing specifies.
-fn foreign(entry: &Entry, bound: &Bound) -> Option<Call> {
+fn foreign(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Option<Call> {
     let specified = entry.specification.and(&Libraries::default().with(Wait));
-    let calls = own_calls(entry, std::slice::from_ref(bound)).into_iter().map(|(_, _, call)| call);
-    calls.into_iter().find(|call| specified.get(call.library).is_none())
+    // Where the time is up before the calls are known, it is so for the check too.
+    let calls = own_calls(entry, std::slice::from_ref(bound), expired).ok()?;
+    calls.into_iter().map(|(_, _, call)| call).find(|call| specified.get(call.library).is_none())
 }
 
 /// Replaces the libraries below an entry by their published implementations, until only memory models are left: first those

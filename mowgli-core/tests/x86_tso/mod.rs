@@ -224,13 +224,13 @@ fn call(method: &'static str, l: Loc) -> Call {
 }
 
 impl Subject for Lock {
-    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let mut world = empty.clone();
         world.objects.insert(Loc::new("l"), Object::new(LOCK));
         vec![world]
     }
 
-    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         vec![call("Acquire", Loc::new("l")), call("Release", Loc::new("l"))]
     }
 }
