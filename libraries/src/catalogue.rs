@@ -146,6 +146,11 @@ pub(crate) fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
     Bound { threads, nodes, calls, objects: 1, loops: 1, values: vec![1], ..Bound::default() }
 }
 
+/// Three calls in all that write two values: what tells data apart needs few calls.
+pub(crate) fn few_calls() -> Bound {
+    Bound { values: vec![1, 2], total: Some(3), ..bound(2, 2, 2) }
+}
+
 /// The entry of this name.
 ///
 /// # Errors

@@ -259,8 +259,7 @@ impl Subject for Sv {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (1, 2, 3)];
-    let variant =
-        |name, about, expected, implementation: SvOverWait| variant(name, about, expected, implementation, bounds);
+    let variant = |name, about, expected, of: SvOverWait| variant(name, about, expected, of, bounds).writing(&[1, 2]);
     Entry {
         name: "sv",
         specification: Libraries::default().with(Sv),

@@ -112,31 +112,44 @@ impl Renaming {
             && self.keeps(one.world, specification, &events(&first, |run| replaced(run)))
     }
 
-    /// Whether these events happen in the same ways when they are renamed, and write what they would have.
+    /// Whether these events happen in the same ways when they are renamed, and those that update write what they would have.
     fn keeps<S: Stamp>(&self, world: &World, libraries: &Libraries<S>, events: &BTreeSet<&Event>) -> bool {
-        let mut values: BTreeSet<Val> = world.objects.values().map(|o| o.init).collect();
-        values.extend(events.iter().flat_map(|e| e.call.args.iter().copied().chain([e.ret])));
+        let shapes = |e: &Event| libraries.of(&e.call).shapes(world, e);
+        let same = |e: &Event| shapes(e).iter().map(|s| self.shape(s)).eq(shapes(&self.event(e)));
+        let updates = |e: &Event| shapes(e).iter().flatten().any(|s| matches!(s.writes, Some(Writes::Step(_))));
+        let updates: Vec<&Event> = events.iter().copied().filter(|e| updates(e)).collect();
         let step = |e: &Event, v: Val| libraries.of(&e.call).step(e, v);
-        // What updates can make of values, one after the other. Where there is no end to that, nothing is said.
-        for round in 0.. {
-            let made: Vec<Val> = events.iter().flat_map(|e| values.iter().filter_map(|&v| step(e, v))).collect();
-            let before = values.len();
-            values.extend(made);
-            if values.len() == before {
-                break;
-            }
-            if round == ROUNDS {
-                return false;
-            }
-        }
-        events.iter().all(|e| {
-            let renamed = self.event(e);
-            let library = libraries.of(&e.call);
-            let shapes = library.shapes(world, e).iter().map(|s| self.shape(s)).collect_vec();
-            shapes == library.shapes(world, &renamed)
-                && values.iter().all(|&v| step(e, v).map(|w| self.value(w)) == step(&renamed, self.value(v)))
-        })
+        events.iter().all(|e| same(e))
+            && made(&updates, world, libraries).is_some_and(|values| {
+                let of = |e: &Event| {
+                    let renamed = self.event(e);
+                    values.iter().all(|&v| step(e, v).map(|w| self.value(w)) == step(&renamed, self.value(v)))
+                };
+                updates.iter().all(|e| of(e))
+            })
     }
+}
+
+/// What updates can make of initial values and of the values of their calls, one after the other; `None` where there is no
+/// end to that.
+fn made<S: Stamp>(updates: &[&Event], world: &World, libraries: &Libraries<S>) -> Option<BTreeSet<Val>> {
+    let of_calls = updates.iter().flat_map(|e| e.call.args.iter().copied().chain([e.ret]));
+    let initial = updates.iter().flat_map(|e| {
+        let library = libraries.of(&e.call);
+        let cells = library.shapes(world, e).into_iter().flatten().filter_map(|sub| sub.cell);
+        cells.map(|cell| library.init(world, cell)).collect::<Vec<_>>()
+    });
+    let mut values: BTreeSet<Val> = initial.chain(of_calls).collect();
+    for _ in 0..ROUNDS {
+        let more = |e: &&Event| values.iter().filter_map(|&v| libraries.of(&e.call).step(e, v)).collect::<Vec<_>>();
+        let more: Vec<Val> = updates.iter().flat_map(more).collect();
+        let before = values.len();
+        values.extend(more);
+        if values.len() == before {
+            return Some(values);
+        }
+    }
+    None
 }
 
 /// How many updates one after the other may make new values.
