@@ -288,6 +288,37 @@ fn checks_have_the_codes_that_they_document() {
     assert!(stopped.out.contains("\"verdict\":\"undecided\"") && stopped.out.contains("time limit"), "{}", stopped.out);
 }
 
+/// Every client within the bound is accounted for.
+#[test]
+fn stats_say_what_was_looked_at_and_what_was_dropped() {
+    let args = ["check", "queue", "--threads", "2", "--nodes", "1", "--calls", "2", "--values", "1,2", "--stats"];
+    let ran = mowgli(&args);
+    // Enq(1), Enq(2), Deq: 3 + 9 clients of one thread, 12 * 12 of two.
+    assert!(ran.code == 0 && ran.err.contains("clients: 156, less "), "{}{}", ran.out, ran.err);
+    for said in ["others with their values renamed: ", " looked at, of which 0 never end", " leaves per class"] {
+        assert!(ran.err.contains(said), "{said}: {}", ran.err);
+    }
+    let line = mowgli(&[&args[..], &["--json"]].concat()).out;
+    let json: serde_json::Value = serde_json::from_str(line.trim()).unwrap();
+    let of = |name: &str| json["stats"][name].as_u64().unwrap();
+    assert_eq!(of("generated"), 156);
+    assert_eq!((of("ill_formed"), of("not_asked")), (0, 0));
+    // Those that enqueue nothing, and one of each two others.
+    let nothing = (1 + 1) + 2 * 2;
+    assert_eq!(json["clients"].as_u64().unwrap(), 156 - of("renamed"));
+    assert_eq!(of("renamed"), (156 - nothing) / 2);
+    assert!(of("leaves") >= of("classes") && json["leaves_per_class"].as_f64().unwrap() >= 1.0);
+    let locks = mowgli(&["check", "nlock", "--threads", "1", "--nodes", "1", "--calls", "2", "--stats"]);
+    assert!(
+        locks.err.contains("clients: 6, less 5 that the specification says nothing of: 1 looked at"),
+        "{}",
+        locks.err
+    );
+    let few = ["--threads", "1", "--nodes", "1", "--values", "1,2"];
+    let caught = mowgli(&[&["check", "sc-rmw", "--variant", "faa-adds-one", "--stats"], &few[..]].concat());
+    assert!(caught.err.contains(" left when the check ended: "), "{}", caught.err);
+}
+
 fn without_times(json: &str) -> Vec<serde_json::Value> {
     let lines = json.lines().map(|line| {
         let mut value: serde_json::Value = serde_json::from_str(line).expect("one object a line");

@@ -79,6 +79,9 @@ pub(super) struct CheckArgs {
     /// Seconds for the whole command.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
+    /// Print on standard error which clients were looked at and which were dropped, and counts of the search.
+    #[arg(long, conflicts_with_all = ["necessity", "spec", "mutate_spec", "distinguish"])]
+    stats: bool,
     /// One JSON object a line and check.
     #[arg(long)]
     json: bool,
@@ -347,6 +350,9 @@ fn check_implementations(args: &CheckArgs, deadline: Deadline) -> Result<u8, Str
                 println!("{}", checked.json());
             } else {
                 print!("{}", checked.explanation());
+            }
+            if args.stats {
+                eprintln!("{}\n{}", checked.title(), checked.stats());
             }
             all.push(checked);
         };
