@@ -6,7 +6,7 @@ use itertools::Itertools;
 
 use crate::algebra::Choice;
 use crate::event::{Event, Writes};
-use crate::execution::{Chosen, Execution, Subevent};
+use crate::execution::{Abstracted, Chosen, Execution, Subevent};
 use crate::ids::Name;
 use crate::judge::{Pairs, Reading, judge};
 use crate::library::Libraries;
@@ -60,7 +60,8 @@ pub fn consistent<S: Stamp>(
     Some(found)
 }
 
-fn bare<S: Stamp>(world: &World, runs: &[&Run<S>]) -> Execution<S> {
+/// The events and subevents of one run in each thread, with nothing chosen and no values.
+pub(crate) fn bare<S: Stamp>(world: &World, runs: &[&Run<S>]) -> Execution<S> {
     let mut execution = Execution {
         world: world.clone(),
         events: Vec::new(),
@@ -71,11 +72,16 @@ fn bare<S: Stamp>(world: &World, runs: &[&Run<S>]) -> Execution<S> {
         groups: Vec::new(),
     };
     for run in runs {
+        let first_call = execution.calls.len();
+        let calls = run.trace.calls.iter();
+        execution
+            .calls
+            .extend(calls.map(|g| Abstracted { event: g.event.clone(), parent: g.parent.map(|p| p + first_call) }));
+        execution.groups.extend(run.trace.groups.iter().map(|g| g.map(|g| g + first_call)));
         execution.outputs.push(run.trace.output);
         for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
             let index = execution.events.len();
             execution.events.push(event.clone());
-            execution.groups.push(None);
             execution.subs.extend(shape.iter().map(|&sub| Subevent { event: index, sub, read: None, wrote: None }));
         }
     }

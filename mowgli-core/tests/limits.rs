@@ -8,10 +8,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mowgli_core::algebra::Spec;
 use mowgli_core::enumerate::rechosen;
-use mowgli_core::event::{Call, Cell, Event, Shape};
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::event::Event;
+use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::outcome::{Limits, Outcome, Problem};
@@ -23,7 +22,7 @@ use mowgli_core::soundness::properties::{Specified, properties};
 use mowgli_core::soundness::verdict::{Question, Verdict, run};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use x86_tso::{Counting, LOCK, Lock, MEMORY, Memory, Spin, Tso, read, word, write};
+use x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Spin, Tso, read, word, write};
 
 fn words(threads: usize) -> World {
     let mut world = World::new(1, &vec![Node(1); threads]);
@@ -196,35 +195,11 @@ fn what_is_conceivable_is_refuted_until_the_time_is_up() {
     assert_eq!(found.all(), Err(Stop::Time));
 }
 
-/// Memory of which some reads are not admitted, by what they return.
-struct Reading(fn(&[&Event]) -> bool);
-
-impl Library<Tso> for Reading {
-    fn name(&self) -> Name {
-        MEMORY
-    }
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        Memory.loc(call)
-    }
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        Memory.returns(world, thread, call, cells)
-    }
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Tso>> {
-        Memory.shapes(world, event)
-    }
-    fn admits(&self, _: &World, events: &[&Event]) -> bool {
-        (self.0)(events)
-    }
-    fn spec(&self) -> Spec<Tso> {
-        Memory.spec()
-    }
-}
-
 /// Runs that differ in results share a search, and each of them is asked about.
 #[test]
 fn what_is_admitted_may_depend_on_results() {
     let outputs = |admits: fn(&[&Event]) -> bool| -> BTreeSet<Vec<Val>> {
-        let libraries = Libraries::default().with(Reading(admits));
+        let libraries = Libraries::default().with(Changed { admits, spec: || Memory.spec() });
         let outcomes = asked(&libraries, &store_buffering(), Limits::default(), |p| p.outcomes().all());
         let results = asked(&libraries, &store_buffering(), Limits::default(), |p| p.results().all());
         let keys: BTreeSet<Outcome> = outcomes.unwrap().into_keys().collect();

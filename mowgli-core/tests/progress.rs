@@ -6,7 +6,7 @@ mod x86_tso;
 use std::sync::Arc;
 
 use mowgli_core::algebra::{Spec, cell, id, reads, writes};
-use mowgli_core::event::{Call, Cell, Event, Shape};
+use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
@@ -16,37 +16,20 @@ use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Question, Report, Verdict, local};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use x86_tso::{LOCK, Lock, MEMORY, Memory, Spin, Tso, read, word, write};
+use x86_tso::{Changed, LOCK, Lock, Spin, Tso, read, word, write};
 
 /// Memory whose writes are seen by every thread at once: all of rf is in so.
-struct Coherent;
+const COHERENT: Changed = Changed { admits: |_| true, spec: coherent };
 
-impl Library<Tso> for Coherent {
-    fn name(&self) -> Name {
-        MEMORY
-    }
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        Memory.loc(call)
-    }
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        Memory.returns(world, thread, call, cells)
-    }
-    fn only_looks(&self, event: &Event) -> bool {
-        Memory.only_looks(event)
-    }
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Tso>> {
-        Memory.shapes(world, event)
-    }
-    fn spec(&self) -> Spec<Tso> {
-        let mut c = Spec::default();
-        let (rf, initial) = c.reads_from("rf", reads(), writes());
-        let mo = c.order("mo", writes(), cell);
-        let rb = (rf.inv().then(&mo) | initial) - id();
-        c.so("rf", &rf);
-        c.so("mo", &mo);
-        c.so("rb", &rb);
-        c
-    }
+fn coherent() -> Spec<Tso> {
+    let mut c = Spec::default();
+    let (rf, initial) = c.reads_from("rf", reads(), writes());
+    let mo = c.order("mo", writes(), cell);
+    let rb = (rf.inv().then(&mo) | initial) - id();
+    c.so("rf", &rf);
+    c.so("mo", &mo);
+    c.so("rb", &rb);
+    c
 }
 
 /// Clients that take one of two locks inside the other.
@@ -71,7 +54,7 @@ fn checked(subject: &dyn Subject, implementation: impl Implementation + 'static,
     local(&Question {
         library: LOCK,
         specification: Libraries::default().with(Lock),
-        below: Libraries::default().with(Coherent),
+        below: Libraries::default().with(COHERENT),
         beside: Libraries::default(),
         chain: vec![Arc::new(implementation)],
         subject,
@@ -93,7 +76,7 @@ enum Flags {
 }
 
 fn flag(l: Loc, t: Tid) -> Loc {
-    l.part(&format!("flag_{t}"))
+    l.part(format!("flag_{t}"))
 }
 
 impl Implementation for Flags {

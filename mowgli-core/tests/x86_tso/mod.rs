@@ -65,6 +65,38 @@ pub fn fence() -> Prog {
 /// Memory words.
 pub struct Memory;
 
+/// The memory with other conditions on what is admitted, or another specification.
+pub struct Changed {
+    /// Whether plain executions with these events are admitted.
+    pub admits: fn(&[&Event]) -> bool,
+    /// The specification.
+    pub spec: fn() -> Spec<Tso>,
+}
+
+impl Library<Tso> for Changed {
+    fn name(&self) -> Name {
+        MEMORY
+    }
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        Memory.loc(call)
+    }
+    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        Memory.returns(world, thread, call, cells)
+    }
+    fn only_looks(&self, event: &Event) -> bool {
+        Memory.only_looks(event)
+    }
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Tso>> {
+        Memory.shapes(world, event)
+    }
+    fn admits(&self, _: &World, events: &[&Event]) -> bool {
+        (self.admits)(events)
+    }
+    fn spec(&self) -> Spec<Tso> {
+        (self.spec)()
+    }
+}
+
 impl Library<Tso> for Memory {
     fn name(&self) -> Name {
         MEMORY
