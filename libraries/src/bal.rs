@@ -194,14 +194,21 @@ impl Implementation for BalOverSv {
     }
 }
 
+/// The sets of threads that can take part in an object.
+pub(crate) fn members(world: &World, bound: &Bound) -> impl Iterator<Item = Vec<Tid>> {
+    let threads = world.threads.len();
+    let most = bound.members.map_or(threads, |most| most.min(threads));
+    let tids = world.tids().collect::<Vec<_>>();
+    (1..=most).flat_map(move |count| tids.clone().into_iter().combinations(count))
+}
+
 impl Subject for Bal {
     /// Barriers among every non-empty set of threads.
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        let few = |s: &Vec<Tid>| !s.is_empty() && bound.members.is_none_or(|most| s.len() <= most);
-        let sets: Vec<Vec<Tid>> = empty.tids().powerset().filter(few).collect();
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        let sets: Vec<Vec<Tid>> = members(empty, bound).take_while(|_| !expired()).collect();
         let mut worlds = Vec::new();
         for count in 1..=bound.objects {
-            for choice in sets.iter().combinations_with_replacement(count) {
+            for choice in sets.iter().combinations_with_replacement(count).take_while(|_| !expired()) {
                 let mut world = empty.clone();
                 for (name, members) in ["z", "y", "x"].iter().zip(choice) {
                     let object = Object::new(Library::name(self)).members(members);
@@ -213,7 +220,7 @@ impl Subject for Bal {
         worlds
     }
 
-    fn calls(&self, world: &World, thread: Tid, _: &Bound) -> Vec<Call> {
+    fn calls(&self, world: &World, thread: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let own = world.objects.iter().filter(|(_, o)| o.members.contains(&thread));
         own.map(|(&x, _)| Call::new(Library::name(self), "BAR", &[x.into()])).collect()
     }

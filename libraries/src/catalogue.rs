@@ -6,6 +6,7 @@ use itertools::Itertools;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, Subject, well_formed};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::world::World;
@@ -62,6 +63,13 @@ pub struct Entry {
 }
 
 impl Variant {
+    /// This variant, with clients that write these values.
+    #[must_use]
+    pub(crate) fn writing(mut self, values: &[i64]) -> Self {
+        self.bounds.iter_mut().for_each(|b| b.values = values.to_vec());
+        self
+    }
+
     /// This variant, checked within another bound too.
     #[must_use]
     pub(crate) fn and(mut self, bound: Bound) -> Self {
@@ -82,7 +90,10 @@ impl Entry {
     #[must_use]
     pub fn through(&self) -> Bound {
         let bounds = (1..).map(|calls| bound(2, 2, calls));
-        bounds.take(4).find(|b| !self.clients(b).is_empty()).unwrap_or_else(|| bound(2, 2, 1))
+        bounds
+            .take(4)
+            .find(|b| self.clients(b, &|| false).is_ok_and(|all| !all.is_empty()))
+            .unwrap_or_else(|| bound(2, 2, 1))
     }
 
     /// The implementation of this name.
@@ -110,10 +121,12 @@ impl Entry {
     }
 
     /// The clients within a bound of which the specification says anything; none where it is of another library.
-    #[must_use]
-    pub fn clients(&self, bound: &Bound) -> Vec<(World, Client)> {
-        let within = |library| well_formed(library, &*self.subject, std::slice::from_ref(bound));
-        self.library().map_or_else(|_| Vec::new(), within)
+    ///
+    /// # Errors
+    /// If the time is up before there are all.
+    pub fn clients(&self, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<Vec<(World, Client)>, Stop> {
+        let within = |library| well_formed(library, &*self.subject, std::slice::from_ref(bound), expired);
+        self.library().map_or_else(|_| Ok(Vec::new()), |library| Ok(within(library)?.0))
     }
 }
 
@@ -131,6 +144,11 @@ pub(crate) fn variant(
 /// At most so many threads, nodes, and calls of each thread; one object, one round of loops, the value 1.
 pub(crate) fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
     Bound { threads, nodes, calls, objects: 1, loops: 1, values: vec![1], ..Bound::default() }
+}
+
+/// Three calls in all that write two values: what tells data apart needs few calls.
+pub(crate) fn few_calls() -> Bound {
+    Bound { values: vec![1, 2], total: Some(3), ..bound(2, 2, 2) }
 }
 
 /// The entry of this name.

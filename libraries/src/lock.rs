@@ -83,12 +83,12 @@ impl Library<Stamp> for Lock {
 }
 
 impl Subject for Lock {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        worlds(self.name, empty, bound)
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        worlds(self.name, empty, bound, expired)
     }
 
     /// Acq and Rel of every lock.
-    fn calls(&self, world: &World, _: Tid, _: &Bound) -> Vec<Call> {
+    fn calls(&self, world: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let own = world.objects.iter().filter(|(_, o)| o.library == self.name);
         own.flat_map(|(&x, _)| ["Acq", "Rel"].map(|method| Call::new(self.name, method, &[x.into()]))).collect()
     }
@@ -128,7 +128,7 @@ fn released_before(c: &mut Spec<Stamp>, is: fn(Stamp) -> bool) -> Rel<Stamp> {
 }
 
 /// The worlds with locks on any nodes.
-pub(crate) fn worlds(library: Name, empty: &World, bound: &Bound) -> Vec<World> {
+pub(crate) fn worlds(library: Name, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
     let allowed = |n: &Node| bound.homes.is_empty() || bound.homes.contains(&n.0);
     let nodes: Vec<Node> = empty.all_nodes().iter().filter(allowed).collect();
     let counts = 1..=bound.objects;
@@ -139,7 +139,7 @@ pub(crate) fn worlds(library: Name, empty: &World, bound: &Bound) -> Vec<World> 
         world.objects.extend(locks.map(|(name, node)| (Loc::new(name), Object::new(library).at(node))));
         world
     };
-    choices.map(with).collect()
+    choices.take_while(|_| !expired()).map(with).collect()
 }
 
 /// The node of a lock's words: its own, or the first.

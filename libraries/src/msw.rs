@@ -3,6 +3,7 @@
 //! LOCO-X App. H.6, Theorem H.10: a hash before the words tells the reader whether they belong together. It deliberately
 //! does not promise that a read succeeds.
 
+use itertools::Itertools;
 use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
@@ -16,7 +17,7 @@ use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNLR, aNLW, aNRR, aNRW, aWT};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, bound, variant};
 
 /// The library's name.
 pub const MSW: Name = Name::literal("msw");
@@ -151,6 +152,8 @@ pub enum MswOverWait {
     Hash,
     /// The hash is of the first word only.
     FirstWordOnly,
+    /// The hash is the sum of the words.
+    Sum,
     /// A guard before the words and one after, read in this order: the bug that was in LOCO (LOCO-X App. D).
     GuardForward,
     /// The guards read the other way round: the repair that the authors give. A Put still copies them first to last.
@@ -170,6 +173,10 @@ fn counter(t: Tid) -> Loc {
 /// An injective hash in one word; 0 of all zeros.
 fn hash(values: &[Val]) -> Val {
     if values.iter().all(|v| *v == Val::Int(0)) { Val::Int(0) } else { Val::tuple(values) }
+}
+
+fn sum(values: &[Val]) -> Val {
+    Val::Int(values.iter().filter_map(|v| v.int()).fold(0, i64::wrapping_add))
 }
 
 /// The values of these words, read in this order, then `next`.
@@ -206,6 +213,7 @@ impl MswOverWait {
         match self {
             Self::Hash => store(hash(&values), &values, None),
             Self::FirstWordOnly => store(hash(&values[..1]), &values, None),
+            Self::Sum => store(sum(&values), &values, None),
             Self::GuardForward | Self::GuardBackward => prog! {
                 let n = wait::read(counter(t));
                 wait::write(counter(t), n.plus(1).unwrap_or(n));
@@ -222,6 +230,7 @@ impl MswOverWait {
         match self {
             Self::Hash => read_all(words, Vec::new(), |v| if_equal(v[0], hash(&v[1..]), &v[1..])),
             Self::FirstWordOnly => read_all(words, Vec::new(), |v| if_equal(v[0], hash(&v[1..2]), &v[1..])),
+            Self::Sum => read_all(words, Vec::new(), |v| if_equal(v[0], sum(&v[1..]), &v[1..])),
             Self::GuardForward => read_all(words, Vec::new(), |v| if_equal(v[0], v[v.len() - 1], &v[1..v.len() - 1])),
             Self::GuardBackward => {
                 words.reverse();
@@ -248,6 +257,7 @@ impl Implementation for MswOverWait {
             let first = match self {
                 Self::Hash => hash(values),
                 Self::FirstWordOnly => hash(values.get(..1).unwrap_or_default()),
+                Self::Sum => sum(values),
                 _ => Val::Int(0),
             };
             for k in 0..self.length(object.size) {
@@ -285,23 +295,25 @@ impl Implementation for MswOverWait {
 
 impl Subject for Msw {
     /// Two words each, on any nodes.
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        let mut worlds = crate::lock::worlds(MSW, empty, bound);
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        let mut worlds = crate::lock::worlds(MSW, empty, bound, expired);
         for object in worlds.iter_mut().flat_map(|w| w.objects.values_mut()) {
             *object = words(object.node.unwrap_or(Node(1)), bound.sizes.first().copied().unwrap_or(2));
         }
         worlds
     }
 
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
+    /// Every tuple of the values is written.
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
         let d = Val::Wid(Wid(Name::literal("d")));
         let here = world.node_of(thread);
         let own: Vec<(Loc, bool)> = world.objects.iter().map(|(&x, o)| (x, o.node == Some(here))).collect();
         let call = |method, args: &[Val]| Call::new(MSW, method, args);
         let mut calls = Vec::new();
         for &(x, _) in own.iter().filter(|(_, local)| *local) {
-            let tuple = |&v: &i64| Val::tuple(&vec![v.into(); world.objects[&x].size]);
-            calls.extend(bound.values.iter().map(|v| call("Write", &[x.into(), tuple(v)])));
+            let words = std::iter::repeat_n(bound.values.iter().map(|&v| Val::Int(v)), world.objects[&x].size);
+            let tuples = words.multi_cartesian_product().take_while(|_| !expired());
+            calls.extend(tuples.map(|tuple| call("Write", &[x.into(), Val::tuple(&tuple)])));
             calls.push(call("TryRead", &[x.into()]));
             for &(y, _) in own.iter().filter(|(y, _)| *y != x) {
                 calls.push(call("Put", &[y.into(), x.into(), d]));
@@ -321,10 +333,10 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let variant = |name, about, expected, implementation: MswOverWait| {
         // Copies of copies have very many executions: with two threads more than one call each takes minutes.
-        let bounds: &[_] = if expected == Sound { &[(2, 2, 1), (1, 2, 3)] } else { &[(2, 2, 2)] };
-        let mut variant = variant(name, about, expected, implementation, bounds);
+        let mut variant = variant(name, about, expected, implementation, &[(2, 2, 1), (1, 2, 3)]);
         variant.bounds.iter_mut().for_each(|b| b.objects = 2);
-        variant
+        // A reader beside two writes of one location.
+        variant.and(Bound { total: Some(3), ..bound(2, 1, 2) }).writing(&[1, 2])
     };
     Entry {
         name: "msw",
@@ -335,6 +347,7 @@ pub fn entry() -> Entry {
         variants: vec![
             variant("published", "LOCO-X App. H.6", Sound, MswOverWait::Hash),
             variant("first-word-only", "the hash is of the first word only", Unsound, MswOverWait::FirstWordOnly),
+            variant("sum", "the hash is the sum of the words", Unsound, MswOverWait::Sum),
             variant("guard-forward", "guards, read first to last (LOCO-X App. D)", Unsound, MswOverWait::GuardForward),
             variant(
                 "guard-backward",

@@ -16,6 +16,7 @@ use mowgli_core::world::{Object, World};
 use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
 
+use crate::bal::members;
 use crate::catalogue::{Entry, Expected, variant};
 use crate::sv::{self, Sv};
 
@@ -336,9 +337,8 @@ impl Implementation for RblOverSv {
 impl Subject for Rbl {
     /// Rings from every thread to every set of threads, with room for one message, for one and a half, and for two; where
     /// there are several, each with room for two.
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        let few = |s: &Vec<Tid>| !s.is_empty() && bound.members.is_none_or(|most| s.len() <= most);
-        let sets: Vec<Vec<Tid>> = empty.tids().powerset().filter(few).collect();
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        let sets: Vec<Vec<Tid>> = members(empty, bound).take_while(|_| !expired()).collect();
         let roles: Vec<(Tid, &Vec<Tid>)> = empty.tids().cartesian_product(&sets).collect();
         let choices = (1..=bound.objects).flat_map(|n| std::iter::repeat_n(roles.iter(), n).multi_cartesian_product());
         let with = |(roles, size): (Vec<&(Tid, &Vec<Tid>)>, usize)| {
@@ -354,12 +354,13 @@ impl Subject for Rbl {
             given => given.to_vec(),
         };
         choices
+            .take_while(|_| !expired())
             .flat_map(|roles| sizes(roles.len()).into_iter().map(move |size| (roles.clone(), size)))
             .map(with)
             .collect()
     }
 
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let name = Library::name(self);
         let mut calls = Vec::new();
         for (&q, _) in world.objects.iter().filter(|(_, o)| o.library == name) {

@@ -15,7 +15,7 @@ use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, few_calls, variant};
 use crate::lock::{acq, home, rel};
 use crate::nlock::{self, NLOCK};
 
@@ -113,6 +113,12 @@ pub enum ScRmwOverNlock {
     WriteNoLock,
     /// A CAS is a read and then a write, each under the lock.
     CasAsReadWrite,
+    /// A CAS that succeeds writes 2, whatever it is to write.
+    CasWritesTwo,
+    /// A CAS compares with 0, whatever it is to compare with.
+    CasComparesWithZero,
+    /// An FAA adds 1, whatever it is to add.
+    FaaAddsOne,
 }
 
 /// The word on its node, the lock beside it, and the two words of a thread.
@@ -157,7 +163,10 @@ impl Implementation for ScRmwOverNlock {
                 let v = result(wait::get(r, x, d));
                 if v == args[1] { locked(write(args[2])).then(Prog::Val(v)) } else { Prog::Val(v) }
             },
+            ("CAS", Self::CasWritesTwo) => result(wait::rcas(r, x, args[1], Val::Int(2), d)),
+            ("CAS", Self::CasComparesWithZero) => result(wait::rcas(r, x, Val::Int(0), args[2], d)),
             ("CAS", _) => result(wait::rcas(r, x, args[1], args[2], d)),
+            ("FAA", Self::FaaAddsOne) => result(wait::rfaa(r, x, Val::Int(1), d)),
             ("FAA", _) => result(wait::rfaa(r, x, args[1], d)),
             (other, _) => unreachable!("RDMA-SC-RMW has no method {other}"),
         }
@@ -165,17 +174,20 @@ impl Implementation for ScRmwOverNlock {
 }
 
 impl Subject for ScRmw {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        crate::lock::worlds(SC_RMW, empty, bound)
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        crate::lock::worlds(SC_RMW, empty, bound, expired)
     }
 
-    fn calls(&self, world: &World, _: Tid, bound: &Bound) -> Vec<Call> {
+    fn calls(&self, world: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let own = world.objects.iter().filter(|(_, o)| o.library == SC_RMW);
         own.flat_map(|(&x, _)| {
             let call = |method, args: &[Val]| Call::new(SC_RMW, method, &[&[Val::Loc(x)], args].concat());
             let writes = bound.values.iter().map(move |&v| call("Write", &[v.into()]));
-            let others = [call("Read", &[]), call("CAS", &[Val::Int(0), Val::Int(2)]), call("FAA", &[Val::Int(1)])];
-            writes.chain(others).collect::<Vec<_>>()
+            let adds = bound.values.iter().map(move |&v| call("FAA", &[v.into()]));
+            // From the initial value, and from each value that is written but the last.
+            let steps = [0].iter().chain(&bound.values).zip(&bound.values);
+            let swaps = steps.map(move |(&old, &v)| call("CAS", &[old.into(), Val::Int(v + 1)]));
+            writes.chain(adds).chain(swaps).chain([call("Read", &[])]).collect::<Vec<_>>()
         })
         .collect()
     }
@@ -186,7 +198,7 @@ impl Subject for ScRmw {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let variant = |name, about, expected, implementation: ScRmwOverNlock| {
-        variant(name, about, expected, implementation, &[(2, 2, 2), (3, 2, 1)])
+        variant(name, about, expected, implementation, &[(2, 2, 2), (3, 2, 1)]).and(few_calls())
     };
     Entry {
         name: "sc-rmw",
@@ -199,6 +211,9 @@ pub fn entry() -> Entry {
             variant("read-no-wait", "a result is read before it has come", Unsound, ScRmwOverNlock::ReadNoWait),
             variant("write-no-lock", "a write does not take the lock", Unsound, ScRmwOverNlock::WriteNoLock),
             variant("cas-as-read-write", "a CAS in two steps", Unsound, ScRmwOverNlock::CasAsReadWrite),
+            variant("cas-writes-two", "a CAS writes 2 always", Unsound, ScRmwOverNlock::CasWritesTwo),
+            variant("cas-with-zero", "a CAS compares with 0 always", Unsound, ScRmwOverNlock::CasComparesWithZero),
+            variant("faa-adds-one", "an FAA adds 1 always", Unsound, ScRmwOverNlock::FaaAddsOne),
         ],
     }
 }

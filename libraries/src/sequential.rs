@@ -20,7 +20,7 @@ use mowgli_rdma::fault::fault;
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, few_calls, variant};
 use crate::lock::{acq, home, rel};
 use crate::nlock::{self, NLOCK};
 use crate::sc_rmw::{self, takes};
@@ -323,11 +323,11 @@ impl Implementation for LinearisedOverNlock {
 }
 
 impl Subject for Linearised {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        crate::lock::worlds(Library::name(self), empty, bound)
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        crate::lock::worlds(Library::name(self), empty, bound, expired)
     }
 
-    fn calls(&self, world: &World, _: Tid, bound: &Bound) -> Vec<Call> {
+    fn calls(&self, world: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let values: Vec<Val> = bound.values.iter().map(|&v| Val::Int(v)).collect();
         let calls = self.0.calls(&values);
         let own = world.objects.iter().filter(|(_, o)| o.library == Library::name(self));
@@ -344,7 +344,7 @@ pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
     use Expected::{Sound, Unsound};
     let over = |name, about, expected, change| {
         let implementation = LinearisedOverNlock { object: Arc::clone(object), variant: change };
-        variant(name, about, expected, implementation, &[(2, 2, 2)])
+        variant(name, about, expected, implementation, &[(2, 2, 2)]).and(Bound { nodes: 1, ..few_calls() })
     };
     let library = Linearised(Arc::clone(object));
     Entry {

@@ -230,7 +230,7 @@ pub fn over_wait() -> Arc<dyn Implementation> {
 }
 
 impl Subject for Sv {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+    fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let worlds = (1..=bound.objects).map(|count| {
             let mut world = empty.clone();
             world.objects.extend(["x", "y", "z"].iter().take(count).map(|x| (Loc::new(x), variable())));
@@ -239,9 +239,9 @@ impl Subject for Sv {
         worlds.collect()
     }
 
-    fn calls(&self, world: &World, _: Tid, bound: &Bound) -> Vec<Call> {
+    fn calls(&self, world: &World, _: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
         let d = Val::Wid(Wid(Name::literal("d")));
-        let sets: Vec<Val> = world.all_nodes().subsets().map(Val::Nodes).collect();
+        let sets: Vec<Val> = world.all_nodes().subsets().take_while(|_| !expired()).map(Val::Nodes).collect();
         let mut calls = Vec::new();
         for (&x, _) in world.objects.iter().filter(|(_, o)| o.library == SV) {
             calls.extend(bound.values.iter().map(|&v| Call::new(SV, "Write", &[x.into(), v.into()])));
@@ -259,8 +259,7 @@ impl Subject for Sv {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (1, 2, 3)];
-    let variant =
-        |name, about, expected, implementation: SvOverWait| variant(name, about, expected, implementation, bounds);
+    let variant = |name, about, expected, of: SvOverWait| variant(name, about, expected, of, bounds).writing(&[1, 2]);
     Entry {
         name: "sv",
         specification: Libraries::default().with(Sv),

@@ -141,52 +141,47 @@ fn is_ppo<S: Stamp>(libraries: &Libraries<S>, pair: Pair<'_, S>) -> bool {
 
 /// Whether a relation has such a pair, whatever else there is.
 fn must<S: Stamp>(libraries: &Libraries<S>, spec: &Spec<S>, rel: &Rel<S>, pair: Pair<'_, S>) -> bool {
-    let must = |rel: &Rel<S>, pair| must(libraries, spec, rel, pair);
-    let [a, b] = pair.stamps;
-    match rel.expr() {
-        Expr::Po => pair.stand == Stand::Before,
-        Expr::Ppo => is_ppo(libraries, pair),
-        Expr::SameEvent => pair.stand == Stand::OneEvent,
-        Expr::SameThread => pair.stand != Stand::Apart,
-        Expr::Cross(p, q) => in_set(p, a, Role::first(pair)).0 && in_set(q, b, Role::second(pair)).0,
-        Expr::Chosen(choice) => match &spec.choices[*choice].1 {
-            Choice::ReadsFrom { reads, writes } => {
-                pair.rf && in_set(writes, a, Role::Writes).0 && in_set(reads, b, Role::Reads).0
-            }
-            _ => false,
-        },
-        Expr::Union(p, q) => must(p, pair) || must(q, pair),
-        Expr::Inter(p, q) => must(p, pair) && must(q, pair),
-        Expr::Minus(p, q) => must(p, pair) && !may(libraries, spec, q, pair),
-        Expr::Inverse(p) => must(p, pair.turned()),
-        Expr::Plus(p) => must(p, pair),
-        Expr::Seq(p, q) => match (p.expr(), q.expr()) {
-            (Expr::On(set), _) => in_set(set, a, Role::first(pair)).0 && must(q, pair),
-            (_, Expr::On(set)) => in_set(set, b, Role::second(pair)).0 && must(p, pair),
-            _ => false,
-        },
-        Expr::Same(key) => pair.views.is_some_and(|[a, b]| key.of(&a).is_some_and(|k| key.of(&b) == Some(k))),
-        Expr::Hb | Expr::InTurn(..) | Expr::On(_) | Expr::BeforeAny(_) => false,
-    }
+    known(libraries, spec, rel, pair).0
 }
 
-/// Whether a relation can have such a pair.
-fn may<S: Stamp>(libraries: &Libraries<S>, spec: &Spec<S>, rel: &Rel<S>, pair: Pair<'_, S>) -> bool {
-    let may = |rel: &Rel<S>, pair| may(libraries, spec, rel, pair);
+/// Whether a relation must have such a pair, and whether it may.
+fn known<S: Stamp>(libraries: &Libraries<S>, spec: &Spec<S>, rel: &Rel<S>, pair: Pair<'_, S>) -> (bool, bool) {
+    let of = |rel: &Rel<S>, pair| known(libraries, spec, rel, pair);
+    let certain = |is: bool| (is, is);
+    let both = |p: (bool, bool), q: (bool, bool)| (p.0 && q.0, p.1 && q.1);
     let [a, b] = pair.stamps;
     match rel.expr() {
-        Expr::Po => pair.stand == Stand::Before,
-        Expr::Ppo => is_ppo(libraries, pair),
-        Expr::SameEvent => pair.stand == Stand::OneEvent,
-        Expr::SameThread => pair.stand != Stand::Apart,
-        Expr::Cross(p, q) => in_set(p, a, Role::first(pair)).1 && in_set(q, b, Role::second(pair)).1,
+        Expr::Po => certain(pair.stand == Stand::Before),
+        Expr::Ppo => certain(is_ppo(libraries, pair)),
+        Expr::SameEvent => certain(pair.stand == Stand::OneEvent),
+        Expr::SameThread => certain(pair.stand != Stand::Apart),
         // The two are different.
-        Expr::On(_) => false,
-        Expr::Union(p, q) => may(p, pair) || may(q, pair),
-        Expr::Inter(p, q) => may(p, pair) && may(q, pair),
-        Expr::Minus(p, q) => may(p, pair) && !must(libraries, spec, q, pair),
-        Expr::Inverse(p) => may(p, pair.turned()),
-        _ => true,
+        Expr::On(_) => certain(false),
+        Expr::Cross(p, q) => both(in_set(p, a, Role::first(pair)), in_set(q, b, Role::second(pair))),
+        Expr::Union(p, q) => {
+            let (p, q) = (of(p, pair), of(q, pair));
+            (p.0 || q.0, p.1 || q.1)
+        }
+        Expr::Inter(p, q) => both(of(p, pair), of(q, pair)),
+        Expr::Minus(p, q) => {
+            let (p, q) = (of(p, pair), of(q, pair));
+            (p.0 && !q.1, p.1 && !q.0)
+        }
+        Expr::Inverse(p) => of(p, pair.turned()),
+        Expr::Plus(p) => (of(p, pair).0, true),
+        Expr::Chosen(choice) => match &spec.choices[*choice].1 {
+            Choice::ReadsFrom { reads, writes } => {
+                (pair.rf && in_set(writes, a, Role::Writes).0 && in_set(reads, b, Role::Reads).0, true)
+            }
+            _ => (false, true),
+        },
+        Expr::Seq(p, q) => match (p.expr(), q.expr()) {
+            (Expr::On(set), _) => (in_set(set, a, Role::first(pair)).0 && of(q, pair).0, true),
+            (_, Expr::On(set)) => (in_set(set, b, Role::second(pair)).0 && of(p, pair).0, true),
+            _ => (false, true),
+        },
+        Expr::Same(key) => (pair.views.is_some_and(|[a, b]| key.of(&a).is_some_and(|k| key.of(&b) == Some(k))), true),
+        Expr::Hb | Expr::InTurn(..) | Expr::BeforeAny(_) => (false, true),
     }
 }
 

@@ -6,11 +6,11 @@ use itertools::Itertools;
 
 use crate::algebra::Choice;
 use crate::event::{Event, Writes};
-use crate::execution::{Chosen, Execution, Subevent};
+use crate::execution::{Abstracted, Chosen, Execution, Subevent};
 use crate::ids::Name;
 use crate::judge::{Pairs, Reading, judge};
 use crate::library::Libraries;
-use crate::runs::Run;
+use crate::runs::{Run, Stop};
 use crate::stamp::Stamp;
 use crate::world::World;
 
@@ -35,7 +35,7 @@ pub fn consistent<S: Stamp>(
         let reading = Reading::new(libraries, &bare, library);
         for (name, choice) in &reading.spec.choices {
             names.push((library, name, matches!(choice, Choice::ReadsFrom { .. })));
-            options.push(ways(&reading, choice));
+            options.push(few(ways(&reading, choice), most, &|| false).ok()?);
         }
     }
     let candidates = options.iter().try_fold(1usize, |n, o| n.checked_mul(o.len())).filter(|n| *n <= most);
@@ -60,7 +60,8 @@ pub fn consistent<S: Stamp>(
     Some(found)
 }
 
-fn bare<S: Stamp>(world: &World, runs: &[&Run<S>]) -> Execution<S> {
+/// The events and subevents of one run in each thread, with nothing chosen and no values.
+pub(crate) fn bare<S: Stamp>(world: &World, runs: &[&Run<S>]) -> Execution<S> {
     let mut execution = Execution {
         world: world.clone(),
         events: Vec::new(),
@@ -71,11 +72,16 @@ fn bare<S: Stamp>(world: &World, runs: &[&Run<S>]) -> Execution<S> {
         groups: Vec::new(),
     };
     for run in runs {
+        let first_call = execution.calls.len();
+        let calls = run.trace.calls.iter();
+        execution
+            .calls
+            .extend(calls.map(|g| Abstracted { event: g.event.clone(), parent: g.parent.map(|p| p + first_call) }));
+        execution.groups.extend(run.trace.groups.iter().map(|g| g.map(|g| g + first_call)));
         execution.outputs.push(run.trace.output);
         for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
             let index = execution.events.len();
             execution.events.push(event.clone());
-            execution.groups.push(None);
             execution.subs.extend(shape.iter().map(|&sub| Subevent { event: index, sub, read: None, wrote: None }));
         }
     }
@@ -112,31 +118,44 @@ fn fill<S: Stamp>(execution: &mut Execution<S>, libraries: &Libraries<S>, source
     execution.subs.iter().all(done)
 }
 
-/// An execution of one library with its choices made in every other way; `None` if there are more than `most` ways.
-#[must_use]
-pub fn rechosen<S: Stamp>(
-    libraries: &Libraries<S>,
+/// An execution of one library with its choices made in every other way, one after the other.
+///
+/// # Errors
+/// If there are more than `most` ways, or the time is up before they are known.
+pub fn rechosen<'a, S: Stamp>(
+    libraries: &'a Libraries<S>,
     library: Name,
-    execution: &Execution<S>,
+    execution: &'a Execution<S>,
     most: usize,
-) -> Option<Vec<Execution<S>>> {
+    expired: &dyn Fn() -> bool,
+) -> Result<impl Iterator<Item = Execution<S>> + 'a, Stop> {
     let reading = Reading::new(libraries, execution, library);
-    let options: Vec<Vec<Pairs>> = reading.spec.choices.iter().map(|(_, choice)| ways(&reading, choice)).collect();
-    options.iter().try_fold(1usize, |n, o| n.checked_mul(o.len())).filter(|n| *n <= most)?;
-    let names = || reading.spec.choices.iter().map(|(name, _)| *name);
-    let with = |pairs: Vec<&Pairs>| {
-        let chosen = names().zip(pairs).map(|(name, pairs)| Chosen {
-            library,
-            name: name.to_owned(),
-            pairs: pairs.iter().copied().collect(),
-        });
+    let choices = &reading.spec.choices;
+    let options = choices.iter().map(|(_, choice)| few(ways(&reading, choice), most, expired));
+    let options: Vec<Vec<Pairs>> = options.collect::<Result<_, _>>()?;
+    let ways = options.iter().try_fold(1usize, |n, o| n.checked_mul(o.len()));
+    ways.filter(|n| *n <= most).ok_or(Stop::Choices(most))?;
+    let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+    let with = move |pairs: Vec<Pairs>| {
+        let chosen = names.iter().zip(pairs);
+        let chosen =
+            chosen.map(|(&name, pairs)| Chosen { library, name: name.to_owned(), pairs: pairs.into_iter().collect() });
         Execution { chosen: chosen.collect(), ..execution.clone() }
     };
-    Some(options.iter().map(|o| o.iter()).multi_cartesian_product().map(with).collect())
+    Ok(options.into_iter().map(Vec::into_iter).multi_cartesian_product().map(with))
 }
 
-/// Every way to make a choice.
-fn ways<S: Stamp>(reading: &Reading<'_, S>, choice: &Choice<S>) -> Vec<Pairs> {
+/// All that there are, if those are at most `most`, and there is time.
+fn few<T>(all: impl Iterator<Item = T>, most: usize, expired: &dyn Fn() -> bool) -> Result<Vec<T>, Stop> {
+    let known: Vec<T> = all.take(most.saturating_add(1)).take_while(|_| !expired()).collect();
+    if expired() {
+        return Err(Stop::Time);
+    }
+    if known.len() > most { Err(Stop::Choices(most)) } else { Ok(known) }
+}
+
+/// Every way to make a choice, one after the other.
+fn ways<'a, S: Stamp>(reading: &Reading<'_, S>, choice: &Choice<S>) -> Box<dyn Iterator<Item = Pairs> + 'a> {
     match choice {
         Choice::ReadsFrom { reads, writes } => {
             let (reads, writes) = (reading.members(reads), reading.members(writes));
@@ -146,7 +165,7 @@ fn ways<S: Stamp>(reading: &Reading<'_, S>, choice: &Choice<S>) -> Vec<Pairs> {
                 std::iter::once(None).chain(writes.map(|&w| Some((w, r)))).collect::<Vec<_>>()
             });
             let all = sources.map(Vec::into_iter).multi_cartesian_product();
-            all.map(|pairs| pairs.into_iter().flatten().collect()).collect()
+            Box::new(all.map(|pairs| pairs.into_iter().flatten().collect()))
         }
         Choice::Order { members, key } => {
             let members = reading.members(members);
@@ -154,17 +173,16 @@ fn ways<S: Stamp>(reading: &Reading<'_, S>, choice: &Choice<S>) -> Vec<Pairs> {
             let classes: BTreeMap<_, _> = classes.into_group_map().into_iter().collect();
             let orders = classes.into_values().map(|class| {
                 let n = class.len();
-                let all = class.into_iter().permutations(n);
-                all.map(|order| order.into_iter().tuple_combinations().collect::<Pairs>()).collect::<Vec<_>>()
+                class.into_iter().permutations(n)
             });
-            let all = orders.map(Vec::into_iter).multi_cartesian_product();
-            all.map(|parts| parts.into_iter().flatten().collect()).collect()
+            let pairs = |order: &Vec<usize>| order.iter().copied().tuple_combinations().collect::<Vec<_>>();
+            let all = orders.multi_cartesian_product();
+            Box::new(all.map(move |orders| orders.iter().flat_map(pairs).collect()))
         }
         Choice::Orient { pairs } => {
             let wanted = reading.pairs(pairs);
-            let ways = wanted.into_iter().map(|(a, b)| vec![(a, b), (b, a)]);
-            let all = ways.map(Vec::into_iter).multi_cartesian_product();
-            all.map(|pairs| pairs.into_iter().collect()).collect()
+            let all = wanted.into_iter().map(|(a, b)| [(a, b), (b, a)].into_iter()).multi_cartesian_product();
+            Box::new(all.map(|pairs| pairs.into_iter().collect()))
         }
     }
 }

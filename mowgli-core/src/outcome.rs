@@ -144,7 +144,9 @@ impl<S: Stamp> Problem<'_, S> {
             stop => (None, stop),
         };
         let choices = threads.iter().map(|t| 0..t.len()).multi_cartesian_product();
-        let together = choices.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
+        let in_time = choices.take_while(|_| !(self.limits.expired)());
+        let together = in_time.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
+        let stop = if (self.limits.expired)() { Some(Stop::Time) } else { stop };
         Runs { threads, together, stop, bound, states: 0, written: BTreeSet::new(), idle: (!goes_round).then(Vec::new) }
     }
 
@@ -247,10 +249,19 @@ impl<S: Stamp> Problem<'_, S> {
         let Skeletons { threads, mut stop, .. } = skeletons(&self.unfolder(), self.programs);
         let mut found = Vec::new();
         for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
+            if (self.limits.expired)() {
+                return Found::new(found, Some(Stop::Time));
+            }
             if !self.may_be_admitted(&choice) {
                 continue;
             }
-            for outcome in self.conceivable(&choice).into_iter().filter(wanted) {
+            for outcome in self.conceivable(&choice) {
+                if (self.limits.expired)() {
+                    return Found::new(found, Some(Stop::Time));
+                }
+                if !wanted(&outcome) {
+                    continue;
+                }
                 let restricted = choice.iter().zip(&outcome.outputs).map(|(s, &output)| s.with_output(output));
                 let restricted: Vec<Skeleton<S>> = restricted.collect();
                 let graph = Graph::new(self.world, restricted.iter().collect());
@@ -273,7 +284,7 @@ impl<S: Stamp> Problem<'_, S> {
     }
 
     /// The outcomes that runs of these skeletons could have, as far as their outputs and what they write tell.
-    fn conceivable(&self, choice: &[&Skeleton<S>]) -> Vec<Outcome> {
+    fn conceivable(&self, choice: &[&Skeleton<S>]) -> impl Iterator<Item = Outcome> + use<S> {
         let outputs = choice.iter().map(|s| s.runs.iter().map(|r| r.trace.output).collect::<BTreeSet<_>>());
         let finals = self.observed.iter().map(|&cell| {
             let subs = choice.iter().flat_map(|s| &s.runs).flat_map(|r| r.shapes.iter().flatten());
@@ -285,12 +296,12 @@ impl<S: Stamp> Problem<'_, S> {
             values.chain([self.initial(cell)]).collect::<BTreeSet<_>>()
         });
         let parts: Vec<BTreeSet<Val>> = outputs.chain(finals).collect();
-        let all = parts.iter().map(|p| p.iter().copied()).multi_cartesian_product();
-        all.map(|values| {
-            let (outputs, finals) = values.split_at(choice.len());
+        let all = parts.into_iter().map(|p| p.into_iter().collect_vec().into_iter()).multi_cartesian_product();
+        let threads = choice.len();
+        all.map(move |values| {
+            let (outputs, finals) = values.split_at(threads);
             Outcome { outputs: outputs.to_vec(), finals: finals.to_vec() }
         })
-        .collect()
     }
 
     /// Whether every thread of an execution is a plain execution of this program, in these surroundings: each thread is

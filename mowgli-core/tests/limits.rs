@@ -8,20 +8,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mowgli_core::algebra::Spec;
-use mowgli_core::event::{Call, Cell, Event, Shape};
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::enumerate::rechosen;
+use mowgli_core::event::Event;
+use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::outcome::{Limits, Outcome, Problem};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::Bound;
+use mowgli_core::search::solver::Flow;
+use mowgli_core::soundness::client::{Bound, are_at_most, clients, well_formed, worlds};
 use mowgli_core::soundness::properties::{Specified, properties};
 use mowgli_core::soundness::verdict::{Question, Verdict, run};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use x86_tso::{Counting, LOCK, Lock, MEMORY, Memory, Spin, Tso, read, word, write};
+use x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Spin, Tso, read, word, write};
 
 fn words(threads: usize) -> World {
     let mut world = World::new(1, &vec![Node(1); threads]);
@@ -106,45 +107,99 @@ fn a_late_clock_is_never_a_verdict() {
 fn a_late_clock_is_no_property() {
     let specification = Libraries::default().with(Lock);
     let bound = Bound { threads: 2, nodes: 1, calls: 2, ..Bound::default() };
-    let specified = Specified {
-        specification: &specification,
-        library: LOCK,
-        subject: &Lock,
-        expired: &|| true,
-        progress: &|_, _| {},
+    let within = |asks: usize| {
+        let left = AtomicUsize::new(asks);
+        let expired = || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err();
+        let specified = Specified {
+            specification: &specification,
+            library: LOCK,
+            subject: &Lock,
+            expired: &expired,
+            progress: &|_, _| {},
+        };
+        let found = properties(&specified, std::slice::from_ref(&bound));
+        (found.stop, found.executions, found.monotone.is_none() && found.decomposable.is_none())
     };
-    assert_eq!(properties(&specified, &[bound]).stop, Some(Stop::Time));
+    let whole = within(100_000);
+    assert_eq!((&whole.0, whole.2), (&None, true));
+    assert_eq!(within(0), (Some(Stop::Time), 0, true));
+    for asks in (0..2_000).step_by(13) {
+        let found = within(asks);
+        assert!(found == whole || found.0 == Some(Stop::Time) && found.2, "{found:?} after {asks} asks");
+    }
 }
 
-/// Memory of which some reads are not admitted, by what they return.
-struct Reading(fn(&[&Event]) -> bool);
+/// A clock that is late after so many asks.
+fn late_after(asks: usize) -> impl Fn() -> bool {
+    let left = Counter::new(asks);
+    move || left.replace(left.get().saturating_sub(1)) == 0
+}
 
-impl Library<Tso> for Reading {
-    fn name(&self) -> Name {
-        MEMORY
-    }
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        Memory.loc(call)
-    }
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        Memory.returns(world, thread, call, cells)
-    }
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Tso>> {
-        Memory.shapes(world, event)
-    }
-    fn admits(&self, _: &World, events: &[&Event]) -> bool {
-        (self.0)(events)
-    }
-    fn spec(&self) -> Spec<Tso> {
-        Memory.spec()
-    }
+/// Clients are many long before they are all known, and worlds before the first client.
+#[test]
+fn clients_are_made_until_the_time_is_up() {
+    let two = Bound { threads: 2, nodes: 1, calls: 2, ..Bound::default() };
+    let within = |asks| clients(&Lock, &two, &late_after(asks)).map(|all| all.len());
+    let all = (1..=2).map(|calls| 2usize.pow(calls)).sum::<usize>();
+    assert_eq!(within(10_000), Ok(all + all * all));
+    let needed = (0..).find(|&asks| within(asks).is_ok()).unwrap();
+    assert!(needed > all * all && (0..needed).all(|asks| within(asks) == Err(Stop::Time)));
+    let many = Bound { threads: 40, nodes: 1, calls: 9, ..Bound::default() };
+    assert_eq!(clients(&Lock, &many, &late_after(5_000)), Err(Stop::Time));
+    let placed = Bound { nodes: 40, ..many.clone() };
+    assert_eq!(worlds(&Lock, &placed, &late_after(5_000)), Err(Stop::Time));
+    let alternating = Bound { threads: 1, calls: 40, ..many };
+    assert_eq!(well_formed(&Lock as &dyn Library<Tso>, &Lock, &[alternating], &late_after(5_000)), Err(Stop::Time));
+    let few = Bound { threads: 1, nodes: 1, calls: 40, ..two };
+    assert!(!are_at_most(&Lock, &few, 1_000) && are_at_most(&Lock, &Bound { calls: 3, ..few }, 14));
+}
+
+/// An execution of which the choices can be made in very many ways.
+#[test]
+fn ways_to_choose_are_told_apart_until_the_time_is_up() {
+    let x = Loc::new("x");
+    let writing = |n: i64| Prog::all((1..=n).map(|v| write(x, v)));
+    let libraries = Libraries::default().with(Memory);
+    let execution = |programs: &[Prog]| {
+        asked(&libraries, programs, Limits::default(), |problem| {
+            let mut found = None;
+            let _ = problem.explore(&mut |solver| {
+                assert!(solver.complete());
+                found = solver.execution();
+                Flow::Stop
+            });
+            found.unwrap()
+        })
+    };
+    let ways = |n: i64, most: usize, asks: usize| {
+        let execution = execution(&[writing(n)]);
+        rechosen(&libraries, MEMORY, &execution, most, &late_after(asks)).map(Iterator::count)
+    };
+    assert_eq!(ways(4, 1_000, 1_000), Ok(24));
+    assert_eq!(ways(4, 23, 1_000), Err(Stop::Choices(23)));
+    assert_eq!(ways(4, 1_000, 20), Err(Stop::Time));
+    assert_eq!(ways(12, usize::MAX, 1_000), Err(Stop::Time));
+}
+
+/// What is conceivable of what many threads put out is not made before it is looked at.
+#[test]
+fn what_is_conceivable_is_refuted_until_the_time_is_up() {
+    let x = Loc::new("x");
+    let programs: Vec<Prog> =
+        (0..12).map(|_| prog! { let a = read(x); let b = read(x); Prog::Val(Val::tuple(&[a, b])) }).collect();
+    let writing = (1..=4).map(|v| write(x, v));
+    let programs = [programs, writing.collect()].concat();
+    let expired = late_after(200_000);
+    let limits = Limits { expired: &expired, ..Limits::default() };
+    let found = asked(&Libraries::default().with(Memory), &programs, limits, |p| p.refutations(&|_| false, 1));
+    assert_eq!(found.all(), Err(Stop::Time));
 }
 
 /// Runs that differ in results share a search, and each of them is asked about.
 #[test]
 fn what_is_admitted_may_depend_on_results() {
     let outputs = |admits: fn(&[&Event]) -> bool| -> BTreeSet<Vec<Val>> {
-        let libraries = Libraries::default().with(Reading(admits));
+        let libraries = Libraries::default().with(Changed { admits, spec: || Memory.spec() });
         let outcomes = asked(&libraries, &store_buffering(), Limits::default(), |p| p.outcomes().all());
         let results = asked(&libraries, &store_buffering(), Limits::default(), |p| p.results().all());
         let keys: BTreeSet<Outcome> = outcomes.unwrap().into_keys().collect();

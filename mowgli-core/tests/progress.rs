@@ -6,7 +6,7 @@ mod x86_tso;
 use std::sync::Arc;
 
 use mowgli_core::algebra::{Spec, cell, id, reads, writes};
-use mowgli_core::event::{Call, Cell, Event, Shape};
+use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
@@ -16,37 +16,20 @@ use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Question, Report, Verdict, local};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use x86_tso::{LOCK, Lock, MEMORY, Memory, Spin, Tso, read, word, write};
+use x86_tso::{Changed, LOCK, Lock, Spin, Tso, read, word, write};
 
 /// Memory whose writes are seen by every thread at once: all of rf is in so.
-struct Coherent;
+const COHERENT: Changed = Changed { admits: |_| true, spec: coherent };
 
-impl Library<Tso> for Coherent {
-    fn name(&self) -> Name {
-        MEMORY
-    }
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        Memory.loc(call)
-    }
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        Memory.returns(world, thread, call, cells)
-    }
-    fn only_looks(&self, event: &Event) -> bool {
-        Memory.only_looks(event)
-    }
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Tso>> {
-        Memory.shapes(world, event)
-    }
-    fn spec(&self) -> Spec<Tso> {
-        let mut c = Spec::default();
-        let (rf, initial) = c.reads_from("rf", reads(), writes());
-        let mo = c.order("mo", writes(), cell);
-        let rb = (rf.inv().then(&mo) | initial) - id();
-        c.so("rf", &rf);
-        c.so("mo", &mo);
-        c.so("rb", &rb);
-        c
-    }
+fn coherent() -> Spec<Tso> {
+    let mut c = Spec::default();
+    let (rf, initial) = c.reads_from("rf", reads(), writes());
+    let mo = c.order("mo", writes(), cell);
+    let rb = (rf.inv().then(&mo) | initial) - id();
+    c.so("rf", &rf);
+    c.so("mo", &mo);
+    c.so("rb", &rb);
+    c
 }
 
 /// Clients that take one of two locks inside the other.
@@ -55,13 +38,13 @@ struct TwoLocks;
 const NAMES: [&str; 2] = ["a", "b"];
 
 impl Subject for TwoLocks {
-    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let mut world = empty.clone();
         world.objects.extend(NAMES.map(|l| (Loc::new(l), Object::new(LOCK))));
         vec![world]
     }
 
-    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let of = |l: &str| ["Acquire", "Release"].map(|m| Call::new(LOCK, m, &[Loc::new(l).into()]));
         NAMES.iter().flat_map(|l| of(l)).collect()
     }
@@ -71,7 +54,7 @@ fn checked(subject: &dyn Subject, implementation: impl Implementation + 'static,
     local(&Question {
         library: LOCK,
         specification: Libraries::default().with(Lock),
-        below: Libraries::default().with(Coherent),
+        below: Libraries::default().with(COHERENT),
         beside: Libraries::default(),
         chain: vec![Arc::new(implementation)],
         subject,
@@ -93,7 +76,7 @@ enum Flags {
 }
 
 fn flag(l: Loc, t: Tid) -> Loc {
-    l.part(&format!("flag_{t}"))
+    l.part(format!("flag_{t}"))
 }
 
 impl Implementation for Flags {
@@ -167,5 +150,11 @@ fn a_deadlock_by_the_specification_is_no_bug() {
                 == [(a, "Acquire"), (b, "Acquire"), (b, "Acquire"), (a, "Acquire")]
     };
     let bound = Bound { threads: 2, nodes: 1, calls: 4, ..Bound::default() };
-    assert!(well_formed(&Lock as &dyn Library<Tso>, &TwoLocks, &[bound]).iter().any(|(_, c)| opposite(c)));
+    assert!(
+        well_formed(&Lock as &dyn Library<Tso>, &TwoLocks, &[bound], &|| false)
+            .unwrap()
+            .0
+            .iter()
+            .any(|(_, c)| opposite(c))
+    );
 }

@@ -83,13 +83,13 @@ impl Library<Once> for Ticks {
 }
 
 impl Subject for Ticks {
-    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let mut world = empty.clone();
         world.objects.extend(["x", "y"].map(|x| (Loc::new(x), Object::new(TICKS))));
         vec![world]
     }
 
-    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         ["x", "y"].map(|x| Call::new(TICKS, "Tick", &[Loc::new(x).into()])).to_vec()
     }
 }

@@ -206,14 +206,14 @@ pub struct Words {
 }
 
 impl Subject for Words {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        let mut worlds = wait::Words { rmw: self.rmw }.worlds(empty, bound);
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        let mut worlds = wait::Words { rmw: self.rmw }.worlds(empty, bound, expired);
         worlds.iter_mut().flat_map(|w| w.objects.values_mut()).for_each(|object| object.library = TSO);
         worlds
     }
 
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
-        let of_wait = wait::Words { rmw: self.rmw }.calls(world, thread, bound);
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        let of_wait = wait::Words { rmw: self.rmw }.calls(world, thread, bound, expired);
         let kept = of_wait.into_iter().filter(|call| call.method.text() != "Wait").map(|mut call| {
             call.library = TSO;
             call.args.retain(|arg| !matches!(arg, Val::Wid(_)));

@@ -331,14 +331,14 @@ pub struct Words {
 }
 
 impl Subject for Words {
-    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let mut world = empty.clone();
         let words = empty.all_nodes().iter().flat_map(|n| [(format!("x{n}"), n), (format!("y{n}"), n)]);
         world.objects.extend(words.map(|(name, n)| (Loc::new(&name), word(n))));
         vec![world]
     }
 
-    fn calls(&self, world: &World, thread: Tid, _: &Bound) -> Vec<Call> {
+    fn calls(&self, world: &World, thread: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let call = |method, args: &[Val]| Call::new(WAIT, method, args);
         let here = world.node_of(thread);
         let at = |name: char, n: Node| Val::Loc(Loc::new(&format!("{name}{n}")));

@@ -93,13 +93,13 @@ impl Implementation for FlagOverSv {
 
 /// What clients can do: there is one flag, and every thread may raise and check it.
 impl Subject for Flag {
-    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let mut world = empty.clone();
         world.objects.insert(Loc::new("x"), Object::new(FLAG));
         vec![world]
     }
 
-    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         ["Raise", "Check"].map(|method| Call::new(FLAG, method, &[Loc::new("x").into()])).to_vec()
     }
 }

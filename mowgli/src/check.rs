@@ -116,13 +116,13 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
     if target != Name::literal(entry.name) {
         return Err(format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name));
     }
-    if let Some(call) = foreign(entry, bound) {
+    let expired = || options.deadline.expired();
+    if let Some(call) = foreign(entry, bound, &expired) {
         return Err(format!(
             "the subject of {} makes the call {call} of {}, which neither its specification nor the memory model has",
             entry.name, call.library
         ));
     }
-    let expired = || options.deadline.expired();
     let of_memory = WaitProbes { loopback: options.loopback };
     let own = entry.probes.iter().map(|p| &**p);
     let probes: Vec<&dyn Probes> = own.chain([&of_memory as &dyn Probes]).collect();
@@ -168,10 +168,11 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
 }
 
 /// A call that clients within a bound make, of a library that nothing specifies.
-fn foreign(entry: &Entry, bound: &Bound) -> Option<Call> {
+fn foreign(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Option<Call> {
     let specified = entry.specification.and(&Libraries::default().with(Wait));
-    let calls = own_calls(entry, std::slice::from_ref(bound)).into_iter().map(|(_, _, call)| call);
-    calls.into_iter().find(|call| specified.get(call.library).is_none())
+    // Where the time is up before the calls are known, it is so for the check too.
+    let calls = own_calls(entry, std::slice::from_ref(bound), expired).ok()?;
+    calls.into_iter().map(|(_, _, call)| call).find(|call| specified.get(call.library).is_none())
 }
 
 /// Replaces the libraries below an entry by their published implementations, until only memory models are left: first those
@@ -463,6 +464,41 @@ impl Checked {
         out
     }
 
+    /// Clients that were left when the check ended.
+    fn not_asked(&self) -> usize {
+        let Report { generated, ill_formed, renamed, clients, .. } = self.report;
+        generated - ill_formed - renamed - clients
+    }
+
+    /// How many leaves of the search there are for each class of executions: 1 is perfect.
+    fn leaves_per_class(&self) -> f64 {
+        let stats = &self.report.stats;
+        stats.leaves as f64 / stats.classes.max(1) as f64
+    }
+
+    /// What the check looked at: clients, those that were dropped with the reason, and counts of the search.
+    #[must_use]
+    pub fn stats(&self) -> String {
+        let Report { generated, ill_formed, renamed, clients, vacuous, probed, stats, .. } = &self.report;
+        let dropped = [
+            (*ill_formed, "that the specification says nothing of"),
+            (*renamed, "others with their values renamed"),
+            (self.not_asked(), "left when the check ended"),
+        ];
+        let dropped = dropped.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!(", less {n} {why}")).join("");
+        let probed = if *probed > 0 { format!("; {probed} looked at for their outcomes") } else { String::new() };
+        format!(
+            "clients: {generated}{dropped}: {clients} looked at, of which {vacuous} never end{probed}\n\
+             search: {} skeletons, {} states, {} nodes, {} leaves, {} classes, {:.3} leaves per class",
+            stats.skeletons,
+            stats.states,
+            stats.nodes,
+            stats.leaves,
+            stats.classes,
+            self.leaves_per_class()
+        )
+    }
+
     /// One JSON object.
     ///
     /// # Panics
@@ -495,6 +531,11 @@ impl Checked {
             counterexample,
             seconds: self.time.as_secs_f64(),
             stats: BTreeMap::from([
+                ("generated", self.report.generated as u64),
+                ("ill_formed", self.report.ill_formed as u64),
+                ("renamed", self.report.renamed as u64),
+                ("not_asked", self.not_asked() as u64),
+                ("vacuous", self.report.vacuous as u64),
                 ("skeletons", stats.skeletons),
                 ("states", stats.states),
                 ("nodes", stats.nodes),
@@ -502,6 +543,7 @@ impl Checked {
                 ("classes", stats.classes),
                 ("probed", self.report.probed as u64),
             ]),
+            leaves_per_class: self.leaves_per_class(),
         };
         serde_json::to_string(&json).expect("strings and numbers")
     }
@@ -543,6 +585,7 @@ struct Json<'a> {
     counterexample: Option<JsonCounterexample>,
     seconds: f64,
     stats: BTreeMap<&'a str, u64>,
+    leaves_per_class: f64,
 }
 
 #[derive(Serialize)]

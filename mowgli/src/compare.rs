@@ -61,15 +61,25 @@ pub struct Compared {
 const GROUP: usize = 1024;
 
 /// The programs within bounds that have so many calls, on words that are not all alike, so that copies show.
-pub(crate) fn of_size(subject: &dyn Subject, bounds: &[Bound], calls: usize) -> Vec<(World, Client)> {
-    let with_total = |bound: &Bound| Bound { total: Some(calls), ..bound.clone() };
-    let mut all: Vec<(World, Client)> = bounds.iter().flat_map(|b| clients(subject, &with_total(b))).collect();
+///
+/// # Errors
+/// If the time is up before there are all.
+pub(crate) fn of_size(
+    subject: &dyn Subject,
+    bounds: &[Bound],
+    calls: usize,
+    expired: &dyn Fn() -> bool,
+) -> Result<Vec<(World, Client)>, Stop> {
+    let mut all = Vec::new();
+    for bound in bounds {
+        all.extend(clients(subject, &Bound { total: Some(calls), ..bound.clone() }, expired)?);
+    }
     all.retain(|(_, client)| client.len() == calls);
     for (world, _) in &mut all {
         let words = world.objects.iter_mut().filter(|(x, _)| x.to_string().starts_with('y'));
         words.for_each(|(_, object)| object.init = Val::Int(2));
     }
-    all
+    Ok(all)
 }
 
 pub(crate) fn observed(world: &World) -> Vec<Cell> {
@@ -124,12 +134,12 @@ pub(crate) fn outcomes(
 struct TwoIdentifiers(wait::Words);
 
 impl Subject for TwoIdentifiers {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        self.0.worlds(empty, bound)
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        self.0.worlds(empty, bound, expired)
     }
 
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
-        let mut calls = self.0.calls(world, thread, bound);
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        let mut calls = self.0.calls(world, thread, bound, expired);
         let operations = calls.iter().filter(|c| matches!(c.method.text(), "Put" | "Get" | "RCAS" | "RFAA"));
         let other = operations.cloned().map(|mut call| {
             let wid = call.args.iter_mut().find(|a| matches!(a, Val::Wid(_))).expect("operations have one");
@@ -146,13 +156,13 @@ impl Subject for TwoIdentifiers {
 struct WithFlushes;
 
 impl Subject for WithFlushes {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
         let alone = empty.threads.iter().all_unique();
-        if alone { tso::Words { rmw: false }.worlds(empty, bound) } else { Vec::new() }
+        if alone { tso::Words { rmw: false }.worlds(empty, bound, expired) } else { Vec::new() }
     }
 
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call> {
-        let mut calls = tso::Words { rmw: false }.calls(world, thread, bound);
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        let mut calls = tso::Words { rmw: false }.calls(world, thread, bound, expired);
         calls.retain(|c| matches!(c.method.text(), "Read" | "Write" | "Put" | "Get" | "Poll"));
         calls
     }
@@ -214,7 +224,13 @@ pub fn compare(
             found.stop = Some(cause(Stop::Time));
             return found;
         }
-        let mut all = of_size(&*subject, bounds, total);
+        let mut all = match of_size(&*subject, bounds, total, expired) {
+            Ok(all) => all,
+            Err(stop) => {
+                found.stop = Some(cause(stop));
+                return found;
+            }
+        };
         let shape = |(world, _): &(World, Client)| (world.threads.len(), world.nodes);
         all.sort_by_key(shape);
         let mut done = 0;

@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
+use crate::necessity::own_calls;
 
 /// Clients are looked at in groups of this many.
 const GROUP: usize = 64;
@@ -61,11 +62,16 @@ pub fn distinguish(
     progress: &dyn Fn(usize, usize),
 ) -> Result<Compared, String> {
     let mut compared = Compared { difference: None, clients: 0, stop: None };
-    let methods = |e: &Entry| {
-        let all = clients(&*e.subject, &Bound { calls: 1, threads: 2, ..bounds[0].clone() });
-        all.iter().flat_map(|(_, c)| c.threads.iter().flatten()).map(|call| call.method).collect::<BTreeSet<_>>()
+    let of_two = Bound { threads: 2, ..bounds[0].clone() };
+    let methods = |e: &Entry| -> Result<BTreeSet<Name>, Stop> {
+        let calls = own_calls(e, std::slice::from_ref(&of_two), &|| deadline.expired())?;
+        Ok(calls.iter().map(|(_, _, call)| call.method).collect())
     };
-    if methods(one) != methods(other) {
+    let (Ok(of_one), Ok(of_other)) = (methods(one), methods(other)) else {
+        compared.stop = Some(cause(Stop::Time));
+        return Ok(compared);
+    };
+    if of_one != of_other {
         return Err(format!(
             "{} and {} have different methods, so no client is a client of both",
             one.name, other.name
@@ -93,13 +99,19 @@ fn within(
     progress: &dyn Fn(usize, usize),
     compared: &mut Compared,
 ) {
-    let all = clients(&*one.subject, bound);
+    let expired = || deadline.expired();
+    let all = match clients(&*one.subject, bound, &expired) {
+        Ok(all) => all,
+        Err(stop) => {
+            compared.stop = Some(stop);
+            return;
+        }
+    };
     let memory = WaitProbes { loopback: true };
     let own = one.probes.iter().map(|p| &**p).chain(other.probes.iter().map(|p| &**p));
     let probes: Vec<&dyn Probes> = own.chain([&memory as &dyn Probes]).collect();
     let mut tasks: Vec<_> = probes.iter().flat_map(|p| (0..p.stages()).map(move |stage| (*p, stage))).collect();
     tasks.sort_by_key(|(_, stage)| *stage);
-    let expired = || deadline.expired();
     let of = tasks.len() * all.len();
     for (position, (probe, stage)) in tasks.into_iter().enumerate() {
         for (done, group) in all.chunks(GROUP).enumerate() {

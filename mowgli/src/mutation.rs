@@ -11,6 +11,7 @@ use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use serde::Serialize;
 
 use crate::check::{Ask, Options, check};
+use crate::interrupt::cause;
 use crate::necessity::own_calls;
 
 /// How long one variant may take against one specification.
@@ -43,6 +44,8 @@ pub struct Worths {
     pub undecided: Vec<&'static str>,
     /// What each place is worth.
     pub all: Vec<Worth>,
+    /// What kept the places from being known, if anything did.
+    pub stop: Option<Stop>,
 }
 
 /// Weakens the specification of an entry in every place, and checks its broken variants for local soundness.
@@ -79,7 +82,11 @@ pub fn worths(
         }
     }
     let mut all = Vec::new();
-    for mutation in mutations(&whole, name, &own_calls(&entry, &bounds)) {
+    let (calls, stop) = match own_calls(&entry, &bounds, &|| options.deadline.expired()) {
+        Ok(calls) => (calls, None),
+        Err(late) => (Vec::new(), Some(cause(late))),
+    };
+    for mutation in mutations(&whole, name, &calls) {
         entry.specification = weakened(&whole, name, &mutation);
         let answer = |v: &Variant| Ok((v.name, is_caught(&entry, v)?));
         let answers = caught.iter().map(answer).collect::<Result<Vec<(&str, Result<bool, Stop>)>, String>>()?;
@@ -96,7 +103,7 @@ pub fn worths(
         all.push(worth);
     }
     let undecided = open.into_iter().map(|(name, _)| name).collect();
-    Ok(Worths { bounds, caught: caught.iter().map(|v| v.name).collect(), undecided, all })
+    Ok(Worths { bounds, caught: caught.iter().map(|v| v.name).collect(), undecided, all, stop })
 }
 
 impl Worth {

@@ -10,7 +10,7 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::Tid;
 use mowgli_core::implementation::add_parts;
 use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::{Bound, clients, count};
+use mowgli_core::soundness::client::{Bound, are_at_most, worlds};
 use mowgli_core::soundness::sites::{Changed, Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::world::World;
@@ -19,6 +19,7 @@ use mowgli_libraries::weaker::{left_out, weaker};
 use serde::Serialize;
 
 use crate::check::{Checked, Options, check};
+use crate::interrupt::cause;
 
 /// Whether an operation is needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -83,7 +84,7 @@ pub fn bounds(entry: &Entry) -> Vec<Bound> {
     if least > 1 {
         return vec![bound(2, least), bound(1, 2 * least)];
     }
-    let last = Some(bound(2, 2)).filter(|b| count(&*entry.subject, b) <= CLIENTS);
+    let last = Some(bound(2, 2)).filter(|b| are_at_most(&*entry.subject, b, CLIENTS));
     [bound(2, 1), bound(1, 3)].into_iter().chain(last).collect()
 }
 
@@ -99,7 +100,9 @@ pub fn necessity(
     each: &mut dyn FnMut(&Row),
 ) -> Result<Necessity, String> {
     entry.library()?;
-    bounds.retain(|b| !entry.clients(b).is_empty());
+    let expired = || options.deadline.expired();
+    // What is known of a bound only when the time is up is asked no more.
+    bounds.retain(|b| entry.clients(b, &expired).map_or(true, |all| !all.is_empty()));
     let run = |variant: &Variant| -> Result<Vec<Checked>, String> {
         let options = options.within(SECONDS);
         let mut all = Vec::new();
@@ -116,12 +119,16 @@ pub fn necessity(
         return Err(format!("{}; ask about an implementation that is sound", bad.title()));
     }
     // Whether clients end less often than before is not known where that was not seen to the end.
-    let stop = whole.iter().find_map(Checked::stop).cloned();
+    let mut stop = whole.iter().find_map(Checked::stop).cloned();
     let vacuous = |all: &[Checked]| all.iter().map(|c| c.report.vacuous).sum::<usize>();
     let executions = |all: &[Checked]| all.iter().map(|c| c.report.stats.classes).sum::<u64>();
     let (vacuous_before, executions_before) = (vacuous(&whole), executions(&whole));
     let mut rows = Vec::new();
-    for site in all_sites(entry, variant, &bounds) {
+    let all = all_sites(entry, variant, &bounds, &expired).unwrap_or_else(|late| {
+        stop.get_or_insert(cause(late));
+        Vec::new()
+    });
+    for site in all {
         let changes = [("left out", left_out as fn(&_) -> _)].into_iter().chain(weaker(site.calls).iter().copied());
         for (change, of) in changes {
             let changed = Changed { of: variant.implementation.clone(), site: site.clone(), change: Arc::new(of) };
@@ -159,24 +166,36 @@ pub fn necessity(
 }
 
 /// The calls that clients within these bounds make, in every world.
-#[must_use]
-pub fn own_calls(entry: &Entry, bounds: &[Bound]) -> Vec<(World, Tid, Call)> {
+///
+/// # Errors
+/// If the time is up before there are all.
+pub fn own_calls(entry: &Entry, bounds: &[Bound], expired: &dyn Fn() -> bool) -> Result<Vec<(World, Tid, Call)>, Stop> {
     let mut calls = Vec::new();
-    for (world, _) in bounds.iter().flat_map(|b| clients(&*entry.subject, &Bound { calls: 1, ..b.clone() })) {
-        for thread in world.tids() {
-            let own = entry.subject.calls(&world, thread, &bounds[0]);
-            calls.extend(own.into_iter().map(|call| (world.clone(), thread, call)));
+    for bound in bounds {
+        for world in worlds(&*entry.subject, bound, expired)? {
+            for thread in world.tids() {
+                let own = entry.subject.calls(&world, thread, &bounds[0], expired);
+                calls.extend(own.into_iter().map(|call| (world.clone(), thread, call)));
+            }
+            if expired() {
+                return Err(Stop::Time);
+            }
         }
     }
     calls.sort_by_cached_key(|(w, t, call)| (w.nodes, w.threads.clone(), *t, call.clone()));
     calls.dedup();
-    calls
+    Ok(calls)
 }
 
-fn all_sites(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Vec<Site> {
-    let mut calls = own_calls(entry, bounds);
+fn all_sites(
+    entry: &Entry,
+    variant: &Variant,
+    bounds: &[Bound],
+    expired: &dyn Fn() -> bool,
+) -> Result<Vec<Site>, Stop> {
+    let mut calls = own_calls(entry, bounds, expired)?;
     calls.iter_mut().for_each(|(world, ..)| add_parts(&*variant.implementation, world));
-    sites(&*variant.implementation, &entry.below, &calls)
+    Ok(sites(&*variant.implementation, &entry.below, &calls))
 }
 
 impl Row {

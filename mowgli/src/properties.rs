@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
-use mowgli_core::soundness::client::{Bound, Subject, count};
+use mowgli_core::soundness::client::{Bound, Subject, are_at_most};
 use mowgli_core::soundness::properties::{Instance, Properties, Specified, properties};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_rdma::Stamp;
@@ -80,7 +80,7 @@ impl Specification {
             ..Bound::default()
         };
         let all = [bound(1, 2, 3), bound(2, 2, 1), bound(2, 2, 2)];
-        all.into_iter().filter(|b| b.threads + b.calls < 4 || count(&*self.subject, b) <= CLIENTS).collect()
+        all.into_iter().filter(|b| b.threads + b.calls < 4 || are_at_most(&*self.subject, b, CLIENTS)).collect()
     }
 
     /// Checks it.

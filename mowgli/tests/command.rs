@@ -198,6 +198,31 @@ fn a_failed_assertion_is_1_and_a_limit_is_3() {
     assert!(stopped.out.contains("\"complete\":false") && stopped.out.contains("time limit"), "{}", stopped.out);
 }
 
+/// A call that its library says no program may make is bad input, and no open question; other files are solved.
+#[test]
+fn a_call_with_a_fault_is_bad_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = file(folder.path(), "good.litmus", GOOD);
+    let of = |method: &str| {
+        let text = format!("RDMA_WAIT far\n{{ msw m@2[2] = (0, 0); msw n@1[2] = (0, 0); }}\n P4@1 ;\n {method} ;\n");
+        file(folder.path(), "far.litmus", &text)
+    };
+    let place =
+        ["m is on node 2, and P4 on node 1", "let m be declared on node 1", "a thread on node 2", "a put or a get"];
+    for (method, at) in [("m.write((1, 2))", "4:2"), ("a := m.tryread", "4:2"), ("n.put(m, d)", "4:2")] {
+        let far = of(method);
+        is_bad(&["litmus", &far], &[&[method, &format!("far.litmus:{at}")], &place[..]].concat());
+        let both = mowgli(&["litmus", "--json", &far, &good]);
+        assert_eq!(both.code, 2, "{}", both.out);
+        let lines: Vec<serde_json::Value> = both.out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let [error, answer] = &lines[..] else { panic!("{}", both.out) };
+        assert!(error["file"] == far && place.iter().all(|p| error["error"].as_str().unwrap().contains(p)), "{error}");
+        assert!(answer["complete"] == true && both.err.contains("far.litmus:4:2"), "{answer}{}", both.err);
+    }
+    let near = of("n.write((1, 2))");
+    assert_eq!(mowgli(&["litmus", &near]).code, 0);
+}
+
 #[test]
 fn bad_checks() {
     is_bad(&["check", "nothing"], &["no library nothing", "sv, bal, bal-transitive, msw"]);
@@ -261,6 +286,37 @@ fn checks_have_the_codes_that_they_document() {
     let stopped = mowgli(&["check", "sv", "--timeout", "0", "--json"]);
     assert_eq!(stopped.code, 3, "{}", stopped.out);
     assert!(stopped.out.contains("\"verdict\":\"undecided\"") && stopped.out.contains("time limit"), "{}", stopped.out);
+}
+
+/// Every client within the bound is accounted for.
+#[test]
+fn stats_say_what_was_looked_at_and_what_was_dropped() {
+    let args = ["check", "queue", "--threads", "2", "--nodes", "1", "--calls", "2", "--values", "1,2", "--stats"];
+    let ran = mowgli(&args);
+    // Enq(1), Enq(2), Deq: 3 + 9 clients of one thread, 12 * 12 of two.
+    assert!(ran.code == 0 && ran.err.contains("clients: 156, less "), "{}{}", ran.out, ran.err);
+    for said in ["others with their values renamed: ", " looked at, of which 0 never end", " leaves per class"] {
+        assert!(ran.err.contains(said), "{said}: {}", ran.err);
+    }
+    let line = mowgli(&[&args[..], &["--json"]].concat()).out;
+    let json: serde_json::Value = serde_json::from_str(line.trim()).unwrap();
+    let of = |name: &str| json["stats"][name].as_u64().unwrap();
+    assert_eq!(of("generated"), 156);
+    assert_eq!((of("ill_formed"), of("not_asked")), (0, 0));
+    // Those that enqueue nothing, and one of each two others.
+    let nothing = (1 + 1) + 2 * 2;
+    assert_eq!(json["clients"].as_u64().unwrap(), 156 - of("renamed"));
+    assert_eq!(of("renamed"), (156 - nothing) / 2);
+    assert!(of("leaves") >= of("classes") && json["leaves_per_class"].as_f64().unwrap() >= 1.0);
+    let locks = mowgli(&["check", "nlock", "--threads", "1", "--nodes", "1", "--calls", "2", "--stats"]);
+    assert!(
+        locks.err.contains("clients: 6, less 5 that the specification says nothing of: 1 looked at"),
+        "{}",
+        locks.err
+    );
+    let few = ["--threads", "1", "--nodes", "1", "--values", "1,2"];
+    let caught = mowgli(&[&["check", "sc-rmw", "--variant", "faa-adds-one", "--stats"], &few[..]].concat());
+    assert!(caught.err.contains(" left when the check ended: "), "{}", caught.err);
 }
 
 fn without_times(json: &str) -> Vec<serde_json::Value> {
@@ -749,6 +805,29 @@ fn a_clock_that_is_always_late_is_never_an_answer() {
         }
     }
     assert!(!Path::new(&verbs).exists(), "nothing is written where nothing is known");
+}
+
+/// What is asked about very many clients, or worlds of them, hears the clock while they are made.
+#[test]
+fn clients_without_end_are_not_waited_for() {
+    let large: [&[&str]; 10] = [
+        &["check", "bal", "--threads", "30", "--nodes", "1", "--calls", "1"],
+        &["check", "rbl", "--threads", "20", "--nodes", "1", "--calls", "1", "--objects", "3"],
+        &["check", "sv", "--threads", "1", "--nodes", "40", "--calls", "1"],
+        &["check", "wlock", "--threads", "1", "--nodes", "2", "--calls", "2", "--objects", "60"],
+        &["check", "sv", "--threads", "2", "--nodes", "2", "--calls", "12"],
+        &["check", "sv", "--threads", "9", "--nodes", "9", "--calls", "1"],
+        &["check", "sv", "--through", "--calls", "12"],
+        &["check", "sv", "--necessity", "--threads", "9", "--nodes", "9"],
+        &["check", "--spec", "bal", "--threads", "30", "--nodes", "1"],
+        &["check", "--distinguish", "rbl", "rbl-weak", "--threads", "20", "--nodes", "1", "--objects", "3"],
+    ];
+    for args in large {
+        let start = std::time::Instant::now();
+        let ran = mowgli(&[args, &["--timeout", "1"]].concat());
+        assert_eq!(ran.code, 3, "{args:?}: {}{}", ran.out, ran.err);
+        assert!(start.elapsed().as_secs() < 30, "{args:?}");
+    }
 }
 
 /// The conditions of the theorems need no search: what follows from them is known at any time.

@@ -128,7 +128,7 @@ fn f_is_recovered(
                 .map(|(g, own)| (execution.calls[g.expect("only this library")].event.call.clone(), own.count()))
                 .collect();
             let events: Vec<_> = of_thread.iter().map(|&e| &execution.events[e]).collect();
-            let calls = subject.calls(client, thread, bound);
+            let calls = subject.calls(client, thread, bound, &|| false);
             let ways = recover(implementation, &execution.world, thread, &calls, &events);
             let ways = ways.into_iter().map(|w| w.into_iter().map(|p| (p.event.call, p.length)).collect());
             let ways: Vec<Vec<(Call, usize)>> = ways.collect();
@@ -188,7 +188,7 @@ proptest! {
 #[test]
 fn the_judge_rejects_what_was_changed() {
     let client = (
-        WORDS.worlds(&World::new(1, &[Node(1)]), &bound(1, 1)).remove(0),
+        WORDS.worlds(&World::new(1, &[Node(1)]), &bound(1, 1), &|| false).remove(0),
         Client {
             threads: vec![vec![
                 Call::new(WAIT, "Write", &[Loc::new("x1").into(), Val::Int(1)]),

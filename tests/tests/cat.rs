@@ -280,7 +280,9 @@ impl Compared {
             if executions.len() < 10 { Flow::Continue } else { Flow::Stop }
         });
         let mut counts = [0, 0];
-        for execution in executions.iter().filter_map(|e| rechosen(&self.libraries, self.library, e, 200)).flatten() {
+        for execution in
+            executions.iter().filter_map(|e| rechosen(&self.libraries, self.library, e, 200, &|| false).ok()).flatten()
+        {
             let judged = judge(&self.libraries, &execution);
             let library = self.libraries.get(self.library).expect("the library that is compared");
             let is_well_formed = library.is_well_formed(world, &execution.events.iter().collect::<Vec<_>>());

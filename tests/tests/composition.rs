@@ -85,7 +85,7 @@ fn wrong(name: &str, which: &str, calls: usize, cases: u32) -> Result<(), String
     let entry = entry(name);
     let variant = variant(&entry, which);
     let bound = Bound { threads: 2, nodes: 2, calls, ..variant.bounds[0].clone() };
-    let bases = entry.clients(&bound);
+    let bases = entry.clients(&bound, &|| false).unwrap();
     let extra = || (any::<Index>(), any::<Index>(), any::<Index>());
     let mut runner = TestRunner::new_with_rng(
         Config { cases, max_shrink_iters: 50, failure_persistence: None, ..Config::default() },

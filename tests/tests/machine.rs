@@ -212,8 +212,9 @@ fn an_exchange_is_atomic_and_drains_the_store_buffer() {
 
 #[test]
 fn a_poll_of_nothing_never_returns() {
-    let world =
-        tso::Words { rmw: false }.worlds(&World::new(1, &[mowgli_core::ids::Node(1)]), &bound(1, 1, 1)).remove(0);
+    let world = tso::Words { rmw: false }
+        .worlds(&World::new(1, &[mowgli_core::ids::Node(1)]), &bound(1, 1, 1), &|| false)
+        .remove(0);
     let poll = Call::new(TSO, "Poll", &[mowgli_core::ids::Node(1).into()]);
     let programs = [Prog::call(poll)];
     assert!(by_axioms(&Libraries::default().with(Tso), &world, &programs).unwrap().is_empty());

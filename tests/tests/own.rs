@@ -91,13 +91,13 @@ impl Implementation for Forgetful {
 }
 
 impl Subject for Pile {
-    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let mut world = empty.clone();
         world.objects.insert(Loc::new("s"), Object::new(PILE));
         vec![world]
     }
 
-    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         ["Push", "Pop"].map(|method| Call::new(PILE, method, &[Loc::new("s").into()])).to_vec()
     }
 }
@@ -151,11 +151,11 @@ fn an_entry_that_names_another_library_is_told_which_there_is() {
 struct Misspelt;
 
 impl Subject for Misspelt {
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World> {
-        Pile.worlds(empty, bound)
+    fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
+        Pile.worlds(empty, bound, &|| false)
     }
 
-    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         vec![Call::new(Name::literal("pyle"), "Push", &[Loc::new("s").into()])]
     }
 }
@@ -222,13 +222,13 @@ impl Implementation for SignalOverFlag {
 }
 
 impl Subject for Signal {
-    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let mut world = empty.clone();
         world.objects.insert(Loc::new("s"), Object::new(SIGNAL));
         vec![world]
     }
 
-    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         ["Raise", "Check"].map(|method| Call::new(SIGNAL, method, &[Loc::new("s").into()])).to_vec()
     }
 }
@@ -280,7 +280,7 @@ fn relations_are_known_by_their_roles() {
     let spec = libraries.spec(PILE).expect("a library of the set");
     assert_eq!((spec.role("rf"), spec.role("mo")), (Some(Role::ReadsFrom), Some(Role::Orientation)));
     assert_eq!((spec.role("ib"), spec.is_of_paths("ib"), spec.is_of_paths("rf2")), (None, false, true));
-    let world = Pile.worlds(&World::new(1, &[Node(1), Node(1)]), &Bound::default()).remove(0);
+    let world = Pile.worlds(&World::new(1, &[Node(1), Node(1)]), &Bound::default(), &|| false).remove(0);
     let call = |method| Call::new(PILE, method, &[Loc::new("s").into()]);
     let client = Client { threads: vec![vec![call("Push"), call("Pop")], vec![call("Push")]] };
     let problem = Problem {

@@ -78,7 +78,7 @@ fn no_part_can_be_declared() {
     let bound = Bound { threads: 2, nodes: 2, calls: 1, objects: 1, ..Bound::default() };
     for entry in catalogue() {
         for variant in &entry.variants {
-            let worlds = entry.subject.worlds(&World::new(2, &[Node(1), Node(2)]), &bound);
+            let worlds = entry.subject.worlds(&World::new(2, &[Node(1), Node(2)]), &bound, &|| false);
             assert!(!worlds.is_empty(), "{}", entry.name);
             for mut world in worlds {
                 let clients: BTreeSet<Loc> = world.objects.keys().copied().collect();

@@ -1,7 +1,9 @@
 //! From a state of the search to executions, which know nothing of it.
 
 use super::solver::{Flow, Solver};
-use crate::execution::{Abstracted, Chosen, Execution, Subevent};
+use crate::enumerate::bare;
+use crate::execution::{Chosen, Execution};
+use crate::runs::Run;
 use crate::stamp::Stamp;
 
 /// Every way to complete the orders of the class that a solver has reached, as an execution.
@@ -31,33 +33,12 @@ impl<S: Stamp> Solver<'_, S> {
     /// The execution that was reached, if every choice is made.
     #[must_use]
     pub fn execution(&self) -> Option<Execution<S>> {
-        let mut execution = Execution {
-            world: self.graph.world.clone(),
-            events: Vec::new(),
-            subs: Vec::new(),
-            chosen: Vec::new(),
-            outputs: Vec::new(),
-            calls: Vec::new(),
-            groups: Vec::new(),
-        };
-        for (thread, skeleton) in self.graph.skeletons.iter().enumerate() {
-            let run = &skeleton.runs[*self.alive(thread).first()?];
-            let first_call = execution.calls.len();
-            let calls = run.trace.calls.iter();
-            execution
-                .calls
-                .extend(calls.map(|g| Abstracted { event: g.event.clone(), parent: g.parent.map(|p| p + first_call) }));
-            execution.groups.extend(run.trace.groups.iter().map(|g| g.map(|g| g + first_call)));
-            execution.outputs.push(run.trace.output);
-            for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
-                let index = execution.events.len();
-                execution.events.push(event.clone());
-                for &sub in shape {
-                    let s = execution.subs.len();
-                    let (read, wrote) = (self.value_read(s), self.value_written(s));
-                    execution.subs.push(Subevent { event: index, sub, read, wrote });
-                }
-            }
+        let threads = self.graph.skeletons.iter().enumerate();
+        let runs = threads.map(|(thread, skeleton)| Some(&skeleton.runs[*self.alive(thread).first()?]));
+        let runs: Vec<&Run<S>> = runs.collect::<Option<_>>()?;
+        let mut execution = bare(self.graph.world, &runs);
+        for (s, sub) in execution.subs.iter_mut().enumerate() {
+            (sub.read, sub.wrote) = (self.value_read(s), self.value_written(s));
         }
         let choices = self.choices();
         execution.chosen = choices

@@ -7,6 +7,7 @@ use crate::event::{Call, Event};
 use crate::ids::{Node, Tid};
 use crate::library::Library;
 use crate::program::Prog;
+use crate::runs::Stop;
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -69,24 +70,29 @@ impl Bound {
         Self { threads: self.threads.max(2), nodes: self.nodes.max(2), calls: self.calls.max(2), total, ..self.clone() }
     }
 
-    /// How many calls each thread of a world makes: every choice. Only a thread that an object names may make none, as a
-    /// participant of a barrier that never comes: without others the client is a smaller one.
-    fn lengths(&self, world: &World) -> Vec<Vec<usize>> {
+    /// How many calls each thread of a world makes: every choice, also of more in all than the bound has. Only a thread
+    /// that an object names may make none, as a participant of a barrier that never comes: without others the client is a
+    /// smaller one.
+    fn lengths(&self, world: &World) -> impl Iterator<Item = Vec<usize>> + '_ {
         let is_member = |t: Tid| world.objects.values().any(|o| o.members.contains(&t));
         let of_thread = |t: Tid| usize::from(!is_member(t))..=self.calls;
-        let is_within = |n: usize| n > 0 && self.total.is_none_or(|most| n <= most);
-        let all = world.tids().map(of_thread).multi_cartesian_product();
-        all.filter(|lengths| is_within(lengths.iter().sum())).collect()
+        world.tids().map(of_thread).collect_vec().into_iter().multi_cartesian_product()
+    }
+
+    /// Whether clients have so many calls in all.
+    fn has(&self, calls: usize) -> bool {
+        calls > 0 && self.total.is_none_or(|most| calls <= most)
     }
 }
 
-/// What a library adds to be checked: which objects there can be, and which calls.
+/// What a library adds to be checked: which objects there can be, and which calls. Where there can be very many of them, it
+/// is asked between one and the next whether the time has `expired`; then it does not matter how many more are given.
 pub trait Subject: Send + Sync {
     /// The worlds with up to `bound.objects` objects on these nodes and threads.
-    fn worlds(&self, empty: &World, bound: &Bound) -> Vec<World>;
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World>;
 
     /// The calls that a thread can make.
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound) -> Vec<Call>;
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call>;
 }
 
 /// A client: straight-line programs of calls.
@@ -140,42 +146,68 @@ fn program(calls: Vec<Call>, results: Vec<Val>) -> Prog {
 ///
 /// Placements and clients that differ by a renaming of threads or nodes are all kept: an implementation gets the numbers
 /// of threads and nodes and may depend on them, be it by the order in which it goes through a set.
-#[must_use]
-pub fn placements(threads: usize, nodes: u8) -> Vec<Vec<Node>> {
-    std::iter::repeat_n((1..=nodes).map(Node), threads).multi_cartesian_product().collect()
+pub fn placements(threads: usize, nodes: u8) -> impl Iterator<Item = Vec<Node>> {
+    std::iter::repeat_n((1..=nodes).map(Node), threads).multi_cartesian_product()
 }
 
-/// All clients of a subject within a bound, smallest first, each with its world.
-#[must_use]
-pub fn clients(subject: &dyn Subject, bound: &Bound) -> Vec<(World, Client)> {
+/// All worlds of a subject within a bound.
+///
+/// # Errors
+/// If the time is up before there are all.
+pub fn worlds(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<Vec<World>, Stop> {
     let mut all = Vec::new();
     for threads in 1..=bound.threads {
         for nodes in 1..=bound.nodes {
             for placement in placements(threads, nodes) {
-                for world in subject.worlds(&World::new(nodes, &placement), bound) {
-                    add_clients(subject, bound, &world, &mut all);
-                }
+                all.extend(subject.worlds(&World::new(nodes, &placement), bound, expired));
+                in_time(expired)?;
             }
         }
     }
-    sort(&mut all);
-    all
+    Ok(all)
 }
 
-/// The clients of which the library says anything at all, smallest first: all others may do anything.
-#[must_use]
+/// All clients of a subject within a bound, smallest first, each with its world.
+///
+/// # Errors
+/// If the time is up before there are all.
+pub fn clients(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<Vec<(World, Client)>, Stop> {
+    let mut all = Vec::new();
+    for world in worlds(subject, bound, expired)? {
+        add_clients(subject, bound, &world, expired, &mut all)?;
+    }
+    sort(&mut all);
+    Ok(all)
+}
+
+fn in_time(expired: &dyn Fn() -> bool) -> Result<(), Stop> {
+    if expired() { Err(Stop::Time) } else { Ok(()) }
+}
+
+/// The clients of which the library says anything at all, smallest first: all others may do anything. And how many clients
+/// there are with those.
+///
+/// # Errors
+/// If the time is up before there are all.
 pub fn well_formed<S: Stamp>(
     library: &dyn Library<S>,
     subject: &dyn Subject,
     bounds: &[Bound],
-) -> Vec<(World, Client)> {
-    let mut all: Vec<(World, Client)> = bounds.iter().flat_map(|b| clients(subject, b)).collect();
-    all.retain(|(world, client)| client.is_well_formed(library, world));
+    expired: &dyn Fn() -> bool,
+) -> Result<(Vec<(World, Client)>, usize), Stop> {
+    let mut all = Vec::new();
+    for bound in bounds {
+        all.extend(clients(subject, bound, expired)?);
+    }
+    let generated = all.len();
+    // Whoever is dropped after the time is up is not missed.
+    all.retain(|(world, client)| !expired() && client.is_well_formed(library, world));
+    in_time(expired)?;
     if bounds.len() > 1 {
         sort(&mut all);
         all.dedup();
     }
-    all
+    Ok((all, generated))
 }
 
 fn sort(clients: &mut [(World, Client)]) {
@@ -187,31 +219,48 @@ pub(crate) fn size(world: &World, client: &Client) -> (usize, usize, u8) {
     (client.len(), world.threads.len(), world.nodes)
 }
 
-/// How many clients of a subject there are within a bound, well-formed or not.
+/// Whether there are at most so many clients of a subject within a bound, well-formed or not. Counts no further than that.
 #[must_use]
-pub fn count(subject: &dyn Subject, bound: &Bound) -> u128 {
+pub fn are_at_most(subject: &dyn Subject, bound: &Bound, most: u128) -> bool {
     let shapes = (1..=bound.threads).cartesian_product(1..=bound.nodes);
-    let placements =
-        shapes.flat_map(|(threads, nodes)| placements(threads, nodes).into_iter().map(move |p| (nodes, p)));
-    let worlds = placements.flat_map(|(nodes, p)| subject.worlds(&World::new(nodes, &p), bound));
-    let of_world = |world: World| {
-        let calls: Vec<u128> = world.tids().map(|t| subject.calls(&world, t, bound).len() as u128).collect();
-        let of_lengths =
-            |lengths: Vec<usize>| calls.iter().zip(lengths).map(|(c, n)| c.saturating_pow(n as u32)).product::<u128>();
-        bound.lengths(&world).into_iter().map(of_lengths).sum::<u128>()
-    };
-    worlds.map(of_world).sum()
+    let placements = shapes.flat_map(|(threads, nodes)| placements(threads, nodes).map(move |p| (nodes, p)));
+    let worlds = placements.flat_map(|(nodes, p)| subject.worlds(&World::new(nodes, &p), bound, &|| false));
+    let mut sum = 0u128;
+    for world in worlds {
+        let calls = world.tids().map(|t| subject.calls(&world, t, bound, &|| false).len() as u128).collect_vec();
+        for lengths in bound.lengths(&world).filter(|lengths| bound.has(lengths.iter().sum())) {
+            let of_lengths = calls.iter().zip(lengths).map(|(c, n)| c.saturating_pow(n as u32)).product::<u128>();
+            sum = sum.saturating_add(of_lengths);
+            if sum > most {
+                return false;
+            }
+        }
+    }
+    true
 }
 
-fn add_clients(subject: &dyn Subject, bound: &Bound, world: &World, all: &mut Vec<(World, Client)>) {
-    let calls: Vec<Vec<Call>> = world.tids().map(|t| subject.calls(world, t, bound)).collect();
-    let of_length = |(calls, n): (&Vec<Call>, usize)| {
-        std::iter::repeat_n(calls.iter().cloned(), n).multi_cartesian_product().collect_vec().into_iter()
-    };
+fn add_clients(
+    subject: &dyn Subject,
+    bound: &Bound,
+    world: &World,
+    expired: &dyn Fn() -> bool,
+    all: &mut Vec<(World, Client)>,
+) -> Result<(), Stop> {
+    let calls: Vec<Vec<Call>> = world.tids().map(|t| subject.calls(world, t, bound, expired)).collect();
     for lengths in bound.lengths(world) {
-        let sequences = calls.iter().zip(lengths).map(of_length);
-        all.extend(sequences.multi_cartesian_product().map(|threads| (world.clone(), Client { threads })));
+        in_time(expired)?;
+        if !bound.has(lengths.iter().sum()) {
+            continue;
+        }
+        let all_calls = calls.iter().zip(&lengths).flat_map(|(calls, &n)| std::iter::repeat_n(calls.iter(), n));
+        for chosen in all_calls.multi_cartesian_product() {
+            in_time(expired)?;
+            let mut rest = chosen.into_iter().cloned();
+            let threads = lengths.iter().map(|&n| rest.by_ref().take(n).collect()).collect();
+            all.push((world.clone(), Client { threads }));
+        }
     }
+    Ok(())
 }
 
 /// Clients within a bound, for property tests: larger ones than can be enumerated. Shrinks to fewer threads, nodes and
@@ -229,10 +278,10 @@ pub fn strategy<'a>(
     );
     (1..=bound.nodes, any::<Index>(), threads).prop_map(move |(nodes, world, threads)| {
         let placement: Vec<Node> = threads.iter().map(|(n, _)| Node(n.index(usize::from(nodes)) as u8 + 1)).collect();
-        let worlds = subject.worlds(&World::new(nodes, &placement), bound);
+        let worlds = subject.worlds(&World::new(nodes, &placement), bound, &|| false);
         let world = worlds[world.index(worlds.len())].clone();
         let of_thread = |(t, (_, picks)): (usize, &(Index, Vec<Index>))| {
-            let calls = subject.calls(&world, Tid::from_index(t), bound);
+            let calls = subject.calls(&world, Tid::from_index(t), bound, &|| false);
             let picks = if calls.is_empty() { &[][..] } else { &picks[..] };
             picks.iter().map(|pick| calls[pick.index(calls.len())].clone()).collect()
         };
@@ -247,7 +296,7 @@ mod tests {
 
     #[test]
     fn placements_are_all_of_them() {
-        let shown: Vec<Vec<u8>> = placements(2, 2).into_iter().map(|p| p.iter().map(|n| n.0).collect()).collect();
+        let shown: Vec<Vec<u8>> = placements(2, 2).map(|p| p.iter().map(|n| n.0).collect()).collect();
         assert_eq!(shown, [vec![1, 1], vec![1, 2], vec![2, 1], vec![2, 2]]);
     }
 }

@@ -6,5 +6,6 @@ pub mod local;
 pub mod mutation;
 pub mod progress;
 pub mod properties;
+pub mod renaming;
 pub mod sites;
 pub mod verdict;

@@ -91,15 +91,15 @@ fn kind(event: &Event) -> Kind {
 const CHOICES: usize = 100_000;
 
 /// Whether a part of an execution is consistent by itself.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Alone {
     /// With just the so of the whole.
     Exactly,
     /// With less, without this pair.
     Within((usize, usize)),
     No,
-    /// There are more ways to make its choices than were looked at.
-    Unknown,
+    /// Not known, because of this.
+    Unknown(Stop),
 }
 
 /// What to look at.
@@ -119,9 +119,12 @@ pub struct Specified<'a, S: Stamp> {
 /// Checks a specification with the clients within these bounds, the smallest first.
 pub fn properties<S: Stamp>(specified: &Specified<'_, S>, bounds: &[Bound]) -> Properties<S> {
     let library = specified.specification.get(specified.library).expect("the library that is checked");
-    let all = well_formed(library, specified.subject, bounds);
-    let loose = specified.specification.clone().respecified(specified.library, Spec::forget_hb);
     let mut sum = Properties::empty();
+    let (all, _) = well_formed(library, specified.subject, bounds, specified.expired).unwrap_or_else(|stop| {
+        sum.stop = Some(stop);
+        Default::default()
+    });
+    let loose = specified.specification.clone().respecified(specified.library, Spec::forget_hb);
     let mut wanted = BTreeSet::new();
     for group in all.chunks(GROUP) {
         let found: Vec<_> = group.par_iter().map(|(world, client)| specified.client(&loose, world, client)).collect();
@@ -227,19 +230,23 @@ impl<S: Stamp> Specified<'_, S> {
             if found.decomposable.is_some() {
                 break;
             }
+            if (self.expired)() {
+                found.stop = Some(Stop::Time);
+                break;
+            }
             let (restricted, kept) = execution.restricted(|e| part.contains(&e));
             let restricted_so: Pairs = so
                 .iter()
                 .filter_map(|(a, b)| Some((kept.binary_search(a).ok()?, kept.binary_search(b).ok()?)))
                 .collect();
-            let alone = self.alone(&restricted, &restricted_so);
-            if alone == Alone::Exactly {
-                continue;
-            }
-            if alone == Alone::Unknown {
-                found.stop.get_or_insert(if (self.expired)() { Stop::Time } else { Stop::Choices(CHOICES) });
-                continue;
-            }
+            let alone = match self.alone(&restricted, &restricted_so) {
+                Alone::Exactly => continue,
+                Alone::Unknown(stop) => {
+                    found.stop.get_or_insert(stop);
+                    continue;
+                }
+                alone => alone,
+            };
             let name = |s: usize| {
                 let sub = &restricted.subs[s];
                 format!("{} of {}", sub.sub.stamp, restricted.events[sub.event])
@@ -264,16 +271,20 @@ impl<S: Stamp> Specified<'_, S> {
         if first == Alone::Exactly {
             return first;
         }
-        let Some(others) = rechosen(self.specification, self.library, part, CHOICES) else { return Alone::Unknown };
+        let expired = || (self.expired)();
+        let others = match rechosen(self.specification, self.library, part, CHOICES, &expired) {
+            Ok(others) => others,
+            Err(stop) => return Alone::Unknown(stop),
+        };
         let mut best = first;
-        for other in &others {
-            best = match (of(other), best) {
+        for other in others {
+            best = match (of(&other), best) {
                 (Alone::Exactly, _) => return Alone::Exactly,
                 (within @ Alone::Within(_), Alone::No) => within,
                 (_, best) => best,
             };
-            if (self.expired)() {
-                return Alone::Unknown;
+            if expired() {
+                return Alone::Unknown(Stop::Time);
             }
         }
         best
@@ -291,6 +302,9 @@ impl<S: Stamp> Specified<'_, S> {
         while let Some((good, hb)) = todo.pop() {
             let open = (0..n).cartesian_product(0..n).filter(|&(a, b)| a != b && !hb.contains(&(b, a)));
             for (a, b) in open.filter(|p| !hb.contains(p)) {
+                if seen.len() > ORDERS || (self.expired)() {
+                    return (None, true);
+                }
                 let more = closure(&hb.iter().copied().chain([(a, b)]).collect());
                 if !seen.insert(more.clone()) {
                     continue;
@@ -299,9 +313,6 @@ impl<S: Stamp> Specified<'_, S> {
                 if still && !good {
                     return (Some((a, b)), false);
                 }
-                if seen.len() > ORDERS || (self.expired)() {
-                    return (None, true);
-                }
                 todo.push((still, more));
             }
         }
@@ -309,7 +320,7 @@ impl<S: Stamp> Specified<'_, S> {
     }
 
     /// The parts of an execution that share no location with the rest; not all of it, and not none.
-    fn parts(&self, execution: &Execution<S>) -> Vec<Vec<usize>> {
+    fn parts(&self, execution: &Execution<S>) -> impl Iterator<Item = Vec<usize>> + use<S> {
         let library = self.specification.get(self.library).expect("the library that is checked");
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut of_location: BTreeMap<_, usize> = BTreeMap::new();
@@ -332,7 +343,7 @@ impl<S: Stamp> Specified<'_, S> {
         }
         groups.retain(|g| !g.is_empty());
         let all = groups.len();
-        let parts = groups.into_iter().powerset().filter(|p| !p.is_empty() && p.len() < all);
-        parts.map(|p| p.into_iter().flatten().sorted().collect()).collect()
+        let parts = groups.into_iter().powerset().filter(move |p| !p.is_empty() && p.len() < all);
+        parts.map(|p| p.into_iter().flatten().sorted().collect())
     }
 }

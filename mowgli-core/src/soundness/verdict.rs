@@ -13,8 +13,10 @@ use rayon::prelude::*;
 use super::client::{self, Bound, Client, Subject, well_formed};
 use super::local::{Concretisation, Local, Violation, check};
 use super::progress::{self, Progress};
+use super::renaming::Renaming;
+use crate::event::Call;
 use crate::execution::Execution;
-use crate::ids::Name;
+use crate::ids::{Name, Tid};
 use crate::implementation::{Implementation, Implementations, add_parts};
 use crate::judge::judge;
 use crate::library::Libraries;
@@ -139,7 +141,13 @@ pub struct Report<S> {
     pub stopped_at: Option<(World, Client)>,
     /// Methods that clients call, and that occur in no consistent execution of the clients looked at.
     pub unreached: BTreeSet<Name>,
-    /// Clients looked at: those within the bound that are well-formed.
+    /// Clients within the bound.
+    pub generated: usize,
+    /// Those of them that are not well-formed, so that the specification says nothing of them.
+    pub ill_formed: usize,
+    /// Those that are others with their values renamed, as a comparison of their runs has shown.
+    pub renamed: usize,
+    /// Clients looked at.
     pub clients: usize,
     /// Clients none of whose executions ends.
     pub vacuous: usize,
@@ -157,10 +165,15 @@ pub struct Report<S> {
 
 /// Compares outcomes alone (LOCO Def. 3.10), of every client within the bound and of what the probes make of it.
 pub fn outcomes<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
-    let all = question.clients(&question.bound);
     let mut report = Report::new(&[]);
-    report.clients = all.len();
-    report.verdict = question.probe(&all, &mut report, Verdict::NoWrongOutcome);
+    report.verdict = match question.clients(&question.bound) {
+        Ok((all, generated)) => {
+            report.generated = generated;
+            report.clients = all.len();
+            question.probe(&all, &mut report, Verdict::NoWrongOutcome)
+        }
+        Err(stop) => Verdict::Undecided(stop),
+    };
     report.progress = Progress::Undecided(Stop::NotAsked);
     report
 }
@@ -177,15 +190,28 @@ pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
 
 /// Runs the check for local soundness alone.
 pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
-    let all = question.clients(&question.bound);
+    let ((all, generated), mut undecided) = match question.clients(&question.bound) {
+        Ok(all) => (all, None),
+        Err(stop) => (Default::default(), Some(stop)),
+    };
     let mut report = Report::new(&all);
-    let mut undecided = None;
+    (report.generated, report.ill_formed) = (generated, generated - all.len());
+    report.progress = undecided.clone().map_or(Progress::Ends, Progress::Undecided);
     for group in groups(&all) {
         // Once it is open whether clients end, larger ones are not asked, as it would stay so.
         let asks_progress = question.asks_progress && !matches!(report.progress, Progress::Undecided(_));
-        let ask = |(world, client): &(World, Client)| question.local(world, client, asks_progress);
-        let results: Vec<(Local<S>, Progress<S>)> = until_first(group, ask, |(local, _)| local.violation.is_some());
-        for ((world, client), (local, progress)) in group.iter().zip(results) {
+        let ask = |(world, client): &(World, Client)| {
+            let is_asked = !question.is_another_renamed(world, client);
+            is_asked.then(|| question.local(world, client, asks_progress))
+        };
+        let fails =
+            |result: &Option<(Local<S>, _)>| result.as_ref().is_some_and(|(local, _)| local.violation.is_some());
+        let results: Vec<Option<(Local<S>, Progress<S>)>> = until_first(group, ask, fails);
+        for ((world, client), result) in group.iter().zip(results) {
+            let Some((local, progress)) = result else {
+                report.renamed += 1;
+                continue;
+            };
             report.progress = report.progress.and(progress);
             report.add(client, &local.explored, local.concretisation);
             if let Some(stop) = local.explored.stop.filter(|_| local.violation.is_none()) {
@@ -202,7 +228,7 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
                 return report;
             }
         }
-        (question.progress)(report.clients, all.len());
+        (question.progress)(report.clients + report.renamed, all.len());
         if (question.expired)() {
             undecided = Some(Stop::Time);
             report.progress = report.progress.and(Progress::Undecided(Stop::Time));
@@ -229,6 +255,9 @@ impl<S: Stamp> Report<S> {
             violation: None,
             stopped_at: None,
             unreached: clients.iter().flat_map(|(_, c)| methods(c)).collect(),
+            generated: 0,
+            ill_formed: 0,
+            renamed: 0,
             clients: 0,
             vacuous: 0,
             probed: 0,
@@ -255,9 +284,39 @@ impl<S: Stamp> Report<S> {
 }
 
 impl<S: Stamp> Question<'_, S> {
-    fn clients(&self, bound: &Bound) -> Vec<(World, Client)> {
+    /// The clients within a bound of which the specification says anything, and how many there are beside.
+    fn clients(&self, bound: &Bound) -> Result<(Vec<(World, Client)>, usize), Stop> {
         let library = self.specification.get(self.library).expect("the library that is checked");
-        well_formed(library, self.subject, std::slice::from_ref(bound))
+        well_formed(library, self.subject, std::slice::from_ref(bound), self.expired)
+    }
+
+    /// Whether nothing need be asked about a client, because it is an earlier one with its values renamed.
+    fn is_another_renamed(&self, world: &World, client: &Client) -> bool {
+        let Some(renaming) = Renaming::in_order(&self.bound.values, client) else { return false };
+        let other = renaming.client(client);
+        let is_made = |(t, calls): (Tid, &Vec<Call>)| {
+            let known = self.subject.calls(world, t, &self.bound, self.expired);
+            calls.iter().all(|call| known.contains(call))
+        };
+        let related = || {
+            self.implemented(world, client, |one| {
+                self.implemented(world, &other, |other| renaming.relates(one, other, &self.specification))
+            })
+        };
+        world.tids().zip(&other.threads).all(is_made) && related()
+    }
+
+    /// Asks something of a client whose calls are those of the implementation.
+    fn implemented<T>(&self, world: &World, client: &Client, ask: impl FnOnce(&Problem<'_, S>) -> T) -> T {
+        let expired = || (self.expired)();
+        ask(&Problem {
+            libraries: &self.below,
+            implementations: &self.implementations(),
+            world: &self.with_objects(world),
+            programs: &client.programs(),
+            observed: &[],
+            limits: self.limits(&expired),
+        })
     }
 
     fn limits<'b>(&'b self, expired: &'b dyn Fn() -> bool) -> Limits<'b> {
@@ -318,7 +377,10 @@ impl<S: Stamp> Question<'_, S> {
         // it are locally sound, so have no wrong outcome whatever is put around them (LOCO Thm. 3.14).
         let key = client::size(world, failing);
         let calls: Vec<_> = failing.threads.iter().flatten().collect();
-        let mut related = self.clients(&self.bound.at_least_two());
+        let mut related = match self.clients(&self.bound.at_least_two()) {
+            Ok((related, _)) => related,
+            Err(stop) => return Verdict::Undecided(stop),
+        };
         related.retain(|(w, c)| {
             let theirs: Vec<_> = c.threads.iter().flatten().collect();
             client::size(w, c) >= key && c != failing && calls.iter().all(|call| theirs.contains(call))

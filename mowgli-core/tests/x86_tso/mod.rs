@@ -65,6 +65,38 @@ pub fn fence() -> Prog {
 /// Memory words.
 pub struct Memory;
 
+/// The memory with other conditions on what is admitted, or another specification.
+pub struct Changed {
+    /// Whether plain executions with these events are admitted.
+    pub admits: fn(&[&Event]) -> bool,
+    /// The specification.
+    pub spec: fn() -> Spec<Tso>,
+}
+
+impl Library<Tso> for Changed {
+    fn name(&self) -> Name {
+        MEMORY
+    }
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        Memory.loc(call)
+    }
+    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        Memory.returns(world, thread, call, cells)
+    }
+    fn only_looks(&self, event: &Event) -> bool {
+        Memory.only_looks(event)
+    }
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Tso>> {
+        Memory.shapes(world, event)
+    }
+    fn admits(&self, _: &World, events: &[&Event]) -> bool {
+        (self.admits)(events)
+    }
+    fn spec(&self) -> Spec<Tso> {
+        (self.spec)()
+    }
+}
+
 impl Library<Tso> for Memory {
     fn name(&self) -> Name {
         MEMORY
@@ -224,13 +256,13 @@ fn call(method: &'static str, l: Loc) -> Call {
 }
 
 impl Subject for Lock {
-    fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
+    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let mut world = empty.clone();
         world.objects.insert(Loc::new("l"), Object::new(LOCK));
         vec![world]
     }
 
-    fn calls(&self, _: &World, _: Tid, _: &Bound) -> Vec<Call> {
+    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         vec![call("Acquire", Loc::new("l")), call("Release", Loc::new("l"))]
     }
 }

@@ -191,7 +191,13 @@ pub fn search(
             search.stop = Some(cause(Stop::Time));
             break;
         }
-        let mut sized = of_size(&*subject, std::slice::from_ref(bound), total);
+        let mut sized = match of_size(&*subject, std::slice::from_ref(bound), total, expired) {
+            Ok(sized) => sized,
+            Err(stop) => {
+                search.stop = Some(cause(stop));
+                return search;
+            }
+        };
         // The plainest first: few threads, few different methods.
         sized.sort_by_key(|(world, client)| (world.threads.len(), methods(client)));
         for (done, group) in sized.chunks(GROUP).enumerate() {

@@ -1,17 +1,21 @@
 //! Reading a litmus file. Errors name line and column, show the line, and say what was expected.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use itertools::Itertools;
 
-use mowgli_core::event::Cell;
+use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
+use mowgli_core::library::Libraries;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sequential;
 use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
+use mowgli_rdma::Stamp;
 use mowgli_rdma::core_rma::execution::MOST;
+use mowgli_rdma::tso::Tso;
 use pest::error::{Error, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
 use pest::{Parser, Span};
@@ -23,6 +27,7 @@ mod waits;
 use super::condition::Condition;
 use super::core_rma::program;
 use super::print::returns;
+use super::run::libraries;
 use super::test::{Arg, Assertion, Model, Observable, Quantifier, Statement, Test, Thread};
 
 #[allow(missing_docs, reason = "generated")]
@@ -33,6 +38,9 @@ mod grammar {
     pub(super) struct Grammar;
 }
 use grammar::{Grammar, Rule};
+
+/// The libraries of all calls that a test can have.
+static LIBRARIES: LazyLock<Libraries<Stamp>> = LazyLock::new(|| libraries(Model::RdmaWait).with(Tso));
 
 type Tree<'a> = Pair<'a, Rule>;
 type Parsed<T> = Result<T, Box<Error<Rule>>>;
@@ -391,6 +399,7 @@ impl Reader {
         for (thread, cell) in cells.iter().enumerate() {
             if let Some(tree) = part(cell, Rule::statement) {
                 let statement = self.statement(thread, &tree)?;
+                self.without_fault(thread, &tree, &statement)?;
                 let text = tree.as_str().split_whitespace().join(" ");
                 self.threads[thread].source.push((tree.line_col().0, text.clone()));
                 if matches!(statement, Statement::Call { .. }) {
@@ -403,6 +412,32 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// A call that no program may make is bad input: its library says what is wrong with it.
+    fn without_fault(&self, thread: usize, tree: &Tree<'_>, statement: &Statement) -> Parsed<()> {
+        let Statement::Call { library, method, args, .. } = statement else { return Ok(()) };
+        let Some(library) = LIBRARIES.get(*library) else { return Ok(()) };
+        // Only data can come from a register, and no data are wrong.
+        let known = args.iter().map(|arg| if let Arg::Val(v) = arg { *v } else { Val::Int(0) });
+        let call = Call::new(library.name(), method, &known.collect::<Vec<_>>());
+        let Some(fault) = library.fault(&self.world, Tid::from_index(thread), &call) else { return Ok(()) };
+        let here = self.world.threads[thread];
+        let elsewhere = |x: &Loc| self.world.home(*x).is_some_and(|n| n != here);
+        let text = tree.as_str().split_whitespace().join(" ");
+        match call.args.iter().filter_map(|v| v.loc()).find(elsewhere).and_then(|x| Some((x, self.world.home(x)?))) {
+            Some((x, n)) => {
+                let name = self.threads[thread].name;
+                fail(
+                    tree,
+                    format!(
+                        "{text}: {x} is on node {n}, and {name} on node {here}; let {x} be declared on node {here}, or the \
+                         call be made by a thread on node {n}, or reach {x} by a put or a get"
+                    ),
+                )
+            }
+            None => fail(tree, format!("{text}: {fault}; {} has {}", self.model, self.model.statements())),
+        }
     }
 
     fn statement(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {

@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mowgli::check::{Ask, Checked, Options, shapes};
-use mowgli::interrupt::{self, Deadline};
+use mowgli::interrupt::{self, Deadline, Undecided};
 use mowgli::necessity::Needed;
 use mowgli::properties::{Specification, specifications};
 use mowgli::{distinguish, mutation, necessity};
+use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
 
-use super::{Placement, Shape, at_least_one, bar, check_bounds, keep, moving, told, worst};
+use super::{Placement, Shape, at_least_one, bar, check_bounds, keep, moving, stopped_line, told, worst};
 
 #[derive(Args)]
 #[command(
@@ -78,6 +79,9 @@ pub(super) struct CheckArgs {
     /// Seconds for the whole command.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
+    /// Print on standard error which clients were looked at and which were dropped, and counts of the search.
+    #[arg(long, conflicts_with_all = ["necessity", "spec", "mutate_spec", "distinguish"])]
+    stats: bool,
     /// One JSON object a line and check.
     #[arg(long)]
     json: bool,
@@ -237,7 +241,7 @@ fn check_necessity(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
         let found = necessity::necessity(&entry, &variant, bounds, &options, &mut each)?;
         bar.finish_and_clear();
         if let Some(stop) = &found.stop {
-            eprintln!("{} ({}): whether it is sound as it is was not known before {stop}", entry.name, variant.name);
+            unknown(args, format!("{} ({}): whether it is sound as it is", entry.name, variant.name), stop);
         }
         if found.stop.is_some() || found.rows.iter().any(|row| row.needed == Needed::Undecided) {
             code = 3;
@@ -251,6 +255,15 @@ fn check_necessity(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
         }
     }
     Ok(code)
+}
+
+/// Says what was not known before a limit.
+fn unknown(args: &CheckArgs, question: String, stop: &Stop) {
+    let undecided = Undecided::new(question, stop.clone());
+    if args.json {
+        print!("{}", stopped_line(&undecided));
+    }
+    eprintln!("{undecided}");
 }
 
 fn check_mutations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
@@ -280,7 +293,13 @@ fn check_mutations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
                 shapes(&found.bounds)
             );
         }
-        if !found.undecided.is_empty() || found.all.iter().any(|worth| !worth.undecided.is_empty()) {
+        if let Some(stop) = &found.stop {
+            unknown(args, format!("{name}: what there is to weaken"), stop);
+        }
+        if found.stop.is_some()
+            || !found.undecided.is_empty()
+            || found.all.iter().any(|worth| !worth.undecided.is_empty())
+        {
             code = 3;
         }
     }
@@ -331,6 +350,9 @@ fn check_implementations(args: &CheckArgs, deadline: Deadline) -> Result<u8, Str
                 println!("{}", checked.json());
             } else {
                 print!("{}", checked.explanation());
+            }
+            if args.stats {
+                eprintln!("{}\n{}", checked.title(), checked.stats());
             }
             all.push(checked);
         };

@@ -124,11 +124,10 @@ fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
 }
 
 fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
-    let bad = |message: String| Printed {
-        out: String::new(),
-        err: format!("error: {message}\n"),
-        code: 2,
-        stats: Default::default(),
+    let bad = |message: String| {
+        let line = || format!("{}\n", serde_json::json!({ "file": path.display().to_string(), "error": message }));
+        let out = if args.json { line() } else { String::new() };
+        Printed { out, err: format!("error: {message}\n"), code: 2, stats: Default::default() }
     };
     if interrupt::requested() {
         let err = format!("interrupted: {} was not run\n", path.display());
