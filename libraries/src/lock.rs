@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::{Rel, Spec, SubView, same, stamps};
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Library;
 use mowgli_core::program::Prog;
@@ -12,7 +13,6 @@ use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::wait::{WAIT, word};
 

@@ -6,6 +6,7 @@
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, cell, events, hb, id, po, reads, same, same_thread, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
@@ -13,7 +14,6 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
 
 use crate::catalogue::{Entry, Expected, variant};
