@@ -24,11 +24,11 @@ struct State {
 }
 
 /// What a program does after these results: its next call, or its value and break number.
-fn next(program: &Prog, results: &mut impl Iterator<Item = Val>) -> Result<(Val, usize), Call> {
+fn next(program: &Prog, results: &mut impl Iterator<Item = Val>) -> Result<(Val, usize), Box<Call>> {
     match program {
         Prog::Val(v) => Ok((*v, 0)),
         Prog::Break(k, v) => Ok((*v, *k)),
-        Prog::Call(call) => results.next().map(|v| (v, 0)).ok_or_else(|| call.clone()),
+        Prog::Call(call) => results.next().map(|v| (v, 0)).ok_or_else(|| Box::new(call.clone())),
         Prog::Let(first, f) => match next(first, results)? {
             (v, 0) => next(&f(v), results),
             broken => Ok(broken),
