@@ -18,11 +18,18 @@ pub fn cat(name: &str) -> Result<String, String> {
              return"
                 .to_owned(),
         ),
-        Ok(model) => cat::cat(&model.to_string(), &libraries(model), model.memory()),
+        Ok(Model::X86Tso) => x86(),
+        Ok(model) => cat::cat(&model.to_string(), &libraries::<mowgli_rdma::Stamp>(model), model.memory()),
         Err(no_model) => {
             let all = catalogue();
             let entry = named(&all, name).map_err(|no_library| format!("{no_model}; {no_library}"))?;
             cat::cat(entry.name, &entry.specification, Name::literal(entry.name))
         }
     }
+}
+
+/// x86-TSO.
+fn x86() -> Result<String, String> {
+    let model = Model::X86Tso;
+    cat::cat(&model.to_string(), &libraries::<mowgli_x86::Stamp>(model), model.memory())
 }

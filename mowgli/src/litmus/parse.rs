@@ -12,6 +12,7 @@ use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sequential;
 use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::core_rma::execution::MOST;
+use mowgli_x86::tso::MACHINE;
 use pest::error::{Error, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
 use pest::{Parser, Span};
@@ -121,6 +122,8 @@ fn describe(rule: Rule) -> String {
         Rule::footer => "an assertion".into(),
         Rule::quantifier => "allowed, forbidden or forall".into(),
         Rule::sign => "+".into(),
+        Rule::address => "an address, as &x".into(),
+        Rule::pointee => "an access through a register, as *p".into(),
         Rule::arguments => "arguments, as (x, y)".into(),
         Rule::atomicity => "a or n".into(),
         Rule::undefined => "top".into(),
@@ -211,11 +214,18 @@ fn value(tree: &Tree<'_>) -> Parsed<Val> {
             "false" => Val::Bool(false),
             _ => Val::Bot,
         }),
+        Rule::address => Ok(Val::Loc(Loc::new(part(&tree, Rule::name).expect("by the grammar").as_str()))),
         _ => {
             let values: Parsed<Vec<Val>> = tree.into_inner().map(|t| value(&t)).collect();
             Ok(Val::tuple(&values?))
         }
     }
+}
+
+/// The access through a register that a tree is or has in it.
+fn pointee<'a>(tree: &Tree<'a>) -> Option<Tree<'a>> {
+    let mut all = std::iter::once(tree.clone()).chain(tree.clone().into_inner().flatten());
+    all.find(|t| t.as_rule() == Rule::pointee)
 }
 
 impl Reader {
@@ -241,7 +251,7 @@ impl Reader {
         if self.names.insert(name.as_str().to_owned(), tid).is_some() {
             return fail(&name, format!("there are two threads named {}", name.as_str()));
         }
-        let node = self.node(&part(tree, Rule::node).expect("a placement has a node"))?;
+        let node = self.node_or_machine(tree, "P1@1")?;
         if self.model == Model::CoreRma && self.world.threads.contains(&node) {
             return fail(
                 tree,
@@ -267,9 +277,41 @@ impl Reader {
         Ok(node)
     }
 
+    /// The node on which a word or a thread is. The one machine of x86-TSO need not be named.
+    fn node_or_machine(&mut self, tree: &Tree<'_>, form: &str) -> Parsed<Node> {
+        match part(tree, Rule::node) {
+            Some(node) if self.model == Model::X86Tso && node_name(&node)? != MACHINE => {
+                fail(&node, format!("{} is one machine, node 1; leave the node out", self.model))
+            }
+            Some(node) => self.node(&node),
+            None if self.model == Model::X86Tso => Ok(MACHINE),
+            None => fail(tree, format!("{} has several nodes; say on which one this is, as {form}", self.model)),
+        }
+    }
+
+    /// A value; of those that are locations only where the model has them.
+    fn value(&self, tree: &Tree<'_>) -> Parsed<Val> {
+        let mut addresses = tree.clone().into_inner().flatten().filter(|t| t.as_rule() == Rule::address);
+        addresses.try_for_each(|address| {
+            self.has_addresses(&address)?;
+            self.object(&part(&address, Rule::name).expect("by the grammar"), self.memory()).map(|_| ())
+        })?;
+        value(tree)
+    }
+
+    fn has_addresses(&self, tree: &Tree<'_>) -> Parsed<()> {
+        if self.model == Model::X86Tso {
+            return Ok(());
+        }
+        fail(tree, format!("words of {} hold no locations; those of {} do", self.model, Model::X86Tso))
+    }
+
     fn declaration(&mut self, tree: &Tree<'_>) -> Parsed<()> {
         let tree = tree.clone().into_inner().next().expect("a declaration has a form");
         let object = match tree.as_rule() {
+            Rule::node_count if self.model == Model::X86Tso => {
+                return fail(&tree, format!("{} is one machine; leave this out", self.model));
+            }
             Rule::node_count => {
                 let node = part(&tree, Rule::node).expect("by the grammar");
                 let count = node_name(&node)?.0;
@@ -280,11 +322,12 @@ impl Reader {
                 return Ok(());
             }
             Rule::word => {
-                let node = self.node(&part(&tree, Rule::node).expect("by the grammar"))?;
+                let node = self.node_or_machine(&tree, "x@1 = 0")?;
                 self.word(node)
             }
             _ if self.model != Model::RdmaWait => {
-                return fail(&tree, format!("{} has memory words only, as x@1 = 0", self.model));
+                let form = if self.model == Model::X86Tso { "x = 0" } else { "x@1 = 0" };
+                return fail(&tree, format!("{} has memory words only, as {form}", self.model));
             }
             Rule::variable => sv::variable(),
             Rule::barrier => {
@@ -330,7 +373,7 @@ impl Reader {
                 Object::new(Name::literal(object.name())).at(node.unwrap_or(Node(1)))
             }
             Rule::store => {
-                let Val::Tuple(values) = value(&part(&tree, Rule::value).expect("by the grammar"))? else {
+                let Val::Tuple(values) = self.value(&part(&tree, Rule::value).expect("by the grammar"))? else {
                     return fail(&tree, "a store begins with a tuple, a value or bot for each key, as (7, bot)");
                 };
                 kvstore::store(values.parts())
@@ -338,7 +381,7 @@ impl Reader {
             Rule::mixed => {
                 let numbers: Vec<Tree<'_>> = parts(&tree, Rule::node).collect();
                 let size = number::<usize>(&numbers[1])?;
-                let init = value(&part(&tree, Rule::value).expect("by the grammar"))?;
+                let init = self.value(&part(&tree, Rule::value).expect("by the grammar"))?;
                 let fits = matches!(init, Val::Tuple(t) if t.parts().len() == size);
                 if !fits {
                     return fail(&tree, format!("the initial value is to be a tuple of {size}"));
@@ -349,7 +392,7 @@ impl Reader {
         };
         let object = match part(&tree, Rule::value) {
             Some(v) if self.model == Model::CoreRma => object.init(core_rma::integer(&v)?),
-            Some(v) => object.init(value(&v)?),
+            Some(v) => object.init(self.value(&v)?),
             None => object,
         };
         // A wrapped object is declared by its kind and its name.
@@ -442,8 +485,8 @@ impl Reader {
     }
 
     fn assignment(&mut self, thread: usize, target: &Tree<'_>, source: &Tree<'_>) -> Parsed<Statement> {
-        let to = self.library(target);
-        let from = part(source, Rule::name).filter(|n| self.library(n).is_some());
+        let to = self.library(target).or(pointee(target).map(|_| self.memory()));
+        let from = pointee(source).or_else(|| part(source, Rule::name).filter(|n| self.library(n).is_some()));
         match (to, from) {
             (None, Some(x)) => {
                 let read = call(self.memory(), "Read", vec![self.local(thread, &x)?]);
@@ -501,7 +544,17 @@ impl Reader {
         }
     }
 
+    /// The location that a register holds.
+    fn pointed(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        self.has_addresses(tree)?;
+        let name = part(tree, Rule::name).expect("by the grammar");
+        self.register(thread, &name).map(|r| Arg::Register(r, 0))
+    }
+
     fn local(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        if let Some(pointee) = pointee(tree) {
+            return self.pointed(thread, &pointee);
+        }
         let x = self.word_of_memory(thread, tree)?;
         let (home, here) = (self.world.home(x), self.world.threads[thread]);
         if home != Some(here) {
@@ -518,20 +571,28 @@ impl Reader {
 
     fn expression(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
         if let Some(v) = part(tree, Rule::value) {
-            return Ok(Arg::Val(value(&v)?));
+            return Ok(Arg::Val(self.value(&v)?));
         }
         let (name, add) = match part(tree, Rule::sum) {
             Some(sum) => {
                 let k = number(&part(&sum, Rule::number).expect("by the grammar"))?;
                 (part(&sum, Rule::name).expect("by the grammar"), k)
             }
-            None => (part(tree, Rule::name).expect("by the grammar"), 0),
+            None => match part(tree, Rule::name) {
+                Some(name) => (name, 0),
+                None => return fail(tree, "one statement accesses memory once: read into a register first"),
+            },
         };
+        Ok(Arg::Register(self.register(thread, &name)?, add))
+    }
+
+    /// A register that was set before.
+    fn register(&self, thread: usize, name: &Tree<'_>) -> Parsed<Name> {
         let register = Name::new(name.as_str());
         if !self.threads[thread].registers.contains(&register) {
-            return fail(&name, format!("{register} is neither declared nor a register that was set before"));
+            return fail(name, format!("{register} is neither declared nor a register that was set before"));
         }
-        Ok(Arg::Register(register, add))
+        Ok(register)
     }
 
     fn data(&self, thread: usize, argument: &Tree<'_>) -> Parsed<Arg> {
@@ -595,7 +656,7 @@ impl Reader {
         let Some(v) = part(argument, Rule::expression).and_then(|e| part(&e, Rule::value)) else {
             return self.local(thread, argument);
         };
-        let v = value(&v)?;
+        let v = self.value(&v)?;
         let mut names = (1..).map(|n| Loc::new(&format!("_{n}")));
         let x = names.find(|x| !self.world.objects.contains_key(x)).expect("there is always a next one");
         let word = self.word(self.world.threads[thread]).init(v);
@@ -635,6 +696,13 @@ impl Reader {
             if (least..=most).contains(&args.len()) { Ok(()) } else { fail(tree, format!("expected {form}")) }
         };
         match names[0].as_str() {
+            name if self.model == Model::X86Tso && !["cas", "faa", "xchg", "mfence"].contains(&name) => {
+                self.no_statement(&names[0])
+            }
+            "faa" if self.model == Model::X86Tso => {
+                count(2, 2, "faa(x, number)")?;
+                Ok(call(self.memory(), "FAA", vec![self.local(thread, &args[0])?, self.data(thread, &args[1])?]))
+            }
             "put" => {
                 count(2, 3, "put(remote, local, d)")?;
                 let ends = vec![self.remote(thread, &args[0])?, self.source(thread, &args[1])?];
@@ -898,7 +966,7 @@ impl Reader {
         shown: &mut Vec<(String, Observable)>,
     ) -> Parsed<Condition> {
         let v = match part(tree, Rule::value) {
-            Some(v) => value(&v)?,
+            Some(v) => self.value(&v)?,
             None => Val::Top,
         };
         let observable = part(tree, Rule::observable).expect("by the grammar").into_inner().next().expect("a form");

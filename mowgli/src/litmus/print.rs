@@ -3,7 +3,7 @@
 use std::fmt::{Display, Write as _};
 
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Name, Tid};
+use mowgli_core::ids::{Name, Node, Tid};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
@@ -12,6 +12,7 @@ use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, sequential, slock,
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
+use mowgli_x86::tso::X86;
 
 use super::test::Model;
 
@@ -29,11 +30,12 @@ pub(crate) fn statement(call: &Call) -> String {
         _ => String::new(),
     };
     match (call.library, call.method.text()) {
-        (WAIT | TSO, "Write") => format!("{} := {}", arg(0), arg(1)),
-        (WAIT | TSO, "Read") => arg(0),
-        (WAIT | TSO, "CAS") => format!("cas({}, {}, {})", arg(0), arg(1), arg(2)),
-        (WAIT | TSO, "Xchg") => format!("xchg({}, {})", arg(0), arg(1)),
-        (WAIT | TSO, "Mfence") => "mfence".into(),
+        (WAIT | TSO | X86, "Write") => format!("{} := {}", arg(0), arg(1)),
+        (WAIT | TSO | X86, "Read") => arg(0),
+        (WAIT | TSO | X86, "CAS") => format!("cas({}, {}, {})", arg(0), arg(1), arg(2)),
+        (WAIT | TSO | X86, "Xchg") => format!("xchg({}, {})", arg(0), arg(1)),
+        (WAIT | TSO | X86, "Mfence") => "mfence".into(),
+        (X86, _) => format!("faa({}, {})", arg(0), arg(1)),
         (WAIT | TSO, "Put") => format!("put({}, {}{})", arg(0), arg(1), with_id(2)),
         (WAIT | TSO, "Get") => format!("get({}, {}{})", arg(0), arg(1), with_id(2)),
         (WAIT | TSO, "RCAS") => format!("rcas({}, {}, {}, {}{})", arg(0), arg(1), arg(2), arg(3), with_id(4)),
@@ -73,13 +75,16 @@ fn is_wrapped(library: Name) -> bool {
     sequential::objects().iter().any(|o| Name::literal(o.name()) == library)
 }
 
-fn declarations(world: &World, out: &mut String) {
-    let _ = writeln!(out, "  nodes {};", world.nodes);
+fn declarations(model: Model, world: &World, out: &mut String) {
+    if model != Model::X86Tso {
+        let _ = writeln!(out, "  nodes {};", world.nodes);
+    }
     for (loc, object) in &world.objects {
         let members: Vec<String> = object.members.iter().map(Tid::to_string).collect();
         let members = members.join(", ");
         let _ = match (object.library, object.node) {
             (WAIT | TSO, Some(node)) => writeln!(out, "  {loc}@{node} = {};", object.init),
+            (X86, _) => writeln!(out, "  {loc} = {};", object.init),
             (sv::SV, _) => writeln!(out, "  svar {loc} = {};", object.init),
             (bal::BAL, _) => writeln!(out, "  barrier {loc} = {{{members}}};"),
             (bal::BAL_TRANSITIVE, _) => writeln!(out, "  transitive barrier {loc} = {{{members}}};"),
@@ -128,7 +133,7 @@ fn has_result(call: &Call, returned: Option<Val>) -> bool {
 pub(super) fn returns(library: Name, method: &str) -> Option<bool> {
     match library {
         kvstore::KVSTORE => Some(method != "Serve"),
-        WAIT | TSO | CORE_RMA | sv::SV | msw::MSW | sc_rmw::SC_RMW => {
+        WAIT | TSO | X86 | CORE_RMA | sv::SV | msw::MSW | sc_rmw::SC_RMW => {
             Some(matches!(method, "Read" | "CAS" | "Xchg" | "FAA" | "TryRead"))
         }
         rbl::RBL | rbl::RBL_WEAK => Some(true),
@@ -179,9 +184,13 @@ pub fn program(model: Model, name: &str, about: Option<&str>, world: &World, cli
 fn text(model: Model, name: &str, about: Option<&str>, world: &World, statements: Vec<Vec<String>>) -> String {
     let about = about.map_or(String::new(), |text| format!("\"{text}\"\n"));
     let mut out = format!("{model} {name}\n{about}{{\n");
-    declarations(world, &mut out);
+    declarations(model, world, &mut out);
     out.push_str("}\n");
-    let heads = (1..).zip(&world.threads).map(|(t, node)| format!("P{t}@{node}"));
+    let head = |(t, node): (usize, &Node)| match model {
+        Model::X86Tso => format!("P{t}"),
+        _ => format!("P{t}@{node}"),
+    };
+    let heads = (1..).zip(&world.threads).map(head);
     out.push_str(&table(heads.zip(statements).map(|(head, rest)| [vec![head], rest].concat()).collect()));
     out
 }
@@ -190,8 +199,12 @@ fn text(model: Model, name: &str, about: Option<&str>, world: &World, statements
 /// known.
 #[must_use]
 pub fn client(name: &str, world: &World, client: &Client, outputs: &[Val]) -> String {
-    let is_tso = world.objects.values().any(|o| o.library == TSO);
-    let model = if is_tso { Model::RdmaTso } else { Model::RdmaWait };
+    let has = |library| world.objects.values().any(|o| o.library == library);
+    let model = match () {
+        () if has(X86) => Model::X86Tso,
+        () if has(TSO) => Model::RdmaTso,
+        () => Model::RdmaWait,
+    };
     text(model, name, None, world, statements(client, outputs))
 }
 

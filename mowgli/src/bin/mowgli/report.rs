@@ -6,6 +6,8 @@ use clap::Args;
 use mowgli::check::{Checked, Options};
 use mowgli::explain;
 use mowgli::interrupt::{self, Deadline, Failure};
+use mowgli::litmus::run::Stamped;
+use mowgli::litmus::test::Model;
 use mowgli::report::{CheckRow, FindingRow, Page, TestRow};
 use mowgli_core::outcome::Limits;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
@@ -87,9 +89,10 @@ fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), Failu
     let expired = || deadline.expired();
     let limits = Limits { expired: &expired, ..Limits::default() };
     if file.extension().is_some_and(|x| x == "ron") {
-        let finding = explain::read(&text).map_err(|e| format!("{name}:{e}"))?;
-        let explained = explain::explain(finding, limits).map_err(|e| e.at(&name))?;
-        page.findings.push(FindingRow::new(&explained));
+        page.findings.push(match explain::model(&text).map_err(|e| format!("{name}:{e}"))? {
+            Model::X86Tso => finding::<mowgli_x86::Stamp>(&name, &text, limits)?,
+            _ => finding::<mowgli_rdma::Stamp>(&name, &text, limits)?,
+        });
         return Ok(());
     }
     if file.extension().is_some_and(|x| x == "snap") {
@@ -100,6 +103,12 @@ fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), Failu
     let test = parsed(file, &text)?;
     page.tests.push(TestRow::new(&test, &text, limits));
     Ok(())
+}
+
+/// A finding that was kept.
+fn finding<S: Stamped>(name: &str, text: &str, limits: Limits<'_>) -> Result<FindingRow, Failure> {
+    let finding = explain::read::<S>(text).map_err(|e| format!("{name}:{e}"))?;
+    Ok(FindingRow::new(&explain::explain(finding, limits).map_err(|e| e.at(&name))?))
 }
 
 fn add_library(page: &mut Page, all: &[Entry], name: &str, args: &ReportArgs) -> Result<(), Vec<Failure>> {
