@@ -19,7 +19,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aGF};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, Memory, variant};
 use crate::sv::{self, Sv};
 
 /// The library's name.
@@ -228,6 +228,7 @@ pub fn entry(of: Bal) -> Entry {
     };
     Entry {
         name: Library::name(&of).text(),
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(of),
         below: Libraries::default().with(Sv),
         subject: Box::new(of),

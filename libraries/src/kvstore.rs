@@ -18,7 +18,7 @@ use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, bound, variant};
+use crate::catalogue::{Entry, Expected, Memory, bound, variant};
 use crate::lock::{acq, rel};
 use crate::msw::{self, Msw};
 use crate::rbl::{self, Rbl};
@@ -533,6 +533,7 @@ pub fn entry() -> Entry {
     };
     Entry {
         name: "kvstore",
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(Kvstore),
         below: Libraries::default().with(wlock::LIBRARY).with(Rbl::Strong).with(Msw).with(Sv).with(Wait),
         subject: Box::new(Kvstore),

@@ -16,7 +16,7 @@ use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNLR, aNLW, aNRR, aNRW, aWT};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, Memory, variant};
 
 /// The library's name.
 pub const MSW: Name = Name::literal("msw");
@@ -328,6 +328,7 @@ pub fn entry() -> Entry {
     };
     Entry {
         name: "msw",
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(Msw),
         below: Libraries::default().with(Wait),
         subject: Box::new(Msw),

@@ -16,7 +16,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, Memory, variant};
 use crate::sv::{self, Sv};
 
 /// The library's name.
@@ -388,6 +388,7 @@ pub fn entry(of: Rbl) -> Entry {
     };
     Entry {
         name: Library::name(&of).text(),
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(of),
         below: Libraries::default().with(Sv),
         subject: Box::new(of),

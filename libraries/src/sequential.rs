@@ -20,7 +20,7 @@ use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, Memory, variant};
 use crate::lock::{acq, home, rel};
 use crate::nlock::{self, NLOCK};
 use crate::sc_rmw::{self, takes};
@@ -349,6 +349,7 @@ pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
     let library = Linearised(Arc::clone(object));
     Entry {
         name: object.name(),
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(library.clone()),
         below: Libraries::default().with(nlock::LIBRARY).with(Wait),
         subject: Box::new(library),

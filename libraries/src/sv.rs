@@ -18,7 +18,7 @@ use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::wait::{self, Wait, target, wid};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, Memory, variant};
 
 /// The library's name.
 pub const SV: Name = Name::literal("sv");
@@ -263,6 +263,7 @@ pub fn entry() -> Entry {
         |name, about, expected, implementation: SvOverWait| variant(name, about, expected, implementation, bounds);
     Entry {
         name: "sv",
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(Sv),
         below: Libraries::default().with(Wait),
         subject: Box::new(Sv),

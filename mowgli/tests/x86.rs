@@ -88,14 +88,15 @@ fn what_another_machine_has_is_told_with_place_and_remedy() {
             assert!(ran.err.contains(text), "{changed} does not say {text:?} but:\n{}", ran.err);
         }
     };
-    let there_are = "there are cas, faa, xchg, mfence; what goes through a network is of RDMA_WAIT";
+    let there_are =
+        "there are cas, faa, xchg, mfence, acq, rel, and s.push, s.pop, s.enq, s.deq; what goes through a network";
     for remote in ["put(x, y, d)", "get(x, y)", "rcas(x, y, 0, 1)", "rfaa(x, y, 1)", "wait(d)", "poll(1)", "rfence(1)"]
     {
         let name = remote.split('(').next().unwrap();
         says("x := 1", remote, &["t.litmus:4:2", &format!("{name} is no statement of X86_TSO"), there_are]);
     }
     says("x := 1", "bar(x)", &["t.litmus:4:2", "bar is no statement of X86_TSO"]);
-    says("y = 0", "svar y = 0", &["t.litmus:2:10", "X86_TSO has memory words only, as x = 0"]);
+    says("y = 0", "svar y = 0", &["t.litmus:2:10", "X86_TSO has memory words, as x = 0, and the objects spinlock l"]);
     says("y = 0", "y@2 = 0", &["t.litmus:2:12", "X86_TSO is one machine, node 1; leave the node out"]);
     says("| P2", "| P2@2", &["t.litmus:3:10", "X86_TSO is one machine"]);
     says("y = 0", "nodes 2", &["t.litmus:2:10", "X86_TSO is one machine; leave this out"]);

@@ -10,7 +10,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sequential;
-use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
+use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock, x86};
 use mowgli_rdma::core_rma::execution::MOST;
 use mowgli_x86::tso::MACHINE;
 use pest::error::{Error, ErrorVariant, InputLocation};
@@ -325,9 +325,10 @@ impl Reader {
                 let node = self.node_or_machine(&tree, "x@1 = 0")?;
                 self.word(node)
             }
+            Rule::wrapped if self.model == Model::X86Tso => self.object_over_x86(&tree)?,
+            _ if self.model == Model::X86Tso => return fail(&tree, objects_over_x86()),
             _ if self.model != Model::RdmaWait => {
-                let form = if self.model == Model::X86Tso { "x = 0" } else { "x@1 = 0" };
-                return fail(&tree, format!("{} has memory words only, as {form}", self.model));
+                return fail(&tree, format!("{} has memory words only, as x@1 = 0", self.model));
             }
             Rule::variable => sv::variable(),
             Rule::barrier => {
@@ -402,6 +403,16 @@ impl Reader {
             return fail(&name, format!("{} is declared twice", name.as_str()));
         }
         Ok(())
+    }
+
+    /// A lock or a container over x86-TSO.
+    fn object_over_x86(&self, tree: &Tree<'_>) -> Parsed<Object> {
+        if let Some(node) = part(tree, Rule::node) {
+            return fail(&node, format!("{} is one machine; leave the node out", self.model));
+        }
+        let kind = part(tree, Rule::name).expect("by the grammar");
+        let known = kinds_over_x86().find(|known| known.text() == kind.as_str());
+        known.map_or_else(|| fail(&kind, objects_over_x86()), |library| Ok(Object::new(library)))
     }
 
     /// The library of memory words.
@@ -696,6 +707,12 @@ impl Reader {
             if (least..=most).contains(&args.len()) { Ok(()) } else { fail(tree, format!("expected {form}")) }
         };
         match names[0].as_str() {
+            which @ ("acq" | "rel") if self.model == Model::X86Tso => {
+                count(1, 1, "acq(lock) or rel(lock)")?;
+                let library = self.library(&args[0]).filter(|l| x86::LOCKS.contains(l)).unwrap_or(x86::LOCKS[0]);
+                let method = if which == "acq" { "Acq" } else { "Rel" };
+                Ok(call(library, method, vec![Arg::Val(self.object(&args[0], library)?.into())]))
+            }
             name if self.model == Model::X86Tso && !["cas", "faa", "xchg", "mfence"].contains(&name) => {
                 self.no_statement(&names[0])
             }
@@ -811,6 +828,12 @@ impl Reader {
         }
         if self.library(object) == Some(kvstore::KVSTORE) {
             return self.of_values(thread, (kvstore::KVSTORE, kvstore::METHODS), object, method, args);
+        }
+        if let Some(container) = x86::CONTAINERS.iter().find(|c| Some(c.name) == self.library(object)) {
+            return self.of_values(thread, (container.name, container.methods), object, method, args);
+        }
+        if self.model == Model::X86Tso {
+            return self.no_statement(method);
         }
         let x = Arg::Val(self.object(object, sv::SV)?.into());
         match (method.as_str(), args) {
@@ -994,6 +1017,17 @@ impl Reader {
 
 fn call(library: Name, method: &'static str, args: Vec<Arg>) -> Statement {
     Statement::Call { register: None, library, method, args }
+}
+
+/// The libraries over x86-TSO whose objects can be declared.
+fn kinds_over_x86() -> impl Iterator<Item = Name> {
+    x86::LOCKS.into_iter().chain(x86::CONTAINERS.iter().map(|c| c.name))
+}
+
+/// What is said of another declaration.
+fn objects_over_x86() -> String {
+    let forms = kinds_over_x86().map(|kind| format!("{kind} l")).join(", ");
+    format!("{} has memory words, as x = 0, and the objects {forms}", Model::X86Tso)
 }
 
 /// A call with an empty set of nodes is not made at all.

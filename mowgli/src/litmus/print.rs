@@ -8,7 +8,7 @@ use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, sequential, slock, sv, wlock};
+use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, sequential, slock, sv, wlock, x86};
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
@@ -60,15 +60,24 @@ pub(crate) fn statement(call: &Call) -> String {
         (sc_rmw::SC_RMW, "CAS") => format!("{}.cas({}, {})", arg(0), arg(1), arg(2)),
         (sc_rmw::SC_RMW, "FAA") => format!("{}.faa({})", arg(0), arg(1)),
         (sc_rmw::SC_RMW, _) => format!("{}.read", arg(0)),
-        (wlock::WLOCK | slock::SLOCK | nlock::NLOCK, "Acq") => format!("acq({})", arg(0)),
-        (wlock::WLOCK | slock::SLOCK | nlock::NLOCK, _) => format!("rel({})", arg(0)),
-        (library, method) if is_wrapped(library) || library == kvstore::KVSTORE => {
+        (library, "Acq") if is_lock(library) => format!("acq({})", arg(0)),
+        (library, _) if is_lock(library) => format!("rel({})", arg(0)),
+        (library, method) if is_wrapped(library) || is_container(library) || library == kvstore::KVSTORE => {
             let args: Vec<String> = (1..call.args.len()).map(arg).collect();
             let args = if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) };
             format!("{}.{}{args}", arg(0), method.to_lowercase())
         }
         _ => call.to_string(),
     }
+}
+
+fn is_lock(library: Name) -> bool {
+    [wlock::WLOCK, slock::SLOCK, nlock::NLOCK].contains(&library) || x86::LOCKS.contains(&library)
+}
+
+/// Whether it is a container over x86-TSO.
+fn is_container(library: Name) -> bool {
+    x86::CONTAINERS.iter().any(|c| c.name == library)
 }
 
 fn is_wrapped(library: Name) -> bool {
@@ -100,6 +109,9 @@ fn declarations(model: Model, world: &World, out: &mut String) {
             (sc_rmw::SC_RMW, Some(node)) => writeln!(out, "  sc {loc} = {} at {node};", object.init),
             (kvstore::KVSTORE, _) => writeln!(out, "  kvstore {loc} = {};", object.init),
             (library, Some(node)) if is_wrapped(library) => writeln!(out, "  {library} {loc} at {node};"),
+            (library, _) if x86::LOCKS.contains(&library) || is_container(library) => {
+                writeln!(out, "  {library} {loc};")
+            }
             (other, _) => writeln!(out, "  (* {loc} is an object of {other} *)"),
         };
     }
@@ -137,8 +149,12 @@ pub(super) fn returns(library: Name, method: &str) -> Option<bool> {
             Some(matches!(method, "Read" | "CAS" | "Xchg" | "FAA" | "TryRead"))
         }
         rbl::RBL | rbl::RBL_WEAK => Some(true),
-        bal::BAL | bal::BAL_TRANSITIVE | wlock::WLOCK | slock::SLOCK | nlock::NLOCK => Some(false),
-        _ => is_wrapped(library).then_some(true),
+        bal::BAL | bal::BAL_TRANSITIVE => Some(false),
+        _ if is_lock(library) => Some(false),
+        _ => match x86::CONTAINERS.iter().find(|c| c.name == library) {
+            Some(container) => Some(container.methods[0].0 != method),
+            None => is_wrapped(library).then_some(true),
+        },
     }
 }
 
@@ -195,14 +211,18 @@ fn text(model: Model, name: &str, about: Option<&str>, world: &World, statements
     out
 }
 
+fn is_over_x86(library: Name) -> bool {
+    library == X86 || x86::LOCKS.contains(&library) || is_container(library)
+}
+
 /// A client as a litmus test, without assertions. `outputs` are the results of the calls of each thread, where they are
 /// known.
 #[must_use]
 pub fn client(name: &str, world: &World, client: &Client, outputs: &[Val]) -> String {
-    let has = |library| world.objects.values().any(|o| o.library == library);
+    let has = |is: fn(Name) -> bool| world.objects.values().any(|o| is(o.library));
     let model = match () {
-        () if has(X86) => Model::X86Tso,
-        () if has(TSO) => Model::RdmaTso,
+        () if has(is_over_x86) => Model::X86Tso,
+        () if has(|library| library == TSO) => Model::RdmaTso,
         () => Model::RdmaWait,
     };
     text(model, name, None, world, statements(client, outputs))

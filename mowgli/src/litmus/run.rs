@@ -12,7 +12,8 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_libraries::catalogue::{Memory, catalogue, named};
+use mowgli_libraries::x86;
 use mowgli_rdma::core_rma::execution::Rules;
 use mowgli_rdma::operational::{Machine, Runs, Step};
 use mowgli_rdma::sc;
@@ -48,7 +49,10 @@ impl Stamped for mowgli_rdma::Stamp {
 impl Stamped for mowgli_x86::Stamp {
     fn libraries(model: Model) -> Libraries<Self> {
         match model {
-            Model::X86Tso => Libraries::default().with(mowgli_x86::tso::Tso),
+            Model::X86Tso => {
+                let memory = Memory::x86_tso().libraries;
+                x86::catalogue().iter().fold(memory, |all, entry| all.and(&entry.specification))
+            }
             _ => Libraries::default(),
         }
     }
@@ -60,14 +64,30 @@ pub fn libraries<S: Stamped>(model: Model) -> Libraries<S> {
     S::libraries(model)
 }
 
+/// The names of the built-in libraries, over whatever memory.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    catalogue().iter().map(|e| e.name).chain(x86::catalogue().iter().map(|e| e.name)).collect()
+}
+
+/// What is said of a name that no built-in library has.
+#[must_use]
+pub fn no_library(name: &str) -> String {
+    format!("no library {name}; there are {}", names().join(", "))
+}
+
 /// The implementation that `name` stands for: that of a library, or `library:variant`.
 ///
 /// # Errors
 /// What there is instead, if there is no such implementation.
 pub fn implementation(name: &str) -> Result<Arc<dyn Implementation>, String> {
     let (library, variant) = name.split_once(':').unwrap_or((name, "published"));
-    let all = catalogue();
-    Ok(Arc::clone(&named(&all, library)?.variant(variant)?.implementation))
+    let (over_rdma, over_x86) = (catalogue(), x86::catalogue());
+    let found = match over_x86.iter().find(|e| e.name == library) {
+        Some(entry) => entry.variant(variant)?,
+        None => named(&over_rdma, library).map_err(|_| no_library(library))?.variant(variant)?,
+    };
+    Ok(Arc::clone(&found.implementation))
 }
 
 /// Puts implementations into force, one by one from left to right: their objects join the world.

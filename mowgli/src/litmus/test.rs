@@ -83,7 +83,10 @@ impl Model {
             }
             Self::RdmaSc => "put, get, cas, xchg, poll, mfence, rfence; rcas and rfaa are of RDMA_TSO",
             Self::CoreRma => "put(z, x), x := get(z), x := rga(z, y), x := cas(z, y, w), flush(node)",
-            Self::X86Tso => "cas, faa, xchg, mfence; what goes through a network is of RDMA_WAIT and RDMA_TSO",
+            Self::X86Tso => {
+                "cas, faa, xchg, mfence, acq, rel, and s.push, s.pop, s.enq, s.deq; what goes through a network is of \
+                 RDMA_WAIT and RDMA_TSO"
+            }
         }
     }
 }

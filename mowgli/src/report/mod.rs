@@ -109,8 +109,8 @@ impl CheckRow {
     /// # Panics
     /// If the judge rejects the counterexample, which the search has shown it before.
     #[must_use]
-    pub fn new(checked: &Checked) -> Self {
-        let scene = |execution: &Execution<mowgli_rdma::Stamp>| {
+    pub fn new<S: Stamped>(checked: &Checked<S>) -> Self {
+        let scene = |execution: &Execution<S>| {
             let judged = judge(&checked.libraries, execution).expect("the search has asked the judge");
             let (libraries, names) = (&checked.libraries, &Names::default());
             Graph::new(&checked.title(), &Scene { libraries, execution, judged: &judged, names })

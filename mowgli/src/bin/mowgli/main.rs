@@ -671,7 +671,7 @@ fn explained_findings<S: Stamped>(
 ) -> Result<(String, u8), Failure> {
     let path = args.file.display();
     if let Some(out) = &args.out {
-        let found: Vec<_> = findings.iter().flatten().cloned().collect();
+        let found: Vec<String> = findings.iter().flatten().map(explain::written).collect();
         keep(out, &found)?;
     }
     let (mut out, mut code) = (Vec::new(), 0);
@@ -694,26 +694,26 @@ fn explained_findings<S: Stamped>(
     Ok((out.join(if args.json { "" } else { "\n" }), code))
 }
 
-/// Writes findings, the first to `path` itself.
-fn keep<S: Stamped>(path: &Path, findings: &[explain::Finding<S>]) -> Result<(), String> {
+/// Writes findings, as RON, the first to `path` itself.
+fn keep(path: &Path, findings: &[String]) -> Result<(), String> {
     for (position, finding) in findings.iter().enumerate() {
         let path = match (position, path.extension().and_then(|x| x.to_str())) {
             (0, _) => path.to_owned(),
             (n, Some(extension)) => path.with_extension(format!("{}.{extension}", n + 1)),
             (n, None) => path.with_extension((n + 1).to_string()),
         };
-        std::fs::write(&path, explain::written(finding)).map_err(|e| format!("{}: {e}", path.display()))?;
+        std::fs::write(&path, finding).map_err(|e| format!("{}: {e}", path.display()))?;
     }
     Ok(())
 }
 
 /// Checks a variant at one bound after the other, each with a bar, up to the first at which it is not sound.
-fn check_bounds(
-    entry: &Entry,
+fn check_bounds<S: Stamped>(
+    entry: &Entry<S>,
     variant: &Variant,
     bounds: &[Bound],
-    options: &Options<'_>,
-    each: &mut dyn FnMut(Checked),
+    options: &Options<'_, S>,
+    each: &mut dyn FnMut(Checked<S>),
 ) -> Result<(), String> {
     for bound in bounds {
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
