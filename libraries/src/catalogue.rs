@@ -12,6 +12,7 @@ use mowgli_core::stamp::Stamp;
 use mowgli_core::world::World;
 use mowgli_rdma::probes::WaitProbes;
 use mowgli_rdma::wait::Wait;
+use mowgli_x86::pool::Pool;
 use mowgli_x86::probes::WordProbes;
 use mowgli_x86::tso::Tso;
 
@@ -71,10 +72,10 @@ impl Memory {
 }
 
 impl Memory<mowgli_x86::Stamp> {
-    /// x86-TSO, which has no network.
+    /// x86-TSO with records from a pool. It has no network.
     #[must_use]
     pub fn x86_tso() -> Self {
-        let libraries = Libraries::default().with(Tso);
+        let libraries = Libraries::default().with(Tso).with(Pool);
         Self { libraries, probes: |_| Box::new(WordProbes), catalogue: x86::catalogue }
     }
 }

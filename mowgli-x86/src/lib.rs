@@ -1,6 +1,6 @@
 //! x86-TSO as an instance of the framework: a machine whose processors have store buffers.
 //!
-//! [`tso`] is the memory, [`stamp`] its stamps, [`probes`] are clients that watch a library through it. There is one
+//! [`tso`] is the memory, [`stamp`] its stamps, [`pool`] hands out records, [`probes`] are clients that watch a library through it. There is one
 //! machine, so worlds have one node.
 //!
 //! A write waits in the store buffer of its processor while a later read passes it; a fence empties the buffer:
@@ -34,6 +34,7 @@
 //! assert!(!both_read_0(mfence()));
 //! ```
 
+pub mod pool;
 pub mod probes;
 pub mod stamp;
 pub mod tso;

@@ -134,6 +134,60 @@ fn a_dangling_dereference_is_told() {
     assert!(ran.out.contains("0 is no location"), "{}{}", ran.out, ran.err);
 }
 
+#[test]
+fn libraries_are_checked_listed_and_shown() {
+    let list = mowgli(&["check", "--list"]).out;
+    let over = |name: &str, over: &str| {
+        assert!(list.contains(&format!("{name} over {over}\n  published            Sound: ")), "{list}");
+    };
+    ["spinlock", "ticketlock", "mcslock"].iter().for_each(|lock| over(lock, "x86-tso"));
+    ["treiber", "msqueue"].iter().for_each(|container| over(container, "x86-pool, x86-tso"));
+    let ran = mowgli(&["check", "spinlock"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("g(Acq, F) = U of the CAS"), "{}", ran.out);
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept.ron").display().to_string();
+    // A read of the flags of others passes the write of one's own.
+    let ran = mowgli(&["check", "spinlock", "--variant", "flags", "--out", &kept]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("X86_TSO spinlock-flags\n{\n  spinlock l;\n  px = 0;"), "{}", ran.out);
+    let again = mowgli(&["explain", &kept]);
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert!(again.out.contains("The specifications forbid it:"), "{}", again.out);
+    let page = mowgli(&["report", "--json", "spinlock:flags"]);
+    assert_eq!(page.code, 0, "{}", page.err);
+    assert!(page.out.contains(r#""verdict":"unsound""#) && page.out.contains(r#""stamp":"U""#), "{}", page.out);
+    let cat = mowgli(&["cat", "spinlock"]);
+    assert_eq!(cat.code, 0, "{}", cat.err);
+    let spec = mowgli(&["check", "--spec", "spinlock", "--threads", "2", "--calls", "2"]);
+    assert_eq!(spec.code, 0, "{}{}", spec.out, spec.err);
+    assert_eq!(mowgli(&["check", "--distinguish", "spinlock", "ticketlock", "--calls", "2"]).code, 0);
+    let across = mowgli(&["check", "--distinguish", "spinlock", "wlock"]);
+    assert!(across.code == 2 && across.err.contains("are over different memory models"), "{}", across.err);
+    let unknown = mowgli(&["check", "spin"]);
+    assert!(unknown.code == 2 && unknown.err.contains("no library spin; there are sv, "), "{}", unknown.err);
+    assert!(unknown.err.contains("kvstore, spinlock, ticketlock, mcslock, treiber, msqueue"), "{}", unknown.err);
+}
+
+#[test]
+fn objects_have_statements() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "X86_TSO t\n{ treiber s; msqueue q; mcslock l; }\n P1 | P2 ;\n s.push(1) | acq(l) ;\n s.push(2) | q.enq(1) ;\n a := s.pop | b := q.deq ;\n | rel(l) ;\nforall (a=2 /\\ b=1)\n";
+    let ran = mowgli(&["litmus", &file(folder.path(), "t.litmus", text)]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let implemented = mowgli(&[
+        "litmus",
+        "--implemented",
+        "treiber",
+        &file(
+            folder.path(),
+            "s.litmus",
+            "X86_TSO s\n{ treiber s; }\n P1 | P2 ;\n s.push(1) | a := s.pop ;\nallowed (a=1)\nallowed (a=bot)\n",
+        ),
+    ]);
+    assert_eq!(implemented.code, 0, "{}{}", implemented.out, implemented.err);
+}
+
 /// Commands about networks and other machines say that they are.
 #[test]
 fn commands_for_other_models_say_so() {

@@ -1,20 +1,25 @@
 //! Stacks and queues as libraries: linearisable.
 //!
-//! As for RDMA-SC-RMW (SYNC §5) there is one order of the calls of an object that change it, each finds the state that the
-//! one before it left, and so is `po u rf u mo u rb`. A call that changes the object is a fence {F}. One that finds it
+//! As for RDMA-SC-RMW (SYNC §5) there is one order of the calls of an object that change it, in the order of the program,
+//! and each finds the state that the one before it left. A call that changes the object is a fence {F}. One that finds it
 //! empty only reads {R}: it deliberately does not promise that earlier writes of its thread are seen by then.
+//!
+//! The calls of a stack all meet at its top, and so is `po u rf u mo u rb`. A queue has two ends: that something is taken
+//! out before something else is put in is no promise, since who puts in at one end does not look at the other one. An
+//! order of the calls in which the two change places has the same results, so that is a promise about order and about no
+//! result.
 
-use mowgli_core::algebra::Spec;
+use mowgli_core::algebra::{Spec, SubView, cell, events, id, po, reads, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::fault::fault;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Library;
-use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use mowgli_x86::pool::records;
 use mowgli_x86::stamp::Stamp::{self, F, R};
-use mowgli_x86::tso::{MACHINE, on_one_machine, read, word, write};
+use mowgli_x86::tso::{MACHINE, on_one_machine, word};
 
 use crate::catalogue::{Entry, Memory, Variant};
 use crate::sc_rmw::{sequentially_consistent, takes};
@@ -94,22 +99,51 @@ impl Library<Stamp> for Container {
 
     /// {F} for a call that changes the state, {R} for one that finds nothing.
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        let cell = state(event.call.loc(0));
+        let whole = state(event.call.loc(0));
         let sub = match event.ret {
-            Val::Bot => Sub::read(R, cell, Reads::Is(empty())),
-            _ => Sub::update(F, cell, Reads::Any, Writes::Step(0)),
+            Val::Bot => Sub::read(R, whole, Reads::Is(empty())),
+            _ => Sub::update(F, whole, Reads::Any, Writes::Step(0)),
         };
         vec![Shape::from_slice(&[sub])]
     }
 
     fn spec(&self) -> Spec<Stamp> {
-        sequentially_consistent()
+        if self.is_stack { sequentially_consistent() } else { with_two_ends() }
     }
+}
+
+/// Whether a call takes something out of a queue, or finds it empty.
+fn takes_out(s: &SubView<Stamp>) -> bool {
+    s.event.call.method.text() == "Deq"
+}
+
+/// Whether a call puts something into a queue.
+fn puts_in(s: &SubView<Stamp>) -> bool {
+    s.event.call.method.text() == "Enq"
+}
+
+/// One order of the calls, of which it is no promise that something is taken out before something else is put in.
+fn with_two_ends() -> Spec<Stamp> {
+    let mut c = Spec::default();
+    let (rf, initial) = c.reads_from("rf", reads(), writes());
+    let rf = rf.named("rf", "{b} found what {a} left");
+    let mo = c.order("mo", writes(), cell).named("mo", "{a} comes before {b}");
+    let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} did not find what {b} left");
+    c.irreflexive("lin", &(po() | &rf | &mo | &rb).plus());
+
+    // [F]; takes_out x puts_in; [F]
+    let changes = stamps(|a| a == F);
+    let apart = events(takes_out).cross(&events(puts_in)) & changes.cross(&changes);
+    c.so("po", &po());
+    c.so("rf", &(&rf - &apart).named("rf", "{b} found what {a} left"));
+    c.so("mo", &(&mo - &apart).named("mo", "{a} comes before {b}"));
+    c.so("rb", &(&rb - &apart).named("rb", "{a} did not find what {b} left"));
+    c
 }
 
 impl Subject for Container {
     fn worlds(&self, empty: &World, _: &Bound) -> Vec<World> {
-        on_one_machine(empty, |world| _ = world.objects.insert(Loc::new("s"), Object::new(self.name)))
+        on_one_machine(empty, |world| _ = world.objects.insert(Loc::new("s"), Object::new(self.name).at(MACHINE)))
     }
 
     fn calls(&self, world: &World, _: Tid, bound: &Bound) -> Vec<Call> {
@@ -125,9 +159,9 @@ impl Subject for Container {
 /// What the catalogue says of a container over words.
 pub(crate) fn entry(library: Container, variants: Vec<Variant>) -> Entry<Stamp> {
     let memory = Memory::x86_tso();
-    // One value shows no order.
-    let two_values = |mut variant: Variant| {
-        variant.bounds.iter_mut().for_each(|bound| bound.values = vec![1, 2]);
+    // One value shows no order, and three calls have all that two nodes can do.
+    let of_three_calls = |mut variant: Variant| {
+        variant.bounds.iter_mut().for_each(|bound| (bound.values, bound.total) = (vec![1, 2], Some(3)));
         variant
     };
     Entry {
@@ -137,22 +171,12 @@ pub(crate) fn entry(library: Container, variants: Vec<Variant>) -> Entry<Stamp> 
         memory,
         subject: Box::new(library),
         probes: Vec::new(),
-        variants: variants.into_iter().map(two_values).collect(),
+        variants: variants.into_iter().map(of_three_calls).collect(),
     }
 }
 
 /// How many nodes each thread has for each object.
-const POOL: i64 = 4;
-
-/// The word that counts the nodes that a thread has used.
-fn used(x: Loc, t: Tid) -> Loc {
-    x.part(format_args!("used_{t}"))
-}
-
-/// A node of a thread.
-fn node(x: Loc, t: Tid, k: i64) -> Val {
-    x.part(format_args!("node_{t}_{k}")).into()
-}
+const NODES: usize = 4;
 
 /// The word of a node that holds its value.
 pub(crate) fn value(node: Val) -> Val {
@@ -170,21 +194,11 @@ pub(crate) fn nodes(nodes: impl IntoIterator<Item = Val>) -> impl Iterator<Item 
 }
 
 /// Declares, for each object of a library, the nodes of all threads.
-pub(crate) fn declare_pool(library: Name, world: &mut World) {
+pub(crate) fn declare_nodes(library: Name, world: &mut World) {
     for x in world.locations(library) {
-        let all: Vec<(Tid, i64)> = world.tids().flat_map(|t| (0..POOL).map(move |k| (t, k))).collect();
-        world.objects.extend(nodes(all.into_iter().map(|(t, k)| node(x, t, k))));
-        world.objects.extend(world.tids().map(|t| (used(x, t), word())).collect::<Vec<_>>());
+        let all: Vec<Val> = world.tids().flat_map(|t| records(x, t).take(NODES)).collect();
+        world.objects.extend(nodes(all));
     }
-}
-
-/// A node that was not used before. Beyond the pool there is none, and an access to one is a fault.
-pub(crate) fn allocate(x: Loc, t: Tid) -> Prog {
-    let count = used(x, t);
-    read(count).bind(move |k| {
-        let k = k.int().unwrap_or(POOL);
-        write(count, k + 1).then(Prog::Val(node(x, t, k)))
-    })
 }
 
 /// Whether a value is no location.

@@ -2,12 +2,13 @@
 
 use mowgli_core::event::{Call, Shape, Sub};
 use mowgli_core::ids::{Loc, Name};
+use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_x86::stamp::Stamp::{self, F, W};
-use mowgli_x86::tso::{X86, word};
+use mowgli_x86::tso::{Tso, X86, word};
 
 use crate::catalogue::{Entry, Memory, Variant};
 use crate::lock::{Lock, inside, pairs};
@@ -27,12 +28,11 @@ pub(crate) const fn lock(name: Name) -> Lock<Stamp> {
 
 /// What the catalogue says of a lock over words.
 pub(crate) fn entry(name: Name, variants: Vec<Variant>) -> Entry<Stamp> {
-    let memory = Memory::x86_tso();
     Entry {
         name: name.text(),
-        specification: mowgli_core::library::Libraries::default().with(lock(name)),
-        below: memory.libraries.clone(),
-        memory,
+        specification: Libraries::default().with(lock(name)),
+        below: Libraries::default().with(Tso),
+        memory: Memory::x86_tso(),
         subject: Box::new(OneMachine(lock(name))),
         probes: vec![Box::new(Sections { library: name })],
         variants,

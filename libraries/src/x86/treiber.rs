@@ -10,10 +10,11 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_x86::Stamp;
+use mowgli_x86::pool::new;
 use mowgli_x86::tso::{cas, read, word, write};
 
 use crate::catalogue::{Entry, Expected, variant};
-use crate::x86::container::{self, Container, allocate, declare_pool, is_null, next, value};
+use crate::x86::container::{self, Container, declare_nodes, is_null, next, value};
 
 /// The library's name.
 pub const TREIBER: Name = Name::literal("treiber");
@@ -47,21 +48,21 @@ impl Implementation for Treiber {
     }
 
     fn declare(&self, world: &mut World) {
-        declare_pool(TREIBER, world);
+        declare_nodes(TREIBER, world);
         world.objects.extend(world.locations(TREIBER).into_iter().map(|x| (top(x), word())));
     }
 
-    fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
+    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
         let x = call.loc(0);
         match call.args.get(1) {
-            Some(&v) => self.push(x, t, v),
+            Some(&v) => self.push(x, v),
             None => self.pop(top(x)),
         }
     }
 }
 
 impl Treiber {
-    fn push(self, x: Loc, t: Tid, v: Val) -> Prog {
+    fn push(self, x: Loc, v: Val) -> Prog {
         let top = top(x);
         let link = move |n: Val| match self {
             Self::PushWrites => prog! { let first = read(top); write(next(n), first); write(top, n) },
@@ -73,7 +74,7 @@ impl Treiber {
             }
             .repeat(),
         };
-        allocate(x, t)
+        new(x)
             .bind(move |n| match self {
                 Self::ValueLate => prog! { link(n); write(value(n), v) },
                 _ => prog! { write(value(n), v); link(n) },
@@ -106,17 +107,12 @@ impl Treiber {
 #[must_use]
 pub fn entry() -> Entry<Stamp> {
     use Expected::{Sound, Unsound};
+    let of = |name, about, expected, stack: Treiber| variant(name, about, expected, stack, &[(2, 1, 2)]);
     let variants = vec![
-        variant("published", "IBM RJ 5118", Sound, Treiber::Published, &[(2, 1, 2), (3, 1, 1)]),
-        variant("push-writes", "a push writes the top without comparing", Unsound, Treiber::PushWrites, &[(2, 1, 2)]),
-        variant("pop-writes", "a pop writes the top without comparing", Unsound, Treiber::PopWrites, &[(2, 1, 2)]),
-        variant(
-            "value-late",
-            "a node gets its value when it is in the stack",
-            Unsound,
-            Treiber::ValueLate,
-            &[(2, 1, 2)],
-        ),
+        of("published", "IBM RJ 5118", Sound, Treiber::Published),
+        of("push-writes", "a push writes the top without comparing", Unsound, Treiber::PushWrites),
+        of("pop-writes", "a pop writes the top without comparing", Unsound, Treiber::PopWrites),
+        of("value-late", "a node gets its value when it is in the stack", Unsound, Treiber::ValueLate),
     ];
     container::entry(LIBRARY, variants)
 }

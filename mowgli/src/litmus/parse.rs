@@ -412,7 +412,7 @@ impl Reader {
         }
         let kind = part(tree, Rule::name).expect("by the grammar");
         let known = kinds_over_x86().find(|known| known.text() == kind.as_str());
-        known.map_or_else(|| fail(&kind, objects_over_x86()), |library| Ok(Object::new(library)))
+        known.map_or_else(|| fail(&kind, objects_over_x86()), |library| Ok(Object::new(library).at(MACHINE)))
     }
 
     /// The library of memory words.
