@@ -629,7 +629,7 @@ fn explained(args: &ExplainArgs) -> Result<(String, u8), Failure> {
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { expired: &expired, ..Limits::default() };
-    if !args.file.extension().is_some_and(|x| x == "litmus") {
+    if args.file.extension().is_none_or(|x| x != "litmus") {
         return match explain::model(&text).map_err(|e| format!("{path}:{e}"))? {
             Model::X86Tso => explained_file::<mowgli_x86::Stamp>(&text, args, limits),
             _ => explained_file::<mowgli_rdma::Stamp>(&text, args, limits),
