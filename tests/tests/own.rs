@@ -272,7 +272,7 @@ fn a_stack_with_a_gap_or_with_two_of_one_name_is_told() {
     assert!(said.contains("flag, below signal, has 2 entries"), "{said}");
     // The catalogue has shared variables too, on which the flag is built.
     let said = through(&[flag::entry(), Entry { name: "sv", ..pile("pile") }]).expect_err("two of them");
-    assert!(said.contains("sv, below signal, has 2 entries"), "{said}");
+    assert!(said.contains("sv, below flag, has 2 entries"), "{said}");
 }
 
 /// What a relation is stands in the specification, and its name says nothing.
