@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, same, stamps};
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
@@ -16,10 +17,9 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aGF};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, Memory, variant};
 use crate::sv::{self, Sv};
 
 /// The library's name.
@@ -235,6 +235,7 @@ pub fn entry(of: Bal) -> Entry {
     };
     Entry {
         name: Library::name(&of).text(),
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(of),
         below: Libraries::default().with(Sv),
         subject: Box::new(of),

@@ -9,12 +9,17 @@ use mowgli_core::library::{Libraries, Library};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, Subject, well_formed};
 use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::stamp::Stamp;
 use mowgli_core::world::World;
-use mowgli_rdma::Stamp;
+use mowgli_rdma::probes::WaitProbes;
+use mowgli_rdma::wait::Wait;
+use mowgli_x86::pool::Pool;
+use mowgli_x86::probes::WordProbes;
+use mowgli_x86::tso::Tso;
 
 use crate::bal::{self, Bal};
 use crate::rbl::{self, Rbl};
-use crate::{kvstore, msw, nlock, sc_rmw, sequential, slock, sv, wlock};
+use crate::{kvstore, msw, nlock, sc_rmw, sequential, slock, sv, wlock, x86};
 
 /// The verdict that is expected of a variant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,14 +51,46 @@ pub struct Variant {
     pub bounds: Vec<Bound>,
 }
 
+/// A memory model, as libraries are built on it and clients see them through it.
+#[derive(Clone)]
+pub struct Memory<S: Stamp = mowgli_rdma::Stamp> {
+    /// The model alone, over its stamp order `to`.
+    pub libraries: Libraries<S>,
+    /// Clients that watch a library through it. The argument: whether a thread may reach memory of its own node through a
+    /// network.
+    pub probes: fn(bool) -> Box<dyn Probes>,
+    /// The built-in libraries over it.
+    pub catalogue: fn() -> Vec<Entry<S>>,
+}
+
+impl Memory {
+    /// RDMA-WAIT-RMW.
+    #[must_use]
+    pub fn rdma_wait() -> Self {
+        let libraries = Libraries::default().with(Wait);
+        Self { libraries, probes: |loopback| Box::new(WaitProbes { loopback }), catalogue }
+    }
+}
+
+impl Memory<mowgli_x86::Stamp> {
+    /// x86-TSO with records from a pool. It has no network.
+    #[must_use]
+    pub fn x86_tso() -> Self {
+        let libraries = Libraries::default().with(Tso).with(Pool);
+        Self { libraries, probes: |_| Box::new(WordProbes), catalogue: x86::catalogue }
+    }
+}
+
 /// A library that can be checked.
-pub struct Entry {
+pub struct Entry<S: Stamp = mowgli_rdma::Stamp> {
     /// Its name.
     pub name: &'static str,
+    /// The memory model that it is built on in the end, which clients may use beside it.
+    pub memory: Memory<S>,
     /// The specification alone.
-    pub specification: Libraries<Stamp>,
+    pub specification: Libraries<S>,
     /// The libraries that the implementation calls.
-    pub below: Libraries<Stamp>,
+    pub below: Libraries<S>,
     /// Objects and calls.
     pub subject: Box<dyn Subject>,
     /// Ways to see a wrong outcome that are its own, beside those of the memory model.
@@ -78,7 +115,7 @@ impl Variant {
     }
 }
 
-impl Entry {
+impl<S: Stamp> Entry<S> {
     /// What it is implemented on.
     #[must_use]
     pub fn over(&self) -> String {
@@ -110,7 +147,7 @@ impl Entry {
     ///
     /// # Errors
     /// If the specification has no library of the entry's name.
-    pub fn library(&self) -> Result<&dyn Library<Stamp>, String> {
+    pub fn library(&self) -> Result<&dyn Library<S>, String> {
         self.specification.get(Name::literal(self.name)).ok_or_else(|| {
             let known = self.specification.names().join(", ");
             format!(
@@ -155,12 +192,12 @@ pub(crate) fn few_calls() -> Bound {
 ///
 /// # Errors
 /// If there is none; the message says which there are.
-pub fn named<'a>(all: &'a [Entry], name: &str) -> Result<&'a Entry, String> {
+pub fn named<'a, S: Stamp>(all: &'a [Entry<S>], name: &str) -> Result<&'a Entry<S>, String> {
     let known = || all.iter().map(|e| e.name).join(", ");
     all.iter().find(|e| e.name == name).ok_or_else(|| format!("no library {name}; there are {}", known()))
 }
 
-/// All libraries, in the order of their dependencies.
+/// All libraries over RDMA, in the order of their dependencies. Those over x86-TSO are in [`x86::catalogue`].
 #[must_use]
 pub fn catalogue() -> Vec<Entry> {
     let mut all = vec![

@@ -7,6 +7,7 @@
 
 use mowgli_core::algebra::{Spec, cell, id, reads, same_event, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
@@ -14,11 +15,10 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, bound, few_calls, variant};
+use crate::catalogue::{Entry, Expected, Memory, bound, few_calls, variant};
 use crate::lock::{acq, rel};
 use crate::msw::{self, Msw};
 use crate::rbl::{self, Rbl};
@@ -535,6 +535,7 @@ pub fn entry() -> Entry {
     };
     Entry {
         name: "kvstore",
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(Kvstore),
         below: Libraries::default().with(wlock::LIBRARY).with(Rbl::Strong).with(Msw).with(Sv).with(Wait),
         subject: Box::new(Kvstore),

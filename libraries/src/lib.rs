@@ -42,3 +42,4 @@ pub mod slock;
 pub mod sv;
 pub mod weaker;
 pub mod wlock;
+pub mod x86;

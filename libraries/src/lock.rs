@@ -1,19 +1,19 @@
-//! What the three locks share: well-formed clients, the order of critical sections, and probes that see them overlap.
+//! What all locks share: well-formed clients, the order of critical sections, and probes that see them overlap.
 
 use std::collections::BTreeMap;
 
 use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::{Rel, Spec, SubView, same, stamps};
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Library;
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::fault::{Arg, fault};
-use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::wait::{WAIT, word};
 
 /// `Acq(x)` of this kind of lock.
@@ -28,19 +28,21 @@ pub fn rel(library: Name, x: Loc) -> Prog {
     Prog::call(Call::new(library, "Rel", &[x.into()]))
 }
 
-/// A lock as a library: Acq is {aMF}, and the kinds differ in what a Rel is.
+/// A lock as a library, over the stamps of any memory model: Acq is a fence, and the kinds differ in what a Rel is.
 #[derive(Clone, Copy, Debug)]
-pub struct Lock {
+pub struct Lock<S = mowgli_rdma::Stamp> {
     pub(crate) name: Name,
+    /// The stamp of a fence, aMF.
+    pub(crate) fence: S,
     /// The subevents of the Rel of a lock on this node.
-    pub(crate) release: fn(&World, Node) -> Shape<Stamp>,
+    pub(crate) release: fn(&World, Node) -> Shape<S>,
     /// Whether a subevent of a Rel with this stamp is before the next Acq.
-    pub(crate) lets_in: fn(Stamp) -> bool,
+    pub(crate) lets_in: fn(S) -> bool,
     /// What is promised before the order of the sections.
-    pub(crate) first: fn(&mut Spec<Stamp>),
+    pub(crate) first: fn(&mut Spec<S>),
 }
 
-impl Library<Stamp> for Lock {
+impl<S: Stamp> Library<S> for Lock<S> {
     fn name(&self) -> Name {
         self.name
     }
@@ -65,24 +67,24 @@ impl Library<Stamp> for Lock {
         fault(world, thread, call, takes)
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
         let acquires = event.call.method.text() == "Acq";
         let release = || (self.release)(world, home(world, event.call.loc(0)));
-        vec![if acquires { Shape::from_slice(&[Sub::quiet(aMF)]) } else { release() }]
+        vec![if acquires { Shape::from_slice(&[Sub::quiet(self.fence)]) } else { release() }]
     }
 
     /// `so = {<<e1, a>, <e2, aMF>> | match(e0, e1), e0 lo e2}` for the stamps `a` that let the next thread in, and what
     /// comes first.
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec<S> {
         let mut c = Spec::default();
         (self.first)(&mut c);
-        let lo = released_before(&mut c, self.lets_in);
+        let lo = released_before(&mut c, self.fence, self.lets_in);
         c.so("lo", &lo);
         c
     }
 }
 
-impl Subject for Lock {
+impl<S: Stamp> Subject for Lock<S> {
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
         worlds(self.name, empty, bound, expired)
     }
@@ -108,20 +110,20 @@ fn is_well_formed(events: &[&Event]) -> bool {
 }
 
 /// The lock of a call.
-fn lock(s: &SubView<Stamp>) -> Option<Val> {
+fn lock<S>(s: &SubView<S>) -> Option<Val> {
     Some(s.event.call.args[0])
 }
 
 /// The lock and the number of the critical section on its thread.
-fn section(s: &SubView<Stamp>) -> Option<Val> {
+fn section<S>(s: &SubView<S>) -> Option<Val> {
     let (thread, nth) = (Val::Int(i64::from(s.event.thread.0)), Val::Int(s.nth as i64));
     Some(Val::tuple(&[s.event.call.args[0], thread, nth]))
 }
 
 /// Declares lo, a total order on the Acq of each lock, and returns `match^-1; lo` from the subevents of a Rel with a
 /// stamp that `is` to the aMF of each later Acq.
-fn released_before(c: &mut Spec<Stamp>, is: fn(Stamp) -> bool) -> Rel<Stamp> {
-    let (acquires, releases) = (stamps(|a| a == aMF), stamps(is));
+fn released_before<S: Stamp>(c: &mut Spec<S>, fence: S, is: fn(S) -> bool) -> Rel<S> {
+    let (acquires, releases) = (stamps(move |a| a == fence), stamps(is));
     let lo = c.order("lo", acquires.clone(), lock);
     let matching = same(section).between(&releases, &acquires);
     matching.then(&lo).named("lo", "{a} lets {b} in")
@@ -199,26 +201,24 @@ fn looks(world: &mut World, t: Tid, x: Loc, node: Node, way: Way) -> Option<Spli
     Some(if way == Way::Late { (vec![get], rest) } else { ([vec![get], rest].concat(), Vec::new()) })
 }
 
-impl Sections {
-    /// For each pair of threads with a section on one lock where to put calls: after its Acq, and after its Rel.
-    fn pairs(self, client: &Client) -> Vec<[(Tid, usize); 2]> {
-        let first = |t: usize| {
-            let calls = &client.threads[t];
-            calls.iter().tuple_windows().position(|(a, r)| {
-                let own = a.library == self.library && r.library == self.library && a.args == r.args;
-                own && a.method.text() == "Acq" && r.method.text() == "Rel"
-            })
-        };
-        let sections: Vec<(Tid, usize)> =
-            (0..client.threads.len()).filter_map(|t| first(t).map(|i| (Tid::from_index(t), i))).collect();
-        let lock = |&(t, i): &(Tid, usize)| client.threads[t.index()][i].args[0];
-        let pairs = sections.iter().permutations(2).filter(|p| lock(p[0]) == lock(p[1]));
-        pairs.map(|p| [*p[0], *p[1]]).collect()
-    }
+/// For each pair of threads with a section on one lock of this kind where to put calls: after its Acq, and after its Rel.
+pub(crate) fn pairs(library: Name, client: &Client) -> Vec<[Section; 2]> {
+    let first = |t: usize| {
+        let calls = &client.threads[t];
+        calls.iter().tuple_windows().position(|(a, r)| {
+            let own = a.library == library && r.library == library && a.args == r.args;
+            own && a.method.text() == "Acq" && r.method.text() == "Rel"
+        })
+    };
+    let sections: Vec<Section> =
+        (0..client.threads.len()).filter_map(|t| first(t).map(|i| (Tid::from_index(t), i))).collect();
+    let lock = |&(t, i): &Section| client.threads[t.index()][i].args[0];
+    let pairs = sections.iter().permutations(2).filter(|p| lock(p[0]) == lock(p[1]));
+    pairs.map(|p| [*p[0], *p[1]]).collect()
 }
 
 /// The client with calls put inside a section and after it.
-fn inside(client: &Client, (t, at): (Tid, usize), inner: Vec<Call>, after: Vec<Call>) -> Client {
+pub(crate) fn inside(client: &Client, (t, at): (Tid, usize), inner: Vec<Call>, after: Vec<Call>) -> Client {
     let mut client = client.clone();
     let calls = &mut client.threads[t.index()];
     calls.splice(at + 2..at + 2, after);
@@ -235,7 +235,7 @@ impl Probes for Sections {
         let nodes: Vec<Node> = world.all_nodes().iter().collect();
         let touches = [Way::Cpu, Way::Nic];
         let mut all = Vec::new();
-        for sections in self.pairs(client) {
+        for sections in pairs(self.library, client) {
             for (m, look) in iproduct!(&nodes, [Way::Cpu, Way::Nic, Way::Late]) {
                 all.extend(touches.iter().filter_map(|&touch| torn(world, client, sections, *m, touch, look)));
                 for (n, one, two) in iproduct!(&nodes, touches, touches) {
@@ -248,7 +248,8 @@ impl Probes for Sections {
     }
 }
 
-type Section = (Tid, usize);
+/// The thread of a section, and the position of its Acq.
+pub(crate) type Section = (Tid, usize);
 
 fn torn(
     world: &World,

@@ -6,6 +6,7 @@
 use itertools::Itertools;
 use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
@@ -13,11 +14,10 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNLR, aNLW, aNRR, aNRW, aWT};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, bound, variant};
+use crate::catalogue::{Entry, Expected, Memory, bound, variant};
 
 /// The library's name.
 pub const MSW: Name = Name::literal("msw");
@@ -340,6 +340,7 @@ pub fn entry() -> Entry {
     };
     Entry {
         name: "msw",
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(Msw),
         below: Libraries::default().with(Wait),
         subject: Box::new(Msw),

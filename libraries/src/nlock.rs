@@ -11,10 +11,10 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::stamp::Stamp::{aNRW, aRF};
+use mowgli_rdma::stamp::Stamp::{aMF, aNRW, aRF};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, bound, variant};
+use crate::catalogue::{Entry, Expected, Memory, bound, variant};
 use crate::lock::{Lock, Sections, home};
 
 /// The library's name.
@@ -23,6 +23,7 @@ pub const NLOCK: Name = Name::literal("nlock");
 /// NLOCK as a library: Rel {aRF_n(x), aNRW_n(x)}, the first before the second.
 pub const LIBRARY: Lock = Lock {
     name: NLOCK,
+    fence: aMF,
     release: |_, n| Shape::from_slice(&[Sub::quiet(aRF(n)), Sub::quiet(aNRW(n))]),
     lets_in: |a| matches!(a, aNRW(_)),
     first: |c| {
@@ -109,6 +110,7 @@ pub fn entry() -> Entry {
     let nested = Bound { objects: 2, ..bound(1, 2, 4) };
     Entry {
         name: "nlock",
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(LIBRARY),
         below: Libraries::default().with(Wait),
         subject: Box::new(LIBRARY),

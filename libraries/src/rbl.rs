@@ -6,6 +6,7 @@
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, cell, events, hb, id, po, reads, same, same_thread, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
@@ -13,11 +14,10 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
 
 use crate::bal::members;
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, Memory, variant};
 use crate::sv::{self, Sv};
 
 /// The library's name.
@@ -389,6 +389,7 @@ pub fn entry(of: Rbl) -> Entry {
     };
     Entry {
         name: Library::name(&of).text(),
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(of),
         below: Libraries::default().with(Sv),
         subject: Box::new(of),

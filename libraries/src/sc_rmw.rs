@@ -4,18 +4,19 @@
 
 use mowgli_core::algebra::{Spec, cell, id, po, reads, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::stamp::Stamp as Stamped;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, few_calls, variant};
+use crate::catalogue::{Entry, Expected, Memory, few_calls, variant};
 use crate::lock::{acq, home, rel};
 use crate::nlock::{self, NLOCK};
 
@@ -82,7 +83,7 @@ pub(crate) fn takes(methods: &[(&str, usize)], method: &str) -> Option<Vec<Arg>>
 }
 
 /// Reads-from and one order of the writes of each cell, all in the order of the program: `so = po u rf u mo u rb`.
-pub(crate) fn sequentially_consistent() -> Spec<Stamp> {
+pub(crate) fn sequentially_consistent<S: Stamped>() -> Spec<S> {
     let mut c = Spec::default();
     let (rf, initial) = c.reads_from("rf", reads(), writes());
     let rf = rf.named("rf", "{b} read {b reads}, which {a} wrote");
@@ -202,6 +203,7 @@ pub fn entry() -> Entry {
     };
     Entry {
         name: "sc-rmw",
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(ScRmw),
         below: Libraries::default().with(nlock::LIBRARY).with(Wait),
         subject: Box::new(ScRmw),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::fault::fault;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
@@ -16,11 +17,10 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::fault::fault;
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, few_calls, variant};
+use crate::catalogue::{Entry, Expected, Memory, few_calls, variant};
 use crate::lock::{acq, home, rel};
 use crate::nlock::{self, NLOCK};
 use crate::sc_rmw::{self, takes};
@@ -349,6 +349,7 @@ pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
     let library = Linearised(Arc::clone(object));
     Entry {
         name: object.name(),
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(library.clone()),
         below: Libraries::default().with(nlock::LIBRARY).with(Wait),
         subject: Box::new(library),

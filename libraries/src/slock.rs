@@ -9,9 +9,9 @@ use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::stamp::Stamp::aGF;
+use mowgli_rdma::stamp::Stamp::{aGF, aMF};
 
-use crate::catalogue::{Entry, Expected, bound, variant};
+use crate::catalogue::{Entry, Expected, Memory, bound, variant};
 use crate::lock::{Lock, Sections, acq, home, rel};
 use crate::sv::{self, Sv};
 use crate::wlock::{self, WLOCK};
@@ -22,6 +22,7 @@ pub const SLOCK: Name = Name::literal("slock");
 /// SLOCK as a library: Rel {aGF_n | n in Node}.
 pub const LIBRARY: Lock = Lock {
     name: SLOCK,
+    fence: aMF,
     release: |world, _| world.all_nodes().iter().map(|n| Sub::quiet(aGF(n))).collect(),
     lets_in: |a| matches!(a, aGF(_)),
     first: |_| {},
@@ -76,6 +77,7 @@ pub fn entry() -> Entry {
     let nested = Bound { objects: 2, ..bound(2, 1, 4) };
     Entry {
         name: "slock",
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(LIBRARY),
         below: Libraries::default().with(wlock::LIBRARY).with(Sv),
         subject: Box::new(LIBRARY),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use mowgli_core::algebra::{Spec, cell, id, po, reads, same, same_event, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
@@ -14,11 +15,10 @@ use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::fault::{Arg, fault};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::wait::{self, Wait, target, wid};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::catalogue::{Entry, Expected, Memory, variant};
 
 /// The library's name.
 pub const SV: Name = Name::literal("sv");
@@ -262,6 +262,7 @@ pub fn entry() -> Entry {
     let variant = |name, about, expected, of: SvOverWait| variant(name, about, expected, of, bounds).writing(&[1, 2]);
     Entry {
         name: "sv",
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(Sv),
         below: Libraries::default().with(Wait),
         subject: Box::new(Sv),

@@ -11,10 +11,10 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::stamp::Stamp::aCW;
+use mowgli_rdma::stamp::Stamp::{aCW, aMF};
 use mowgli_rdma::wait::{self, Wait};
 
-use crate::catalogue::{Entry, Expected, bound, variant};
+use crate::catalogue::{Entry, Expected, Memory, bound, variant};
 use crate::lock::{Lock, Sections, home};
 use crate::sv::{self, Sv};
 
@@ -22,8 +22,13 @@ use crate::sv::{self, Sv};
 pub const WLOCK: Name = Name::literal("wlock");
 
 /// WLOCK as a library: Rel {aCW}.
-pub const LIBRARY: Lock =
-    Lock { name: WLOCK, release: |_, _| Shape::from_slice(&[Sub::quiet(aCW)]), lets_in: |a| a == aCW, first: |_| {} };
+pub const LIBRARY: Lock = Lock {
+    name: WLOCK,
+    fence: aMF,
+    release: |_, _| Shape::from_slice(&[Sub::quiet(aCW)]),
+    lets_in: |a| a == aCW,
+    first: |_| {},
+};
 
 /// The implementation over RDMA-WAIT-RMW and SV, or one of its broken variants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -134,6 +139,7 @@ pub fn entry() -> Entry {
     let nested = Bound { objects: 2, ..bound(2, 1, 4) };
     Entry {
         name: "wlock",
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(LIBRARY),
         below: Libraries::default().with(Wait).with(Sv),
         subject: Box::new(LIBRARY),

@@ -82,6 +82,7 @@ pub mod cat;
 pub mod causal;
 pub mod denote;
 pub mod enumerate;
+pub mod fault;
 pub mod flow;
 pub mod graph;
 pub mod implementation;

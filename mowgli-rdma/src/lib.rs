@@ -35,7 +35,6 @@
 //! ```
 
 pub mod core_rma;
-pub mod fault;
 pub mod operational;
 pub mod probes;
 pub mod robust;

@@ -16,9 +16,9 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
-use crate::fault::{Arg, fault};
 use crate::stamp::Stamp::{self, aMF, aNLW, aNRW, aWT};
 use crate::wait::{self, Wait};
+use mowgli_core::fault::{Arg, fault};
 
 /// The model's name.
 pub const TSO: Name = Name::literal("rdma-tso-rmw");

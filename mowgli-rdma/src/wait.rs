@@ -15,8 +15,8 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
-use crate::fault::{Arg, fault};
 use crate::stamp::Stamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
+use mowgli_core::fault::{Arg, fault};
 
 /// The library's name.
 pub const WAIT: Name = Name::literal("rdma-wait-rmw");

@@ -15,7 +15,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant};
 use mowgli_libraries::sv::{self, Sv};
 use mowgli_rdma::Stamp::{self, aCR, aGF};
 
@@ -113,6 +113,7 @@ pub fn entry() -> Entry {
     };
     Entry {
         name: "flag",
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(Flag),
         below: Libraries::default().with(Sv),
         subject: Box::new(Flag),

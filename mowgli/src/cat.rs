@@ -2,9 +2,11 @@
 
 use mowgli_core::cat;
 use mowgli_core::ids::Name;
-use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_core::stamp::Stamp;
+use mowgli_libraries::catalogue::{Entry, catalogue, named};
+use mowgli_libraries::x86;
 
-use crate::litmus::run::libraries;
+use crate::litmus::run::{libraries, no_library};
 use crate::litmus::test::Model;
 
 /// A memory model, or the specification of a library, as a model in cat.
@@ -18,11 +20,20 @@ pub fn cat(name: &str) -> Result<String, String> {
              return"
                 .to_owned(),
         ),
-        Ok(model) => cat::cat(&model.to_string(), &libraries(model), model.memory()),
+        Ok(model @ Model::X86Tso) => {
+            cat::cat(&model.to_string(), &libraries::<mowgli_x86::Stamp>(model), model.memory())
+        }
+        Ok(model) => cat::cat(&model.to_string(), &libraries::<mowgli_rdma::Stamp>(model), model.memory()),
         Err(no_model) => {
-            let all = catalogue();
-            let entry = named(&all, name).map_err(|no_library| format!("{no_model}; {no_library}"))?;
-            cat::cat(entry.name, &entry.specification, Name::literal(entry.name))
+            if let Ok(entry) = named(&x86::catalogue(), name) {
+                return of_entry(entry);
+            }
+            of_entry(named(&catalogue(), name).map_err(|_| format!("{no_model}; {}", no_library(name)))?)
         }
     }
+}
+
+/// The specification of a library.
+fn of_entry<S: Stamp>(entry: &Entry<S>) -> Result<String, String> {
+    cat::cat(entry.name, &entry.specification, Name::literal(entry.name))
 }

@@ -1,4 +1,4 @@
-//! The `check` command: bounded checks of LOCO's libraries.
+//! The `check` command: bounded checks of libraries, over any memory model.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,14 +15,11 @@ use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
+use mowgli_core::stamp::Stamp;
 use mowgli_core::stuck::Stuck;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::{Entry, Expected, Variant, catalogue};
-use mowgli_rdma::Stamp;
-use mowgli_rdma::probes::WaitProbes;
-use mowgli_rdma::tso::TSO;
-use mowgli_rdma::wait::{WAIT, Wait};
+use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant};
 use serde::Serialize;
 
 use crate::explain::{self, Finding, Words};
@@ -33,7 +30,7 @@ use crate::show::{self, Names, Scene};
 use crate::stuck;
 
 /// One check that was run.
-pub struct Checked {
+pub struct Checked<S: Stamp = mowgli_rdma::Stamp> {
     /// The library.
     pub library: &'static str,
     /// What it is implemented on.
@@ -47,9 +44,9 @@ pub struct Checked {
     /// The bound.
     pub bound: Bound,
     /// The libraries of the implementation's executions.
-    pub libraries: Libraries<Stamp>,
+    pub libraries: Libraries<S>,
     /// What was found.
-    pub report: Report<Stamp>,
+    pub report: Report<S>,
     /// How long it took.
     pub time: Duration,
 }
@@ -66,7 +63,7 @@ pub enum Ask {
 }
 
 /// Options that are not part of the bound.
-pub struct Options<'a> {
+pub struct Options<'a, S: Stamp = mowgli_rdma::Stamp> {
     /// When to stop.
     pub deadline: Deadline,
     /// Whether probes may reach memory of their own node through the network.
@@ -75,13 +72,14 @@ pub struct Options<'a> {
     pub ask: Ask,
     /// Whether it is asked too which clients never end.
     pub ends: bool,
-    /// Entries of one's own: for [`Ask::Through`] the libraries below are looked up here and in the built-in catalogue.
-    pub own: &'a [Entry],
+    /// Entries of one's own: for [`Ask::Through`] the libraries below are looked up here and in the catalogue of the memory
+    /// model.
+    pub own: &'a [Entry<S>],
     /// Told how many clients of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-impl Default for Options<'_> {
+impl<S: Stamp> Default for Options<'_, S> {
     /// No deadline, no report of progress, every probe, the built-in catalogue alone.
     fn default() -> Self {
         let (deadline, ask) = (Deadline::default(), Ask::Soundness);
@@ -89,7 +87,7 @@ impl Default for Options<'_> {
     }
 }
 
-impl Options<'_> {
+impl<S: Stamp> Options<'_, S> {
     /// The same, within so many seconds from now.
     #[must_use]
     pub fn within(&self, seconds: u64) -> Self {
@@ -109,7 +107,12 @@ pub fn shapes(bounds: &[Bound]) -> String {
 /// If the entry's name is not that of a library that it specifies, or the variant implements another one; if the subject
 /// makes what the specification does not know; and, for [`Ask::Through`], if a library below is in no catalogue, or there
 /// are several of its name.
-pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Result<Checked, String> {
+pub fn check<S: Stamp>(
+    entry: &Entry<S>,
+    variant: &Variant,
+    bound: &Bound,
+    options: &Options<'_, S>,
+) -> Result<Checked<S>, String> {
     let start = Instant::now();
     entry.library()?;
     let target = variant.implementation.target();
@@ -123,21 +126,21 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
             entry.name, call.library
         ));
     }
-    let of_memory = WaitProbes { loopback: options.loopback };
+    let of_memory = (entry.memory.probes)(options.loopback);
     let own = entry.probes.iter().map(|p| &**p);
-    let probes: Vec<&dyn Probes> = own.chain([&of_memory as &dyn Probes]).collect();
+    let probes: Vec<&dyn Probes> = own.chain([&*of_memory]).collect();
     let mut chain = vec![variant.implementation.clone()];
     let mut below = entry.below.clone();
     if options.ask == Ask::Through {
         replace_all(entry, options.own, &mut chain, &mut below)?;
     }
     let over = below.names().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
-    let libraries = below.and(&Libraries::default().with(Wait));
+    let libraries = below.and(&entry.memory.libraries);
     let question = Question {
         library: Name::literal(entry.name),
         specification: entry.specification.clone(),
         below,
-        beside: Libraries::default().with(Wait),
+        beside: entry.memory.libraries.clone(),
         chain,
         subject: &*entry.subject,
         probes: &probes,
@@ -168,8 +171,8 @@ pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<
 }
 
 /// A call that clients within a bound make, of a library that nothing specifies.
-fn foreign(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Option<Call> {
-    let specified = entry.specification.and(&Libraries::default().with(Wait));
+fn foreign<S: Stamp>(entry: &Entry<S>, bound: &Bound, expired: &dyn Fn() -> bool) -> Option<Call> {
+    let specified = entry.specification.and(&entry.memory.libraries);
     // Where the time is up before the calls are known, it is so for the check too.
     let calls = own_calls(entry, std::slice::from_ref(bound), expired).ok()?;
     calls.into_iter().map(|(_, _, call)| call).find(|call| specified.get(call.library).is_none())
@@ -180,21 +183,22 @@ fn foreign(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Option<C
 ///
 /// # Errors
 /// Which library below has no entry, or several, or is built on itself.
-fn replace_all(
-    entry: &Entry,
-    own: &[Entry],
+fn replace_all<S: Stamp>(
+    entry: &Entry<S>,
+    own: &[Entry<S>],
     chain: &mut Vec<Arc<dyn Implementation>>,
-    below: &mut Libraries<Stamp>,
+    below: &mut Libraries<S>,
 ) -> Result<(), String> {
-    let builtin = catalogue();
+    let builtin = (entry.memory.catalogue)();
     loop {
-        let left: Vec<&Entry> =
-            libraries_of(below).map(|name| entry_of(name, entry, own, &builtin)).collect::<Result<_, _>>()?;
+        let left: Vec<&Entry<S>> = libraries_of(below, &entry.memory)
+            .map(|name| entry_of(name, entry, own, &builtin))
+            .collect::<Result<_, _>>()?;
         if left.is_empty() {
             return Ok(());
         }
         let stacks: Vec<Vec<Name>> = left.iter().map(|entry| stack(entry, own, &builtin)).collect::<Result<_, _>>()?;
-        let is_top = |entry: &&&Entry| !stacks.iter().flatten().contains(&Name::literal(entry.name));
+        let is_top = |entry: &&&Entry<S>| !stacks.iter().flatten().contains(&Name::literal(entry.name));
         let top = left.iter().find(is_top).map(|entry| (Name::literal(entry.name), *entry));
         let taken = |name: Name| name == Name::literal(entry.name) || chain.iter().any(|i| i.target() == name);
         let Some((name, next)) = top.filter(|(name, _)| !taken(*name)) else {
@@ -207,18 +211,18 @@ fn replace_all(
     }
 }
 
-/// The libraries that are no memory models.
-fn libraries_of(libraries: &Libraries<Stamp>) -> impl Iterator<Item = Name> + '_ {
-    libraries.names().filter(|name| ![WAIT, TSO].contains(name))
+/// The libraries beside the memory model.
+fn libraries_of<S: Stamp>(libraries: &Libraries<S>, memory: &Memory<S>) -> impl Iterator<Item = Name> {
+    libraries.names().filter(|name| memory.libraries.get(*name).is_none())
 }
 
 /// All that an entry's implementation is built on, through every layer.
-fn stack(entry: &Entry, own: &[Entry], builtin: &[Entry]) -> Result<Vec<Name>, String> {
-    let mut names: Vec<Name> = libraries_of(&entry.below).collect();
+fn stack<S: Stamp>(entry: &Entry<S>, own: &[Entry<S>], builtin: &[Entry<S>]) -> Result<Vec<Name>, String> {
+    let mut names: Vec<Name> = libraries_of(&entry.below, &entry.memory).collect();
     let mut at = 0;
     while let Some(name) = names.get(at).copied() {
-        let below =
-            libraries_of(&entry_of(name, entry, own, builtin)?.below).filter(|n| !names.contains(n)).collect_vec();
+        let next = entry_of(name, entry, own, builtin)?;
+        let below = libraries_of(&next.below, &entry.memory).filter(|n| !names.contains(n)).collect_vec();
         names.extend(below);
         at += 1;
     }
@@ -226,8 +230,13 @@ fn stack(entry: &Entry, own: &[Entry], builtin: &[Entry]) -> Result<Vec<Name>, S
 }
 
 /// The entry of a library below another.
-fn entry_of<'a>(name: Name, above: &Entry, own: &'a [Entry], builtin: &'a [Entry]) -> Result<&'a Entry, String> {
-    let found: Vec<&Entry> = own.iter().chain(builtin).filter(|e| Name::literal(e.name) == name).collect();
+fn entry_of<'a, S: Stamp>(
+    name: Name,
+    above: &Entry<S>,
+    own: &'a [Entry<S>],
+    builtin: &'a [Entry<S>],
+) -> Result<&'a Entry<S>, String> {
+    let found: Vec<&Entry<S>> = own.iter().chain(builtin).filter(|e| Name::literal(e.name) == name).collect();
     match found[..] {
         [next] => Ok(next),
         [] => Err(format!(
@@ -243,7 +252,7 @@ fn entry_of<'a>(name: Name, above: &Entry, own: &'a [Entry], builtin: &'a [Entry
     }
 }
 
-impl Checked {
+impl<S: Stamp> Checked<S> {
     /// The verdict in one word.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
@@ -306,7 +315,7 @@ impl Checked {
 
     /// The client that does not end, and an execution of it that is stuck, if one was found.
     #[must_use]
-    pub fn stuck(&self) -> Option<(&World, &Client, Option<&Stuck<Stamp>>)> {
+    pub fn stuck(&self) -> Option<(&World, &Client, Option<&Stuck<S>>)> {
         match &self.report.progress {
             Progress::Blocks(world, client, stuck) => Some((world, client, stuck.as_deref())),
             Progress::Stuck(world, client, stuck) => Some((world, client, Some(stuck))),
@@ -379,7 +388,7 @@ impl Checked {
 
     /// The counterexample, if there is one.
     #[must_use]
-    pub fn counterexample(&self) -> Option<&Counterexample<Stamp>> {
+    pub fn counterexample(&self) -> Option<&Counterexample<S>> {
         match &self.report.verdict {
             Verdict::Unsound(counterexample) => Some(counterexample),
             _ => None,
@@ -407,7 +416,7 @@ impl Checked {
 
     /// The counterexample, to be kept on disk.
     #[must_use]
-    pub fn finding(&self) -> Option<Finding> {
+    pub fn finding(&self) -> Option<Finding<S>> {
         let c = self.counterexample()?;
         // The program of the litmus test puts out its registers only.
         let outputs = c.client.threads.iter().zip(&c.outcome.outputs).map(|(calls, o)| print::results(calls, *o));
@@ -549,17 +558,17 @@ impl Checked {
     }
 }
 
-pub(crate) fn words(c: &Counterexample<Stamp>) -> Words {
+pub(crate) fn words<S: Stamp>(c: &Counterexample<S>) -> Words {
     Words { statements: print::statements(&c.client, &c.outcome.outputs), names: Names::default() }
 }
 
 /// The edges of the first cycle that forbids the outcome.
-fn cycle(c: &Counterexample<Stamp>) -> Vec<String> {
+fn cycle<S: Stamp>(c: &Counterexample<S>) -> Vec<String> {
     let edges = c.refutations.so_far().0.first().map_or(&[][..], |r| &r.edges);
     edges.iter().map(|e| words(c).sentence(e)).collect()
 }
 
-fn outcome(c: &Counterexample<Stamp>) -> BTreeMap<String, String> {
+fn outcome<S: Stamp>(c: &Counterexample<S>) -> BTreeMap<String, String> {
     let text = print::registers(&c.client, &c.outcome);
     text.into_iter().collect()
 }

@@ -4,16 +4,13 @@ use std::collections::BTreeSet;
 
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementations;
-use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Limits, Outcome, Problem};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, clients};
 use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::stamp::Stamp;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::Entry;
-use mowgli_rdma::Stamp;
-use mowgli_rdma::probes::WaitProbes;
-use mowgli_rdma::wait::Wait;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -54,16 +51,16 @@ pub struct Compared {
 ///
 /// # Errors
 /// If they do not have the same methods.
-pub fn distinguish(
-    one: &Entry,
-    other: &Entry,
+pub fn distinguish<S: Stamp>(
+    one: &Entry<S>,
+    other: &Entry<S>,
     bounds: &[Bound],
     deadline: Deadline,
     progress: &dyn Fn(usize, usize),
 ) -> Result<Compared, String> {
     let mut compared = Compared { difference: None, clients: 0, stop: None };
     let of_two = Bound { threads: 2, ..bounds[0].clone() };
-    let methods = |e: &Entry| -> Result<BTreeSet<Name>, Stop> {
+    let methods = |e: &Entry<S>| -> Result<BTreeSet<Name>, Stop> {
         let calls = own_calls(e, std::slice::from_ref(&of_two), &|| deadline.expired())?;
         Ok(calls.iter().map(|(_, _, call)| call.method).collect())
     };
@@ -91,9 +88,9 @@ pub fn distinguish(
     Ok(compared)
 }
 
-fn within(
-    one: &Entry,
-    other: &Entry,
+fn within<S: Stamp>(
+    one: &Entry<S>,
+    other: &Entry<S>,
     bound: &Bound,
     deadline: Deadline,
     progress: &dyn Fn(usize, usize),
@@ -107,9 +104,9 @@ fn within(
             return;
         }
     };
-    let memory = WaitProbes { loopback: true };
+    let memory = (one.memory.probes)(true);
     let own = one.probes.iter().map(|p| &**p).chain(other.probes.iter().map(|p| &**p));
-    let probes: Vec<&dyn Probes> = own.chain([&memory as &dyn Probes]).collect();
+    let probes: Vec<&dyn Probes> = own.chain([&*memory]).collect();
     let mut tasks: Vec<_> = probes.iter().flat_map(|p| (0..p.stages()).map(move |stage| (*p, stage))).collect();
     tasks.sort_by_key(|(_, stage)| *stage);
     let of = tasks.len() * all.len();
@@ -141,20 +138,20 @@ fn within(
 
 /// The bounds by default: two threads on two nodes, with one object, then with two and a call more.
 #[must_use]
-pub fn bounds(entry: &Entry) -> Vec<Bound> {
+pub fn bounds<S: Stamp>(entry: &Entry<S>) -> Vec<Bound> {
     let least = entry.through();
     vec![least.clone(), Bound { calls: least.calls + 1, objects: 2, ..least }]
 }
 
 /// The outcomes of a client, its calls and objects those of this entry's library.
-fn outcomes(
-    entry: &Entry,
+fn outcomes<S: Stamp>(
+    entry: &Entry<S>,
     world: &World,
     client: &Client,
     expired: &dyn Fn() -> bool,
 ) -> Result<BTreeSet<Outcome>, Stop> {
-    let libraries = entry.specification.and(&Libraries::default().with(Wait));
-    Problem::<Stamp> {
+    let libraries = entry.specification.and(&entry.memory.libraries);
+    Problem {
         libraries: &libraries,
         implementations: &Implementations::new(),
         world,
@@ -166,7 +163,7 @@ fn outcomes(
     .all()
 }
 
-fn renamed(from: &Entry, to: &Entry, world: &World, client: &Client) -> (World, Client) {
+fn renamed<S: Stamp>(from: &Entry<S>, to: &Entry<S>, world: &World, client: &Client) -> (World, Client) {
     let (from, to) = (Name::literal(from.name), Name::literal(to.name));
     let (mut world, mut client) = (world.clone(), client.clone());
     world.objects.values_mut().filter(|o| o.library == from).for_each(|o| o.library = to);
@@ -174,9 +171,9 @@ fn renamed(from: &Entry, to: &Entry, world: &World, client: &Client) -> (World, 
     (world, client)
 }
 
-fn difference(
-    one: &Entry,
-    other: &Entry,
+fn difference<S: Stamp>(
+    one: &Entry<S>,
+    other: &Entry<S>,
     world: &World,
     client: &Client,
     expired: &dyn Fn() -> bool,
@@ -185,7 +182,7 @@ fn difference(
     let of_one = outcomes(one, world, client, expired)?;
     let of_other = outcomes(other, &other_world, &other_client, expired)?;
     let only = |a: &BTreeSet<Outcome>, b: &BTreeSet<Outcome>| a.difference(b).next().cloned();
-    let difference = |allowed: &Entry, forbidden: &Entry, world, client, outcome| Difference {
+    let difference = |allowed: &Entry<S>, forbidden: &Entry<S>, world, client, outcome| Difference {
         allowed_by: allowed.name,
         forbidden_by: forbidden.name,
         client,

@@ -14,14 +14,14 @@ use mowgli_core::outcome::{Found, Limits, Outcome};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::refute::{Edge, End, Refutation};
 use mowgli_core::search::solver::Flow;
+use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
-use mowgli_rdma::Stamp;
 use serde::{Deserialize, Serialize};
 
 use crate::interrupt::{Failure, Undecided};
 use crate::litmus::parse::parse;
-use crate::litmus::run::{WHY_NONE, ends, implementation, libraries, shown, with_problem};
-use crate::litmus::test::{Assertion, Test};
+use crate::litmus::run::{Stamped, WHY_NONE, ends, implementation, libraries, shown, with_problem};
+use crate::litmus::test::{Assertion, Model, Test};
 use crate::show::{self, Names, Scene};
 
 /// How many ways to get a forbidden outcome are shown in full.
@@ -29,7 +29,7 @@ const SHOWN: usize = 10;
 
 /// A finding as it is kept on disk, in RON. What can be derived is not kept: reading one judges it anew.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Finding {
+pub struct Finding<S = mowgli_rdma::Stamp> {
     /// What was found, in a line.
     pub title: String,
     /// The program, as a litmus test.
@@ -39,19 +39,19 @@ pub struct Finding {
     /// Which assertion of the test it is about, from 0.
     pub assertion: usize,
     /// An execution in which the assertion's condition holds; none if there is none.
-    pub execution: Option<Execution<Stamp>>,
+    pub execution: Option<Execution<S>>,
 }
 
 /// A finding that has been read, judged and explained.
-pub struct Explained {
+pub struct Explained<S = mowgli_rdma::Stamp> {
     /// The finding.
-    pub finding: Finding,
+    pub finding: Finding<S>,
     /// What the judge derived of its execution.
     pub judged: Option<Judged>,
     /// The program.
     pub test: Test,
     /// The libraries of its model.
-    libraries: Libraries<Stamp>,
+    libraries: Libraries<S>,
     /// Why the specifications forbid the outcome; `None` if they allow it.
     pub refutations: Option<Found<Vec<Refutation>>>,
     /// Whether no execution of the program ends, so that no condition holds in any.
@@ -67,7 +67,7 @@ pub(crate) fn vacuous() -> String {
 ///
 /// # Errors
 /// Where the text is not a finding, with line and column.
-pub fn read(text: &str) -> Result<Finding, String> {
+pub fn read<S: Stamped>(text: &str) -> Result<Finding<S>, String> {
     ron::from_str(text).map_err(|e| {
         format!(
             "{}: {}; `mowgli check --out FILE` and `mowgli explain TEST.litmus --out FILE` write findings",
@@ -76,12 +76,27 @@ pub fn read(text: &str) -> Result<Finding, String> {
     })
 }
 
+/// The model of a finding's program, whatever the stamps of its execution are.
+///
+/// # Errors
+/// Where the text is not a finding, or its program is not a test.
+pub fn model(text: &str) -> Result<Model, String> {
+    #[derive(Deserialize)]
+    struct Program {
+        litmus: String,
+    }
+    // What is no finding is told with its place.
+    let program: Program =
+        ron::from_str(text).or_else(|_| read(text).map(|f: Finding| Program { litmus: f.litmus }))?;
+    Ok(parse("the finding's program", &program.litmus)?.model)
+}
+
 /// A finding as RON.
 ///
 /// # Panics
 /// Never: all its parts have a form in RON.
 #[must_use]
-pub fn written(finding: &Finding) -> String {
+pub fn written<S: Stamped>(finding: &Finding<S>) -> String {
     ron::ser::to_string_pretty(finding, ron::ser::PrettyConfig::default().depth_limit(4)).expect("a form in RON") + "\n"
 }
 
@@ -89,20 +104,25 @@ pub fn written(finding: &Finding) -> String {
 ///
 /// # Errors
 /// If an implementation does not exist, or if the search was stopped.
-pub fn is_vacuous(test: &Test, implemented: &[String], limits: Limits<'_>) -> Result<bool, Failure> {
+pub fn is_vacuous<S: Stamped>(test: &Test, implemented: &[String], limits: Limits<'_>) -> Result<bool, Failure> {
     let chain = implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
-    let ends = ends(&libraries(test.model), test, &chain, limits);
+    let ends = ends(&libraries::<S>(test.model), test, &chain, limits);
     Ok(!ends.map_err(|stop| Undecided::new(format!("{}: whether some execution ends", test.name), stop))?)
 }
 
 /// What is found of an assertion, or that it was not known before a limit.
-pub type Decided = Result<Finding, Undecided>;
+pub type Decided<S = mowgli_rdma::Stamp> = Result<Finding<S>, Undecided>;
 
 /// The findings of a litmus test: for each assertion an execution in which its condition holds, if there is one.
 ///
 /// # Errors
 /// If an implementation does not exist.
-pub fn of_test(test: &Test, text: &str, implemented: &[String], limits: Limits<'_>) -> Result<Vec<Decided>, String> {
+pub fn of_test<S: Stamped>(
+    test: &Test,
+    text: &str,
+    implemented: &[String],
+    limits: Limits<'_>,
+) -> Result<Vec<Decided<S>>, String> {
     let chain = implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
     let finding = |(position, assertion): (usize, &Assertion)| {
         let found = execution_with(test, assertion, &chain, limits)?;
@@ -122,12 +142,12 @@ pub fn of_test(test: &Test, text: &str, implemented: &[String], limits: Limits<'
 ///
 /// # Errors
 /// If the search was stopped before one was found.
-fn execution_with(
+fn execution_with<S: Stamped>(
     test: &Test,
     assertion: &Assertion,
     chain: &[Arc<dyn Implementation>],
     limits: Limits<'_>,
-) -> Result<Option<Execution<Stamp>>, Undecided> {
+) -> Result<Option<Execution<S>>, Undecided> {
     let mut found = None;
     let explored = with_problem(&libraries(test.model), test, chain, limits, |problem| {
         problem.explore(&mut |solver| {
@@ -173,17 +193,31 @@ pub fn marked(litmus: &str, implemented: &[String], assertion: usize) -> String 
     format!("{BEGIN}{mark}\n{}\n{END}\n", litmus.trim_end())
 }
 
-/// The finding that a reviewed snapshot tells of: the program that is marked in it, the first of several, with an
-/// execution that is looked for anew. `None` if no program is marked.
-///
-/// # Errors
-/// If the mark or the program cannot be read, an implementation does not exist, or the search was stopped.
-pub fn of_snapshot(snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding>, Failure> {
+/// The program that is marked in a reviewed snapshot, the first of several, with its text; `None` if no program is marked.
+fn marked_in(snapshot: &str) -> Result<Option<(Mark, String, Test)>, String> {
     let mut lines = snapshot.lines();
     let Some(mark) = lines.find_map(|l| l.strip_prefix(BEGIN)) else { return Ok(None) };
     let mark: Mark = serde_json::from_str(mark).map_err(|e| format!("{BEGIN}{mark}: {e}"))?;
     let text: String = lines.take_while(|l| *l != END).map(|l| format!("{l}\n")).collect();
     let test = parse("the snapshot's program", &text)?;
+    Ok(Some((mark, text, test)))
+}
+
+/// The model of the program that is marked in a reviewed snapshot.
+///
+/// # Errors
+/// If the mark or the program cannot be read.
+pub fn snapshot_model(snapshot: &str) -> Result<Option<Model>, String> {
+    Ok(marked_in(snapshot)?.map(|(_, _, test)| test.model))
+}
+
+/// The finding that a reviewed snapshot tells of: the program that is marked in it, the first of several, with an
+/// execution that is looked for anew. `None` if no program is marked.
+///
+/// # Errors
+/// If the mark or the program cannot be read, an implementation does not exist, or the search was stopped.
+pub fn of_snapshot<S: Stamped>(snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding<S>>, Failure> {
+    let Some((mark, text, test)) = marked_in(snapshot)? else { return Ok(None) };
     let findings = of_test(&test, &text, &mark.implemented, limits)?;
     let there_are = format!("the snapshot's program has no assertion {}", mark.assertion);
     Ok(Some(findings.into_iter().nth(mark.assertion.wrapping_sub(1)).ok_or(there_are)??))
@@ -194,24 +228,23 @@ pub fn of_snapshot(snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding>
 /// # Errors
 /// If the program cannot be parsed, an implementation does not exist, the execution is not consistent, or it does not
 /// have the outcome; or if the search was stopped before it was known whether the outcome is allowed.
-pub fn explain(finding: Finding, limits: Limits<'_>) -> Result<Explained, Failure> {
+pub fn explain<S: Stamped>(finding: Finding<S>, limits: Limits<'_>) -> Result<Explained<S>, Failure> {
     let test = parse("the finding's program", &finding.litmus)?;
     let chain = finding.implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
     let Some(assertion) = test.assertions.get(finding.assertion) else {
         return Err(format!("the finding's program has no assertion {}", finding.assertion + 1).into());
     };
-    let runs = |e: &Execution<Stamp>| {
-        with_problem(&libraries(test.model), &test, &chain, limits, |problem| problem.has_run(e))
-    };
+    let runs =
+        |e: &Execution<S>| with_problem(&libraries(test.model), &test, &chain, limits, |problem| problem.has_run(e));
     if finding.execution.as_ref().is_some_and(|e| !runs(e)) {
         return Err("the execution is not one of the finding's program".to_owned().into());
     }
-    if finding.execution.is_none() && execution_with(&test, assertion, &chain, limits)?.is_some() {
+    if finding.execution.is_none() && execution_with::<S>(&test, assertion, &chain, limits)?.is_some() {
         return Err(format!("the finding says that {} is impossible, and it is not", assertion.text).into());
     }
     let judged = finding.execution.as_ref().map(|e| check(&test, &finding, e)).transpose()?;
     let wanted = |o: &Outcome| assertion.condition.holds(&shown(&test, o));
-    let refutations = with_problem(&libraries(test.model), &test, &[], limits, |problem| {
+    let refutations = with_problem(&libraries::<S>(test.model), &test, &[], limits, |problem| {
         let mut possible = false;
         let explored = problem.explore(&mut |solver| {
             possible = wanted(&problem.outcome_of(solver));
@@ -223,12 +256,12 @@ pub fn explain(finding: Finding, limits: Limits<'_>) -> Result<Explained, Failur
             None => Ok(Some(problem.refutations(&wanted, SHOWN))),
         }
     })?;
-    let vacuous = finding.execution.is_none() && is_vacuous(&test, &finding.implemented, limits)?;
+    let vacuous = finding.execution.is_none() && is_vacuous::<S>(&test, &finding.implemented, limits)?;
     Ok(Explained { libraries: libraries(test.model), finding, judged, test, refutations, vacuous })
 }
 
 /// The judge's reading of a finding's execution.
-fn check(test: &Test, finding: &Finding, execution: &Execution<Stamp>) -> Result<Judged, String> {
+fn check<S: Stamped>(test: &Test, finding: &Finding<S>, execution: &Execution<S>) -> Result<Judged, String> {
     let replaced = finding.implemented.iter().map(|name| name.split(':').next().unwrap_or(name));
     let libraries = replaced.fold(libraries(test.model), |all, name| all.without(Name::new(name)));
     let judged = judge(&libraries, execution).map_err(|e| format!("the judge rejects this execution: {e}"))?;
@@ -240,7 +273,7 @@ fn check(test: &Test, finding: &Finding, execution: &Execution<Stamp>) -> Result
 }
 
 /// The values that a test shows of an execution.
-fn outcome(libraries: &Libraries<Stamp>, test: &Test, execution: &Execution<Stamp>) -> Vec<Val> {
+fn outcome<S: Stamp>(libraries: &Libraries<S>, test: &Test, execution: &Execution<S>) -> Vec<Val> {
     let finals = test.observed.iter().map(|&cell| {
         let writes = execution.subs.iter().enumerate().filter(|(_, s)| s.sub.cell == Some(cell) && s.wrote.is_some());
         let writes: Vec<(usize, Option<Val>)> = writes.map(|(s, sub)| (s, sub.wrote)).collect();
@@ -254,7 +287,7 @@ fn outcome(libraries: &Libraries<Stamp>, test: &Test, execution: &Execution<Stam
     shown(test, &Outcome { outputs: execution.outputs.clone(), finals: finals.collect() })
 }
 
-impl Explained {
+impl<S: Stamped> Explained<S> {
     /// What kept all reasons from being found, if anything did.
     #[must_use]
     pub fn stop(&self) -> Option<&Stop> {
@@ -278,7 +311,7 @@ impl Explained {
     }
 
     /// The execution, to be shown with these names; if there is one.
-    pub(crate) fn scene<'a>(&'a self, names: &'a Names) -> Option<Scene<'a, Stamp>> {
+    pub(crate) fn scene<'a>(&'a self, names: &'a Names) -> Option<Scene<'a, S>> {
         let (execution, judged) = (self.finding.execution.as_ref()?, self.judged.as_ref()?);
         Some(Scene { libraries: &self.libraries, execution, judged, names })
     }
@@ -317,7 +350,7 @@ impl Explained {
 
 /// An execution with what it shows.
 #[must_use]
-pub fn witness(outcome: &[(String, String)], implemented: &[String], scene: &Scene<'_, Stamp>) -> String {
+pub fn witness<S: Stamp>(outcome: &[(String, String)], implemented: &[String], scene: &Scene<'_, S>) -> String {
     let values = outcome.iter().map(|(name, v)| format!("{name}={v}")).join(", ");
     let outcome = if values.is_empty() { "without values" } else { &values };
     let of = if implemented.is_empty() { String::new() } else { format!(" of {}", implemented.join(", ")) };

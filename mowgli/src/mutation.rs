@@ -7,6 +7,7 @@ use mowgli_core::ids::Name;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::mutation::{mutations, weakened};
+use mowgli_core::stamp::Stamp;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use serde::Serialize;
 
@@ -52,15 +53,15 @@ pub struct Worths {
 ///
 /// # Errors
 /// If the entry cannot be checked at all.
-pub fn worths(
-    mut entry: Entry,
+pub fn worths<S: Stamp>(
+    mut entry: Entry<S>,
     bounds: Vec<Bound>,
-    options: &Options<'_>,
+    options: &Options<'_, S>,
     each: &mut dyn FnMut(&Worth),
 ) -> Result<Worths, String> {
     let name = Name::literal(entry.name);
     let whole = entry.specification.clone();
-    let is_caught = |entry: &Entry, variant: &Variant| -> Result<Result<bool, Stop>, String> {
+    let is_caught = |entry: &Entry<S>, variant: &Variant| -> Result<Result<bool, Stop>, String> {
         let options = Options { ask: Ask::Local, ..options.within(SECONDS) };
         let mut stopped = None;
         for bound in &bounds {

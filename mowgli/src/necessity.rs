@@ -13,6 +13,7 @@ use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, are_at_most, worlds};
 use mowgli_core::soundness::sites::{Changed, Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
+use mowgli_core::stamp::Stamp;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use mowgli_libraries::weaker::{left_out, weaker};
@@ -40,7 +41,7 @@ pub enum Needed {
 }
 
 /// What became of one change.
-pub struct Row {
+pub struct Row<S: Stamp = mowgli_rdma::Stamp> {
     /// The operation.
     pub site: Site,
     /// How it was changed.
@@ -51,11 +52,11 @@ pub struct Row {
     /// something to happen, be it not for safety.
     pub executions: (u64, u64),
     /// The check that gave it.
-    pub checked: Checked,
+    pub checked: Checked<S>,
 }
 
 /// The answers for one implementation.
-pub struct Necessity {
+pub struct Necessity<S: Stamp = mowgli_rdma::Stamp> {
     /// The library.
     pub library: &'static str,
     /// The implementation.
@@ -65,7 +66,7 @@ pub struct Necessity {
     /// What kept it from being known whether the implementation is sound as it is, if anything did.
     pub stop: Option<Stop>,
     /// The operations and their changes.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Row<S>>,
 }
 
 /// The most clients of a bound.
@@ -77,7 +78,7 @@ const SECONDS: u64 = 30;
 /// The bounds by default: one thread with three calls, two threads with one or two calls each as far as those are not too
 /// many clients. Where a client needs two calls, as of a lock, two threads with two each or one with four.
 #[must_use]
-pub fn bounds(entry: &Entry) -> Vec<Bound> {
+pub fn bounds<S: Stamp>(entry: &Entry<S>) -> Vec<Bound> {
     let like = &entry.variants[0].bounds[0];
     let least = entry.through().calls;
     let bound = |threads, calls| Bound { threads, nodes: 2, calls, ..like.clone() };
@@ -92,18 +93,18 @@ pub fn bounds(entry: &Entry) -> Vec<Bound> {
 ///
 /// # Errors
 /// If the implementation is not sound as it is: then the question makes no sense.
-pub fn necessity(
-    entry: &Entry,
+pub fn necessity<S: Stamp>(
+    entry: &Entry<S>,
     variant: &Variant,
     mut bounds: Vec<Bound>,
-    options: &Options<'_>,
-    each: &mut dyn FnMut(&Row),
-) -> Result<Necessity, String> {
+    options: &Options<'_, S>,
+    each: &mut dyn FnMut(&Row<S>),
+) -> Result<Necessity<S>, String> {
     entry.library()?;
     let expired = || options.deadline.expired();
     // What is known of a bound only when the time is up is asked no more.
     bounds.retain(|b| entry.clients(b, &expired).map_or(true, |all| !all.is_empty()));
-    let run = |variant: &Variant| -> Result<Vec<Checked>, String> {
+    let run = |variant: &Variant| -> Result<Vec<Checked<S>>, String> {
         let options = options.within(SECONDS);
         let mut all = Vec::new();
         for bound in &bounds {
@@ -120,8 +121,8 @@ pub fn necessity(
     }
     // Whether clients end less often than before is not known where that was not seen to the end.
     let mut stop = whole.iter().find_map(Checked::stop).cloned();
-    let vacuous = |all: &[Checked]| all.iter().map(|c| c.report.vacuous).sum::<usize>();
-    let executions = |all: &[Checked]| all.iter().map(|c| c.report.stats.classes).sum::<u64>();
+    let vacuous = |all: &[Checked<S>]| all.iter().map(|c| c.report.vacuous).sum::<usize>();
+    let executions = |all: &[Checked<S>]| all.iter().map(|c| c.report.stats.classes).sum::<u64>();
     let (vacuous_before, executions_before) = (vacuous(&whole), executions(&whole));
     let mut rows = Vec::new();
     let all = all_sites(entry, variant, &bounds, &expired).unwrap_or_else(|late| {
@@ -169,7 +170,11 @@ pub fn necessity(
 ///
 /// # Errors
 /// If the time is up before there are all.
-pub fn own_calls(entry: &Entry, bounds: &[Bound], expired: &dyn Fn() -> bool) -> Result<Vec<(World, Tid, Call)>, Stop> {
+pub fn own_calls<S: Stamp>(
+    entry: &Entry<S>,
+    bounds: &[Bound],
+    expired: &dyn Fn() -> bool,
+) -> Result<Vec<(World, Tid, Call)>, Stop> {
     let mut calls = Vec::new();
     for bound in bounds {
         for world in worlds(&*entry.subject, bound, expired)? {
@@ -187,8 +192,8 @@ pub fn own_calls(entry: &Entry, bounds: &[Bound], expired: &dyn Fn() -> bool) ->
     Ok(calls)
 }
 
-fn all_sites(
-    entry: &Entry,
+fn all_sites<S: Stamp>(
+    entry: &Entry<S>,
     variant: &Variant,
     bounds: &[Bound],
     expired: &dyn Fn() -> bool,
@@ -198,7 +203,7 @@ fn all_sites(
     Ok(sites(&*variant.implementation, &entry.below, &calls))
 }
 
-impl Row {
+impl<S: Stamp> Row<S> {
     /// The answer in words.
     #[must_use]
     pub fn answer(&self) -> String {

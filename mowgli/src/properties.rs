@@ -7,10 +7,12 @@ use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Subject, are_at_most};
 use mowgli_core::soundness::properties::{Instance, Properties, Specified, properties};
-use mowgli_libraries::catalogue::catalogue;
-use mowgli_rdma::Stamp;
+use mowgli_core::stamp::Stamp;
+use mowgli_libraries::catalogue::{Entry, Memory, catalogue};
+use mowgli_libraries::x86;
 use mowgli_rdma::tso::{self, TSO, Tso};
 use mowgli_rdma::wait::{WAIT, Wait, Words};
+use mowgli_x86::tso::X86;
 use serde::Serialize;
 
 use crate::check::shapes;
@@ -18,17 +20,17 @@ use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
 
 /// A specification that can be checked: of a library, or the memory model itself.
-pub struct Specification {
+pub struct Specification<S: Stamp = mowgli_rdma::Stamp> {
     /// Its name.
     pub name: &'static str,
     /// Whether it is a language and no library, so need not be decomposable: asked about only by name.
     pub is_language: bool,
     library: Name,
-    libraries: Libraries<Stamp>,
+    libraries: Libraries<S>,
     subject: Box<dyn Subject>,
 }
 
-/// All specifications, the memory models first.
+/// All specifications over RDMA, the memory models first.
 #[must_use]
 pub fn specifications() -> Vec<Specification> {
     let memory = |name, rmw| {
@@ -41,31 +43,44 @@ pub fn specifications() -> Vec<Specification> {
     };
     let mut all = vec![memory("rdma-wait", false), memory("rdma-wait-rmw", true)];
     all.extend([polls("rdma-tso", false), polls("rdma-tso-rmw", true)]);
-    all.extend(catalogue().into_iter().map(|e| Specification {
-        name: e.name,
-        is_language: false,
-        library: Name::literal(e.name),
-        libraries: e.specification,
-        subject: e.subject,
-    }));
+    all.extend(catalogue().into_iter().map(Specification::of));
     all
+}
+
+/// All specifications over x86-TSO, its memory first.
+#[must_use]
+pub fn x86_specifications() -> Vec<Specification<mowgli_x86::Stamp>> {
+    let (libraries, subject) = (Memory::x86_tso().libraries, Box::new(mowgli_x86::tso::Words));
+    let memory = Specification { name: X86.text(), is_language: false, library: X86, libraries, subject };
+    std::iter::once(memory).chain(x86::catalogue().into_iter().map(Specification::of)).collect()
 }
 
 /// The most clients of a default bound.
 const CLIENTS: u128 = 20_000;
 
 /// What was found about one specification.
-pub struct Found {
+pub struct Found<S: Stamp = mowgli_rdma::Stamp> {
     /// Its name.
     pub name: &'static str,
     /// The bounds: all clients within one of them.
     pub bounds: Vec<Bound>,
     /// What was found.
-    pub properties: Properties<Stamp>,
+    pub properties: Properties<S>,
     seconds: f64,
 }
 
-impl Specification {
+impl<S: Stamp> Specification<S> {
+    /// That of an entry.
+    fn of(entry: Entry<S>) -> Self {
+        Self {
+            name: entry.name,
+            is_language: false,
+            library: Name::literal(entry.name),
+            libraries: entry.specification,
+            subject: entry.subject,
+        }
+    }
+
     /// The bounds by default: two objects; one thread with three calls, two threads with one each, or with two each
     /// where those are not too many clients.
     #[must_use]
@@ -85,7 +100,7 @@ impl Specification {
 
     /// Checks it.
     #[must_use]
-    pub fn check(&self, bounds: Vec<Bound>, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Sync)) -> Found {
+    pub fn check(&self, bounds: Vec<Bound>, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Sync)) -> Found<S> {
         let start = Instant::now();
         let expired = || deadline.expired();
         let specified = Specified {
@@ -101,7 +116,7 @@ impl Specification {
     }
 }
 
-impl Found {
+impl<S: Stamp> Found<S> {
     /// Whether all three properties hold as far as was looked.
     #[must_use]
     pub fn is_good(&self) -> bool {
@@ -223,7 +238,7 @@ struct Json<'a> {
 }
 
 /// An example in words: the client, the events, the part.
-fn shown(instance: &Instance<Stamp>) -> String {
+fn shown<S: Stamp>(instance: &Instance<S>) -> String {
     let client = print::client("client", &instance.world, &instance.client, &instance.execution.outputs);
     let mut text = format!("{}, in an execution of\n\n{client}\n", instance.reason);
     text.push_str(&format!(

@@ -138,7 +138,7 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
     let own = match test.model {
         Model::RdmaTso => Cpu::Tso,
         Model::RdmaSc => Cpu::Sc,
-        Model::RdmaWait | Model::CoreRma => {
+        Model::RdmaWait | Model::CoreRma | Model::X86Tso => {
             return Err(format!("{}: robustness is asked of programs with polls", test.name));
         }
     };
@@ -147,7 +147,7 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
     if has_rmw && cpu == Cpu::Sc {
         return Err(format!("{}: RDMA_SC has no remote read-modify-writes", test.name));
     }
-    if ends(&libraries(model(cpu)), test, &[], Limits { expired, ..Limits::default() }) == Ok(false) {
+    if ends(&libraries::<Stamp>(model(cpu)), test, &[], Limits { expired, ..Limits::default() }) == Ok(false) {
         let (conditions, verdict) = (None, Verdict::Vacuous);
         return Ok(Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false });
     }

@@ -5,15 +5,15 @@ use mowgli_core::algebra::Role;
 use mowgli_core::event::Cell;
 use mowgli_core::ids::Tid;
 use mowgli_core::library::Libraries;
+use mowgli_core::stamp::Stamp;
 use mowgli_core::stuck::Stuck;
 use mowgli_core::value::Val;
-use mowgli_rdma::Stamp;
 
 use crate::litmus::print;
 
 /// What a thread waits for and why that never comes.
 #[must_use]
-pub fn sentence(libraries: &Libraries<Stamp>, stuck: &Stuck<Stamp>, thread: Tid) -> String {
+pub fn sentence<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid) -> String {
     let Some(pending) = stuck.pending(thread) else {
         return format!("{thread} has ended, and writes nothing any more.");
     };

@@ -174,7 +174,7 @@ fn run(library: &str, variant: &str, bound: &Bound, loopback: bool) -> Checked {
 pub fn explained(litmus: &str, implemented: &[&str]) -> String {
     let test = parse("the test", litmus).expect("a litmus test");
     let implemented: Vec<String> = implemented.iter().map(ToString::to_string).collect();
-    let finding = of_test(&test, litmus, &implemented, Limits::default())
+    let finding = of_test::<mowgli_rdma::Stamp>(&test, litmus, &implemented, Limits::default())
         .expect("a finding")
         .remove(0)
         .expect("there is no limit");

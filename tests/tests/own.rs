@@ -16,7 +16,7 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant};
 use mowgli_libraries::sv::{self, Sv};
 use mowgli_rdma::Stamp::{self, aCR, aCW};
 
@@ -108,6 +108,7 @@ fn pile(name: &'static str) -> Entry {
     let implementation = Arc::new(Forgetful);
     Entry {
         name,
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(Pile),
         below: Libraries::default().with(Sv),
         subject: Box::new(Pile),
@@ -240,6 +241,7 @@ fn through(own: &[Entry]) -> Result<&'static str, String> {
     let implementation = Arc::new(SignalOverFlag);
     let entry = Entry {
         name: "signal",
+        memory: Memory::rdma_wait(),
         specification: Libraries::default().with(Signal),
         below: flag::entry().specification,
         subject: Box::new(Signal),
@@ -270,7 +272,7 @@ fn a_stack_with_a_gap_or_with_two_of_one_name_is_told() {
     assert!(said.contains("flag, below signal, has 2 entries"), "{said}");
     // The catalogue has shared variables too, on which the flag is built.
     let said = through(&[flag::entry(), Entry { name: "sv", ..pile("pile") }]).expect_err("two of them");
-    assert!(said.contains("sv, below signal, has 2 entries"), "{said}");
+    assert!(said.contains("sv, below flag, has 2 entries"), "{said}");
 }
 
 /// What a relation is stands in the specification, and its name says nothing.

@@ -11,7 +11,8 @@ fn text(path: &str) -> String {
 }
 
 /// The crates of the workspace.
-const CRATES: [&str; 7] = ["mowgli-judge", "mowgli-core", "mowgli-rdma", "libraries", "proofs", "mowgli", "tests"];
+const CRATES: [&str; 8] =
+    ["mowgli-judge", "mowgli-core", "mowgli-rdma", "mowgli-x86", "libraries", "proofs", "mowgli", "tests"];
 
 /// The folders and the files in a folder.
 fn entries(folder: &Path) -> (Vec<PathBuf>, Vec<PathBuf>) {

@@ -12,10 +12,11 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sequential;
-use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
+use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock, x86};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::core_rma::execution::MOST;
 use mowgli_rdma::tso::Tso;
+use mowgli_x86::tso::MACHINE;
 use pest::error::{Error, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
 use pest::{Parser, Span};
@@ -129,6 +130,8 @@ fn describe(rule: Rule) -> String {
         Rule::footer => "an assertion".into(),
         Rule::quantifier => "allowed, forbidden or forall".into(),
         Rule::sign => "+".into(),
+        Rule::address => "an address, as &x".into(),
+        Rule::pointee => "an access through a register, as *p".into(),
         Rule::arguments => "arguments, as (x, y)".into(),
         Rule::atomicity => "a or n".into(),
         Rule::undefined => "top".into(),
@@ -219,11 +222,18 @@ fn value(tree: &Tree<'_>) -> Parsed<Val> {
             "false" => Val::Bool(false),
             _ => Val::Bot,
         }),
+        Rule::address => Ok(Val::Loc(Loc::new(part(&tree, Rule::name).expect("by the grammar").as_str()))),
         _ => {
             let values: Parsed<Vec<Val>> = tree.into_inner().map(|t| value(&t)).collect();
             Ok(Val::tuple(&values?))
         }
     }
+}
+
+/// The access through a register that a tree is or has in it.
+fn pointee<'a>(tree: &Tree<'a>) -> Option<Tree<'a>> {
+    let mut all = std::iter::once(tree.clone()).chain(tree.clone().into_inner().flatten());
+    all.find(|t| t.as_rule() == Rule::pointee)
 }
 
 impl Reader {
@@ -249,7 +259,7 @@ impl Reader {
         if self.names.insert(name.as_str().to_owned(), tid).is_some() {
             return fail(&name, format!("there are two threads named {}", name.as_str()));
         }
-        let node = self.node(&part(tree, Rule::node).expect("a placement has a node"))?;
+        let node = self.node_or_machine(tree, "P1@1")?;
         if self.model == Model::CoreRma && self.world.threads.contains(&node) {
             return fail(
                 tree,
@@ -275,9 +285,41 @@ impl Reader {
         Ok(node)
     }
 
+    /// The node on which a word or a thread is. The one machine of x86-TSO need not be named.
+    fn node_or_machine(&mut self, tree: &Tree<'_>, form: &str) -> Parsed<Node> {
+        match part(tree, Rule::node) {
+            Some(node) if self.model == Model::X86Tso && node_name(&node)? != MACHINE => {
+                fail(&node, format!("{} is one machine, node 1; leave the node out", self.model))
+            }
+            Some(node) => self.node(&node),
+            None if self.model == Model::X86Tso => Ok(MACHINE),
+            None => fail(tree, format!("{} has several nodes; say on which one this is, as {form}", self.model)),
+        }
+    }
+
+    /// A value; of those that are locations only where the model has them.
+    fn value(&self, tree: &Tree<'_>) -> Parsed<Val> {
+        let mut addresses = tree.clone().into_inner().flatten().filter(|t| t.as_rule() == Rule::address);
+        addresses.try_for_each(|address| {
+            self.has_addresses(&address)?;
+            self.object(&part(&address, Rule::name).expect("by the grammar"), self.memory()).map(|_| ())
+        })?;
+        value(tree)
+    }
+
+    fn has_addresses(&self, tree: &Tree<'_>) -> Parsed<()> {
+        if self.model == Model::X86Tso {
+            return Ok(());
+        }
+        fail(tree, format!("words of {} hold no locations; those of {} do", self.model, Model::X86Tso))
+    }
+
     fn declaration(&mut self, tree: &Tree<'_>) -> Parsed<()> {
         let tree = tree.clone().into_inner().next().expect("a declaration has a form");
         let object = match tree.as_rule() {
+            Rule::node_count if self.model == Model::X86Tso => {
+                return fail(&tree, format!("{} is one machine; leave this out", self.model));
+            }
             Rule::node_count => {
                 let node = part(&tree, Rule::node).expect("by the grammar");
                 let count = node_name(&node)?.0;
@@ -288,9 +330,11 @@ impl Reader {
                 return Ok(());
             }
             Rule::word => {
-                let node = self.node(&part(&tree, Rule::node).expect("by the grammar"))?;
+                let node = self.node_or_machine(&tree, "x@1 = 0")?;
                 self.word(node)
             }
+            Rule::wrapped if self.model == Model::X86Tso => self.object_over_x86(&tree)?,
+            _ if self.model == Model::X86Tso => return fail(&tree, objects_over_x86()),
             _ if self.model != Model::RdmaWait => {
                 return fail(&tree, format!("{} has memory words only, as x@1 = 0", self.model));
             }
@@ -338,7 +382,7 @@ impl Reader {
                 Object::new(Name::literal(object.name())).at(node.unwrap_or(Node(1)))
             }
             Rule::store => {
-                let Val::Tuple(values) = value(&part(&tree, Rule::value).expect("by the grammar"))? else {
+                let Val::Tuple(values) = self.value(&part(&tree, Rule::value).expect("by the grammar"))? else {
                     return fail(&tree, "a store begins with a tuple, a value or bot for each key, as (7, bot)");
                 };
                 kvstore::store(values.parts())
@@ -346,7 +390,7 @@ impl Reader {
             Rule::mixed => {
                 let numbers: Vec<Tree<'_>> = parts(&tree, Rule::node).collect();
                 let size = number::<usize>(&numbers[1])?;
-                let init = value(&part(&tree, Rule::value).expect("by the grammar"))?;
+                let init = self.value(&part(&tree, Rule::value).expect("by the grammar"))?;
                 let fits = matches!(init, Val::Tuple(t) if t.parts().len() == size);
                 if !fits {
                     return fail(&tree, format!("the initial value is to be a tuple of {size}"));
@@ -357,7 +401,7 @@ impl Reader {
         };
         let object = match part(&tree, Rule::value) {
             Some(v) if self.model == Model::CoreRma => object.init(core_rma::integer(&v)?),
-            Some(v) => object.init(value(&v)?),
+            Some(v) => object.init(self.value(&v)?),
             None => object,
         };
         // A wrapped object is declared by its kind and its name.
@@ -367,6 +411,16 @@ impl Reader {
             return fail(&name, format!("{} is declared twice", name.as_str()));
         }
         Ok(())
+    }
+
+    /// A lock or a container over x86-TSO.
+    fn object_over_x86(&self, tree: &Tree<'_>) -> Parsed<Object> {
+        if let Some(node) = part(tree, Rule::node) {
+            return fail(&node, format!("{} is one machine; leave the node out", self.model));
+        }
+        let kind = part(tree, Rule::name).expect("by the grammar");
+        let known = kinds_over_x86().find(|known| known.text() == kind.as_str());
+        known.map_or_else(|| fail(&kind, objects_over_x86()), |library| Ok(Object::new(library).at(MACHINE)))
     }
 
     /// The library of memory words.
@@ -477,8 +531,8 @@ impl Reader {
     }
 
     fn assignment(&mut self, thread: usize, target: &Tree<'_>, source: &Tree<'_>) -> Parsed<Statement> {
-        let to = self.library(target);
-        let from = part(source, Rule::name).filter(|n| self.library(n).is_some());
+        let to = self.library(target).or(pointee(target).map(|_| self.memory()));
+        let from = pointee(source).or_else(|| part(source, Rule::name).filter(|n| self.library(n).is_some()));
         match (to, from) {
             (None, Some(x)) => {
                 let read = call(self.memory(), "Read", vec![self.local(thread, &x)?]);
@@ -536,7 +590,17 @@ impl Reader {
         }
     }
 
+    /// The location that a register holds.
+    fn pointed(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        self.has_addresses(tree)?;
+        let name = part(tree, Rule::name).expect("by the grammar");
+        self.register(thread, &name).map(|r| Arg::Register(r, 0))
+    }
+
     fn local(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        if let Some(pointee) = pointee(tree) {
+            return self.pointed(thread, &pointee);
+        }
         let x = self.word_of_memory(thread, tree)?;
         let (home, here) = (self.world.home(x), self.world.threads[thread]);
         if home != Some(here) {
@@ -553,20 +617,28 @@ impl Reader {
 
     fn expression(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
         if let Some(v) = part(tree, Rule::value) {
-            return Ok(Arg::Val(value(&v)?));
+            return Ok(Arg::Val(self.value(&v)?));
         }
         let (name, add) = match part(tree, Rule::sum) {
             Some(sum) => {
                 let k = number(&part(&sum, Rule::number).expect("by the grammar"))?;
                 (part(&sum, Rule::name).expect("by the grammar"), k)
             }
-            None => (part(tree, Rule::name).expect("by the grammar"), 0),
+            None => match part(tree, Rule::name) {
+                Some(name) => (name, 0),
+                None => return fail(tree, "one statement accesses memory once: read into a register first"),
+            },
         };
+        Ok(Arg::Register(self.register(thread, &name)?, add))
+    }
+
+    /// A register that was set before.
+    fn register(&self, thread: usize, name: &Tree<'_>) -> Parsed<Name> {
         let register = Name::new(name.as_str());
         if !self.threads[thread].registers.contains(&register) {
-            return fail(&name, format!("{register} is neither declared nor a register that was set before"));
+            return fail(name, format!("{register} is neither declared nor a register that was set before"));
         }
-        Ok(Arg::Register(register, add))
+        Ok(register)
     }
 
     fn data(&self, thread: usize, argument: &Tree<'_>) -> Parsed<Arg> {
@@ -630,7 +702,7 @@ impl Reader {
         let Some(v) = part(argument, Rule::expression).and_then(|e| part(&e, Rule::value)) else {
             return self.local(thread, argument);
         };
-        let v = value(&v)?;
+        let v = self.value(&v)?;
         let mut names = (1..).map(|n| Loc::new(&format!("_{n}")));
         let x = names.find(|x| !self.world.objects.contains_key(x)).expect("there is always a next one");
         let word = self.word(self.world.threads[thread]).init(v);
@@ -670,6 +742,19 @@ impl Reader {
             if (least..=most).contains(&args.len()) { Ok(()) } else { fail(tree, format!("expected {form}")) }
         };
         match names[0].as_str() {
+            which @ ("acq" | "rel") if self.model == Model::X86Tso => {
+                count(1, 1, "acq(lock) or rel(lock)")?;
+                let library = self.library(&args[0]).filter(|l| x86::LOCKS.contains(l)).unwrap_or(x86::LOCKS[0]);
+                let method = if which == "acq" { "Acq" } else { "Rel" };
+                Ok(call(library, method, vec![Arg::Val(self.object(&args[0], library)?.into())]))
+            }
+            name if self.model == Model::X86Tso && !["cas", "faa", "xchg", "mfence"].contains(&name) => {
+                self.no_statement(&names[0])
+            }
+            "faa" if self.model == Model::X86Tso => {
+                count(2, 2, "faa(x, number)")?;
+                Ok(call(self.memory(), "FAA", vec![self.local(thread, &args[0])?, self.data(thread, &args[1])?]))
+            }
             "put" => {
                 count(2, 3, "put(remote, local, d)")?;
                 let ends = vec![self.remote(thread, &args[0])?, self.source(thread, &args[1])?];
@@ -778,6 +863,12 @@ impl Reader {
         }
         if self.library(object) == Some(kvstore::KVSTORE) {
             return self.of_values(thread, (kvstore::KVSTORE, kvstore::METHODS), object, method, args);
+        }
+        if let Some(container) = x86::CONTAINERS.iter().find(|c| Some(c.name) == self.library(object)) {
+            return self.of_values(thread, (container.name, container.methods), object, method, args);
+        }
+        if self.model == Model::X86Tso {
+            return self.no_statement(method);
         }
         let x = Arg::Val(self.object(object, sv::SV)?.into());
         match (method.as_str(), args) {
@@ -933,7 +1024,7 @@ impl Reader {
         shown: &mut Vec<(String, Observable)>,
     ) -> Parsed<Condition> {
         let v = match part(tree, Rule::value) {
-            Some(v) => value(&v)?,
+            Some(v) => self.value(&v)?,
             None => Val::Top,
         };
         let observable = part(tree, Rule::observable).expect("by the grammar").into_inner().next().expect("a form");
@@ -961,6 +1052,17 @@ impl Reader {
 
 fn call(library: Name, method: &'static str, args: Vec<Arg>) -> Statement {
     Statement::Call { register: None, library, method, args }
+}
+
+/// The libraries over x86-TSO whose objects can be declared.
+fn kinds_over_x86() -> impl Iterator<Item = Name> {
+    x86::LOCKS.into_iter().chain(x86::CONTAINERS.iter().map(|c| c.name))
+}
+
+/// What is said of another declaration.
+fn objects_over_x86() -> String {
+    let forms = kinds_over_x86().map(|kind| format!("{kind} l")).join(", ");
+    format!("{} has memory words, as x = 0, and the objects {forms}", Model::X86Tso)
 }
 
 /// A call with an empty set of nodes is not made at all.

@@ -3,15 +3,16 @@
 use std::fmt::{Display, Write as _};
 
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Name, Tid};
+use mowgli_core::ids::{Name, Node, Tid};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, sequential, slock, sv, wlock};
+use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, sequential, slock, sv, wlock, x86};
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
+use mowgli_x86::tso::X86;
 
 use super::test::Model;
 
@@ -29,11 +30,12 @@ pub(crate) fn statement(call: &Call) -> String {
         _ => String::new(),
     };
     match (call.library, call.method.text()) {
-        (WAIT | TSO, "Write") => format!("{} := {}", arg(0), arg(1)),
-        (WAIT | TSO, "Read") => arg(0),
-        (WAIT | TSO, "CAS") => format!("cas({}, {}, {})", arg(0), arg(1), arg(2)),
-        (WAIT | TSO, "Xchg") => format!("xchg({}, {})", arg(0), arg(1)),
-        (WAIT | TSO, "Mfence") => "mfence".into(),
+        (WAIT | TSO | X86, "Write") => format!("{} := {}", arg(0), arg(1)),
+        (WAIT | TSO | X86, "Read") => arg(0),
+        (WAIT | TSO | X86, "CAS") => format!("cas({}, {}, {})", arg(0), arg(1), arg(2)),
+        (WAIT | TSO | X86, "Xchg") => format!("xchg({}, {})", arg(0), arg(1)),
+        (WAIT | TSO | X86, "Mfence") => "mfence".into(),
+        (X86, _) => format!("faa({}, {})", arg(0), arg(1)),
         (WAIT | TSO, "Put") => format!("put({}, {}{})", arg(0), arg(1), with_id(2)),
         (WAIT | TSO, "Get") => format!("get({}, {}{})", arg(0), arg(1), with_id(2)),
         (WAIT | TSO, "RCAS") => format!("rcas({}, {}, {}, {}{})", arg(0), arg(1), arg(2), arg(3), with_id(4)),
@@ -58,9 +60,9 @@ pub(crate) fn statement(call: &Call) -> String {
         (sc_rmw::SC_RMW, "CAS") => format!("{}.cas({}, {})", arg(0), arg(1), arg(2)),
         (sc_rmw::SC_RMW, "FAA") => format!("{}.faa({})", arg(0), arg(1)),
         (sc_rmw::SC_RMW, _) => format!("{}.read", arg(0)),
-        (wlock::WLOCK | slock::SLOCK | nlock::NLOCK, "Acq") => format!("acq({})", arg(0)),
-        (wlock::WLOCK | slock::SLOCK | nlock::NLOCK, _) => format!("rel({})", arg(0)),
-        (library, method) if is_wrapped(library) || library == kvstore::KVSTORE => {
+        (library, "Acq") if is_lock(library) => format!("acq({})", arg(0)),
+        (library, _) if is_lock(library) => format!("rel({})", arg(0)),
+        (library, method) if is_wrapped(library) || is_container(library) || library == kvstore::KVSTORE => {
             let args: Vec<String> = (1..call.args.len()).map(arg).collect();
             let args = if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) };
             format!("{}.{}{args}", arg(0), method.to_lowercase())
@@ -69,17 +71,29 @@ pub(crate) fn statement(call: &Call) -> String {
     }
 }
 
+fn is_lock(library: Name) -> bool {
+    [wlock::WLOCK, slock::SLOCK, nlock::NLOCK].contains(&library) || x86::LOCKS.contains(&library)
+}
+
+/// Whether it is a container over x86-TSO.
+fn is_container(library: Name) -> bool {
+    x86::CONTAINERS.iter().any(|c| c.name == library)
+}
+
 fn is_wrapped(library: Name) -> bool {
     sequential::objects().iter().any(|o| Name::literal(o.name()) == library)
 }
 
-fn declarations(world: &World, out: &mut String) {
-    let _ = writeln!(out, "  nodes {};", world.nodes);
+fn declarations(model: Model, world: &World, out: &mut String) {
+    if model != Model::X86Tso {
+        let _ = writeln!(out, "  nodes {};", world.nodes);
+    }
     for (loc, object) in &world.objects {
         let members: Vec<String> = object.members.iter().map(Tid::to_string).collect();
         let members = members.join(", ");
         let _ = match (object.library, object.node) {
             (WAIT | TSO, Some(node)) => writeln!(out, "  {loc}@{node} = {};", object.init),
+            (X86, _) => writeln!(out, "  {loc} = {};", object.init),
             (sv::SV, _) => writeln!(out, "  svar {loc} = {};", object.init),
             (bal::BAL, _) => writeln!(out, "  barrier {loc} = {{{members}}};"),
             (bal::BAL_TRANSITIVE, _) => writeln!(out, "  transitive barrier {loc} = {{{members}}};"),
@@ -95,6 +109,9 @@ fn declarations(world: &World, out: &mut String) {
             (sc_rmw::SC_RMW, Some(node)) => writeln!(out, "  sc {loc} = {} at {node};", object.init),
             (kvstore::KVSTORE, _) => writeln!(out, "  kvstore {loc} = {};", object.init),
             (library, Some(node)) if is_wrapped(library) => writeln!(out, "  {library} {loc} at {node};"),
+            (library, _) if x86::LOCKS.contains(&library) || is_container(library) => {
+                writeln!(out, "  {library} {loc};")
+            }
             (other, _) => writeln!(out, "  (* {loc} is an object of {other} *)"),
         };
     }
@@ -128,12 +145,16 @@ fn has_result(call: &Call, returned: Option<Val>) -> bool {
 pub(super) fn returns(library: Name, method: &str) -> Option<bool> {
     match library {
         kvstore::KVSTORE => Some(method != "Serve"),
-        WAIT | TSO | CORE_RMA | sv::SV | msw::MSW | sc_rmw::SC_RMW => {
+        WAIT | TSO | X86 | CORE_RMA | sv::SV | msw::MSW | sc_rmw::SC_RMW => {
             Some(matches!(method, "Read" | "CAS" | "Xchg" | "FAA" | "TryRead"))
         }
         rbl::RBL | rbl::RBL_WEAK => Some(true),
-        bal::BAL | bal::BAL_TRANSITIVE | wlock::WLOCK | slock::SLOCK | nlock::NLOCK => Some(false),
-        _ => is_wrapped(library).then_some(true),
+        bal::BAL | bal::BAL_TRANSITIVE => Some(false),
+        _ if is_lock(library) => Some(false),
+        _ => match x86::CONTAINERS.iter().find(|c| c.name == library) {
+            Some(container) => Some(container.methods[0].0 != method),
+            None => is_wrapped(library).then_some(true),
+        },
     }
 }
 
@@ -179,19 +200,31 @@ pub fn program(model: Model, name: &str, about: Option<&str>, world: &World, cli
 fn text(model: Model, name: &str, about: Option<&str>, world: &World, statements: Vec<Vec<String>>) -> String {
     let about = about.map_or(String::new(), |text| format!("\"{text}\"\n"));
     let mut out = format!("{model} {name}\n{about}{{\n");
-    declarations(world, &mut out);
+    declarations(model, world, &mut out);
     out.push_str("}\n");
-    let heads = (1..).zip(&world.threads).map(|(t, node)| format!("P{t}@{node}"));
+    let head = |(t, node): (usize, &Node)| match model {
+        Model::X86Tso => format!("P{t}"),
+        _ => format!("P{t}@{node}"),
+    };
+    let heads = (1..).zip(&world.threads).map(head);
     out.push_str(&table(heads.zip(statements).map(|(head, rest)| [vec![head], rest].concat()).collect()));
     out
+}
+
+fn is_over_x86(library: Name) -> bool {
+    library == X86 || x86::LOCKS.contains(&library) || is_container(library)
 }
 
 /// A client as a litmus test, without assertions. `outputs` are the results of the calls of each thread, where they are
 /// known.
 #[must_use]
 pub fn client(name: &str, world: &World, client: &Client, outputs: &[Val]) -> String {
-    let is_tso = world.objects.values().any(|o| o.library == TSO);
-    let model = if is_tso { Model::RdmaTso } else { Model::RdmaWait };
+    let has = |is: fn(Name) -> bool| world.objects.values().any(|o| is(o.library));
+    let model = match () {
+        () if has(is_over_x86) => Model::X86Tso,
+        () if has(|library| library == TSO) => Model::RdmaTso,
+        () => Model::RdmaWait,
+    };
     text(model, name, None, world, statements(client, outputs))
 }
 

@@ -9,32 +9,71 @@ use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Explored, Limits, Outcome, Problem};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
+use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::{catalogue, named};
-use mowgli_rdma::Stamp;
+use mowgli_libraries::catalogue::{Memory, catalogue, named};
+use mowgli_libraries::x86;
 use mowgli_rdma::core_rma::execution::Rules;
 use mowgli_rdma::operational::{Machine, Runs, Step};
 use mowgli_rdma::sc;
 use mowgli_rdma::tso::Tso;
 use mowgli_rdma::wait::Wait;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::core_rma;
 use super::test::{Assertion, Model, Observable, Quantifier, Test};
 use crate::interrupt::{Failure, Undecided, cause};
 
+/// Stamps of memory models that tests can be of: whatever is asked of a test is asked over one such type. Models that have
+/// the same stamps may differ in their stamp order, which their libraries have.
+pub trait Stamped: Stamp + Serialize + DeserializeOwned {
+    /// The libraries of a model that has these stamps; none of another one.
+    fn libraries(model: Model) -> Libraries<Self>;
+}
+
+impl Stamped for mowgli_rdma::Stamp {
+    fn libraries(model: Model) -> Libraries<Self> {
+        match model {
+            Model::RdmaWait => {
+                catalogue().iter().fold(Libraries::default().with(Wait), |all, entry| all.and(&entry.specification))
+            }
+            Model::RdmaTso => Libraries::default().with(Tso),
+            Model::RdmaSc => sc::libraries(),
+            Model::CoreRma | Model::X86Tso => Libraries::default(),
+        }
+    }
+}
+
+impl Stamped for mowgli_x86::Stamp {
+    fn libraries(model: Model) -> Libraries<Self> {
+        match model {
+            Model::X86Tso => {
+                let memory = Memory::x86_tso().libraries;
+                x86::catalogue().iter().fold(memory, |all, entry| all.and(&entry.specification))
+            }
+            _ => Libraries::default(),
+        }
+    }
+}
+
 /// The libraries of a model.
 #[must_use]
-pub fn libraries(model: Model) -> Libraries<Stamp> {
-    match model {
-        Model::RdmaWait => {
-            catalogue().iter().fold(Libraries::default().with(Wait), |all, entry| all.and(&entry.specification))
-        }
-        Model::RdmaTso => Libraries::default().with(Tso),
-        Model::RdmaSc => sc::libraries(),
-        Model::CoreRma => Libraries::default(),
-    }
+pub fn libraries<S: Stamped>(model: Model) -> Libraries<S> {
+    S::libraries(model)
+}
+
+/// The names of the built-in libraries, over whatever memory.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    catalogue().iter().map(|e| e.name).chain(x86::catalogue().iter().map(|e| e.name)).collect()
+}
+
+/// What is said of a name that no built-in library has.
+#[must_use]
+pub fn no_library(name: &str) -> String {
+    format!("no library {name}; there are {}", names().join(", "))
 }
 
 /// The implementation that `name` stands for: that of a library, or `library:variant`.
@@ -43,8 +82,12 @@ pub fn libraries(model: Model) -> Libraries<Stamp> {
 /// What there is instead, if there is no such implementation.
 pub fn implementation(name: &str) -> Result<Arc<dyn Implementation>, String> {
     let (library, variant) = name.split_once(':').unwrap_or((name, "published"));
-    let all = catalogue();
-    Ok(Arc::clone(&named(&all, library)?.variant(variant)?.implementation))
+    let (over_rdma, over_x86) = (catalogue(), x86::catalogue());
+    let found = match over_x86.iter().find(|e| e.name == library) {
+        Some(entry) => entry.variant(variant)?,
+        None => named(&over_rdma, library).map_err(|_| no_library(library))?.variant(variant)?,
+    };
+    Ok(Arc::clone(&found.implementation))
 }
 
 /// Puts implementations into force, one by one from left to right: their objects join the world.
@@ -93,8 +136,8 @@ impl Answer {
 ///
 /// # Errors
 /// What stopped the search before one was found.
-pub fn ends(
-    libraries: &Libraries<Stamp>,
+pub fn ends<S: Stamp>(
+    libraries: &Libraries<S>,
     test: &Test,
     chain: &[Arc<dyn Implementation>],
     limits: Limits<'_>,
@@ -110,12 +153,12 @@ pub fn ends(
 }
 
 /// Asks something of a test as a problem over these libraries, with those of `chain` replaced by their implementations.
-pub fn with_problem<T>(
-    libraries: &Libraries<Stamp>,
+pub fn with_problem<S: Stamp, T>(
+    libraries: &Libraries<S>,
     test: &Test,
     chain: &[Arc<dyn Implementation>],
     limits: Limits<'_>,
-    ask: impl FnOnce(&Problem<'_, Stamp>) -> T,
+    ask: impl FnOnce(&Problem<'_, S>) -> T,
 ) -> T {
     let mut world = test.world.clone();
     let implementations = implement(&mut world, chain);
@@ -135,14 +178,15 @@ pub fn with_problem<T>(
 pub fn solve(test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
     match test.model {
         Model::CoreRma => core_rma::solve(test, &Rules::core(), limits),
-        model => solve_over(&libraries(model), test, chain, limits),
+        Model::X86Tso => solve_over(&libraries::<mowgli_x86::Stamp>(test.model), test, chain, limits),
+        model => solve_over(&libraries::<mowgli_rdma::Stamp>(model), test, chain, limits),
     }
 }
 
 /// As [`solve`], over other libraries, or another stamp order, than those of the test's model.
 #[must_use]
-pub fn solve_over(
-    libraries: &Libraries<Stamp>,
+pub fn solve_over<S: Stamp>(
+    libraries: &Libraries<S>,
     test: &Test,
     chain: &[Arc<dyn Implementation>],
     limits: Limits<'_>,

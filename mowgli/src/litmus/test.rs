@@ -13,6 +13,7 @@ use mowgli_core::world::World;
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
+use mowgli_x86::tso::X86;
 use serde::Serialize;
 
 use super::condition::Condition;
@@ -28,6 +29,8 @@ pub enum Model {
     RdmaSc,
     /// coreRMA: one process a node, and rules that give happens-before.
     CoreRma,
+    /// x86-TSO: one machine, no network.
+    X86Tso,
 }
 
 impl fmt::Display for Model {
@@ -37,6 +40,7 @@ impl fmt::Display for Model {
             Self::RdmaTso => f.write_str("RDMA_TSO"),
             Self::RdmaSc => f.write_str("RDMA_SC"),
             Self::CoreRma => f.write_str("CORE_RMA"),
+            Self::X86Tso => f.write_str("X86_TSO"),
         }
     }
 }
@@ -54,7 +58,7 @@ impl std::str::FromStr for Model {
 
 impl Model {
     /// All models.
-    pub const ALL: [Self; 4] = [Self::RdmaWait, Self::RdmaTso, Self::RdmaSc, Self::CoreRma];
+    pub const ALL: [Self; 5] = [Self::RdmaWait, Self::RdmaTso, Self::RdmaSc, Self::CoreRma, Self::X86Tso];
 
     /// The library of its memory words.
     #[must_use]
@@ -63,6 +67,7 @@ impl Model {
             Self::RdmaWait => WAIT,
             Self::RdmaTso | Self::RdmaSc => TSO,
             Self::CoreRma => CORE_RMA,
+            Self::X86Tso => X86,
         }
     }
 
@@ -78,6 +83,10 @@ impl Model {
             }
             Self::RdmaSc => "put, get, cas, xchg, poll, mfence, rfence; rcas and rfaa are of RDMA_TSO",
             Self::CoreRma => "put(z, x), x := get(z), x := rga(z, y), x := cas(z, y, w), flush(node)",
+            Self::X86Tso => {
+                "cas, faa, xchg, mfence, acq, rel, and s.push, s.pop, s.enq, s.deq; what goes through a network is of \
+                 RDMA_WAIT and RDMA_TSO"
+            }
         }
     }
 }

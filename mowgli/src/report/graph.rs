@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::explain::{Explained, Words};
 use crate::litmus::core_rma;
+use crate::litmus::run::Stamped;
 use crate::litmus::test::Test;
 use crate::show::{Scene, named, reduced};
 
@@ -175,7 +176,7 @@ impl Graph {
 
     /// The graph of what was explained: its execution, or the program where there is none, with the cycles.
     #[must_use]
-    pub fn explained(explained: &Explained) -> Self {
+    pub fn explained<S: Stamped>(explained: &Explained<S>) -> Self {
         let title = &explained.finding.title;
         let words = explained.words();
         let graph = match explained.scene(&words.names) {

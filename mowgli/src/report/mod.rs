@@ -11,16 +11,15 @@ use mowgli_core::judge::judge;
 use mowgli_core::outcome::{Found, Limits};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
-use mowgli_rdma::Stamp;
 use serde::Serialize;
 
 pub use graph::Graph;
 
 use crate::check::Checked;
-use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
+use crate::explain::{Decided, Explained, explain, of_snapshot, of_test, snapshot_model};
 use crate::interrupt::{Failure, cause};
 use crate::litmus::core_rma;
-use crate::litmus::run::{libraries, shown, solve, with_problem};
+use crate::litmus::run::{Stamped, libraries, shown, solve, with_problem};
 use crate::litmus::test::{Assertion, Model, Test, Warning};
 use crate::show::{Names, Scene};
 
@@ -111,8 +110,8 @@ impl CheckRow {
     /// # Panics
     /// If the judge rejects the counterexample, which the search has shown it before.
     #[must_use]
-    pub fn new(checked: &Checked) -> Self {
-        let scene = |execution: &Execution<Stamp>| {
+    pub fn new<S: Stamped>(checked: &Checked<S>) -> Self {
+        let scene = |execution: &Execution<S>| {
             let judged = judge(&checked.libraries, execution).expect("the search has asked the judge");
             let (libraries, names) = (&checked.libraries, &Names::default());
             Graph::new(&checked.title(), &Scene { libraries, execution, judged: &judged, names })
@@ -144,14 +143,21 @@ impl CheckRow {
 
 /// For each outcome of a test the graph of the first execution that has it.
 fn graphs(test: &Test, limits: Limits<'_>) -> Found<BTreeMap<Vec<Val>, Graph>> {
-    if test.model == Model::CoreRma {
-        let witnesses = core_rma::witnesses(test, limits);
-        let (found, stop) = witnesses.so_far();
-        let drawn = found.iter().map(|(o, w)| (o.clone(), Graph::of_core_rma(test, w))).collect();
-        return Found::new(drawn, stop.cloned());
+    match test.model {
+        Model::CoreRma => {
+            let witnesses = core_rma::witnesses(test, limits);
+            let (found, stop) = witnesses.so_far();
+            let drawn = found.iter().map(|(o, w)| (o.clone(), Graph::of_core_rma(test, w))).collect();
+            Found::new(drawn, stop.cloned())
+        }
+        Model::X86Tso => graphs_over::<mowgli_x86::Stamp>(test, limits),
+        _ => graphs_over::<mowgli_rdma::Stamp>(test, limits),
     }
+}
+
+fn graphs_over<S: Stamped>(test: &Test, limits: Limits<'_>) -> Found<BTreeMap<Vec<Val>, Graph>> {
     let mut found = BTreeMap::new();
-    let (all, names) = (libraries(test.model), Names::of(test));
+    let (all, names) = (libraries::<S>(test.model), Names::of(test));
     let explored = with_problem(&all, test, &[], limits, |problem| {
         problem.explore(&mut |solver| {
             let outcome = shown(test, &problem.outcome_of(solver));
@@ -179,13 +185,21 @@ type Reason = Result<(String, Option<Graph>), Failure>;
 
 /// For each assertion why it holds or not.
 fn reasons(test: &Test, text: &str, graphs: &BTreeMap<Vec<Val>, Graph>, limits: Limits<'_>) -> Vec<Reason> {
-    if test.model == Model::CoreRma {
-        let witnesses = core_rma::witnesses(test, limits);
-        let graph = |a: &Assertion| graphs.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, graph)| graph.clone());
-        let reason = |a: &Assertion| Ok((core_rma::explain(test, a, &witnesses, limits)?, graph(a)));
-        return test.assertions.iter().map(reason).collect();
+    match test.model {
+        Model::CoreRma => {
+            let witnesses = core_rma::witnesses(test, limits);
+            let graph =
+                |a: &Assertion| graphs.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, graph)| graph.clone());
+            let reason = |a: &Assertion| Ok((core_rma::explain(test, a, &witnesses, limits)?, graph(a)));
+            test.assertions.iter().map(reason).collect()
+        }
+        Model::X86Tso => reasons_over::<mowgli_x86::Stamp>(test, text, limits),
+        _ => reasons_over::<mowgli_rdma::Stamp>(test, text, limits),
     }
-    let reason = |found: Decided| explain(found?, limits).map(|e| (e.text(), Some(Graph::explained(&e))));
+}
+
+fn reasons_over<S: Stamped>(test: &Test, text: &str, limits: Limits<'_>) -> Vec<Reason> {
+    let reason = |found: Decided<S>| explain(found?, limits).map(|e| (e.text(), Some(Graph::explained(&e))));
     match of_test(test, text, &[], limits) {
         Ok(findings) => findings.into_iter().map(reason).collect(),
         Err(message) => vec![Err(message.into())],
@@ -237,7 +251,7 @@ impl TestRow {
 impl FindingRow {
     /// A finding, judged and explained.
     #[must_use]
-    pub fn new(explained: &Explained) -> Self {
+    pub fn new<S: Stamped>(explained: &Explained<S>) -> Self {
         let title = explained.finding.title.clone();
         let stopped = explained.stop().map(ToString::to_string);
         Self { title, explanation: explained.text(), stopped, graph: Some(Graph::explained(explained)) }
@@ -250,7 +264,14 @@ impl FindingRow {
     pub fn of_snapshot(name: &str, text: &str, limits: Limits<'_>) -> Result<Self, Failure> {
         // insta's head is between two lines of dashes.
         let body = text.splitn(3, "---\n").last().unwrap_or(text);
-        let explained = of_snapshot(body, limits)?.map(|f| explain(f, limits)).transpose()?;
+        match snapshot_model(body)? {
+            Some(Model::X86Tso) => Self::of_body::<mowgli_x86::Stamp>(name, body, limits),
+            _ => Self::of_body::<mowgli_rdma::Stamp>(name, body, limits),
+        }
+    }
+
+    fn of_body<S: Stamped>(name: &str, body: &str, limits: Limits<'_>) -> Result<Self, Failure> {
+        let explained = of_snapshot::<S>(body, limits)?.map(|f| explain(f, limits)).transpose()?;
         let graph = explained.as_ref().map(Graph::explained);
         let is_told = explained.as_ref().is_none_or(|e| e.events().is_none_or(|events| body.contains(&events)));
         let other = if is_told { "" } else { "(The picture is of another execution with this outcome.)\n\n" };

@@ -4,14 +4,17 @@ use std::path::PathBuf;
 
 use clap::Args;
 use mowgli::check::{Ask, Checked, Options, shapes};
+use mowgli::explain::written;
 use mowgli::interrupt::{self, Deadline, Undecided};
+use mowgli::litmus::run::{Stamped, names, no_library};
 use mowgli::necessity::Needed;
-use mowgli::properties::{Specification, specifications};
+use mowgli::properties::{Specification, specifications, x86_specifications};
 use mowgli::{distinguish, mutation, necessity};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
+use mowgli_libraries::x86;
 
 use super::{Placement, Shape, at_least_one, bar, check_bounds, keep, moving, stopped_line, told, worst};
 
@@ -101,10 +104,31 @@ impl CheckArgs {
     }
 }
 
-/// The entries that are asked for, with the variant of each.
-fn chosen(args: &CheckArgs) -> Result<Vec<(Entry, Variant)>, String> {
-    let all = catalogue();
-    args.names.iter().try_for_each(|name| named(&all, name).map(|_| ()))?;
+/// Entries over one memory model, each with a variant.
+type Entries<S> = Vec<(Entry<S>, Variant)>;
+
+/// The entries that are asked for, by the stamps of their memory models.
+struct Chosen {
+    over_rdma: Entries<mowgli_rdma::Stamp>,
+    over_x86: Entries<mowgli_x86::Stamp>,
+}
+
+impl Chosen {
+    fn of(args: &CheckArgs) -> Result<Self, String> {
+        let known = names();
+        if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
+            return Err(no_library(unknown));
+        }
+        let (over_rdma, over_x86) = (chosen(args, catalogue())?, chosen(args, x86::catalogue())?);
+        if over_rdma.is_empty() && over_x86.is_empty() {
+            return Err("no library has this variant; see mowgli check --list".to_owned());
+        }
+        Ok(Self { over_rdma, over_x86 })
+    }
+}
+
+/// The entries of a catalogue that are asked for, with the variant of each.
+fn chosen<S: Stamped>(args: &CheckArgs, all: Vec<Entry<S>>) -> Result<Entries<S>, String> {
     let wanted = all.into_iter().filter(|e| args.names.is_empty() || args.names.iter().any(|n| n == e.name));
     let mut chosen = Vec::new();
     for entry in wanted {
@@ -115,14 +139,11 @@ fn chosen(args: &CheckArgs) -> Result<Vec<(Entry, Variant)>, String> {
             Err(message) => return Err(message),
         }
     }
-    if chosen.is_empty() {
-        return Err("no library has this variant; see mowgli check --list".to_owned());
-    }
     Ok(chosen)
 }
 
 /// The bounds for a variant: its defaults, or one with what was asked for.
-fn bounds(entry: &Entry, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
+fn bounds<S: Stamped>(entry: &Entry<S>, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
     limited(if args.through { vec![entry.through()] } else { variant.bounds.clone() }, args)
 }
 
@@ -150,8 +171,8 @@ fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
     bounds
 }
 
-fn list(json: bool) {
-    for entry in catalogue() {
+fn list<S: Stamped>(all: Vec<Entry<S>>, json: bool) {
+    for entry in all {
         if json {
             for v in &entry.variants {
                 let expected = format!("{:?}", v.expected);
@@ -175,7 +196,8 @@ fn list(json: bool) {
 
 pub(super) fn check(args: &CheckArgs) -> u8 {
     if args.list {
-        list(args.json);
+        list(catalogue(), args.json);
+        list(x86::catalogue(), args.json);
         return 0;
     }
     if let Some(jobs) = args.jobs {
@@ -194,13 +216,17 @@ pub(super) fn check(args: &CheckArgs) -> u8 {
 }
 
 fn check_specifications(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
-    let all = specifications();
-    let known: Vec<&str> = all.iter().map(|s| s.name).collect();
+    let (over_rdma, over_x86) = (specifications(), x86_specifications());
+    let known: Vec<&str> = over_rdma.iter().map(|s| s.name).chain(over_x86.iter().map(|s| s.name)).collect();
     if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
         return Err(format!("no specification {unknown}; there are {}", known.join(", ")));
     }
+    Ok(worst(check_properties(&over_rdma, args, deadline), check_properties(&over_x86, args, deadline)))
+}
+
+fn check_properties<S: Stamped>(all: &[Specification<S>], args: &CheckArgs, deadline: Deadline) -> u8 {
     let mut code = 0;
-    let wanted = |s: &&Specification| {
+    let wanted = |s: &&Specification<S>| {
         if args.names.is_empty() { !s.is_language } else { args.names.iter().any(|n| n == s.name) }
     };
     for specification in all.iter().filter(wanted) {
@@ -221,12 +247,17 @@ fn check_specifications(args: &CheckArgs, deadline: Deadline) -> Result<u8, Stri
             },
         );
     }
-    Ok(code)
+    code
 }
 
 fn check_necessity(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
+    let Chosen { over_rdma, over_x86 } = Chosen::of(args)?;
+    Ok(worst(necessity_of(over_rdma, args, deadline)?, necessity_of(over_x86, args, deadline)?))
+}
+
+fn necessity_of<S: Stamped>(chosen: Entries<S>, args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
     let mut code = 0;
-    for (entry, variant) in chosen(args)? {
+    for (entry, variant) in chosen {
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
         let loopback = args.loopback();
@@ -235,7 +266,7 @@ fn check_necessity(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
         if !args.json {
             println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&bounds));
         }
-        let mut each = |row: &necessity::Row| {
+        let mut each = |row: &necessity::Row<S>| {
             bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text() }));
         };
         let found = necessity::necessity(&entry, &variant, bounds, &options, &mut each)?;
@@ -267,8 +298,13 @@ fn unknown(args: &CheckArgs, question: String, stop: &Stop) {
 }
 
 fn check_mutations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
+    let Chosen { over_rdma, over_x86 } = Chosen::of(args)?;
+    Ok(worst(mutations_of(over_rdma, args, deadline)?, mutations_of(over_x86, args, deadline)?))
+}
+
+fn mutations_of<S: Stamped>(chosen: Entries<S>, args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
     let mut code = 0;
-    for (entry, _) in chosen(args)? {
+    for (entry, _) in chosen {
         let bar = bar(entry.name.to_owned(), "clients");
         let options = Options { deadline, ..Options::default() };
         let bounds = limited(necessity::bounds(&entry), args);
@@ -310,8 +346,21 @@ fn check_difference(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> 
     let [one, other] = &args.names[..] else {
         return Err("name the two specifications, as mowgli check --distinguish rbl rbl-weak".to_owned());
     };
-    let all = catalogue();
-    let (one, other) = (named(&all, one)?, named(&all, other)?);
+    let chosen = Chosen::of(args)?;
+    match (chosen.over_rdma.len(), chosen.over_x86.len()) {
+        (_, 0) => difference_of(&catalogue(), [one, other], args, deadline),
+        (0, _) => difference_of(&x86::catalogue(), [one, other], args, deadline),
+        _ => Err(format!("{one} and {other} are over different memory models, so no client has both")),
+    }
+}
+
+fn difference_of<S: Stamped>(
+    all: &[Entry<S>],
+    [one, other]: [&str; 2],
+    args: &CheckArgs,
+    deadline: Deadline,
+) -> Result<u8, String> {
+    let (one, other) = (named(all, one)?, named(all, other)?);
     let bounds = limited(distinguish::bounds(one), args);
     let bar = bar(format!("{} {}", one.name, other.name), "clients");
     let progress = moving(&bar);
@@ -326,87 +375,106 @@ fn check_difference(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> 
 }
 
 fn check_implementations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
-    let chosen = chosen(args)?;
-    let mut code = 0;
-    let mut all = Vec::new();
-    for (entry, variant) in &chosen {
-        if interrupt::requested() {
-            eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
-            code = worst(code, 3);
-            continue;
-        }
-        let ask = if args.through { Ask::Through } else { Ask::Soundness };
-        let options = Options { deadline, loopback: args.loopback(), ask, ends: args.progress, ..Options::default() };
-        let mut each = |checked: Checked| {
-            code = worst(
-                code,
-                match checked.is_expected() {
-                    Some(true) => 0,
-                    Some(false) => 1,
-                    None => 3,
-                },
-            );
-            if args.json {
-                println!("{}", checked.json());
-            } else {
-                print!("{}", checked.explanation());
-            }
-            if args.stats {
-                eprintln!("{}\n{}", checked.title(), checked.stats());
-            }
-            all.push(checked);
-        };
-        check_bounds(entry, variant, &bounds(entry, variant, args), &options, &mut each)?;
-    }
+    let chosen = Chosen::of(args)?;
+    let mut shown = Shown::default();
+    shown.check(&chosen.over_rdma, args, deadline)?;
+    shown.check(&chosen.over_x86, args, deadline)?;
     if !args.json {
-        println!("{}", table(&all));
+        println!("{}", shown.table);
     }
     if let Some(path) = &args.out {
-        let findings: Vec<_> = all.iter().filter_map(Checked::finding).collect();
-        keep(path, &findings)?;
-        if findings.is_empty() {
+        keep(path, &shown.findings)?;
+        if shown.findings.is_empty() {
             eprintln!("no counterexample was found, so nothing was written to {}", path.display());
         }
     }
-    Ok(code)
+    Ok(shown.code)
 }
 
-fn table(all: &[Checked]) -> comfy_table::Table {
-    let mut table = comfy_table::Table::new();
-    table.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED);
-    table.set_header([
-        "library",
-        "over",
-        "bound",
-        "clients",
-        "executions",
-        "verdict",
-        "progress",
-        "concretisation",
-        "time",
-    ]);
-    for c in all {
-        let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
-        let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();
-        let expected = match c.is_expected() {
-            Some(false) => format!(" (expected {:?})", c.expected),
-            _ => String::new(),
-        };
-        let stop = match &c.report.verdict {
-            Verdict::Undecided(stop) => format!(": {stop}"),
-            _ => String::new(),
-        };
-        table.add_row([
-            if c.variant == "published" { c.library.to_owned() } else { format!("{} ({})", c.library, c.variant) },
-            c.over.clone(),
-            c.bound_text().replace(", ", "\n"),
-            format!("{}{vacuous}{unreached}", c.report.clients),
-            c.report.stats.classes.to_string(),
-            format!("{}{expected}{stop}", c.verdict()),
-            c.progress().to_owned(),
-            c.concretisation().join("\n"),
-            format!("{:.2} s", c.time.as_secs_f64()),
+/// What checks have found so far.
+struct Shown {
+    table: comfy_table::Table,
+    /// Counterexamples, as RON.
+    findings: Vec<String>,
+    code: u8,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        let mut table = comfy_table::Table::new();
+        table.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED);
+        table.set_header([
+            "library",
+            "over",
+            "bound",
+            "clients",
+            "executions",
+            "verdict",
+            "progress",
+            "concretisation",
+            "time",
         ]);
+        Self { table, findings: Vec::new(), code: 0 }
     }
-    table
+}
+
+impl Shown {
+    /// Checks entries over one memory model, and prints what is found of each.
+    fn check<S: Stamped>(&mut self, chosen: &Entries<S>, args: &CheckArgs, deadline: Deadline) -> Result<(), String> {
+        for (entry, variant) in chosen {
+            if interrupt::requested() {
+                eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
+                self.code = worst(self.code, 3);
+                continue;
+            }
+            let ask = if args.through { Ask::Through } else { Ask::Soundness };
+            let loopback = args.loopback();
+            let options = Options { deadline, loopback, ask, ends: args.progress, ..Options::default() };
+            let mut each = |checked: Checked<S>| {
+                print!("{}", if args.json { checked.json() + "\n" } else { checked.explanation() });
+                if args.stats {
+                    eprintln!("{}\n{}", checked.title(), checked.stats());
+                }
+                self.add(&checked);
+            };
+            check_bounds(entry, variant, &bounds(entry, variant, args), &options, &mut each)?;
+        }
+        Ok(())
+    }
+
+    fn add<S: Stamped>(&mut self, c: &Checked<S>) {
+        let code = match c.is_expected() {
+            Some(true) => 0,
+            Some(false) => 1,
+            None => 3,
+        };
+        self.code = worst(self.code, code);
+        self.findings.extend(c.finding().as_ref().map(written));
+        self.table.add_row(row(c));
+    }
+}
+
+/// A row of the table.
+fn row<S: Stamped>(c: &Checked<S>) -> [String; 9] {
+    let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
+    let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();
+    let expected = match c.is_expected() {
+        Some(false) => format!(" (expected {:?})", c.expected),
+        _ => String::new(),
+    };
+    let stop = match &c.report.verdict {
+        Verdict::Undecided(stop) => format!(": {stop}"),
+        _ => String::new(),
+    };
+    [
+        if c.variant == "published" { c.library.to_owned() } else { format!("{} ({})", c.library, c.variant) },
+        c.over.clone(),
+        c.bound_text().replace(", ", "\n"),
+        format!("{}{vacuous}{unreached}", c.report.clients),
+        c.report.stats.classes.to_string(),
+        format!("{}{expected}{stop}", c.verdict()),
+        c.progress().to_owned(),
+        c.concretisation().join("\n"),
+        format!("{:.2} s", c.time.as_secs_f64()),
+    ]
 }

@@ -13,6 +13,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use mowgli::check::{Checked, Options, check, shapes};
 use mowgli::generate::verbs;
 use mowgli::interrupt::{Deadline, Failure, Undecided};
+use mowgli::litmus::run::Stamped;
 use mowgli::litmus::test::{Model, Test, Warning};
 use mowgli::litmus::{core_rma, parse, run, x86};
 use mowgli::{explain, interrupt, show};
@@ -409,6 +410,10 @@ fn compare(args: &CompareArgs) -> u8 {
         eprintln!("error: name two models, as --model RDMA_TSO --model RDMA_SC");
         return 2;
     };
+    if args.model.contains(&Model::X86Tso) {
+        eprintln!("error: programs that are compared go through a network, and {} has none", Model::X86Tso);
+        return 2;
+    }
     if let Some(without) = args.model.iter().find(|m| args.rmw && matches!(m, Model::RdmaSc | Model::CoreRma)) {
         eprintln!("error: {without} has no remote read-modify-writes that take values; leave --rmw out");
         return 2;
@@ -473,7 +478,7 @@ fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     let text = text_of(path)?;
     let test = parsed(path, &text)?;
     let is_named = args.paths.iter().any(|p| p == path);
-    if !is_named && matches!(test.model, Model::RdmaWait | Model::CoreRma) {
+    if !is_named && !matches!(test.model, Model::RdmaTso | Model::RdmaSc) {
         return Ok(0);
     }
     let deadline = Deadline::after(Some(args.timeout));
@@ -581,23 +586,23 @@ fn vacuous_code(test: &Test, is_vacuous: bool) -> u8 {
 
 /// A finding as one object, with what is derived of its program.
 #[derive(serde::Serialize)]
-struct FindingLine<'a> {
-    #[serde(flatten)]
-    finding: &'a explain::Finding,
+struct FindingLine<'a, S: Stamped> {
+    #[serde(flatten, bound = "")]
+    finding: &'a explain::Finding<S>,
     vacuous: bool,
     warnings: &'a [Warning],
 }
 
 /// A finding as one JSON object and a line.
-fn line(explained: &explain::Explained) -> Result<String, String> {
+fn line<S: Stamped>(explained: &explain::Explained<S>) -> Result<String, String> {
     let explain::Explained { finding, vacuous, test, .. } = explained;
     let line = FindingLine { finding, vacuous: *vacuous, warnings: &test.warnings };
     Ok(serde_json::to_string(&line).map_err(|e| e.to_string())? + "\n")
 }
 
 /// An explanation in the form that is asked for, if it has that, and the exit code.
-fn explanation(
-    finding: explain::Finding,
+fn explanation<S: Stamped>(
+    finding: explain::Finding<S>,
     args: &ExplainArgs,
     limits: Limits<'_>,
 ) -> Result<(Option<String>, u8), Failure> {
@@ -624,19 +629,49 @@ fn explained(args: &ExplainArgs) -> Result<(String, u8), Failure> {
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { expired: &expired, ..Limits::default() };
-    let findings = if args.file.extension().is_some_and(|x| x == "litmus") {
-        let test = parsed(&args.file, &text)?;
-        let chosen = chosen_assertions(&test, args).map_err(|e| format!("{path}: {e}"))?;
-        if test.model == Model::CoreRma {
-            return Ok(explained_core_rma(&test, &chosen, args, limits).map_err(|e| format!("{path}: {e}"))?);
-        }
-        let findings = explain::of_test(&test, &text, &args.implemented, limits)?;
-        findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f).collect()
-    } else {
-        vec![Ok(explain::read(&text).map_err(|e| format!("{path}:{e}"))?)]
-    };
+    if args.file.extension().is_none_or(|x| x != "litmus") {
+        return match explain::model(&text).map_err(|e| format!("{path}:{e}"))? {
+            Model::X86Tso => explained_file::<mowgli_x86::Stamp>(&text, args, limits),
+            _ => explained_file::<mowgli_rdma::Stamp>(&text, args, limits),
+        };
+    }
+    let test = parsed(&args.file, &text)?;
+    let chosen = chosen_assertions(&test, args).map_err(|e| format!("{path}: {e}"))?;
+    match test.model {
+        Model::CoreRma => Ok(explained_core_rma(&test, &chosen, args, limits).map_err(|e| format!("{path}: {e}"))?),
+        Model::X86Tso => explained_test::<mowgli_x86::Stamp>(&test, &text, &chosen, args, limits),
+        _ => explained_test::<mowgli_rdma::Stamp>(&test, &text, &chosen, args, limits),
+    }
+}
+
+/// What is to be printed of a finding that was kept.
+fn explained_file<S: Stamped>(text: &str, args: &ExplainArgs, limits: Limits<'_>) -> Result<(String, u8), Failure> {
+    let finding = explain::read::<S>(text).map_err(|e| format!("{}:{e}", args.file.display()))?;
+    explained_findings(vec![Ok(finding)], args, limits)
+}
+
+/// What is to be printed of these assertions of a test.
+fn explained_test<S: Stamped>(
+    test: &Test,
+    text: &str,
+    chosen: &[usize],
+    args: &ExplainArgs,
+    limits: Limits<'_>,
+) -> Result<(String, u8), Failure> {
+    let findings = explain::of_test::<S>(test, text, &args.implemented, limits)?;
+    let findings = findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f);
+    explained_findings(findings.collect(), args, limits)
+}
+
+/// What is to be printed of findings, and the exit code.
+fn explained_findings<S: Stamped>(
+    findings: Vec<explain::Decided<S>>,
+    args: &ExplainArgs,
+    limits: Limits<'_>,
+) -> Result<(String, u8), Failure> {
+    let path = args.file.display();
     if let Some(out) = &args.out {
-        let found: Vec<_> = findings.iter().flatten().cloned().collect();
+        let found: Vec<String> = findings.iter().flatten().map(explain::written).collect();
         keep(out, &found)?;
     }
     let (mut out, mut code) = (Vec::new(), 0);
@@ -659,26 +694,26 @@ fn explained(args: &ExplainArgs) -> Result<(String, u8), Failure> {
     Ok((out.join(if args.json { "" } else { "\n" }), code))
 }
 
-/// Writes findings, the first to `path` itself.
-fn keep(path: &Path, findings: &[explain::Finding]) -> Result<(), String> {
+/// Writes findings, as RON, the first to `path` itself.
+fn keep(path: &Path, findings: &[String]) -> Result<(), String> {
     for (position, finding) in findings.iter().enumerate() {
         let path = match (position, path.extension().and_then(|x| x.to_str())) {
             (0, _) => path.to_owned(),
             (n, Some(extension)) => path.with_extension(format!("{}.{extension}", n + 1)),
             (n, None) => path.with_extension((n + 1).to_string()),
         };
-        std::fs::write(&path, explain::written(finding)).map_err(|e| format!("{}: {e}", path.display()))?;
+        std::fs::write(&path, finding).map_err(|e| format!("{}: {e}", path.display()))?;
     }
     Ok(())
 }
 
 /// Checks a variant at one bound after the other, each with a bar, up to the first at which it is not sound.
-fn check_bounds(
-    entry: &Entry,
+fn check_bounds<S: Stamped>(
+    entry: &Entry<S>,
     variant: &Variant,
     bounds: &[Bound],
-    options: &Options<'_>,
-    each: &mut dyn FnMut(Checked),
+    options: &Options<'_, S>,
+    each: &mut dyn FnMut(Checked<S>),
 ) -> Result<(), String> {
     for bound in bounds {
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");

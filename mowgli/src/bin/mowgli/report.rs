@@ -6,9 +6,12 @@ use clap::Args;
 use mowgli::check::{Checked, Options};
 use mowgli::explain;
 use mowgli::interrupt::{self, Deadline, Failure};
+use mowgli::litmus::run::{Stamped, names, no_library};
+use mowgli::litmus::test::Model;
 use mowgli::report::{CheckRow, FindingRow, Page, TestRow};
 use mowgli_core::outcome::Limits;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
+use mowgli_libraries::x86;
 
 use super::{Placement, check_bounds, files, parsed, text_of, told, worst};
 
@@ -40,11 +43,10 @@ pub(super) struct ReportArgs {
 
 /// 0 if the page was written, 2 if something that was named is not on it, 3 if a limit kept something from being known.
 pub(super) fn report(args: &ReportArgs) -> Result<u8, String> {
-    let all = catalogue();
     let mut page = Page { title: "Mowgli".to_owned(), ..Page::default() };
     let mut code = 0;
     let names: Vec<String> =
-        if args.what.is_empty() { all.iter().map(|e| e.name.to_owned()).collect() } else { args.what.clone() };
+        if args.what.is_empty() { names().into_iter().map(str::to_owned).collect() } else { args.what.clone() };
     for name in &names {
         if interrupt::requested() {
             page.errors.push(format!("interrupted before {name}"));
@@ -52,8 +54,7 @@ pub(super) fn report(args: &ReportArgs) -> Result<u8, String> {
             continue;
         }
         let path = Path::new(name);
-        let added =
-            if path.exists() { add_files(&mut page, path, args) } else { add_library(&mut page, &all, name, args) };
+        let added = if path.exists() { add_files(&mut page, path, args) } else { add_library(&mut page, name, args) };
         for failure in added.err().unwrap_or_default() {
             page.errors.push(failure.to_string());
             code = worst(code, told(Err(failure)));
@@ -87,9 +88,10 @@ fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), Failu
     let expired = || deadline.expired();
     let limits = Limits { expired: &expired, ..Limits::default() };
     if file.extension().is_some_and(|x| x == "ron") {
-        let finding = explain::read(&text).map_err(|e| format!("{name}:{e}"))?;
-        let explained = explain::explain(finding, limits).map_err(|e| e.at(&name))?;
-        page.findings.push(FindingRow::new(&explained));
+        page.findings.push(match explain::model(&text).map_err(|e| format!("{name}:{e}"))? {
+            Model::X86Tso => finding::<mowgli_x86::Stamp>(&name, &text, limits)?,
+            _ => finding::<mowgli_rdma::Stamp>(&name, &text, limits)?,
+        });
         return Ok(());
     }
     if file.extension().is_some_and(|x| x == "snap") {
@@ -102,13 +104,30 @@ fn add_file(page: &mut Page, file: &Path, args: &ReportArgs) -> Result<(), Failu
     Ok(())
 }
 
-fn add_library(page: &mut Page, all: &[Entry], name: &str, args: &ReportArgs) -> Result<(), Vec<Failure>> {
-    add_checks(page, all, name, args).map_err(|message| vec![message.into()])
+/// A finding that was kept.
+fn finding<S: Stamped>(name: &str, text: &str, limits: Limits<'_>) -> Result<FindingRow, Failure> {
+    let finding = explain::read::<S>(text).map_err(|e| format!("{name}:{e}"))?;
+    Ok(FindingRow::new(&explain::explain(finding, limits).map_err(|e| e.at(&name))?))
 }
 
-fn add_checks(page: &mut Page, all: &[Entry], name: &str, args: &ReportArgs) -> Result<(), String> {
+fn add_library(page: &mut Page, name: &str, args: &ReportArgs) -> Result<(), Vec<Failure>> {
     let (library, variant) = name.split_once(':').map_or((name, None), |(l, v)| (l, Some(v)));
-    let entry = named(all, library).map_err(|e| format!("{name} is neither a file nor a library: {e}"))?;
+    let added = match named(&x86::catalogue(), library) {
+        Ok(entry) => add_checks(page, entry, variant, args),
+        Err(_) => match named(&catalogue(), library) {
+            Ok(entry) => add_checks(page, entry, variant, args),
+            Err(_) => Err(format!("{name} is neither a file nor a library: {}", no_library(library))),
+        },
+    };
+    added.map_err(|message| vec![message.into()])
+}
+
+fn add_checks<S: Stamped>(
+    page: &mut Page,
+    entry: &Entry<S>,
+    variant: Option<&str>,
+    args: &ReportArgs,
+) -> Result<(), String> {
     let variants: Vec<&Variant> = match variant {
         Some(variant) => vec![entry.variant(variant)?],
         None if args.variants => entry.variants.iter().collect(),
@@ -117,7 +136,7 @@ fn add_checks(page: &mut Page, all: &[Entry], name: &str, args: &ReportArgs) -> 
     for variant in variants {
         let loopback = args.placement == Placement::Any;
         let options = Options { deadline: Deadline::after(args.timeout), loopback, ..Options::default() };
-        let mut each = |checked: Checked| page.checks.push(CheckRow::new(&checked));
+        let mut each = |checked: Checked<S>| page.checks.push(CheckRow::new(&checked));
         check_bounds(entry, variant, &variant.bounds, &options, &mut each)?;
     }
     Ok(())

@@ -1,9 +1,9 @@
 //! Calls that no program may make: what a method takes, and what is wrong with the arguments of a call.
 
-use mowgli_core::event::Call;
-use mowgli_core::ids::Tid;
-use mowgli_core::value::Val;
-use mowgli_core::world::World;
+use crate::event::Call;
+use crate::ids::Tid;
+use crate::value::Val;
+use crate::world::World;
 
 /// What an argument of a call has to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

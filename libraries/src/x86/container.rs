@@ -1,0 +1,207 @@
+//! Stacks and queues as libraries: linearisable.
+//!
+//! As for RDMA-SC-RMW (SYNC §5) there is one order of the calls of an object that change it, in the order of the program,
+//! and each finds the state that the one before it left. A call that changes the object is a fence {F}. One that finds it
+//! empty only reads {R}: it deliberately does not promise that earlier writes of its thread are seen by then.
+//!
+//! The calls of a stack all meet at its top, and so is `po u rf u mo u rb`. A queue has two ends: that something is taken
+//! out before something else is put in is no promise, since who puts in at one end does not look at the other one. An
+//! order of the calls in which the two change places has the same results, so that is a promise about order and about no
+//! result.
+
+use mowgli_core::algebra::{Spec, SubView, cell, events, id, po, reads, stamps, writes};
+use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::fault::fault;
+use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::library::Library;
+use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_x86::pool::records;
+use mowgli_x86::stamp::Stamp::{self, F, R};
+use mowgli_x86::tso::{MACHINE, on_one_machine, word};
+
+use crate::catalogue::{Entry, Memory, Variant};
+use crate::sc_rmw::{sequentially_consistent, takes};
+use crate::x86::{NULL, field};
+
+/// A container: what is put in, and what is taken out or bottom.
+#[derive(Clone, Copy, Debug)]
+pub struct Container {
+    /// The library's name.
+    pub name: Name,
+    /// The methods, each with the number of its arguments: one that puts a value in, and one that takes one out.
+    pub methods: &'static [(&'static str, usize); 2],
+    /// Whether what was put in last is taken out first.
+    pub is_stack: bool,
+}
+
+impl Container {
+    fn puts(&self, call: &Call) -> bool {
+        call.method.text() == self.methods[0].0
+    }
+
+    /// What is left, and what is taken out.
+    fn taken(&self, state: Val) -> Option<(Val, Val)> {
+        let Val::Tuple(values) = state else { return None };
+        let values = values.parts();
+        let (taken, left) = if self.is_stack { values.split_last()? } else { values.split_first()? };
+        Some((Val::tuple(left), *taken))
+    }
+}
+
+/// The one cell of a container: all that is in it.
+fn state(x: Loc) -> Cell {
+    Cell { loc: x, node: MACHINE }
+}
+
+/// Nothing.
+fn empty() -> Val {
+    Val::tuple(&[])
+}
+
+impl Library<Stamp> for Container {
+    fn name(&self) -> Name {
+        self.name
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        if self.puts(call) {
+            return vec![Val::Unit];
+        }
+        let states = cells(state(call.loc(0)));
+        let mut results: Vec<Val> = states.iter().map(|s| self.taken(*s).map_or(Val::Bot, |(_, v)| v)).collect();
+        results.sort();
+        results.dedup();
+        results
+    }
+
+    fn init(&self, _: &World, _: Cell) -> Val {
+        empty()
+    }
+
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        match read {
+            Val::Tuple(values) if self.puts(&event.call) => {
+                Some(Val::tuple(&[values.parts(), &event.call.args[1..]].concat()))
+            }
+            _ => self.taken(read).filter(|(_, v)| *v == event.ret).map(|(left, _)| left),
+        }
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        fault(world, thread, call, takes(self.methods, call.method.text()).as_deref())
+    }
+
+    /// {F} for a call that changes the state, {R} for one that finds nothing.
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let whole = state(event.call.loc(0));
+        let sub = match event.ret {
+            Val::Bot => Sub::read(R, whole, Reads::Is(empty())),
+            _ => Sub::update(F, whole, Reads::Any, Writes::Step(0)),
+        };
+        vec![Shape::from_slice(&[sub])]
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        if self.is_stack { sequentially_consistent() } else { with_two_ends() }
+    }
+}
+
+/// Whether a call takes something out of a queue, or finds it empty.
+fn takes_out(s: &SubView<Stamp>) -> bool {
+    s.event.call.method.text() == "Deq"
+}
+
+/// Whether a call puts something into a queue.
+fn puts_in(s: &SubView<Stamp>) -> bool {
+    s.event.call.method.text() == "Enq"
+}
+
+/// One order of the calls, of which it is no promise that something is taken out before something else is put in.
+fn with_two_ends() -> Spec<Stamp> {
+    let mut c = Spec::default();
+    let (rf, initial) = c.reads_from("rf", reads(), writes());
+    let rf = rf.named("rf", "{b} found what {a} left");
+    let mo = c.order("mo", writes(), cell).named("mo", "{a} comes before {b}");
+    let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} did not find what {b} left");
+    c.irreflexive("lin", &(po() | &rf | &mo | &rb).plus());
+
+    // [F]; takes_out x puts_in; [F]
+    let changes = stamps(|a| a == F);
+    let apart = events(takes_out).cross(&events(puts_in)) & changes.cross(&changes);
+    c.so("po", &po());
+    c.so("rf", &(&rf - &apart).named("rf", "{b} found what {a} left"));
+    c.so("mo", &(&mo - &apart).named("mo", "{a} comes before {b}"));
+    c.so("rb", &(&rb - &apart).named("rb", "{a} did not find what {b} left"));
+    c
+}
+
+impl Subject for Container {
+    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
+        on_one_machine(empty, |world| _ = world.objects.insert(Loc::new("s"), Object::new(self.name).at(MACHINE)))
+    }
+
+    fn calls(&self, world: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
+        let [(put, _), (take, _)] = self.methods;
+        let of = |x: Loc| {
+            let puts = bound.values.iter().map(move |&v| Call::new(self.name, put, &[x.into(), v.into()]));
+            puts.chain([Call::new(self.name, take, &[x.into()])]).collect::<Vec<_>>()
+        };
+        world.locations(self.name).into_iter().flat_map(of).collect()
+    }
+}
+
+/// What the catalogue says of a container over words.
+pub(crate) fn entry(library: Container, variants: Vec<Variant>) -> Entry<Stamp> {
+    let memory = Memory::x86_tso();
+    // One value shows no order, and three calls have all that two nodes can do.
+    let of_three_calls = |mut variant: Variant| {
+        variant.bounds.iter_mut().for_each(|bound| (bound.values, bound.total) = (vec![1, 2], Some(3)));
+        variant
+    };
+    Entry {
+        name: library.name.text(),
+        specification: mowgli_core::library::Libraries::default().with(library),
+        below: memory.libraries.clone(),
+        memory,
+        subject: Box::new(library),
+        probes: Vec::new(),
+        variants: variants.into_iter().map(of_three_calls).collect(),
+    }
+}
+
+/// How many nodes each thread has for each object.
+const NODES: usize = 4;
+
+/// The word of a node that holds its value.
+pub(crate) fn value(node: Val) -> Val {
+    field(node, "value")
+}
+
+/// The word of a node that holds the location of another.
+pub(crate) fn next(node: Val) -> Val {
+    field(node, "next")
+}
+
+/// The words of these nodes.
+pub(crate) fn nodes(nodes: impl IntoIterator<Item = Val>) -> impl Iterator<Item = (Loc, Object)> {
+    nodes.into_iter().flat_map(|n| [value(n), next(n)]).filter_map(Val::loc).map(|x| (x, word()))
+}
+
+/// Declares, for each object of a library, the nodes of all threads.
+pub(crate) fn declare_nodes(library: Name, world: &mut World) {
+    for x in world.locations(library) {
+        let all: Vec<Val> = world.tids().flat_map(|t| records(x, t).take(NODES)).collect();
+        world.objects.extend(nodes(all));
+    }
+}
+
+/// Whether a value is no location.
+pub(crate) fn is_null(v: Val) -> bool {
+    v == NULL
+}

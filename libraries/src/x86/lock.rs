@@ -1,0 +1,69 @@
+//! What the locks over x86-TSO share: their specification, and probes that see critical sections overlap.
+
+use mowgli_core::event::{Call, Shape, Sub};
+use mowgli_core::ids::{Loc, Name};
+use mowgli_core::library::Libraries;
+use mowgli_core::soundness::client::Client;
+use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_x86::stamp::Stamp::{self, F, W};
+use mowgli_x86::tso::{Tso, X86, word};
+
+use crate::catalogue::{Entry, Memory, Variant};
+use crate::lock::{Lock, inside, pairs};
+use crate::x86::OneMachine;
+
+/// The lock of SYNC §4.1 over x86-TSO: Acq {F}, Rel {W}, `so = {<<e1, W>, <e2, F>> | match(e0, e1), e0 lo e2}`. A release
+/// need not be seen before a later read: it may wait in the store buffer.
+pub(crate) const fn lock(name: Name) -> Lock<Stamp> {
+    Lock {
+        name,
+        fence: F,
+        release: |_, _| Shape::from_slice(&[Sub::quiet(W)]),
+        lets_in: |a| matches!(a, W),
+        first: |_| {},
+    }
+}
+
+/// What the catalogue says of a lock over words.
+pub(crate) fn entry(name: Name, variants: Vec<Variant>) -> Entry<Stamp> {
+    Entry {
+        name: name.text(),
+        specification: Libraries::default().with(lock(name)),
+        below: Libraries::default().with(Tso),
+        memory: Memory::x86_tso(),
+        subject: Box::new(OneMachine(lock(name))),
+        probes: vec![Box::new(Sections { library: name })],
+        variants,
+    }
+}
+
+/// Probes inside critical sections: one that writes a word twice beside one that reads it, and two that each write a word
+/// and read the other's.
+#[derive(Clone, Copy, Debug)]
+pub struct Sections {
+    /// The kind of lock.
+    pub library: Name,
+}
+
+impl Probes for Sections {
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn extend(&self, world: &World, client: &Client, _: usize) -> Vec<(World, Client)> {
+        let [x, y] = ["px", "py"].map(|x| Val::Loc(Loc::new(x)));
+        let write = |x: Val, v: i64| Call::new(X86, "Write", &[x, v.into()]);
+        let read = |x: Val| Call::new(X86, "Read", &[x]);
+        let mut world = world.clone();
+        world.objects.extend([x, y].into_iter().filter_map(Val::loc).map(|x| (x, word())));
+        let with = |client: &Client, section, calls: &[Call]| inside(client, section, calls.to_vec(), Vec::new());
+        let of_pair = |[one, two]: [_; 2]| {
+            let torn = with(&with(client, one, &[write(x, 1), write(x, 2)]), two, &[read(x)]);
+            let exchange = with(&with(client, one, &[write(x, 1), read(y)]), two, &[write(y, 1), read(x)]);
+            [(world.clone(), torn), (world.clone(), exchange)]
+        };
+        pairs(self.library, client).into_iter().flat_map(of_pair).collect()
+    }
+}

@@ -1,0 +1,42 @@
+//! x86-TSO as an instance of the framework: a machine whose processors have store buffers.
+//!
+//! [`tso`] is the memory, [`stamp`] its stamps, [`pool`] hands out records, [`probes`] are clients that watch a library through it. There is one
+//! machine, so worlds have one node.
+//!
+//! A write waits in the store buffer of its processor while a later read passes it; a fence empties the buffer:
+//!
+//! ```
+//! use mowgli_core::ids::{Loc, Node};
+//! use mowgli_core::implementation::Implementations;
+//! use mowgli_core::library::Libraries;
+//! use mowgli_core::outcome::{Limits, Problem};
+//! use mowgli_core::program::{Prog, prog};
+//! use mowgli_core::value::Val;
+//! use mowgli_core::world::World;
+//! use mowgli_x86::tso::{Tso, mfence, read, word, write};
+//!
+//! let [x, y] = ["x", "y"].map(Loc::new);
+//! let mut world = World::new(1, &[Node(1), Node(1)]);
+//! world.objects.extend([x, y].map(|x| (x, word())));
+//! let both_read_0 = |between: Prog| -> bool {
+//!     let thread = |mine, other| prog! { write(mine, Val::Int(1)); between.clone(); read(other) };
+//!     let problem = Problem {
+//!         libraries: &Libraries::default().with(Tso),
+//!         implementations: &Implementations::new(),
+//!         world: &world,
+//!         programs: &[thread(x, y), thread(y, x)],
+//!         observed: &[],
+//!         limits: Limits::default(),
+//!     };
+//!     problem.outcomes().all().unwrap().into_keys().any(|o| o.outputs == [Val::Int(0), Val::Int(0)])
+//! };
+//! assert!(both_read_0(Prog::unit()));
+//! assert!(!both_read_0(mfence()));
+//! ```
+
+pub mod pool;
+pub mod probes;
+pub mod stamp;
+pub mod tso;
+
+pub use stamp::Stamp;

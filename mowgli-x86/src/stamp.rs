@@ -1,0 +1,35 @@
+//! The stamps of x86-TSO and the stamp order `to`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What an instruction does, as far as its processor's order is concerned.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Stamp {
+    /// A read.
+    R,
+    /// A write, which goes through the store buffer.
+    W,
+    /// An update: a locked instruction that reads and writes at once.
+    U,
+    /// A fence.
+    F,
+}
+
+impl mowgli_core::stamp::Stamp for Stamp {
+    /// All of program order but a write before a read: that one may still wait in the store buffer.
+    fn to(self, later: Self) -> bool {
+        (self, later) != (Self::W, Self::R)
+    }
+
+    fn all(_: u8) -> Vec<Self> {
+        vec![Self::R, Self::W, Self::U, Self::F]
+    }
+}
+
+impl fmt::Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}

@@ -1,0 +1,88 @@
+//! The axioms, the machine with store buffers and RDMA's CPU have the same outcomes of random programs.
+
+mod machine;
+
+use std::collections::BTreeSet;
+
+use mowgli_core::event::{Call, Cell};
+use mowgli_core::implementation::Implementations;
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::outcome::{Limits, Outcome, Problem};
+use mowgli_core::program::Prog;
+use mowgli_core::soundness::client::{Bound, Client, strategy};
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_rdma::wait::{WAIT, Wait};
+use mowgli_x86::tso::{MACHINE, Tso, Words};
+use proptest::prelude::*;
+
+/// A client as programs in which values flow: an integer `k` of a call is `k - 1` more than what the thread last got.
+fn flowing(client: &Client) -> Vec<Prog> {
+    fn from(calls: &[Call], got: Option<Val>, results: Vec<Val>) -> Prog {
+        let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
+        let mut call = call.clone();
+        if call.method.text() != "FAA" {
+            for arg in &mut call.args {
+                *arg = arg.int().and_then(|k| got?.plus(k - 1)).unwrap_or(*arg);
+            }
+        }
+        let rest = rest.to_vec();
+        Prog::call(call).bind(move |v| from(&rest, v.int().map(Val::Int).or(got), [results.as_slice(), &[v]].concat()))
+    }
+    client.threads.iter().map(|calls| from(calls, None, Vec::new())).collect()
+}
+
+/// The outcomes by the axioms, the last values of all words among them; found in both ways.
+fn by_axioms<S: Stamp>(library: impl Library<S> + 'static, world: &World, programs: &[Prog]) -> BTreeSet<Outcome> {
+    let (libraries, none) = (Libraries::default().with(library), Implementations::new());
+    let observed = observed(world);
+    let (libraries, implementations, limits) = (&libraries, &none, Limits::default());
+    let problem = Problem { libraries, implementations, world, programs, observed: &observed, limits };
+    let guessed: BTreeSet<_> = problem.outcomes().all().expect("no limit").into_keys().collect();
+    let flowing = problem.outcomes_by_flow().expect("no value comes out of nowhere");
+    assert_eq!(flowing.all().expect("no limit").into_keys().collect::<BTreeSet<_>>(), guessed);
+    guessed
+}
+
+fn observed(world: &World) -> Vec<Cell> {
+    world.objects.keys().map(|&loc| Cell { loc, node: MACHINE }).collect()
+}
+
+/// The same client of RDMA's CPU.
+fn of_rdma((world, client): &(World, Client)) -> (World, Client) {
+    let (mut world, mut client) = (world.clone(), client.clone());
+    world.objects.values_mut().for_each(|object| object.library = WAIT);
+    client.threads.iter_mut().flatten().for_each(|call| call.library = WAIT);
+    (world, client)
+}
+
+fn bound(threads: usize, calls: usize) -> Bound {
+    Bound { threads, nodes: 1, calls, values: vec![1, 2], ..Bound::default() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn of_axioms_and_machine((world, client) in strategy(&Words, &bound(3, 3))) {
+        let programs = flowing(&client);
+        let expected = machine::outcomes(&world, &programs, &observed(&world));
+        prop_assert_eq!(by_axioms(Tso, &world, &programs), expected);
+    }
+
+    #[test]
+    fn of_longer_threads((world, client) in strategy(&Words, &bound(2, 4))) {
+        let programs = flowing(&client);
+        let expected = machine::outcomes(&world, &programs, &observed(&world));
+        prop_assert_eq!(by_axioms(Tso, &world, &programs), expected);
+    }
+
+    /// RDMA's CPU has no fetch-and-add.
+    #[test]
+    fn of_both_models((world, mut client) in strategy(&Words, &bound(3, 3))) {
+        client.threads.iter_mut().for_each(|calls| calls.retain(|call| call.method.text() != "FAA"));
+        let (rdma, same) = of_rdma(&(world.clone(), client.clone()));
+        prop_assert_eq!(by_axioms(Tso, &world, &flowing(&client)), by_axioms(Wait, &rdma, &flowing(&same)));
+    }
+}

@@ -1,0 +1,213 @@
+//! The command on tests of x86-TSO: outcomes, explanations, and what it says of what another machine has.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+struct Ran {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+fn mowgli(args: &[&str]) -> Ran {
+    let Output { status, stdout, stderr } =
+        Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    Ran { code: status.code().expect("no signal"), out: text(stdout), err: text(stderr) }
+}
+
+fn file(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("a temporary file");
+    path.display().to_string()
+}
+
+const SB: &str = "X86_TSO sb\n{ x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | y := 1 ;\n a := y | b := x ;\nallowed (a=0 /\\ b=0)\nforbidden (a=2)\n";
+
+#[test]
+fn outcomes_are_printed_as_for_other_models() {
+    let folder = tempfile::tempdir().unwrap();
+    let sb = file(folder.path(), "sb.litmus", SB);
+    let ran = mowgli(&["litmus", &sb]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.starts_with("Test sb Allowed\nStates 4\na=0; b=0;\n"), "{}", ran.out);
+    let json = mowgli(&["litmus", "--json", &sb]).out;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("one object");
+    assert_eq!(json["model"], "X86_TSO");
+    assert_eq!(json["outcomes"].as_array().map(Vec::len), Some(4));
+    let fenced = file(folder.path(), "fenced.litmus", &SB.replace("1 ;\n a", "1 ;\n mfence | mfence ;\n a"));
+    assert_eq!(mowgli(&["litmus", &fenced]).code, 1);
+}
+
+#[test]
+fn an_execution_and_a_cycle_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let mp = "X86_TSO mp\n{ x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | a := y ;\n y := 1 | b := x ;\nallowed (a=1 /\\ b=1)\nforbidden (a=1 /\\ b=0)\n";
+    let mp = file(folder.path(), "mp.litmus", mp);
+    let ran = mowgli(&["explain", &mp]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for text in ["Write(x, 1)  [W wrote 1]", "Read(y) = 1  [R read 1]", "P1 Write(y, 1) -> P2 Read(y) = 1"] {
+        assert!(ran.out.contains(text), "{text}: {}", ran.out);
+    }
+    let cycle = "    x := 1 keeps its place before y := 1 in its thread, as W does before W  (ppo)\n    a := y read 1, which y := 1 wrote  (rf)\n";
+    assert!(ran.out.contains(cycle), "{}", ran.out);
+    assert!(ran.out.contains("b := x read 0, before x := 1 wrote  (rb)\n    and so round: a cycle\n"), "{}", ran.out);
+    // Coherence is a demand.
+    let coherence = "X86_TSO c\n{ x = 0; }\n P1 ;\n x := 1 ;\n a := x ;\nforbidden (a=0)\n";
+    let ran = mowgli(&["explain", &file(folder.path(), "c.litmus", coherence)]);
+    assert!(ran.out.contains("which x86-tso excludes (uniproc)"), "{}", ran.out);
+}
+
+/// What `explain --out` keeps is read and judged again, and drawn.
+#[test]
+fn a_finding_is_kept_and_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let (sb, kept) = (file(folder.path(), "sb.litmus", SB), folder.path().join("kept.ron").display().to_string());
+    let told = mowgli(&["explain", "--assertion", "1", "--out", &kept, &sb]);
+    let again = mowgli(&["explain", &kept]);
+    assert_eq!((again.code, &again.out), (0, &told.out), "{}", again.err);
+    let json = mowgli(&["explain", "--json", &kept]).out;
+    let json: serde_json::Value = serde_json::from_str(&json).expect("one object");
+    assert_eq!(json["execution"]["subs"][0]["sub"]["stamp"], "W", "{json}");
+    assert!(mowgli(&["explain", "--dot", &kept]).out.starts_with("digraph execution {"));
+    let page = mowgli(&["report", "--json", &kept, &sb]);
+    assert_eq!(page.code, 0, "{}", page.err);
+    assert!(page.out.contains(r#""stamp":"W""#) && page.out.contains(r#""model":"X86_TSO""#), "{}", page.out);
+}
+
+#[test]
+fn what_another_machine_has_is_told_with_place_and_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let says = |from: &str, to: &str, said: &[&str]| {
+        let text = "X86_TSO t\n{ x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | a := x ;\nallowed (a=1)\n";
+        let changed = text.replacen(from, to, 1);
+        assert_ne!(text, changed, "{from}");
+        let ran = mowgli(&["litmus", &file(folder.path(), "t.litmus", &changed)]);
+        assert_eq!(ran.code, 2, "{changed}{}{}", ran.out, ran.err);
+        for text in said {
+            assert!(ran.err.contains(text), "{changed} does not say {text:?} but:\n{}", ran.err);
+        }
+    };
+    let there_are =
+        "there are cas, faa, xchg, mfence, acq, rel, and s.push, s.pop, s.enq, s.deq; what goes through a network";
+    for remote in ["put(x, y, d)", "get(x, y)", "rcas(x, y, 0, 1)", "rfaa(x, y, 1)", "wait(d)", "poll(1)", "rfence(1)"]
+    {
+        let name = remote.split('(').next().unwrap();
+        says("x := 1", remote, &["t.litmus:4:2", &format!("{name} is no statement of X86_TSO"), there_are]);
+    }
+    says("x := 1", "bar(x)", &["t.litmus:4:2", "bar is no statement of X86_TSO"]);
+    says("y = 0", "svar y = 0", &["t.litmus:2:10", "X86_TSO has memory words, as x = 0, and the objects spinlock l"]);
+    says("y = 0", "y@2 = 0", &["t.litmus:2:12", "X86_TSO is one machine, node 1; leave the node out"]);
+    says("| P2", "| P2@2", &["t.litmus:3:10", "X86_TSO is one machine"]);
+    says("y = 0", "nodes 2", &["t.litmus:2:10", "X86_TSO is one machine; leave this out"]);
+    says("x := 1", "x := y", &["t.litmus:4:7", "read into a register first"]);
+    says("x := 1", "x := &z", &["t.litmus:4:8", "z is not declared"]);
+    says("x := 1", "*p := 1", &["t.litmus:4:3", "p is neither declared nor a register"]);
+    says("x := 1", "cas(*p, 0, 1)", &["t.litmus:4:7", "p is neither declared nor a register"]);
+    says("x := 1", "faa(x)", &["t.litmus:4:2", "expected faa(x, number)"]);
+}
+
+#[test]
+fn what_this_machine_has_is_told_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let says = |text: &str, said: &[&str]| {
+        let ran = mowgli(&["litmus", &file(folder.path(), "t.litmus", text)]);
+        assert_eq!(ran.code, 2, "{text}{}{}", ran.out, ran.err);
+        for text in said {
+            assert!(ran.err.contains(text), "{text:?} is not said but:\n{}", ran.err);
+        }
+    };
+    says("RDMA_TSO t\n{ x = 0; }\n P1@1 ;\n x := 1 ;\n", &["t.litmus:2:3", "say on which one this is, as x@1 = 0"]);
+    says("RDMA_WAIT t\n{ x@1 = 0; }\n P1 ;\n x := 1 ;\n", &["t.litmus:3:2", "say on which one this is, as P1@1"]);
+    says("RDMA_TSO t\n{ x@1 = 0; }\n P1@1 ;\n x := &x ;\n", &["t.litmus:4:7", "hold no locations", "X86_TSO"]);
+    says("RDMA_TSO t\n{ x@1 = 0; }\n P1@1 ;\n a := x ;\n b := *a ;\n", &["t.litmus:5:7", "hold no locations"]);
+    says("RDMA_TSO t\n{ x@1 = 0; }\n P1@1 ;\n faa(x, 1) ;\n", &["t.litmus:4:2", "faa is no statement of RDMA_TSO"]);
+}
+
+/// An access to what is no word is a fault of the program, and no program without executions.
+#[test]
+fn a_dangling_dereference_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "X86_TSO t\n{ p = 0; }\n P1 ;\n a := p ;\n b := *a ;\nallowed (b=0)\n";
+    let ran = mowgli(&["litmus", &file(folder.path(), "t.litmus", text)]);
+    assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("0 is no location"), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn libraries_are_checked_listed_and_shown() {
+    let list = mowgli(&["check", "--list"]).out;
+    let over = |name: &str, over: &str| {
+        assert!(list.contains(&format!("{name} over {over}\n  published            Sound: ")), "{list}");
+    };
+    ["spinlock", "ticketlock", "mcslock"].iter().for_each(|lock| over(lock, "x86-tso"));
+    ["treiber", "msqueue"].iter().for_each(|container| over(container, "x86-pool, x86-tso"));
+    let ran = mowgli(&["check", "spinlock"]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("g(Acq, F) = U of the CAS"), "{}", ran.out);
+    let folder = tempfile::tempdir().unwrap();
+    let kept = folder.path().join("kept.ron").display().to_string();
+    // A read of the flags of others passes the write of one's own.
+    let ran = mowgli(&["check", "spinlock", "--variant", "flags", "--out", &kept]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("X86_TSO spinlock-flags\n{\n  spinlock l;\n  px = 0;"), "{}", ran.out);
+    let again = mowgli(&["explain", &kept]);
+    assert_eq!(again.code, 0, "{}", again.err);
+    assert!(again.out.contains("The specifications forbid it:"), "{}", again.out);
+    let page = mowgli(&["report", "--json", "spinlock:flags"]);
+    assert_eq!(page.code, 0, "{}", page.err);
+    assert!(page.out.contains(r#""verdict":"unsound""#) && page.out.contains(r#""stamp":"W""#), "{}", page.out);
+    let cat = mowgli(&["cat", "spinlock"]);
+    assert_eq!(cat.code, 0, "{}", cat.err);
+    let spec = mowgli(&["check", "--spec", "spinlock", "--threads", "2", "--calls", "2"]);
+    assert_eq!(spec.code, 0, "{}{}", spec.out, spec.err);
+    assert_eq!(mowgli(&["check", "--distinguish", "spinlock", "ticketlock", "--calls", "2"]).code, 0);
+    let across = mowgli(&["check", "--distinguish", "spinlock", "wlock"]);
+    assert!(across.code == 2 && across.err.contains("are over different memory models"), "{}", across.err);
+    let unknown = mowgli(&["check", "spin"]);
+    assert!(unknown.code == 2 && unknown.err.contains("no library spin; there are sv, "), "{}", unknown.err);
+    assert!(unknown.err.contains("kvstore, spinlock, ticketlock, mcslock, treiber, msqueue"), "{}", unknown.err);
+}
+
+#[test]
+fn objects_have_statements() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "X86_TSO t\n{ treiber s; msqueue q; mcslock l; }\n P1 | P2 ;\n s.push(1) | acq(l) ;\n s.push(2) | q.enq(1) ;\n a := s.pop | b := q.deq ;\n | rel(l) ;\nforall (a=2 /\\ b=1)\n";
+    let ran = mowgli(&["litmus", &file(folder.path(), "t.litmus", text)]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    let implemented = mowgli(&[
+        "litmus",
+        "--implemented",
+        "treiber",
+        &file(
+            folder.path(),
+            "s.litmus",
+            "X86_TSO s\n{ treiber s; }\n P1 | P2 ;\n s.push(1) | a := s.pop ;\nallowed (a=1)\nallowed (a=bot)\n",
+        ),
+    ]);
+    assert_eq!(implemented.code, 0, "{}{}", implemented.out, implemented.err);
+}
+
+/// Commands about networks and other machines say that they are.
+#[test]
+fn commands_for_other_models_say_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let sb = file(folder.path(), "sb.litmus", SB);
+    let says = |args: &[&str], said: &str| {
+        let ran = mowgli(args);
+        assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains(said), "{args:?}: {}", ran.err);
+    };
+    says(&["compare", "--model", "X86_TSO", "--model", "RDMA_TSO"], "X86_TSO has none");
+    says(&["generate", "--model", "x86-tso"], "X86_TSO has none");
+    says(&["robust", &sb], "robustness is asked of programs with polls");
+    says(&["walk", &sb], "X86_TSO has no machine");
+    says(&["litmus", "--engine", "both", &sb], "X86_TSO has no machine");
+    says(&["convert", &sb, "--to", "c-verbs"], "it is a call of the library x86-tso");
+    let herd = mowgli(&["convert", &sb, "--to", "herd"]);
+    assert_eq!(herd.code, 0, "{}", herd.err);
+    assert!(herd.out.starts_with("X86_64 sb\n") && herd.out.contains("movl $1,(x)"), "{}", herd.out);
+    let cat = mowgli(&["cat", "X86_TSO"]);
+    assert_eq!(cat.code, 0, "{}", cat.err);
+    assert!(cat.out.contains("uniproc"), "{}", cat.out);
+}

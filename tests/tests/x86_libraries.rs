@@ -1,0 +1,169 @@
+//! Locks, a stack and a queue over x86-TSO: every variant has the verdict that is expected of it, and what is found can be
+//! kept and read again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mowgli::check::{Checked, Options, check};
+use mowgli::explain::{explain, model, read, written};
+use mowgli::litmus::test::Model;
+use mowgli_core::implementation::{Implementation, Implementations, add_parts};
+use mowgli_core::library::Libraries;
+use mowgli_core::outcome::{Limits, Outcome, Problem};
+use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::world::World;
+use mowgli_libraries::catalogue::{Entry, Expected, Variant, named};
+use mowgli_libraries::x86::msqueue::{self, MsQueue};
+use mowgli_libraries::x86::treiber::Treiber;
+use mowgli_libraries::x86::{self, catalogue};
+use mowgli_x86::Stamp;
+
+/// What is found of a variant at each of its bounds, up to the first at which it fails.
+fn found(entry: &Entry<Stamp>, variant: &Variant) -> Vec<Checked<Stamp>> {
+    let mut all = Vec::new();
+    for bound in &variant.bounds {
+        all.push(check(entry, variant, bound, &Options { ends: true, ..Options::default() }).unwrap());
+        if all.last().is_some_and(Checked::has_failed) {
+            break;
+        }
+    }
+    all
+}
+
+fn as_expected(library: &str) {
+    let all = catalogue();
+    let entry = named(&all, library).unwrap();
+    let broken = entry.variants.iter().filter(|v| v.expected != Expected::Sound).count();
+    assert!(broken >= 2, "{broken} broken variants of {library}");
+    for variant in &entry.variants {
+        for checked in found(entry, variant) {
+            assert_eq!(checked.is_expected(), Some(true), "{}: {}", checked.title(), checked.explanation());
+            if variant.expected == Expected::Sound {
+                assert_eq!(checked.progress(), "ends", "{}", checked.title());
+            }
+            is_kept(&checked);
+        }
+    }
+}
+
+/// A counterexample is a litmus test of x86-TSO, is read again as it was written, and is forbidden as it was.
+fn is_kept(checked: &Checked<Stamp>) {
+    let Some(finding) = checked.finding() else { return };
+    let text = written(&finding);
+    assert_eq!(model(&text), Ok(Model::X86Tso), "{}", finding.litmus);
+    let again = read::<Stamp>(&text).unwrap();
+    assert_eq!(again, finding);
+    let explained = explain(again, Limits::default()).unwrap_or_else(|e| panic!("{}: {e}", finding.litmus));
+    assert!(explained.refutations.is_some(), "{}", explained.text());
+}
+
+#[test]
+fn a_spin_lock() {
+    as_expected("spinlock");
+}
+
+#[test]
+fn a_ticket_lock() {
+    as_expected("ticketlock");
+}
+
+#[test]
+fn a_lock_with_a_queue_of_records() {
+    as_expected("mcslock");
+}
+
+#[test]
+fn a_stack_of_nodes() {
+    as_expected("treiber");
+}
+
+#[test]
+fn a_queue_of_nodes() {
+    as_expected("msqueue");
+}
+
+#[test]
+fn no_two_libraries_have_one_name() {
+    let rdma = mowgli_libraries::catalogue::catalogue();
+    let names: Vec<&str> = rdma.iter().map(|e| e.name).chain(catalogue().iter().map(|e| e.name)).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
+}
+
+/// A pop that does not look whether there is a node goes to 0, where nothing is: a fault, and no run that is not there.
+#[test]
+fn a_dangling_dereference_is_a_fault() {
+    let all = catalogue();
+    let entry = named(&all, "treiber").unwrap();
+    let variant = Variant { implementation: Arc::new(Treiber::NoNullCheck), ..entry.variants[0].clone() };
+    let bound = Bound { values: vec![1], ..Bound::default() };
+    let checked = check(entry, &variant, &bound, &Options::default()).unwrap();
+    assert_eq!(checked.verdict(), "undecided");
+    let text = format!("{} {}", checked.title(), checked.explanation());
+    assert!(text.contains("not well defined") && text.contains("Read(0) of x86-tso: 0 is no location"), "{text}");
+}
+
+/// Who takes more nodes than there are goes to words that nobody has declared.
+#[test]
+fn a_pool_that_is_too_small_is_a_fault() {
+    let all = catalogue();
+    let entry = named(&all, "treiber").unwrap();
+    let (world, _) = entry.clients(&Bound { values: vec![1], ..Bound::default() }, &|| false).unwrap().remove(0);
+    let push = entry.subject.calls(&world, mowgli_core::ids::Tid(1), &Bound::default(), &|| false).remove(0);
+    let client = Client { threads: vec![vec![push; 5]] };
+    let said = by_values(entry, Some(&entry.variants[0].implementation), &world, &client).expect_err("four nodes");
+    assert!(said.contains("s.record_P1_5.value is not declared"), "{said}");
+}
+
+/// The outcomes of a client with the specification, or with an implementation in its place, which are found by letting
+/// values flow.
+fn by_values(
+    entry: &Entry<Stamp>,
+    implementation: Option<&Arc<dyn Implementation>>,
+    world: &World,
+    client: &Client,
+) -> Result<BTreeSet<Outcome>, String> {
+    let mut world = world.clone();
+    let mut implementations = Implementations::new();
+    let mut libraries: Libraries<Stamp> = entry.specification.and(&entry.below);
+    if let Some(implementation) = implementation {
+        add_parts(&**implementation, &mut world);
+        implementations.insert(implementation.target(), Arc::clone(implementation));
+        libraries = entry.below.clone();
+    }
+    let problem = Problem {
+        libraries: &libraries,
+        implementations: &implementations,
+        world: &world,
+        programs: &client.programs(),
+        observed: &[],
+        limits: Limits::default(),
+    };
+    let outcomes = match implementation {
+        Some(_) => problem.outcomes_by_flow().expect("no value comes out of nowhere"),
+        None => problem.outcomes(),
+    };
+    outcomes.all().map(|all| all.into_keys().collect()).map_err(|stop| stop.to_string())
+}
+
+/// The queue as published, which helps: it has the outcomes of the specification, and no others.
+#[test]
+fn a_queue_that_helps_has_the_outcomes_of_the_specification() {
+    let entry = msqueue::entry();
+    let helping: Arc<dyn Implementation> = Arc::new(MsQueue::Helping);
+    let bound = Bound { threads: 2, calls: 2, total: Some(3), values: vec![1, 2], ..Bound::default() };
+    let clients = entry.clients(&bound, &|| false).unwrap();
+    assert_eq!(clients.len(), 75);
+    for (world, client) in &clients {
+        let expected = by_values(&entry, None, world, client).unwrap();
+        let of_implementation = by_values(&entry, Some(&helping), world, client).unwrap();
+        assert_eq!(of_implementation, expected, "{client:?}");
+    }
+}
+
+/// What the table of libraries says of x86-TSO in litmus tests is what its libraries are.
+#[test]
+fn objects_are_those_of_the_catalogue() {
+    let known: BTreeSet<&str> = catalogue().iter().map(|e| e.name).collect();
+    let declared = x86::LOCKS.iter().map(|l| l.text()).chain(x86::CONTAINERS.iter().map(|c| c.name.text()));
+    assert_eq!(declared.collect::<BTreeSet<_>>(), known);
+}
