@@ -557,13 +557,11 @@ impl<'a, S: Stamp> Solver<'a, S> {
 
     fn force_pairs(&mut self, choice: usize, changed: &mut bool) {
         let Open::Order { raw, closed, pairs } = &self.compiled.choices[choice].2 else { unreachable!("an order") };
-        let n = self.graph.len();
-        let width = n.div_ceil(64).max(1);
         let mut forced = Vec::new();
-        for a in 0..n {
-            let forbidden = self.forbidden.row(*raw, a);
-            for word in 0..width {
-                let bits = pairs.row(a)[word] & forbidden[word] & !self.compiled.net.row(*closed, a)[word];
+        for a in 0..self.graph.len() {
+            let (forbidden, known) = (self.forbidden.row(*raw, a), self.compiled.net.row(*closed, a));
+            for (word, &pairs) in pairs.row(a).iter().enumerate() {
+                let bits = pairs & forbidden[word] & !known[word];
                 forced.extend(ones(&[bits]).map(|b| (word * 64 + b, a)));
             }
         }
