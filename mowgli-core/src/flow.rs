@@ -116,8 +116,11 @@ pub fn runs<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool) -
     explored(problem, rounds, collects, false)
 }
 
-/// After so many states it is asked what threads can still write, as far as so many runs of each thread tell.
-const ASKED: [(u64, usize); 2] = [(64, 64), (512, 256)];
+/// After so many states it is asked what threads can still write, as far as [`FEW`] runs of each tell.
+const ASKED: u64 = 64;
+
+/// See [`ASKED`]: more take longer to find than they save.
+const FEW: usize = 16;
 
 /// The most states in which it is asked which threads may go round in loops: all of them are looked at, also those in which
 /// nobody writes what a thread waits for.
@@ -240,9 +243,8 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
 
     /// Asks what threads can still write, if it is time to. `false`: some thread cannot end.
     fn asks_what_is_written(&mut self) -> bool {
-        let Some((_, most)) = ASKED.into_iter().find(|(states, _)| *states == self.states) else { return true };
-        if self.future.is_none() {
-            self.future = self.problem.future(self.rounds, most);
+        if self.states == ASKED {
+            self.future = self.problem.future(self.rounds, FEW);
         }
         self.idles || self.future.as_ref().is_none_or(|future| future.ends)
     }

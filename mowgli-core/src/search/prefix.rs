@@ -2,7 +2,7 @@
 //!
 //! A read may read from what is not there yet, as far as its [`Window`] allows. Nothing is chosen here: sources and pairs of
 //! orders are decided only where they follow. Every pair of a relation stays, however the execution goes on
-//! ([`super::schema`]), so what is impossible is impossible for ever.
+//! (see `schema`), so what is impossible is impossible for ever.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
