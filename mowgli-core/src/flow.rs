@@ -102,8 +102,6 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     stop: Option<Stop>,
     bound: Option<String>,
     states: u64,
-    /// How many rounds of a loop are kept.
-    rounds: usize,
     /// What threads can write, once it was asked and if it is known.
     future: Option<Future>,
     written: BTreeSet<(Cell, Val)>,
@@ -148,7 +146,6 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool, i
         stop: None,
         bound: None,
         states: 0,
-        rounds,
         future: None,
         written: BTreeSet::new(),
         idle: BTreeSet::new(),
@@ -244,7 +241,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// Asks what threads can still write, if it is time to. `false`: some thread cannot end.
     fn asks_what_is_written(&mut self) -> bool {
         if self.states == ASKED {
-            self.future = self.problem.future(self.rounds, FEW);
+            self.future = self.problem.future(self.threads.rounds, FEW);
         }
         self.idles || self.future.as_ref().is_none_or(|future| future.ends)
     }

@@ -181,20 +181,14 @@ pub fn future<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Option
         return None;
     }
     let ends = stop.is_some() || runs.iter().all(|runs| !runs.is_empty());
-    let of_ended: Vec<LastWrites> = runs.iter().map(|runs| last_writes(runs)).collect();
-    let mut of_all: Vec<LastWrites> = waiting.iter().map(|runs| last_writes(runs)).collect();
-    for (all, ended) in of_all.iter_mut().zip(&of_ended) {
-        for (&cell, &position) in ended {
-            let last = all.entry(cell).or_insert(position);
-            *last = position.max(*last);
-        }
-    }
+    let of_ended = runs.iter().map(last_writes).collect();
+    let of_all = runs.iter().zip(&waiting).map(|(ended, waiting)| last_writes(ended.iter().chain(waiting))).collect();
     Some(Future { of_ended, of_all, ends })
 }
 
-fn last_writes<S: Stamp>(runs: &[Run<S>]) -> LastWrites {
+fn last_writes<'a, S: Stamp>(runs: impl IntoIterator<Item = &'a Run<S>>) -> LastWrites {
     let mut last = LastWrites::new();
-    for (position, shape) in runs.iter().flat_map(|run| run.shapes.iter().enumerate()) {
+    for (position, shape) in runs.into_iter().flat_map(|run| run.shapes.iter().enumerate()) {
         for cell in shape.iter().filter(|s| s.writes.is_some()).filter_map(|s| s.cell) {
             let all = last.entry(cell).or_insert(position);
             *all = position.max(*all);

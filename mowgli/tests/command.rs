@@ -1,26 +1,12 @@
 //! The command from outside: what it prints, its exit codes, and what it says of bad input.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
 
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
+#[path = "common/ran.rs"]
+mod ran;
 
-fn mowgli(args: &[&str]) -> Ran {
-    let Output { status, stdout, stderr } =
-        Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    Ran { code: status.code().expect("no signal"), out: text(stdout), err: text(stderr) }
-}
-
-fn file(folder: &Path, name: &str, text: &str) -> String {
-    let path: PathBuf = folder.join(name);
-    std::fs::write(&path, text).expect("a temporary file");
-    path.display().to_string()
-}
+use ran::{Ran, file, is_bad, mowgli};
 
 #[test]
 fn usual_slips_in_litmus_tests_are_told_how_it_is_written() {
@@ -93,16 +79,6 @@ fn a_call_of_a_library_has_no_counterpart_in_other_languages() {
 }
 
 const GOOD: &str = "RDMA_WAIT good { x@1 = 0; }\n P1@1 ;\n x := 1 ;\n a := x ;\nallowed (a=1)\nforbidden (a=0)\n";
-
-#[track_caller]
-fn is_bad(args: &[&str], said: &[&str]) {
-    let ran = mowgli(args);
-    assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
-    for text in said {
-        assert!(ran.err.contains(text), "{args:?} does not say {text:?} but:\n{}", ran.err);
-    }
-    assert!(!ran.err.contains("panicked"), "{}", ran.err);
-}
 
 #[test]
 fn bad_litmus_input_names_place_cause_and_remedy() {

@@ -1,26 +1,9 @@
 //! The command on tests of x86-TSO: outcomes, explanations, and what it says of what another machine has.
 
-use std::path::Path;
-use std::process::{Command, Output};
+#[path = "common/ran.rs"]
+mod ran;
 
-struct Ran {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-fn mowgli(args: &[&str]) -> Ran {
-    let Output { status, stdout, stderr } =
-        Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    Ran { code: status.code().expect("no signal"), out: text(stdout), err: text(stderr) }
-}
-
-fn file(folder: &Path, name: &str, text: &str) -> String {
-    let path = folder.join(name);
-    std::fs::write(&path, text).expect("a temporary file");
-    path.display().to_string()
-}
+use ran::{file, is_bad, mowgli};
 
 const SB: &str = "X86_TSO sb\n{ x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | y := 1 ;\n a := y | b := x ;\nallowed (a=0 /\\ b=0)\nforbidden (a=2)\n";
 
@@ -82,11 +65,7 @@ fn what_another_machine_has_is_told_with_place_and_remedy() {
         let text = "X86_TSO t\n{ x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | a := x ;\nallowed (a=1)\n";
         let changed = text.replacen(from, to, 1);
         assert_ne!(text, changed, "{from}");
-        let ran = mowgli(&["litmus", &file(folder.path(), "t.litmus", &changed)]);
-        assert_eq!(ran.code, 2, "{changed}{}{}", ran.out, ran.err);
-        for text in said {
-            assert!(ran.err.contains(text), "{changed} does not say {text:?} but:\n{}", ran.err);
-        }
+        is_bad(&["litmus", &file(folder.path(), "t.litmus", &changed)], said);
     };
     let there_are =
         "there are cas, faa, xchg, mfence, acq, rel, and s.push, s.pop, s.enq, s.deq; what goes through a network";
@@ -110,13 +89,7 @@ fn what_another_machine_has_is_told_with_place_and_remedy() {
 #[test]
 fn what_this_machine_has_is_told_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
-    let says = |text: &str, said: &[&str]| {
-        let ran = mowgli(&["litmus", &file(folder.path(), "t.litmus", text)]);
-        assert_eq!(ran.code, 2, "{text}{}{}", ran.out, ran.err);
-        for text in said {
-            assert!(ran.err.contains(text), "{text:?} is not said but:\n{}", ran.err);
-        }
-    };
+    let says = |text: &str, said: &[&str]| is_bad(&["litmus", &file(folder.path(), "t.litmus", text)], said);
     says("RDMA_TSO t\n{ x = 0; }\n P1@1 ;\n x := 1 ;\n", &["t.litmus:2:3", "say on which one this is, as x@1 = 0"]);
     says("RDMA_WAIT t\n{ x@1 = 0; }\n P1 ;\n x := 1 ;\n", &["t.litmus:3:2", "say on which one this is, as P1@1"]);
     says("RDMA_TSO t\n{ x@1 = 0; }\n P1@1 ;\n x := &x ;\n", &["t.litmus:4:7", "hold no locations", "X86_TSO"]);
@@ -193,11 +166,7 @@ fn objects_have_statements() {
 fn commands_for_other_models_say_so() {
     let folder = tempfile::tempdir().unwrap();
     let sb = file(folder.path(), "sb.litmus", SB);
-    let says = |args: &[&str], said: &str| {
-        let ran = mowgli(args);
-        assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
-        assert!(ran.err.contains(said), "{args:?}: {}", ran.err);
-    };
+    let says = |args: &[&str], said: &str| is_bad(args, &[said]);
     says(&["compare", "--model", "X86_TSO", "--model", "RDMA_TSO"], "X86_TSO has none");
     says(&["generate", "--model", "x86-tso"], "X86_TSO has none");
     says(&["robust", &sb], "robustness is asked of programs with polls");

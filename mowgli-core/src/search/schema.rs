@@ -145,7 +145,7 @@ impl<S: Stamp> Builder<S> {
                 beyond_so.push((name, spec, self.first_choice));
             }
         }
-        let ppo = self.schema.net.base(&self.empty);
+        let ppo = self.base();
         self.schema.bases.push((ppo, None, Fixed::Ppo));
         so.push(ppo);
         let edges = self.schema.net.derive(Kind::Union(so));
@@ -180,17 +180,16 @@ impl<S: Stamp> Builder<S> {
     }
 
     fn choice(&mut self, choice: &Choice<S>) -> Open {
-        let base = |net: &mut Network, empty: &Matrix| net.base(empty);
         match choice {
             Choice::ReadsFrom { reads, writes } => {
                 let (reads, writes) = (self.set(reads), self.set(writes));
-                let [chosen, before, excluded] = [0; 3].map(|_| base(&mut self.schema.net, &self.empty));
+                let [chosen, before, excluded] = [0; 3].map(|_| self.base());
                 Open::ReadsFrom { reads, writes, chosen, before, excluded }
             }
             Choice::Order { members, key } => {
                 let (members, key) = (self.set(members), self.key(key));
                 let pairs = inter(Fixed::Same(key), Fixed::Cross(members, members));
-                let raw = base(&mut self.schema.net, &self.empty);
+                let raw = self.base();
                 let closed = self.schema.net.derive(Kind::Plus(raw));
                 self.schema.net.check(closed, Check::Irreflexive);
                 Open::Order { raw, closed, pairs }
@@ -198,10 +197,15 @@ impl<S: Stamp> Builder<S> {
             Choice::Orient { pairs } => {
                 let pairs = self.fixed(pairs);
                 let inverse = Fixed::Inverse(Rc::new(pairs.clone()));
-                let raw = base(&mut self.schema.net, &self.empty);
+                let raw = self.base();
                 Open::Order { raw, closed: raw, pairs: Fixed::Union(Rc::new([pairs, inverse])) }
             }
         }
+    }
+
+    /// A relation without a pair so far.
+    fn base(&mut self) -> Id {
+        self.schema.net.base(&self.empty)
     }
 
     fn set(&mut self, set: &Set<S>) -> usize {
@@ -235,7 +239,7 @@ impl<S: Stamp> Builder<S> {
         match term {
             Term::Derived(id) => id,
             Term::Fixed(fixed) => {
-                let id = self.schema.net.base(&self.empty);
+                let id = self.base();
                 self.schema.bases.push((id, Some(self.name), fixed));
                 id
             }

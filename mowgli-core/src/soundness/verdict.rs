@@ -335,36 +335,30 @@ impl<S: Stamp> Question<'_, S> {
 
     /// Local soundness of one client, and what is known of its progress.
     fn local(&self, world: &World, client: &Client, asks_progress: bool) -> (Local<S>, Progress<S>) {
-        let expired = || (self.expired)();
-        let problem = Problem {
-            libraries: &self.below,
-            implementations: &self.implementations(),
-            world: &self.with_objects(world),
-            programs: &client.programs(),
-            observed: &[],
-            limits: self.limits(&expired),
-        };
-        let runs = problem.runs();
-        let local = check(&problem, &runs, &self.specification, self.library);
-        let limits = self.limits(&expired);
-        let specified = progress::Specified { libraries: &self.specification, world, client, limits };
-        let progress = match &local.explored.stop {
-            _ if local.violation.is_some() => Progress::Undecided(Stop::NotAsked),
-            Some(stop) => Progress::Undecided(stop.clone()),
-            None if !asks_progress => Progress::Undecided(Stop::NotAsked),
-            None if local.explored.stats.classes > 0 => specified.stuck(|visit| problem.stuck(&runs, visit)),
-            None => match specified.lets_all_return() {
-                Ok(true) => {
-                    let found = problem.stuck(&runs, &mut |_| Flow::Stop);
-                    let stuck = found.so_far().0.clone().map(Box::new);
-                    Progress::Blocks(world.clone(), client.clone(), stuck)
-                }
-                // Nothing of it is the beginning of an execution of the whole client: smaller clients show where it is stuck.
-                Ok(false) => Progress::Ends,
-                Err(stop) => Progress::Undecided(stop),
-            },
-        };
-        (local, progress)
+        self.implemented(world, client, |problem| {
+            let runs = problem.runs();
+            let local = check(problem, &runs, &self.specification, self.library);
+            let limits = problem.limits;
+            let specified = progress::Specified { libraries: &self.specification, world, client, limits };
+            let progress = match &local.explored.stop {
+                _ if local.violation.is_some() => Progress::Undecided(Stop::NotAsked),
+                Some(stop) => Progress::Undecided(stop.clone()),
+                None if !asks_progress => Progress::Undecided(Stop::NotAsked),
+                None if local.explored.stats.classes > 0 => specified.stuck(|visit| problem.stuck(&runs, visit)),
+                None => match specified.lets_all_return() {
+                    Ok(true) => {
+                        let found = problem.stuck(&runs, &mut |_| Flow::Stop);
+                        let stuck = found.so_far().0.clone().map(Box::new);
+                        Progress::Blocks(world.clone(), client.clone(), stuck)
+                    }
+                    // Nothing of it is the beginning of an execution of the whole client: smaller clients show where it is
+                    // stuck.
+                    Ok(false) => Progress::Ends,
+                    Err(stop) => Progress::Undecided(stop),
+                },
+            };
+            (local, progress)
+        })
     }
 
     /// Looks for a wrong outcome where `failing` is not locally sound.

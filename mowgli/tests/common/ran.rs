@@ -1,0 +1,37 @@
+//! The command as tests run it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// How it ended, and what it printed.
+pub struct Ran {
+    pub code: i32,
+    pub out: String,
+    pub err: String,
+}
+
+/// Runs it with these arguments.
+pub fn mowgli(args: &[&str]) -> Ran {
+    let Output { status, stdout, stderr } =
+        Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    Ran { code: status.code().expect("no signal"), out: text(stdout), err: text(stderr) }
+}
+
+/// Writes a file, and gives its path.
+pub fn file(folder: &Path, name: &str, text: &str) -> String {
+    let path = folder.join(name);
+    std::fs::write(&path, text).expect("a temporary file");
+    path.display().to_string()
+}
+
+/// Bad input: exit code 2, and an error that says all of this.
+#[track_caller]
+pub fn is_bad(args: &[&str], said: &[&str]) {
+    let ran = mowgli(args);
+    assert_eq!(ran.code, 2, "{args:?}: {}{}", ran.out, ran.err);
+    for text in said {
+        assert!(ran.err.contains(text), "{args:?} does not say {text:?} but:\n{}", ran.err);
+    }
+    assert!(!ran.err.contains("panicked"), "{}", ran.err);
+}
