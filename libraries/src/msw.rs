@@ -88,6 +88,10 @@ impl Library<Stamp> for Msw {
         values
     }
 
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
+    }
+
     fn only_looks(&self, event: &Event) -> bool {
         matches!(event.call.method.text(), "TryRead" | "Wait")
     }

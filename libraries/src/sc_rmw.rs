@@ -48,6 +48,10 @@ impl Library<Stamp> for ScRmw {
         read.plus(event.call.args[1].int()?)
     }
 
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
+    }
+
     fn only_looks(&self, event: &Event) -> bool {
         let args = &event.call.args;
         event.call.method.text() == "Read" || event.call.method.text() == "CAS" && event.ret != args[1]

@@ -79,6 +79,10 @@ impl Library<Stamp> for Sv {
         }
     }
 
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
+    }
+
     fn only_looks(&self, event: &Event) -> bool {
         matches!(event.call.method.text(), "Read" | "Wait" | "GF")
     }

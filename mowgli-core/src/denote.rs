@@ -5,8 +5,7 @@
 //!  - a round of a loop that only looks and does not break is left out: an execution without it is consistent whenever
 //!    one with it is, and has the same outcome;
 //!  - other loops are unrolled up to a bound ([`Unfolding::hit`]). A round that does not break can be left out too where
-//!    nothing outside it reads what it wrote; the search finds out whether that is always so, and reports the bound
-//!    otherwise.
+//!    nothing outside it reads what it wrote: see `docs/search.md`.
 
 use std::collections::BTreeSet;
 
@@ -157,7 +156,7 @@ impl<S: Stamp> Unfolder<'_, S> {
             } else if done < self.rounds {
                 let end = s.events.len();
                 let before = s.rounds.len();
-                if !self.is_remembered(&s.events[start..]) {
+                if !self.libraries.remember(&s.events[start..]) {
                     s.rounds.push((start, end));
                 }
                 self.round(body, done + 1, s, next);
@@ -166,15 +165,11 @@ impl<S: Stamp> Unfolder<'_, S> {
                 let waiting = s.trace(s.events.len(), v);
                 s.result.waiting.insert(waiting);
                 s.result.too_many |= s.result.waiting.len() > self.limit;
-                let is_remembered = self.is_remembered(&s.events[start..]);
+                let is_remembered = self.libraries.remember(&s.events[start..]);
                 let hit = if is_remembered { &mut s.result.hit_remembered } else { &mut s.result.hit };
                 *hit = s.events.last().map(|e| format!("{}: a loop of {} after {e}", s.thread, done + 1));
             }
         });
-    }
-
-    fn is_remembered(&self, events: &[Event]) -> bool {
-        events.iter().any(|e| self.libraries.of(&e.call).is_remembered(&e.call))
     }
 
     fn call<'a>(&self, call: &Call, state: &mut State<'a>, next: Next<'_, 'a>) {

@@ -29,12 +29,11 @@ pub struct Runs<S> {
     pub together: Vec<Vec<usize>>,
     /// What was cut off.
     pub stop: Option<Stop>,
-    /// The bound on rounds that was reached, if one was.
+    /// The bound on rounds that was reached, if one was and nothing read a round: then it matters only if some round is
+    /// observed at the end.
     pub bound: Option<String>,
     /// States that were looked at.
     pub states: u64,
-    /// The values that can be written on the way.
-    pub written: BTreeSet<(Cell, Val)>,
     /// Runs in which some thread goes round in a loop while no other goes on, if it is known which there are; see [`idle`].
     pub idle: Option<Vec<Vec<Idle<S>>>>,
 }
@@ -94,24 +93,22 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     prefixes: RefCell<BTreeMap<Vec<Name>, Prefix<'p, 'n, S>>>,
     /// Whether some state has more subevents than there is place for.
     is_too_large: bool,
-    /// Whether written values are to be collected.
-    collects: bool,
     /// Whether runs are to be collected in which threads go round in loops.
     idles: bool,
     found: BTreeMap<Vec<usize>, Ends<'n, S>>,
     stop: Option<Stop>,
     bound: Option<String>,
+    /// Whether something reads what a round of a loop writes that has ended without a break.
+    reads_rounds: bool,
     states: u64,
     /// What threads can write, once it was asked and if it is known.
     future: Option<Future>,
-    written: BTreeSet<(Cell, Val)>,
     idle: BTreeSet<Vec<Idle<S>>>,
 }
 
-/// The runs that a program can have, with at most so many rounds of a loop that are kept. `collects`: with all values that
-/// can be written. `None` if its libraries let values come out of nowhere: then some could be missed.
-pub fn runs<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool) -> Option<Runs<S>> {
-    explored(problem, rounds, collects, false)
+/// The runs that a program can have. `None` if its libraries let values come out of nowhere: then some could be missed.
+pub fn runs<S: Stamp>(problem: &Problem<'_, S>) -> Option<Runs<S>> {
+    explored(problem, false)
 }
 
 /// After so many states it is asked what threads can still write, as far as [`FEW`] runs of each tell.
@@ -126,28 +123,27 @@ const STATES: u64 = 2000;
 
 /// Runs in which some thread goes round in a loop while no other goes on, for [`crate::stuck`]; `None` as for [`runs`].
 pub fn idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
-    let runs = explored(problem, problem.limits.rounds, false, true)?;
+    let runs = explored(problem, true)?;
     Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
 }
 
-fn explored<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool, idles: bool) -> Option<Runs<S>> {
+fn explored<S: Stamp>(problem: &Problem<'_, S>, idles: bool) -> Option<Runs<S>> {
     let points = Arena::new();
     let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
-    let seen = RefCell::default();
+    let (seen, rounds) = (RefCell::default(), problem.limits.rounds);
     let mut explorer = Explorer {
         problem,
         threads: Threads { libraries, implementations, world, rounds, points: &points, seen },
         path: Vec::new(),
         prefixes: RefCell::default(),
         is_too_large: false,
-        collects,
         idles,
         found: BTreeMap::new(),
         stop: None,
         bound: None,
+        reads_rounds: rounds == 0,
         states: 0,
         future: None,
-        written: BTreeSet::new(),
         idle: BTreeSet::new(),
     };
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
@@ -157,13 +153,16 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, rounds: usize, collects: bool, i
         explorer.path.extend(all.map(|(thread, p)| Advance { thread, point: p.point, now: 0, window: None }));
         explorer.state(starts, 0);
     }
-    let Explorer { found, stop, bound, states, written, threads, idle, is_too_large, .. } = explorer;
+    let Explorer { found, mut stop, mut bound, reads_rounds, states, threads, idle, is_too_large, .. } = explorer;
     if is_too_large || !is_causal(libraries, world, &threads.seen.into_inner()) {
         return None;
     }
+    if reads_rounds {
+        stop = stop.or(bound.take().map(Stop::Loop));
+    }
     let (threads, together) = skeletons(world.threads.len(), &found);
     let idle = idles.then(|| idle.into_iter().collect());
-    Some(Runs { threads, together, stop, bound, states, written, idle })
+    Some(Runs { threads, together, stop, bound, states, idle })
 }
 
 /// The skeletons of runs that were found, and which of them occur together.
@@ -192,7 +191,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// Looks at a state and at all that come after it.
     fn state(&mut self, mut state: State<'n, S>, now: u32) -> Flow {
         self.states += 1;
-        if !self.collects && !self.asks_what_is_written() {
+        if !self.asks_what_is_written() {
             return Flow::Stop;
         }
         if self.idles && self.states > STATES {
@@ -241,7 +240,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// Asks what threads can still write, if it is time to. `false`: some thread cannot end.
     fn asks_what_is_written(&mut self) -> bool {
         if self.states == ASKED {
-            self.future = self.problem.future(self.threads.rounds, FEW);
+            self.future = self.problem.future(FEW);
         }
         self.idles || self.future.as_ref().is_none_or(|future| future.ends)
     }
@@ -313,6 +312,11 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
                 return Err(Flow::Stop);
             }
         }
+        if !self.reads_rounds {
+            let rounds =
+                state.iter().enumerate().flat_map(|(t, p)| p.point.run().trace.rounds.iter().map(move |&r| (t, r)));
+            self.reads_rounds = { rounds }.any(|(t, round)| prefix.is_read(t, round));
+        }
         if state.iter().all(|p| p.point.stand == Stand::Ended) {
             let may_end = prefix.may_end(now);
             drop(prefixes);
@@ -327,11 +331,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             self.cut_off(&place.point.stand);
             return Ok(None);
         }
-        let available = prefix.available(None);
-        if self.collects {
-            self.written.extend(prefix.all_values(&available));
-        }
-        Ok(Some(available))
+        Ok(Some(prefix.available(None)))
     }
 
     /// The thread that goes on in a state, and in which ways: one with the fewest.

@@ -93,14 +93,8 @@ impl<S: Stamp> Problem<'_, S> {
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
         let mut explored =
             Explored { stats: Stats { states: *states, ..Stats::default() }, stop: stop.clone(), traces };
-        if together.is_empty() {
-            explored.stop = explored.stop.or_else(|| bound.clone().and_then(|place| self.bound_matters(place)));
-            return explored;
-        }
-        // A bound on rounds that was reached matters only if a round can: see `denote`.
         let mut told = false;
-        // Without a round to look at nothing shows that it does not matter.
-        let mut rounds_matter = self.limits.rounds == 0;
+        let mut rounds_matter = false;
         for choice in together {
             let choice = chosen(threads, choice);
             let mut settled = |solver: &mut Solver<'_, S>| {
@@ -133,38 +127,22 @@ impl<S: Stamp> Problem<'_, S> {
     /// guessed.
     #[must_use]
     pub fn runs(&self) -> Runs<S> {
-        flow::runs(self, self.limits.rounds, false).unwrap_or_else(|| self.guessed_runs())
+        flow::runs(self).unwrap_or_else(|| self.guessed_runs())
     }
 
     /// The runs that the program can have if every value is tried that some write could write.
     fn guessed_runs(&self) -> Runs<S> {
         let Skeletons { threads, stop, goes_round } = skeletons(&self.unfolder(), self.programs);
-        let (bound, stop) = match stop {
-            Some(Stop::Loop(place)) if threads.iter().all(|t| !t.is_empty()) => (Some(place), None),
-            stop => (None, stop),
-        };
         let choices = threads.iter().map(|t| 0..t.len()).multi_cartesian_product();
         let in_time = choices.take_while(|_| !(self.limits.expired)());
         let together = in_time.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
         let stop = if (self.limits.expired)() { Some(Stop::Time) } else { stop };
-        Runs { threads, together, stop, bound, states: 0, written: BTreeSet::new(), idle: (!goes_round).then(Vec::new) }
+        Runs { threads, together, stop, bound: None, states: 0, idle: (!goes_round).then(Vec::new) }
     }
 
     /// What threads can write, if no thread has more than so many runs.
-    pub(crate) fn future(&self, rounds: usize, most: usize) -> Option<Future> {
-        future(&Unfolder { limit: most.min(self.limits.traces), rounds, ..self.unfolder() }, self.programs)
-    }
-
-    /// Where no execution ends, a bound on rounds that was reached matters only if further rounds give a thread what it
-    /// waits for. All rounds of a loop are the same program, so if one more round makes no new value, no number of them
-    /// does: a value that takes more writes than there were before comes after one that takes one more.
-    fn bound_matters(&self, place: String) -> Option<Stop> {
-        let of = |rounds: usize| flow::runs(self, rounds, true);
-        let (Some(known), Some(more)) = (of(self.limits.rounds), of(self.limits.rounds + 1)) else {
-            return Some(Stop::Loop(place));
-        };
-        let is_all = more.together.is_empty() && more.stop.is_none() && known.written == more.written;
-        (!is_all).then_some(Stop::Loop(place))
+    pub(crate) fn future(&self, most: usize) -> Option<Future> {
+        future(&Unfolder { limit: most.min(self.limits.traces), ..self.unfolder() }, self.programs)
     }
 
     /// Whether every library admits these events. Runs that share a skeleton differ in results, so each is asked about.
@@ -216,7 +194,7 @@ impl<S: Stamp> Problem<'_, S> {
     /// come out of nowhere: then some could be missed.
     #[must_use]
     pub fn outcomes_by_flow(&self) -> Option<Outcomes> {
-        Some(self.outcomes_of(flow::runs(self, self.limits.rounds, false)?))
+        Some(self.outcomes_of(flow::runs(self)?))
     }
 
     fn outcomes_of(&self, runs: Runs<S>) -> Outcomes {

@@ -6,8 +6,8 @@
 //! value that occurs in one. Where reads are ordered before what their thread does with the results, ranks count every
 //! link of a chain, and it ends; where they are not, it may be cut off, which is reported.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 
@@ -139,19 +139,11 @@ fn add(all: &mut Ranked, v: Val, rank: Rank) -> bool {
 }
 
 /// The skeletons of every thread of `programs`, and what was cut off, if anything was.
-///
-/// Where some thread never ends, a bound on rounds that was reached matters only if further rounds give it what it waits
-/// for. All rounds of a loop are the same program, so if one more round makes no new value, no number of them does: a
-/// value that takes more writes than there were before comes after one that takes one more.
 pub fn skeletons<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Skeletons<S> {
-    let (known, values) = bounded(unfolder, programs);
-    if matches!(known.stop, Some(Stop::Loop(_))) && known.threads.iter().any(Vec::is_empty) {
-        let (more, more_values) = bounded(&Unfolder { rounds: unfolder.rounds + 1, ..*unfolder }, programs);
-        if matches!(more.stop, Some(Stop::Loop(_))) && more_values == values {
-            return Skeletons { stop: None, ..known };
-        }
-    }
-    known
+    let Guessed { runs, waiting, stop } = guessed(unfolder, programs);
+    let rounds = runs.iter().flatten().any(|run| !run.trace.rounds.is_empty());
+    let goes_round = rounds || waiting.iter().any(|w| !w.is_empty());
+    Skeletons { threads: runs.into_iter().map(group).collect(), stop, goes_round }
 }
 
 /// The skeletons of every thread of a program.
@@ -170,17 +162,17 @@ pub struct Future {
     pub of_ended: Vec<LastWrites>,
     /// The same in any run, also in those that wait for ever.
     pub of_all: Vec<LastWrites>,
-    /// Whether each thread has a run that ends, or reaches the bound on rounds.
+    /// Whether each thread has a run that ends.
     pub ends: bool,
 }
 
-/// What threads can write in runs within the bound; `None` if that is not known.
+/// What threads can write; `None` if that is not known, as where a bound was reached.
 pub fn future<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Option<Future> {
-    let Guessed { runs, waiting, stop, .. } = guessed(unfolder, programs);
-    if !matches!(stop, None | Some(Stop::Loop(_))) {
+    let Guessed { runs, waiting, stop } = guessed(unfolder, programs);
+    if stop.is_some() {
         return None;
     }
-    let ends = stop.is_some() || runs.iter().all(|runs| !runs.is_empty());
+    let ends = runs.iter().all(|runs| !runs.is_empty());
     let of_ended = runs.iter().map(last_writes).collect();
     let of_all = runs.iter().zip(&waiting).map(|(ended, waiting)| last_writes(ended.iter().chain(waiting))).collect();
     Some(Future { of_ended, of_all, ends })
@@ -207,19 +199,6 @@ struct Guessed<S> {
     /// And those that wait for a value that is not there, or have come to the bound on rounds.
     waiting: Runs<S>,
     stop: Option<Stop>,
-    /// The values that can be written.
-    written: Written,
-}
-
-/// The skeletons, and the values that can be written to each cell.
-fn bounded<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> (Skeletons<S>, BTreeSet<(Cell, Val)>) {
-    let Guessed { runs, waiting, stop, written } = guessed(unfolder, programs);
-    let values =
-        written.iter().flat_map(|(&c, threads)| threads.iter().flat_map(move |r| r.keys().map(move |&v| (c, v))));
-    let rounds = runs.iter().flatten().any(|run| !run.trace.rounds.is_empty());
-    let goes_round = rounds || waiting.iter().any(|w| !w.is_empty());
-    let threads = runs.into_iter().map(group).collect();
-    (Skeletons { threads, stop, goes_round }, values.collect())
 }
 
 fn guessed<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Guessed<S> {
@@ -251,7 +230,7 @@ fn guessed<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Guessed<S
             _ => round > 4 * (links + 1),
         };
         if !changed || given_up {
-            return Guessed { runs, waiting, stop, written };
+            return Guessed { runs, waiting, stop };
         }
         round += 1;
     }

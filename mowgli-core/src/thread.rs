@@ -306,7 +306,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         if own.iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {
             return Err(Stand::Nowhere);
         }
-        let remembered = own.iter().any(|e| self.libraries.of(&e.call).is_remembered(&e.call));
+        let remembered = self.libraries.remember(own);
         if done >= self.rounds {
             let last = &events[end - 1];
             return Err(Stand::Bound { place: format!("{thread}: a loop of {} after {last}", done + 1), remembered });

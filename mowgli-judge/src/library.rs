@@ -25,7 +25,7 @@ pub trait Library<S: Stamp>: Send + Sync {
     fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val>;
 
     /// As [`Self::returns`], for results that depend on the calls that the thread has made before, of all libraries: on
-    /// those that [`Self::is_remembered`].
+    /// those that are remembered, see [`Self::is_remembered`].
     fn returns_after(
         &self,
         world: &World,
@@ -38,10 +38,12 @@ pub trait Library<S: Stamp>: Send + Sync {
         self.returns(world, thread, call, cells)
     }
 
-    /// Whether later results may depend on this call having been made: a round of a loop that makes it is never left out.
+    /// Whether an execution may need this call though nothing reads what it writes: later results depend on it, or calls
+    /// are counted, paired or come in turn. A round of a loop that makes it is never left out. False only if an execution
+    /// without calls of this kind is consistent whenever one with them is, provided that nothing reads what they write.
     fn is_remembered(&self, call: &Call) -> bool {
         let _ = call;
-        false
+        true
     }
 
     /// What is wrong with a call that no program may make, as one of a location that is not there, with too few arguments,
@@ -205,5 +207,13 @@ impl<S: Stamp> Libraries<S> {
     #[must_use]
     pub fn of(&self, call: &Call) -> &dyn Library<S> {
         self.get(call.library).unwrap_or_else(|| panic!("no library {} for {call}", call.library))
+    }
+
+    /// Whether a round of a loop with these events is remembered; see [`Library::is_remembered`].
+    pub fn remember(&self, events: &[Event]) -> bool {
+        events.iter().any(|e| {
+            let library = self.of(&e.call);
+            !library.only_looks(e) && library.is_remembered(&e.call)
+        })
     }
 }

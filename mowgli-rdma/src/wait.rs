@@ -132,6 +132,10 @@ impl Library<Stamp> for Wait {
         read.plus(event.call.args[2].int()?)
     }
 
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
+    }
+
     /// Reads, waits, fences and a compare-and-swap that failed: they order what is around them, and no more.
     fn only_looks(&self, event: &Event) -> bool {
         match event.call.method.text() {

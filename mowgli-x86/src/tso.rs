@@ -110,6 +110,10 @@ impl Library<Stamp> for Tso {
         }
     }
 
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
+    }
+
     /// Reads, fences and a compare-and-swap that failed: they order what is around them, and no more.
     fn only_looks(&self, event: &Event) -> bool {
         match event.call.method.text() {

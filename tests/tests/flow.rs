@@ -2,7 +2,7 @@
 //! the outcomes of its plain twin, which tries every value.
 
 use mowgli_core::event::Cell;
-use mowgli_core::ids::{Loc, Node};
+use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Limits, Outcome, Problem};
@@ -11,6 +11,7 @@ use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, strategy};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_libraries::bal::{Bal, bar, barrier};
 use mowgli_libraries::msw::Msw;
 use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sc_rmw::ScRmw;
@@ -38,7 +39,8 @@ fn problem<'a>(
     }
 }
 
-/// Whether both ways have the same outcomes, and as many classes of each. A limit that only guesses reach is none.
+/// Whether both ways have the same outcomes, and as many classes of each, within the bound on rounds or altogether. A limit
+/// that only guesses reach is none.
 fn agree(
     libraries: &Libraries<Stamp>,
     world: &World,
@@ -49,8 +51,11 @@ fn agree(
     let problem = problem(libraries, &none, world, programs, observed);
     let flowing = problem.outcomes_by_flow().expect("no value comes out of nowhere");
     let guessed = problem.outcomes_by_guessing();
+    let is_bounded = |stop: &Option<Stop>| matches!(stop, None | Some(Stop::Loop(_)));
     if guessed.explored.stop.is_none() {
         prop_assert_eq!(&flowing.explored.stop, &None);
+    }
+    if is_bounded(&guessed.explored.stop) && is_bounded(&flowing.explored.stop) {
         prop_assert_eq!(flowing.so_far().0, guessed.so_far().0);
     } else if flowing.explored.stop.is_some() {
         let known = |all: &std::collections::BTreeMap<Outcome, u64>| all.keys().cloned().collect::<Vec<_>>();
@@ -113,8 +118,32 @@ proptest! {
     ]) {
         let world = one_node(threads.len());
         let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
-        agree(&Libraries::default().with(Wait), &world, &programs, &all_cells(&world))?;
+        let (libraries, cells) = (Libraries::default().with(Wait), all_cells(&world));
+        agree(&libraries, &world, &programs, &cells)?;
+        is_as_complete_as_it_says(&libraries, &world, &programs, &cells)?;
     }
+}
+
+/// Whether an answer that is complete within a bound on rounds stays the same with two more.
+fn is_as_complete_as_it_says(
+    libraries: &Libraries<Stamp>,
+    world: &World,
+    programs: &[Prog],
+    observed: &[Cell],
+) -> Result<(), TestCaseError> {
+    let none = Implementations::new();
+    let of = |rounds: usize| {
+        let problem = problem(libraries, &none, world, programs, observed);
+        let limits = Limits { rounds, ..problem.limits };
+        Problem { limits, ..problem }.outcomes_by_flow().expect("no value comes out of nowhere")
+    };
+    let known = of(1);
+    if known.explored.stop.is_none() {
+        let more = of(3);
+        prop_assert_eq!(&more.explored.stop, &None);
+        prop_assert_eq!(known.so_far().0, more.so_far().0);
+    }
+    Ok(())
 }
 
 /// Two words on one node.
@@ -204,4 +233,72 @@ fn a_bound_of_no_rounds_is_not_complete() {
     };
     assert!(matches!(of(0), Some(Stop::Loop(_))));
     assert_eq!(of(1), None);
+}
+
+/// Executions that need more rounds than the bound are announced also where all others need none.
+#[test]
+fn a_bound_that_only_other_executions_reach_is_not_complete() {
+    let (world, none, libraries) = (one_node(2), Implementations::new(), Libraries::default().with(Wait));
+    let x = Loc::new("x");
+    let counts = prog! {
+        let v = wait::read(x);
+        wait::write(x, v.plus(1).unwrap_or(v));
+        if v == Val::Int(0) || v == Val::Int(5) { Prog::Break(1, v) } else { Prog::unit() }
+    };
+    let programs = [counts.repeat(), wait::write(x, Val::Int(1))];
+    let of = |rounds| {
+        let limits = Limits { rounds, ..Limits::default() };
+        Problem { limits, ..problem(&libraries, &none, &world, &programs, &[]) }
+    };
+    for rounds in 0..6 {
+        let all = of(rounds);
+        let (flowing, guessed) =
+            (all.outcomes_by_flow().expect("no value comes out of nowhere"), all.outcomes_by_guessing());
+        let stops = matches!(flowing.explored.stop, Some(Stop::Loop(_)));
+        assert_eq!((stops, flowing.so_far().0.len()), if rounds < 4 { (true, 1) } else { (false, 2) }, "{rounds}");
+        // Guessing tries values that no execution of so few rounds has.
+        assert!(guessed.explored.stop.is_some());
+    }
+}
+
+/// A round whose write is the last one of an observed cell is not left out, though nothing reads it.
+#[test]
+fn what_is_observed_at_the_end_is_not_left_out() {
+    let (none, libraries) = (Implementations::new(), Libraries::default().with(Wait));
+    let mut world = World::new(3, &[Node(1), Node(1)]);
+    let [x, y, a, b] = ["x", "y", "a", "b"].map(Loc::new);
+    let words = [(x, 1, 0), (y, 1, 0), (a, 2, 1), (b, 3, 2)];
+    world.objects.extend(words.map(|(z, node, init)| (z, wait::word(Node(node)).init(Val::Int(init)))));
+    let gets = prog! {
+        let v = wait::read(y);
+        wait::get(x, if v == Val::Int(0) { a } else { b }, Val::Int(0));
+        Prog::break_if(v == Val::Int(1))
+    };
+    let programs = [gets.repeat(), wait::write(y, Val::Int(1))];
+    let observed = [Cell { loc: x, node: Node(1) }];
+    let of = problem(&libraries, &none, &world, &programs, &observed);
+    for outcomes in [of.outcomes_by_guessing(), of.outcomes_by_flow().expect("no value comes out of nowhere")] {
+        let finals: Vec<_> = outcomes.so_far().0.keys().map(|o| o.finals.clone()).collect();
+        assert_eq!(finals, [[Val::Int(1)], [Val::Int(2)]]);
+    }
+}
+
+/// Rounds of calls that come in turn are not left out one by one: both threads come to the barrier equally often.
+#[test]
+fn rounds_that_meet_at_a_barrier_are_kept() {
+    let (none, libraries) = (Implementations::new(), Libraries::default().with(Bal::Plain).with(Wait));
+    let mut world = one_node(2);
+    let (b, x) = (Loc::new("b"), Loc::new("x"));
+    world.objects.insert(b, barrier(&[Tid(1), Tid(2)]));
+    let meets = prog! {
+        bar(b);
+        let v = wait::read(x);
+        Prog::break_if(v == Val::Int(1))
+    };
+    let twice = prog! { bar(b); wait::write(x, Val::Int(1)); bar(b) };
+    let programs = [meets.repeat(), twice];
+    let of = problem(&libraries, &none, &world, &programs, &[]);
+    for outcomes in [of.outcomes_by_guessing(), of.outcomes_by_flow().expect("no value comes out of nowhere")] {
+        assert_eq!(outcomes.so_far().0.len(), 1);
+    }
 }

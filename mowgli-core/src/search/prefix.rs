@@ -826,12 +826,15 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         false
     }
 
-    /// What the writes of all cells can write.
-    pub fn all_values<'v>(&'v self, available: &'v Available) -> impl Iterator<Item = (Cell, Val)> + 'v {
-        let writes = self.subs.iter().zip(&available.any);
-        writes.flat_map(move |(placed, &set)| {
-            placed.sub.cell.into_iter().flat_map(move |c| self.numbering.all(set).map(move |v| (c, v)))
-        })
+    /// Whether something else may read what these events of a thread write: those from the first on, before the second.
+    #[must_use]
+    pub fn is_read(&self, thread: usize, (start, end): (usize, usize)) -> bool {
+        let of_thread = self.events.iter().enumerate().filter(|(_, (e, _))| e.thread.index() == thread);
+        let events: SmallVec<[usize; 8]> = of_thread.map(|(i, _)| i).skip(start).take(end - start).collect();
+        let within = |s: usize| events.contains(&self.subs[s].event);
+        let others = (0..self.subs.len()).filter(|&s| self.subs[s].sub.reads.is_some() && !within(s));
+        let mut sources = others.flat_map(|read| self.sources_of(read));
+        sources.any(|source| matches!(source, Source::Write(w) if within(w)))
     }
 
     /// What the writes of a cell can write.

@@ -223,9 +223,10 @@ impl<'a, S: Stamp> Solver<'a, S> {
         End::Searched
     }
 
-    /// Whether some round of a loop that does not break is read by nothing outside it: then the execution without it is
-    /// consistent too, has the same outcome, and is searched as well.
+    /// Whether some round of a loop that does not break is read by nothing outside it, and has no last write of what is
+    /// observed: then the execution without it is consistent too, has the same outcome, and is searched as well.
     fn has_idle_round(&self) -> bool {
+        let lasts = || self.observed.iter().flat_map(|(writes, order)| self.lasts(writes, *order));
         self.rounds.iter().any(|round| {
             let seen = |choice: usize, read: usize| {
                 self.options(choice, read)
@@ -233,17 +234,18 @@ impl<'a, S: Stamp> Solver<'a, S> {
                     .any(|o| matches!(o, Source::Write(w) if round[w / 64] >> (w % 64) & 1 == 1))
             };
             let in_round = |s: usize| round[s / 64] >> (s % 64) & 1 == 1;
-            !self.compiled.choices.iter().enumerate().any(|(choice, (_, _, open))| match open {
-                Open::ReadsFrom { reads, .. } => reads.iter().any(|&r| {
-                    !in_round(r)
-                        && match self.sources[r] {
-                            Source::Write(w) => in_round(w),
-                            Source::Initial => false,
-                            Source::Open => seen(choice, r),
-                        }
-                }),
-                Open::Order { .. } => false,
-            })
+            !lasts().any(in_round)
+                && !self.compiled.choices.iter().enumerate().any(|(choice, (_, _, open))| match open {
+                    Open::ReadsFrom { reads, .. } => reads.iter().any(|&r| {
+                        !in_round(r)
+                            && match self.sources[r] {
+                                Source::Write(w) => in_round(w),
+                                Source::Initial => false,
+                                Source::Open => seen(choice, r),
+                            }
+                    }),
+                    Open::Order { .. } => false,
+                })
         })
     }
 
