@@ -172,7 +172,10 @@ fn each_outcome_of_a_litmus_test_has_a_witness() {
 fn snapshots_of_executions_are_drawn() {
     let folder = tempfile::tempdir().unwrap();
     let snapshots = concat!(env!("CARGO_MANIFEST_DIR"), "/../proofs/tests/snapshots/");
-    let names = ["loco_theorem_4_2_bal__bal_execution.snap", "loco_theorem_4_2_bal__bal_concretisation.snap"];
+    let names = [
+        "theorems__loco_theorem_4_2_bal__bal_execution.snap",
+        "theorems__loco_theorem_4_2_bal__bal_concretisation.snap",
+    ];
     let paths = names.map(|name| format!("{snapshots}{name}"));
     let html = page(folder.path(), &[&paths[0], &paths[1]]);
     let dom = seen(folder.path(), &html, "");

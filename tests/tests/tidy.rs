@@ -60,6 +60,21 @@ fn every_file_says_what_it_is() {
     }
 }
 
+/// Tests that are one program for a crate: a file that is not part of it would not run, and nobody would see that.
+#[test]
+fn every_test_file_runs() {
+    for (crate_, program) in [("tests", "all.rs"), ("proofs", "theorems.rs")] {
+        let (manifest, program) = (text(&format!("{crate_}/Cargo.toml")), text(&format!("{crate_}/tests/{program}")));
+        for file in
+            entries(&root().join(crate_).join("tests")).1.iter().filter(|p| p.extension().is_some_and(|x| x == "rs"))
+        {
+            let name = file.file_stem().unwrap().to_string_lossy();
+            let is_part = program.contains(&format!("mod {name};"));
+            assert!(is_part || manifest.contains(&format!("tests/{name}.rs")), "{} does not run", file.display());
+        }
+    }
+}
+
 /// Paths of a text that begin at the root of a file system.
 fn absolute(text: &str) -> impl Iterator<Item = &str> {
     let folders = ["bin", "dev", "etc", "home", "mnt", "opt", "proc", "root", "srv", "tmp", "usr", "var"];

@@ -83,6 +83,9 @@ impl Library<Tso> for Changed {
     fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
         Memory.returns(world, thread, call, cells)
     }
+    fn is_remembered(&self, call: &Call) -> bool {
+        Memory.is_remembered(call)
+    }
     fn only_looks(&self, event: &Event) -> bool {
         Memory.only_looks(event)
     }
@@ -111,6 +114,10 @@ impl Library<Tso> for Memory {
             "Read" | "CAS" => cells(Cell { loc: call.loc(0), node: Node(1) }),
             _ => vec![Val::Unit],
         }
+    }
+
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
     }
 
     fn only_looks(&self, event: &Event) -> bool {

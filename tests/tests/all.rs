@@ -1,0 +1,19 @@
+//! All tests that cross crates, as one program: what is generic in the search is compiled once for them.
+
+mod agreement;
+mod cat;
+mod composition;
+mod core_rma;
+mod corpus;
+mod faults;
+mod flow;
+mod machine;
+mod own;
+mod parts;
+mod questions;
+mod renaming;
+mod robust;
+mod tidy;
+mod values;
+mod x86;
+mod x86_libraries;
