@@ -66,6 +66,9 @@ pub struct Explored {
     pub traces: u64,
 }
 
+/// The most runs of a thread of a small program.
+const PLAIN: usize = 64;
+
 impl<S: Stamp> Problem<'_, S> {
     /// Visits every class of consistent executions.
     pub fn explore(&self, visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow) -> Explored {
@@ -127,12 +130,20 @@ impl<S: Stamp> Problem<'_, S> {
     /// guessed.
     #[must_use]
     pub fn runs(&self) -> Runs<S> {
-        flow::runs(self).unwrap_or_else(|| self.guessed_runs())
+        self.plain_runs().or_else(|| flow::runs(self)).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
     }
 
-    /// The runs that the program can have if every value is tried that some write could write.
-    fn guessed_runs(&self) -> Runs<S> {
-        let Skeletons { threads, stop, goes_round } = skeletons(&self.unfolder(), self.programs);
+    /// The runs of a small program whose threads do the same whatever they read, as in most litmus tests: no state needs to
+    /// be looked at to know them.
+    fn plain_runs(&self) -> Option<Runs<S>> {
+        let is_plain = |runs: &Runs<S>| runs.stop.is_none() && runs.threads.iter().all(|t| t.len() <= 1);
+        self.implementations.is_empty().then(|| self.guessed_runs(PLAIN.min(self.limits.traces))).filter(is_plain)
+    }
+
+    /// The runs that the program can have if every value is tried that some write could write; at most so many of a thread.
+    fn guessed_runs(&self, most: usize) -> Runs<S> {
+        let unfolder = Unfolder { limit: most, ..self.unfolder() };
+        let Skeletons { threads, stop, goes_round } = skeletons(&unfolder, self.programs);
         let choices = threads.iter().map(|t| 0..t.len()).multi_cartesian_product();
         let in_time = choices.take_while(|_| !(self.limits.expired)());
         let together = in_time.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
@@ -187,7 +198,7 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// All outcomes, by guessing values, be there few or many: the plain twin of [`Self::outcomes_by_flow`].
     pub fn outcomes_by_guessing(&self) -> Outcomes {
-        self.outcomes_of(self.guessed_runs())
+        self.outcomes_of(self.guessed_runs(self.limits.traces))
     }
 
     /// All outcomes, by letting values flow: each thread goes on only with results that are there. `None` where values may

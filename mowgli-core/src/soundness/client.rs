@@ -173,9 +173,7 @@ pub fn worlds(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool) 
 /// If the time is up before there are all.
 pub fn clients(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<Vec<(World, Client)>, Stop> {
     let mut all = Vec::new();
-    for world in worlds(subject, bound, expired)? {
-        add_clients(subject, bound, &world, expired, &mut all)?;
-    }
+    for_each(subject, bound, expired, &mut |world, client| all.push((world.clone(), client)))?;
     sort(&mut all);
     Ok(all)
 }
@@ -195,23 +193,22 @@ pub fn well_formed<S: Stamp>(
     bounds: &[Bound],
     expired: &dyn Fn() -> bool,
 ) -> Result<(Vec<(World, Client)>, usize), Stop> {
-    let mut all = Vec::new();
+    let (mut all, mut generated) = (Vec::new(), 0);
     for bound in bounds {
-        all.extend(clients(subject, bound, expired)?);
+        for_each(subject, bound, expired, &mut |world, client| {
+            generated += 1;
+            if client.is_well_formed(library, world) {
+                all.push((world.clone(), client));
+            }
+        })?;
     }
-    let generated = all.len();
-    // Whoever is dropped after the time is up is not missed.
-    all.retain(|(world, client)| !expired() && client.is_well_formed(library, world));
-    in_time(expired)?;
-    if bounds.len() > 1 {
-        sort(&mut all);
-        all.dedup();
-    }
+    sort(&mut all);
+    all.dedup();
     Ok((all, generated))
 }
 
 fn sort(clients: &mut [(World, Client)]) {
-    clients.sort_by_cached_key(|(w, c)| (size(w, c), w.threads.clone(), c.clone()));
+    clients.sort_by(|(v, a), (w, b)| (size(v, a), &v.threads, a).cmp(&(size(w, b), &w.threads, b)));
 }
 
 /// How large a client is: calls, threads, nodes. Clients are looked at in this order.
@@ -239,12 +236,21 @@ pub fn are_at_most(subject: &dyn Subject, bound: &Bound, most: u128) -> bool {
     true
 }
 
-fn add_clients(
+fn for_each(
+    subject: &dyn Subject,
+    bound: &Bound,
+    expired: &dyn Fn() -> bool,
+    visit: &mut dyn FnMut(&World, Client),
+) -> Result<(), Stop> {
+    worlds(subject, bound, expired)?.iter().try_for_each(|world| for_each_of(subject, bound, world, expired, visit))
+}
+
+fn for_each_of(
     subject: &dyn Subject,
     bound: &Bound,
     world: &World,
     expired: &dyn Fn() -> bool,
-    all: &mut Vec<(World, Client)>,
+    visit: &mut dyn FnMut(&World, Client),
 ) -> Result<(), Stop> {
     let calls: Vec<Vec<Call>> = world.tids().map(|t| subject.calls(world, t, bound, expired)).collect();
     for lengths in bound.lengths(world) {
@@ -257,7 +263,7 @@ fn add_clients(
             in_time(expired)?;
             let mut rest = chosen.into_iter().cloned();
             let threads = lengths.iter().map(|&n| rest.by_ref().take(n).collect()).collect();
-            all.push((world.clone(), Client { threads }));
+            visit(world, Client { threads });
         }
     }
     Ok(())
