@@ -16,6 +16,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
+use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, bound, few_calls, variant};
@@ -536,8 +537,8 @@ pub fn entry() -> Entry {
     Entry {
         name: "kvstore",
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(Kvstore),
-        below: Libraries::default().with(wlock::LIBRARY).with(Rbl::Strong).with(Msw).with(Sv).with(Wait),
+        specification: Libraries::over(to).with(Kvstore),
+        below: Libraries::over(to).with(wlock::LIBRARY).with(Rbl::Strong).with(Msw).with(Sv).with(Wait),
         subject: Box::new(Kvstore),
         probes: Vec::new(),
         variants: vec![

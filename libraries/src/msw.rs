@@ -15,6 +15,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNLR, aNLW, aNRR, aNRW, aWT};
+use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, bound, variant};
@@ -345,8 +346,8 @@ pub fn entry() -> Entry {
     Entry {
         name: "msw",
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(Msw),
-        below: Libraries::default().with(Wait),
+        specification: Libraries::over(to).with(Msw),
+        below: Libraries::over(to).with(Wait),
         subject: Box::new(Msw),
         probes: Vec::new(),
         variants: vec![

@@ -22,7 +22,7 @@ use mowgli_core::soundness::properties::{Specified, properties};
 use mowgli_core::soundness::verdict::{Question, Verdict, run};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Spin, Tso, read, word, write};
+use x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Spin, Tso, read, to, word, write};
 
 fn words(threads: usize) -> World {
     let mut world = World::new(1, &vec![Node(1); threads]);
@@ -48,7 +48,7 @@ fn store_buffering() -> [Prog; 2] {
 /// Wherever the time runs out, the answer is either whole or says that it is not.
 #[test]
 fn a_late_clock_is_never_an_answer() {
-    let libraries = Libraries::default().with(Memory);
+    let libraries = Libraries::over(to).with(Memory);
     let within = |asks: usize| {
         let left = Counter::new(asks);
         let expired = move || left.replace(left.get().saturating_sub(1)) == 0;
@@ -76,9 +76,9 @@ fn a_late_clock_is_never_a_verdict() {
         let expired = || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err();
         let report = run(&Question {
             library: LOCK,
-            specification: Libraries::default().with(Lock),
-            below: Libraries::default().with(Memory),
-            beside: Libraries::default().with(Memory),
+            specification: Libraries::over(to).with(Lock),
+            below: Libraries::over(to).with(Memory),
+            beside: Libraries::over(to).with(Memory),
             chain: vec![Arc::new(spin)],
             subject: &Lock,
             probes: &[&Counting],
@@ -105,7 +105,7 @@ fn a_late_clock_is_never_a_verdict() {
 
 #[test]
 fn a_late_clock_is_no_property() {
-    let specification = Libraries::default().with(Lock);
+    let specification = Libraries::over(to).with(Lock);
     let bound = Bound { threads: 2, nodes: 1, calls: 2, ..Bound::default() };
     let within = |asks: usize| {
         let left = AtomicUsize::new(asks);
@@ -159,7 +159,7 @@ fn clients_are_made_until_the_time_is_up() {
 fn ways_to_choose_are_told_apart_until_the_time_is_up() {
     let x = Loc::new("x");
     let writing = |n: i64| Prog::all((1..=n).map(|v| write(x, v)));
-    let libraries = Libraries::default().with(Memory);
+    let libraries = Libraries::over(to).with(Memory);
     let execution = |programs: &[Prog]| {
         asked(&libraries, programs, Limits::default(), |problem| {
             let mut found = None;
@@ -191,7 +191,7 @@ fn what_is_conceivable_is_refuted_until_the_time_is_up() {
     let programs = [programs, writing.collect()].concat();
     let expired = late_after(200_000);
     let limits = Limits { expired: &expired, ..Limits::default() };
-    let found = asked(&Libraries::default().with(Memory), &programs, limits, |p| p.refutations(&|_| false, 1));
+    let found = asked(&Libraries::over(to).with(Memory), &programs, limits, |p| p.refutations(&|_| false, 1));
     assert_eq!(found.all(), Err(Stop::Time));
 }
 
@@ -199,7 +199,7 @@ fn what_is_conceivable_is_refuted_until_the_time_is_up() {
 #[test]
 fn what_is_admitted_may_depend_on_results() {
     let outputs = |admits: fn(&[&Event]) -> bool| -> BTreeSet<Vec<Val>> {
-        let libraries = Libraries::default().with(Changed { admits, spec: || Memory.spec() });
+        let libraries = Libraries::over(to).with(Changed { admits, spec: || Memory.spec() });
         let outcomes = asked(&libraries, &store_buffering(), Limits::default(), |p| p.outcomes().all());
         let results = asked(&libraries, &store_buffering(), Limits::default(), |p| p.results().all());
         let keys: BTreeSet<Outcome> = outcomes.unwrap().into_keys().collect();
@@ -223,7 +223,7 @@ fn a_bound_of_no_rounds_is_a_limit() {
     let programs = [swapping, prog! { let a = read(y); write(x, 1); Prog::Val(a) }];
     let within = |rounds| {
         let limits = Limits { rounds, ..Limits::default() };
-        asked(&Libraries::default().with(Memory), &programs, limits, |p| p.outcomes().all())
+        asked(&Libraries::over(to).with(Memory), &programs, limits, |p| p.outcomes().all())
     };
     assert!(matches!(within(0), Err(Stop::Loop(_))), "{:?}", within(0));
     assert!(within(1).is_err() || within(1).unwrap().len() == 2);
