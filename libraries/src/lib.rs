@@ -8,8 +8,8 @@
 //! use mowgli_core::soundness::verdict::{Question, Verdict, run};
 //! use mowgli_libraries::bal::{BAL, Bal, BalOverSv};
 //! use mowgli_libraries::sv::Sv;
-//! use mowgli_rdma::to;
 //! use mowgli_rdma::probes::WaitProbes;
+//! use mowgli_rdma::to;
 //! use mowgli_rdma::wait::Wait;
 //!
 //! let report = run(&Question {

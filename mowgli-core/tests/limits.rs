@@ -8,20 +8,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use mowgli_core::algebra::Spec;
 use mowgli_core::enumerate::rechosen;
-use mowgli_core::event::Event;
-use mowgli_core::ids::{Loc, Node};
-use mowgli_core::implementation::Implementations;
+use mowgli_core::event::{Call, Cell, Event, Shape, Sub, Writes};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::outcome::{Limits, Outcome, Problem};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
-use mowgli_core::soundness::client::{Bound, are_at_most, clients, well_formed, worlds};
+use mowgli_core::soundness::client::{Bound, Subject, are_at_most, clients, well_formed, worlds};
 use mowgli_core::soundness::properties::{Specified, properties};
-use mowgli_core::soundness::verdict::{Question, Verdict, run};
+use mowgli_core::soundness::verdict::{Question, Verdict, local, run};
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
+use mowgli_core::world::{Object, World};
 use x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Spin, Tso, read, to, word, write};
 
 fn words(threads: usize) -> World {
@@ -227,4 +228,81 @@ fn a_bound_of_no_rounds_is_a_limit() {
     };
     assert!(matches!(within(0), Err(Stop::Loop(_))), "{:?}", within(0));
     assert!(within(1).is_err() || within(1).unwrap().len() == 2);
+}
+
+const WIDE: Name = Name::literal("wide");
+
+/// A call that writes so many different values, and is implemented by one write.
+struct Wide(i64);
+
+impl Library<Tso> for Wide {
+    fn name(&self) -> Name {
+        WIDE
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        vec![Val::Unit]
+    }
+
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Tso>> {
+        let cell = Cell { loc: event.call.loc(0), node: Node(1) };
+        vec![(1..=self.0).map(|v| Sub::write(Tso::W, cell, Writes::Is(Val::Int(v)))).collect()]
+    }
+
+    fn spec(&self) -> Spec<Tso> {
+        Spec::default()
+    }
+}
+
+impl Implementation for Wide {
+    fn target(&self) -> Name {
+        WIDE
+    }
+
+    fn declare(&self, world: &mut World) {
+        world.objects.insert(Loc(WIDE.part("word")), word());
+    }
+
+    fn body(&self, _: &World, _: Tid, _: &Call) -> Prog {
+        write(Loc(WIDE.part("word")), 1)
+    }
+}
+
+impl Subject for Wide {
+    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
+        let mut world = empty.clone();
+        world.objects.insert(Loc::new("x"), Object::new(WIDE));
+        vec![world]
+    }
+
+    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
+        vec![Call::new(WIDE, "Go", &[Loc::new("x").into()])]
+    }
+}
+
+/// Where a choice of stamps has too many values to be looked at, that no g was found means nothing.
+#[test]
+fn too_many_values_are_no_failure_of_local_soundness() {
+    let verdict = |values: i64| {
+        let report = local(&Question {
+            library: WIDE,
+            specification: Libraries::over(to).with(Wide(values)),
+            below: Libraries::over(to).with(Memory),
+            beside: Libraries::over(to),
+            chain: vec![Arc::new(Wide(values))],
+            subject: &Wide(values),
+            probes: &[],
+            bound: Bound { threads: 1, nodes: 1, calls: 1, ..Bound::default() },
+            asks_progress: false,
+            expired: &|| false,
+            progress: &|_, _| {},
+        });
+        report.verdict
+    };
+    assert!(matches!(verdict(3), Verdict::Sound));
+    assert!(matches!(verdict(200), Verdict::Undecided(Stop::Values)));
 }
