@@ -1,6 +1,7 @@
-//! Memory models that have the same stamps and differ in their stamp order.
+//! Memory models that have the same stamps and differ in their stamp order, and one that has stamps of its own.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use mowgli::check::{Ask, Checked, Options, check};
 use mowgli_core::ids::{Loc, Node};
@@ -12,11 +13,15 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::{Entry, catalogue};
+use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant, catalogue};
 use mowgli_libraries::x86;
 use mowgli_rdma::Stamp::{aCR, aCW, aWT};
 use mowgli_rdma::wait::{Wait, read, word, write};
 use mowgli_rdma::{sc, to};
+
+#[allow(dead_code, reason = "not all of it is used")]
+#[path = "../../mowgli-core/tests/x86_tso/mod.rs"]
+mod own;
 
 /// RDMA without the cell of the stamp order that keeps CPU writes in order.
 fn reorders_writes(a: mowgli_rdma::Stamp, b: mowgli_rdma::Stamp) -> bool {
@@ -118,4 +123,42 @@ fn an_entry_is_of_one_memory_model() {
 #[should_panic(expected = "different memory models: only one has aCW before aCR")]
 fn libraries_of_two_memory_models_are_no_set() {
     let _ = Libraries::over(to).with(Wait).and(&sc::libraries());
+}
+
+/// A lock over a memory model of one's own, whose stamps nothing that is built in has.
+fn lock() -> Entry<own::Tso> {
+    let memory = || Libraries::over(own::to).with(own::Memory);
+    let bound = Bound { threads: 2, nodes: 1, calls: 2, loops: 2, ..Bound::default() };
+    let variant = |name, expected, spin| Variant {
+        name,
+        about: "which word is swapped",
+        expected,
+        implementation: Arc::new(spin),
+        bounds: vec![bound.clone()],
+    };
+    Entry {
+        name: "lock",
+        memory: Memory { libraries: memory(), probes: |_| Box::new(own::Counting), catalogue: Vec::new },
+        specification: Libraries::over(own::to).with(own::Lock),
+        below: memory(),
+        subject: Box::new(own::Lock),
+        probes: Vec::new(),
+        variants: vec![
+            variant("published", Expected::Sound, own::Spin::Published),
+            variant("own-word", Expected::Unsound, own::Spin::OwnWord),
+        ],
+    }
+}
+
+#[test]
+fn a_memory_model_with_stamps_of_its_own_is_checked_and_explained() {
+    let lock = lock();
+    for variant in &lock.variants {
+        let checked = check(&lock, variant, &variant.bounds[0], &Options::default()).unwrap();
+        assert_eq!(checked.is_expected(), Some(true), "{}", checked.title());
+        if variant.expected == Expected::Unsound {
+            let text = checked.explanation();
+            assert!(text.contains("Acquire(l)") && text.contains("CAS(l.note_P1, 0, 1) = 0  [U"), "{text}");
+        }
+    }
 }
