@@ -51,7 +51,7 @@ fn row(of: &Parallel<'_>, published: &str) -> Vec<String> {
         library: Name::literal(of.entry.name),
         specification: of.entry.specification.clone(),
         below: of.entry.below.clone(),
-        beside: Libraries::default(),
+        beside: Libraries::over(mowgli_x86::to),
         chain: vec![variant.implementation.clone()],
         subject: of,
         probes: &[],

@@ -18,6 +18,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aGF};
+use mowgli_rdma::to;
 
 use crate::catalogue::{Entry, Expected, Memory, variant};
 use crate::sv::{self, Sv};
@@ -236,8 +237,8 @@ pub fn entry(of: Bal) -> Entry {
     Entry {
         name: Library::name(&of).text(),
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(of),
-        below: Libraries::default().with(Sv),
+        specification: Libraries::over(to).with(of),
+        below: Libraries::over(to).with(Sv),
         subject: Box::new(of),
         probes: Vec::new(),
         variants: vec![

@@ -54,7 +54,7 @@ pub struct Variant {
 /// A memory model, as libraries are built on it and clients see them through it.
 #[derive(Clone)]
 pub struct Memory<S: Stamp = mowgli_rdma::Stamp> {
-    /// The model alone, over its stamp order `to`.
+    /// The model alone.
     pub libraries: Libraries<S>,
     /// Clients that watch a library through it. The argument: whether a thread may reach memory of its own node through a
     /// network.
@@ -67,7 +67,7 @@ impl Memory {
     /// RDMA-WAIT-RMW.
     #[must_use]
     pub fn rdma_wait() -> Self {
-        let libraries = Libraries::default().with(Wait);
+        let libraries = Libraries::over(mowgli_rdma::to).with(Wait);
         Self { libraries, probes: |loopback| Box::new(WaitProbes { loopback }), catalogue }
     }
 }
@@ -76,7 +76,7 @@ impl Memory<mowgli_x86::Stamp> {
     /// x86-TSO with records from a pool. It has no network.
     #[must_use]
     pub fn x86_tso() -> Self {
-        let libraries = Libraries::default().with(Tso).with(Pool);
+        let libraries = Libraries::over(mowgli_x86::to).with(Tso).with(Pool);
         Self { libraries, probes: |_| Box::new(WordProbes), catalogue: x86::catalogue }
     }
 }
@@ -116,6 +116,15 @@ impl Variant {
 }
 
 impl<S: Stamp> Entry<S> {
+    /// The entry over a memory model with another stamp order.
+    #[must_use]
+    pub fn with_order(mut self, to: impl Fn(S, S) -> bool + Send + Sync + 'static) -> Self {
+        self.memory.libraries = self.memory.libraries.with_order(to);
+        self.specification = self.specification.with_order_of(&self.memory.libraries);
+        self.below = self.below.with_order_of(&self.memory.libraries);
+        self
+    }
+
     /// What it is implemented on.
     #[must_use]
     pub fn over(&self) -> String {

@@ -16,6 +16,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
+use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, bound, few_calls, variant};
@@ -41,10 +42,23 @@ pub fn store(values: &[Val]) -> Object {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kvstore;
 
-/// What is stored for a key. It is the same for all nodes: the cell's node stands for the key.
-fn stored(call: &Call) -> Option<Cell> {
-    let key = u8::try_from(call.args.get(1)?.int()?).ok()?;
-    Some(Cell { loc: call.loc(0), node: Node(key + 1) })
+/// What is stored for a key, if it is one. It is the same for all nodes: the cell's node stands for the key.
+fn stored(world: &World, call: &Call) -> Option<Cell> {
+    let (loc, key) = (call.loc(0), usize::try_from(call.args.get(1)?.int()?).ok()?);
+    let node = u8::try_from(key + 1).ok().filter(|_| key < world.objects[&loc].size)?;
+    Some(Cell { loc, node: Node(node) })
+}
+
+/// That a call is of a key that there is not, or by a thread that does not serve.
+fn misplaced(world: &World, thread: Tid, call: &Call) -> Option<String> {
+    let x = call.loc(0);
+    if call.method.text() != "Serve" {
+        let (keys, is_none) = (world.objects[&x].size, stored(world, call).is_none());
+        return is_none.then(|| format!("{} is no key of {x}: there are {keys}, from 0", call.args[1]));
+    }
+    let here = world.node_of(thread);
+    let who = server(world, here).filter(|&who| who != thread)?;
+    Some(format!("{thread} does not serve {x}, but {who}, the last thread of node {here}"))
 }
 
 /// The values to begin with.
@@ -66,10 +80,10 @@ impl Library<Stamp> for Kvstore {
         vec![call.loc(0)]
     }
 
-    fn returns(&self, _: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+    fn returns(&self, world: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
         match call.method.text() {
             "Serve" => vec![Val::Unit],
-            "Lookup" => stored(call).map(cells).unwrap_or_default(),
+            "Lookup" => stored(world, call).map(cells).unwrap_or_default(),
             _ => vec![Val::Bool(false), Val::Bool(true)],
         }
     }
@@ -87,7 +101,7 @@ impl Library<Stamp> for Kvstore {
             "Serve" => Some(&[Arg::Object]),
             _ => None,
         };
-        fault(world, thread, call, takes)
+        fault(world, thread, call, takes).or_else(|| misplaced(world, thread, call))
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
@@ -120,9 +134,9 @@ impl Library<Stamp> for Kvstore {
 /// What a call does at some instant between its beginning and its end.
 fn effect(world: &World, event: &Event) -> Option<Sub<Stamp>> {
     if event.call.method.text() == "Serve" {
-        return (server(world, world.node_of(event.thread)) == Some(event.thread)).then(|| Sub::quiet(aWT));
+        return Some(Sub::quiet(aWT));
     }
-    let cell = stored(&event.call).filter(|c| usize::from(c.node.0) <= world.objects[&c.loc].size)?;
+    let cell = stored(world, &event.call)?;
     let value = || event.call.args.get(2).map(|&v| Writes::Is(v));
     let nothing = Val::Bot;
     Some(match (event.call.method.text(), event.ret) {
@@ -536,8 +550,8 @@ pub fn entry() -> Entry {
     Entry {
         name: "kvstore",
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(Kvstore),
-        below: Libraries::default().with(wlock::LIBRARY).with(Rbl::Strong).with(Msw).with(Sv).with(Wait),
+        specification: Libraries::over(to).with(Kvstore),
+        below: Libraries::over(to).with(wlock::LIBRARY).with(Rbl::Strong).with(Msw).with(Sv).with(Wait),
         subject: Box::new(Kvstore),
         probes: Vec::new(),
         variants: vec![

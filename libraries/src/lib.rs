@@ -9,13 +9,14 @@
 //! use mowgli_libraries::bal::{BAL, Bal, BalOverSv};
 //! use mowgli_libraries::sv::Sv;
 //! use mowgli_rdma::probes::WaitProbes;
+//! use mowgli_rdma::to;
 //! use mowgli_rdma::wait::Wait;
 //!
 //! let report = run(&Question {
 //!     library: BAL,
-//!     specification: Libraries::default().with(Bal::Plain),
-//!     below: Libraries::default().with(Sv),
-//!     beside: Libraries::default().with(Wait),
+//!     specification: Libraries::over(to).with(Bal::Plain),
+//!     below: Libraries::over(to).with(Sv),
+//!     beside: Libraries::over(to).with(Wait),
 //!     chain: vec![Arc::new(BalOverSv::default())],
 //!     subject: &Bal::Plain,
 //!     probes: &[&WaitProbes { loopback: true }],

@@ -15,6 +15,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNLR, aNLW, aNRR, aNRW, aWT};
+use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, bound, variant};
@@ -105,10 +106,10 @@ impl Library<Stamp> for Msw {
             "Get" => Some(&[Arg::Local, Arg::Placed]),
             _ => None,
         };
-        fault(world, thread, call, takes)
+        fault(world, thread, call, takes).or_else(|| ill_sized(world, call))
     }
 
-    /// As RDMA-WAIT on tuples; a failed TryRead has the stamp of a wait and reads nothing. Tuples have the right size.
+    /// As RDMA-WAIT on tuples; a failed TryRead has the stamp of a wait and reads nothing.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         shape(world, event).map(|s| vec![s]).unwrap_or_default()
     }
@@ -116,6 +117,21 @@ impl Library<Stamp> for Msw {
     fn spec(&self) -> Spec<Stamp> {
         // as RDMA-WAIT, without rao
         wait::consistency(false)
+    }
+}
+
+/// What is wrong with the size of what a call writes, or copies.
+fn ill_sized(world: &World, call: &Call) -> Option<String> {
+    let args = &call.args;
+    let of = |position: usize| size(world, args[position].loc()?);
+    match call.method.text() {
+        "Write" if !is_of_size(args[1], of(0)?) => {
+            Some(format!("{} is no tuple of {} words, which {} has", args[1], of(0)?, args[0]))
+        }
+        "Put" | "Get" if of(0)? != of(1)? => {
+            Some(format!("{} has {} words, and {} has {}", args[0], of(0)?, args[1], of(1)?))
+        }
+        _ => None,
     }
 }
 
@@ -127,20 +143,18 @@ fn shape(world: &World, event: &Event) -> Option<Shape<Stamp>> {
         world.home(loc).map(|node| Cell { loc, node })
     };
     let local = |position| at(position).filter(|c| c.node == here);
-    let fits = |v: Val| is_of_size(v, size(world, args[0].loc()?)?).then_some(v);
-    let equal = || (size(world, args[0].loc()?) == size(world, args[1].loc()?)).then_some(());
     Some(match event.call.method.text() {
-        "Write" => [Sub::write(aCW, local(0)?, Writes::Is(fits(args[1])?))].into_iter().collect(),
+        "Write" => [Sub::write(aCW, local(0)?, Writes::Is(args[1]))].into_iter().collect(),
         "TryRead" if event.ret == Val::Bot => [Sub::quiet(aWT)].into_iter().collect(),
-        "TryRead" => [Sub::read(aCR, local(0)?, Reads::Is(fits(event.ret)?))].into_iter().collect(),
+        "TryRead" => [Sub::read(aCR, local(0)?, Reads::Is(event.ret))].into_iter().collect(),
         "Wait" => [Sub::quiet(aWT)].into_iter().collect(),
         "Put" => {
-            let (x, y, ()) = (at(0)?, local(1)?, equal()?);
+            let (x, y) = (at(0)?, local(1)?);
             let read = Sub::read(aNLR(x.node), y, Reads::Any);
             [read, Sub::write(aNRW(x.node), x, Writes::Copy(0))].into_iter().collect()
         }
         "Get" => {
-            let (x, y, ()) = (local(0)?, at(1)?, equal()?);
+            let (x, y) = (local(0)?, at(1)?);
             let read = Sub::read(aNRR(y.node), y, Reads::Any);
             [read, Sub::write(aNLW(y.node), x, Writes::Copy(0))].into_iter().collect()
         }
@@ -345,8 +359,8 @@ pub fn entry() -> Entry {
     Entry {
         name: "msw",
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(Msw),
-        below: Libraries::default().with(Wait),
+        specification: Libraries::over(to).with(Msw),
+        below: Libraries::over(to).with(Wait),
         subject: Box::new(Msw),
         probes: Vec::new(),
         variants: vec![

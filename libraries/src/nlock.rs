@@ -12,6 +12,7 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::stamp::Stamp::{aMF, aNRW, aRF};
+use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, bound, variant};
@@ -111,8 +112,8 @@ pub fn entry() -> Entry {
     Entry {
         name: "nlock",
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(LIBRARY),
-        below: Libraries::default().with(Wait),
+        specification: Libraries::over(to).with(LIBRARY),
+        below: Libraries::over(to).with(Wait),
         subject: Box::new(LIBRARY),
         probes: vec![Box::new(Sections { library: NLOCK })],
         variants: vec![

@@ -15,6 +15,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
+use mowgli_rdma::to;
 
 use crate::bal::members;
 use crate::catalogue::{Entry, Expected, Memory, variant};
@@ -390,8 +391,8 @@ pub fn entry(of: Rbl) -> Entry {
     Entry {
         name: Library::name(&of).text(),
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(of),
-        below: Libraries::default().with(Sv),
+        specification: Libraries::over(to).with(of),
+        below: Libraries::over(to).with(Sv),
         subject: Box::new(of),
         probes: Vec::new(),
         variants: vec![

@@ -14,6 +14,7 @@ use mowgli_core::stamp::Stamp as Stamped;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aMF};
+use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, few_calls, variant};
@@ -208,8 +209,8 @@ pub fn entry() -> Entry {
     Entry {
         name: "sc-rmw",
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(ScRmw),
-        below: Libraries::default().with(nlock::LIBRARY).with(Wait),
+        specification: Libraries::over(to).with(ScRmw),
+        below: Libraries::over(to).with(nlock::LIBRARY).with(Wait),
         subject: Box::new(ScRmw),
         probes: Vec::new(),
         variants: vec![

@@ -18,6 +18,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aMF};
+use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, few_calls, variant};
@@ -350,8 +351,8 @@ pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
     Entry {
         name: object.name(),
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(library.clone()),
-        below: Libraries::default().with(nlock::LIBRARY).with(Wait),
+        specification: Libraries::over(to).with(library.clone()),
+        below: Libraries::over(to).with(nlock::LIBRARY).with(Wait),
         subject: Box::new(library),
         probes: Vec::new(),
         variants: vec![

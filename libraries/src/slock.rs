@@ -10,6 +10,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{aGF, aMF};
+use mowgli_rdma::to;
 
 use crate::catalogue::{Entry, Expected, Memory, bound, variant};
 use crate::lock::{Lock, Sections, acq, home, rel};
@@ -78,8 +79,8 @@ pub fn entry() -> Entry {
     Entry {
         name: "slock",
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(LIBRARY),
-        below: Libraries::default().with(wlock::LIBRARY).with(Sv),
+        specification: Libraries::over(to).with(LIBRARY),
+        below: Libraries::over(to).with(wlock::LIBRARY).with(Sv),
         subject: Box::new(LIBRARY),
         probes: vec![Box::new(Sections { library: SLOCK })],
         variants: vec![

@@ -16,6 +16,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
+use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait, target, wid};
 
 use crate::catalogue::{Entry, Expected, Memory, variant};
@@ -267,8 +268,8 @@ pub fn entry() -> Entry {
     Entry {
         name: "sv",
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(Sv),
-        below: Libraries::default().with(Wait),
+        specification: Libraries::over(to).with(Sv),
+        below: Libraries::over(to).with(Wait),
         subject: Box::new(Sv),
         probes: Vec::new(),
         variants: vec![

@@ -12,6 +12,7 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::stamp::Stamp::{aCW, aMF};
+use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, bound, variant};
@@ -140,8 +141,8 @@ pub fn entry() -> Entry {
     Entry {
         name: "wlock",
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(LIBRARY),
-        below: Libraries::default().with(Wait).with(Sv),
+        specification: Libraries::over(to).with(LIBRARY),
+        below: Libraries::over(to).with(Wait).with(Sv),
         subject: Box::new(LIBRARY),
         probes: vec![Box::new(Sections { library: WLOCK })],
         variants: vec![

@@ -5,7 +5,7 @@
 //! libraries for each call. [`outcome`] finds all outcomes of a program, [`soundness`] checks an implementation against
 //! a specification for all clients up to a bound, and the [`judge`] checks every execution that either shows.
 //!
-//! The framework knows no memory model: stamps (see [`stamp`]) and their order are a parameter. Here is one with a single stamp
+//! The framework knows no memory model: stamps (see [`stamp`]) and a stamp order are a parameter. Here is one with a single stamp
 //! that keeps program order, a word of memory, and store buffering, which has no weak outcome then:
 //!
 //! ```
@@ -23,7 +23,6 @@
 //! #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 //! struct Sc;
 //! impl Stamp for Sc {
-//!     fn to(self, _: Self) -> bool { true }
 //!     fn all(_: u8) -> Vec<Self> { vec![Sc] }
 //! }
 //! impl std::fmt::Display for Sc {
@@ -66,7 +65,7 @@
 //! let mut world = World::new(1, &[Node(1), Node(1)]);
 //! world.objects.extend([x, y].map(|x| (x, Object::new(MEMORY))));
 //! let problem = Problem {
-//!     libraries: &Libraries::default().with(Memory),
+//!     libraries: &Libraries::over(|_, _: Sc| true).with(Memory),
 //!     implementations: &Implementations::new(),
 //!     world: &world,
 //!     programs: &[thread(x, y), thread(y, x)],

@@ -8,21 +8,22 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use mowgli_core::algebra::Spec;
 use mowgli_core::enumerate::rechosen;
-use mowgli_core::event::Event;
-use mowgli_core::ids::{Loc, Node};
-use mowgli_core::implementation::Implementations;
+use mowgli_core::event::{Call, Cell, Event, Shape, Sub, Writes};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::outcome::{Limits, Outcome, Problem};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
-use mowgli_core::soundness::client::{Bound, are_at_most, clients, well_formed, worlds};
+use mowgli_core::soundness::client::{Bound, Subject, are_at_most, clients, well_formed, worlds};
 use mowgli_core::soundness::properties::{Specified, properties};
-use mowgli_core::soundness::verdict::{Question, Verdict, run};
+use mowgli_core::soundness::verdict::{Question, Verdict, local, run};
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
-use x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Spin, Tso, read, word, write};
+use mowgli_core::world::{Object, World};
+use x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Spin, Tso, read, to, word, write};
 
 fn words(threads: usize) -> World {
     let mut world = World::new(1, &vec![Node(1); threads]);
@@ -48,7 +49,7 @@ fn store_buffering() -> [Prog; 2] {
 /// Wherever the time runs out, the answer is either whole or says that it is not.
 #[test]
 fn a_late_clock_is_never_an_answer() {
-    let libraries = Libraries::default().with(Memory);
+    let libraries = Libraries::over(to).with(Memory);
     let within = |asks: usize| {
         let left = Counter::new(asks);
         let expired = move || left.replace(left.get().saturating_sub(1)) == 0;
@@ -76,9 +77,9 @@ fn a_late_clock_is_never_a_verdict() {
         let expired = || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1)).is_err();
         let report = run(&Question {
             library: LOCK,
-            specification: Libraries::default().with(Lock),
-            below: Libraries::default().with(Memory),
-            beside: Libraries::default().with(Memory),
+            specification: Libraries::over(to).with(Lock),
+            below: Libraries::over(to).with(Memory),
+            beside: Libraries::over(to).with(Memory),
             chain: vec![Arc::new(spin)],
             subject: &Lock,
             probes: &[&Counting],
@@ -105,7 +106,7 @@ fn a_late_clock_is_never_a_verdict() {
 
 #[test]
 fn a_late_clock_is_no_property() {
-    let specification = Libraries::default().with(Lock);
+    let specification = Libraries::over(to).with(Lock);
     let bound = Bound { threads: 2, nodes: 1, calls: 2, ..Bound::default() };
     let within = |asks: usize| {
         let left = AtomicUsize::new(asks);
@@ -159,7 +160,7 @@ fn clients_are_made_until_the_time_is_up() {
 fn ways_to_choose_are_told_apart_until_the_time_is_up() {
     let x = Loc::new("x");
     let writing = |n: i64| Prog::all((1..=n).map(|v| write(x, v)));
-    let libraries = Libraries::default().with(Memory);
+    let libraries = Libraries::over(to).with(Memory);
     let execution = |programs: &[Prog]| {
         asked(&libraries, programs, Limits::default(), |problem| {
             let mut found = None;
@@ -191,7 +192,7 @@ fn what_is_conceivable_is_refuted_until_the_time_is_up() {
     let programs = [programs, writing.collect()].concat();
     let expired = late_after(200_000);
     let limits = Limits { expired: &expired, ..Limits::default() };
-    let found = asked(&Libraries::default().with(Memory), &programs, limits, |p| p.refutations(&|_| false, 1));
+    let found = asked(&Libraries::over(to).with(Memory), &programs, limits, |p| p.refutations(&|_| false, 1));
     assert_eq!(found.all(), Err(Stop::Time));
 }
 
@@ -199,7 +200,7 @@ fn what_is_conceivable_is_refuted_until_the_time_is_up() {
 #[test]
 fn what_is_admitted_may_depend_on_results() {
     let outputs = |admits: fn(&[&Event]) -> bool| -> BTreeSet<Vec<Val>> {
-        let libraries = Libraries::default().with(Changed { admits, spec: || Memory.spec() });
+        let libraries = Libraries::over(to).with(Changed { admits, spec: || Memory.spec() });
         let outcomes = asked(&libraries, &store_buffering(), Limits::default(), |p| p.outcomes().all());
         let results = asked(&libraries, &store_buffering(), Limits::default(), |p| p.results().all());
         let keys: BTreeSet<Outcome> = outcomes.unwrap().into_keys().collect();
@@ -223,8 +224,85 @@ fn a_bound_of_no_rounds_is_a_limit() {
     let programs = [swapping, prog! { let a = read(y); write(x, 1); Prog::Val(a) }];
     let within = |rounds| {
         let limits = Limits { rounds, ..Limits::default() };
-        asked(&Libraries::default().with(Memory), &programs, limits, |p| p.outcomes().all())
+        asked(&Libraries::over(to).with(Memory), &programs, limits, |p| p.outcomes().all())
     };
     assert!(matches!(within(0), Err(Stop::Loop(_))), "{:?}", within(0));
     assert!(within(1).is_err() || within(1).unwrap().len() == 2);
+}
+
+const WIDE: Name = Name::literal("wide");
+
+/// A call that writes so many different values, and is implemented by one write.
+struct Wide(i64);
+
+impl Library<Tso> for Wide {
+    fn name(&self) -> Name {
+        WIDE
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        vec![call.loc(0)]
+    }
+
+    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        vec![Val::Unit]
+    }
+
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Tso>> {
+        let cell = Cell { loc: event.call.loc(0), node: Node(1) };
+        vec![(1..=self.0).map(|v| Sub::write(Tso::W, cell, Writes::Is(Val::Int(v)))).collect()]
+    }
+
+    fn spec(&self) -> Spec<Tso> {
+        Spec::default()
+    }
+}
+
+impl Implementation for Wide {
+    fn target(&self) -> Name {
+        WIDE
+    }
+
+    fn declare(&self, world: &mut World) {
+        world.objects.insert(Loc(WIDE.part("word")), word());
+    }
+
+    fn body(&self, _: &World, _: Tid, _: &Call) -> Prog {
+        write(Loc(WIDE.part("word")), 1)
+    }
+}
+
+impl Subject for Wide {
+    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
+        let mut world = empty.clone();
+        world.objects.insert(Loc::new("x"), Object::new(WIDE));
+        vec![world]
+    }
+
+    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
+        vec![Call::new(WIDE, "Go", &[Loc::new("x").into()])]
+    }
+}
+
+/// Where a choice of stamps has too many values to be looked at, that no g was found means nothing.
+#[test]
+fn too_many_values_are_no_failure_of_local_soundness() {
+    let verdict = |values: i64| {
+        let report = local(&Question {
+            library: WIDE,
+            specification: Libraries::over(to).with(Wide(values)),
+            below: Libraries::over(to).with(Memory),
+            beside: Libraries::over(to),
+            chain: vec![Arc::new(Wide(values))],
+            subject: &Wide(values),
+            probes: &[],
+            bound: Bound { threads: 1, nodes: 1, calls: 1, ..Bound::default() },
+            asks_progress: false,
+            expired: &|| false,
+            progress: &|_, _| {},
+        });
+        report.verdict
+    };
+    assert!(matches!(verdict(3), Verdict::Sound));
+    assert!(matches!(verdict(200), Verdict::Undecided(Stop::Values)));
 }

@@ -15,13 +15,13 @@ use mowgli_core::soundness::local::Reason;
 use mowgli_core::soundness::verdict::{Question, Report, Verdict, run};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use x86_tso::{Counting, LOCK, Lock, Memory, Spin, Tso, fence, read, word, write};
+use x86_tso::{Counting, LOCK, Lock, Memory, Spin, Tso, fence, read, to, word, write};
 
 fn results(programs: &[Prog]) -> Vec<String> {
     let mut world = World::new(1, &vec![Node(1); programs.len()]);
     world.objects.extend(["x", "y"].map(|x| (Loc::new(x), word())));
     let problem = Problem {
-        libraries: &Libraries::default().with(Memory),
+        libraries: &Libraries::over(to).with(Memory),
         implementations: &Implementations::new(),
         world: &world,
         programs,
@@ -55,9 +55,9 @@ fn message_passing_works() {
 fn checked(spin: Spin, calls: usize) -> Report<Tso> {
     run(&Question {
         library: LOCK,
-        specification: Libraries::default().with(Lock),
-        below: Libraries::default().with(Memory),
-        beside: Libraries::default().with(Memory),
+        specification: Libraries::over(to).with(Lock),
+        below: Libraries::over(to).with(Memory),
+        beside: Libraries::over(to).with(Memory),
         chain: vec![Arc::new(spin)],
         subject: &Lock,
         probes: &[&Counting],

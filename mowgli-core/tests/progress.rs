@@ -16,7 +16,7 @@ use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Question, Report, Verdict, local};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use x86_tso::{Changed, LOCK, Lock, Spin, Tso, read, word, write};
+use x86_tso::{Changed, LOCK, Lock, Spin, Tso, read, to, word, write};
 
 /// Memory whose writes are seen by every thread at once: all of rf is in so.
 const COHERENT: Changed = Changed { admits: |_| true, spec: coherent };
@@ -53,9 +53,9 @@ impl Subject for TwoLocks {
 fn checked(subject: &dyn Subject, implementation: impl Implementation + 'static, calls: usize) -> Report<Tso> {
     local(&Question {
         library: LOCK,
-        specification: Libraries::default().with(Lock),
-        below: Libraries::default().with(COHERENT),
-        beside: Libraries::default(),
+        specification: Libraries::over(to).with(Lock),
+        below: Libraries::over(to).with(COHERENT),
+        beside: Libraries::over(to),
         chain: vec![Arc::new(implementation)],
         subject,
         probes: &[],

@@ -10,7 +10,7 @@ use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
-/// The one stamp there is; `to` orders nothing.
+/// The one stamp there is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 struct Once;
 
@@ -21,10 +21,6 @@ impl std::fmt::Display for Once {
 }
 
 impl Stamp for Once {
-    fn to(self, _: Self) -> bool {
-        false
-    }
-
     fn all(_: u8) -> Vec<Self> {
         vec![Self]
     }
@@ -95,7 +91,7 @@ impl Subject for Ticks {
 }
 
 fn of(ticks: Ticks) -> Properties<Once> {
-    let specification = Libraries::default().with(ticks);
+    let specification = Libraries::over(|_, _: Once| false).with(ticks);
     let (expired, progress) = (&|| false, &|_: usize, _: usize| {});
     let specified = Specified { specification: &specification, library: TICKS, subject: &ticks, expired, progress };
     let bound =

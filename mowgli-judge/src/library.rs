@@ -98,29 +98,31 @@ pub trait Library<S: Stamp>: Send + Sync {
     fn spec(&self) -> Spec<S>;
 }
 
-/// Pairwise disjoint libraries with their specifications, ready for use: the Lambda of LOCO Def. 3.6.
+/// Pairwise disjoint libraries with their specifications, ready for use: the Lambda of LOCO Def. 3.6, over a stamp order.
 #[derive(Clone)]
 pub struct Libraries<S> {
     entries: BTreeMap<Name, Arc<Entry<S>>>,
-    /// The stamp order, if it is not that of the stamps.
-    order: Option<StampOrder<S>>,
+    order: StampOrder<S>,
 }
 
-/// A stamp order `to`.
-pub type StampOrder<S> = Arc<dyn Fn(S, S) -> bool + Send + Sync>;
+type StampOrder<S> = Arc<dyn Fn(S, S) -> bool + Send + Sync>;
+
+/// Stamp orders that agree on the stamps of a network of this many nodes are taken to be one.
+const COMPARED: u8 = 3;
 
 struct Entry<S> {
     library: Arc<dyn Library<S>>,
     spec: Spec<S>,
 }
 
-impl<S: Stamp> Default for Libraries<S> {
-    fn default() -> Self {
-        Self { entries: BTreeMap::new(), order: None }
-    }
-}
-
 impl<S: Stamp> Libraries<S> {
+    /// No library yet, over the stamp order of a memory model: `<a, b> in to` if `to(a, b)`, so a subevent with stamp `a` is
+    /// preserved before a po-later one with `b`.
+    #[must_use]
+    pub fn over(to: impl Fn(S, S) -> bool + Send + Sync + 'static) -> Self {
+        Self { entries: BTreeMap::new(), order: Arc::new(to) }
+    }
+
     /// This set and `library`. A library of the same name is replaced.
     #[must_use]
     pub fn with(mut self, library: impl Library<S> + 'static) -> Self {
@@ -158,29 +160,47 @@ impl<S: Stamp> Libraries<S> {
     }
 
     /// This set and the other; of two libraries with one name the first is kept.
+    ///
+    /// # Panics
+    /// If they are over different stamp orders: what is of two memory models is no set. [`Self::with_order_of`] says which
+    /// of them is meant.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
+        if let Some((a, b)) = self.differs_at(other) {
+            panic!("these sets are of different memory models: only one has {a} before {b} in its stamp order");
+        }
         let mut entries = other.entries.clone();
         entries.extend(self.entries.iter().map(|(&name, e)| (name, Arc::clone(e))));
-        Self { entries, order: self.order.clone() }
+        Self { entries, order: Arc::clone(&self.order) }
     }
 
-    /// This set over another stamp order, for questions about the order itself.
+    /// This set over another stamp order.
     #[must_use]
     pub fn with_order(self, to: impl Fn(S, S) -> bool + Send + Sync + 'static) -> Self {
-        Self { order: Some(Arc::new(to)), ..self }
+        Self { order: Arc::new(to), ..self }
     }
 
     /// This set over the stamp order of another one.
     #[must_use]
     pub fn with_order_of(self, other: &Self) -> Self {
-        Self { order: other.order.clone(), ..self }
+        Self { order: Arc::clone(&other.order), ..self }
+    }
+
+    /// A pair that only one of the stamp orders of both sets has, if they are of different memory models.
+    #[must_use]
+    pub fn differs_at(&self, other: &Self) -> Option<(S, S)> {
+        if Arc::ptr_eq(&self.order, &other.order) {
+            return None;
+        }
+        let all = S::all(COMPARED);
+        let pairs = all.iter().flat_map(|&a| all.iter().map(move |&b| (a, b)));
+        pairs.into_iter().find(|&(a, b)| self.to(a, b) != other.to(a, b))
     }
 
     /// The stamp order: `<a, b> in to`.
     #[must_use]
     pub fn to(&self, a: S, b: S) -> bool {
-        self.order.as_ref().map_or_else(|| a.to(b), |to| to(a, b))
+        (self.order)(a, b)
     }
 
     /// The library of this name.

@@ -13,6 +13,7 @@
 //! use mowgli_core::program::{Prog, prog};
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::World;
+//! use mowgli_rdma::to;
 //! use mowgli_rdma::wait::{Wait, put, wait, word, write};
 //!
 //! let (x, z, d) = (Loc::new("x"), Loc::new("z"), Val::Wid(Wid(Name::literal("d"))));
@@ -20,7 +21,7 @@
 //! world.objects.extend([(x, word(Node(1))), (z, word(Node(2)))]);
 //! let finals = |program: Prog| -> Vec<Val> {
 //!     let problem = Problem {
-//!         libraries: &Libraries::default().with(Wait),
+//!         libraries: &Libraries::over(to).with(Wait),
 //!         implementations: &Implementations::new(),
 //!         world: &world,
 //!         programs: &[program],
@@ -43,4 +44,4 @@ pub mod stamp;
 pub mod tso;
 pub mod wait;
 
-pub use stamp::Stamp;
+pub use stamp::{Stamp, to};

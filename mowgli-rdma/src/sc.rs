@@ -4,19 +4,19 @@
 //! one row of the stamp order is all that differs from [`crate::tso`]. The model has no remote read-modify-writes.
 
 use mowgli_core::library::Libraries;
-use mowgli_core::stamp::Stamp as _;
 
-use crate::stamp::Stamp::{self, aCW};
+use crate::stamp::Stamp::aCW;
+use crate::stamp::{self, Stamp};
 use crate::tso::Tso;
 
 /// The stamp order of RDMA-SC: that of Fig. 9 of SYNC, and CPU writes before everything (ROBUST Fig. 4, row A).
 #[must_use]
 pub fn to(a: Stamp, b: Stamp) -> bool {
-    a == aCW || a.to(b)
+    a == aCW || stamp::to(a, b)
 }
 
 /// The model.
 #[must_use]
 pub fn libraries() -> Libraries<Stamp> {
-    Libraries::default().with(Tso).with_order(to)
+    Libraries::over(to).with(Tso)
 }

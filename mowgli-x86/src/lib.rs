@@ -13,6 +13,7 @@
 //! use mowgli_core::program::{Prog, prog};
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::World;
+//! use mowgli_x86::to;
 //! use mowgli_x86::tso::{Tso, mfence, read, word, write};
 //!
 //! let [x, y] = ["x", "y"].map(Loc::new);
@@ -21,7 +22,7 @@
 //! let both_read_0 = |between: Prog| -> bool {
 //!     let thread = |mine, other| prog! { write(mine, Val::Int(1)); between.clone(); read(other) };
 //!     let problem = Problem {
-//!         libraries: &Libraries::default().with(Tso),
+//!         libraries: &Libraries::over(to).with(Tso),
 //!         implementations: &Implementations::new(),
 //!         world: &world,
 //!         programs: &[thread(x, y), thread(y, x)],
@@ -39,4 +40,4 @@ pub mod probes;
 pub mod stamp;
 pub mod tso;
 
-pub use stamp::Stamp;
+pub use stamp::{Stamp, to};

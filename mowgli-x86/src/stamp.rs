@@ -17,12 +17,13 @@ pub enum Stamp {
     F,
 }
 
-impl mowgli_core::stamp::Stamp for Stamp {
-    /// All of program order but a write before a read: that one may still wait in the store buffer.
-    fn to(self, later: Self) -> bool {
-        (self, later) != (Self::W, Self::R)
-    }
+/// The stamp order of x86-TSO. All of program order but a write before a read: that one may still wait in the store buffer.
+#[must_use]
+pub fn to(earlier: Stamp, later: Stamp) -> bool {
+    (earlier, later) != (Stamp::W, Stamp::R)
+}
 
+impl mowgli_core::stamp::Stamp for Stamp {
     fn all(_: u8) -> Vec<Self> {
         vec![Self::R, Self::W, Self::U, Self::F]
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::implementation::Implementations;
-use mowgli_core::library::{Libraries, Library};
+use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Limits, Outcome, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Client, strategy};
@@ -33,11 +33,16 @@ fn flowing(client: &Client) -> Vec<Prog> {
     client.threads.iter().map(|calls| from(calls, None, Vec::new())).collect()
 }
 
+/// x86-TSO.
+fn x86() -> Libraries<mowgli_x86::Stamp> {
+    Libraries::over(mowgli_x86::to).with(Tso)
+}
+
 /// The outcomes by the axioms, the last values of all words among them; found in both ways.
-fn by_axioms<S: Stamp>(library: impl Library<S> + 'static, world: &World, programs: &[Prog]) -> BTreeSet<Outcome> {
-    let (libraries, none) = (Libraries::default().with(library), Implementations::new());
+fn by_axioms<S: Stamp>(libraries: &Libraries<S>, world: &World, programs: &[Prog]) -> BTreeSet<Outcome> {
+    let none = Implementations::new();
     let observed = observed(world);
-    let (libraries, implementations, limits) = (&libraries, &none, Limits::default());
+    let (implementations, limits) = (&none, Limits::default());
     let problem = Problem { libraries, implementations, world, programs, observed: &observed, limits };
     let guessed: BTreeSet<_> = problem.outcomes().all().expect("no limit").into_keys().collect();
     let flowing = problem.outcomes_by_flow().expect("no value comes out of nowhere");
@@ -68,14 +73,14 @@ proptest! {
     fn of_axioms_and_machine((world, client) in strategy(&Words, &bound(3, 3))) {
         let programs = flowing(&client);
         let expected = machine::outcomes(&world, &programs, &observed(&world));
-        prop_assert_eq!(by_axioms(Tso, &world, &programs), expected);
+        prop_assert_eq!(by_axioms(&x86(), &world, &programs), expected);
     }
 
     #[test]
     fn of_longer_threads((world, client) in strategy(&Words, &bound(2, 4))) {
         let programs = flowing(&client);
         let expected = machine::outcomes(&world, &programs, &observed(&world));
-        prop_assert_eq!(by_axioms(Tso, &world, &programs), expected);
+        prop_assert_eq!(by_axioms(&x86(), &world, &programs), expected);
     }
 
     /// RDMA's CPU has no fetch-and-add.
@@ -83,6 +88,7 @@ proptest! {
     fn of_both_models((world, mut client) in strategy(&Words, &bound(3, 3))) {
         client.threads.iter_mut().for_each(|calls| calls.retain(|call| call.method.text() != "FAA"));
         let (rdma, same) = of_rdma(&(world.clone(), client.clone()));
-        prop_assert_eq!(by_axioms(Tso, &world, &flowing(&client)), by_axioms(Wait, &rdma, &flowing(&same)));
+        let of_rdma = Libraries::over(mowgli_rdma::to).with(Wait);
+        prop_assert_eq!(by_axioms(&x86(), &world, &flowing(&client)), by_axioms(&of_rdma, &rdma, &flowing(&same)));
     }
 }

@@ -13,6 +13,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_x86::to;
 use mowgli_x86::tso::{MACHINE, Tso, cas, faa, mfence, read, word, write, xchg};
 
 /// A world of words with these initial values.
@@ -28,7 +29,7 @@ fn asked<T>(
     observed: &[Cell],
     ask: impl FnOnce(&Problem<'_, mowgli_x86::Stamp>) -> T,
 ) -> T {
-    let (libraries, none) = (Libraries::default().with(Tso), Implementations::new());
+    let (libraries, none) = (Libraries::over(to).with(Tso), Implementations::new());
     let (libraries, implementations, limits) = (&libraries, &none, Limits::default());
     ask(&Problem { libraries, implementations, world, programs, observed, limits })
 }

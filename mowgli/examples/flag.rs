@@ -18,6 +18,7 @@ use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant};
 use mowgli_libraries::sv::{self, Sv};
 use mowgli_rdma::Stamp::{self, aCR, aGF};
+use mowgli_rdma::to;
 
 const FLAG: Name = Name::literal("flag");
 
@@ -114,8 +115,8 @@ pub fn entry() -> Entry {
     Entry {
         name: "flag",
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(Flag),
-        below: Libraries::default().with(Sv),
+        specification: Libraries::over(to).with(Flag),
+        below: Libraries::over(to).with(Sv),
         subject: Box::new(Flag),
         probes: Vec::new(),
         variants: vec![variant("published", true, Expected::Sound), variant("no-fence", false, Expected::Unsound)],

@@ -104,8 +104,8 @@ pub fn shapes(bounds: &[Bound]) -> String {
 /// Runs one check.
 ///
 /// # Errors
-/// If the entry's name is not that of a library that it specifies, or the variant implements another one; if the subject
-/// makes what the specification does not know; and, for [`Ask::Through`], if a library below is in no catalogue, or there
+/// If the entry's name is not that of a library that it specifies, or the variant implements another one; if its parts are
+/// over different stamp orders; if the subject makes what the specification does not know; and, for [`Ask::Through`], if a library below is in no catalogue, or there
 /// are several of its name.
 pub fn check<S: Stamp>(
     entry: &Entry<S>,
@@ -115,6 +115,7 @@ pub fn check<S: Stamp>(
 ) -> Result<Checked<S>, String> {
     let start = Instant::now();
     entry.library()?;
+    of_one_model(entry)?;
     let target = variant.implementation.target();
     if target != Name::literal(entry.name) {
         return Err(format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name));
@@ -170,6 +171,19 @@ pub fn check<S: Stamp>(
     })
 }
 
+/// That an entry's specification and what it is built on are over the stamp order of its memory model.
+fn of_one_model<S: Stamp>(entry: &Entry<S>) -> Result<(), String> {
+    for (part, libraries) in [("specification", &entry.specification), ("implementation", &entry.below)] {
+        if let Some((a, b)) = libraries.differs_at(&entry.memory.libraries) {
+            return Err(format!(
+                "the {part} of {} is over another stamp order than its memory model: only one of them has {a} before {b}",
+                entry.name
+            ));
+        }
+    }
+    Ok(())
+}
+
 /// A call that clients within a bound make, of a library that nothing specifies.
 fn foreign<S: Stamp>(entry: &Entry<S>, bound: &Bound, expired: &dyn Fn() -> bool) -> Option<Call> {
     let specified = entry.specification.and(&entry.memory.libraries);
@@ -179,7 +193,8 @@ fn foreign<S: Stamp>(entry: &Entry<S>, bound: &Bound, expired: &dyn Fn() -> bool
 }
 
 /// Replaces the libraries below an entry by their published implementations, until only memory models are left: first those
-/// that no other library left is built on, so that what several are built on is replaced once, for all of them.
+/// that no other library left is built on, so that what several are built on is replaced once, for all of them. The whole
+/// stack is over the stamp order of the entry.
 ///
 /// # Errors
 /// Which library below has no entry, or several, or is built on itself.
@@ -207,7 +222,7 @@ fn replace_all<S: Stamp>(
         };
         let published = next.variants.first().ok_or_else(|| format!("the entry {name} has no implementation"))?;
         chain.push(published.implementation.clone());
-        *below = below.clone().without(name).and(&next.below);
+        *below = below.clone().without(name).and(&next.below.clone().with_order_of(below));
     }
 }
 

@@ -69,7 +69,10 @@ impl Undecided {
 
 impl fmt::Display for Undecided {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} was not known before {}", self.question, self.stop)
+        match self.stop {
+            Stop::IllDefined(_) => write!(f, "{} has no answer: {}", self.question, self.stop),
+            _ => write!(f, "{} was not known before {}", self.question, self.stop),
+        }
     }
 }
 

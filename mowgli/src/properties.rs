@@ -10,6 +10,7 @@ use mowgli_core::soundness::properties::{Instance, Properties, Specified, proper
 use mowgli_core::stamp::Stamp;
 use mowgli_libraries::catalogue::{Entry, Memory, catalogue};
 use mowgli_libraries::x86;
+use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, TSO, Tso};
 use mowgli_rdma::wait::{WAIT, Wait, Words};
 use mowgli_x86::tso::X86;
@@ -34,11 +35,11 @@ pub struct Specification<S: Stamp = mowgli_rdma::Stamp> {
 #[must_use]
 pub fn specifications() -> Vec<Specification> {
     let memory = |name, rmw| {
-        let (libraries, subject) = (Libraries::default().with(Wait), Box::new(Words { rmw }));
+        let (libraries, subject) = (Libraries::over(to).with(Wait), Box::new(Words { rmw }));
         Specification { name, is_language: false, library: WAIT, libraries, subject }
     };
     let polls = |name, rmw| {
-        let (libraries, subject) = (Libraries::default().with(Tso), Box::new(tso::Words { rmw }));
+        let (libraries, subject) = (Libraries::over(to).with(Tso), Box::new(tso::Words { rmw }));
         Specification { name, is_language: true, library: TSO, libraries, subject }
     };
     let mut all = vec![memory("rdma-wait", false), memory("rdma-wait-rmw", true)];

@@ -88,6 +88,8 @@ fn bad_litmus_input_names_place_cause_and_remedy() {
     is_bad(&["litmus", &remote], &["remote.litmus", ":3:", "x := 1", "use put or get"]);
     let undeclared = litmus("undeclared.litmus", "RDMA_WAIT t { x@1 = 0; }\n P1@1 ;\n put(xx, x) ;\n");
     is_bad(&["litmus", &undeclared], &["undeclared.litmus", ":3:", "xx is not declared", "did you mean x?"]);
+    let kind = litmus("kind.litmus", "RDMA_WAIT t { svar y; }\n P1@1 ;\n a := y.read ;\n");
+    is_bad(&["litmus", &kind], &["kind.litmus:1:15", "svar that is declared so", "as counter c, and svar x = 0"]);
     let foreign = litmus("foreign.litmus", "RDMA_WAIT t { x@1 = 0; }\n P1@1 ;\n put(é, x) ;\n");
     is_bad(&["litmus", &foreign], &["foreign.litmus", ":3:"]);
     let brace = litmus("brace.litmus", "RDMA_WAIT t { x@1 = 0;\n P1@1 ;\n x := 1 ;\n");
@@ -197,6 +199,45 @@ fn a_call_with_a_fault_is_bad_input() {
     }
     let near = of("n.write((1, 2))");
     assert_eq!(mowgli(&["litmus", &near]).code, 0);
+}
+
+/// A method that there is not, a list of arguments that is too short, a value that does not fit: whatever is asked of such a
+/// test, its call is shown, with what is wrong.
+#[test]
+fn a_call_that_cannot_be_is_bad_input_for_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page").display().to_string();
+    let calls = [
+        ("m.wriet((1, 2))", "a mixed-size location has m.write((1, 2)), m.tryread"),
+        ("m.write", "a mixed-size location has m.write((1, 2)), m.tryread"),
+        ("m.write((1, 2, 3))", "(1, 2, 3) is no tuple of 2 words, which m has"),
+        ("m.write(1)", "1 is no tuple of 2 words, which m has"),
+        ("m.put(n, d)", "m has 2 words, and n has 3"),
+        ("put(x)", "expected put(remote, local, d)"),
+        ("bar(m)", "m is an object of msw, and one of bal is expected"),
+        ("k.insert(1)", "an object of kvstore has insert with 2 arguments"),
+        ("k.insert(2, 1)", "2 is no key of k: there are 2, from 0"),
+        ("k.insert(255, 1)", "255 is no key of k: there are 2, from 0"),
+        ("k.update(-1, 1)", "-1 is no key of k: there are 2, from 0"),
+        ("k.serve", "P1 does not serve k, but P2, the last thread of node 1"),
+    ];
+    for (call, why) in calls {
+        let text = format!(
+            "RDMA_WAIT t\n{{ msw m@1[2] = (0, 0); msw n@1[3] = (0, 0, 0); kvstore k = (7, bot); x@1 = 0; }}\n P1@1 | P2@1 \
+             ;\n {call} | ;\nforbidden (x=1)\n"
+        );
+        let test = file(folder.path(), "t.litmus", &text);
+        let commands: [&[&str]; 5] = [
+            &["litmus"],
+            &["litmus", "--implemented", "msw,kvstore"],
+            &["explain"],
+            &["robust"],
+            &["report", "--out", &page],
+        ];
+        for command in commands {
+            is_bad(&[command, &[&test]].concat(), &["t.litmus:4:", call, why]);
+        }
+    }
 }
 
 #[test]

@@ -107,6 +107,32 @@ fn a_dangling_dereference_is_told() {
     assert!(ran.out.contains("0 is no location"), "{}{}", ran.out, ran.err);
 }
 
+/// An implementation that makes a call with a fault is not well defined, and its outcomes are not known: a stack whose pool
+/// has too few nodes goes to one that is not there.
+#[test]
+fn an_implementation_with_a_fault_has_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let pushes = " s.push(1) | ;\n".repeat(4);
+    let text =
+        format!("X86_TSO pool\n{{ treiber s; }}\n P1 | P2 ;\n{pushes} s.push(1) | a := s.pop ;\nforbidden (a=7)\n");
+    let pool = file(folder.path(), "pool.litmus", &text);
+    assert_eq!(mowgli(&["litmus", &pool]).code, 0);
+    let implemented = |args: &[&str]| {
+        let ran = mowgli(&[args, &["--implemented", "treiber", &pool]].concat());
+        assert_eq!(ran.code, 3, "{args:?}: {}{}", ran.out, ran.err);
+        let said = ran.out.clone() + &ran.err;
+        let call = "not well defined (LOCO Def. 3.9): P1 calls Write(s.record_P1_5.value, 1) of x86-tso";
+        assert!(said.contains(call) && said.contains("s.record_P1_5.value is not declared"), "{said}");
+        ran
+    };
+    assert!(implemented(&["litmus"]).out.contains("\nUndecided\n"));
+    let json: serde_json::Value = serde_json::from_str(&implemented(&["litmus", "--json"]).out).expect("one object");
+    assert!(json["complete"] == false && json["assertions"][0]["holds"].is_null(), "{json}");
+    let explained = implemented(&["explain"]).out;
+    assert!(explained.contains("whether (a=7) is possible has no answer: not well defined"), "{explained}");
+    implemented(&["explain", "--json"]);
+}
+
 #[test]
 fn libraries_are_checked_listed_and_shown() {
     let list = mowgli(&["check", "--list"]).out;

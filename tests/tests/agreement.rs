@@ -22,8 +22,8 @@ use mowgli_core::world::World;
 use mowgli_libraries::bal::{Bal, BalOverSv};
 use mowgli_libraries::sc_rmw::ScRmw;
 use mowgli_libraries::sv::{Sv, SvOverWait};
-use mowgli_rdma::Stamp;
 use mowgli_rdma::wait::{WAIT, Wait, Words};
+use mowgli_rdma::{Stamp, to};
 use mowgli_tests::flowing;
 use proptest::prelude::*;
 
@@ -143,30 +143,30 @@ proptest! {
 
     #[test]
     fn search_and_judge_on_rdma_wait(client in strategy(&WORDS, &bound(2, 2))) {
-        let libraries = Libraries::default().with(Wait);
+        let libraries = Libraries::over(to).with(Wait);
         agree(&libraries, &client)?;
         are_consistent(&libraries, &executions(&libraries, &Implementations::new(), &client))?;
     }
 
     #[test]
     fn search_and_judge_on_rdma_sc_rmw(client in strategy(&ScRmw, &bound(2, 3))) {
-        agree(&Libraries::default().with(ScRmw), &client)?;
+        agree(&Libraries::over(to).with(ScRmw), &client)?;
     }
 
     #[test]
     fn search_and_judge_on_shared_variables(client in strategy(&Sv, &bound(2, 2))) {
-        agree(&Libraries::default().with(Sv), &client)?;
+        agree(&Libraries::over(to).with(Sv), &client)?;
     }
 
     #[test]
     fn search_and_judge_on_barriers(client in strategy(&Bal::Plain, &bound(3, 2))) {
-        agree(&Libraries::default().with(Bal::Plain), &client)?;
+        agree(&Libraries::over(to).with(Bal::Plain), &client)?;
     }
 
     #[test]
     fn kept_and_recovered_f_of_shared_variables(client in strategy(&Sv, &bound(2, 3))) {
         let implementations = Implementations::from([(SvOverWait::Published.target(), mowgli_libraries::sv::over_wait())]);
-        let libraries = Libraries::default().with(Wait);
+        let libraries = Libraries::over(to).with(Wait);
         let all = executions(&libraries, &implementations, &client);
         are_consistent(&libraries, &all)?;
         f_is_recovered(&SvOverWait::Published, &Sv, &bound(2, 3), &client.0, &all)?;
@@ -176,7 +176,7 @@ proptest! {
     fn kept_and_recovered_f_of_barriers(client in strategy(&Bal::Plain, &bound(2, 2))) {
         let implementation = BalOverSv::default();
         let implementations: Implementations = [(implementation.target(), std::sync::Arc::new(implementation) as _)].into();
-        let libraries = Libraries::default().with(Sv);
+        let libraries = Libraries::over(to).with(Sv);
         let all = executions(&libraries, &implementations, &client);
         are_consistent(&libraries, &all)?;
         f_is_recovered(&implementation, &Bal::Plain, &bound(2, 2), &client.0, &all)?;
@@ -196,7 +196,7 @@ fn the_judge_rejects_what_was_changed() {
             ]],
         },
     );
-    let libraries = Libraries::default().with(Wait);
+    let libraries = Libraries::over(to).with(Wait);
     let [good] = &executions(&libraries, &Implementations::new(), &client)[..] else { panic!("one execution") };
     assert!(judge(&libraries, good).is_ok());
     let mut unread = good.clone();

@@ -8,6 +8,7 @@ mod corpus;
 mod faults;
 mod flow;
 mod machine;
+mod models;
 mod own;
 mod parts;
 mod questions;

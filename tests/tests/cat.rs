@@ -15,6 +15,7 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Subject, strategy};
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::catalogue;
+use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, TSO, Tso};
 use mowgli_rdma::wait::{self, WAIT, Wait};
 use mowgli_rdma::{Stamp, sc};
@@ -329,8 +330,8 @@ fn models_mean_the_same_in_cat() {
         let text = cat(model).expect("cat can say it");
         compare(model, &Compared { text, libraries, library, subject }, 600);
     };
-    with("RDMA_WAIT", Libraries::default().with(Wait), WAIT, Box::new(wait::Words { rmw: true }));
-    with("RDMA_TSO", Libraries::default().with(Tso), TSO, Box::new(tso::Words { rmw: true }));
+    with("RDMA_WAIT", Libraries::over(to).with(Wait), WAIT, Box::new(wait::Words { rmw: true }));
+    with("RDMA_TSO", Libraries::over(to).with(Tso), TSO, Box::new(tso::Words { rmw: true }));
     with("RDMA_SC", sc::libraries(), TSO, Box::new(tso::Words { rmw: false }));
 }
 

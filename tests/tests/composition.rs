@@ -11,8 +11,8 @@ use mowgli_core::soundness::verdict::{Answer, Question};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{Entry, Variant, catalogue};
-use mowgli_rdma::Stamp;
 use mowgli_rdma::wait::{WAIT, Wait, word};
+use mowgli_rdma::{Stamp, to};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
@@ -68,7 +68,7 @@ fn answer(entry: &Entry, variant: &Variant, bound: &Bound, (world, client): &(Wo
         library: Name::literal(entry.name),
         specification: entry.specification.clone(),
         below: entry.below.clone(),
-        beside: Libraries::default().with(Wait),
+        beside: Libraries::over(to).with(Wait),
         chain: vec![Arc::clone(&variant.implementation)],
         subject: &*entry.subject,
         probes: &[],

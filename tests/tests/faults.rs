@@ -3,14 +3,21 @@
 use std::sync::Arc;
 
 use mowgli::check::{Checked, Options, check};
+use mowgli::litmus::parse::parse;
+use mowgli::litmus::run::solve;
+use mowgli::report::CheckRow;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
+use mowgli_core::library::Library;
+use mowgli_core::outcome::Limits;
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{Variant, catalogue};
+use mowgli_libraries::kvstore::{self, KVSTORE, Kvstore};
+use mowgli_libraries::msw::{self, MSW, Msw};
 use mowgli_libraries::sv::SV;
 use mowgli_rdma::wait::{WAIT, word};
 
@@ -56,6 +63,8 @@ fn is_ill_defined(entry: &str, call: Call, why: &str) {
     let text = format!("{} {}", checked.title(), checked.explanation());
     assert!(text.contains("not well defined") && text.contains(&call.to_string()), "{text}");
     assert!(text.contains(why), "{text}");
+    let page = serde_json::to_string(&CheckRow::new(&checked)).expect("strings and numbers");
+    assert!(page.contains(&call.to_string()) && page.contains(why), "{page}");
 }
 
 #[test]
@@ -84,6 +93,54 @@ fn a_call_has_its_arguments() {
 fn a_method_is_one_of_the_library() {
     is_ill_defined("sv", Call::new(WAIT, "Raed", &[there().into()]), "there is no method Raed");
     is_ill_defined("bal", Call::new(SV, "Raed", &[there().into()]), "there is no method Raed");
+}
+
+#[test]
+fn a_library_is_one_of_those_below() {
+    let why = "which is not among the libraries below";
+    is_ill_defined("bal", Call::new(WAIT, "Read", &[there().into()]), why);
+    is_ill_defined("sv", Call::new(Name::literal("words"), "Read", &[there().into()]), why);
+}
+
+#[test]
+fn sizes_keys_and_servers_are_those_that_there_are() {
+    let m = Val::Loc(Loc::new("m"));
+    let tuple = |n: usize| Val::tuple(&vec![Val::Int(1); n]);
+    let mut world = World::new(1, &[Node(1), Node(1)]);
+    world.objects.insert(Loc::new("m"), msw::words(Node(1), 2));
+    world.objects.insert(Loc::new("n"), msw::words(Node(1), 3));
+    let fault = |thread, method, args: &[Val]| Msw.fault(&world, Tid(thread), &Call::new(MSW, method, args));
+    assert_eq!(fault(1, "Write", &[m, tuple(2)]), None);
+    assert_eq!(fault(1, "Write", &[m, tuple(3)]).unwrap(), "(1, 1, 1) is no tuple of 2 words, which m has");
+    assert_eq!(fault(1, "Write", &[m, Val::Bot]).unwrap(), "bot is no tuple of 2 words, which m has");
+    assert_eq!(fault(1, "Get", &[m, Loc::new("n").into(), Val::NoWid]).unwrap(), "m has 2 words, and n has 3");
+    world.objects.insert(Loc::new("m"), kvstore::store(&[Val::Bot, Val::Bot]));
+    let fault = |thread, method, args: &[Val]| Kvstore.fault(&world, Tid(thread), &Call::new(KVSTORE, method, args));
+    for key in [-1, 2, 255, i64::MAX, i64::MIN] {
+        let said = fault(1, "Lookup", &[m, key.into()]).unwrap();
+        assert_eq!(said, format!("{key} is no key of m: there are 2, from 0"));
+    }
+    assert_eq!((fault(1, "Lookup", &[m, Val::Int(1)]), fault(2, "Serve", &[m])), (None, None));
+    assert_eq!(fault(1, "Serve", &[m]).unwrap(), "P1 does not serve m, but P2, the last thread of node 1");
+}
+
+/// The outcomes of a litmus test whose implementation is faulty are not known, whatever else its threads can do.
+#[test]
+fn a_litmus_test_over_a_faulty_implementation_has_no_answer() {
+    let text =
+        "RDMA_WAIT t\n{ nodes 2; svar v = 0; x@1 = 0; }\n P1@1 | P2@1 ;\n a := x | v.write(1) ;\nallowed (a=0)\n";
+    let test = parse("t", text).unwrap();
+    for (call, why) in [
+        (Call::new(WAIT, "Raed", &[there().into()]), "there is no method Raed"),
+        (Call::new(WAIT, "Read", &[]), "Read takes 1, and has 0"),
+        (Call::new(Name::literal("words"), "Read", &[]), "which is not among the libraries below"),
+    ] {
+        let faulty: Arc<dyn Implementation> = Arc::new(Makes { target: SV, call: call.clone() });
+        let answer = solve(&test, &[faulty], Limits::default());
+        assert_eq!(answer.holds, [None], "{call}");
+        let stop = answer.explored.stop.expect("not well defined").to_string();
+        assert!(stop.contains("not well defined") && stop.contains(&call.to_string()) && stop.contains(why), "{stop}");
+    }
 }
 
 /// Every library answers for a call of a method that it does not have, and for one without arguments.

@@ -16,9 +16,9 @@ use mowgli_libraries::msw::Msw;
 use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sc_rmw::ScRmw;
 use mowgli_libraries::sv::Sv;
-use mowgli_rdma::Stamp;
 use mowgli_rdma::tso::{self, Tso};
 use mowgli_rdma::wait::{self, Wait, Words};
+use mowgli_rdma::{Stamp, to};
 use mowgli_tests::flowing;
 use proptest::prelude::*;
 
@@ -81,34 +81,34 @@ proptest! {
 
     #[test]
     fn on_rdma_wait((world, client) in strategy(&WORDS, &bound(2, 3))) {
-        let libraries = Libraries::default().with(Wait);
+        let libraries = Libraries::over(to).with(Wait);
         agree(&libraries, &world, &flowing(&client, |v| v), &all_cells(&world))?;
     }
 
     #[test]
     fn on_rdma_tso((world, client) in strategy(&TSO_WORDS, &bound(3, 2))) {
-        let libraries = Libraries::default().with(Tso);
+        let libraries = Libraries::over(to).with(Tso);
         agree(&libraries, &world, &flowing(&client, |v| v), &all_cells(&world))?;
     }
 
     #[test]
     fn on_shared_variables((world, client) in strategy(&Sv, &bound(3, 2))) {
-        agree(&Libraries::default().with(Sv), &world, &flowing(&client, |v| v), &[])?;
+        agree(&Libraries::over(to).with(Sv), &world, &flowing(&client, |v| v), &[])?;
     }
 
     #[test]
     fn on_rdma_sc_rmw((world, client) in strategy(&ScRmw, &bound(3, 2))) {
-        agree(&Libraries::default().with(ScRmw), &world, &flowing(&client, |v| v), &[])?;
+        agree(&Libraries::over(to).with(ScRmw), &world, &flowing(&client, |v| v), &[])?;
     }
 
     #[test]
     fn on_mixed_size_words((world, client) in strategy(&Msw, &Bound { objects: 2, ..bound(2, 2) })) {
-        agree(&Libraries::default().with(Msw), &world, &client.programs(), &[])?;
+        agree(&Libraries::over(to).with(Msw), &world, &client.programs(), &[])?;
     }
 
     #[test]
     fn on_ring_buffers((world, client) in strategy(&Rbl::Strong, &bound(2, 3))) {
-        agree(&Libraries::default().with(Rbl::Strong), &world, &client.programs(), &[])?;
+        agree(&Libraries::over(to).with(Rbl::Strong), &world, &client.programs(), &[])?;
     }
 
     #[test]
@@ -118,7 +118,7 @@ proptest! {
     ]) {
         let world = one_node(threads.len());
         let programs: Vec<Prog> = threads.iter().map(|statements| sequence(statements, Val::Int(0))).collect();
-        let (libraries, cells) = (Libraries::default().with(Wait), all_cells(&world));
+        let (libraries, cells) = (Libraries::over(to).with(Wait), all_cells(&world));
         agree(&libraries, &world, &programs, &cells)?;
         is_as_complete_as_it_says(&libraries, &world, &programs, &cells)?;
     }
@@ -196,7 +196,6 @@ fn statement(number: u8, last: Val) -> Prog {
 /// letting values flow says that it cannot tell, and guessing finds them.
 #[test]
 fn values_out_of_nowhere_are_not_missed() {
-    use mowgli_core::stamp::Stamp as _;
     let (world, none) = (one_node(2), Implementations::new());
     let thread = |from: &str, to: &'static str| {
         prog! {
@@ -205,11 +204,11 @@ fn values_out_of_nowhere_are_not_missed() {
         }
     };
     let programs = [thread("x", "y"), thread("y", "x")];
-    let strong = Libraries::default().with(Wait);
+    let strong = Libraries::over(to).with(Wait);
     let of = problem(&strong, &none, &world, &programs, &[]);
     assert_eq!(of.outcomes().so_far().0.len(), 3);
     assert_eq!(of.outcomes_by_flow().map(|all| all.so_far().0.len()), Some(3));
-    let weak = strong.with_order(|a, b| a.to(b) && (a, b) != (Stamp::aCR, Stamp::aCW));
+    let weak = strong.with_order(|a, b| to(a, b) && (a, b) != (Stamp::aCR, Stamp::aCW));
     let of = problem(&weak, &none, &world, &programs, &[]);
     assert_eq!(of.outcomes().so_far().0.len(), 4);
     assert!(of.outcomes_by_flow().is_none());
@@ -218,7 +217,7 @@ fn values_out_of_nowhere_are_not_missed() {
 /// With no round of a loop allowed, reaching the bound says nothing of what rounds do.
 #[test]
 fn a_bound_of_no_rounds_is_not_complete() {
-    let (world, none, libraries) = (one_node(2), Implementations::new(), Libraries::default().with(Wait));
+    let (world, none, libraries) = (one_node(2), Implementations::new(), Libraries::over(to).with(Wait));
     let (x, y) = (Loc::new("x"), Loc::new("y"));
     let announces = prog! {
         wait::write(y, Val::Int(1));
@@ -238,7 +237,7 @@ fn a_bound_of_no_rounds_is_not_complete() {
 /// Executions that need more rounds than the bound are announced also where all others need none.
 #[test]
 fn a_bound_that_only_other_executions_reach_is_not_complete() {
-    let (world, none, libraries) = (one_node(2), Implementations::new(), Libraries::default().with(Wait));
+    let (world, none, libraries) = (one_node(2), Implementations::new(), Libraries::over(to).with(Wait));
     let x = Loc::new("x");
     let counts = prog! {
         let v = wait::read(x);
@@ -264,7 +263,7 @@ fn a_bound_that_only_other_executions_reach_is_not_complete() {
 /// A round whose write is the last one of an observed cell is not left out, though nothing reads it.
 #[test]
 fn what_is_observed_at_the_end_is_not_left_out() {
-    let (none, libraries) = (Implementations::new(), Libraries::default().with(Wait));
+    let (none, libraries) = (Implementations::new(), Libraries::over(to).with(Wait));
     let mut world = World::new(3, &[Node(1), Node(1)]);
     let [x, y, a, b] = ["x", "y", "a", "b"].map(Loc::new);
     let words = [(x, 1, 0), (y, 1, 0), (a, 2, 1), (b, 3, 2)];
@@ -286,7 +285,7 @@ fn what_is_observed_at_the_end_is_not_left_out() {
 /// Rounds of calls that come in turn are not left out one by one: both threads come to the barrier equally often.
 #[test]
 fn rounds_that_meet_at_a_barrier_are_kept() {
-    let (none, libraries) = (Implementations::new(), Libraries::default().with(Bal::Plain).with(Wait));
+    let (none, libraries) = (Implementations::new(), Libraries::over(to).with(Bal::Plain).with(Wait));
     let mut world = one_node(2);
     let (b, x) = (Loc::new("b"), Loc::new("x"));
     world.objects.insert(b, barrier(&[Tid(1), Tid(2)]));

@@ -15,10 +15,10 @@ use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::Stamp;
 use mowgli_rdma::operational::Machine;
 use mowgli_rdma::tso::{self, TSO, Tso, WaitByPolls};
 use mowgli_rdma::wait::{self, Wait};
+use mowgli_rdma::{Stamp, to};
 use mowgli_tests::{flowing, outcomes, solved};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -56,7 +56,7 @@ fn integers(result: Val) -> Val {
 const SLOWLY: usize = 20_000;
 
 fn agree((world, client): &(World, Client)) -> Result<(), TestCaseError> {
-    let libraries = Libraries::default().with(Tso);
+    let libraries = Libraries::over(to).with(Tso);
     let programs = flowing(client, integers);
     let Some(axioms) = by_axioms(&libraries, world, &programs) else { return Ok(()) };
     let mut machine = Machine::new(world, &programs).unwrap();
@@ -115,7 +115,7 @@ fn with_two_identifiers(client: &Client, picks: &[Index]) -> Client {
 }
 
 fn compiles(how: WaitByPolls, cases: u32) -> Result<(), String> {
-    let (waits, polls) = (Libraries::default().with(Wait), Libraries::default().with(Tso));
+    let (waits, polls) = (Libraries::over(to).with(Wait), Libraries::over(to).with(Tso));
     let words = wait::Words { rmw: true };
     let bound = bound(2, 2, 4);
     let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 8));
@@ -152,7 +152,7 @@ fn the_machine_runs_what_is_compiled() {
     runner(300)
         .run(&strategy(&words, &bound), |(world, client)| {
             let (world, programs) = compiled(WaitByPolls::Published, &world, &flowing(&client, integers));
-            let polls = Libraries::default().with(Tso);
+            let polls = Libraries::over(to).with(Tso);
             let Some(axioms) = by_axioms(&polls, &world, &programs) else { return Ok(()) };
             let runs = Machine::new(&world, &programs).unwrap().explore(&all_cells(&world), 1_000_000, &|| false);
             prop_assert_eq!(axioms, runs.outcomes, "{:?}", client);
@@ -217,7 +217,7 @@ fn a_poll_of_nothing_never_returns() {
         .remove(0);
     let poll = Call::new(TSO, "Poll", &[mowgli_core::ids::Node(1).into()]);
     let programs = [Prog::call(poll)];
-    assert!(by_axioms(&Libraries::default().with(Tso), &world, &programs).unwrap().is_empty());
+    assert!(by_axioms(&Libraries::over(to).with(Tso), &world, &programs).unwrap().is_empty());
     let runs = Machine::new(&world, &programs).unwrap().explore(&[], 100, &|| false);
     assert_eq!((runs.outcomes.len(), runs.stuck), (0, 1));
 }
@@ -331,8 +331,8 @@ impl Library<Stamp> for LiteralSc {
 /// RDMA-SC is RDMA-TSO with one more row in the stamp order.
 #[test]
 fn the_stamp_order_of_sc_gives_what_is_published() {
-    let literal = Libraries::default().with(LiteralSc).with_order(|_, _| false);
-    let (by_row, tso) = (mowgli_rdma::sc::libraries(), Libraries::default().with(Tso));
+    let literal = Libraries::over(|_, _| false).with(LiteralSc);
+    let (by_row, tso) = (mowgli_rdma::sc::libraries(), Libraries::over(to).with(Tso));
     let words = tso::Words { rmw: false };
     for (bound, cases) in [(bound(2, 2, 3), 800), (bound(3, 2, 2), 500), (bound(1, 2, 5), 300)] {
         let agree = |(world, client): (World, Client)| {

@@ -19,6 +19,7 @@ use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant};
 use mowgli_libraries::sv::{self, Sv};
 use mowgli_rdma::Stamp::{self, aCR, aCW};
+use mowgli_rdma::to;
 
 #[allow(dead_code, reason = "its main is that of the example")]
 #[path = "../../mowgli/examples/flag.rs"]
@@ -109,8 +110,8 @@ fn pile(name: &'static str) -> Entry {
     Entry {
         name,
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(Pile),
-        below: Libraries::default().with(Sv),
+        specification: Libraries::over(to).with(Pile),
+        below: Libraries::over(to).with(Sv),
         subject: Box::new(Pile),
         probes: Vec::new(),
         variants: vec![Variant { name: "forgetful", about, expected, implementation, bounds: vec![bound] }],
@@ -143,7 +144,7 @@ fn a_counterexample_shows_the_results_of_all_methods() {
 fn an_entry_that_names_another_library_is_told_which_there_is() {
     let said = checked(&pile("stack")).err().expect("a mistake");
     assert!(said.contains("the entry stack specifies no library of that name, but pile"), "{said}");
-    let entry = Entry { specification: Libraries::default().with(Sv), ..pile("sv") };
+    let entry = Entry { specification: Libraries::over(to).with(Sv), ..pile("sv") };
     let said = checked(&entry).err().expect("a mistake");
     assert!(said.contains("forgetful of the entry sv is an implementation of pile"), "{said}");
 }
@@ -242,7 +243,7 @@ fn through(own: &[Entry]) -> Result<&'static str, String> {
     let entry = Entry {
         name: "signal",
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(Signal),
+        specification: Libraries::over(to).with(Signal),
         below: flag::entry().specification,
         subject: Box::new(Signal),
         probes: Vec::new(),
@@ -278,7 +279,7 @@ fn a_stack_with_a_gap_or_with_two_of_one_name_is_told() {
 /// What a relation is stands in the specification, and its name says nothing.
 #[test]
 fn relations_are_known_by_their_roles() {
-    let libraries = Libraries::default().with(Pile);
+    let libraries = Libraries::over(to).with(Pile);
     let spec = libraries.spec(PILE).expect("a library of the set");
     assert_eq!((spec.role("rf"), spec.role("mo")), (Some(Role::ReadsFrom), Some(Role::Orientation)));
     assert_eq!((spec.role("ib"), spec.is_of_paths("ib"), spec.is_of_paths("rf2")), (None, false, true));

@@ -15,6 +15,7 @@ use mowgli_core::soundness::client::{Bound, Client, strategy};
 use mowgli_core::world::World;
 use mowgli_rdma::robust::{Cpu, Place, Program, inserted, repairs, with_dummies};
 use mowgli_rdma::sc;
+use mowgli_rdma::to;
 use mowgli_rdma::tso::{Tso, Words};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -84,7 +85,7 @@ fn tree_fenced_programs_are_fenced() {
 fn what_is_guaranteed_is_observed_in_order() {
     cases(400, &bound(2, 2, 4), |world, threads, cpu| {
         let Some(program) = Program::new(world, threads) else { return Ok(()) };
-        let libraries = if cpu == Cpu::Sc { sc::libraries() } else { Libraries::default().with(Tso) };
+        let libraries = if cpu == Cpu::Sc { sc::libraries() } else { Libraries::over(to).with(Tso) };
         let gb = program.gb_by_place(cpu);
         let programs = straight(threads);
         let problem = Problem {

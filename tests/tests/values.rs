@@ -12,9 +12,9 @@ use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
-use mowgli_rdma::Stamp;
 use mowgli_rdma::tso::{self, TSO, Tso};
 use mowgli_rdma::wait::{self, WAIT, Wait};
+use mowgli_rdma::{Stamp, to};
 use mowgli_tests::flowing;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -110,8 +110,8 @@ fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
 
 #[test]
 fn statements_that_change_nothing_change_no_outcome_of_a_model() {
-    let tso = Libraries::default().with(Tso);
-    let wait = Libraries::default().with(Wait);
+    let tso = Libraries::over(to).with(Tso);
+    let wait = Libraries::over(to).with(Wait);
     check("RDMA_TSO", &tso, TSO, &tso::Words { rmw: true }, &bound(2, 2, 3), 400, |i| i);
     check("RDMA_SC", &mowgli_rdma::sc::libraries(), TSO, &tso::Words { rmw: false }, &bound(2, 2, 3), 200, |i| i);
     check("RDMA_WAIT", &wait, WAIT, &wait::Words { rmw: true }, &bound(3, 2, 2), 400, |i| i);
@@ -155,7 +155,7 @@ fn the_number_of_fences_does_not_matter() {
             let next = Val::Int(a.int().expect("an integer") + 1);
             Prog::call(Call::new(TSO, "Write", &[z.into(), next])).then(Prog::Val(a))
         });
-        let all = outcomes(&Libraries::default().with(Tso), &world, &[first, second], &cells).unwrap();
+        let all = outcomes(&Libraries::over(to).with(Tso), &world, &[first, second], &cells).unwrap();
         assert_eq!(all.len(), 11, "with {fences} fences");
     }
 }

@@ -19,6 +19,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_x86::pool::records;
 use mowgli_x86::stamp::Stamp::{self, F, R};
+use mowgli_x86::to;
 use mowgli_x86::tso::{MACHINE, on_one_machine, word};
 
 use crate::catalogue::{Entry, Memory, Variant};
@@ -166,7 +167,7 @@ pub(crate) fn entry(library: Container, variants: Vec<Variant>) -> Entry<Stamp> 
     };
     Entry {
         name: library.name.text(),
-        specification: mowgli_core::library::Libraries::default().with(library),
+        specification: mowgli_core::library::Libraries::over(to).with(library),
         below: memory.libraries.clone(),
         memory,
         subject: Box::new(library),

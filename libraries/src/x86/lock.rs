@@ -8,6 +8,7 @@ use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_x86::stamp::Stamp::{self, F, W};
+use mowgli_x86::to;
 use mowgli_x86::tso::{Tso, X86, word};
 
 use crate::catalogue::{Entry, Memory, Variant};
@@ -30,8 +31,8 @@ pub(crate) const fn lock(name: Name) -> Lock<Stamp> {
 pub(crate) fn entry(name: Name, variants: Vec<Variant>) -> Entry<Stamp> {
     Entry {
         name: name.text(),
-        specification: Libraries::default().with(lock(name)),
-        below: Libraries::default().with(Tso),
+        specification: Libraries::over(to).with(lock(name)),
+        below: Libraries::over(to).with(Tso),
         memory: Memory::x86_tso(),
         subject: Box::new(OneMachine(lock(name))),
         probes: vec![Box::new(Sections { library: name })],

@@ -174,7 +174,10 @@ struct Prover<'a, S: Stamp> {
 
 /// Checks every class of executions of a client, of these `runs`, whose calls of `library` are implemented.
 ///
-/// `specification` has just that library; the stamp order is that of the problem.
+/// `specification` has just that library.
+///
+/// # Panics
+/// If it is over another stamp order than the problem.
 pub fn check<S: Stamp>(
     problem: &Problem<'_, S>,
     runs: &Runs<S>,
@@ -182,10 +185,10 @@ pub fn check<S: Stamp>(
     library: Name,
 ) -> Local<S> {
     let arena = Arena::new();
-    let specification = specification.clone().with_order_of(problem.libraries);
+    assert_eq!(specification.differs_at(problem.libraries), None, "both are of one memory model");
     let prover = Prover {
         world: problem.world,
-        specification: &specification,
+        specification,
         library,
         sees_hb: specification.spec(library).is_some_and(Spec::mentions_hb),
         arena: &arena,

@@ -27,12 +27,12 @@ pub enum Tso {
     F,
 }
 
-impl Stamp for Tso {
-    /// Everything but a write before a read: that one may wait in the store buffer.
-    fn to(self, later: Self) -> bool {
-        !(self == Self::W && later == Self::R)
-    }
+/// The stamp order: everything but a write before a read, which may wait in the store buffer.
+pub fn to(earlier: Tso, later: Tso) -> bool {
+    !(earlier == Tso::W && later == Tso::R)
+}
 
+impl Stamp for Tso {
     fn all(_: u8) -> Vec<Self> {
         vec![Self::R, Self::W, Self::U, Self::F]
     }

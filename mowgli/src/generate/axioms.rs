@@ -13,9 +13,9 @@ use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::mutation::{Mutation, family, mutations, weakened};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::Stamp;
 use mowgli_rdma::tso::{self, Tso};
 use mowgli_rdma::wait::{self, IB, Wait};
+use mowgli_rdma::{Stamp, to};
 use rayon::prelude::*;
 
 use super::Generated;
@@ -52,7 +52,7 @@ impl fmt::Display for Pivot {
 
 /// The model itself: without the libraries on top of it, where it has some.
 fn whole(model: Model) -> Libraries<Stamp> {
-    if model == Model::RdmaWait { Libraries::default().with(Wait) } else { libraries(model) }
+    if model == Model::RdmaWait { Libraries::over(to).with(Wait) } else { libraries(model) }
 }
 
 /// Everything that can be taken from a model.

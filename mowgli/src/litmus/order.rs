@@ -8,7 +8,7 @@ use mowgli_core::outcome::Limits;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::mutation::family;
 use mowgli_core::stamp::Stamp as _;
-use mowgli_rdma::Stamp;
+use mowgli_rdma::{Stamp, to};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -70,7 +70,7 @@ pub fn worth(tests: &[Test], deadline: Deadline) -> Vec<Cell> {
         let [noticed_by, undecided] = [noticed, undecided].map(|names| names.into_iter().collect());
         Cell { earlier, later, noticed_by, undecided, stopped }
     };
-    cells(&Libraries::default()).into_par_iter().map(of_cell).collect()
+    cells(&Libraries::over(to)).into_par_iter().map(of_cell).collect()
 }
 
 /// Whether some assertion has another answer, as far as a limit let that be known.

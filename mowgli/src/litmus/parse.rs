@@ -58,6 +58,10 @@ pub fn parse(path: &str, text: &str) -> Result<Test, String> {
     })
 }
 
+/// How objects of other kinds than those with a state of their own are declared.
+const DECLARED: &str = "svar x = 0, sc x = 0, msw x@1[2] = (0, 0), kvstore x = (7, bot), barrier x = {P1, P2}, ring x = P1 -> {P2}, \
+                        weak lock x, strong lock x, node lock x";
+
 /// Words that begin statements of languages with loops and branches.
 const FOREIGN: [&str; 8] = ["while", "if", "for", "do", "loop", "repeat", "until", "goto"];
 
@@ -375,7 +379,12 @@ impl Reader {
                     let known: Vec<&str> = sequential::objects().iter().map(|o| o.name()).collect();
                     return fail(
                         &names[0],
-                        format!("there is no kind of object {}; there are {}", names[0].as_str(), known.join(", ")),
+                        format!(
+                            "there is no kind of object {} that is declared so; there are {}, as {} c, and {DECLARED}",
+                            names[0].as_str(),
+                            known.join(", "),
+                            known[0]
+                        ),
                     );
                 };
                 let node = part(&tree, Rule::node).map(|n| self.node(&n)).transpose()?;
@@ -472,10 +481,18 @@ impl Reader {
     fn without_fault(&self, thread: usize, tree: &Tree<'_>, statement: &Statement) -> Parsed<()> {
         let Statement::Call { library, method, args, .. } = statement else { return Ok(()) };
         let Some(library) = LIBRARIES.get(*library) else { return Ok(()) };
-        // Only data can come from a register, and no data are wrong.
-        let known = args.iter().map(|arg| if let Arg::Val(v) = arg { *v } else { Val::Int(0) });
-        let call = Call::new(library.name(), method, &known.collect::<Vec<_>>());
-        let Some(fault) = library.fault(&self.world, Tid::from_index(thread), &call) else { return Ok(()) };
+        // Only data can come from a register: what is wrong whatever they are, a number or what is in the object.
+        let init =
+            args.iter().find_map(|arg| if let Arg::Val(Val::Loc(x)) = arg { self.world.objects.get(x) } else { None });
+        let of = |data: Val| {
+            let known = args.iter().map(|arg| if let Arg::Val(v) = arg { *v } else { data });
+            Call::new(library.name(), method, &known.collect::<Vec<_>>())
+        };
+        let wrong = |call: &Call| library.fault(&self.world, Tid::from_index(thread), call);
+        let call = of(Val::Int(0));
+        let Some(fault) = wrong(&call).filter(|_| init.is_none_or(|o| wrong(&of(o.init)).is_some())) else {
+            return Ok(());
+        };
         let here = self.world.threads[thread];
         let elsewhere = |x: &Loc| self.world.home(*x).is_some_and(|n| n != here);
         let text = tree.as_str().split_whitespace().join(" ");
@@ -490,7 +507,10 @@ impl Reader {
                     ),
                 )
             }
-            None => fail(tree, format!("{text}: {fault}; {} has {}", self.model, self.model.statements())),
+            None if call.library == self.memory() => {
+                fail(tree, format!("{text}: {fault}; {} has {}", self.model, self.model.statements()))
+            }
+            None => fail(tree, format!("{text}: {fault}")),
         }
     }
 

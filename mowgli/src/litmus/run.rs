@@ -36,12 +36,12 @@ pub trait Stamped: Stamp + Serialize + DeserializeOwned {
 impl Stamped for mowgli_rdma::Stamp {
     fn libraries(model: Model) -> Libraries<Self> {
         match model {
-            Model::RdmaWait => {
-                catalogue().iter().fold(Libraries::default().with(Wait), |all, entry| all.and(&entry.specification))
-            }
-            Model::RdmaTso => Libraries::default().with(Tso),
+            Model::RdmaWait => catalogue()
+                .iter()
+                .fold(Libraries::over(mowgli_rdma::to).with(Wait), |all, entry| all.and(&entry.specification)),
+            Model::RdmaTso => Libraries::over(mowgli_rdma::to).with(Tso),
             Model::RdmaSc => sc::libraries(),
-            Model::CoreRma | Model::X86Tso => Libraries::default(),
+            Model::CoreRma | Model::X86Tso => Libraries::over(mowgli_rdma::to),
         }
     }
 }
@@ -53,7 +53,7 @@ impl Stamped for mowgli_x86::Stamp {
                 let memory = Memory::x86_tso().libraries;
                 x86::catalogue().iter().fold(memory, |all, entry| all.and(&entry.specification))
             }
-            _ => Libraries::default(),
+            _ => Libraries::over(mowgli_x86::to),
         }
     }
 }

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use mowgli_core::execution::Execution;
 use mowgli_core::judge::judge;
 use mowgli_core::outcome::{Found, Limits};
+use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
+use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::value::Val;
 use serde::Serialize;
 
@@ -130,7 +132,10 @@ impl CheckRow {
             executions: checked.report.stats.classes,
             verdict: checked.verdict().to_owned(),
             progress: checked.progress().to_owned(),
-            stopped: checked.stop().map(ToString::to_string),
+            stopped: match &checked.report.verdict {
+                Verdict::Undecided(stop) if *stop != Stop::Vacuous => Some(stop.to_string()),
+                _ => None,
+            },
             expected: checked.is_expected(),
             concretisation: checked.concretisation(),
             seconds: checked.time.as_secs_f64(),

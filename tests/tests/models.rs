@@ -1,0 +1,164 @@
+//! Memory models that have the same stamps and differ in their stamp order, and one that has stamps of its own.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mowgli::check::{Ask, Checked, Options, check};
+use mowgli_core::ids::{Loc, Node};
+use mowgli_core::implementation::Implementations;
+use mowgli_core::library::Libraries;
+use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant, catalogue};
+use mowgli_libraries::x86;
+use mowgli_rdma::Stamp::{aCR, aCW, aWT};
+use mowgli_rdma::wait::{Wait, read, word, write};
+use mowgli_rdma::{sc, to};
+
+#[allow(dead_code, reason = "not all of it is used")]
+#[path = "../../mowgli-core/tests/x86_tso/mod.rs"]
+mod own;
+
+/// RDMA without the cell of the stamp order that keeps CPU writes in order.
+fn reorders_writes(a: mowgli_rdma::Stamp, b: mowgli_rdma::Stamp) -> bool {
+    to(a, b) && (a, b) != (aCW, aCW)
+}
+
+/// RDMA without the cells that keep CPU reads and writes after a wait.
+fn waits_for_nothing(a: mowgli_rdma::Stamp, b: mowgli_rdma::Stamp) -> bool {
+    to(a, b) && !(a == aWT && [aCR, aCW].contains(&b))
+}
+
+const LOCS: [&str; 2] = ["x", "y"];
+
+/// Two threads return what they have read of x and y, under this stamp order.
+fn outputs(
+    order: fn(mowgli_rdma::Stamp, mowgli_rdma::Stamp) -> bool,
+    threads: [fn(Loc, Loc) -> Prog; 2],
+) -> BTreeSet<Vec<Val>> {
+    let [x, y] = LOCS.map(Loc::new);
+    let mut world = World::new(1, &[Node(1), Node(1)]);
+    world.objects.extend([x, y].map(|x| (x, word(Node(1)))));
+    let problem = Problem {
+        libraries: &Libraries::over(order).with(Wait),
+        implementations: &Implementations::new(),
+        world: &world,
+        programs: &threads.map(|thread| thread(x, y)),
+        observed: &[],
+        limits: Limits::default(),
+    };
+    problem.outcomes().all().unwrap().into_keys().map(|o| o.outputs).collect()
+}
+
+#[test]
+fn one_stamp_type_has_several_models() {
+    let one = Val::Int(1);
+    let store_buffering: [fn(Loc, Loc) -> Prog; 2] =
+        [|x, y| write(x, Val::Int(1)).then(read(y)), |x, y| write(y, Val::Int(1)).then(read(x))];
+    let neither_sees = vec![Val::Int(0); 2];
+    assert!(outputs(to, store_buffering).contains(&neither_sees));
+    assert!(!outputs(sc::to, store_buffering).contains(&neither_sees));
+
+    let message_passing: [fn(Loc, Loc) -> Prog; 2] = [
+        |x, y| write(x, Val::Int(1)).then(write(y, Val::Int(1))),
+        |x, y| prog! { let b = read(y); let a = read(x); Prog::Val(Val::tuple(&[a, b])) },
+    ];
+    let overtaken = vec![Val::Unit, Val::tuple(&[Val::Int(0), one])];
+    let [rdma, weaker] = [to, reorders_writes].map(|order| outputs(order, message_passing));
+    assert!(!rdma.contains(&overtaken) && weaker.contains(&overtaken), "{rdma:?} {weaker:?}");
+    assert!(rdma.is_subset(&weaker));
+    assert_eq!((rdma.len(), weaker.len()), (3, 4));
+}
+
+/// What is asked of the variant of this name, in small.
+fn checked<S: Stamp>(entry: &Entry<S>, variant: &str) -> Result<Checked<S>, String> {
+    check(entry, entry.variant(variant)?, &entry.through(), &Options::default())
+}
+
+fn entry_of<S: Stamp>(all: Vec<Entry<S>>, name: &str) -> Entry<S> {
+    all.into_iter().find(|e| e.name == name).expect("a built-in library")
+}
+
+/// Flags of threads make a lock on a machine without store buffers.
+#[test]
+fn an_implementation_is_sound_over_one_model_and_not_over_another() {
+    let spinlock = || entry_of(x86::catalogue(), "spinlock");
+    assert_eq!(checked(&spinlock(), "flags").unwrap().verdict(), "unsound");
+    let without_buffers = spinlock().with_order(|_, _| true);
+    assert_eq!(checked(&without_buffers, "flags").unwrap().verdict(), "sound");
+}
+
+/// The libraries below an entry are those of the catalogue, over the stamp order of the entry.
+#[test]
+fn a_whole_stack_is_over_one_stamp_order() {
+    let bal = || entry_of(catalogue(), "bal");
+    let bound = Bound { threads: 3, ..bal().through() };
+    let options = Options { ask: Ask::Through, loopback: false, ..Options::default() };
+    let verdict = |entry: &Entry| check(entry, &entry.variants[0], &bound, &options).unwrap().verdict();
+    assert_eq!(verdict(&bal().with_order(waits_for_nothing)), "unsound");
+    assert_eq!(verdict(&bal()), "no-wrong-outcome");
+}
+
+#[test]
+fn an_entry_is_of_one_memory_model() {
+    let bal = || entry_of(catalogue(), "bal");
+    let over = |part: Libraries<_>| part.with_order(reorders_writes);
+    let mixed = [
+        ("specification", Entry { specification: over(bal().specification), ..bal() }),
+        ("implementation", Entry { below: over(bal().below), ..bal() }),
+    ];
+    for (part, entry) in mixed {
+        let said = checked(&entry, "published").err().expect("a mistake");
+        let expected =
+            format!("the {part} of bal is over another stamp order than its memory model: only one of them has");
+        assert_eq!(said, format!("{expected} aCW before aCW"));
+    }
+}
+
+#[test]
+#[should_panic(expected = "different memory models: only one has aCW before aCR")]
+fn libraries_of_two_memory_models_are_no_set() {
+    let _ = Libraries::over(to).with(Wait).and(&sc::libraries());
+}
+
+/// A lock over a memory model of one's own, whose stamps nothing that is built in has.
+fn lock() -> Entry<own::Tso> {
+    let memory = || Libraries::over(own::to).with(own::Memory);
+    let bound = Bound { threads: 2, nodes: 1, calls: 2, loops: 2, ..Bound::default() };
+    let variant = |name, expected, spin| Variant {
+        name,
+        about: "which word is swapped",
+        expected,
+        implementation: Arc::new(spin),
+        bounds: vec![bound.clone()],
+    };
+    Entry {
+        name: "lock",
+        memory: Memory { libraries: memory(), probes: |_| Box::new(own::Counting), catalogue: Vec::new },
+        specification: Libraries::over(own::to).with(own::Lock),
+        below: memory(),
+        subject: Box::new(own::Lock),
+        probes: Vec::new(),
+        variants: vec![
+            variant("published", Expected::Sound, own::Spin::Published),
+            variant("own-word", Expected::Unsound, own::Spin::OwnWord),
+        ],
+    }
+}
+
+#[test]
+fn a_memory_model_with_stamps_of_its_own_is_checked_and_explained() {
+    let lock = lock();
+    for variant in &lock.variants {
+        let checked = check(&lock, variant, &variant.bounds[0], &Options::default()).unwrap();
+        assert_eq!(checked.is_expected(), Some(true), "{}", checked.title());
+        if variant.expected == Expected::Unsound {
+            let text = checked.explanation();
+            assert!(text.contains("Acquire(l)") && text.contains("CAS(l.note_P1, 0, 1) = 0  [U"), "{text}");
+        }
+    }
+}
