@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::execution::Execution;
-use mowgli_core::ids::Name;
+use mowgli_core::ids::{Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::soundness::client::{Bound, Client, worlds};
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
 use mowgli_core::stamp::Stamp;
@@ -25,7 +25,7 @@ use serde::Serialize;
 use crate::explain::{self, Finding, Words};
 use crate::interrupt::{self, Deadline};
 use crate::litmus::print;
-use crate::necessity::own_calls;
+use crate::litmus::test::Model;
 use crate::show::{self, Names, Scene};
 use crate::stuck;
 
@@ -178,6 +178,32 @@ fn foreign<S: Stamp>(entry: &Entry<S>, bound: &Bound, expired: &dyn Fn() -> bool
     calls.into_iter().map(|(_, _, call)| call).find(|call| specified.get(call.library).is_none())
 }
 
+/// The calls that clients within these bounds make, in every world.
+///
+/// # Errors
+/// If the time is up before there are all.
+pub fn own_calls<S: Stamp>(
+    entry: &Entry<S>,
+    bounds: &[Bound],
+    expired: &dyn Fn() -> bool,
+) -> Result<Vec<(World, Tid, Call)>, Stop> {
+    let mut calls = Vec::new();
+    for bound in bounds {
+        for world in worlds(&*entry.subject, bound, expired)? {
+            for thread in world.tids() {
+                let own = entry.subject.calls(&world, thread, &bounds[0], expired);
+                calls.extend(own.into_iter().map(|call| (world.clone(), thread, call)));
+            }
+            if expired() {
+                return Err(Stop::Time);
+            }
+        }
+    }
+    calls.sort_by_cached_key(|(w, t, call)| (w.nodes, w.threads.clone(), *t, call.clone()));
+    calls.dedup();
+    Ok(calls)
+}
+
 /// Replaces the libraries below an entry by their published implementations, until only memory models are left: first those
 /// that no other library left is built on, so that what several are built on is replaced once, for all of them.
 ///
@@ -253,6 +279,12 @@ fn entry_of<'a, S: Stamp>(
 }
 
 impl<S: Stamp> Checked<S> {
+    /// The memory model that it is built on in the end.
+    #[must_use]
+    pub fn model(&self) -> Model {
+        Model::of(&self.libraries)
+    }
+
     /// The verdict in one word.
     #[must_use]
     pub fn verdict(&self) -> &'static str {
@@ -330,7 +362,7 @@ impl<S: Stamp> Checked<S> {
             Progress::Blocks(..) => "this client never ends, though the specification lets all its calls return",
             _ => "an execution of this client never ends, though it is the beginning of one that the specification has",
         };
-        let program = print::client("client", world, client, &[]);
+        let program = print::client(self.model(), "client", world, client, &[]);
         let mut out = format!("{}\n\n{}: {said}.\n\n{program}\n", self.title(), self.progress());
         let Some(stuck) = stuck else {
             return out + "No execution of it was found in which threads go round in loops for ever.\n\n";
@@ -400,7 +432,7 @@ impl<S: Stamp> Checked<S> {
     pub fn litmus(&self) -> Option<String> {
         let c = self.counterexample()?;
         let name = format!("{}-{}", self.library, self.variant);
-        Some(print::forbidden(&name, &c.world, &c.client, &c.outcome))
+        Some(print::forbidden(self.model(), &name, &c.world, &c.client, &c.outcome))
     }
 
     /// What was found, in a line: library, variant, bound and verdict.
@@ -439,7 +471,7 @@ impl<S: Stamp> Checked<S> {
         let mut out = String::new();
         if let Some((world, client, violation)) = &self.report.violation {
             out.push_str("Not locally sound (LOCO Def. 3.13) in an execution of\n\n");
-            out.push_str(&print::client("client", world, client, &violation.execution.outputs));
+            out.push_str(&print::client(self.model(), "client", world, client, &violation.execution.outputs));
             out.push_str(&format!("\nwith the events\n{}\n", show::events(&violation.execution, &Names::default())));
             if !violation.beyond.is_empty() {
                 let beyond = violation.beyond.iter().copied().collect();
@@ -451,7 +483,7 @@ impl<S: Stamp> Checked<S> {
         }
         if let (Verdict::Undecided(stop), Some((world, client))) = (&self.report.verdict, &self.report.stopped_at) {
             out.push_str(&format!("{} is undecided: {stop}, first in\n\n", self.library));
-            out.push_str(&print::client("client", world, client, &[]));
+            out.push_str(&print::client(self.model(), "client", world, client, &[]));
             out.push('\n');
         }
         if let (Some(c), Some(litmus)) = (self.counterexample(), self.litmus()) {
@@ -558,7 +590,9 @@ impl<S: Stamp> Checked<S> {
     }
 }
 
-pub(crate) fn words<S: Stamp>(c: &Counterexample<S>) -> Words {
+/// The words of a counterexample's program.
+#[must_use]
+pub fn words<S: Stamp>(c: &Counterexample<S>) -> Words {
     Words { statements: print::statements(&c.client, &c.outcome.outputs), names: Names::default() }
 }
 

@@ -17,13 +17,15 @@ use mowgli_x86::tso::X86;
 use super::test::Model;
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.
-pub(crate) fn register(index: usize) -> String {
+#[must_use]
+pub fn register(index: usize) -> String {
     let letter = char::from(b'a' + (index % 26) as u8);
     if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
 }
 
 /// What a call looks like, without its register.
-pub(crate) fn statement(call: &Call) -> String {
+#[must_use]
+pub fn statement(call: &Call) -> String {
     let arg = |i: usize| call.args[i].to_string();
     let with_id = |i: usize| match call.args.get(i) {
         Some(Val::Wid(d)) => format!(", {d}"),
@@ -62,22 +64,19 @@ pub(crate) fn statement(call: &Call) -> String {
         (sc_rmw::SC_RMW, _) => format!("{}.read", arg(0)),
         (library, "Acq") if is_lock(library) => format!("acq({})", arg(0)),
         (library, _) if is_lock(library) => format!("rel({})", arg(0)),
-        (library, method) if is_wrapped(library) || is_container(library) || library == kvstore::KVSTORE => {
-            let args: Vec<String> = (1..call.args.len()).map(arg).collect();
+        (library, method) => {
+            let receiver = |x: &Val| x.loc().map(|x| (x.to_string(), &call.args[1..]));
+            let (receiver, args) =
+                call.args.first().and_then(receiver).unwrap_or_else(|| (library.to_string(), &call.args[..]));
+            let args: Vec<String> = args.iter().filter(|v| **v != Val::NoWid).map(Val::to_string).collect();
             let args = if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) };
-            format!("{}.{}{args}", arg(0), method.to_lowercase())
+            format!("{receiver}.{}{args}", method.to_lowercase())
         }
-        _ => call.to_string(),
     }
 }
 
 fn is_lock(library: Name) -> bool {
     [wlock::WLOCK, slock::SLOCK, nlock::NLOCK].contains(&library) || x86::LOCKS.contains(&library)
-}
-
-/// Whether it is a container over x86-TSO.
-fn is_container(library: Name) -> bool {
-    x86::CONTAINERS.iter().any(|c| c.name == library)
 }
 
 fn is_wrapped(library: Name) -> bool {
@@ -108,11 +107,8 @@ fn declarations(model: Model, world: &World, out: &mut String) {
             (msw::MSW, Some(node)) => writeln!(out, "  msw {loc}@{node}[{}] = {};", object.size, object.init),
             (sc_rmw::SC_RMW, Some(node)) => writeln!(out, "  sc {loc} = {} at {node};", object.init),
             (kvstore::KVSTORE, _) => writeln!(out, "  kvstore {loc} = {};", object.init),
-            (library, Some(node)) if is_wrapped(library) => writeln!(out, "  {library} {loc} at {node};"),
-            (library, _) if x86::LOCKS.contains(&library) || is_container(library) => {
-                writeln!(out, "  {library} {loc};")
-            }
-            (other, _) => writeln!(out, "  (* {loc} is an object of {other} *)"),
+            (library, Some(node)) if model != Model::X86Tso => writeln!(out, "  {library} {loc} at {node};"),
+            (library, _) => writeln!(out, "  {library} {loc};"),
         };
     }
 }
@@ -211,28 +207,18 @@ fn text(model: Model, name: &str, about: Option<&str>, world: &World, statements
     out
 }
 
-fn is_over_x86(library: Name) -> bool {
-    library == X86 || x86::LOCKS.contains(&library) || is_container(library)
-}
-
-/// A client as a litmus test, without assertions. `outputs` are the results of the calls of each thread, where they are
-/// known.
+/// A client as a litmus test of a model, without assertions. `outputs` are the results of the calls of each thread, where
+/// they are known.
 #[must_use]
-pub fn client(name: &str, world: &World, client: &Client, outputs: &[Val]) -> String {
-    let has = |is: fn(Name) -> bool| world.objects.values().any(|o| is(o.library));
-    let model = match () {
-        () if has(is_over_x86) => Model::X86Tso,
-        () if has(|library| library == TSO) => Model::RdmaTso,
-        () => Model::RdmaWait,
-    };
+pub fn client(model: Model, name: &str, world: &World, client: &Client, outputs: &[Val]) -> String {
     text(model, name, None, world, statements(client, outputs))
 }
 
 /// A client as a litmus test, with the assertion that this outcome is forbidden.
 #[must_use]
-pub fn forbidden(name: &str, world: &World, client: &Client, outcome: &Outcome) -> String {
+pub fn forbidden(model: Model, name: &str, world: &World, client: &Client, outcome: &Outcome) -> String {
     let condition = conjunction(&registers(client, outcome));
-    format!("{}forbidden ({condition})\n", self::client(name, world, client, &outcome.outputs))
+    format!("{}forbidden ({condition})\n", self::client(model, name, world, client, &outcome.outputs))
 }
 
 /// The condition that each name has its value; true if there are none.

@@ -1,7 +1,6 @@
 //! Reading a litmus file. Errors name line and column, show the line, and say what was expected.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use itertools::Itertools;
 
@@ -15,7 +14,6 @@ use mowgli_libraries::sequential;
 use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock, x86};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::core_rma::execution::MOST;
-use mowgli_rdma::tso::Tso;
 use mowgli_x86::tso::MACHINE;
 use pest::error::{Error, ErrorVariant, InputLocation};
 use pest::iterators::Pair;
@@ -27,9 +25,10 @@ mod waits;
 
 use super::condition::Condition;
 use super::core_rma::program;
+use super::own::Kind;
 use super::print::returns;
-use super::run::libraries;
 use super::test::{Arg, Assertion, Model, Observable, Quantifier, Statement, Test, Thread};
+use crate::catalogue::Catalogue;
 
 #[allow(missing_docs, reason = "generated")]
 mod grammar {
@@ -40,18 +39,23 @@ mod grammar {
 }
 use grammar::{Grammar, Rule};
 
-/// The libraries of all calls that a test can have.
-static LIBRARIES: LazyLock<Libraries<Stamp>> = LazyLock::new(|| libraries(Model::RdmaWait).with(Tso));
-
 type Tree<'a> = Pair<'a, Rule>;
 type Parsed<T> = Result<T, Box<Error<Rule>>>;
 
-/// Reads a test. `path` is shown in errors.
+/// Reads a test of the libraries that are built in. `path` is shown in errors.
 ///
 /// # Errors
 /// What is wrong, with line, column and remedy, ready to print.
 pub fn parse(path: &str, text: &str) -> Result<Test, String> {
-    read(path, text).map_err(|e| {
+    parse_in(Catalogue::builtin(), path, text)
+}
+
+/// Reads a test of the libraries of a catalogue. `path` is shown in errors.
+///
+/// # Errors
+/// What is wrong, with line, column and remedy, ready to print.
+pub fn parse_in(catalogue: &Catalogue, path: &str, text: &str) -> Result<Test, String> {
+    read(catalogue, path, text).map_err(|e| {
         let e = foreign(text, &e).unwrap_or(e);
         let help = help(text, &e).map_or(String::new(), |help| format!("\n  = help: {help}"));
         e.with_path(path).renamed_rules(|r| describe(*r)).to_string() + &help
@@ -135,6 +139,7 @@ fn describe(rule: Rule) -> String {
         Rule::arguments => "arguments, as (x, y)".into(),
         Rule::atomicity => "a or n".into(),
         Rule::undefined => "top".into(),
+        Rule::kind => "a kind of object".into(),
         other => format!("{other:?}").replace('_', " "),
     }
 }
@@ -143,10 +148,10 @@ fn fail<T>(at: &Tree<'_>, message: impl Into<String>) -> Parsed<T> {
     Err(Box::new(Error::new_from_span(ErrorVariant::CustomError { message: message.into() }, at.as_span())))
 }
 
-fn read(path: &str, text: &str) -> Parsed<Test> {
+fn read(catalogue: &Catalogue, path: &str, text: &str) -> Parsed<Test> {
     let file = Grammar::parse(Rule::file, text).map_err(Box::new)?.next().expect("a file is one tree");
     let parts: Vec<Tree<'_>> = file.into_inner().collect();
-    let mut reader = Reader::new(model(&parts)?, &parts)?;
+    let mut reader = Reader::new(catalogue, model(&parts)?, &parts)?;
     let mut name = String::new();
     let mut description = None;
     for part in &parts {
@@ -186,8 +191,11 @@ fn model(parts_of_file: &[Tree<'_>]) -> Parsed<Model> {
         .map_or_else(|| fail(tree, format!("model {} is not available; this build has {}", tree.as_str(), names())), Ok)
 }
 
-struct Reader {
+struct Reader<'c> {
+    catalogue: &'c Catalogue,
     model: Model,
+    /// Those of the model, where it is one of RDMA.
+    libraries: Libraries<Stamp>,
     world: World,
     threads: Vec<Thread>,
     names: BTreeMap<String, Tid>,
@@ -236,11 +244,12 @@ fn pointee<'a>(tree: &Tree<'a>) -> Option<Tree<'a>> {
     all.find(|t| t.as_rule() == Rule::pointee)
 }
 
-impl Reader {
-    fn new(model: Model, parts_of_file: &[Tree<'_>]) -> Parsed<Self> {
+impl<'c> Reader<'c> {
+    fn new(catalogue: &'c Catalogue, model: Model, parts_of_file: &[Tree<'_>]) -> Parsed<Self> {
         let head = parts_of_file.iter().find(|t| t.as_rule() == Rule::head).expect("the grammar has a head");
         let (world, threads, names) = (World::new(1, &[]), Vec::new(), BTreeMap::new());
-        let mut reader = Self { model, world, threads, names, literals: BTreeMap::new() };
+        let (libraries, literals) = (catalogue.libraries(model), BTreeMap::new());
+        let mut reader = Self { catalogue, model, libraries, world, threads, names, literals };
         for placement in parts(head, Rule::placement) {
             reader.placement(&placement)?;
         }
@@ -369,18 +378,7 @@ impl Reader {
                 let of = if part(&tree, Rule::weak).is_some() { Rbl::Weak } else { Rbl::Strong };
                 rbl::ring(of, writer, &readers, size)
             }
-            Rule::wrapped => {
-                let names: Vec<Tree<'_>> = parts(&tree, Rule::name).collect();
-                let Some(object) = sequential::objects().into_iter().find(|o| o.name() == names[0].as_str()) else {
-                    let known: Vec<&str> = sequential::objects().iter().map(|o| o.name()).collect();
-                    return fail(
-                        &names[0],
-                        format!("there is no kind of object {}; there are {}", names[0].as_str(), known.join(", ")),
-                    );
-                };
-                let node = part(&tree, Rule::node).map(|n| self.node(&n)).transpose()?;
-                Object::new(Name::literal(object.name())).at(node.unwrap_or(Node(1)))
-            }
+            Rule::wrapped => self.wrapped(&tree)?,
             Rule::store => {
                 let Val::Tuple(values) = self.value(&part(&tree, Rule::value).expect("by the grammar"))? else {
                     return fail(&tree, "a store begins with a tuple, a value or bot for each key, as (7, bot)");
@@ -404,21 +402,39 @@ impl Reader {
             Some(v) => object.init(self.value(&v)?),
             None => object,
         };
-        // A wrapped object is declared by its kind and its name.
-        let before = usize::from(tree.as_rule() == Rule::wrapped);
-        let name = parts(&tree, Rule::name).nth(before).expect("an object has a name");
+        let name = part(&tree, Rule::name).expect("an object has a name");
         if self.world.objects.insert(Loc::new(name.as_str()), object).is_some() {
             return fail(&name, format!("{} is declared twice", name.as_str()));
         }
         Ok(())
     }
 
-    /// A lock or a container over x86-TSO.
+    /// An object of a library that has no form of its own: of the kind that is named, maybe on a node.
+    fn wrapped(&mut self, tree: &Tree<'_>) -> Parsed<Object> {
+        let kind = part(tree, Rule::kind).expect("by the grammar");
+        let node = part(tree, Rule::node).map(|n| self.node(&n)).transpose()?;
+        if let Some(library) = self.catalogue.own_library(self.model, kind.as_str()) {
+            let object = self.catalogue.own_object(library, &self.world);
+            return Ok(node.map_or(object.clone(), |node| object.at(node)));
+        }
+        let objects = sequential::objects();
+        let mut builtin = objects.iter().map(|o| o.name());
+        let Some(name) = builtin.clone().find(|name| *name == kind.as_str()) else {
+            let known = self.catalogue.own_names().chain(builtin.by_ref()).join(", ");
+            return fail(&kind, format!("there is no kind of object {}; there are {known}", kind.as_str()));
+        };
+        Ok(Object::new(Name::literal(name)).at(node.unwrap_or(Node(1))))
+    }
+
+    /// A lock or a container over x86-TSO, or an object of a library of one's own.
     fn object_over_x86(&self, tree: &Tree<'_>) -> Parsed<Object> {
         if let Some(node) = part(tree, Rule::node) {
             return fail(&node, format!("{} is one machine; leave the node out", self.model));
         }
-        let kind = part(tree, Rule::name).expect("by the grammar");
+        let kind = part(tree, Rule::kind).expect("by the grammar");
+        if let Some(library) = self.catalogue.own_library(self.model, kind.as_str()) {
+            return Ok(self.catalogue.own_object(library, &self.world));
+        }
         let known = kinds_over_x86().find(|known| known.text() == kind.as_str());
         known.map_or_else(|| fail(&kind, objects_over_x86()), |library| Ok(Object::new(library).at(MACHINE)))
     }
@@ -471,7 +487,7 @@ impl Reader {
     /// A call that no program may make is bad input: its library says what is wrong with it.
     fn without_fault(&self, thread: usize, tree: &Tree<'_>, statement: &Statement) -> Parsed<()> {
         let Statement::Call { library, method, args, .. } = statement else { return Ok(()) };
-        let Some(library) = LIBRARIES.get(*library) else { return Ok(()) };
+        let Some(library) = self.libraries.get(*library) else { return Ok(()) };
         // Only data can come from a register, and no data are wrong.
         let known = args.iter().map(|arg| if let Arg::Val(v) = arg { *v } else { Val::Int(0) });
         let call = Call::new(library.name(), method, &known.collect::<Vec<_>>());
@@ -523,11 +539,17 @@ impl Reader {
             return fail(target, format!("{} is declared; a result goes into a register", target.as_str()));
         }
         match call {
-            Statement::Call { library, method, args, .. } if returns(library, method) == Some(true) => {
+            Statement::Call { library, method, args, .. } if self.returns(library, method) => {
                 Ok(Statement::Call { register: Some(Name::new(target.as_str())), library, method, args })
             }
             _ => fail(target, "this method returns nothing; drop the register"),
         }
+    }
+
+    /// Whether a method returns something.
+    fn returns(&self, library: Name, method: &str) -> bool {
+        let of_own = || self.catalogue.own_methods(library, &self.world);
+        returns(library, method).unwrap_or_else(|| of_own().iter().any(|m| m.name == method && m.returns))
     }
 
     fn assignment(&mut self, thread: usize, target: &Tree<'_>, source: &Tree<'_>) -> Parsed<Statement> {
@@ -549,13 +571,19 @@ impl Reader {
     }
 
     fn library(&self, name: &Tree<'_>) -> Option<Name> {
-        self.world.objects.get(&Loc::new(name.as_str())).map(|o| o.library)
+        self.world.objects.get(&Loc::new(name.as_str().trim())).map(|o| o.library)
     }
 
     /// A declared object of this library.
     fn ring(&self, tree: &Tree<'_>) -> Parsed<(Name, Arg)> {
         let library = self.library(tree).filter(|&l| l == rbl::RBL_WEAK).unwrap_or(rbl::RBL);
         Ok((library, Arg::Val(self.object(tree, library)?.into())))
+    }
+
+    /// A declared object, of whatever library.
+    fn any_object(&self, tree: &Tree<'_>) -> Parsed<Arg> {
+        let library = self.library(tree).unwrap_or_else(|| self.memory());
+        Ok(Arg::Val(self.object(tree, library)?.into()))
     }
 
     fn object(&self, tree: &Tree<'_>, library: Name) -> Parsed<Loc> {
@@ -844,6 +872,13 @@ impl Reader {
         args: &[Tree<'_>],
         whole: &Tree<'_>,
     ) -> Parsed<Statement> {
+        let library = match self.library(object) {
+            Some(library) => library.text(),
+            None => object.as_str(),
+        };
+        if let Some(library) = self.catalogue.own_library(self.model, library) {
+            return self.of_own(thread, library, object, method, args);
+        }
         if object.as_str() == "sv" && method.as_str() == "wait" && args.len() == 1 {
             return Ok(call(sv::SV, "Wait", vec![Self::identifier(args.first())?]));
         }
@@ -898,6 +933,45 @@ impl Reader {
         };
         let data = args.iter().map(|arg| self.data(thread, arg)).collect::<Parsed<Vec<Arg>>>()?;
         Ok(call(library, name, [vec![Arg::Val(self.object(object, library)?.into())], data].concat()))
+    }
+
+    /// A call of a library of one's own.
+    fn of_own(
+        &self,
+        thread: usize,
+        library: Name,
+        object: &Tree<'_>,
+        method: &Tree<'_>,
+        args: &[Tree<'_>],
+    ) -> Parsed<Statement> {
+        let is_of_object = self.library(object).is_some();
+        let mut methods = self.catalogue.own_methods(library, &self.world);
+        methods.retain(|m| m.is_of_object() == is_of_object);
+        let Some(known) = methods.iter().find(|m| m.name.to_lowercase() == method.as_str()) else {
+            let all = methods.iter().map(|m| m.form(object.as_str())).join(", ");
+            let all = if all.is_empty() { "nothing".to_owned() } else { all };
+            return fail(method, format!("{library} has no {}; it has {all}", method.as_str()));
+        };
+        let kinds = known.arguments();
+        let least = kinds.iter().filter(|kind| **kind != Kind::Identifier).count();
+        if !(least..=kinds.len()).contains(&args.len()) {
+            return fail(method, format!("expected {}", known.form(object.as_str())));
+        }
+        let mut all = Vec::new();
+        if is_of_object {
+            all.push(Arg::Val(Loc::new(object.as_str()).into()));
+        }
+        for (position, kind) in kinds.iter().enumerate() {
+            all.push(match (kind, args.get(position)) {
+                (Kind::Identifier, argument) => Self::identifier(argument)?,
+                (Kind::Object, Some(tree)) => self.any_object(tree)?,
+                (Kind::Node, Some(tree)) => Arg::Val(self.one_node(tree)?.into()),
+                (Kind::Nodes, Some(tree)) => Arg::Val(self.targets(tree)?.unwrap_or_default().into()),
+                (_, Some(tree)) => self.data(thread, tree)?,
+                (_, None) => return fail(method, format!("expected {}", known.form(object.as_str()))),
+            });
+        }
+        Ok(call(library, known.name, all))
     }
 
     fn mixed(

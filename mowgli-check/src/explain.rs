@@ -18,9 +18,10 @@ use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue::{Catalogue, Stamped};
 use crate::interrupt::{Failure, Undecided};
-use crate::litmus::parse::parse;
-use crate::litmus::run::{Stamped, WHY_NONE, ends, implementation, libraries, shown, with_problem};
+use crate::litmus::parse::parse_in;
+use crate::litmus::run::{WHY_NONE, ends, shown, with_problem};
 use crate::litmus::test::{Assertion, Model, Test};
 use crate::show::{self, Names, Scene};
 
@@ -80,7 +81,7 @@ pub fn read<S: Stamped>(text: &str) -> Result<Finding<S>, String> {
 ///
 /// # Errors
 /// Where the text is not a finding, or its program is not a test.
-pub fn model(text: &str) -> Result<Model, String> {
+pub fn model(catalogue: &Catalogue, text: &str) -> Result<Model, String> {
     #[derive(Deserialize)]
     struct Program {
         litmus: String,
@@ -88,7 +89,7 @@ pub fn model(text: &str) -> Result<Model, String> {
     // What is no finding is told with its place.
     let program: Program =
         ron::from_str(text).or_else(|_| read(text).map(|f: Finding| Program { litmus: f.litmus }))?;
-    Ok(parse("the finding's program", &program.litmus)?.model)
+    Ok(parse_in(catalogue, "the finding's program", &program.litmus)?.model)
 }
 
 /// A finding as RON.
@@ -104,9 +105,14 @@ pub fn written<S: Stamped>(finding: &Finding<S>) -> String {
 ///
 /// # Errors
 /// If an implementation does not exist, or if the search was stopped.
-pub fn is_vacuous<S: Stamped>(test: &Test, implemented: &[String], limits: Limits<'_>) -> Result<bool, Failure> {
-    let chain = implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
-    let ends = ends(&libraries::<S>(test.model), test, &chain, limits);
+pub fn is_vacuous<S: Stamped>(
+    catalogue: &Catalogue,
+    test: &Test,
+    implemented: &[String],
+    limits: Limits<'_>,
+) -> Result<bool, Failure> {
+    let chain = catalogue.implementations(implemented)?;
+    let ends = ends(&catalogue.libraries::<S>(test.model), test, &chain, limits);
     Ok(!ends.map_err(|stop| Undecided::new(format!("{}: whether some execution ends", test.name), stop))?)
 }
 
@@ -118,14 +124,15 @@ pub type Decided<S = mowgli_rdma::Stamp> = Result<Finding<S>, Undecided>;
 /// # Errors
 /// If an implementation does not exist.
 pub fn of_test<S: Stamped>(
+    catalogue: &Catalogue,
     test: &Test,
     text: &str,
     implemented: &[String],
     limits: Limits<'_>,
 ) -> Result<Vec<Decided<S>>, String> {
-    let chain = implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
+    let (libraries, chain) = (catalogue.libraries(test.model), catalogue.implementations(implemented)?);
     let finding = |(position, assertion): (usize, &Assertion)| {
-        let found = execution_with(test, assertion, &chain, limits)?;
+        let found = execution_with(&libraries, test, assertion, &chain, limits)?;
         let happens = if found.is_some() { "possible" } else { "impossible" };
         Ok(Finding {
             title: format!("{}: ({}) is {happens}", test.name, assertion.text),
@@ -142,14 +149,15 @@ pub fn of_test<S: Stamped>(
 ///
 /// # Errors
 /// If the search was stopped before one was found.
-fn execution_with<S: Stamped>(
+fn execution_with<S: Stamp>(
+    libraries: &Libraries<S>,
     test: &Test,
     assertion: &Assertion,
     chain: &[Arc<dyn Implementation>],
     limits: Limits<'_>,
 ) -> Result<Option<Execution<S>>, Undecided> {
     let mut found = None;
-    let explored = with_problem(&libraries(test.model), test, chain, limits, |problem| {
+    let explored = with_problem(libraries, test, chain, limits, |problem| {
         problem.explore(&mut |solver| {
             let outcome = shown(test, &problem.outcome_of(solver));
             if !assertion.condition.holds(&outcome) {
@@ -194,12 +202,12 @@ pub fn marked(litmus: &str, implemented: &[String], assertion: usize) -> String 
 }
 
 /// The program that is marked in a reviewed snapshot, the first of several, with its text; `None` if no program is marked.
-fn marked_in(snapshot: &str) -> Result<Option<(Mark, String, Test)>, String> {
+fn marked_in(catalogue: &Catalogue, snapshot: &str) -> Result<Option<(Mark, String, Test)>, String> {
     let mut lines = snapshot.lines();
     let Some(mark) = lines.find_map(|l| l.strip_prefix(BEGIN)) else { return Ok(None) };
     let mark: Mark = serde_json::from_str(mark).map_err(|e| format!("{BEGIN}{mark}: {e}"))?;
     let text: String = lines.take_while(|l| *l != END).map(|l| format!("{l}\n")).collect();
-    let test = parse("the snapshot's program", &text)?;
+    let test = parse_in(catalogue, "the snapshot's program", &text)?;
     Ok(Some((mark, text, test)))
 }
 
@@ -207,8 +215,8 @@ fn marked_in(snapshot: &str) -> Result<Option<(Mark, String, Test)>, String> {
 ///
 /// # Errors
 /// If the mark or the program cannot be read.
-pub fn snapshot_model(snapshot: &str) -> Result<Option<Model>, String> {
-    Ok(marked_in(snapshot)?.map(|(_, _, test)| test.model))
+pub fn snapshot_model(catalogue: &Catalogue, snapshot: &str) -> Result<Option<Model>, String> {
+    Ok(marked_in(catalogue, snapshot)?.map(|(_, _, test)| test.model))
 }
 
 /// The finding that a reviewed snapshot tells of: the program that is marked in it, the first of several, with an
@@ -216,9 +224,13 @@ pub fn snapshot_model(snapshot: &str) -> Result<Option<Model>, String> {
 ///
 /// # Errors
 /// If the mark or the program cannot be read, an implementation does not exist, or the search was stopped.
-pub fn of_snapshot<S: Stamped>(snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding<S>>, Failure> {
-    let Some((mark, text, test)) = marked_in(snapshot)? else { return Ok(None) };
-    let findings = of_test(&test, &text, &mark.implemented, limits)?;
+pub fn of_snapshot<S: Stamped>(
+    catalogue: &Catalogue,
+    snapshot: &str,
+    limits: Limits<'_>,
+) -> Result<Option<Finding<S>>, Failure> {
+    let Some((mark, text, test)) = marked_in(catalogue, snapshot)? else { return Ok(None) };
+    let findings = of_test(catalogue, &test, &text, &mark.implemented, limits)?;
     let there_are = format!("the snapshot's program has no assertion {}", mark.assertion);
     Ok(Some(findings.into_iter().nth(mark.assertion.wrapping_sub(1)).ok_or(there_are)??))
 }
@@ -228,23 +240,26 @@ pub fn of_snapshot<S: Stamped>(snapshot: &str, limits: Limits<'_>) -> Result<Opt
 /// # Errors
 /// If the program cannot be parsed, an implementation does not exist, the execution is not consistent, or it does not
 /// have the outcome; or if the search was stopped before it was known whether the outcome is allowed.
-pub fn explain<S: Stamped>(finding: Finding<S>, limits: Limits<'_>) -> Result<Explained<S>, Failure> {
-    let test = parse("the finding's program", &finding.litmus)?;
-    let chain = finding.implemented.iter().map(|name| implementation(name)).collect::<Result<Vec<_>, _>>()?;
+pub fn explain<S: Stamped>(
+    catalogue: &Catalogue,
+    finding: Finding<S>,
+    limits: Limits<'_>,
+) -> Result<Explained<S>, Failure> {
+    let test = parse_in(catalogue, "the finding's program", &finding.litmus)?;
+    let (libraries, chain) = (catalogue.libraries(test.model), catalogue.implementations(&finding.implemented)?);
     let Some(assertion) = test.assertions.get(finding.assertion) else {
         return Err(format!("the finding's program has no assertion {}", finding.assertion + 1).into());
     };
-    let runs =
-        |e: &Execution<S>| with_problem(&libraries(test.model), &test, &chain, limits, |problem| problem.has_run(e));
+    let runs = |e: &Execution<S>| with_problem(&libraries, &test, &chain, limits, |problem| problem.has_run(e));
     if finding.execution.as_ref().is_some_and(|e| !runs(e)) {
         return Err("the execution is not one of the finding's program".to_owned().into());
     }
-    if finding.execution.is_none() && execution_with::<S>(&test, assertion, &chain, limits)?.is_some() {
+    if finding.execution.is_none() && execution_with(&libraries, &test, assertion, &chain, limits)?.is_some() {
         return Err(format!("the finding says that {} is impossible, and it is not", assertion.text).into());
     }
-    let judged = finding.execution.as_ref().map(|e| check(&test, &finding, e)).transpose()?;
+    let judged = finding.execution.as_ref().map(|e| check(&libraries, &test, &finding, e)).transpose()?;
     let wanted = |o: &Outcome| assertion.condition.holds(&shown(&test, o));
-    let refutations = with_problem(&libraries::<S>(test.model), &test, &[], limits, |problem| {
+    let refutations = with_problem(&libraries, &test, &[], limits, |problem| {
         let mut possible = false;
         let explored = problem.explore(&mut |solver| {
             possible = wanted(&problem.outcome_of(solver));
@@ -256,14 +271,19 @@ pub fn explain<S: Stamped>(finding: Finding<S>, limits: Limits<'_>) -> Result<Ex
             None => Ok(Some(problem.refutations(&wanted, SHOWN))),
         }
     })?;
-    let vacuous = finding.execution.is_none() && is_vacuous::<S>(&test, &finding.implemented, limits)?;
-    Ok(Explained { libraries: libraries(test.model), finding, judged, test, refutations, vacuous })
+    let vacuous = finding.execution.is_none() && is_vacuous::<S>(catalogue, &test, &finding.implemented, limits)?;
+    Ok(Explained { libraries, finding, judged, test, refutations, vacuous })
 }
 
 /// The judge's reading of a finding's execution.
-fn check<S: Stamped>(test: &Test, finding: &Finding<S>, execution: &Execution<S>) -> Result<Judged, String> {
+fn check<S: Stamped>(
+    libraries: &Libraries<S>,
+    test: &Test,
+    finding: &Finding<S>,
+    execution: &Execution<S>,
+) -> Result<Judged, String> {
     let replaced = finding.implemented.iter().map(|name| name.split(':').next().unwrap_or(name));
-    let libraries = replaced.fold(libraries(test.model), |all, name| all.without(Name::new(name)));
+    let libraries = replaced.fold(libraries.clone(), |all, name| all.without(Name::new(name)));
     let judged = judge(&libraries, execution).map_err(|e| format!("the judge rejects this execution: {e}"))?;
     if test.assertions[finding.assertion].condition.holds(&outcome(&libraries, test, execution)) {
         Ok(judged)
@@ -295,12 +315,14 @@ impl<S: Stamped> Explained<S> {
     }
 
     /// The statements of the program.
-    pub(crate) fn words(&self) -> Words {
+    #[must_use]
+    pub fn words(&self) -> Words {
         Words { statements: self.test.threads.iter().map(|t| t.texts.clone()).collect(), names: self.names() }
     }
 
     /// The names of threads and words in the program.
-    fn names(&self) -> Names {
+    #[must_use]
+    pub fn names(&self) -> Names {
         Names::of(&self.test)
     }
 
@@ -311,7 +333,8 @@ impl<S: Stamped> Explained<S> {
     }
 
     /// The execution, to be shown with these names; if there is one.
-    pub(crate) fn scene<'a>(&'a self, names: &'a Names) -> Option<Scene<'a, S>> {
+    #[must_use]
+    pub fn scene<'a>(&'a self, names: &'a Names) -> Option<Scene<'a, S>> {
         let (execution, judged) = (self.finding.execution.as_ref()?, self.judged.as_ref()?);
         Some(Scene { libraries: &self.libraries, execution, judged, names })
     }

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::catalogue::Catalogue;
+use crate::interrupt::{self, Deadline};
+use crate::litmus::run::Engine;
+use crate::litmus::test::Model;
+use crate::litmus::{core_rma, order, parse, report, run};
 use clap::Args;
-use mowgli::interrupt::{self, Deadline};
-use mowgli::litmus::run::Engine;
-use mowgli::litmus::test::Model;
-use mowgli::litmus::{core_rma, order, parse, report, run};
 use mowgli_core::outcome::Limits;
 use mowgli_core::search::solver::Stats;
 use mowgli_rdma::core_rma::execution::{Rule, Rules};
@@ -42,8 +43,8 @@ pub(super) struct LitmusArgs {
     #[arg(long)]
     stats: bool,
     /// How outcomes are found, for tests of RDMA_TSO.
-    #[arg(long, value_enum, default_value_t = Engine::Declarative, conflicts_with = "implemented")]
-    engine: Engine,
+    #[arg(long, value_enum, default_value_t, conflicts_with = "implemented")]
+    engine: EngineArg,
     /// The network whose rules tests of CORE_RMA are solved under.
     #[arg(long, default_value = "core", value_name = "NAME", value_parser = Rules::preset)]
     network: Rules,
@@ -55,6 +56,28 @@ pub(super) struct LitmusArgs {
     mutate_to: bool,
 }
 
+/// How outcomes are found.
+#[derive(Clone, Copy, Default, clap::ValueEnum)]
+enum EngineArg {
+    /// From the axioms.
+    #[default]
+    Declarative,
+    /// By exploring the machine of RDMA-TSO-RMW.
+    Operational,
+    /// In both ways; a difference is an error.
+    Both,
+}
+
+impl From<EngineArg> for Engine {
+    fn from(arg: EngineArg) -> Self {
+        match arg {
+            EngineArg::Declarative => Self::Declarative,
+            EngineArg::Operational => Self::Operational,
+            EngineArg::Both => Self::Both,
+        }
+    }
+}
+
 struct Printed {
     out: String,
     err: String,
@@ -62,7 +85,7 @@ struct Printed {
     stats: Stats,
 }
 
-pub(super) fn litmus(args: &LitmusArgs) -> u8 {
+pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue) -> u8 {
     let mut code = 0;
     let all = all_files(&args.paths, &mut code);
     if args.mutate_to {
@@ -71,7 +94,7 @@ pub(super) fn litmus(args: &LitmusArgs) -> u8 {
     let bar = bar("litmus".to_owned(), "tests");
     bar.set_length(all.len() as u64);
     let one = |path: &PathBuf| {
-        let printed = one_file(path, args);
+        let printed = one_file(path, args, catalogue);
         bar.inc(1);
         printed
     };
@@ -101,7 +124,8 @@ fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
     let mut code = 0;
     let mut tests = Vec::new();
     for path in files {
-        match wanted(path, args).and_then(|text| text.map(|text| parsed(path, &text)).transpose()) {
+        match wanted(path, args).and_then(|text| text.map(|text| parsed(Catalogue::builtin(), path, &text)).transpose())
+        {
             Ok(test) => tests.extend(test),
             Err(message) => {
                 eprintln!("error: {message}");
@@ -123,7 +147,7 @@ fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
     if stopped.is_some() { worst(code, 3) } else { code }
 }
 
-fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
+fn one_file(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Printed {
     let bad = |message: String| {
         let line = || format!("{}\n", serde_json::json!({ "file": path.display().to_string(), "error": message }));
         let out = if args.json { line() } else { String::new() };
@@ -133,27 +157,24 @@ fn one_file(path: &Path, args: &LitmusArgs) -> Printed {
         let err = format!("interrupted: {} was not run\n", path.display());
         return Printed { out: String::new(), err, code: 3, stats: Default::default() };
     }
-    let read = |text: String| parse::parse(&path.display().to_string(), &text);
+    let read = |text: String| parse::parse_in(catalogue, &path.display().to_string(), &text);
     let test = match wanted(path, args).and_then(|text| text.map(read).transpose()) {
         Ok(Some(test)) => test,
         Ok(None) => return Printed { out: String::new(), err: String::new(), code: 0, stats: Default::default() },
         Err(message) => return bad(message),
     };
-    let mut chain = Vec::new();
-    for name in &args.implemented {
-        match run::implementation(name) {
-            Ok(implementation) => chain.push(implementation),
-            Err(message) => return bad(message),
-        }
-    }
+    let chain = match catalogue.implementations(&args.implemented) {
+        Ok(chain) => chain,
+        Err(message) => return bad(message),
+    };
     let start = Instant::now();
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { rounds: args.loops, expired: &expired, ..Limits::default() };
     let rules = args.without.iter().fold(args.network.clone(), |rules, &rule| rules.without(rule));
-    let answer = match args.engine {
+    let answer = match args.engine.into() {
         Engine::Declarative if test.model == Model::CoreRma => core_rma::solve(&test, &rules, limits),
-        Engine::Declarative => run::solve(&test, &chain, limits),
+        Engine::Declarative => run::solve_in(catalogue, &test, &chain, limits),
         engine => match run::solve_with(engine, &test, limits) {
             Ok(answer) => answer,
             Err(message) => return bad(message),

@@ -28,11 +28,10 @@ impl Condition {
     }
 
     /// The condition in some language, each equation as `equation` writes it.
-    pub(crate) fn text<E>(
-        &self,
-        symbols: &Symbols,
-        equation: &dyn Fn(usize, Val) -> Result<String, E>,
-    ) -> Result<String, E> {
+    ///
+    /// # Errors
+    /// The first of `equation`.
+    pub fn text<E>(&self, symbols: &Symbols, equation: &dyn Fn(usize, Val) -> Result<String, E>) -> Result<String, E> {
         let inner = |c: &Self| {
             let text = c.text(symbols, equation)?;
             Ok(if matches!(c, Self::Is(..)) { text } else { format!("({text})") })
@@ -49,9 +48,13 @@ impl Condition {
 }
 
 /// How a language writes conditions.
-pub(crate) struct Symbols {
-    pub(crate) truth: &'static str,
-    pub(crate) not: &'static str,
-    pub(crate) and: &'static str,
-    pub(crate) or: &'static str,
+pub struct Symbols {
+    /// What always holds.
+    pub truth: &'static str,
+    /// What stands before a condition that is not to hold.
+    pub not: &'static str,
+    /// What stands between conditions that all hold.
+    pub and: &'static str,
+    /// What stands between conditions of which one holds.
+    pub or: &'static str,
 }

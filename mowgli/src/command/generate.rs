@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::generate::core_rma::{Made, TABLE_6, make};
+use crate::generate::{Generated, axioms, verbs};
+use crate::interrupt::{Deadline, Failure};
+use crate::litmus::test::Model;
+use crate::litmus::{parse, run};
 use clap::Args;
-use mowgli::generate::core_rma::{Made, TABLE_6, make};
-use mowgli::generate::{Generated, axioms, verbs};
-use mowgli::interrupt::{Deadline, Failure};
-use mowgli::litmus::test::Model;
-use mowgli::litmus::{parse, run};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_rdma::core_rma::execution::Rule;

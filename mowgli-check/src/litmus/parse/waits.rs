@@ -28,7 +28,7 @@ fn wait(library: Name, d: Name) -> String {
     }
 }
 
-impl Reader {
+impl Reader<'_> {
     /// A warning for each wait that no operation before it in its thread can end.
     pub(super) fn warnings(&self, path: &str, parts_of_file: &[Tree<'_>]) -> Vec<Warning> {
         let mut next = vec![0; self.threads.len()];

@@ -7,10 +7,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::catalogue::Catalogue;
+use crate::interrupt::Deadline;
+use crate::litmus::parse::parse_in;
+use crate::report::{Page, TestRow};
 use clap::Args;
-use mowgli::interrupt::Deadline;
-use mowgli::litmus::parse::parse;
-use mowgli::report::{Page, TestRow};
 use mowgli_core::outcome::Limits;
 use tiny_http::{Header, Method, Request, Response, Server};
 
@@ -142,7 +143,7 @@ fn solved_apart(text: &str, bounds: Bounds) -> Result<String, String> {
 }
 
 /// The child of [`solved_apart`]: reads a test, prints what the page shows of it.
-pub(super) fn solve_for_page(args: &SolveArgs) -> Result<u8, String> {
+pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<u8, String> {
     let bytes = args.bounds.memory * 1024 * 1024;
     #[cfg(target_os = "linux")]
     rlimit::setrlimit(rlimit::Resource::AS, bytes, bytes).map_err(|e| e.to_string())?;
@@ -152,9 +153,9 @@ pub(super) fn solve_for_page(args: &SolveArgs) -> Result<u8, String> {
     std::io::stdin().read_to_string(&mut text).map_err(|e| e.to_string())?;
     let deadline = Deadline::after(Some(args.bounds.timeout));
     let expired = || deadline.expired();
-    let page = match parse("the test", &text) {
+    let page = match parse_in(catalogue, "the test", &text) {
         Ok(test) => {
-            let row = TestRow::new(&test, &text, Limits { expired: &expired, ..Limits::default() });
+            let row = TestRow::new(catalogue, &test, &text, Limits { expired: &expired, ..Limits::default() });
             Page { tests: vec![row], ..Page::default() }
         }
         Err(message) => Page { errors: vec![message], ..Page::default() },

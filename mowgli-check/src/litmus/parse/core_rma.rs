@@ -28,7 +28,7 @@ pub(super) fn integer(tree: &Tree<'_>) -> Parsed<Val> {
     }
 }
 
-impl Reader {
+impl Reader<'_> {
     pub(super) fn core_rma(
         &mut self,
         thread: usize,

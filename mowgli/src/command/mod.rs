@@ -1,6 +1,7 @@
-//! The `mowgli` command.
+//! The command: arguments, exit codes, what is printed where.
 
 mod check;
+mod explain;
 mod generate;
 mod litmus;
 mod report;
@@ -9,14 +10,14 @@ mod serve;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::catalogue::{Catalogue, Own, Stamped};
+use crate::check::{Checked, Options, check, shapes};
+use crate::generate::verbs;
+use crate::interrupt;
+use crate::interrupt::{Deadline, Failure, Undecided};
+use crate::litmus::test::{Model, Test};
+use crate::litmus::{parse, run, x86};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
-use mowgli::check::{Checked, Options, check, shapes};
-use mowgli::generate::verbs;
-use mowgli::interrupt::{Deadline, Failure, Undecided};
-use mowgli::litmus::run::Stamped;
-use mowgli::litmus::test::{Model, Test, Warning};
-use mowgli::litmus::{core_rma, parse, run, x86};
-use mowgli::{explain, interrupt, show};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
@@ -86,7 +87,7 @@ enum Command {
     /// Take one random run of the machine of RDMA_TSO, and show it step by step: buffers, pipes and memory.
     Walk(WalkArgs),
     /// Explain a finding that was kept, or what a litmus test asserts: the execution, or why there is none.
-    Explain(ExplainArgs),
+    Explain(explain::ExplainArgs),
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
     Check(Box<check::CheckArgs>),
 }
@@ -217,36 +218,6 @@ struct WalkArgs {
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli explain put.litmus\n  mowgli explain put.litmus --assertion 1 --svg > put.svg\n  mowgli explain why.ron"
-)]
-struct ExplainArgs {
-    /// A finding in RON, as `check --out` keeps it, or a litmus test.
-    file: PathBuf,
-    /// For a litmus test: replace these libraries by their implementations, from left to right.
-    #[arg(long, value_delimiter = ',', value_name = "LIBRARY")]
-    implemented: Vec<String>,
-    /// Which assertion of the litmus test, from 1; all if not given.
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
-    assertion: Option<u64>,
-    /// Print the execution as a graph in the DOT language.
-    #[arg(long, conflicts_with = "svg")]
-    dot: bool,
-    /// Print the execution as a picture.
-    #[arg(long)]
-    svg: bool,
-    /// Print the finding, with its execution, as one JSON object a line.
-    #[arg(long, conflicts_with_all = ["dot", "svg"])]
-    json: bool,
-    /// Keep the finding in this file.
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Seconds before it gives up.
-    #[arg(long, value_name = "S")]
-    timeout: Option<u64>,
-}
-
-#[derive(Args)]
-#[command(
     after_help = "Examples:\n  mowgli convert sb.litmus --to herd > sb-x86.litmus\n  mowgli convert sb-x86.litmus --to mowgli\n  mowgli convert put.litmus --to c-verbs > put.c"
 )]
 struct ConvertArgs {
@@ -270,7 +241,17 @@ enum Form {
     CVerbs,
 }
 
-fn main() -> ExitCode {
+/// The command with libraries of one's own beside those that are built in.
+///
+/// ```no_run
+/// # fn entry() -> mowgli_libraries::catalogue::Entry { unimplemented!() }
+/// use std::process::ExitCode;
+///
+/// fn main() -> ExitCode {
+///     mowgli::main_with([entry().into()])
+/// }
+/// ```
+pub fn main_with(own: impl IntoIterator<Item = Own>) -> ExitCode {
     let stop = || {
         if interrupt::request() {
             eprintln!("Stopping: what is done is printed. Once more to stop at once.");
@@ -288,25 +269,29 @@ fn main() -> ExitCode {
     if !matches!(cli.command, Command::Serve(_)) {
         sigpipe::reset();
     }
+    let catalogue = match Catalogue::with(own) {
+        Ok(catalogue) => catalogue,
+        Err(message) => return ExitCode::from(told(Err(message))),
+    };
     let code = match cli.command {
-        Command::Litmus(args) => litmus::litmus(&args),
+        Command::Litmus(args) => litmus::litmus(&args, &catalogue),
         Command::Compare(args) => compare(&args),
         Command::Robust(args) => robust(&args),
         Command::Generate(args) => told(generate::generate(&args)),
-        Command::Report(args) => told(report::report(&args)),
+        Command::Report(args) => told(report::report(&args, &catalogue)),
         Command::Serve(args) => told(serve::serve(&args)),
-        Command::SolveForPage(args) => told(serve::solve_for_page(&args)),
+        Command::SolveForPage(args) => told(serve::solve_for_page(&args, &catalogue)),
         Command::New { folder, mowgli } => told(new(&folder, &mowgli)),
         Command::Convert(args) => printed(converted(&args)),
-        Command::Cat { name } => printed(mowgli::cat::cat(&name)),
+        Command::Cat { name } => printed(crate::cat::cat(&catalogue, &name)),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "mowgli", &mut std::io::stdout());
             0
         }
         Command::Man { out } => told(man(&out)),
         Command::Walk(args) => coded(walked(&args)),
-        Command::Explain(args) => coded(explained(&args)),
-        Command::Check(args) => check::check(&args),
+        Command::Explain(args) => coded(explain::explained(&args, &catalogue)),
+        Command::Check(args) => check::check(&args, catalogue),
     };
     ExitCode::from(code)
 }
@@ -315,7 +300,7 @@ fn main() -> ExitCode {
 fn new(folder: &Path, sources: &Path) -> Result<u8, String> {
     let absolute =
         sources.canonicalize().map_err(|e| format!("{}: {e}; say where with --mowgli DIR", sources.display()))?;
-    for file in mowgli::new::new(folder, &absolute)? {
+    for file in crate::new::new(folder, &absolute)? {
         println!("{}", file.display());
     }
     println!("Next: cd {} && cargo test", folder.display());
@@ -351,8 +336,8 @@ fn text_of(path: &Path) -> Result<String, String> {
 }
 
 /// Reads a litmus test; what is hardly meant in it goes to standard error.
-fn parsed(path: &Path, text: &str) -> Result<Test, String> {
-    let test = parse::parse(&path.display().to_string(), text)?;
+fn parsed(catalogue: &Catalogue, path: &Path, text: &str) -> Result<Test, String> {
+    let test = parse::parse_in(catalogue, &path.display().to_string(), text)?;
     eprint!("{}", warnings(&test));
     Ok(test)
 }
@@ -424,14 +409,14 @@ fn compare(args: &CompareArgs) -> u8 {
         );
         return 2;
     }
-    let mut bounds = mowgli::compare::bounds();
+    let mut bounds = crate::compare::bounds();
     if args.shape.is_given() {
         bounds = vec![args.shape.of(Bound { threads: 2, nodes: 2, calls: 2, ..Bound::default() })];
     }
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let bar = bar(format!("{a} {b}"), "programs");
-    let found = mowgli::compare::compare((a, b), args.rmw, &bounds, &expired, &moving(&bar));
+    let found = crate::compare::compare((a, b), args.rmw, &bounds, &expired, &moving(&bar));
     bar.finish_and_clear();
     if args.json {
         println!("{}", found.json(a, b));
@@ -476,14 +461,14 @@ fn robust(args: &RobustArgs) -> u8 {
 fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     let name = path.display().to_string();
     let text = text_of(path)?;
-    let test = parsed(path, &text)?;
+    let test = parsed(Catalogue::builtin(), path, &text)?;
     let is_named = args.paths.iter().any(|p| p == path);
     if !is_named && !matches!(test.model, Model::RdmaTso | Model::RdmaSc) {
         return Ok(0);
     }
     let deadline = Deadline::after(Some(args.timeout));
     let cpu = args.model.map(|m| if m == CpuArg::Sc { Cpu::Sc } else { Cpu::Tso });
-    let found = mowgli::robust::robust(&test, cpu, &|| deadline.expired()).map_err(|e| format!("{name}: {e}"))?;
+    let found = crate::robust::robust(&test, cpu, &|| deadline.expired()).map_err(|e| format!("{name}: {e}"))?;
     if args.json {
         println!("{}", found.json());
     } else {
@@ -509,7 +494,7 @@ fn converted(args: &ConvertArgs) -> Result<String, Failure> {
     if args.to == Form::Mowgli {
         return Ok(x86::from_herd(&args.file.display().to_string(), &text)?);
     }
-    let test = parsed(&args.file, &text)?;
+    let test = parsed(Catalogue::builtin(), &args.file, &text)?;
     if args.to == Form::Herd {
         return Ok(x86::to_herd(&test)?);
     }
@@ -521,7 +506,7 @@ fn converted(args: &ConvertArgs) -> Result<String, Failure> {
 /// What is to be printed, and the exit code.
 fn walked(args: &WalkArgs) -> Result<(String, u8), Failure> {
     let text = text_of(&args.file)?;
-    let test = parsed(&args.file, &text)?;
+    let test = parsed(Catalogue::builtin(), &args.file, &text)?;
     let deadline = Deadline::after(args.timeout);
     match run::walk(&test, args.seed, &|| deadline.expired()) {
         Ok(walked) => Ok((if args.json { walked.json() + "\n" } else { walked.text() }, 0)),
@@ -541,157 +526,6 @@ fn coded(result: Result<(String, u8), Failure>) -> u8 {
         print!("{text}");
         code
     }))
-}
-
-/// The positions of the assertions that are to be explained.
-fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, String> {
-    let all = test.assertions.len();
-    match args.assertion {
-        _ if all == 0 => Err("no assertion to explain; add one, as `allowed (a=1)`".to_owned()),
-        Some(n) if n as usize > all => Err(format!("there are {all} assertions")),
-        Some(n) => Ok(vec![n as usize - 1]),
-        None => Ok((0..all).collect()),
-    }
-}
-
-/// Why assertions of a test of coreRMA hold or not: its executions have actions in place of subevents.
-fn explained_core_rma(
-    test: &Test,
-    chosen: &[usize],
-    args: &ExplainArgs,
-    limits: Limits<'_>,
-) -> Result<(String, u8), String> {
-    if args.dot || args.svg || args.json || args.out.is_some() || !args.implemented.is_empty() {
-        return Err(format!("of {} there is text only; mowgli report draws its executions", test.model));
-    }
-    let witnesses = core_rma::witnesses(test, limits);
-    let is_vacuous = matches!(witnesses.so_far(), (found, None) if found.is_empty());
-    let mut code = vacuous_code(test, is_vacuous);
-    let mut out = Vec::new();
-    for &i in chosen {
-        let assertion = &test.assertions[i];
-        let why = core_rma::explain(test, assertion, &witnesses, limits).unwrap_or_else(|undecided| {
-            code = 3;
-            format!("Undecided: {undecided}\n")
-        });
-        out.push(format!("{assertion}\n{why}"));
-    }
-    Ok((out.join("\n"), code))
-}
-
-/// 3 where no execution of a test ends and the test does not say so.
-fn vacuous_code(test: &Test, is_vacuous: bool) -> u8 {
-    if is_vacuous && !test.is_meant_vacuous() { 3 } else { 0 }
-}
-
-/// A finding as one object, with what is derived of its program.
-#[derive(serde::Serialize)]
-struct FindingLine<'a, S: Stamped> {
-    #[serde(flatten, bound = "")]
-    finding: &'a explain::Finding<S>,
-    vacuous: bool,
-    warnings: &'a [Warning],
-}
-
-/// A finding as one JSON object and a line.
-fn line<S: Stamped>(explained: &explain::Explained<S>) -> Result<String, String> {
-    let explain::Explained { finding, vacuous, test, .. } = explained;
-    let line = FindingLine { finding, vacuous: *vacuous, warnings: &test.warnings };
-    Ok(serde_json::to_string(&line).map_err(|e| e.to_string())? + "\n")
-}
-
-/// An explanation in the form that is asked for, if it has that, and the exit code.
-fn explanation<S: Stamped>(
-    finding: explain::Finding<S>,
-    args: &ExplainArgs,
-    limits: Limits<'_>,
-) -> Result<(Option<String>, u8), Failure> {
-    let explained = explain::explain(finding, limits)?;
-    let vacuous = vacuous_code(&explained.test, explained.vacuous);
-    if args.json {
-        // The reasons are not in it.
-        return Ok((Some(line(&explained)?), vacuous));
-    }
-    let stopped = if explained.stop().is_some() { 3 } else { 0 };
-    let code = worst(stopped, vacuous);
-    let text = match explained.dot() {
-        _ if !args.dot && !args.svg => Some(explained.text()),
-        Some(dot) if args.svg => Some(show::svg(&dot)?),
-        dot => dot,
-    };
-    Ok((text, code))
-}
-
-/// What is to be printed, and the exit code.
-fn explained(args: &ExplainArgs) -> Result<(String, u8), Failure> {
-    let path = args.file.display();
-    let text = text_of(&args.file)?;
-    let deadline = Deadline::after(args.timeout);
-    let expired = || deadline.expired();
-    let limits = Limits { expired: &expired, ..Limits::default() };
-    if args.file.extension().is_none_or(|x| x != "litmus") {
-        return match explain::model(&text).map_err(|e| format!("{path}:{e}"))? {
-            Model::X86Tso => explained_file::<mowgli_x86::Stamp>(&text, args, limits),
-            _ => explained_file::<mowgli_rdma::Stamp>(&text, args, limits),
-        };
-    }
-    let test = parsed(&args.file, &text)?;
-    let chosen = chosen_assertions(&test, args).map_err(|e| format!("{path}: {e}"))?;
-    match test.model {
-        Model::CoreRma => Ok(explained_core_rma(&test, &chosen, args, limits).map_err(|e| format!("{path}: {e}"))?),
-        Model::X86Tso => explained_test::<mowgli_x86::Stamp>(&test, &text, &chosen, args, limits),
-        _ => explained_test::<mowgli_rdma::Stamp>(&test, &text, &chosen, args, limits),
-    }
-}
-
-/// What is to be printed of a finding that was kept.
-fn explained_file<S: Stamped>(text: &str, args: &ExplainArgs, limits: Limits<'_>) -> Result<(String, u8), Failure> {
-    let finding = explain::read::<S>(text).map_err(|e| format!("{}:{e}", args.file.display()))?;
-    explained_findings(vec![Ok(finding)], args, limits)
-}
-
-/// What is to be printed of these assertions of a test.
-fn explained_test<S: Stamped>(
-    test: &Test,
-    text: &str,
-    chosen: &[usize],
-    args: &ExplainArgs,
-    limits: Limits<'_>,
-) -> Result<(String, u8), Failure> {
-    let findings = explain::of_test::<S>(test, text, &args.implemented, limits)?;
-    let findings = findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f);
-    explained_findings(findings.collect(), args, limits)
-}
-
-/// What is to be printed of findings, and the exit code.
-fn explained_findings<S: Stamped>(
-    findings: Vec<explain::Decided<S>>,
-    args: &ExplainArgs,
-    limits: Limits<'_>,
-) -> Result<(String, u8), Failure> {
-    let path = args.file.display();
-    if let Some(out) = &args.out {
-        let found: Vec<String> = findings.iter().flatten().map(explain::written).collect();
-        keep(out, &found)?;
-    }
-    let (mut out, mut code) = (Vec::new(), 0);
-    for finding in findings {
-        let explained = finding.map_err(Failure::from).and_then(|finding| explanation(finding, args, limits));
-        let (text, own) = match explained {
-            Ok(told) => told,
-            Err(Failure::Undecided(undecided)) if args.json => (Some(stopped_line(&undecided)), 3),
-            Err(Failure::Undecided(undecided)) if args.dot || args.svg => (None, told(Err(undecided))),
-            Err(Failure::Undecided(undecided)) => (Some(format!("Undecided: {undecided}\n")), 3),
-            Err(failure) => return Err(failure.at(&path)),
-        };
-        out.extend(text);
-        code = worst(code, own);
-    }
-    if out.is_empty() && code != 3 {
-        let message = "there is no execution to draw; without --dot or --svg the reason is printed";
-        return Err(format!("{path}: {message}").into());
-    }
-    Ok((out.join(if args.json { "" } else { "\n" }), code))
 }
 
 /// Writes findings, as RON, the first to `path` itself.

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use im::OrdMap;
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node};
+use mowgli_core::library::Libraries;
 use mowgli_core::program::Prog;
+use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::core_rma::CORE_RMA;
@@ -59,6 +61,16 @@ impl std::str::FromStr for Model {
 impl Model {
     /// All models.
     pub const ALL: [Self; 5] = [Self::RdmaWait, Self::RdmaTso, Self::RdmaSc, Self::CoreRma, Self::X86Tso];
+
+    /// The model whose memory is among these libraries.
+    #[must_use]
+    pub fn of<S: Stamp>(libraries: &Libraries<S>) -> Self {
+        match () {
+            () if libraries.get(X86).is_some() => Self::X86Tso,
+            () if libraries.get(TSO).is_some() => Self::RdmaTso,
+            () => Self::RdmaWait,
+        }
+    }
 
     /// The library of its memory words.
     #[must_use]

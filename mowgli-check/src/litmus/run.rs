@@ -12,82 +12,19 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::{Memory, catalogue, named};
-use mowgli_libraries::x86;
 use mowgli_rdma::core_rma::execution::Rules;
 use mowgli_rdma::operational::{Machine, Runs, Step};
-use mowgli_rdma::sc;
-use mowgli_rdma::tso::Tso;
-use mowgli_rdma::wait::Wait;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::core_rma;
 use super::test::{Assertion, Model, Observable, Quantifier, Test};
+use crate::catalogue::{Catalogue, Stamped};
 use crate::interrupt::{Failure, Undecided, cause};
 
-/// Stamps of memory models that tests can be of: whatever is asked of a test is asked over one such type. Models that have
-/// the same stamps may differ in their stamp order, which their libraries have.
-pub trait Stamped: Stamp + Serialize + DeserializeOwned {
-    /// The libraries of a model that has these stamps; none of another one.
-    fn libraries(model: Model) -> Libraries<Self>;
-}
-
-impl Stamped for mowgli_rdma::Stamp {
-    fn libraries(model: Model) -> Libraries<Self> {
-        match model {
-            Model::RdmaWait => {
-                catalogue().iter().fold(Libraries::default().with(Wait), |all, entry| all.and(&entry.specification))
-            }
-            Model::RdmaTso => Libraries::default().with(Tso),
-            Model::RdmaSc => sc::libraries(),
-            Model::CoreRma | Model::X86Tso => Libraries::default(),
-        }
-    }
-}
-
-impl Stamped for mowgli_x86::Stamp {
-    fn libraries(model: Model) -> Libraries<Self> {
-        match model {
-            Model::X86Tso => {
-                let memory = Memory::x86_tso().libraries;
-                x86::catalogue().iter().fold(memory, |all, entry| all.and(&entry.specification))
-            }
-            _ => Libraries::default(),
-        }
-    }
-}
-
-/// The libraries of a model.
+/// The libraries of a model, of those that are built in.
 #[must_use]
 pub fn libraries<S: Stamped>(model: Model) -> Libraries<S> {
-    S::libraries(model)
-}
-
-/// The names of the built-in libraries, over whatever memory.
-#[must_use]
-pub fn names() -> Vec<&'static str> {
-    catalogue().iter().map(|e| e.name).chain(x86::catalogue().iter().map(|e| e.name)).collect()
-}
-
-/// What is said of a name that no built-in library has.
-#[must_use]
-pub fn no_library(name: &str) -> String {
-    format!("no library {name}; there are {}", names().join(", "))
-}
-
-/// The implementation that `name` stands for: that of a library, or `library:variant`.
-///
-/// # Errors
-/// What there is instead, if there is no such implementation.
-pub fn implementation(name: &str) -> Result<Arc<dyn Implementation>, String> {
-    let (library, variant) = name.split_once(':').unwrap_or((name, "published"));
-    let (over_rdma, over_x86) = (catalogue(), x86::catalogue());
-    let found = match over_x86.iter().find(|e| e.name == library) {
-        Some(entry) => entry.variant(variant)?,
-        None => named(&over_rdma, library).map_err(|_| no_library(library))?.variant(variant)?,
-    };
-    Ok(Arc::clone(&found.implementation))
+    Catalogue::builtin().libraries(model)
 }
 
 /// Puts implementations into force, one by one from left to right: their objects join the world.
@@ -173,13 +110,19 @@ pub fn with_problem<S: Stamp, T>(
     })
 }
 
-/// Solves a test, with the libraries of `chain` replaced by their implementations.
+/// Solves a test of the libraries that are built in, with those of `chain` replaced by their implementations.
 #[must_use]
 pub fn solve(test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
+    solve_in(Catalogue::builtin(), test, chain, limits)
+}
+
+/// Solves a test of the libraries of a catalogue, with those of `chain` replaced by their implementations.
+#[must_use]
+pub fn solve_in(catalogue: &Catalogue, test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
     match test.model {
         Model::CoreRma => core_rma::solve(test, &Rules::core(), limits),
-        Model::X86Tso => solve_over(&libraries::<mowgli_x86::Stamp>(test.model), test, chain, limits),
-        model => solve_over(&libraries::<mowgli_rdma::Stamp>(model), test, chain, limits),
+        Model::X86Tso => solve_over(&catalogue.libraries::<mowgli_x86::Stamp>(test.model), test, chain, limits),
+        model => solve_over(&catalogue.libraries::<mowgli_rdma::Stamp>(model), test, chain, limits),
     }
 }
 
@@ -201,7 +144,7 @@ pub fn solve_over<S: Stamp>(
 }
 
 /// How the outcomes of a test are found.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Engine {
     /// From the axioms.
     #[default]

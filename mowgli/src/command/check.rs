@@ -2,19 +2,18 @@
 
 use std::path::PathBuf;
 
+use crate::catalogue::{Catalogue, Stamped};
+use crate::check::{Ask, Checked, Options, shapes};
+use crate::explain::written;
+use crate::interrupt::{self, Deadline, Undecided};
+use crate::necessity::Needed;
+use crate::properties::{Specification, specifications, x86_specifications};
+use crate::{distinguish, mutation, necessity};
 use clap::Args;
-use mowgli::check::{Ask, Checked, Options, shapes};
-use mowgli::explain::written;
-use mowgli::interrupt::{self, Deadline, Undecided};
-use mowgli::litmus::run::{Stamped, names, no_library};
-use mowgli::necessity::Needed;
-use mowgli::properties::{Specification, specifications, x86_specifications};
-use mowgli::{distinguish, mutation, necessity};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
-use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
-use mowgli_libraries::x86;
+use mowgli_libraries::catalogue::{Entry, Variant, named};
 
 use super::{Placement, Shape, at_least_one, bar, check_bounds, keep, moving, stopped_line, told, worst};
 
@@ -23,7 +22,7 @@ use super::{Placement, Shape, at_least_one, bar, check_bounds, keep, moving, sto
     after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60"
 )]
 pub(super) struct CheckArgs {
-    /// The libraries; all at their default bounds if none is named.
+    /// The libraries; if none is named those of your own, or else all, at their default bounds.
     names: Vec<String>,
     /// A variant of the implementation, as no-fence.
     #[arg(long)]
@@ -105,21 +104,21 @@ impl CheckArgs {
 }
 
 /// Entries over one memory model, each with a variant.
-type Entries<S> = Vec<(Entry<S>, Variant)>;
+type Entries<'a, S> = Vec<(&'a Entry<S>, &'a Variant)>;
 
 /// The entries that are asked for, by the stamps of their memory models.
-struct Chosen {
-    over_rdma: Entries<mowgli_rdma::Stamp>,
-    over_x86: Entries<mowgli_x86::Stamp>,
+struct Chosen<'a> {
+    over_rdma: Entries<'a, mowgli_rdma::Stamp>,
+    over_x86: Entries<'a, mowgli_x86::Stamp>,
 }
 
-impl Chosen {
-    fn of(args: &CheckArgs) -> Result<Self, String> {
-        let known = names();
+impl<'a> Chosen<'a> {
+    fn of(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Self, String> {
+        let known = catalogue.names();
         if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
-            return Err(no_library(unknown));
+            return Err(catalogue.no_library(unknown));
         }
-        let (over_rdma, over_x86) = (chosen(args, catalogue())?, chosen(args, x86::catalogue())?);
+        let (over_rdma, over_x86) = (chosen(args, catalogue)?, chosen(args, catalogue)?);
         if over_rdma.is_empty() && over_x86.is_empty() {
             return Err("no library has this variant; see mowgli check --list".to_owned());
         }
@@ -128,12 +127,17 @@ impl Chosen {
 }
 
 /// The entries of a catalogue that are asked for, with the variant of each.
-fn chosen<S: Stamped>(args: &CheckArgs, all: Vec<Entry<S>>) -> Result<Entries<S>, String> {
-    let wanted = all.into_iter().filter(|e| args.names.is_empty() || args.names.iter().any(|n| n == e.name));
+fn chosen<'a, S: Stamped>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Entries<'a, S>, String> {
+    let names: Vec<&str> = if args.names.is_empty() {
+        catalogue.usual().collect()
+    } else {
+        args.names.iter().map(String::as_str).collect()
+    };
+    let wanted = catalogue.entries::<S>().iter().filter(|e| names.contains(&e.name));
     let mut chosen = Vec::new();
     for entry in wanted {
         let name = args.variant.as_deref().unwrap_or("published");
-        match entry.variant(name).cloned() {
+        match entry.variant(name) {
             Ok(variant) => chosen.push((entry, variant)),
             Err(_) if args.names.is_empty() => {}
             Err(message) => return Err(message),
@@ -171,7 +175,7 @@ fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
     bounds
 }
 
-fn list<S: Stamped>(all: Vec<Entry<S>>, json: bool) {
+fn list<S: Stamped>(all: &[Entry<S>], json: bool) {
     for entry in all {
         if json {
             for v in &entry.variants {
@@ -194,10 +198,10 @@ fn list<S: Stamped>(all: Vec<Entry<S>>, json: bool) {
     }
 }
 
-pub(super) fn check(args: &CheckArgs) -> u8 {
+pub(super) fn check(args: &CheckArgs, catalogue: Catalogue) -> u8 {
     if args.list {
-        list(catalogue(), args.json);
-        list(x86::catalogue(), args.json);
+        list(catalogue.entries::<mowgli_rdma::Stamp>(), args.json);
+        list(catalogue.entries::<mowgli_x86::Stamp>(), args.json);
         return 0;
     }
     if let Some(jobs) = args.jobs {
@@ -206,17 +210,18 @@ pub(super) fn check(args: &CheckArgs) -> u8 {
     }
     let deadline = Deadline::after(args.timeout);
     let result = match args {
-        CheckArgs { spec: true, .. } => check_specifications(args, deadline),
-        CheckArgs { necessity: true, .. } => check_necessity(args, deadline),
-        CheckArgs { mutate_spec: true, .. } => check_mutations(args, deadline),
-        CheckArgs { distinguish: true, .. } => check_difference(args, deadline),
-        _ => check_implementations(args, deadline),
+        CheckArgs { spec: true, .. } => check_specifications(args, catalogue, deadline),
+        CheckArgs { necessity: true, .. } => check_necessity(args, &catalogue, deadline),
+        CheckArgs { mutate_spec: true, .. } => check_mutations(args, catalogue, deadline),
+        CheckArgs { distinguish: true, .. } => check_difference(args, &catalogue, deadline),
+        _ => check_implementations(args, &catalogue, deadline),
     };
     told(result)
 }
 
-fn check_specifications(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
-    let (over_rdma, over_x86) = (specifications(), x86_specifications());
+fn check_specifications(args: &CheckArgs, catalogue: Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let (over_rdma, over_x86) = catalogue.into_entries();
+    let (over_rdma, over_x86) = (specifications(over_rdma), x86_specifications(over_x86));
     let known: Vec<&str> = over_rdma.iter().map(|s| s.name).chain(over_x86.iter().map(|s| s.name)).collect();
     if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
         return Err(format!("no specification {unknown}; there are {}", known.join(", ")));
@@ -250,26 +255,26 @@ fn check_properties<S: Stamped>(all: &[Specification<S>], args: &CheckArgs, dead
     code
 }
 
-fn check_necessity(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
-    let Chosen { over_rdma, over_x86 } = Chosen::of(args)?;
+fn check_necessity(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let Chosen { over_rdma, over_x86 } = Chosen::of(args, catalogue)?;
     Ok(worst(necessity_of(over_rdma, args, deadline)?, necessity_of(over_x86, args, deadline)?))
 }
 
-fn necessity_of<S: Stamped>(chosen: Entries<S>, args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
+fn necessity_of<S: Stamped>(chosen: Entries<'_, S>, args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
     let mut code = 0;
     for (entry, variant) in chosen {
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
         let loopback = args.loopback();
         let options = Options { deadline, loopback, progress: &progress, ..Options::default() };
-        let bounds = limited(necessity::bounds(&entry), args);
+        let bounds = limited(necessity::bounds(entry), args);
         if !args.json {
             println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&bounds));
         }
         let mut each = |row: &necessity::Row<S>| {
             bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text() }));
         };
-        let found = necessity::necessity(&entry, &variant, bounds, &options, &mut each)?;
+        let found = necessity::necessity(entry, variant, bounds, &options, &mut each)?;
         bar.finish_and_clear();
         if let Some(stop) = &found.stop {
             unknown(args, format!("{} ({}): whether it is sound as it is", entry.name, variant.name), stop);
@@ -297,14 +302,21 @@ fn unknown(args: &CheckArgs, question: String, stop: &Stop) {
     eprintln!("{undecided}");
 }
 
-fn check_mutations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
-    let Chosen { over_rdma, over_x86 } = Chosen::of(args)?;
-    Ok(worst(mutations_of(over_rdma, args, deadline)?, mutations_of(over_x86, args, deadline)?))
+fn check_mutations(args: &CheckArgs, catalogue: Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let Chosen { over_rdma, over_x86 } = Chosen::of(args, &catalogue)?;
+    let names: Vec<&str> = over_rdma.iter().map(|(e, _)| e.name).chain(over_x86.iter().map(|(e, _)| e.name)).collect();
+    let (over_rdma, over_x86) = catalogue.into_entries();
+    let rdma = mutations_of(over_rdma.into_iter().filter(|e| names.contains(&e.name)), args, deadline)?;
+    Ok(worst(rdma, mutations_of(over_x86.into_iter().filter(|e| names.contains(&e.name)), args, deadline)?))
 }
 
-fn mutations_of<S: Stamped>(chosen: Entries<S>, args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
+fn mutations_of<S: Stamped>(
+    chosen: impl Iterator<Item = Entry<S>>,
+    args: &CheckArgs,
+    deadline: Deadline,
+) -> Result<u8, String> {
     let mut code = 0;
-    for (entry, _) in chosen {
+    for entry in chosen {
         let bar = bar(entry.name.to_owned(), "clients");
         let options = Options { deadline, ..Options::default() };
         let bounds = limited(necessity::bounds(&entry), args);
@@ -342,14 +354,14 @@ fn mutations_of<S: Stamped>(chosen: Entries<S>, args: &CheckArgs, deadline: Dead
     Ok(code)
 }
 
-fn check_difference(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
+fn check_difference(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
     let [one, other] = &args.names[..] else {
         return Err("name the two specifications, as mowgli check --distinguish rbl rbl-weak".to_owned());
     };
-    let chosen = Chosen::of(args)?;
+    let chosen = Chosen::of(args, catalogue)?;
     match (chosen.over_rdma.len(), chosen.over_x86.len()) {
-        (_, 0) => difference_of(&catalogue(), [one, other], args, deadline),
-        (0, _) => difference_of(&x86::catalogue(), [one, other], args, deadline),
+        (_, 0) => difference_of(catalogue.entries::<mowgli_rdma::Stamp>(), [one, other], args, deadline),
+        (0, _) => difference_of(catalogue.entries::<mowgli_x86::Stamp>(), [one, other], args, deadline),
         _ => Err(format!("{one} and {other} are over different memory models, so no client has both")),
     }
 }
@@ -374,11 +386,11 @@ fn difference_of<S: Stamped>(
     Ok(if compared.is_distinct().is_none() { 3 } else { 0 })
 }
 
-fn check_implementations(args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
-    let chosen = Chosen::of(args)?;
+fn check_implementations(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let chosen = Chosen::of(args, catalogue)?;
     let mut shown = Shown::default();
-    shown.check(&chosen.over_rdma, args, deadline)?;
-    shown.check(&chosen.over_x86, args, deadline)?;
+    shown.check(&chosen.over_rdma, catalogue.own(), args, deadline)?;
+    shown.check(&chosen.over_x86, catalogue.own(), args, deadline)?;
     if !args.json {
         println!("{}", shown.table);
     }
@@ -420,8 +432,14 @@ impl Default for Shown {
 
 impl Shown {
     /// Checks entries over one memory model, and prints what is found of each.
-    fn check<S: Stamped>(&mut self, chosen: &Entries<S>, args: &CheckArgs, deadline: Deadline) -> Result<(), String> {
-        for (entry, variant) in chosen {
+    fn check<S: Stamped>(
+        &mut self,
+        chosen: &Entries<'_, S>,
+        own: &[Entry<S>],
+        args: &CheckArgs,
+        deadline: Deadline,
+    ) -> Result<(), String> {
+        for &(entry, variant) in chosen {
             if interrupt::requested() {
                 eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
                 self.code = worst(self.code, 3);
@@ -429,7 +447,7 @@ impl Shown {
             }
             let ask = if args.through { Ask::Through } else { Ask::Soundness };
             let loopback = args.loopback();
-            let options = Options { deadline, loopback, ask, ends: args.progress, ..Options::default() };
+            let options = Options { deadline, loopback, ask, ends: args.progress, own, ..Options::default() };
             let mut each = |checked: Checked<S>| {
                 print!("{}", if args.json { checked.json() + "\n" } else { checked.explanation() });
                 if args.stats {

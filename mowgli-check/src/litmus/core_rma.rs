@@ -223,14 +223,15 @@ fn pictured(test: &Test, witness: &Witness) -> String {
     out
 }
 
-/// The actions of a statement of the process on this node.
-pub(crate) fn of_statement(witness: &Witness, node: Node, statement: usize) -> impl Iterator<Item = usize> {
+/// The actions of a statement of the process on this node, by position.
+pub fn of_statement(witness: &Witness, node: Node, statement: usize) -> impl Iterator<Item = usize> {
     let is_own = move |a: &Action| a.kind != Kind::Init && a.src == process(node) && a.statement == statement;
     witness.actions.iter().enumerate().filter(move |(_, a)| is_own(a)).map(|(i, _)| i)
 }
 
 /// What relates the actions of a witness: reads-from, races, and happens-before rule by rule.
-pub(crate) fn relations(witness: &Witness) -> Vec<(String, Vec<(usize, usize)>)> {
+#[must_use]
+pub fn relations(witness: &Witness) -> Vec<(String, Vec<(usize, usize)>)> {
     let rules: BTreeSet<Rule> = witness.edges.iter().map(|e| e.rule).collect();
     let of_rule = |rule: Rule| witness.edges.iter().filter(|e| e.rule == rule).map(|e| (e.from, e.to)).collect();
     let rules = rules.into_iter().map(|rule| (rule.to_string(), of_rule(rule)));

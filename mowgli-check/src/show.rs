@@ -4,8 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use itertools::Itertools;
-use layout::backends::svg::SVGWriter;
-use layout::gv::{DotParser, GraphBuilder};
 use mowgli_core::event::Event;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Tid};
@@ -118,7 +116,8 @@ pub fn relations<S: Stamp>(scene: &Scene<'_, S>) -> String {
 }
 
 /// Choices first, then the parts of so that are no choices, each once; none that is empty, or has only paths of others.
-pub(crate) fn named<S: Stamp>(scene: &Scene<'_, S>) -> Vec<(String, String, Pairs)> {
+#[must_use]
+pub fn named<S: Stamp>(scene: &Scene<'_, S>) -> Vec<(String, String, Pairs)> {
     let choices = scene.execution.chosen.iter();
     let choices = choices.map(|c| (c.library.to_string(), c.name.clone(), c.pairs.iter().copied().collect()));
     let is_of_paths = |library, part| scene.libraries.spec(library).is_some_and(|spec| spec.is_of_paths(part));
@@ -129,7 +128,8 @@ pub(crate) fn named<S: Stamp>(scene: &Scene<'_, S>) -> Vec<(String, String, Pair
 }
 
 /// The pairs that are not a composition of two others.
-pub(crate) fn reduced(pairs: &Pairs) -> Pairs {
+#[must_use]
+pub fn reduced(pairs: &Pairs) -> Pairs {
     let follows = |&(a, b): &(usize, usize)| pairs.iter().any(|&(x, m)| x == a && pairs.contains(&(m, b)));
     pairs.iter().filter(|p| !follows(p)).copied().collect()
 }
@@ -175,18 +175,4 @@ pub fn dot<S: Stamp>(title: &str, scene: &Scene<'_, S>) -> String {
     }
     out.push_str("}\n");
     out
-}
-
-/// A drawing of a graph in the DOT language.
-///
-/// # Errors
-/// If the text is not a graph.
-pub fn svg(dot: &str) -> Result<String, String> {
-    let graph = DotParser::new(dot).process()?;
-    let mut builder = GraphBuilder::new();
-    builder.visit_graph(&graph);
-    let mut visual = builder.get();
-    let mut writer = SVGWriter::new();
-    visual.do_it(false, false, false, &mut writer);
-    Ok(writer.finalize())
 }
