@@ -17,6 +17,7 @@ use crate::interrupt;
 use crate::interrupt::{Deadline, Failure, Undecided};
 use crate::litmus::test::{Model, Test};
 use crate::litmus::{parse, run, x86};
+use crate::new::Example;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
@@ -53,10 +54,15 @@ enum Command {
     #[command(hide = true)]
     SolveForPage(serve::SolveArgs),
     /// Write a small crate with a library of your own: specification, implementation, checks.
-    #[command(after_help = "Examples:\n  mowgli new my-library\n  mowgli new flag --mowgli ~/mowgli")]
+    #[command(
+        after_help = "Examples:\n  mowgli new my-library\n  mowgli new my-stack --example stack\n  mowgli new my-latch --mowgli ~/mowgli"
+    )]
     New {
         /// The folder; its name is that of the crate, as my-library.
         folder: PathBuf,
+        /// What it begins with.
+        #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+        example: Example,
         /// Where Mowgli's sources are.
         #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/.."))]
         mowgli: PathBuf,
@@ -281,7 +287,7 @@ pub fn main_with(own: impl IntoIterator<Item = Own>) -> ExitCode {
         Command::Report(args) => told(report::report(&args, &catalogue)),
         Command::Serve(args) => told(serve::serve(&args)),
         Command::SolveForPage(args) => told(serve::solve_for_page(&args, &catalogue)),
-        Command::New { folder, mowgli } => told(new(&folder, &mowgli)),
+        Command::New { folder, example, mowgli } => told(new(&folder, &mowgli, example)),
         Command::Convert(args) => printed(converted(&args)),
         Command::Cat { name } => printed(crate::cat::cat(&catalogue, &name)),
         Command::Completions { shell } => {
@@ -297,10 +303,10 @@ pub fn main_with(own: impl IntoIterator<Item = Own>) -> ExitCode {
 }
 
 /// Writes a new crate, and says what to do next.
-fn new(folder: &Path, sources: &Path) -> Result<u8, String> {
+fn new(folder: &Path, sources: &Path, example: Example) -> Result<u8, String> {
     let absolute =
         sources.canonicalize().map_err(|e| format!("{}: {e}; say where with --mowgli DIR", sources.display()))?;
-    for file in crate::new::new(folder, &absolute)? {
+    for file in crate::new::new(folder, &absolute, example)? {
         println!("{}", file.display());
     }
     println!("Next: cd {} && cargo test", folder.display());

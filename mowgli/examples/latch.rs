@@ -1,11 +1,10 @@
-//! A library of one's own: a flag that tells every node that something is done.
+//! A library of one's own: a latch that tells every node that something is done.
 //!
-//! `Raise(x)` sets the flag, `Check(x)` looks at it. Promise: whoever sees the flag also sees everything that the raiser
+//! `Raise(x)` raises the latch, `Check(x)` looks at it. Promise: whoever sees it raised also sees everything that the raiser
 //! did before, remote writes included. Over shared variables; the fence is what makes it true.
 
-use std::sync::Arc;
+use std::process::ExitCode;
 
-use mowgli::check::{Options, check};
 use mowgli_core::algebra::{Spec, reads, same_event, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
@@ -15,18 +14,18 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant};
+use mowgli_libraries::catalogue::{Entry, Expected, Memory, variant};
 use mowgli_libraries::sv::{self, Sv};
 use mowgli_rdma::Stamp::{self, aCR, aGF};
 
-const FLAG: Name = Name::literal("flag");
+const LATCH: Name = Name::literal("latch");
 
 /// The specification.
-struct Flag;
+struct Latch;
 
-impl Library<Stamp> for Flag {
+impl Library<Stamp> for Latch {
     fn name(&self) -> Name {
-        FLAG
+        LATCH
     }
 
     fn loc(&self, call: &Call) -> Vec<Loc> {
@@ -37,43 +36,43 @@ impl Library<Stamp> for Flag {
         if call.method.text() == "Check" { vec![Val::Int(0), Val::Int(1)] } else { vec![Val::Unit] }
     }
 
-    /// A raise is a global fence towards every node; the first of its subevents sets the flag. A check is a CPU read.
+    /// A raise is a global fence towards every node; the first of its subevents raises the latch. A check is a CPU read.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        let flag = Cell { loc: event.call.loc(0), node: Node(1) };
+        let latch = Cell { loc: event.call.loc(0), node: Node(1) };
         if event.call.method.text() == "Check" {
-            return vec![[Sub::read(aCR, flag, Reads::Is(event.ret))].into_iter().collect()];
+            return vec![[Sub::read(aCR, latch, Reads::Is(event.ret))].into_iter().collect()];
         }
         let fences = world.all_nodes().iter().skip(1).map(|n| Sub::quiet(aGF(n)));
-        vec![[Sub::write(aGF(Node(1)), flag, Writes::Is(Val::Int(1)))].into_iter().chain(fences).collect()]
+        vec![[Sub::write(aGF(Node(1)), latch, Writes::Is(Val::Int(1)))].into_iter().chain(fences).collect()]
     }
 
     /// so: from every part of a raise to each check that sees it.
     fn spec(&self) -> Spec<Stamp> {
         let mut c = Spec::default();
         let (rf, _) = c.reads_from("rf", reads(), writes());
-        let seen = same_event().then(&rf).named("seen", "{b} saw the flag that {a} raised");
+        let seen = same_event().then(&rf).named("seen", "{b} saw the latch that {a} raised");
         c.so("seen", &seen);
         c
     }
 }
 
 /// The implementation over shared variables, with its fence or without.
-struct FlagOverSv {
+struct LatchOverSv {
     fence: bool,
 }
 
-/// The shared variable of a flag: a part of it, which no client can name.
+/// The shared variable of a latch: a part of it, which no client can name.
 fn raised(x: Loc) -> Loc {
     x.part("raised")
 }
 
-impl Implementation for FlagOverSv {
+impl Implementation for LatchOverSv {
     fn target(&self) -> Name {
-        FLAG
+        LATCH
     }
 
     fn declare(&self, world: &mut World) {
-        world.objects.extend(world.locations(FLAG).into_iter().map(|x| (raised(x), sv::variable())));
+        world.objects.extend(world.locations(LATCH).into_iter().map(|x| (raised(x), sv::variable())));
     }
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
@@ -91,43 +90,33 @@ impl Implementation for FlagOverSv {
     }
 }
 
-/// What clients can do: there is one flag, and every thread may raise and check it.
-impl Subject for Flag {
+/// What clients can do: there is one latch, and every thread may raise and check it.
+impl Subject for Latch {
     fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let mut world = empty.clone();
-        world.objects.insert(Loc::new("x"), Object::new(FLAG));
+        world.objects.insert(Loc::new("x"), Object::new(LATCH));
         vec![world]
     }
 
     fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
-        ["Raise", "Check"].map(|method| Call::new(FLAG, method, &[Loc::new("x").into()])).to_vec()
+        ["Raise", "Check"].map(|method| Call::new(LATCH, method, &[Loc::new("x").into()])).to_vec()
     }
 }
 
-/// The flag with its implementation, and the variant that is to be caught.
+/// The latch with its implementation, and the variant that is to be caught.
 pub fn entry() -> Entry {
-    let bound = Bound { threads: 2, nodes: 2, calls: 2, objects: 1, loops: 2, values: vec![1], ..Bound::default() };
-    let variant = |name, fence, expected| {
-        let implementation = Arc::new(FlagOverSv { fence });
-        Variant { name, about: "the fence of Raise", expected, implementation, bounds: vec![bound.clone()] }
-    };
+    let of = |name, fence, expected| variant(name, "the fence of Raise", expected, LatchOverSv { fence }, &[(2, 2, 2)]);
     Entry {
-        name: "flag",
+        name: LATCH.text(),
         memory: Memory::rdma_wait(),
-        specification: Libraries::default().with(Flag),
+        specification: Libraries::default().with(Latch),
         below: Libraries::default().with(Sv),
-        subject: Box::new(Flag),
+        subject: Box::new(Latch),
         probes: Vec::new(),
-        variants: vec![variant("published", true, Expected::Sound), variant("no-fence", false, Expected::Unsound)],
+        variants: vec![of("published", true, Expected::Sound), of("no-fence", false, Expected::Unsound)],
     }
 }
 
-fn main() -> Result<(), String> {
-    let entry = entry();
-    for variant in &entry.variants {
-        let checked = check(&entry, variant, &variant.bounds[0], &Options::default())?;
-        println!("{}\n{}\n{}", checked.title(), checked.concretisation().join("\n"), checked.explanation());
-        assert_eq!(checked.is_expected(), Some(true));
-    }
-    Ok(())
+fn main() -> ExitCode {
+    mowgli::main_with([entry().into()])
 }

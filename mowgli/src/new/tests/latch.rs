@@ -1,7 +1,8 @@
 //! The implementation keeps the specification's promises in every client up to a bound, and what breaks it is caught.
 
-use mowgli_proofs::{assert_sound, assert_unsound, bound};
-use my_library::entry;
+use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound, bound};
+
+use super::entry;
 
 #[test]
 fn the_implementation_is_sound() {
@@ -16,6 +17,12 @@ fn the_implementation_is_sound() {
 #[test]
 fn without_the_fence_it_is_not() {
     let checked = assert_unsound!(entry(), "no-fence", bound(2, 2, 2));
-    // The whole counterexample, for reading.
-    println!("{}", checked.explanation());
+    // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
+    insta::assert_snapshot!(checked.litmus().expect("a counterexample"), @"");
+}
+
+/// What the specification says of a client with `put`s and the latch.
+#[test]
+fn who_sees_the_latch_sees_the_put() {
+    assert_outcomes!(entry(), include_str!("../latch.litmus"), ["a=0 b=0", "a=0 b=1", "a=1 b=1"]);
 }
