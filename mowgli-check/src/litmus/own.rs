@@ -108,15 +108,15 @@ impl Catalogue {
 
 /// The first bound that an entry is checked at.
 fn bound<S: Stamp>(entry: &Entry<S>) -> Bound {
-    let bounds = entry.variants.iter().flat_map(|variant| &variant.bounds);
-    bounds.into_iter().next().cloned().unwrap_or_default()
+    let mut bounds = entry.variants.iter().flat_map(|variant| &variant.bounds);
+    bounds.next().cloned().unwrap_or_default()
 }
 
 /// The first object that the subject makes in a world; `None` if the entry is of another library.
 fn object<S: Stamp>(entry: &Entry<S>, library: Name, world: &World) -> Option<Object> {
     let empty = World { objects: Default::default(), ..world.clone() };
-    let worlds =
-        (Name::literal(entry.name) == library).then(|| entry.subject.worlds(&empty, &bound(entry), &|| false))?;
+    let own = Some(entry).filter(|e| Name::literal(e.name) == library)?;
+    let worlds = own.subject.worlds(&empty, &bound(entry), &|| false);
     worlds.into_iter().flat_map(|world| world.objects.into_values()).find(|object| object.library == library)
 }
 
@@ -131,6 +131,7 @@ fn methods<S: Stamp>(entry: &Entry<S>, library: Name, world: &World) -> Option<V
     Some(own.map(|(t, call)| method(specified, world, t, &call)).collect())
 }
 
+/// The method of a call that a thread can make.
 fn method<S: Stamp>(library: &dyn Library<S>, world: &World, thread: Tid, call: &Call) -> Method {
     let results = library.returns(world, thread, call, &|cell| vec![library.init(world, cell)]);
     Method {

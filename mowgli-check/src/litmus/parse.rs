@@ -21,11 +21,11 @@ use pest::{Parser, Span};
 use pest_derive::Parser;
 
 mod core_rma;
+mod own;
 mod waits;
 
 use super::condition::Condition;
 use super::core_rma::program;
-use super::own::Kind;
 use super::print::returns;
 use super::test::{Arg, Assertion, Model, Observable, Quantifier, Statement, Test, Thread};
 use crate::catalogue::Catalogue;
@@ -418,9 +418,9 @@ impl<'c> Reader<'c> {
             return Ok(node.map_or(object.clone(), |node| object.at(node)));
         }
         let objects = sequential::objects();
-        let mut builtin = objects.iter().map(|o| o.name());
+        let builtin = objects.iter().map(|o| o.name());
         let Some(name) = builtin.clone().find(|name| *name == kind.as_str()) else {
-            let known = self.catalogue.own_names().chain(builtin.by_ref()).join(", ");
+            let known = self.catalogue.own_names().chain(builtin).join(", ");
             return fail(&kind, format!("there is no kind of object {}; there are {known}", kind.as_str()));
         };
         Ok(Object::new(Name::literal(name)).at(node.unwrap_or(Node(1))))
@@ -578,12 +578,6 @@ impl<'c> Reader<'c> {
     fn ring(&self, tree: &Tree<'_>) -> Parsed<(Name, Arg)> {
         let library = self.library(tree).filter(|&l| l == rbl::RBL_WEAK).unwrap_or(rbl::RBL);
         Ok((library, Arg::Val(self.object(tree, library)?.into())))
-    }
-
-    /// A declared object, of whatever library.
-    fn any_object(&self, tree: &Tree<'_>) -> Parsed<Arg> {
-        let library = self.library(tree).unwrap_or_else(|| self.memory());
-        Ok(Arg::Val(self.object(tree, library)?.into()))
     }
 
     fn object(&self, tree: &Tree<'_>, library: Name) -> Parsed<Loc> {
@@ -933,45 +927,6 @@ impl<'c> Reader<'c> {
         };
         let data = args.iter().map(|arg| self.data(thread, arg)).collect::<Parsed<Vec<Arg>>>()?;
         Ok(call(library, name, [vec![Arg::Val(self.object(object, library)?.into())], data].concat()))
-    }
-
-    /// A call of a library of one's own.
-    fn of_own(
-        &self,
-        thread: usize,
-        library: Name,
-        object: &Tree<'_>,
-        method: &Tree<'_>,
-        args: &[Tree<'_>],
-    ) -> Parsed<Statement> {
-        let is_of_object = self.library(object).is_some();
-        let mut methods = self.catalogue.own_methods(library, &self.world);
-        methods.retain(|m| m.is_of_object() == is_of_object);
-        let Some(known) = methods.iter().find(|m| m.name.to_lowercase() == method.as_str()) else {
-            let all = methods.iter().map(|m| m.form(object.as_str())).join(", ");
-            let all = if all.is_empty() { "nothing".to_owned() } else { all };
-            return fail(method, format!("{library} has no {}; it has {all}", method.as_str()));
-        };
-        let kinds = known.arguments();
-        let least = kinds.iter().filter(|kind| **kind != Kind::Identifier).count();
-        if !(least..=kinds.len()).contains(&args.len()) {
-            return fail(method, format!("expected {}", known.form(object.as_str())));
-        }
-        let mut all = Vec::new();
-        if is_of_object {
-            all.push(Arg::Val(Loc::new(object.as_str()).into()));
-        }
-        for (position, kind) in kinds.iter().enumerate() {
-            all.push(match (kind, args.get(position)) {
-                (Kind::Identifier, argument) => Self::identifier(argument)?,
-                (Kind::Object, Some(tree)) => self.any_object(tree)?,
-                (Kind::Node, Some(tree)) => Arg::Val(self.one_node(tree)?.into()),
-                (Kind::Nodes, Some(tree)) => Arg::Val(self.targets(tree)?.unwrap_or_default().into()),
-                (_, Some(tree)) => self.data(thread, tree)?,
-                (_, None) => return fail(method, format!("expected {}", known.form(object.as_str()))),
-            });
-        }
-        Ok(call(library, known.name, all))
     }
 
     fn mixed(

@@ -158,14 +158,20 @@ pub enum Engine {
 /// The most states of the machine that are explored.
 const STATES: usize = 20_000_000;
 
+/// The engine that explores is for one model.
+fn has_machine(test: &Test) -> Result<(), String> {
+    match test.model {
+        Model::RdmaTso => Ok(()),
+        model => Err(format!("{model} has no machine; --engine operational is for {}", Model::RdmaTso)),
+    }
+}
+
 /// Solves a test by exploring the machine, and how many states that takes.
 ///
 /// # Errors
 /// If the model has no machine.
 pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String> {
-    if test.model != Model::RdmaTso {
-        return Err(format!("{} has no machine; --engine operational is for {}", test.model, Model::RdmaTso));
-    }
+    has_machine(test)?;
     let programs = test.programs();
     let runs = Machine::new(&test.world, &programs)?.explore(&test.observed, STATES, limits.expired);
     let outcomes: BTreeMap<Vec<Val>, u64> = runs.outcomes.iter().map(|o| (shown(test, o), 1)).collect();
@@ -235,8 +241,10 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
 /// # Errors
 /// If the model has no such engine, or if the two find different outcomes.
 pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Answer, String> {
-    if engine == Engine::Operational {
-        return Ok(explore(test, limits)?.0);
+    match engine {
+        Engine::Operational => return Ok(explore(test, limits)?.0),
+        Engine::Both => has_machine(test)?,
+        Engine::Declarative => {}
     }
     let declarative = solve(test, &[], limits);
     if engine == Engine::Both {
