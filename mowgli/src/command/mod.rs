@@ -309,7 +309,7 @@ fn new(folder: &Path, sources: &Path, example: Example) -> Result<u8, String> {
     for file in crate::new::new(folder, &absolute, example)? {
         println!("{}", file.display());
     }
-    println!("Next: cd {} && cargo test", folder.display());
+    println!("Next: cd {} && cargo test && cargo run -- check {}", folder.display(), example.library());
     Ok(0)
 }
 

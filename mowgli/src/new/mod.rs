@@ -45,6 +45,12 @@ const RDMA: (&str, &str) = ("mowgli-rdma", "mowgli-rdma");
 const X86: (&str, &str) = ("mowgli-x86", "mowgli-x86");
 
 impl Example {
+    /// The name of the library that the crate has.
+    #[must_use]
+    pub fn library(self) -> &'static str {
+        self.parts().library
+    }
+
     fn parts(self) -> Parts {
         match self {
             Self::Latch => Parts {

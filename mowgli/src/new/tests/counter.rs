@@ -8,14 +8,26 @@ use super::entry;
 fn the_implementation_is_sound() {
     let checked = assert_sound!(entry(), "published", bound(2, 1, 1));
     // The concretisation that was found: which subevent of the implementation stands for each stamp.
-    insta::assert_snapshot!(checked.concretisation().join("\n"), @"");
+    insta::assert_snapshot!(checked.concretisation().join("\n"), @r"
+    g(Add, aMF) = aMF of the Acq
+    g(Get, aMF) = aMF of the Acq
+    ");
 }
 
 #[test]
 fn without_the_lock_it_is_not() {
     let checked = assert_unsound!(entry(), "no-lock", bound(2, 1, 1));
     // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
-    insta::assert_snapshot!(checked.litmus().expect("a counterexample"), @"");
+    insta::assert_snapshot!(checked.litmus().expect("a counterexample"), @r"
+    RDMA_WAIT tally-no-lock
+    {
+      nodes 1;
+      tally l at 1;
+    }
+     P1@1          | P2@1          ;
+     a := l.add(1) | b := l.add(1) ;
+    forbidden (a=0 /\ b=0)
+    ");
 }
 
 /// What the specification says of two threads that add.

@@ -18,7 +18,20 @@ fn the_implementation_is_sound() {
 fn without_the_fence_it_is_not() {
     let checked = assert_unsound!(entry(), "no-fence", bound(2, 2, 2));
     // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
-    insta::assert_snapshot!(checked.litmus().expect("a counterexample"), @"");
+    insta::assert_snapshot!(checked.litmus().expect("a counterexample"), @r"
+    RDMA_WAIT latch-no-fence
+    {
+      nodes 1;
+      po@1 = 1;
+      px@1 = 0;
+      latch x;
+    }
+     P1@1        ;
+     put(px, po) ;
+     x.raise     ;
+     a := px     ;
+    forbidden (a=0)
+    ");
 }
 
 /// What the specification says of a client with `put`s and the latch.
