@@ -105,7 +105,7 @@ impl Subject for Latch {
 
 /// The latch with its implementation, and the variant that is to be caught.
 pub fn entry() -> Entry {
-    let of = |name, fence, expected| variant(name, "the fence of Raise", expected, LatchOverSv { fence }, &[(2, 2, 2)]);
+    let of = |name, about, expected, fence| variant(name, about, expected, LatchOverSv { fence }, &[(2, 2, 2)]);
     Entry {
         name: LATCH.text(),
         memory: Memory::rdma_wait(),
@@ -113,7 +113,10 @@ pub fn entry() -> Entry {
         below: Libraries::default().with(Sv),
         subject: Box::new(Latch),
         probes: Vec::new(),
-        variants: vec![of("published", true, Expected::Sound), of("no-fence", false, Expected::Unsound)],
+        variants: vec![
+            of("published", "a fence, a write, a broadcast", Expected::Sound, true),
+            of("no-fence", "Raise has no fence", Expected::Unsound, false),
+        ],
     }
 }
 

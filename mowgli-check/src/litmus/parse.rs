@@ -343,7 +343,7 @@ impl<'c> Reader<'c> {
                 self.word(node)
             }
             Rule::wrapped if self.model == Model::X86Tso => self.object_over_x86(&tree)?,
-            _ if self.model == Model::X86Tso => return fail(&tree, objects_over_x86()),
+            _ if self.model == Model::X86Tso => return fail(&tree, self.objects_over_x86()),
             _ if self.model != Model::RdmaWait => {
                 return fail(&tree, format!("{} has memory words only, as x@1 = 0", self.model));
             }
@@ -421,7 +421,11 @@ impl<'c> Reader<'c> {
         let builtin = objects.iter().map(|o| o.name());
         let Some(name) = builtin.clone().find(|name| *name == kind.as_str()) else {
             let known = self.catalogue.own_names().chain(builtin).join(", ");
-            return fail(&kind, format!("there is no kind of object {}; there are {known}", kind.as_str()));
+            let where_own = "a library of your own is known to the command of its crate";
+            return fail(
+                &kind,
+                format!("there is no kind of object {}; there are {known}; {where_own}", kind.as_str()),
+            );
         };
         Ok(Object::new(Name::literal(name)).at(node.unwrap_or(Node(1))))
     }
@@ -436,7 +440,14 @@ impl<'c> Reader<'c> {
             return Ok(self.catalogue.own_object(library, &self.world));
         }
         let known = kinds_over_x86().find(|known| known.text() == kind.as_str());
-        known.map_or_else(|| fail(&kind, objects_over_x86()), |library| Ok(Object::new(library).at(MACHINE)))
+        known.map_or_else(|| fail(&kind, self.objects_over_x86()), |library| Ok(Object::new(library).at(MACHINE)))
+    }
+
+    /// What is said of another declaration over x86-TSO.
+    fn objects_over_x86(&self) -> String {
+        let own = self.catalogue.own::<mowgli_x86::Stamp>().iter().map(|e| Name::literal(e.name));
+        let forms = own.chain(kinds_over_x86()).map(|kind| format!("{kind} l")).join(", ");
+        format!("{} has memory words, as x = 0, and the objects {forms}", Model::X86Tso)
     }
 
     /// The library of memory words.
@@ -747,6 +758,9 @@ impl<'c> Reader<'c> {
         match name.as_str() {
             word if FOREIGN.contains(&word) => fail(name, not_straight(word)),
             other => {
+                if let Some(form) = self.own_form(other) {
+                    return fail(name, format!("a call of an object is written as {form}"));
+                }
                 let (model, statements) = (self.model, self.model.statements());
                 fail(name, format!("{other} is no statement of {model}; there are {statements}"))
             }
@@ -1086,12 +1100,6 @@ fn call(library: Name, method: &'static str, args: Vec<Arg>) -> Statement {
 /// The libraries over x86-TSO whose objects can be declared.
 fn kinds_over_x86() -> impl Iterator<Item = Name> {
     x86::LOCKS.into_iter().chain(x86::CONTAINERS.iter().map(|c| c.name))
-}
-
-/// What is said of another declaration.
-fn objects_over_x86() -> String {
-    let forms = kinds_over_x86().map(|kind| format!("{kind} l")).join(", ");
-    format!("{} has memory words, as x = 0, and the objects {forms}", Model::X86Tso)
 }
 
 /// A call with an empty set of nodes is not made at all.

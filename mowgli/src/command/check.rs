@@ -116,7 +116,11 @@ impl<'a> Chosen<'a> {
     fn of(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Self, String> {
         let known = catalogue.names();
         if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
-            return Err(catalogue.no_library(unknown));
+            let of_variant = unknown.split_once(':').filter(|(library, _)| known.contains(library));
+            return Err(of_variant.map_or_else(
+                || catalogue.no_library(unknown),
+                |(library, variant)| format!("a variant is named apart here, as check {library} --variant {variant}"),
+            ));
         }
         let (over_rdma, over_x86) = (chosen(args, catalogue)?, chosen(args, catalogue)?);
         if over_rdma.is_empty() && over_x86.is_empty() {

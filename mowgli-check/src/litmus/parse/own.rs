@@ -29,6 +29,17 @@ impl Reader<'_> {
         Ok(call(library, known.name, object.into_iter().chain(rest).collect::<Parsed<_>>()?))
     }
 
+    /// How a method of this name is called on a declared object of a library of one's own.
+    pub(super) fn own_form(&self, method: &str) -> Option<String> {
+        let objects = self.world.objects.iter();
+        let mut own = objects.filter(|(_, o)| self.catalogue.own_library(self.model, o.library.text()).is_some());
+        own.find_map(|(x, o)| {
+            let methods = self.catalogue.own_methods(o.library, &self.world);
+            let known = methods.iter().find(|m| m.is_of_object() && m.name.eq_ignore_ascii_case(method));
+            known.map(|m| m.form(&x.to_string()))
+        })
+    }
+
     fn own_method(&self, library: Name, receiver: &Tree<'_>, method: &Tree<'_>) -> Parsed<Method> {
         let is_of_object = self.library(receiver).is_some();
         let mut all = self.catalogue.own_methods(library, &self.world);
