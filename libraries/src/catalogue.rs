@@ -176,7 +176,8 @@ impl<S: Stamp> Entry<S> {
     }
 }
 
-pub(crate) fn variant(
+/// A variant that is checked within these bounds of threads, nodes and calls, one after the other.
+pub fn variant(
     name: &'static str,
     about: &'static str,
     expected: Expected,
@@ -188,7 +189,8 @@ pub(crate) fn variant(
 }
 
 /// At most so many threads, nodes, and calls of each thread; one object, one round of loops, the value 1.
-pub(crate) fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
+#[must_use]
+pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
     Bound { threads, nodes, calls, objects: 1, loops: 1, values: vec![1], ..Bound::default() }
 }
 

@@ -14,9 +14,10 @@ use mowgli_libraries::catalogue::Entry;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::check::own_calls;
 use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
-use crate::necessity::own_calls;
+use crate::litmus::test::Model;
 
 /// Clients are looked at in groups of this many.
 const GROUP: usize = 64;
@@ -28,6 +29,8 @@ pub struct Difference {
     pub allowed_by: &'static str,
     /// The name of the one that has it not.
     pub forbidden_by: &'static str,
+    /// The memory model that both are over.
+    pub model: Model,
     /// The client, as one of the specification that forbids the outcome.
     pub client: Client,
     /// Its surroundings.
@@ -185,6 +188,7 @@ fn difference<S: Stamp>(
     let difference = |allowed: &Entry<S>, forbidden: &Entry<S>, world, client, outcome| Difference {
         allowed_by: allowed.name,
         forbidden_by: forbidden.name,
+        model: Model::of(&one.memory.libraries),
         client,
         world,
         outcome,
@@ -201,7 +205,7 @@ impl Difference {
     #[must_use]
     pub fn litmus(&self) -> String {
         let name = format!("{}-not-{}", self.allowed_by, self.forbidden_by);
-        print::forbidden(&name, &self.world, &self.client, &self.outcome)
+        print::forbidden(self.model, &name, &self.world, &self.client, &self.outcome)
     }
 }
 

@@ -13,13 +13,13 @@
 //! # Ok::<(), String>(())
 //! ```
 
+pub use mowgli_check::{catalogue, check, explain, interrupt, show};
+
 pub mod cat;
-pub mod check;
+mod command;
 pub mod compare;
 pub mod distinguish;
-pub mod explain;
 pub mod generate;
-pub mod interrupt;
 pub mod litmus;
 pub mod mutation;
 pub mod necessity;
@@ -27,8 +27,10 @@ pub mod new;
 pub mod properties;
 pub mod report;
 pub mod robust;
-pub mod show;
-pub mod stuck;
+pub mod svg;
+
+pub use catalogue::Own;
+pub use command::main_with;
 
 /// The README's example is a doc test.
 #[cfg(doctest)]

@@ -11,9 +11,9 @@ use mowgli_core::stamp::Stamp;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use serde::Serialize;
 
+use crate::check::own_calls;
 use crate::check::{Ask, Options, check};
 use crate::interrupt::cause;
-use crate::necessity::own_calls;
 
 /// How long one variant may take against one specification.
 const SECONDS: u64 = 20;

@@ -6,20 +6,17 @@
 
 use std::sync::Arc;
 
-use mowgli_core::event::Call;
-use mowgli_core::ids::Tid;
 use mowgli_core::implementation::add_parts;
 use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::{Bound, are_at_most, worlds};
+use mowgli_core::soundness::client::{Bound, are_at_most};
 use mowgli_core::soundness::sites::{Changed, Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::stamp::Stamp;
-use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use mowgli_libraries::weaker::{left_out, weaker};
 use serde::Serialize;
 
-use crate::check::{Checked, Options, check};
+use crate::check::{Checked, Options, check, own_calls};
 use crate::interrupt::cause;
 
 /// Whether an operation is needed.
@@ -164,32 +161,6 @@ pub fn necessity<S: Stamp>(
         }
     }
     Ok(Necessity { library: entry.name, variant: variant.name, bounds, stop, rows })
-}
-
-/// The calls that clients within these bounds make, in every world.
-///
-/// # Errors
-/// If the time is up before there are all.
-pub fn own_calls<S: Stamp>(
-    entry: &Entry<S>,
-    bounds: &[Bound],
-    expired: &dyn Fn() -> bool,
-) -> Result<Vec<(World, Tid, Call)>, Stop> {
-    let mut calls = Vec::new();
-    for bound in bounds {
-        for world in worlds(&*entry.subject, bound, expired)? {
-            for thread in world.tids() {
-                let own = entry.subject.calls(&world, thread, &bounds[0], expired);
-                calls.extend(own.into_iter().map(|call| (world.clone(), thread, call)));
-            }
-            if expired() {
-                return Err(Stop::Time);
-            }
-        }
-    }
-    calls.sort_by_cached_key(|(w, t, call)| (w.nodes, w.threads.clone(), *t, call.clone()));
-    calls.dedup();
-    Ok(calls)
 }
 
 fn all_sites<S: Stamp>(

@@ -8,8 +8,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Subject, are_at_most};
 use mowgli_core::soundness::properties::{Instance, Properties, Specified, properties};
 use mowgli_core::stamp::Stamp;
-use mowgli_libraries::catalogue::{Entry, Memory, catalogue};
-use mowgli_libraries::x86;
+use mowgli_libraries::catalogue::{Entry, Memory};
 use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, TSO, Tso};
 use mowgli_rdma::wait::{WAIT, Wait, Words};
@@ -19,6 +18,7 @@ use serde::Serialize;
 use crate::check::shapes;
 use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
+use crate::litmus::test::Model;
 
 /// A specification that can be checked: of a library, or the memory model itself.
 pub struct Specification<S: Stamp = mowgli_rdma::Stamp> {
@@ -26,34 +26,36 @@ pub struct Specification<S: Stamp = mowgli_rdma::Stamp> {
     pub name: &'static str,
     /// Whether it is a language and no library, so need not be decomposable: asked about only by name.
     pub is_language: bool,
+    model: Model,
     library: Name,
     libraries: Libraries<S>,
     subject: Box<dyn Subject>,
 }
 
-/// All specifications over RDMA, the memory models first.
+/// All specifications over RDMA, the memory models first, then those of these libraries.
 #[must_use]
-pub fn specifications() -> Vec<Specification> {
+pub fn specifications(entries: Vec<Entry>) -> Vec<Specification> {
     let memory = |name, rmw| {
         let (libraries, subject) = (Libraries::over(to).with(Wait), Box::new(Words { rmw }));
-        Specification { name, is_language: false, library: WAIT, libraries, subject }
+        Specification { name, is_language: false, model: Model::RdmaWait, library: WAIT, libraries, subject }
     };
     let polls = |name, rmw| {
         let (libraries, subject) = (Libraries::over(to).with(Tso), Box::new(tso::Words { rmw }));
-        Specification { name, is_language: true, library: TSO, libraries, subject }
+        Specification { name, is_language: true, model: Model::RdmaTso, library: TSO, libraries, subject }
     };
     let mut all = vec![memory("rdma-wait", false), memory("rdma-wait-rmw", true)];
     all.extend([polls("rdma-tso", false), polls("rdma-tso-rmw", true)]);
-    all.extend(catalogue().into_iter().map(Specification::of));
+    all.extend(entries.into_iter().map(Specification::of));
     all
 }
 
-/// All specifications over x86-TSO, its memory first.
+/// All specifications over x86-TSO, its memory first, then those of these libraries.
 #[must_use]
-pub fn x86_specifications() -> Vec<Specification<mowgli_x86::Stamp>> {
+pub fn x86_specifications(entries: Vec<Entry<mowgli_x86::Stamp>>) -> Vec<Specification<mowgli_x86::Stamp>> {
     let (libraries, subject) = (Memory::x86_tso().libraries, Box::new(mowgli_x86::tso::Words));
-    let memory = Specification { name: X86.text(), is_language: false, library: X86, libraries, subject };
-    std::iter::once(memory).chain(x86::catalogue().into_iter().map(Specification::of)).collect()
+    let memory =
+        Specification { name: X86.text(), is_language: false, model: Model::X86Tso, library: X86, libraries, subject };
+    std::iter::once(memory).chain(entries.into_iter().map(Specification::of)).collect()
 }
 
 /// The most clients of a default bound.
@@ -63,6 +65,7 @@ const CLIENTS: u128 = 20_000;
 pub struct Found<S: Stamp = mowgli_rdma::Stamp> {
     /// Its name.
     pub name: &'static str,
+    model: Model,
     /// The bounds: all clients within one of them.
     pub bounds: Vec<Bound>,
     /// What was found.
@@ -76,6 +79,7 @@ impl<S: Stamp> Specification<S> {
         Self {
             name: entry.name,
             is_language: false,
+            model: Model::of(&entry.memory.libraries),
             library: Name::literal(entry.name),
             libraries: entry.specification,
             subject: entry.subject,
@@ -113,7 +117,7 @@ impl<S: Stamp> Specification<S> {
         };
         let mut properties = properties(&specified, &bounds);
         properties.stop = properties.stop.map(cause);
-        Found { name: self.name, bounds, properties, seconds: start.elapsed().as_secs_f64() }
+        Found { name: self.name, model: self.model, bounds, properties, seconds: start.elapsed().as_secs_f64() }
     }
 }
 
@@ -151,7 +155,7 @@ impl<S: Stamp> Found<S> {
             ("decomposable_with_the_same_so", &p.with_the_same_so),
         ];
         let mut all: BTreeMap<&str, String> =
-            instances.into_iter().filter_map(|(name, i)| Some((name, shown(i.as_ref()?)))).collect();
+            instances.into_iter().filter_map(|(name, i)| Some((name, shown(self.model, i.as_ref()?)))).collect();
         if !p.unsatisfied.is_empty() {
             let kinds: Vec<String> = p.unsatisfied.iter().map(|(m, of)| format!("{m} that returns {of}")).collect();
             all.insert("satisfiable", format!("in no consistent execution: {}", kinds.join(", ")));
@@ -239,8 +243,8 @@ struct Json<'a> {
 }
 
 /// An example in words: the client, the events, the part.
-fn shown<S: Stamp>(instance: &Instance<S>) -> String {
-    let client = print::client("client", &instance.world, &instance.client, &instance.execution.outputs);
+fn shown<S: Stamp>(model: Model, instance: &Instance<S>) -> String {
+    let client = print::client(model, "client", &instance.world, &instance.client, &instance.execution.outputs);
     let mut text = format!("{}, in an execution of\n\n{client}\n", instance.reason);
     text.push_str(&format!(
         "with the events\n{}",

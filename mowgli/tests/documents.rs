@@ -18,7 +18,7 @@ const NOT_RUN: [(&str, &str); 5] = [
     ("cd mowgli", "all commands of a page are run in one folder"),
     ("cargo install --path mowgli", "what it installs is what is tested"),
     ("cd my-library", "what is in it is looked at by mowgli/tests/new.rs"),
-    ("cargo test", "of the new crate, which proofs/tests/new_crate.rs runs; --workspace is this test among others"),
+    ("cargo test", "of the new crate, which proofs/tests/new_crate runs; --workspace is this test among others"),
 ];
 
 /// Commands of which the text shows no output and that take too long: each gets these arguments too, and may stop early.

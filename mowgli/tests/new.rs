@@ -8,25 +8,43 @@ fn mowgli(args: &[&str]) -> (Option<i32>, String) {
     (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned() + &String::from_utf8_lossy(&ran.stdout))
 }
 
-/// `proofs/tests/new_crate.rs` runs what it writes.
+/// `proofs/tests/new_crate` runs the tests that it writes, and `mowgli/tests/own.rs` the command.
 #[test]
 fn a_new_crate_is_written_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let made = folder.path().join("ring-of-mine");
-    let (code, said) = mowgli(&["new", &made.display().to_string()]);
-    assert!(code == Some(0) && said.contains("cargo test"), "{said}");
-    for file in ["Cargo.toml", "src/lib.rs", "tests/bounded.rs", "README.md"] {
-        let text = std::fs::read_to_string(made.join(file)).unwrap();
-        assert!(
-            !text.contains("@NAME@") && !text.contains("@MOWGLI@") && !text.contains("my_library"),
-            "{file}: {text}"
-        );
+    for (example, library) in [("latch", "latch"), ("ticketlock", "ticket"), ("stack", "stack"), ("counter", "tally")] {
+        let made = folder.path().join(format!("{example}-of-mine"));
+        let (code, said) = mowgli(&["new", &made.display().to_string(), "--example", example]);
+        assert!(code == Some(0) && said.contains("cargo test"), "{said}");
+        let test = format!("{example}.litmus");
+        let text = |file: &str| std::fs::read_to_string(made.join(file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+        let files =
+            ["Cargo.toml", "src/lib.rs", "src/tests.rs", &test, "command/Cargo.toml", "command/main.rs", "README.md"];
+        for file in files {
+            let text = text(file);
+            let mut marks = text.split('@').skip(1);
+            assert!(!marks.any(|m| m.starts_with(|c: char| c.is_ascii_uppercase())), "{file}: {text}");
+            assert!(!text.contains("my_library") && !text.contains("\n\n\n"), "{file}: {text}");
+        }
+        let source = text("src/lib.rs");
+        assert!(source.contains("pub fn entry()") && source.ends_with("\n#[cfg(test)]\nmod tests;\n"), "{source}");
+        assert!(!source.contains("fn main") && !source.contains("ExitCode"), "{source}");
+        assert!(text("command/main.rs").contains(&format!("main_with([{example}_of_mine::entry().into()])")));
+        assert!(text("README.md").contains(&format!("cargo run -- check {library} ")));
+        for manifest in [text("Cargo.toml"), text("command/Cargo.toml")] {
+            for path in manifest.split('"').filter(|part| part.starts_with('/')) {
+                assert!(Path::new(path).join("Cargo.toml").exists(), "{path}");
+            }
+        }
     }
-    let library = std::fs::read_to_string(made.join("src/lib.rs")).unwrap();
-    assert!(library.contains("pub fn entry()") && !library.contains("fn main"), "{library}");
-    let manifest = std::fs::read_to_string(made.join("Cargo.toml")).unwrap();
-    let sources = manifest.split('"').find(|part| part.ends_with("/proofs")).expect("a path");
-    assert!(Path::new(sources).join("Cargo.toml").exists(), "{sources}");
+}
+
+#[test]
+fn a_new_crate_begins_with_a_latch() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("my-library");
+    assert_eq!(mowgli(&["new", &made.display().to_string()]).0, Some(0));
+    assert!(made.join("latch.litmus").exists());
 }
 
 #[test]
@@ -37,6 +55,7 @@ fn bad_names_and_places() {
     for (args, said) in [
         (vec!["new".to_owned(), at("My Library")], "use small letters"),
         (vec!["new".to_owned(), at("taken")], "exists already"),
+        (vec!["new".to_owned(), at("x"), "--example".to_owned(), "queue".to_owned()], "ticketlock"),
         (vec!["new".to_owned(), at("x"), "--mowgli".to_owned(), at("nothing")], "say where"),
         (vec!["new".to_owned(), at("x"), "--mowgli".to_owned(), folder.path().display().to_string()], "has no Mowgli"),
     ] {

@@ -29,13 +29,14 @@
 use std::collections::BTreeSet;
 
 use itertools::Itertools;
-use mowgli::check::{Checked, Options, check};
-use mowgli::explain::{explain, of_test};
-use mowgli::litmus::parse::parse;
-use mowgli::litmus::run::{WHY_NONE, solve};
-use mowgli::necessity::{self, Row};
+use mowgli_check::catalogue::{Catalogue, Own};
+use mowgli_check::check::{Checked, Options, check};
+use mowgli_check::explain::{explain, of_test};
+use mowgli_check::litmus::parse::{parse, parse_in};
+use mowgli_check::litmus::run::{WHY_NONE, solve_in};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
+use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::{Entry, catalogue, named};
 
@@ -47,30 +48,52 @@ pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
 
 /// What can be checked: a library of the catalogue by its name, or an entry of one's own.
 pub trait Checkable {
+    /// The stamps of the memory model.
+    type Stamp: Stamp;
+
     /// The check of a variant.
     ///
     /// # Panics
     /// If there is no such library or variant, or the entry's name is not that of a library that it specifies.
-    fn checked(&self, variant: &str, bound: &Bound) -> Checked;
+    fn checked(&self, variant: &str, bound: &Bound) -> Checked<Self::Stamp>;
 }
 
 impl Checkable for &str {
+    type Stamp = mowgli_rdma::Stamp;
+
     fn checked(&self, variant: &str, bound: &Bound) -> Checked {
         checked(self, variant, bound)
     }
 }
 
 impl Checkable for Entry {
+    type Stamp = mowgli_rdma::Stamp;
+
     fn checked(&self, variant: &str, bound: &Bound) -> Checked {
-        let variant = self.variant(variant).unwrap_or_else(|e| panic!("{e}"));
-        check(self, variant, bound, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
+        checked_entry(self, variant, bound)
     }
 }
 
-impl Checkable for &Entry {
-    fn checked(&self, variant: &str, bound: &Bound) -> Checked {
+impl Checkable for Entry<mowgli_x86::Stamp> {
+    type Stamp = mowgli_x86::Stamp;
+
+    // Not for all stamps at once: the search is compiled here, and not again with each test.
+    fn checked(&self, variant: &str, bound: &Bound) -> Checked<mowgli_x86::Stamp> {
+        checked_entry(self, variant, bound)
+    }
+}
+
+impl<T: Checkable> Checkable for &T {
+    type Stamp = T::Stamp;
+
+    fn checked(&self, variant: &str, bound: &Bound) -> Checked<T::Stamp> {
         (**self).checked(variant, bound)
     }
+}
+
+fn checked_entry<S: Stamp>(entry: &Entry<S>, variant: &str, bound: &Bound) -> Checked<S> {
+    let variant = entry.variant(variant).unwrap_or_else(|e| panic!("{e}"));
+    check(entry, variant, bound, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Asserts that a variant of an implementation is sound within a bound; what it evaluates to is the check.
@@ -90,11 +113,15 @@ macro_rules! assert_unsound {
 }
 
 /// Asserts that a litmus test has exactly these outcomes, each as the pairs that the command prints, `a=0 z=1`. A test no
-/// execution of which ends has none, and must say so by the line `vacuous`.
+/// execution of which ends has none, and must say so by the line `vacuous`. An entry of one's own may come first: the test
+/// then has its objects and statements.
 #[macro_export]
 macro_rules! assert_outcomes {
     ($litmus:expr, $outcomes:expr $(,)?) => {
-        $crate::expect_outcomes($litmus, &$outcomes)
+        $crate::expect_outcomes([], $litmus, &$outcomes)
+    };
+    ($entry:expr, $litmus:expr, $outcomes:expr $(,)?) => {
+        $crate::expect_outcomes([$entry.into()], $litmus, &$outcomes)
     };
 }
 
@@ -104,7 +131,7 @@ macro_rules! assert_outcomes {
 /// With the whole finding, if the verdict is another one.
 #[must_use = "the check can be asked for its concretisation and its counterexample"]
 #[track_caller]
-pub fn expect_verdict(checked: Checked, verdict: &str) -> Checked {
+pub fn expect_verdict<S: Stamp>(checked: Checked<S>, verdict: &str) -> Checked<S> {
     assert!(checked.verdict() == verdict, "expected {verdict}: {}\n\n{}", checked.title(), checked.explanation());
     checked
 }
@@ -115,9 +142,10 @@ pub fn expect_verdict(checked: Checked, verdict: &str) -> Checked {
 /// If the test cannot be read or solved, or has other outcomes, the message says which; or if no execution of it ends and
 /// it does not say so.
 #[track_caller]
-pub fn expect_outcomes(litmus: &str, expected: &[&str]) {
-    let test = parse("the test", litmus).unwrap_or_else(|e| panic!("{e}"));
-    let answer = solve(&test, &[], Limits::default());
+pub fn expect_outcomes(own: impl IntoIterator<Item = Own>, litmus: &str, expected: &[&str]) {
+    let catalogue = Catalogue::with(own).unwrap_or_else(|e| panic!("{e}"));
+    let test = parse_in(&catalogue, "the test", litmus).unwrap_or_else(|e| panic!("{e}"));
+    let answer = solve_in(&catalogue, &test, &[], Limits::default());
     assert!(answer.explored.stop.is_none(), "{}: stopped: {:?}", test.name, answer.explored.stop);
     assert!(
         test.is_meant_vacuous() || !answer.is_vacuous(),
@@ -174,24 +202,11 @@ fn run(library: &str, variant: &str, bound: &Bound, loopback: bool) -> Checked {
 pub fn explained(litmus: &str, implemented: &[&str]) -> String {
     let test = parse("the test", litmus).expect("a litmus test");
     let implemented: Vec<String> = implemented.iter().map(ToString::to_string).collect();
-    let finding = of_test::<mowgli_rdma::Stamp>(&test, litmus, &implemented, Limits::default())
+    let finding = of_test::<mowgli_rdma::Stamp>(Catalogue::builtin(), &test, litmus, &implemented, Limits::default())
         .expect("a finding")
         .remove(0)
         .expect("there is no limit");
-    explain(finding, Limits::default()).expect("judge and search agree").text()
-}
-
-/// Which operations of an implementation are needed, at the default bounds.
-///
-/// # Panics
-/// If there is no such library or variant, or it is not sound.
-#[must_use]
-pub fn necessity(library: &str, variant: &str) -> Vec<Row> {
-    let all = catalogue();
-    let entry = named(&all, library).expect("a library of the catalogue");
-    let variant = entry.variant(variant).expect("a variant of the library");
-    let found = necessity::necessity(entry, variant, necessity::bounds(entry), &Options::default(), &mut |_| {});
-    found.expect("a sound implementation").rows
+    explain(Catalogue::builtin(), finding, Limits::default()).expect("judge and search agree").text()
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! LOCO Theorem 4.2: the implementation of the barrier over shared variables is locally sound.
 
+use crate::common;
+
+use common::necessity;
 use insta::assert_snapshot;
 use mowgli::necessity::{Needed, Row};
-use mowgli_proofs::{bound, checked, checked_remotely, explained, necessity};
+use mowgli_proofs::{bound, checked, checked_remotely, explained};
 
 /// The proof takes the GF's own stamps, and the last Read for aCR (LOCO-X Theorem H.5).
 #[test]

@@ -1,9 +1,12 @@
 //! LOCO-X Theorem H.3: the implementation of mixed-size words by a hash is locally sound. And the guards of App. D.
 
+use crate::common;
+
+use common::necessity;
 use insta::assert_snapshot;
 use mowgli::necessity::Needed;
 use mowgli_core::soundness::client::Bound;
-use mowgli_proofs::{bound, checked, explained, necessity};
+use mowgli_proofs::{bound, checked, explained};
 
 fn two_objects(bound: Bound) -> Bound {
     Bound { objects: 2, ..bound }

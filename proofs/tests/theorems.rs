@@ -1,5 +1,6 @@
 //! The theorems, each in a file of its own, as one program: what is generic in the search is compiled once for them.
 
+mod common;
 mod loco_theorem_3_15_sv;
 mod loco_theorem_4_2_bal;
 mod loco_theorem_5_3_rbl;

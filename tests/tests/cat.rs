@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mowgli::cat::cat;
+use mowgli::catalogue::Catalogue;
 use mowgli_core::enumerate::rechosen;
 use mowgli_core::execution::{Execution, Subevent};
 use mowgli_core::ids::Name;
@@ -31,6 +31,11 @@ mod grammar {
     pub struct Cat;
 }
 use grammar::{Cat, Rule};
+
+/// A model, or the specification of a library that is built in.
+fn cat(name: &str) -> Result<String, String> {
+    mowgli::cat::cat(Catalogue::builtin(), name)
+}
 
 type Set = BTreeSet<usize>;
 type Pairs = BTreeSet<(usize, usize)>;

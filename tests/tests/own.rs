@@ -22,8 +22,8 @@ use mowgli_rdma::Stamp::{self, aCR, aCW};
 use mowgli_rdma::to;
 
 #[allow(dead_code, reason = "its main is that of the example")]
-#[path = "../../mowgli/examples/flag.rs"]
-mod flag;
+#[path = "../../mowgli/examples/latch.rs"]
+mod latch;
 
 const PILE: Name = Name::literal("pile");
 
@@ -129,11 +129,11 @@ fn a_counterexample_shows_the_results_of_all_methods() {
     let checked = checked(&pile("pile")).unwrap();
     assert_eq!(checked.verdict(), "unsound", "{}", checked.title());
     let litmus = checked.litmus().expect("a counterexample");
-    assert!(litmus.contains(" Push(s)     ;\n a := Pop(s) ;\nforbidden (a=0)\n"), "{litmus}");
+    assert!(litmus.contains(" s.push     ;\n a := s.pop ;\nforbidden (a=0)\n"), "{litmus}");
     let text = checked.explanation();
-    assert!(text.contains(" Push(s)     ;\n a := Pop(s) ;\n\nwith the events"), "{text}");
+    assert!(text.contains(" s.push     ;\n a := s.pop ;\n\nwith the events"), "{text}");
     assert!(text.contains("The outcome a=0 is that of this execution of pile:forgetful"), "{text}");
-    assert!(text.contains("a := Pop(s) found nothing, before Push(s) pushed  (missed)"), "{text}");
+    assert!(text.contains("a := s.pop found nothing, before s.push pushed  (missed)"), "{text}");
     let json: serde_json::Value = serde_json::from_str(&checked.json()).expect("JSON");
     assert_eq!(json["counterexample"]["outcome"]["a"], "0", "{json}");
     let finding = checked.finding().expect("a counterexample");
@@ -170,17 +170,17 @@ fn a_call_of_a_library_that_nothing_specifies_is_named() {
 
 const SIGNAL: Name = Name::literal("signal");
 
-/// The flag under another name.
+/// The latch under another name.
 struct Signal;
 
-/// The same call of a flag.
-fn of_flag(call: &Call) -> Call {
-    Call { library: Name::literal("flag"), ..call.clone() }
+/// The same call of a latch.
+fn of_latch(call: &Call) -> Call {
+    Call { library: Name::literal("latch"), ..call.clone() }
 }
 
-/// Asks something of the specification of the flag.
+/// Asks something of the specification of the latch.
 fn ask<T>(of: impl FnOnce(&dyn Library<Stamp>) -> T) -> T {
-    of(flag::entry().library().expect("the example specifies it"))
+    of(latch::entry().library().expect("the example specifies it"))
 }
 
 impl Library<Stamp> for Signal {
@@ -193,11 +193,11 @@ impl Library<Stamp> for Signal {
     }
 
     fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        ask(|library| library.returns(world, thread, &of_flag(call), cells))
+        ask(|library| library.returns(world, thread, &of_latch(call), cells))
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        ask(|library| library.shapes(world, &Event { call: of_flag(&event.call), ..event.clone() }))
+        ask(|library| library.shapes(world, &Event { call: of_latch(&event.call), ..event.clone() }))
     }
 
     fn spec(&self) -> Spec<Stamp> {
@@ -205,20 +205,20 @@ impl Library<Stamp> for Signal {
     }
 }
 
-/// A signal is a flag.
-struct SignalOverFlag;
+/// A signal is a latch.
+struct SignalOverLatch;
 
-impl Implementation for SignalOverFlag {
+impl Implementation for SignalOverLatch {
     fn target(&self) -> Name {
         SIGNAL
     }
 
     fn declare(&self, world: &mut World) {
-        world.objects.insert(Loc::new("s").part("flag"), Object::new(Name::literal("flag")));
+        world.objects.insert(Loc::new("s").part("latch"), Object::new(Name::literal("latch")));
     }
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        let call = Call { args: [Loc::new("s").part("flag").into()].into_iter().collect(), ..of_flag(call) };
+        let call = Call { args: [Loc::new("s").part("latch").into()].into_iter().collect(), ..of_latch(call) };
         Prog::call(call)
     }
 }
@@ -238,13 +238,13 @@ impl Subject for Signal {
 /// Through the whole stack of a signal, with these entries of one's own.
 fn through(own: &[Entry]) -> Result<&'static str, String> {
     let bound = Bound { threads: 2, nodes: 2, calls: 1, objects: 1, loops: 2, values: vec![1], ..Bound::default() };
-    let (about, expected) = ("a flag", Expected::Sound);
-    let implementation = Arc::new(SignalOverFlag);
+    let (about, expected) = ("a latch", Expected::Sound);
+    let implementation = Arc::new(SignalOverLatch);
     let entry = Entry {
         name: "signal",
         memory: Memory::rdma_wait(),
         specification: Libraries::over(to).with(Signal),
-        below: flag::entry().specification,
+        below: latch::entry().specification,
         subject: Box::new(Signal),
         probes: Vec::new(),
         variants: vec![Variant { name: "published", about, expected, implementation, bounds: vec![bound] }],
@@ -259,8 +259,8 @@ fn through(own: &[Entry]) -> Result<&'static str, String> {
 /// their implementations that are checked.
 #[test]
 fn a_stack_of_ones_own_is_checked_through() {
-    assert_eq!(through(&[flag::entry()]), Ok("no-wrong-outcome"));
-    let mut broken = flag::entry();
+    assert_eq!(through(&[latch::entry()]), Ok("no-wrong-outcome"));
+    let mut broken = latch::entry();
     broken.variants.remove(0);
     assert_eq!(through(&[broken]), Ok("unsound"));
 }
@@ -268,12 +268,12 @@ fn a_stack_of_ones_own_is_checked_through() {
 #[test]
 fn a_stack_with_a_gap_or_with_two_of_one_name_is_told() {
     let said = through(&[]).expect_err("a gap");
-    assert!(said.contains("flag, below signal, is no memory model and has no entry"), "{said}");
-    let said = through(&[flag::entry(), flag::entry()]).expect_err("two flags");
-    assert!(said.contains("flag, below signal, has 2 entries"), "{said}");
-    // The catalogue has shared variables too, on which the flag is built.
-    let said = through(&[flag::entry(), Entry { name: "sv", ..pile("pile") }]).expect_err("two of them");
-    assert!(said.contains("sv, below flag, has 2 entries"), "{said}");
+    assert!(said.contains("latch, below signal, is no memory model and has no entry"), "{said}");
+    let said = through(&[latch::entry(), latch::entry()]).expect_err("two latches");
+    assert!(said.contains("latch, below signal, has 2 entries"), "{said}");
+    // The catalogue has shared variables too, on which the latch is built.
+    let said = through(&[latch::entry(), Entry { name: "sv", ..pile("pile") }]).expect_err("two of them");
+    assert!(said.contains("sv, below latch, has 2 entries"), "{said}");
 }
 
 /// What a relation is stands in the specification, and its name says nothing.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use mowgli::catalogue::Catalogue;
 use mowgli::litmus::parse::parse;
-use mowgli::litmus::run::{implementation, solve};
+use mowgli::litmus::run::solve;
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::{Implementation, add_parts};
 use mowgli_core::outcome::Limits;
@@ -54,7 +55,7 @@ fn implemented(chain: &str, declarations: &str, statements: &str, name: &str) ->
     let rows = statements.replace("; ", ";\n");
     let text = format!("RDMA_WAIT names\n{{ nodes 2; {declarations} }}\nP1@1;\n{rows}\n").replace('?', name);
     let test = parse("names", &text).unwrap_or_else(|e| panic!("{e}"));
-    let chain: Vec<_> = chain.split(',').map(|of| implementation(of).unwrap()).collect();
+    let chain: Vec<_> = chain.split(',').map(|of| Catalogue::builtin().implementation(of).unwrap()).collect();
     let answer = solve(&test, &chain, Limits::default());
     assert_eq!(answer.explored.stop, None, "{text}");
     outcomes(&test, &answer)

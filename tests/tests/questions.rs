@@ -9,7 +9,7 @@ use mowgli::litmus::order;
 use mowgli::litmus::parse::parse;
 use mowgli::mutation::worths;
 use mowgli::necessity;
-use mowgli::properties::specifications;
+use mowgli::properties;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
@@ -27,7 +27,7 @@ fn entry(name: &str) -> Entry {
 
 #[test]
 fn the_memory_model_has_the_three_properties() {
-    let all = specifications();
+    let all = properties::specifications(catalogue());
     let wait = all.iter().find(|s| s.name == "rdma-wait").expect("the memory model");
     let bounds = wait.bounds().into_iter().map(|b| Bound { nodes: 1, ..b }).collect();
     let found = wait.check(bounds, Deadline::default(), &|_, _| {});
@@ -43,7 +43,7 @@ fn the_memory_model_has_the_three_properties() {
 
 #[test]
 fn every_specification_has_the_three_properties_in_small() {
-    for specification in specifications() {
+    for specification in properties::specifications(catalogue()) {
         let bounds = specification.bounds().into_iter().map(|b| Bound { threads: b.threads.min(2), calls: 1, ..b });
         let found = specification.check(bounds.take(1).collect(), Deadline::default(), &|_, _| {});
         let p = &found.properties;

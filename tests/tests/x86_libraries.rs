@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mowgli::catalogue::Catalogue;
 use mowgli::check::{Checked, Options, check};
 use mowgli::explain::{explain, model, read, written};
 use mowgli::litmus::test::Model;
@@ -50,10 +51,11 @@ fn as_expected(library: &str) {
 fn is_kept(checked: &Checked<Stamp>) {
     let Some(finding) = checked.finding() else { return };
     let text = written(&finding);
-    assert_eq!(model(&text), Ok(Model::X86Tso), "{}", finding.litmus);
+    assert_eq!(model(Catalogue::builtin(), &text), Ok(Model::X86Tso), "{}", finding.litmus);
     let again = read::<Stamp>(&text).unwrap();
     assert_eq!(again, finding);
-    let explained = explain(again, Limits::default()).unwrap_or_else(|e| panic!("{}: {e}", finding.litmus));
+    let explained =
+        explain(Catalogue::builtin(), again, Limits::default()).unwrap_or_else(|e| panic!("{}: {e}", finding.litmus));
     assert!(explained.refutations.is_some(), "{}", explained.text());
 }
 

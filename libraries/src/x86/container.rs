@@ -158,7 +158,8 @@ impl Subject for Container {
 }
 
 /// What the catalogue says of a container over words.
-pub(crate) fn entry(library: Container, variants: Vec<Variant>) -> Entry<Stamp> {
+#[must_use]
+pub fn entry(library: Container, variants: Vec<Variant>) -> Entry<Stamp> {
     let memory = Memory::x86_tso();
     // One value shows no order, and three calls have all that two nodes can do.
     let of_three_calls = |mut variant: Variant| {
@@ -180,12 +181,14 @@ pub(crate) fn entry(library: Container, variants: Vec<Variant>) -> Entry<Stamp> 
 const NODES: usize = 4;
 
 /// The word of a node that holds its value.
-pub(crate) fn value(node: Val) -> Val {
+#[must_use]
+pub fn value(node: Val) -> Val {
     field(node, "value")
 }
 
 /// The word of a node that holds the location of another.
-pub(crate) fn next(node: Val) -> Val {
+#[must_use]
+pub fn next(node: Val) -> Val {
     field(node, "next")
 }
 
@@ -195,7 +198,7 @@ pub(crate) fn nodes(nodes: impl IntoIterator<Item = Val>) -> impl Iterator<Item 
 }
 
 /// Declares, for each object of a library, the nodes of all threads.
-pub(crate) fn declare_nodes(library: Name, world: &mut World) {
+pub fn declare_nodes(library: Name, world: &mut World) {
     for x in world.locations(library) {
         let all: Vec<Val> = world.tids().flat_map(|t| records(x, t).take(NODES)).collect();
         world.objects.extend(nodes(all));
@@ -203,6 +206,7 @@ pub(crate) fn declare_nodes(library: Name, world: &mut World) {
 }
 
 /// Whether a value is no location.
-pub(crate) fn is_null(v: Val) -> bool {
+#[must_use]
+pub fn is_null(v: Val) -> bool {
     v == NULL
 }

@@ -17,7 +17,8 @@ use crate::x86::OneMachine;
 
 /// The lock of SYNC §4.1 over x86-TSO: Acq {F}, Rel {W}, `so = {<<e1, W>, <e2, F>> | match(e0, e1), e0 lo e2}`. A release
 /// need not be seen before a later read: it may wait in the store buffer.
-pub(crate) const fn lock(name: Name) -> Lock<Stamp> {
+#[must_use]
+pub const fn lock(name: Name) -> Lock<Stamp> {
     Lock {
         name,
         fence: F,
@@ -28,7 +29,8 @@ pub(crate) const fn lock(name: Name) -> Lock<Stamp> {
 }
 
 /// What the catalogue says of a lock over words.
-pub(crate) fn entry(name: Name, variants: Vec<Variant>) -> Entry<Stamp> {
+#[must_use]
+pub fn entry(name: Name, variants: Vec<Variant>) -> Entry<Stamp> {
     Entry {
         name: name.text(),
         specification: Libraries::over(to).with(lock(name)),

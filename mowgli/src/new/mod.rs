@@ -2,17 +2,106 @@
 
 use std::path::{Path, PathBuf};
 
-/// The example of the README, which the new crate begins with.
-const EXAMPLE: &str = include_str!("../../examples/flag.rs");
 const MANIFEST: &str = include_str!("Cargo.toml.in");
-const TESTS: &str = include_str!("bounded.rs");
+const COMMAND: &str = include_str!("command.toml.in");
+const MAIN: &str = include_str!("main.rs.in");
 const README: &str = include_str!("README.md.in");
+
+/// What a new crate can begin with. Its source is an example of this crate, up to its main function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+pub enum Example {
+    /// A latch over shared variables: a whole specification with its implementation.
+    #[default]
+    Latch,
+    /// A lock over x86-TSO: an implementation of a specification that there is.
+    Ticketlock,
+    /// A stack over x86-TSO, with locations that are read from memory.
+    Stack,
+    /// A counter under a node lock: a sequential object that is made concurrent.
+    Counter,
+}
+
+/// The parts of an example.
+struct Parts {
+    /// Its name, which is that of its litmus test.
+    name: &'static str,
+    /// The library's name.
+    library: &'static str,
+    source: &'static str,
+    tests: &'static str,
+    litmus: &'static str,
+    /// Crates of Mowgli that it uses, each with its folder.
+    dependencies: &'static [(&'static str, &'static str)],
+    /// A variant that is caught.
+    broken: &'static str,
+    /// What to change to see a failure.
+    to_break: &'static str,
+}
+
+/// Crates of Mowgli with their folders.
+const CORE: (&str, &str) = ("mowgli-core", "mowgli-core");
+const LIBRARIES: (&str, &str) = ("mowgli-libraries", "libraries");
+const RDMA: (&str, &str) = ("mowgli-rdma", "mowgli-rdma");
+const X86: (&str, &str) = ("mowgli-x86", "mowgli-x86");
+
+impl Example {
+    /// The name of the library that the crate has.
+    #[must_use]
+    pub fn library(self) -> &'static str {
+        self.parts().library
+    }
+
+    fn parts(self) -> Parts {
+        match self {
+            Self::Latch => Parts {
+                name: "latch",
+                library: "latch",
+                source: include_str!("../../examples/latch.rs"),
+                tests: include_str!("tests/latch.rs"),
+                litmus: include_str!("latch.litmus"),
+                dependencies: &[CORE, LIBRARIES, RDMA],
+                broken: "no-fence",
+                to_break: "Break it: in `LatchOverSv::body` move the fence behind `sv::write`, and run the tests again.",
+            },
+            Self::Ticketlock => Parts {
+                name: "ticketlock",
+                library: "ticket",
+                source: include_str!("../../examples/ticketlock.rs"),
+                tests: include_str!("tests/ticketlock.rs"),
+                litmus: include_str!("ticketlock.litmus"),
+                dependencies: &[CORE, LIBRARIES, X86],
+                broken: "two-steps",
+                to_break: "Break it: in `Ticket::body` let a thread go on where `turn >= ticket`, and run the tests again.",
+            },
+            Self::Stack => Parts {
+                name: "stack",
+                library: "stack",
+                source: include_str!("../../examples/stack.rs"),
+                tests: include_str!("tests/stack.rs"),
+                litmus: include_str!("stack.litmus"),
+                dependencies: &[CORE, LIBRARIES, X86],
+                broken: "push-writes",
+                to_break: "Break it: in `pop` read the second node before the first, and run the tests again.",
+            },
+            Self::Counter => Parts {
+                name: "counter",
+                library: "tally",
+                source: include_str!("../../examples/counter.rs"),
+                tests: include_str!("tests/counter.rs"),
+                litmus: include_str!("counter.litmus"),
+                dependencies: &[CORE, LIBRARIES],
+                broken: "no-lock",
+                to_break: "Break it: in `Tally::apply` let `Get` change the counter, and run the tests again.",
+            },
+        }
+    }
+}
 
 /// Writes the crate into a folder that does not exist yet; the files that were written.
 ///
 /// # Errors
 /// If the name is none for a crate, the folder exists, or it cannot be written.
-pub fn new(folder: &Path, mowgli: &Path) -> Result<Vec<PathBuf>, String> {
+pub fn new(folder: &Path, mowgli: &Path, example: Example) -> Result<Vec<PathBuf>, String> {
     let name = folder.file_name().and_then(|n| n.to_str()).unwrap_or_default();
     let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_');
@@ -25,20 +114,8 @@ pub fn new(folder: &Path, mowgli: &Path) -> Result<Vec<PathBuf>, String> {
     if !mowgli.join("mowgli-core/Cargo.toml").exists() {
         return Err(format!("{} has no Mowgli; say where its sources are with --mowgli DIR", mowgli.display()));
     }
-    let (library, _) = EXAMPLE.split_once("fn main()").expect("the example has a main function");
-    let library = library.trim_end().replacen("use mowgli::check::{Options, check};\n", "", 1) + "\n";
-    let path = mowgli.display().to_string().replace('\\', "/");
-    let fill = |text: &str| {
-        text.replace("@NAME@", name).replace("my_library", &name.replace('-', "_")).replace("@MOWGLI@", &path)
-    };
-    let files = [
-        ("Cargo.toml", fill(MANIFEST)),
-        ("src/lib.rs", library),
-        ("tests/bounded.rs", fill(TESTS)),
-        ("README.md", fill(README)),
-    ];
     let mut written = Vec::new();
-    for (file, text) in files {
+    for (file, text) in files(name, mowgli, &example.parts()) {
         let path = folder.join(file);
         let parent = path.parent().expect("it is in the folder");
         let done = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text));
@@ -46,4 +123,38 @@ pub fn new(folder: &Path, mowgli: &Path) -> Result<Vec<PathBuf>, String> {
         written.push(path);
     }
     Ok(written)
+}
+
+/// The files of a crate, each with its text.
+fn files(name: &str, mowgli: &Path, parts: &Parts) -> Vec<(String, String)> {
+    let path = mowgli.display().to_string().replace('\\', "/");
+    let dependency = |(name, folder): &(&str, &str)| format!("{name} = {{ path = \"{path}/{folder}\" }}\n");
+    let dependencies: String = parts.dependencies.iter().map(dependency).collect();
+    let fill = |text: &str| {
+        text.replace("@NAME@", name)
+            .replace("my_library", &name.replace('-', "_"))
+            .replace("@DEPENDENCIES@", &dependencies)
+            .replace("@MOWGLI@", &path)
+            .replace("@LIBRARY@", parts.library)
+            .replace("@EXAMPLE@", parts.name)
+            .replace("@BROKEN@", parts.broken)
+            .replace("@BREAK@", parts.to_break)
+    };
+    vec![
+        ("Cargo.toml".to_owned(), fill(MANIFEST)),
+        ("src/lib.rs".to_owned(), library(parts.source)),
+        ("src/tests.rs".to_owned(), parts.tests.to_owned()),
+        (format!("{}.litmus", parts.name), parts.litmus.to_owned()),
+        ("command/Cargo.toml".to_owned(), fill(COMMAND)),
+        ("command/main.rs".to_owned(), fill(MAIN)),
+        ("README.md".to_owned(), fill(README)),
+        (".gitignore".to_owned(), "/target\n".to_owned()),
+    ]
+}
+
+/// The source of an example as that of a library, with its tests.
+fn library(source: &str) -> String {
+    let (library, _) = source.split_once("fn main()").expect("the example has a main function");
+    let library = library.replacen("use std::process::ExitCode;\n", "", 1).replace("\n\n\n", "\n\n");
+    format!("{}\n\n#[cfg(test)]\nmod tests;\n", library.trim_end())
 }

@@ -8,9 +8,9 @@ use mowgli_rdma::core_rma::execution::Witness;
 use mowgli_rdma::core_rma::program::Kind;
 use serde::Serialize;
 
+use crate::catalogue::Stamped;
 use crate::explain::{Explained, Words};
 use crate::litmus::core_rma;
-use crate::litmus::run::Stamped;
 use crate::litmus::test::Test;
 use crate::show::{Scene, named, reduced};
 

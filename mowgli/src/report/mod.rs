@@ -8,20 +8,23 @@ use std::collections::BTreeMap;
 
 use mowgli_core::execution::Execution;
 use mowgli_core::judge::judge;
+use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Found, Limits};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::verdict::Verdict;
+use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use serde::Serialize;
 
 pub use graph::Graph;
 
+use crate::catalogue::{Catalogue, Stamped};
 use crate::check::Checked;
 use crate::explain::{Decided, Explained, explain, of_snapshot, of_test, snapshot_model};
 use crate::interrupt::{Failure, cause};
 use crate::litmus::core_rma;
-use crate::litmus::run::{Stamped, libraries, shown, solve, with_problem};
+use crate::litmus::run::{shown, solve_in, with_problem};
 use crate::litmus::test::{Assertion, Model, Test, Warning};
 use crate::show::{Names, Scene};
 
@@ -147,7 +150,7 @@ impl CheckRow {
 }
 
 /// For each outcome of a test the graph of the first execution that has it.
-fn graphs(test: &Test, limits: Limits<'_>) -> Found<BTreeMap<Vec<Val>, Graph>> {
+fn graphs(catalogue: &Catalogue, test: &Test, limits: Limits<'_>) -> Found<BTreeMap<Vec<Val>, Graph>> {
     match test.model {
         Model::CoreRma => {
             let witnesses = core_rma::witnesses(test, limits);
@@ -155,27 +158,24 @@ fn graphs(test: &Test, limits: Limits<'_>) -> Found<BTreeMap<Vec<Val>, Graph>> {
             let drawn = found.iter().map(|(o, w)| (o.clone(), Graph::of_core_rma(test, w))).collect();
             Found::new(drawn, stop.cloned())
         }
-        Model::X86Tso => graphs_over::<mowgli_x86::Stamp>(test, limits),
-        _ => graphs_over::<mowgli_rdma::Stamp>(test, limits),
+        Model::X86Tso => graphs_over(&catalogue.libraries::<mowgli_x86::Stamp>(test.model), test, limits),
+        model => graphs_over(&catalogue.libraries::<mowgli_rdma::Stamp>(model), test, limits),
     }
 }
 
-fn graphs_over<S: Stamped>(test: &Test, limits: Limits<'_>) -> Found<BTreeMap<Vec<Val>, Graph>> {
+fn graphs_over<S: Stamp>(all: &Libraries<S>, test: &Test, limits: Limits<'_>) -> Found<BTreeMap<Vec<Val>, Graph>> {
     let mut found = BTreeMap::new();
-    let (all, names) = (libraries::<S>(test.model), Names::of(test));
-    let explored = with_problem(&all, test, &[], limits, |problem| {
+    let names = Names::of(test);
+    let explored = with_problem(all, test, &[], limits, |problem| {
         problem.explore(&mut |solver| {
             let outcome = shown(test, &problem.outcome_of(solver));
             if !found.contains_key(&outcome) {
                 let snapshot = solver.snapshot();
                 if let Some(e) = solver.complete().then(|| solver.execution()).flatten() {
                     let drawn = |judged| {
-                        Graph::new(
-                            &test.name,
-                            &Scene { libraries: &all, execution: &e, judged: &judged, names: &names },
-                        )
+                        Graph::new(&test.name, &Scene { libraries: all, execution: &e, judged: &judged, names: &names })
                     };
-                    found.extend(judge(&all, &e).ok().map(|judged| (outcome, drawn(judged))));
+                    found.extend(judge(all, &e).ok().map(|judged| (outcome, drawn(judged))));
                 }
                 solver.restore(snapshot);
             }
@@ -189,7 +189,13 @@ fn graphs_over<S: Stamped>(test: &Test, limits: Limits<'_>) -> Found<BTreeMap<Ve
 type Reason = Result<(String, Option<Graph>), Failure>;
 
 /// For each assertion why it holds or not.
-fn reasons(test: &Test, text: &str, graphs: &BTreeMap<Vec<Val>, Graph>, limits: Limits<'_>) -> Vec<Reason> {
+fn reasons(
+    catalogue: &Catalogue,
+    test: &Test,
+    text: &str,
+    graphs: &BTreeMap<Vec<Val>, Graph>,
+    limits: Limits<'_>,
+) -> Vec<Reason> {
     match test.model {
         Model::CoreRma => {
             let witnesses = core_rma::witnesses(test, limits);
@@ -198,14 +204,14 @@ fn reasons(test: &Test, text: &str, graphs: &BTreeMap<Vec<Val>, Graph>, limits: 
             let reason = |a: &Assertion| Ok((core_rma::explain(test, a, &witnesses, limits)?, graph(a)));
             test.assertions.iter().map(reason).collect()
         }
-        Model::X86Tso => reasons_over::<mowgli_x86::Stamp>(test, text, limits),
-        _ => reasons_over::<mowgli_rdma::Stamp>(test, text, limits),
+        Model::X86Tso => reasons_over::<mowgli_x86::Stamp>(catalogue, test, text, limits),
+        _ => reasons_over::<mowgli_rdma::Stamp>(catalogue, test, text, limits),
     }
 }
 
-fn reasons_over<S: Stamped>(test: &Test, text: &str, limits: Limits<'_>) -> Vec<Reason> {
-    let reason = |found: Decided<S>| explain(found?, limits).map(|e| (e.text(), Some(Graph::explained(&e))));
-    match of_test(test, text, &[], limits) {
+fn reasons_over<S: Stamped>(catalogue: &Catalogue, test: &Test, text: &str, limits: Limits<'_>) -> Vec<Reason> {
+    let reason = |found: Decided<S>| explain(catalogue, found?, limits).map(|e| (e.text(), Some(Graph::explained(&e))));
+    match of_test(catalogue, test, text, &[], limits) {
         Ok(findings) => findings.into_iter().map(reason).collect(),
         Err(message) => vec![Err(message.into())],
     }
@@ -214,12 +220,12 @@ fn reasons_over<S: Stamped>(test: &Test, text: &str, limits: Limits<'_>) -> Vec<
 impl TestRow {
     /// All outcomes of a test with a witness each, and why its assertions hold or not.
     #[must_use]
-    pub fn new(test: &Test, text: &str, limits: Limits<'_>) -> Self {
-        let answer = solve(test, &[], limits);
-        let found = graphs(test, limits);
+    pub fn new(catalogue: &Catalogue, test: &Test, text: &str, limits: Limits<'_>) -> Self {
+        let answer = solve_in(catalogue, test, &[], limits);
+        let found = graphs(catalogue, test, limits);
         let (graphs, undrawn) = found.so_far();
         let is_complete = answer.explored.stop.is_none();
-        let reasons = if is_complete { reasons(test, text, graphs, limits) } else { Vec::new() };
+        let reasons = if is_complete { reasons(catalogue, test, text, graphs, limits) } else { Vec::new() };
         let unexplained = reasons.iter().find_map(|reason| match reason {
             Err(Failure::Undecided(undecided)) => Some(&undecided.stop),
             _ => None,
@@ -266,17 +272,18 @@ impl FindingRow {
     ///
     /// # Errors
     /// If the execution cannot be found again.
-    pub fn of_snapshot(name: &str, text: &str, limits: Limits<'_>) -> Result<Self, Failure> {
+    pub fn of_snapshot(catalogue: &Catalogue, name: &str, text: &str, limits: Limits<'_>) -> Result<Self, Failure> {
         // insta's head is between two lines of dashes.
         let body = text.splitn(3, "---\n").last().unwrap_or(text);
-        match snapshot_model(body)? {
-            Some(Model::X86Tso) => Self::of_body::<mowgli_x86::Stamp>(name, body, limits),
-            _ => Self::of_body::<mowgli_rdma::Stamp>(name, body, limits),
+        match snapshot_model(catalogue, body)? {
+            Some(Model::X86Tso) => Self::of_body::<mowgli_x86::Stamp>(catalogue, name, body, limits),
+            _ => Self::of_body::<mowgli_rdma::Stamp>(catalogue, name, body, limits),
         }
     }
 
-    fn of_body<S: Stamped>(name: &str, body: &str, limits: Limits<'_>) -> Result<Self, Failure> {
-        let explained = of_snapshot::<S>(body, limits)?.map(|f| explain(f, limits)).transpose()?;
+    fn of_body<S: Stamped>(catalogue: &Catalogue, name: &str, body: &str, limits: Limits<'_>) -> Result<Self, Failure> {
+        let explained =
+            of_snapshot::<S>(catalogue, body, limits)?.map(|f| explain(catalogue, f, limits)).transpose()?;
         let graph = explained.as_ref().map(Graph::explained);
         let is_told = explained.as_ref().is_none_or(|e| e.events().is_none_or(|events| body.contains(&events)));
         let other = if is_told { "" } else { "(The picture is of another execution with this outcome.)\n\n" };

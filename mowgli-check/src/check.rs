@@ -1,0 +1,654 @@
+//! The `check` command: bounded checks of libraries, over any memory model.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use itertools::Itertools;
+use mowgli_core::event::Call;
+use mowgli_core::execution::Execution;
+use mowgli_core::ids::{Name, Tid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::judge::judge;
+use mowgli_core::library::Libraries;
+use mowgli_core::runs::Stop;
+use mowgli_core::soundness::client::{Bound, Client, worlds};
+use mowgli_core::soundness::progress::Progress;
+use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
+use mowgli_core::stamp::Stamp;
+use mowgli_core::stuck::Stuck;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant};
+use serde::Serialize;
+
+use crate::explain::{self, Finding, Words};
+use crate::interrupt::{self, Deadline};
+use crate::litmus::print;
+use crate::litmus::test::Model;
+use crate::show::{self, Names, Scene};
+use crate::stuck;
+
+/// One check that was run.
+pub struct Checked<S: Stamp = mowgli_rdma::Stamp> {
+    /// The library.
+    pub library: &'static str,
+    /// What it is implemented on.
+    pub over: String,
+    /// The variant.
+    pub variant: &'static str,
+    /// The verdict that is expected of it.
+    pub expected: Expected,
+    /// Whether the variant has larger bounds to come: a mistake need not show at this one.
+    pub is_early: bool,
+    /// The bound.
+    pub bound: Bound,
+    /// The libraries of the implementation's executions.
+    pub libraries: Libraries<S>,
+    /// What was found.
+    pub report: Report<S>,
+    /// How long it took.
+    pub time: Duration,
+}
+
+/// What is asked of an implementation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ask {
+    /// Local soundness, and where it fails outcomes.
+    Soundness,
+    /// Local soundness alone.
+    Local,
+    /// The outcomes of the whole stack, down to the memory model.
+    Through,
+}
+
+/// Options that are not part of the bound.
+pub struct Options<'a, S: Stamp = mowgli_rdma::Stamp> {
+    /// When to stop.
+    pub deadline: Deadline,
+    /// Whether probes may reach memory of their own node through the network.
+    pub loopback: bool,
+    /// What is asked.
+    pub ask: Ask,
+    /// Whether it is asked too which clients never end.
+    pub ends: bool,
+    /// Entries of one's own: for [`Ask::Through`] the libraries below are looked up here and in the catalogue of the memory
+    /// model.
+    pub own: &'a [Entry<S>],
+    /// Told how many clients of how many are done.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+impl<S: Stamp> Default for Options<'_, S> {
+    /// No deadline, no report of progress, every probe, the built-in catalogue alone.
+    fn default() -> Self {
+        let (deadline, ask) = (Deadline::default(), Ask::Soundness);
+        Self { deadline, loopback: true, ask, ends: false, own: &[], progress: &|_, _| {} }
+    }
+}
+
+impl<S: Stamp> Options<'_, S> {
+    /// The same, within so many seconds from now.
+    #[must_use]
+    pub fn within(&self, seconds: u64) -> Self {
+        Self { deadline: self.deadline.within(seconds), ..*self }
+    }
+}
+
+/// Bounds in short: threads, nodes and calls of each.
+#[must_use]
+pub fn shapes(bounds: &[Bound]) -> String {
+    bounds.iter().map(|b| format!("({}, {}, {})", b.threads, b.nodes, b.calls)).join(" or ")
+}
+
+/// Runs one check.
+///
+/// # Errors
+/// If the entry's name is not that of a library that it specifies, or the variant implements another one; if its parts are
+/// over different stamp orders; if the subject makes what the specification does not know; and, for [`Ask::Through`], if a library below is in no catalogue, or there
+/// are several of its name.
+pub fn check<S: Stamp>(
+    entry: &Entry<S>,
+    variant: &Variant,
+    bound: &Bound,
+    options: &Options<'_, S>,
+) -> Result<Checked<S>, String> {
+    let start = Instant::now();
+    entry.library()?;
+    of_one_model(entry)?;
+    let target = variant.implementation.target();
+    if target != Name::literal(entry.name) {
+        return Err(format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name));
+    }
+    let expired = || options.deadline.expired();
+    if let Some(call) = foreign(entry, bound, &expired) {
+        return Err(format!(
+            "the subject of {} makes the call {call} of {}, which neither its specification nor the memory model has",
+            entry.name, call.library
+        ));
+    }
+    let of_memory = (entry.memory.probes)(options.loopback);
+    let own = entry.probes.iter().map(|p| &**p);
+    let probes: Vec<&dyn Probes> = own.chain([&*of_memory]).collect();
+    let mut chain = vec![variant.implementation.clone()];
+    let mut below = entry.below.clone();
+    if options.ask == Ask::Through {
+        replace_all(entry, options.own, &mut chain, &mut below)?;
+    }
+    let over = below.names().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let libraries = below.and(&entry.memory.libraries);
+    let question = Question {
+        library: Name::literal(entry.name),
+        specification: entry.specification.clone(),
+        below,
+        beside: entry.memory.libraries.clone(),
+        chain,
+        subject: &*entry.subject,
+        probes: &probes,
+        bound: bound.clone(),
+        asks_progress: options.ends,
+        expired: &expired,
+        progress: options.progress,
+    };
+    let mut report = match options.ask {
+        Ask::Soundness => run(&question),
+        Ask::Local => local(&question),
+        Ask::Through => outcomes(&question),
+    };
+    if let Verdict::Undecided(stop) = report.verdict {
+        report.verdict = Verdict::Undecided(interrupt::cause(stop));
+    }
+    Ok(Checked {
+        library: entry.name,
+        over,
+        variant: variant.name,
+        expected: variant.expected,
+        is_early: variant.bounds.iter().position(|b| b == bound).is_some_and(|i| i + 1 < variant.bounds.len()),
+        bound: bound.clone(),
+        libraries,
+        report,
+        time: start.elapsed(),
+    })
+}
+
+/// That an entry's specification and what it is built on are over the stamp order of its memory model.
+fn of_one_model<S: Stamp>(entry: &Entry<S>) -> Result<(), String> {
+    for (part, libraries) in [("specification", &entry.specification), ("implementation", &entry.below)] {
+        if let Some((a, b)) = libraries.differs_at(&entry.memory.libraries) {
+            return Err(format!(
+                "the {part} of {} is over another stamp order than its memory model: only one of them has {a} before {b}",
+                entry.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A call that clients within a bound make, of a library that nothing specifies.
+fn foreign<S: Stamp>(entry: &Entry<S>, bound: &Bound, expired: &dyn Fn() -> bool) -> Option<Call> {
+    let specified = entry.specification.and(&entry.memory.libraries);
+    // Where the time is up before the calls are known, it is so for the check too.
+    let calls = own_calls(entry, std::slice::from_ref(bound), expired).ok()?;
+    calls.into_iter().map(|(_, _, call)| call).find(|call| specified.get(call.library).is_none())
+}
+
+/// The calls that clients within these bounds make, in every world.
+///
+/// # Errors
+/// If the time is up before there are all.
+pub fn own_calls<S: Stamp>(
+    entry: &Entry<S>,
+    bounds: &[Bound],
+    expired: &dyn Fn() -> bool,
+) -> Result<Vec<(World, Tid, Call)>, Stop> {
+    let mut calls = Vec::new();
+    for bound in bounds {
+        for world in worlds(&*entry.subject, bound, expired)? {
+            for thread in world.tids() {
+                let own = entry.subject.calls(&world, thread, &bounds[0], expired);
+                calls.extend(own.into_iter().map(|call| (world.clone(), thread, call)));
+            }
+            if expired() {
+                return Err(Stop::Time);
+            }
+        }
+    }
+    calls.sort_by_cached_key(|(w, t, call)| (w.nodes, w.threads.clone(), *t, call.clone()));
+    calls.dedup();
+    Ok(calls)
+}
+
+/// Replaces the libraries below an entry by their published implementations, until only memory models are left: first those
+/// that no other library left is built on, so that what several are built on is replaced once, for all of them. The whole
+/// stack is over the stamp order of the entry.
+///
+/// # Errors
+/// Which library below has no entry, or several, or is built on itself.
+fn replace_all<S: Stamp>(
+    entry: &Entry<S>,
+    own: &[Entry<S>],
+    chain: &mut Vec<Arc<dyn Implementation>>,
+    below: &mut Libraries<S>,
+) -> Result<(), String> {
+    let builtin = (entry.memory.catalogue)();
+    loop {
+        let left: Vec<&Entry<S>> = libraries_of(below, &entry.memory)
+            .map(|name| entry_of(name, entry, own, &builtin))
+            .collect::<Result<_, _>>()?;
+        if left.is_empty() {
+            return Ok(());
+        }
+        let stacks: Vec<Vec<Name>> = left.iter().map(|entry| stack(entry, own, &builtin)).collect::<Result<_, _>>()?;
+        let is_top = |entry: &&&Entry<S>| !stacks.iter().flatten().contains(&Name::literal(entry.name));
+        let top = left.iter().find(is_top).map(|entry| (Name::literal(entry.name), *entry));
+        let taken = |name: Name| name == Name::literal(entry.name) || chain.iter().any(|i| i.target() == name);
+        let Some((name, next)) = top.filter(|(name, _)| !taken(*name)) else {
+            let names = left.iter().map(|entry| entry.name).join(", ");
+            return Err(format!("below {} there is {names} again: a library cannot be built on itself", entry.name));
+        };
+        let published = next.variants.first().ok_or_else(|| format!("the entry {name} has no implementation"))?;
+        chain.push(published.implementation.clone());
+        *below = below.clone().without(name).and(&next.below.clone().with_order_of(below));
+    }
+}
+
+/// The libraries beside the memory model.
+fn libraries_of<S: Stamp>(libraries: &Libraries<S>, memory: &Memory<S>) -> impl Iterator<Item = Name> {
+    libraries.names().filter(|name| memory.libraries.get(*name).is_none())
+}
+
+/// All that an entry's implementation is built on, through every layer.
+fn stack<S: Stamp>(entry: &Entry<S>, own: &[Entry<S>], builtin: &[Entry<S>]) -> Result<Vec<Name>, String> {
+    let mut names: Vec<Name> = libraries_of(&entry.below, &entry.memory).collect();
+    let mut at = 0;
+    while let Some(name) = names.get(at).copied() {
+        let next = entry_of(name, entry, own, builtin)?;
+        let below = libraries_of(&next.below, &entry.memory).filter(|n| !names.contains(n)).collect_vec();
+        names.extend(below);
+        at += 1;
+    }
+    Ok(names)
+}
+
+/// The entry of a library below another.
+fn entry_of<'a, S: Stamp>(
+    name: Name,
+    above: &Entry<S>,
+    own: &'a [Entry<S>],
+    builtin: &'a [Entry<S>],
+) -> Result<&'a Entry<S>, String> {
+    let found: Vec<&Entry<S>> = own.iter().chain(builtin).filter(|e| Name::literal(e.name) == name).collect();
+    match found[..] {
+        [next] => Ok(next),
+        [] => Err(format!(
+            "{name}, below {}, is no memory model and has no entry: without an implementation the stack ends there; put \
+             its entry into Options::own",
+            above.name
+        )),
+        _ => Err(format!(
+            "{name}, below {}, has {} entries, in Options::own and the catalogue: give each a name of its own",
+            above.name,
+            found.len()
+        )),
+    }
+}
+
+impl<S: Stamp> Checked<S> {
+    /// The memory model that it is built on in the end.
+    #[must_use]
+    pub fn model(&self) -> Model {
+        Model::of(&self.libraries)
+    }
+
+    /// The verdict in one word.
+    #[must_use]
+    pub fn verdict(&self) -> &'static str {
+        match self.report.verdict {
+            Verdict::Sound => "sound",
+            Verdict::Unsound(_) => "unsound",
+            Verdict::NotLocallySound => "not-locally-sound",
+            Verdict::NoWrongOutcome => "no-wrong-outcome",
+            Verdict::Undecided(_) => "undecided",
+        }
+    }
+
+    /// The limit that kept the verdict from being known, if one did.
+    #[must_use]
+    pub fn stop(&self) -> Option<&Stop> {
+        match &self.report.verdict {
+            Verdict::Undecided(Stop::Vacuous | Stop::IllDefined(_)) => None,
+            Verdict::Undecided(stop) => Some(stop),
+            _ => None,
+        }
+    }
+
+    /// Whether the verdict is the expected one; `None` if it is undecided. That a mistake does not show at a bound before
+    /// the last of a variant's own is not unexpected.
+    #[must_use]
+    pub fn is_expected(&self) -> Option<bool> {
+        match (&self.report.verdict, &self.report.progress) {
+            (Verdict::Undecided(Stop::Vacuous) | Verdict::Sound, Progress::Blocks(..)) => {
+                return Some(self.expected == Expected::Blocks);
+            }
+            (Verdict::Sound, Progress::Stuck(..)) => return Some(self.expected == Expected::Stuck),
+            // Of a variant that is to be caught so nothing is known.
+            (Verdict::Sound, Progress::Undecided(_)) if matches!(self.expected, Expected::Blocks | Expected::Stuck) => {
+                return None;
+            }
+            _ => {}
+        }
+        match self.report.verdict {
+            Verdict::Undecided(_) => None,
+            Verdict::Sound | Verdict::NoWrongOutcome if self.is_early => Some(true),
+            Verdict::Sound => Some(self.expected == Expected::Sound),
+            Verdict::Unsound(_) => Some(self.expected == Expected::Unsound),
+            Verdict::NotLocallySound => Some(self.expected == Expected::NotLocallySound),
+            Verdict::NoWrongOutcome => Some(self.expected != Expected::Unsound),
+        }
+    }
+
+    /// Whether calls return wherever the specification lets them, in one word.
+    #[must_use]
+    pub fn progress(&self) -> &'static str {
+        self.report.progress.word()
+    }
+
+    /// Whether a bug was found, so that larger bounds need not be looked at.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        let stays = matches!(self.report.progress, Progress::Blocks(..) | Progress::Stuck(..));
+        stays || self.report.violation.is_some()
+    }
+
+    /// The client that does not end, and an execution of it that is stuck, if one was found.
+    #[must_use]
+    pub fn stuck(&self) -> Option<(&World, &Client, Option<&Stuck<S>>)> {
+        match &self.report.progress {
+            Progress::Blocks(world, client, stuck) => Some((world, client, stuck.as_deref())),
+            Progress::Stuck(world, client, stuck) => Some((world, client, Some(stuck))),
+            Progress::Ends | Progress::Undecided(_) => None,
+        }
+    }
+
+    /// What does not end, as text; empty if nothing of the kind was found.
+    fn stuck_text(&self) -> String {
+        let Some((world, client, stuck)) = self.stuck() else { return String::new() };
+        let said = match self.report.progress {
+            Progress::Blocks(..) => "this client never ends, though the specification lets all its calls return",
+            _ => "an execution of this client never ends, though it is the beginning of one that the specification has",
+        };
+        let program = print::client(self.model(), "client", world, client, &[]);
+        let mut out = format!("{}\n\n{}: {said}.\n\n{program}\n", self.title(), self.progress());
+        let Some(stuck) = stuck else {
+            return out + "No execution of it was found in which threads go round in loops for ever.\n\n";
+        };
+        for thread in world.tids() {
+            out.push_str(&stuck::sentence(&self.libraries, stuck, thread));
+            out.push('\n');
+        }
+        out + &format!("\nwith the events\n{}\n", show::events(&stuck.execution, &Names::default()))
+    }
+
+    /// Methods of which nothing was checked. None where a counterexample ended the check early.
+    #[must_use]
+    pub fn unreached(&self) -> Vec<String> {
+        match self.report.violation {
+            Some(_) => Vec::new(),
+            None => self.report.unreached.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    /// The bound in words.
+    #[must_use]
+    pub fn bound_text(&self) -> String {
+        let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members, total } = &self.bound;
+        let values = values.iter().join(", ");
+        let in_all = total.map(|total| format!(", at most {total} in all")).unwrap_or_default();
+        let mut text = format!(
+            "threads {threads}, nodes {nodes}, calls {calls}{in_all}, objects {objects}, loops {loops}, values {{{values}}}"
+        );
+        if *words > 1 {
+            text.push_str(&format!(", words {words}"));
+        }
+        if !sizes.is_empty() {
+            text.push_str(&format!(", sizes {{{}}}", sizes.iter().join(", ")));
+        }
+        if !homes.is_empty() {
+            text.push_str(&format!(", homes {{{}}}", homes.iter().join(", ")));
+        }
+        if let Some(members) = members {
+            text.push_str(&format!(", members {members}"));
+        }
+        text
+    }
+
+    /// What stands for each stamp of the specification, one line each.
+    #[must_use]
+    pub fn concretisation(&self) -> Vec<String> {
+        let all = self.report.concretisation.iter();
+        all.map(|((method, stamp), words)| {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            format!("g({method}, {stamp}) = {}", words.join(" or "))
+        })
+        .collect()
+    }
+
+    /// The counterexample, if there is one.
+    #[must_use]
+    pub fn counterexample(&self) -> Option<&Counterexample<S>> {
+        match &self.report.verdict {
+            Verdict::Unsound(counterexample) => Some(counterexample),
+            _ => None,
+        }
+    }
+
+    /// The counterexample's client as litmus text.
+    #[must_use]
+    pub fn litmus(&self) -> Option<String> {
+        let c = self.counterexample()?;
+        let name = format!("{}-{}", self.library, self.variant);
+        Some(print::forbidden(self.model(), &name, &c.world, &c.client, &c.outcome))
+    }
+
+    /// What was found, in a line: library, variant, bound and verdict.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let stop = match &self.report.verdict {
+            Verdict::Undecided(stop) => format!(" ({stop})"),
+            _ => String::new(),
+        };
+        let (library, variant, over) = (self.library, self.variant, &self.over);
+        format!("{library} ({variant}) over {over}, {}: {}{stop}", self.bound_text(), self.verdict())
+    }
+
+    /// The counterexample, to be kept on disk.
+    #[must_use]
+    pub fn finding(&self) -> Option<Finding<S>> {
+        let c = self.counterexample()?;
+        // The program of the litmus test puts out its registers only.
+        let outputs = c.client.threads.iter().zip(&c.outcome.outputs).map(|(calls, o)| print::results(calls, *o));
+        let execution = Execution { outputs: outputs.map(|r| Val::tuple(&r)).collect(), ..c.execution.clone() };
+        Some(Finding {
+            title: self.title(),
+            litmus: self.litmus()?,
+            implemented: vec![format!("{}:{}", self.library, self.variant)],
+            assertion: 0,
+            execution: Some(execution),
+        })
+    }
+
+    /// The whole finding as text. Empty for an implementation that is sound and ends.
+    ///
+    /// # Panics
+    /// If the judge rejects the counterexample, which the search has shown it before.
+    #[must_use]
+    pub fn explanation(&self) -> String {
+        let mut out = String::new();
+        if let Some((world, client, violation)) = &self.report.violation {
+            out.push_str("Not locally sound (LOCO Def. 3.13) in an execution of\n\n");
+            out.push_str(&print::client(self.model(), "client", world, client, &violation.execution.outputs));
+            out.push_str(&format!("\nwith the events\n{}\n", show::events(&violation.execution, &Names::default())));
+            if !violation.beyond.is_empty() {
+                let beyond = violation.beyond.iter().copied().collect();
+                out.push_str("where hb has, beside (ppo u so)+,\n");
+                out.push_str(&show::pairs(&violation.execution, &Names::default(), &beyond));
+                out.push('\n');
+            }
+            out.push_str(&format!("because {}.\n\n", violation.reason));
+        }
+        if let (Verdict::Undecided(stop), Some((world, client))) = (&self.report.verdict, &self.report.stopped_at) {
+            out.push_str(&format!("{} is undecided: {stop}, first in\n\n", self.library));
+            out.push_str(&print::client(self.model(), "client", world, client, &[]));
+            out.push('\n');
+        }
+        if let (Some(c), Some(litmus)) = (self.counterexample(), self.litmus()) {
+            let judged = judge(&self.libraries, &c.execution).expect("the search has asked the judge");
+            let implemented = vec![format!("{}:{}", self.library, self.variant)];
+            out.push_str(&format!("{}\n\n{}", self.title(), explain::marked(&litmus, &implemented, 0)));
+            let (libraries, names) = (&self.libraries, &Names::default());
+            let scene = Scene { libraries, execution: &c.execution, judged: &judged, names };
+            let registers = print::registers(&c.client, &c.outcome);
+            out.push_str(&explain::witness(&registers, &implemented, &scene));
+            if registers.is_empty() && matches!(c.refutations.so_far(), (found, None) if found.is_empty()) {
+                out.push_str("\nThe specification has no execution of these calls: it does not admit them.\n");
+            } else {
+                out.push_str(&words(c).refutations(&c.refutations));
+            }
+            out.push('\n');
+        }
+        out.push_str(&self.stuck_text());
+        out
+    }
+
+    /// Clients that were left when the check ended.
+    fn not_asked(&self) -> usize {
+        let Report { generated, ill_formed, renamed, clients, .. } = self.report;
+        generated - ill_formed - renamed - clients
+    }
+
+    /// How many leaves of the search there are for each class of executions: 1 is perfect.
+    fn leaves_per_class(&self) -> f64 {
+        let stats = &self.report.stats;
+        stats.leaves as f64 / stats.classes.max(1) as f64
+    }
+
+    /// What the check looked at: clients, those that were dropped with the reason, and counts of the search.
+    #[must_use]
+    pub fn stats(&self) -> String {
+        let Report { generated, ill_formed, renamed, clients, vacuous, probed, stats, .. } = &self.report;
+        let dropped = [
+            (*ill_formed, "that the specification says nothing of"),
+            (*renamed, "others with their values renamed"),
+            (self.not_asked(), "left when the check ended"),
+        ];
+        let dropped = dropped.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!(", less {n} {why}")).join("");
+        let probed = if *probed > 0 { format!("; {probed} looked at for their outcomes") } else { String::new() };
+        format!(
+            "clients: {generated}{dropped}: {clients} looked at, of which {vacuous} never end{probed}\n\
+             search: {} skeletons, {} states, {} nodes, {} leaves, {} classes, {:.3} leaves per class",
+            stats.skeletons,
+            stats.states,
+            stats.nodes,
+            stats.leaves,
+            stats.classes,
+            self.leaves_per_class()
+        )
+    }
+
+    /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: the object consists of strings and numbers.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let counterexample = self.counterexample().map(|c| JsonCounterexample {
+            litmus: self.litmus().unwrap_or_default(),
+            outcome: outcome(c),
+            cycle: cycle(c),
+        });
+        let stats = &self.report.stats;
+        let json = Json {
+            library: self.library,
+            over: &self.over,
+            variant: self.variant,
+            verdict: self.verdict(),
+            progress: self.progress(),
+            stuck: Some(self.stuck_text()).filter(|text| !text.is_empty()),
+            reason: match &self.report.verdict {
+                Verdict::Undecided(stop) => Some(stop.to_string()),
+                _ => self.report.violation.as_ref().map(|(_, _, v)| v.reason.to_string()),
+            },
+            bound: &self.bound,
+            clients: self.report.clients,
+            vacuous: self.report.vacuous,
+            unreached: self.unreached(),
+            executions: stats.classes,
+            concretisation: self.concretisation(),
+            counterexample,
+            seconds: self.time.as_secs_f64(),
+            stats: BTreeMap::from([
+                ("generated", self.report.generated as u64),
+                ("ill_formed", self.report.ill_formed as u64),
+                ("renamed", self.report.renamed as u64),
+                ("not_asked", self.not_asked() as u64),
+                ("vacuous", self.report.vacuous as u64),
+                ("skeletons", stats.skeletons),
+                ("states", stats.states),
+                ("nodes", stats.nodes),
+                ("leaves", stats.leaves),
+                ("classes", stats.classes),
+                ("probed", self.report.probed as u64),
+            ]),
+            leaves_per_class: self.leaves_per_class(),
+        };
+        serde_json::to_string(&json).expect("strings and numbers")
+    }
+}
+
+/// The words of a counterexample's program.
+#[must_use]
+pub fn words<S: Stamp>(c: &Counterexample<S>) -> Words {
+    Words { statements: print::statements(&c.client, &c.outcome.outputs), names: Names::default() }
+}
+
+/// The edges of the first cycle that forbids the outcome.
+fn cycle<S: Stamp>(c: &Counterexample<S>) -> Vec<String> {
+    let edges = c.refutations.so_far().0.first().map_or(&[][..], |r| &r.edges);
+    edges.iter().map(|e| words(c).sentence(e)).collect()
+}
+
+fn outcome<S: Stamp>(c: &Counterexample<S>) -> BTreeMap<String, String> {
+    let text = print::registers(&c.client, &c.outcome);
+    text.into_iter().collect()
+}
+
+#[derive(Serialize)]
+struct Json<'a> {
+    library: &'a str,
+    over: &'a str,
+    variant: &'a str,
+    verdict: &'a str,
+    progress: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stuck: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    bound: &'a Bound,
+    clients: usize,
+    vacuous: usize,
+    unreached: Vec<String>,
+    executions: u64,
+    concretisation: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counterexample: Option<JsonCounterexample>,
+    seconds: f64,
+    stats: BTreeMap<&'a str, u64>,
+    leaves_per_class: f64,
+}
+
+#[derive(Serialize)]
+struct JsonCounterexample {
+    litmus: String,
+    outcome: BTreeMap<String, String>,
+    cycle: Vec<String>,
+}

@@ -1,0 +1,477 @@
+//! Why an outcome is possible or not: an execution that has it, or each way to get it with the cycle that forbids it.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use itertools::Itertools;
+use mowgli_core::algebra::Role;
+use mowgli_core::execution::Execution;
+use mowgli_core::ids::Name;
+use mowgli_core::implementation::Implementation;
+use mowgli_core::judge::{Judged, judge};
+use mowgli_core::library::Libraries;
+use mowgli_core::outcome::{Found, Limits, Outcome};
+use mowgli_core::runs::Stop;
+use mowgli_core::search::refute::{Edge, End, Refutation};
+use mowgli_core::search::solver::Flow;
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::{Catalogue, Stamped};
+use crate::interrupt::{Failure, Undecided};
+use crate::litmus::parse::parse_in;
+use crate::litmus::run::{WHY_NONE, ends, shown, with_problem};
+use crate::litmus::test::{Assertion, Model, Test};
+use crate::show::{self, Names, Scene};
+
+/// How many ways to get a forbidden outcome are shown in full.
+const SHOWN: usize = 10;
+
+/// A finding as it is kept on disk, in RON. What can be derived is not kept: reading one judges it anew.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Finding<S = mowgli_rdma::Stamp> {
+    /// What was found, in a line.
+    pub title: String,
+    /// The program, as a litmus test.
+    pub litmus: String,
+    /// The implementations that the execution runs, as `bal:no-fence`.
+    pub implemented: Vec<String>,
+    /// Which assertion of the test it is about, from 0.
+    pub assertion: usize,
+    /// An execution in which the assertion's condition holds; none if there is none.
+    pub execution: Option<Execution<S>>,
+}
+
+/// A finding that has been read, judged and explained.
+pub struct Explained<S = mowgli_rdma::Stamp> {
+    /// The finding.
+    pub finding: Finding<S>,
+    /// What the judge derived of its execution.
+    pub judged: Option<Judged>,
+    /// The program.
+    pub test: Test,
+    /// The libraries of its model.
+    libraries: Libraries<S>,
+    /// Why the specifications forbid the outcome; `None` if they allow it.
+    pub refutations: Option<Found<Vec<Refutation>>>,
+    /// Whether no execution of the program ends, so that no condition holds in any.
+    pub vacuous: bool,
+}
+
+/// What is said where no execution ends.
+pub(crate) fn vacuous() -> String {
+    format!("Vacuous: no execution of the program ends: {WHY_NONE}.\n")
+}
+
+/// Reads a finding.
+///
+/// # Errors
+/// Where the text is not a finding, with line and column.
+pub fn read<S: Stamped>(text: &str) -> Result<Finding<S>, String> {
+    ron::from_str(text).map_err(|e| {
+        format!(
+            "{}: {}; `mowgli check --out FILE` and `mowgli explain TEST.litmus --out FILE` write findings",
+            e.position, e.code
+        )
+    })
+}
+
+/// The model of a finding's program, whatever the stamps of its execution are.
+///
+/// # Errors
+/// Where the text is not a finding, or its program is not a test.
+pub fn model(catalogue: &Catalogue, text: &str) -> Result<Model, String> {
+    #[derive(Deserialize)]
+    struct Program {
+        litmus: String,
+    }
+    // What is no finding is told with its place.
+    let program: Program =
+        ron::from_str(text).or_else(|_| read(text).map(|f: Finding| Program { litmus: f.litmus }))?;
+    Ok(parse_in(catalogue, "the finding's program", &program.litmus)?.model)
+}
+
+/// A finding as RON.
+///
+/// # Panics
+/// Never: all its parts have a form in RON.
+#[must_use]
+pub fn written<S: Stamped>(finding: &Finding<S>) -> String {
+    ron::ser::to_string_pretty(finding, ron::ser::PrettyConfig::default().depth_limit(4)).expect("a form in RON") + "\n"
+}
+
+/// Whether no execution of a test ends, with these libraries replaced by their implementations.
+///
+/// # Errors
+/// If an implementation does not exist, or if the search was stopped.
+pub fn is_vacuous<S: Stamped>(
+    catalogue: &Catalogue,
+    test: &Test,
+    implemented: &[String],
+    limits: Limits<'_>,
+) -> Result<bool, Failure> {
+    let chain = catalogue.implementations(implemented)?;
+    let ends = ends(&catalogue.libraries::<S>(test.model), test, &chain, limits);
+    Ok(!ends.map_err(|stop| Undecided::new(format!("{}: whether some execution ends", test.name), stop))?)
+}
+
+/// What is found of an assertion, or that it was not known before a limit.
+pub type Decided<S = mowgli_rdma::Stamp> = Result<Finding<S>, Undecided>;
+
+/// The findings of a litmus test: for each assertion an execution in which its condition holds, if there is one.
+///
+/// # Errors
+/// If an implementation does not exist.
+pub fn of_test<S: Stamped>(
+    catalogue: &Catalogue,
+    test: &Test,
+    text: &str,
+    implemented: &[String],
+    limits: Limits<'_>,
+) -> Result<Vec<Decided<S>>, String> {
+    let (libraries, chain) = (catalogue.libraries(test.model), catalogue.implementations(implemented)?);
+    let finding = |(position, assertion): (usize, &Assertion)| {
+        let found = execution_with(&libraries, test, assertion, &chain, limits)?;
+        let happens = if found.is_some() { "possible" } else { "impossible" };
+        Ok(Finding {
+            title: format!("{}: ({}) is {happens}", test.name, assertion.text),
+            litmus: text.to_owned(),
+            implemented: implemented.to_vec(),
+            assertion: position,
+            execution: found,
+        })
+    };
+    Ok(test.assertions.iter().enumerate().map(finding).collect())
+}
+
+/// An execution in which the condition of an assertion holds, if there is one.
+///
+/// # Errors
+/// If the search was stopped before one was found.
+fn execution_with<S: Stamp>(
+    libraries: &Libraries<S>,
+    test: &Test,
+    assertion: &Assertion,
+    chain: &[Arc<dyn Implementation>],
+    limits: Limits<'_>,
+) -> Result<Option<Execution<S>>, Undecided> {
+    let mut found = None;
+    let explored = with_problem(libraries, test, chain, limits, |problem| {
+        problem.explore(&mut |solver| {
+            let outcome = shown(test, &problem.outcome_of(solver));
+            if !assertion.condition.holds(&outcome) {
+                return Flow::Continue;
+            }
+            assert!(solver.complete(), "a class has a completion");
+            found = solver.execution();
+            Flow::Stop
+        })
+    });
+    match (found, explored.stop) {
+        (None, Some(stop)) => {
+            Err(Undecided::new(format!("{}: whether ({}) is possible", test.name, assertion.text), stop))
+        }
+        (found, _) => Ok(found),
+    }
+}
+
+/// What stands before the program of a finding in a text for people, followed by a [`Mark`] as JSON.
+const BEGIN: &str = "// finding ";
+/// What stands after it.
+const END: &str = "// end of finding";
+
+/// What a text says of the program that it marks, for [`of_snapshot`].
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mark {
+    implemented: Vec<String>,
+    /// From 1, as for the command.
+    assertion: usize,
+}
+
+/// The program of a finding for a text that people read, between two comments by which [`of_snapshot`] finds it.
+///
+/// # Panics
+/// Never: a mark consists of strings and a number.
+#[must_use]
+pub fn marked(litmus: &str, implemented: &[String], assertion: usize) -> String {
+    let mark = Mark { implemented: implemented.to_vec(), assertion: assertion + 1 };
+    let mark = serde_json::to_string(&mark).expect("strings and a number");
+    format!("{BEGIN}{mark}\n{}\n{END}\n", litmus.trim_end())
+}
+
+/// The program that is marked in a reviewed snapshot, the first of several, with its text; `None` if no program is marked.
+fn marked_in(catalogue: &Catalogue, snapshot: &str) -> Result<Option<(Mark, String, Test)>, String> {
+    let mut lines = snapshot.lines();
+    let Some(mark) = lines.find_map(|l| l.strip_prefix(BEGIN)) else { return Ok(None) };
+    let mark: Mark = serde_json::from_str(mark).map_err(|e| format!("{BEGIN}{mark}: {e}"))?;
+    let text: String = lines.take_while(|l| *l != END).map(|l| format!("{l}\n")).collect();
+    let test = parse_in(catalogue, "the snapshot's program", &text)?;
+    Ok(Some((mark, text, test)))
+}
+
+/// The model of the program that is marked in a reviewed snapshot.
+///
+/// # Errors
+/// If the mark or the program cannot be read.
+pub fn snapshot_model(catalogue: &Catalogue, snapshot: &str) -> Result<Option<Model>, String> {
+    Ok(marked_in(catalogue, snapshot)?.map(|(_, _, test)| test.model))
+}
+
+/// The finding that a reviewed snapshot tells of: the program that is marked in it, the first of several, with an
+/// execution that is looked for anew. `None` if no program is marked.
+///
+/// # Errors
+/// If the mark or the program cannot be read, an implementation does not exist, or the search was stopped.
+pub fn of_snapshot<S: Stamped>(
+    catalogue: &Catalogue,
+    snapshot: &str,
+    limits: Limits<'_>,
+) -> Result<Option<Finding<S>>, Failure> {
+    let Some((mark, text, test)) = marked_in(catalogue, snapshot)? else { return Ok(None) };
+    let findings = of_test(catalogue, &test, &text, &mark.implemented, limits)?;
+    let there_are = format!("the snapshot's program has no assertion {}", mark.assertion);
+    Ok(Some(findings.into_iter().nth(mark.assertion.wrapping_sub(1)).ok_or(there_are)??))
+}
+
+/// Judges a finding and finds out what the specifications say of its outcome.
+///
+/// # Errors
+/// If the program cannot be parsed, an implementation does not exist, the execution is not consistent, or it does not
+/// have the outcome; or if the search was stopped before it was known whether the outcome is allowed.
+pub fn explain<S: Stamped>(
+    catalogue: &Catalogue,
+    finding: Finding<S>,
+    limits: Limits<'_>,
+) -> Result<Explained<S>, Failure> {
+    let test = parse_in(catalogue, "the finding's program", &finding.litmus)?;
+    let (libraries, chain) = (catalogue.libraries(test.model), catalogue.implementations(&finding.implemented)?);
+    let Some(assertion) = test.assertions.get(finding.assertion) else {
+        return Err(format!("the finding's program has no assertion {}", finding.assertion + 1).into());
+    };
+    let runs = |e: &Execution<S>| with_problem(&libraries, &test, &chain, limits, |problem| problem.has_run(e));
+    if finding.execution.as_ref().is_some_and(|e| !runs(e)) {
+        return Err("the execution is not one of the finding's program".to_owned().into());
+    }
+    if finding.execution.is_none() && execution_with(&libraries, &test, assertion, &chain, limits)?.is_some() {
+        return Err(format!("the finding says that {} is impossible, and it is not", assertion.text).into());
+    }
+    let judged = finding.execution.as_ref().map(|e| check(&libraries, &test, &finding, e)).transpose()?;
+    let wanted = |o: &Outcome| assertion.condition.holds(&shown(&test, o));
+    let refutations = with_problem(&libraries, &test, &[], limits, |problem| {
+        let mut possible = false;
+        let explored = problem.explore(&mut |solver| {
+            possible = wanted(&problem.outcome_of(solver));
+            if possible { Flow::Stop } else { Flow::Continue }
+        });
+        match explored.stop {
+            _ if possible => Ok(None),
+            Some(stop) => Err(Undecided::new(format!("{}: whether the specifications allow it", finding.title), stop)),
+            None => Ok(Some(problem.refutations(&wanted, SHOWN))),
+        }
+    })?;
+    let vacuous = finding.execution.is_none() && is_vacuous::<S>(catalogue, &test, &finding.implemented, limits)?;
+    Ok(Explained { libraries, finding, judged, test, refutations, vacuous })
+}
+
+/// The judge's reading of a finding's execution.
+fn check<S: Stamped>(
+    libraries: &Libraries<S>,
+    test: &Test,
+    finding: &Finding<S>,
+    execution: &Execution<S>,
+) -> Result<Judged, String> {
+    let replaced = finding.implemented.iter().map(|name| name.split(':').next().unwrap_or(name));
+    let libraries = replaced.fold(libraries.clone(), |all, name| all.without(Name::new(name)));
+    let judged = judge(&libraries, execution).map_err(|e| format!("the judge rejects this execution: {e}"))?;
+    if test.assertions[finding.assertion].condition.holds(&outcome(&libraries, test, execution)) {
+        Ok(judged)
+    } else {
+        Err(format!("the execution is not one with {}", test.assertions[finding.assertion].text))
+    }
+}
+
+/// The values that a test shows of an execution.
+fn outcome<S: Stamp>(libraries: &Libraries<S>, test: &Test, execution: &Execution<S>) -> Vec<Val> {
+    let finals = test.observed.iter().map(|&cell| {
+        let writes = execution.subs.iter().enumerate().filter(|(_, s)| s.sub.cell == Some(cell) && s.wrote.is_some());
+        let writes: Vec<(usize, Option<Val>)> = writes.map(|(s, sub)| (s, sub.wrote)).collect();
+        // Of the orders only the one on the writes of a cell relates these.
+        let ordered =
+            |a: usize, b: usize| execution.chosen_as(libraries, Role::Order).any(|c| c.pairs.contains(&(a, b)));
+        let last = writes.iter().find(|(w, _)| !writes.iter().any(|(o, _)| ordered(*w, *o)));
+        let initial = || execution.world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init);
+        last.and_then(|(_, v)| *v).unwrap_or_else(initial)
+    });
+    shown(test, &Outcome { outputs: execution.outputs.clone(), finals: finals.collect() })
+}
+
+impl<S: Stamped> Explained<S> {
+    /// What kept all reasons from being found, if anything did.
+    #[must_use]
+    pub fn stop(&self) -> Option<&Stop> {
+        self.refutations.as_ref().and_then(|found| found.so_far().1)
+    }
+
+    /// The statements of the program.
+    #[must_use]
+    pub fn words(&self) -> Words {
+        Words { statements: self.test.threads.iter().map(|t| t.texts.clone()).collect(), names: self.names() }
+    }
+
+    /// The names of threads and words in the program.
+    #[must_use]
+    pub fn names(&self) -> Names {
+        Names::of(&self.test)
+    }
+
+    /// The events of the execution, if there is one.
+    #[must_use]
+    pub fn events(&self) -> Option<String> {
+        self.finding.execution.as_ref().map(|e| show::events(e, &self.names()))
+    }
+
+    /// The execution, to be shown with these names; if there is one.
+    #[must_use]
+    pub fn scene<'a>(&'a self, names: &'a Names) -> Option<Scene<'a, S>> {
+        let (execution, judged) = (self.finding.execution.as_ref()?, self.judged.as_ref()?);
+        Some(Scene { libraries: &self.libraries, execution, judged, names })
+    }
+
+    /// The execution as a graph in the DOT language, if there is one.
+    #[must_use]
+    pub fn dot(&self) -> Option<String> {
+        Some(show::dot(&self.finding.title, &self.scene(&self.names())?))
+    }
+
+    /// The explanation as text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Finding { title, litmus, implemented, assertion, .. } = &self.finding;
+        let mut out = format!("{title}\n\n{}", marked(litmus, implemented, *assertion));
+        if let Some(scene) = self.scene(&self.names()) {
+            let values = outcome(&self.libraries, &self.test, scene.execution);
+            let shown = self.test.shown.iter().map(|(name, _)| name.clone());
+            let outcome: Vec<(String, String)> = shown.zip(values.iter().map(Val::to_string)).collect();
+            out.push_str(&witness(&outcome, implemented, &scene));
+        }
+        if self.vacuous {
+            out.push_str(&format!("\n{}", vacuous()));
+        }
+        match &self.refutations {
+            _ if self.vacuous && implemented.is_empty() => {}
+            None if implemented.is_empty() => {}
+            None => out.push_str("\nThe specifications allow it.\n"),
+            Some(refutations) => {
+                out.push_str(&self.words().refutations(refutations));
+            }
+        }
+        out
+    }
+}
+
+/// An execution with what it shows.
+#[must_use]
+pub fn witness<S: Stamp>(outcome: &[(String, String)], implemented: &[String], scene: &Scene<'_, S>) -> String {
+    let values = outcome.iter().map(|(name, v)| format!("{name}={v}")).join(", ");
+    let outcome = if values.is_empty() { "without values" } else { &values };
+    let of = if implemented.is_empty() { String::new() } else { format!(" of {}", implemented.join(", ")) };
+    let (events, relations) = (show::events(scene.execution, scene.names), show::relations(scene));
+    format!("\nThe outcome {outcome} is that of this execution{of}:\n{events}{relations}")
+}
+
+/// The words of a program.
+pub struct Words {
+    /// The statements of each thread that are calls, as they are written.
+    pub statements: Vec<Vec<String>>,
+    /// What threads and words are called.
+    pub names: Names,
+}
+
+impl Words {
+    /// Why an outcome is forbidden, in the words of the program.
+    #[must_use]
+    pub fn refutations(&self, refutations: &Found<Vec<Refutation>>) -> String {
+        let (refutations, stop) = refutations.so_far();
+        match stop {
+            Some(stop) if refutations.is_empty() => {
+                return format!("\nThe specifications forbid it; why was not found before {stop}.\n");
+            }
+            None if refutations.is_empty() => {
+                return "\nNo plain execution of the program has it: nothing writes these values.\n".to_owned();
+            }
+            _ => {}
+        }
+        let mut out = String::from("\nThe specifications forbid it:\n");
+        let common = common(refutations);
+        for refutation in refutations.iter().dedup_by(|p, q| p.edges == q.edges) {
+            // A call that reads several times is told apart by its stamps.
+            let place = |end: &End| (end.thread, end.position);
+            let reader = |read: &End| {
+                let reads = refutation.assumed.iter().filter(|a| place(&a.0) == place(read)).count();
+                if reads > 1 { format!("{} as {}", self.end(read), read.stamp) } else { self.end(read) }
+            };
+            let assumed = refutation.assumed.iter().filter(|a| !common.contains(a)).map(|(read, write)| match write {
+                Some(write) => format!("{} reads from {}", reader(read), self.end(write)),
+                None => format!("{} reads the initial value", reader(read)),
+            });
+            let assumed = assumed.collect::<Vec<_>>();
+            if !assumed.is_empty() {
+                let _ = writeln!(out, "  if {}:", assumed.join(", and "));
+            }
+            for edge in &refutation.edges {
+                let _ = writeln!(out, "    {}", self.sentence(edge));
+            }
+            match refutation.demand {
+                _ if refutation.edges.is_empty() => {
+                    out.push_str("    and then no write has the values that are left\n")
+                }
+                Some((library, demand)) => {
+                    let _ = writeln!(out, "    which {library} excludes ({demand})");
+                }
+                None => out.push_str("    and so round: a cycle\n"),
+            }
+        }
+        if let Some(stop) = stop {
+            let _ = writeln!(out, "  and whether there are more ways to get it was not known before {stop}");
+        } else if refutations.len() >= SHOWN {
+            out.push_str("  and so on: there are more ways to get it, each impossible\n");
+        }
+        out
+    }
+
+    /// One sentence for one edge.
+    #[must_use]
+    pub fn sentence(&self, edge: &Edge) -> String {
+        let value = |v: Option<Val>| v.map_or_else(|| "a value".to_owned(), |v| v.to_string());
+        let sentence = edge
+            .sentence
+            .replace("{a}", &self.end(&edge.from))
+            .replace("{b}", &self.end(&edge.to))
+            .replace("{a reads}", &value(edge.from.read))
+            .replace("{b reads}", &value(edge.to.read))
+            .replace("{a writes}", &value(edge.from.wrote))
+            .replace("{b writes}", &value(edge.to.wrote))
+            .replace("{a stamp}", &edge.from.stamp)
+            .replace("{b stamp}", &edge.to.stamp);
+        format!("{sentence}  ({})", edge.relation)
+    }
+
+    /// The statement of an event; with its thread where the same text occurs in several.
+    fn end(&self, end: &End) -> String {
+        let text = self.statements.get(end.thread.index()).and_then(|t| t.get(end.position));
+        let thread = self.names.thread(end.thread);
+        let Some(text) = text else { return format!("{thread}: {}", self.names.event(&end.event)) };
+        let alike = self.statements.iter().flatten().filter(|t| *t == text).count();
+        if alike > 1 { format!("{text} ({thread})") } else { text.clone() }
+    }
+}
+
+type Assumed = (End, Option<End>);
+
+/// What all refutations assume.
+fn common(refutations: &[Refutation]) -> Vec<&Assumed> {
+    let (first, rest) = refutations.split_first().expect("there are some");
+    first.assumed.iter().filter(|a| rest.iter().all(|r| r.assumed.contains(a))).collect()
+}

@@ -1,0 +1,23 @@
+//! Bounded checks of libraries, litmus tests and explanations: what the tests of a library need.
+//!
+//! The command, `mowgli`, has all of this under its own name, and more questions. What is here compiles without it.
+//!
+//! ```
+//! use mowgli_check::check::{Options, check};
+//! use mowgli_libraries::catalogue::{catalogue, named};
+//!
+//! let all = catalogue();
+//! let barrier = named(&all, "bal")?;
+//! let variant = barrier.variant("no-fence")?;
+//! let checked = check(barrier, variant, &variant.bounds[0], &Options::default())?;
+//! assert_eq!(checked.verdict(), "unsound");
+//! # Ok::<(), String>(())
+//! ```
+
+pub mod catalogue;
+pub mod check;
+pub mod explain;
+pub mod interrupt;
+pub mod litmus;
+pub mod show;
+pub mod stuck;

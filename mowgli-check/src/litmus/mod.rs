@@ -1,0 +1,11 @@
+//! Litmus tests: the file format, and what is computed for a file.
+//!
+//! [`parse`] reads a file into a [`test::Test`]; [`run`] finds all its outcomes.
+
+pub mod condition;
+pub mod core_rma;
+mod own;
+pub mod parse;
+pub mod print;
+pub mod run;
+pub mod test;

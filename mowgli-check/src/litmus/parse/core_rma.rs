@@ -1,0 +1,112 @@
+//! The statements of coreRMA.
+
+use mowgli_core::ids::Name;
+use mowgli_core::value::Val;
+use mowgli_rdma::core_rma::CORE_RMA;
+
+use super::{Parsed, Reader, Rule, Tree, call, fail, part, parts, value};
+use crate::litmus::test::{Arg, Model, Statement};
+
+/// An access with whether it is atomic, which it is if the text does not say.
+fn access<'a>(tree: &Tree<'a>) -> Option<(Tree<'a>, bool)> {
+    match tree.as_rule() {
+        Rule::name => Some((tree.clone(), true)),
+        Rule::access => {
+            let is_atomic = part(tree, Rule::atomicity).is_none_or(|t| t.as_str() == "a");
+            Some((part(tree, Rule::name)?, is_atomic))
+        }
+        Rule::argument | Rule::expression => tree.clone().into_inner().find_map(|t| access(&t)),
+        _ => None,
+    }
+}
+
+/// A value of coreRMA, which has integers only.
+pub(super) fn integer(tree: &Tree<'_>) -> Parsed<Val> {
+    match value(tree)? {
+        v @ Val::Int(_) => Ok(v),
+        v => fail(tree, format!("{v} is no integer, and {} has no other values", Model::CoreRma)),
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn core_rma(
+        &mut self,
+        thread: usize,
+        target: Option<&Tree<'_>>,
+        action: &Tree<'_>,
+    ) -> Parsed<Statement> {
+        match (action.as_rule(), target) {
+            (Rule::expression, Some(target)) => self.local_statement(thread, target, action),
+            (Rule::operation, target) => self.remote_statement(thread, target, action),
+            _ => fail(action, format!("this is no statement of {}; there are {}", self.model, self.model.statements())),
+        }
+    }
+
+    fn is_declared(&self, access: &Tree<'_>) -> bool {
+        self.library(access).is_some()
+    }
+
+    fn local_statement(&self, thread: usize, target: &Tree<'_>, source: &Tree<'_>) -> Parsed<Statement> {
+        if let Some(v) = part(source, Rule::value) {
+            integer(&v)?;
+        }
+        let from = access(source).filter(|(name, _)| self.is_declared(name));
+        let to = access(target).filter(|(name, _)| self.is_declared(name));
+        match (to, from) {
+            (Some(_), Some((x, _))) => {
+                fail(&x, "one statement reads or writes memory, not both: read into a register first")
+            }
+            (Some(to), None) => {
+                let place = self.place(thread, to, true)?;
+                Ok(call(CORE_RMA, "Write", [place, vec![self.expression(thread, source)?]].concat()))
+            }
+            (None, _) if target.as_rule() == Rule::access => fail(target, "only declared variables are atomic or not"),
+            (None, None) => Ok(Statement::Set(Name::new(target.as_str()), self.expression(thread, source)?)),
+            (None, Some(from)) => {
+                let args = self.place(thread, from, true)?;
+                let register = Some(Name::new(target.as_str()));
+                Ok(Statement::Call { register, library: CORE_RMA, method: "Read", args })
+            }
+        }
+    }
+
+    fn remote_statement(&self, thread: usize, target: Option<&Tree<'_>>, action: &Tree<'_>) -> Parsed<Statement> {
+        let name = part(action, Rule::name).expect("an operation has a name");
+        let args: Vec<Tree<'_>> =
+            part(action, Rule::arguments).map(|a| parts(&a, Rule::argument).collect()).unwrap_or_default();
+        // The form, the method, and for each argument whether it is on the own node.
+        let (form, method, local): (&str, &str, &[bool]) = match name.as_str() {
+            "put" => ("put(z, x)", "Put", &[false, true]),
+            "get" => ("x := get(z)", "Get", &[false]),
+            "rga" => ("x := rga(z, y)", "RGA", &[false, true]),
+            "cas" => ("x := cas(z, y, w)", "CAS", &[false, true, true]),
+            "flush" => ("flush(node)", "Flush", &[]),
+            _ => return self.no_statement(&name),
+        };
+        let has_target = !matches!(method, "Put" | "Flush");
+        let count = if method == "Flush" { 1 } else { local.len() };
+        if args.len() != count || has_target != target.is_some() {
+            return fail(action, format!("expected {form}"));
+        }
+        if method == "Flush" {
+            return Ok(call(CORE_RMA, "Flush", vec![Arg::Val(self.one_node(&args[0])?.into())]));
+        }
+        let to = target.map(|t| self.variable(t).and_then(|to| self.place(thread, to, true))).transpose()?;
+        let mut places = vec![to.unwrap_or_default()];
+        for (argument, &local) in args.iter().zip(local) {
+            places.push(self.place(thread, self.variable(argument)?, local)?);
+        }
+        Ok(call(CORE_RMA, method, places.concat()))
+    }
+
+    fn variable<'a>(&self, tree: &Tree<'a>) -> Parsed<(Tree<'a>, bool)> {
+        access(tree)
+            .map_or_else(|| fail(tree, "a variable is expected here; its value is read when the operation happens"), Ok)
+    }
+
+    /// The two arguments that an access is.
+    fn place(&self, thread: usize, (name, is_atomic): (Tree<'_>, bool), local: bool) -> Parsed<Vec<Arg>> {
+        let x = if local { self.local(thread, &name)? } else { self.remote(thread, &name)? };
+        Ok(vec![x, Arg::Val(Val::Bool(is_atomic))])
+    }
+}

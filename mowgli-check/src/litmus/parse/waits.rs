@@ -1,0 +1,103 @@
+//! Waits that wait for nothing: allowed, and hardly what was meant.
+
+use mowgli_core::ids::{Name, Wid};
+use mowgli_core::value::Val;
+use mowgli_libraries::{msw, sv};
+use pest::error::{Error, ErrorVariant};
+
+use super::{Reader, Rule, Tree, part, parts};
+use crate::litmus::test::{Arg, Statement, Warning};
+
+/// A statement, by thread and position.
+type Place = (usize, usize);
+
+/// A call that carries an identifier.
+struct Marked {
+    at: Place,
+    library: Name,
+    is_wait: bool,
+    identifier: Name,
+}
+
+/// How the wait of a library is written.
+fn wait(library: Name, d: Name) -> String {
+    match library {
+        sv::SV => format!("sv.wait({d})"),
+        msw::MSW => format!("msw.wait({d})"),
+        _ => format!("wait({d})"),
+    }
+}
+
+impl Reader<'_> {
+    /// A warning for each wait that no operation before it in its thread can end.
+    pub(super) fn warnings(&self, path: &str, parts_of_file: &[Tree<'_>]) -> Vec<Warning> {
+        let mut next = vec![0; self.threads.len()];
+        let mut warnings = Vec::new();
+        for row in parts_of_file.iter().filter(|t| t.as_rule() == Rule::row) {
+            for (thread, cell) in parts(row, Rule::cell).enumerate() {
+                let Some(tree) = part(&cell, Rule::statement) else { continue };
+                if let Some(message) = self.waits_for_nothing((thread, next[thread])) {
+                    let (line, column) = tree.line_col();
+                    let variant = ErrorVariant::<Rule>::CustomError { message: message.clone() };
+                    let shown = Error::new_from_span(variant, tree.as_span()).with_path(path).to_string();
+                    warnings.push(Warning { line, column, message, shown });
+                }
+                next[thread] += 1;
+            }
+        }
+        warnings
+    }
+
+    fn marked(&self, at: Place) -> Option<Marked> {
+        let Statement::Call { library, method, args, .. } = &self.threads[at.0].statements[at.1] else { return None };
+        let identifier = args.iter().find_map(|arg| match arg {
+            Arg::Val(Val::Wid(Wid(d))) => Some(*d),
+            _ => None,
+        })?;
+        Some(Marked { at, library: *library, is_wait: *method == "Wait", identifier })
+    }
+
+    fn waits_for_no_identifier(&self, (thread, position): Place) -> bool {
+        let statement = &self.threads[thread].statements[position];
+        matches!(statement, Statement::Call { method: "Wait", args, .. } if args[..] == [Arg::Val(Val::NoWid)])
+    }
+
+    /// What is odd about a statement, if it is a wait for nothing.
+    fn waits_for_nothing(&self, at: Place) -> Option<String> {
+        if self.waits_for_no_identifier(at) {
+            return Some(
+                "_ is no identifier, and this waits for nothing: give the operation one, as put(z, x, d)".into(),
+            );
+        }
+        let wait = self.marked(at).filter(|wait| wait.is_wait)?;
+        let places = self.threads.iter().enumerate();
+        let places = places.flat_map(|(t, thread)| (0..thread.statements.len()).map(move |p| (t, p)));
+        let issued = places.filter_map(|place| self.marked(place));
+        let issued: Vec<Marked> = issued.filter(|o| !o.is_wait && o.identifier == wait.identifier).collect();
+        let is_before = |o: &&Marked| o.at.0 == at.0 && o.at.1 < at.1;
+        let is_meant = |o: &Marked| o.library == wait.library && is_before(&o);
+        (!issued.iter().any(is_meant)).then(|| {
+            let nearest = issued.iter().rfind(is_before).or_else(|| issued.iter().find(|o| o.at.0 == at.0));
+            format!("this waits for nothing: {}", self.instead(&wait, nearest.or_else(|| issued.first())))
+        })
+    }
+
+    /// Why a wait waits for nothing, and what to write instead, by the operation that is nearest to what was meant.
+    fn instead(&self, of: &Marked, nearest: Option<&Marked>) -> String {
+        let d = of.identifier;
+        let Some(nearest) = nearest else {
+            return format!("no operation has the identifier {d}; give it to the one that is meant, as put(z, x, {d})");
+        };
+        let (thread, position) = nearest.at;
+        let (line, text) = &self.threads[thread].source[position];
+        if thread != of.at.0 {
+            let name = self.threads[thread].name;
+            return format!("{d} is of {text} (line {line}) in {name}, and a wait is for operations of its own thread");
+        }
+        if position > of.at.1 {
+            return format!("{text} (line {line}), which has the identifier {d}, comes after it");
+        }
+        let (library, meant) = (nearest.library, wait(nearest.library, d));
+        format!("{d} is of {text} (line {line}), an operation of {library}; write {meant}")
+    }
+}

@@ -1,0 +1,302 @@
+//! All outcomes of a litmus test, and whether its assertions hold.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use itertools::Itertools;
+use mowgli_core::implementation::{Implementation, Implementations, add_parts};
+use mowgli_core::library::Libraries;
+use mowgli_core::outcome::{Explored, Limits, Outcome, Problem};
+use mowgli_core::runs::Stop;
+use mowgli_core::search::solver::Flow;
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_rdma::core_rma::execution::Rules;
+use mowgli_rdma::operational::{Machine, Runs, Step};
+use serde::Serialize;
+
+use super::core_rma;
+use super::test::{Assertion, Model, Observable, Quantifier, Test};
+use crate::catalogue::{Catalogue, Stamped};
+use crate::interrupt::{Failure, Undecided, cause};
+
+/// The libraries of a model, of those that are built in.
+#[must_use]
+pub fn libraries<S: Stamped>(model: Model) -> Libraries<S> {
+    Catalogue::builtin().libraries(model)
+}
+
+/// Puts implementations into force, one by one from left to right: their objects join the world.
+pub fn implement(world: &mut World, chain: &[Arc<dyn Implementation>]) -> Implementations {
+    let mut implementations = Implementations::new();
+    for implementation in chain {
+        add_parts(&**implementation, world);
+        implementations.insert(implementation.target(), Arc::clone(implementation));
+    }
+    implementations
+}
+
+/// What was computed for a test.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The outcomes: a value for everything that the test shows, with the number of classes of executions.
+    pub outcomes: BTreeMap<Vec<Val>, u64>,
+    /// For each assertion whether it holds; `None` if that depends on outcomes that a limit kept from being found, or if
+    /// it holds of all outcomes only because there is none, and the test does not say that it is meant so.
+    pub holds: Vec<Option<bool>>,
+    /// What the search did, and what stopped it.
+    pub explored: Explored,
+    /// The rules of coreRMA, where they are not those of the paper.
+    pub rules: Option<Rules>,
+}
+
+/// Why no execution ends, where none does.
+pub const WHY_NONE: &str = "a thread waits for what never happens, or makes a call that cannot be";
+
+impl Answer {
+    /// The answer to a test that has these outcomes.
+    pub(super) fn new(test: &Test, outcomes: BTreeMap<Vec<Val>, u64>, explored: Explored) -> Self {
+        let complete = explored.stop.is_none();
+        let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();
+        Self { outcomes, holds, explored, rules: None }
+    }
+
+    /// Whether no execution ends. What is said of all executions is then empty.
+    #[must_use]
+    pub fn is_vacuous(&self) -> bool {
+        self.outcomes.is_empty() && self.explored.stop.is_none()
+    }
+}
+
+/// Whether some execution of a test ends.
+///
+/// # Errors
+/// What stopped the search before one was found.
+pub fn ends<S: Stamp>(
+    libraries: &Libraries<S>,
+    test: &Test,
+    chain: &[Arc<dyn Implementation>],
+    limits: Limits<'_>,
+) -> Result<bool, Stop> {
+    let mut found = false;
+    let explored = with_problem(libraries, test, chain, limits, |problem| {
+        problem.explore(&mut |_| {
+            found = true;
+            Flow::Stop
+        })
+    });
+    if found { Ok(true) } else { explored.stop.map_or(Ok(false), Err) }
+}
+
+/// Asks something of a test as a problem over these libraries, with those of `chain` replaced by their implementations.
+pub fn with_problem<S: Stamp, T>(
+    libraries: &Libraries<S>,
+    test: &Test,
+    chain: &[Arc<dyn Implementation>],
+    limits: Limits<'_>,
+    ask: impl FnOnce(&Problem<'_, S>) -> T,
+) -> T {
+    let mut world = test.world.clone();
+    let implementations = implement(&mut world, chain);
+    let libraries = implementations.keys().fold(libraries.clone(), |all, name| all.without(*name));
+    ask(&Problem {
+        libraries: &libraries,
+        implementations: &implementations,
+        world: &world,
+        programs: &test.programs(),
+        observed: &test.observed,
+        limits,
+    })
+}
+
+/// Solves a test of the libraries that are built in, with those of `chain` replaced by their implementations.
+#[must_use]
+pub fn solve(test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
+    solve_in(Catalogue::builtin(), test, chain, limits)
+}
+
+/// Solves a test of the libraries of a catalogue, with those of `chain` replaced by their implementations.
+#[must_use]
+pub fn solve_in(catalogue: &Catalogue, test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
+    match test.model {
+        Model::CoreRma => core_rma::solve(test, &Rules::core(), limits),
+        Model::X86Tso => solve_over(&catalogue.libraries::<mowgli_x86::Stamp>(test.model), test, chain, limits),
+        model => solve_over(&catalogue.libraries::<mowgli_rdma::Stamp>(model), test, chain, limits),
+    }
+}
+
+/// As [`solve`], over other libraries, or another stamp order, than those of the test's model.
+#[must_use]
+pub fn solve_over<S: Stamp>(
+    libraries: &Libraries<S>,
+    test: &Test,
+    chain: &[Arc<dyn Implementation>],
+    limits: Limits<'_>,
+) -> Answer {
+    let all = with_problem(libraries, test, chain, limits, |problem| problem.outcomes());
+    let mut outcomes = BTreeMap::new();
+    // The answer has what stopped it.
+    for (outcome, count) in all.so_far().0 {
+        *outcomes.entry(shown(test, outcome)).or_insert(0) += count;
+    }
+    Answer::new(test, outcomes, Explored { stop: all.explored.stop.map(cause), ..all.explored })
+}
+
+/// How the outcomes of a test are found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Engine {
+    /// From the axioms.
+    #[default]
+    Declarative,
+    /// By exploring the machine of RDMA-TSO-RMW.
+    Operational,
+    /// In both ways; a difference is an error.
+    Both,
+}
+
+/// The most states of the machine that are explored.
+const STATES: usize = 20_000_000;
+
+/// The engine that explores is for one model.
+fn has_machine(test: &Test) -> Result<(), String> {
+    match test.model {
+        Model::RdmaTso => Ok(()),
+        model => Err(format!("{model} has no machine; --engine operational is for {}", Model::RdmaTso)),
+    }
+}
+
+/// Solves a test by exploring the machine, and how many states that takes.
+///
+/// # Errors
+/// If the model has no machine.
+pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String> {
+    has_machine(test)?;
+    let programs = test.programs();
+    let runs = Machine::new(&test.world, &programs)?.explore(&test.observed, STATES, limits.expired);
+    let outcomes: BTreeMap<Vec<Val>, u64> = runs.outcomes.iter().map(|o| (shown(test, o), 1)).collect();
+    let explored = Explored { stop: runs.stop.clone().map(cause), ..Explored::default() };
+    Ok((Answer::new(test, outcomes, explored), runs))
+}
+
+/// One run of the machine.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Walked {
+    /// Each step, with what the machine looks like after it.
+    pub steps: Vec<(String, String)>,
+    /// What the test shows at the end; nothing if a poll waits for an operation that nothing before it issued.
+    pub end: Option<Vec<(String, String)>>,
+}
+
+impl Walked {
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = String::new();
+        for (step, picture) in &self.steps {
+            out.push_str(&format!("{step}\n"));
+            picture.lines().for_each(|line| out.push_str(&format!("    {line}\n")));
+        }
+        out + &match &self.end {
+            Some(end) => format!("The end: {}\n", end.iter().map(|(name, v)| format!("{name}={v};")).join(" ")),
+            None => "Stuck: a poll waits for an operation that nothing before it issued\n".to_owned(),
+        }
+    }
+
+    /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: it consists of strings.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).expect("strings")
+    }
+}
+
+/// One random run of the machine.
+///
+/// # Errors
+/// If the model has no machine, or the time is up before the run has ended.
+pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked, Failure> {
+    if test.model != Model::RdmaTso {
+        return Err(format!("{} has no machine; walk is for {}", test.model, Model::RdmaTso).into());
+    }
+    let programs = test.programs();
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut steps = Vec::new();
+    let mut show = |step: &Step, picture: &str| steps.push((step.to_string(), picture.to_owned()));
+    let mut choose = |n| random.usize(..n);
+    let outcome = Machine::new(&test.world, &programs)?
+        .walk(&test.observed, &mut choose, &mut show, expired)
+        .map_err(|stop| Undecided::new(format!("{}: how the run ends", test.name), stop))?;
+    let named = |outcome: Outcome| {
+        let values = shown(test, &outcome);
+        test.shown.iter().zip(values).map(|((name, _), v)| (name.clone(), v.to_string())).collect()
+    };
+    Ok(Walked { steps, end: outcome.map(named) })
+}
+
+/// Solves a test in one way, or in both and compares.
+///
+/// # Errors
+/// If the model has no such engine, or if the two find different outcomes.
+pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Answer, String> {
+    match engine {
+        Engine::Operational => return Ok(explore(test, limits)?.0),
+        Engine::Both => has_machine(test)?,
+        Engine::Declarative => {}
+    }
+    let declarative = solve(test, &[], limits);
+    if engine == Engine::Both {
+        let operational = explore(test, limits)?.0;
+        let complete = declarative.explored.stop.is_none() && operational.explored.stop.is_none();
+        let (axioms, machine) = (&declarative.outcomes, &operational.outcomes);
+        let more = |a: &BTreeMap<Vec<Val>, u64>, b: &BTreeMap<Vec<Val>, u64>| a.keys().any(|o| !b.contains_key(o));
+        let machine_lacks = operational.explored.stop.is_none() && more(axioms, machine);
+        let axioms_lack = declarative.explored.stop.is_none() && more(machine, axioms);
+        if machine_lacks || axioms_lack {
+            let differs = |a: &BTreeMap<Vec<Val>, u64>, b: &BTreeMap<Vec<Val>, u64>| {
+                let only = a.keys().filter(|o| !b.contains_key(*o));
+                only.map(|o| o.iter().join(" ")).join("; ")
+            };
+            return Err(format!(
+                "{}: the engines disagree; only declarative: {}; only operational: {}",
+                test.name,
+                differs(axioms, machine),
+                differs(machine, axioms)
+            ));
+        }
+        if !complete {
+            let stop = declarative.explored.stop.clone().or(operational.explored.stop);
+            return Ok(Answer { explored: Explored { stop, ..declarative.explored }, ..declarative });
+        }
+    }
+    Ok(declarative)
+}
+
+/// The values that a test shows of an outcome.
+#[must_use]
+pub fn shown(test: &Test, outcome: &Outcome) -> Vec<Val> {
+    let value = |o: &Observable| match *o {
+        Observable::Register(thread, position) => match outcome.outputs[thread] {
+            Val::Tuple(registers) => registers.parts()[position],
+            other => other,
+        },
+        Observable::Final(position) => outcome.finals[position],
+    };
+    test.shown.iter().map(|(_, o)| value(o)).collect()
+}
+
+fn holds(test: &Test, assertion: &Assertion, outcomes: &BTreeMap<Vec<Val>, u64>, complete: bool) -> Option<bool> {
+    // One outcome settles it; that there is none does so only when all are known.
+    let (settled_by, answer) = match assertion.quantifier {
+        Quantifier::Allowed => (true, true),
+        Quantifier::Forbidden | Quantifier::Vacuous => (true, false),
+        Quantifier::Forall => (false, false),
+    };
+    if outcomes.keys().any(|o| assertion.condition.holds(o) == settled_by) {
+        return Some(answer);
+    }
+    let is_empty_truth = !answer && outcomes.is_empty() && !test.is_meant_vacuous();
+    (complete && !is_empty_truth).then_some(!answer)
+}

@@ -1,0 +1,178 @@
+//! Executions as text and as graphs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use itertools::Itertools;
+use mowgli_core::event::Event;
+use mowgli_core::execution::Execution;
+use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::judge::{Judged, Pairs};
+use mowgli_core::library::Libraries;
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+
+use crate::litmus::test::Test;
+
+/// What threads and words are called in the program that an execution is of. By default threads are P1, P2 and so on.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Names {
+    threads: Vec<String>,
+    literals: BTreeMap<Loc, Val>,
+}
+
+impl Names {
+    /// Those of a test: its own names for threads, and literals in place of the words that hold them.
+    #[must_use]
+    pub fn of(test: &Test) -> Self {
+        let threads = test.threads.iter().map(|t| t.name.to_string()).collect();
+        Self { threads, literals: test.literals.clone() }
+    }
+
+    /// A thread.
+    #[must_use]
+    pub fn thread(&self, thread: Tid) -> String {
+        self.threads.get(thread.index()).map_or_else(|| thread.to_string(), Clone::clone)
+    }
+
+    /// An event, without its thread.
+    #[must_use]
+    pub fn event(&self, event: &Event) -> String {
+        let mut event = event.clone();
+        for arg in &mut event.call.args {
+            if let Some(literal) = arg.loc().and_then(|x| self.literals.get(&x)) {
+                *arg = *literal;
+            }
+        }
+        event.to_string()
+    }
+}
+
+/// An execution as it is shown: what was derived of it, the libraries that say what its relations are, and names.
+#[derive(Clone, Copy)]
+pub struct Scene<'a, S: Stamp> {
+    /// The libraries.
+    pub libraries: &'a Libraries<S>,
+    /// The execution.
+    pub execution: &'a Execution<S>,
+    /// What the judge derived.
+    pub judged: &'a Judged,
+    /// What threads and words are called.
+    pub names: &'a Names,
+}
+
+/// The events of each thread, grouped by the call that they implement, with what each subevent read and wrote.
+#[must_use]
+pub fn events<S: Stamp>(execution: &Execution<S>, names: &Names) -> String {
+    let mut out = String::new();
+    for thread in execution.world.tids() {
+        let _ = writeln!(out, "  {} on node {}", names.thread(thread), execution.world.node_of(thread));
+        let mut group = None;
+        for e in execution.of_thread(thread) {
+            if execution.groups[e] != group {
+                group = execution.groups[e];
+                if let Some(g) = group {
+                    let _ = writeln!(out, "    {}", names.event(&execution.calls[g].event));
+                }
+            }
+            let indent = if group.is_some() { "      " } else { "    " };
+            let subs = execution.subs.iter().filter(|s| s.event == e).map(|s| {
+                let read = s.read.map_or(String::new(), |v| format!(" read {v}"));
+                let wrote = s.wrote.map_or(String::new(), |v| format!(" wrote {v}"));
+                format!("{}{read}{wrote}", s.sub.stamp)
+            });
+            let event = names.event(&execution.events[e]);
+            let _ = writeln!(out, "{indent}{event}  [{}]", subs.collect::<Vec<_>>().join("; "));
+        }
+    }
+    out
+}
+
+/// A subevent in words: thread, event, stamp where the event has several.
+fn name<S: Stamp>(execution: &Execution<S>, names: &Names, s: usize) -> String {
+    let sub = &execution.subs[s];
+    let event = &execution.events[sub.event];
+    let several = execution.subs.iter().filter(|o| o.event == sub.event).count() > 1;
+    let stamp = if several { format!(" {}", sub.sub.stamp) } else { String::new() };
+    format!("{} {}{stamp}", names.thread(event.thread), names.event(event))
+}
+
+/// Pairs of subevents, one a line, without pairs that follow from others.
+#[must_use]
+pub fn pairs<S: Stamp>(execution: &Execution<S>, names: &Names, pairs: &Pairs) -> String {
+    let name = |s| name(execution, names, s);
+    reduced(pairs).iter().map(|&(a, b)| format!("    {} -> {}\n", name(a), name(b))).collect()
+}
+
+/// The choices of an execution and what they imply: reads-from and the orders, without pairs that follow from others.
+#[must_use]
+pub fn relations<S: Stamp>(scene: &Scene<'_, S>) -> String {
+    let mut out = String::new();
+    for (library, relation, pairs) in named(scene) {
+        let _ = writeln!(out, "  {relation} of {library}");
+        out.push_str(&self::pairs(scene.execution, scene.names, &pairs));
+    }
+    out
+}
+
+/// Choices first, then the parts of so that are no choices, each once; none that is empty, or has only paths of others.
+#[must_use]
+pub fn named<S: Stamp>(scene: &Scene<'_, S>) -> Vec<(String, String, Pairs)> {
+    let choices = scene.execution.chosen.iter();
+    let choices = choices.map(|c| (c.library.to_string(), c.name.clone(), c.pairs.iter().copied().collect()));
+    let is_of_paths = |library, part| scene.libraries.spec(library).is_some_and(|spec| spec.is_of_paths(part));
+    let so = scene.judged.so.iter().filter(|(library, part, _)| !is_of_paths(*library, part));
+    let so = so.map(|(library, name, pairs)| (library.to_string(), (*name).to_owned(), pairs.clone()));
+    let all = choices.chain(so).unique_by(|(library, name, _)| (library.clone(), name.clone()));
+    all.filter(|(_, _, pairs): &(_, _, Pairs)| !pairs.is_empty()).collect()
+}
+
+/// The pairs that are not a composition of two others.
+#[must_use]
+pub fn reduced(pairs: &Pairs) -> Pairs {
+    let follows = |&(a, b): &(usize, usize)| pairs.iter().any(|&(x, m)| x == a && pairs.contains(&(m, b)));
+    pairs.iter().filter(|p| !follows(p)).copied().collect()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+/// The execution as a graph in the DOT language: a box for each subevent, columns for threads, an edge for each pair.
+#[must_use]
+pub fn dot<S: Stamp>(title: &str, scene: &Scene<'_, S>) -> String {
+    let Scene { execution, names, .. } = *scene;
+    const COLOURS: [&str; 7] = ["#c0392b", "#2471a3", "#1e8449", "#b9770e", "#7d3c98", "#117a65", "#5d6d7e"];
+    let mut out = format!("digraph execution {{\n  label=\"{}\";\n  node [shape=box];\n", escaped(title));
+    for thread in execution.world.tids() {
+        let _ = writeln!(out, "  subgraph cluster_{thread} {{");
+        let name = names.thread(thread);
+        let _ = writeln!(out, "    label=\"{} on node {}\";", escaped(&name), execution.world.node_of(thread));
+        for (s, sub) in execution.subs.iter().enumerate() {
+            let event = &execution.events[sub.event];
+            if event.thread == thread {
+                let label = format!("{name}: {}\n{}", names.event(event), sub.sub.stamp);
+                let label = escaped(&label).replace('\n', "\\n");
+                let _ = writeln!(out, "    s{s} [label=\"{label}\"];");
+            }
+        }
+        out.push_str("  }\n");
+    }
+    let first = |e: usize| execution.subs.iter().position(|s| s.event == e);
+    let last = |e: usize| execution.subs.iter().rposition(|s| s.event == e);
+    for thread in execution.world.tids() {
+        for (a, b) in execution.of_thread(thread).tuple_windows() {
+            if let (Some(a), Some(b)) = (last(a), first(b)) {
+                let _ = writeln!(out, "  s{a} -> s{b} [label=\"po\", color=\"#000000\"];");
+            }
+        }
+    }
+    for (position, (_, relation, pairs)) in named(scene).iter().enumerate() {
+        for (a, b) in reduced(pairs) {
+            let colour = COLOURS[position % COLOURS.len()];
+            let _ = writeln!(out, "  s{a} -> s{b} [label=\"{}\", color=\"{colour}\"];", escaped(relation));
+        }
+    }
+    out.push_str("}\n");
+    out
+}

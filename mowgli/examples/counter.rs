@@ -1,0 +1,56 @@
+//! An object of one's own over RDMA: a counter, kept under a node lock.
+//!
+//! `Add(x, v)` adds to the counter and returns what it was, `Get(x)` returns it. What the object does is said as a sequential
+//! program, once; it is the specification, which promises that calls of all nodes take effect one after the other, and the
+//! implementation, which gets the words, applies the call, and puts what has changed, all under a lock of the words' node.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use mowgli_core::value::Val;
+use mowgli_libraries::catalogue::Entry;
+use mowgli_libraries::sequential::{self, Sequential};
+
+/// What the object does.
+struct Tally;
+
+impl Sequential for Tally {
+    fn name(&self) -> &'static str {
+        "tally"
+    }
+
+    /// Each method with the number of its arguments.
+    fn methods(&self) -> &'static [(&'static str, usize)] {
+        &[("Add", 1), ("Get", 0)]
+    }
+
+    /// The state is one word, 0 to begin with.
+    fn start(&self) -> Vec<Val> {
+        vec![Val::Int(0)]
+    }
+
+    /// The state after a call, and what the call returns.
+    fn apply(&self, words: &[Val], method: &str, args: &[Val]) -> Option<(Vec<Val>, Val)> {
+        let before = words[0];
+        match (method, args) {
+            ("Add", [v]) => Some((vec![before.plus(v.int()?)?], before)),
+            ("Get", []) => Some((vec![before], before)),
+            _ => None,
+        }
+    }
+
+    /// What clients call, with the values that they write.
+    fn calls(&self, values: &[Val]) -> Vec<(&'static str, Vec<Val>)> {
+        values.iter().map(|&v| ("Add", vec![v])).chain([("Get", Vec::new())]).collect()
+    }
+}
+
+/// The counter with its implementation, and the variants that are to be caught: `no-lock`, `no-wait`, `release-first`.
+pub fn entry() -> Entry {
+    let object: Arc<dyn Sequential> = Arc::new(Tally);
+    sequential::entry(&object)
+}
+
+fn main() -> ExitCode {
+    mowgli::main_with([entry().into()])
+}

@@ -1,0 +1,110 @@
+//! A stack of one's own over x86-TSO: a list of nodes whose first one is swapped, as Treiber's.
+//!
+//! `Push(s, v)` puts a value on top, `Pop(s)` takes the top off, and returns bottom where there is none. The specification is
+//! that of every stack over x86-TSO: linearisable. What is new is the implementation.
+
+use std::process::ExitCode;
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_libraries::catalogue::{Entry, Expected, variant};
+use mowgli_libraries::x86::container::{self, Container, declare_nodes, is_null, next, value};
+use mowgli_x86::Stamp;
+use mowgli_x86::pool::new;
+use mowgli_x86::tso::{cas, read, word, write};
+
+const STACK: Name = Name::literal("stack");
+
+/// The implementation, or what can go wrong with it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stack {
+    Published,
+    /// A push writes the top without comparing: another push may be lost.
+    PushWrites,
+    /// A node gets its value when it is in the stack already.
+    ValueLate,
+}
+
+/// The word that holds the location of the first node: a part of the stack, which no client can name.
+fn top(s: Loc) -> Loc {
+    s.part("top")
+}
+
+impl Implementation for Stack {
+    fn target(&self) -> Name {
+        STACK
+    }
+
+    /// A word for the top, and for each thread some nodes, which it gets by `new`.
+    fn declare(&self, world: &mut World) {
+        declare_nodes(STACK, world);
+        world.objects.extend(world.locations(STACK).into_iter().map(|s| (top(s), word())));
+    }
+
+    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
+        match call.args[1..] {
+            [v] => self.push(call.loc(0), v),
+            _ => pop(top(call.loc(0))),
+        }
+    }
+}
+
+impl Stack {
+    fn push(self, s: Loc, v: Val) -> Prog {
+        let link = move |node: Val| match self {
+            Self::PushWrites => prog! { let first = read(top(s)); write(next(node), first); write(top(s), node) },
+            _ => prog! {
+                let first = read(top(s));
+                write(next(node), first);
+                let found = cas(top(s), first, node);
+                Prog::break_if(found == first)
+            }
+            .repeat(),
+        };
+        prog! {
+            let node = new(s);
+            if self == Self::ValueLate {
+                link(node).then(write(value(node), v))
+            } else {
+                write(value(node), v).then(link(node))
+            };
+            Prog::unit()
+        }
+    }
+}
+
+/// Reads the first node and the second, and lets the second be the first, until that succeeds.
+fn pop(top: Loc) -> Prog {
+    let take = move |first: Val| {
+        prog! {
+            let second = read(next(first));
+            let found = cas(top, first, second);
+            if found == first { read(value(first)).bind(|v| Prog::Break(1, v)) } else { Prog::unit() }
+        }
+    };
+    prog! {
+        let first = read(top);
+        if is_null(first) { Prog::Break(1, Val::Bot) } else { take(first) }
+    }
+    .repeat()
+}
+
+/// The stack with its implementation, and the variants that are to be caught.
+pub fn entry() -> Entry<Stamp> {
+    let library = Container { name: STACK, methods: &[("Push", 1), ("Pop", 0)], is_stack: true };
+    let of = |name, about, expected, implementation| variant(name, about, expected, implementation, &[(2, 1, 2)]);
+    let variants = vec![
+        of("published", "compare and swap", Expected::Sound, Stack::Published),
+        of("push-writes", "a push writes the top without comparing", Expected::Unsound, Stack::PushWrites),
+        of("value-late", "a node gets its value when it is in the stack", Expected::Unsound, Stack::ValueLate),
+    ];
+    container::entry(library, variants)
+}
+
+fn main() -> ExitCode {
+    mowgli::main_with([entry().into()])
+}

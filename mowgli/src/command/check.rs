@@ -1,0 +1,502 @@
+//! The `check` command and its further questions.
+
+use std::path::PathBuf;
+
+use crate::catalogue::{Catalogue, Stamped};
+use crate::check::{Ask, Checked, Options, shapes};
+use crate::explain::written;
+use crate::interrupt::{self, Deadline, Undecided};
+use crate::necessity::Needed;
+use crate::properties::{Specification, specifications, x86_specifications};
+use crate::{distinguish, mutation, necessity};
+use clap::Args;
+use mowgli_core::runs::Stop;
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::verdict::Verdict;
+use mowgli_libraries::catalogue::{Entry, Variant, named};
+
+use super::{Placement, Shape, at_least_one, bar, check_bounds, keep, moving, stopped_line, told, worst};
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60"
+)]
+pub(super) struct CheckArgs {
+    /// The libraries; if none is named those of your own, or else all, at their default bounds.
+    names: Vec<String>,
+    /// A variant of the implementation, as no-fence.
+    #[arg(long)]
+    variant: Option<String>,
+    #[command(flatten)]
+    shape: Shape,
+    /// At most this many calls of all threads together.
+    #[arg(long, value_name = "C", value_parser = at_least_one)]
+    total: Option<u64>,
+    /// At most this many objects of the library.
+    #[arg(long, value_name = "O", value_parser = at_least_one)]
+    objects: Option<u64>,
+    /// Rounds of a loop with effects before the search gives up on it.
+    #[arg(long, value_name = "K")]
+    loops: Option<usize>,
+    /// The values that clients write.
+    #[arg(long, value_delimiter = ',', value_name = "V")]
+    values: Option<Vec<i64>>,
+    /// At most this many words in a message of a ring buffer, of the values that clients write.
+    #[arg(long, value_name = "W", value_parser = at_least_one)]
+    words: Option<u64>,
+    /// The sizes of objects that have one: words of a ring buffer, or of a mixed-size location.
+    #[arg(long, value_delimiter = ',', value_name = "S", value_parser = at_least_one)]
+    sizes: Option<Vec<u64>>,
+    /// The nodes on which objects live that live on one: locks, words, wrapped objects.
+    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = at_least_one)]
+    homes: Option<Vec<u64>>,
+    /// At most this many threads take part in an object: readers of a ring buffer, participants of a barrier.
+    #[arg(long, value_name = "M", value_parser = at_least_one)]
+    members: Option<u64>,
+    /// How clients may reach memory of their own node when a wrong outcome is looked for; `any` if not given, `remote` for
+    /// --through.
+    #[arg(long, value_enum)]
+    placement: Option<Placement>,
+    /// Leave out, and weaken, each operation of the implementations in turn: which are needed?
+    #[arg(long, conflicts_with_all = ["through", "out", "spec"])]
+    necessity: bool,
+    /// Weaken the specifications in one place at a time: which broken variants are then no longer caught?
+    #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity"])]
+    mutate_spec: bool,
+    /// Look for the smallest client that tells the two named specifications of one library apart.
+    #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity", "mutate_spec"])]
+    distinguish: bool,
+    /// Check specifications themselves: monotone, decomposable, satisfiable. Names may be memory models too.
+    #[arg(long, conflicts_with_all = ["variant", "through", "out"])]
+    spec: bool,
+    /// Ask too whether calls return wherever the specification lets them: which clients never end.
+    #[arg(long)]
+    progress: bool,
+    /// Compare outcomes of the whole stack, down to the memory model, with the specification, at a smaller bound.
+    #[arg(long)]
+    through: bool,
+    /// Worker threads; all cores if not given.
+    #[arg(long, value_name = "J", value_parser = at_least_one)]
+    jobs: Option<u64>,
+    /// Seconds for the whole command.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
+    /// Print on standard error which clients were looked at and which were dropped, and counts of the search.
+    #[arg(long, conflicts_with_all = ["necessity", "spec", "mutate_spec", "distinguish"])]
+    stats: bool,
+    /// One JSON object a line and check.
+    #[arg(long)]
+    json: bool,
+    /// Keep the counterexample in this file, for `mowgli explain`; several go to FILE, FILE.2.ron and so on.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Show libraries, variants and default bounds, and check nothing.
+    #[arg(long)]
+    list: bool,
+}
+
+impl CheckArgs {
+    /// Whether clients may reach memory of their own node through the network.
+    fn loopback(&self) -> bool {
+        let usual = if self.through { Placement::Remote } else { Placement::Any };
+        self.placement.unwrap_or(usual) == Placement::Any
+    }
+}
+
+/// Entries over one memory model, each with a variant.
+type Entries<'a, S> = Vec<(&'a Entry<S>, &'a Variant)>;
+
+/// The entries that are asked for, by the stamps of their memory models.
+struct Chosen<'a> {
+    over_rdma: Entries<'a, mowgli_rdma::Stamp>,
+    over_x86: Entries<'a, mowgli_x86::Stamp>,
+}
+
+impl<'a> Chosen<'a> {
+    fn of(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Self, String> {
+        let known = catalogue.names();
+        if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
+            let of_variant = unknown.split_once(':').filter(|(library, _)| known.contains(library));
+            return Err(of_variant.map_or_else(
+                || catalogue.no_library(unknown),
+                |(library, variant)| format!("a variant is named apart here, as check {library} --variant {variant}"),
+            ));
+        }
+        let (over_rdma, over_x86) = (chosen(args, catalogue)?, chosen(args, catalogue)?);
+        if over_rdma.is_empty() && over_x86.is_empty() {
+            return Err("no library has this variant; see mowgli check --list".to_owned());
+        }
+        Ok(Self { over_rdma, over_x86 })
+    }
+}
+
+/// The entries of a catalogue that are asked for, with the variant of each.
+fn chosen<'a, S: Stamped>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Entries<'a, S>, String> {
+    let names: Vec<&str> = if args.names.is_empty() {
+        catalogue.usual().collect()
+    } else {
+        args.names.iter().map(String::as_str).collect()
+    };
+    let wanted = catalogue.entries::<S>().iter().filter(|e| names.contains(&e.name));
+    let mut chosen = Vec::new();
+    for entry in wanted {
+        let name = args.variant.as_deref().unwrap_or("published");
+        match entry.variant(name) {
+            Ok(variant) => chosen.push((entry, variant)),
+            Err(_) if args.names.is_empty() => {}
+            Err(message) => return Err(message),
+        }
+    }
+    Ok(chosen)
+}
+
+/// The bounds for a variant: its defaults, or one with what was asked for.
+fn bounds<S: Stamped>(entry: &Entry<S>, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
+    limited(if args.through { vec![entry.through()] } else { variant.bounds.clone() }, args)
+}
+
+/// These bounds, or the first of them with what was asked for.
+fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
+    if args.shape.is_given() || args.objects.is_some() {
+        bounds.truncate(1);
+        bounds.iter_mut().for_each(|b| b.total = None);
+    }
+    for bound in &mut bounds {
+        *bound = args.shape.of(bound.clone());
+        bound.objects = args.objects.map_or(bound.objects, |n| n as usize);
+        bound.loops = args.loops.unwrap_or(bound.loops);
+        bound.values = args.values.clone().unwrap_or_else(|| bound.values.clone());
+        bound.words = args.words.map_or(bound.words, |n| n as usize);
+        if let Some(sizes) = &args.sizes {
+            bound.sizes = sizes.iter().map(|&n| n as usize).collect();
+        }
+        if let Some(homes) = &args.homes {
+            bound.homes = homes.iter().map(|&n| n as u8).collect();
+        }
+        bound.members = args.members.map(|n| n as usize).or(bound.members);
+        bound.total = args.total.map(|n| n as usize).or(bound.total);
+    }
+    bounds
+}
+
+fn list<S: Stamped>(all: &[Entry<S>], json: bool) {
+    for entry in all {
+        if json {
+            for v in &entry.variants {
+                let expected = format!("{:?}", v.expected);
+                let line = serde_json::json!({
+                    "library": entry.name, "over": entry.over(), "variant": v.name, "about": v.about,
+                    "expected": expected, "bounds": v.bounds,
+                });
+                println!("{line}");
+            }
+            continue;
+        }
+        println!("{} over {}", entry.name, entry.over());
+        for v in &entry.variants {
+            println!("  {:<20} {:?}: {}", v.name, v.expected, v.about);
+            for Bound { threads, nodes, calls, objects, .. } in &v.bounds {
+                println!("  {:<20} threads {threads}, nodes {nodes}, calls {calls}, objects {objects}", "");
+            }
+        }
+    }
+}
+
+pub(super) fn check(args: &CheckArgs, catalogue: Catalogue) -> u8 {
+    if args.list {
+        list(catalogue.entries::<mowgli_rdma::Stamp>(), args.json);
+        list(catalogue.entries::<mowgli_x86::Stamp>(), args.json);
+        return 0;
+    }
+    if let Some(jobs) = args.jobs {
+        // The pool can be set once in a process, and nothing has used it yet.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(jobs as usize).build_global();
+    }
+    let deadline = Deadline::after(args.timeout);
+    let result = match args {
+        CheckArgs { spec: true, .. } => check_specifications(args, catalogue, deadline),
+        CheckArgs { necessity: true, .. } => check_necessity(args, &catalogue, deadline),
+        CheckArgs { mutate_spec: true, .. } => check_mutations(args, catalogue, deadline),
+        CheckArgs { distinguish: true, .. } => check_difference(args, &catalogue, deadline),
+        _ => check_implementations(args, &catalogue, deadline),
+    };
+    told(result)
+}
+
+fn check_specifications(args: &CheckArgs, catalogue: Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let (over_rdma, over_x86) = catalogue.into_entries();
+    let (over_rdma, over_x86) = (specifications(over_rdma), x86_specifications(over_x86));
+    let known: Vec<&str> = over_rdma.iter().map(|s| s.name).chain(over_x86.iter().map(|s| s.name)).collect();
+    if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
+        return Err(format!("no specification {unknown}; there are {}", known.join(", ")));
+    }
+    Ok(worst(check_properties(&over_rdma, args, deadline), check_properties(&over_x86, args, deadline)))
+}
+
+fn check_properties<S: Stamped>(all: &[Specification<S>], args: &CheckArgs, deadline: Deadline) -> u8 {
+    let mut code = 0;
+    let wanted = |s: &&Specification<S>| {
+        if args.names.is_empty() { !s.is_language } else { args.names.iter().any(|n| n == s.name) }
+    };
+    for specification in all.iter().filter(wanted) {
+        let bar = bar(specification.name.to_owned(), "clients");
+        let progress = moving(&bar);
+        let found = specification.check(limited(specification.bounds(), args), deadline, &progress);
+        bar.finish_and_clear();
+        println!("{}", if args.json { found.json() } else { found.text() });
+        let stopped = found.properties.stop.is_some();
+        code = worst(
+            code,
+            if !found.is_good() {
+                1
+            } else if stopped {
+                3
+            } else {
+                0
+            },
+        );
+    }
+    code
+}
+
+fn check_necessity(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let Chosen { over_rdma, over_x86 } = Chosen::of(args, catalogue)?;
+    Ok(worst(necessity_of(over_rdma, args, deadline)?, necessity_of(over_x86, args, deadline)?))
+}
+
+fn necessity_of<S: Stamped>(chosen: Entries<'_, S>, args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
+    let mut code = 0;
+    for (entry, variant) in chosen {
+        let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
+        let progress = moving(&bar);
+        let loopback = args.loopback();
+        let options = Options { deadline, loopback, progress: &progress, ..Options::default() };
+        let bounds = limited(necessity::bounds(entry), args);
+        if !args.json {
+            println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&bounds));
+        }
+        let mut each = |row: &necessity::Row<S>| {
+            bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text() }));
+        };
+        let found = necessity::necessity(entry, variant, bounds, &options, &mut each)?;
+        bar.finish_and_clear();
+        if let Some(stop) = &found.stop {
+            unknown(args, format!("{} ({}): whether it is sound as it is", entry.name, variant.name), stop);
+        }
+        if found.stop.is_some() || found.rows.iter().any(|row| row.needed == Needed::Undecided) {
+            code = 3;
+        }
+        if !args.json {
+            for row in &found.rows {
+                if let Some(litmus) = row.checked.litmus() {
+                    println!("\n{}, {}:\n\n{litmus}", row.site, row.change);
+                }
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// Says what was not known before a limit.
+fn unknown(args: &CheckArgs, question: String, stop: &Stop) {
+    let undecided = Undecided::new(question, stop.clone());
+    if args.json {
+        print!("{}", stopped_line(&undecided));
+    }
+    eprintln!("{undecided}");
+}
+
+fn check_mutations(args: &CheckArgs, catalogue: Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let Chosen { over_rdma, over_x86 } = Chosen::of(args, &catalogue)?;
+    let names: Vec<&str> = over_rdma.iter().map(|(e, _)| e.name).chain(over_x86.iter().map(|(e, _)| e.name)).collect();
+    let (over_rdma, over_x86) = catalogue.into_entries();
+    let rdma = mutations_of(over_rdma.into_iter().filter(|e| names.contains(&e.name)), args, deadline)?;
+    Ok(worst(rdma, mutations_of(over_x86.into_iter().filter(|e| names.contains(&e.name)), args, deadline)?))
+}
+
+fn mutations_of<S: Stamped>(
+    chosen: impl Iterator<Item = Entry<S>>,
+    args: &CheckArgs,
+    deadline: Deadline,
+) -> Result<u8, String> {
+    let mut code = 0;
+    for entry in chosen {
+        let bar = bar(entry.name.to_owned(), "clients");
+        let options = Options { deadline, ..Options::default() };
+        let bounds = limited(necessity::bounds(&entry), args);
+        let name = entry.name;
+        let mut each = |worth: &mutation::Worth| {
+            let line = if args.json { serde_json::to_string(worth).expect("strings") } else { worth.text() };
+            bar.suspend(|| println!("{line}"));
+        };
+        if !args.json {
+            println!("{name}");
+        }
+        let found = mutation::worths(entry, bounds, &options, &mut each)?;
+        bar.finish_and_clear();
+        if !args.json {
+            println!(
+                "  the whole catches {}, with threads, nodes, calls up to {}",
+                match &found.caught[..] {
+                    [] if !found.undecided.is_empty() => "no variant that is known".to_owned(),
+                    [] => "no variant".to_owned(),
+                    caught => caught.join(", "),
+                },
+                shapes(&found.bounds)
+            );
+        }
+        if let Some(stop) = &found.stop {
+            unknown(args, format!("{name}: what there is to weaken"), stop);
+        }
+        if found.stop.is_some()
+            || !found.undecided.is_empty()
+            || found.all.iter().any(|worth| !worth.undecided.is_empty())
+        {
+            code = 3;
+        }
+    }
+    Ok(code)
+}
+
+fn check_difference(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let [one, other] = &args.names[..] else {
+        return Err("name the two specifications, as mowgli check --distinguish rbl rbl-weak".to_owned());
+    };
+    let chosen = Chosen::of(args, catalogue)?;
+    match (chosen.over_rdma.len(), chosen.over_x86.len()) {
+        (_, 0) => difference_of(catalogue.entries::<mowgli_rdma::Stamp>(), [one, other], args, deadline),
+        (0, _) => difference_of(catalogue.entries::<mowgli_x86::Stamp>(), [one, other], args, deadline),
+        _ => Err(format!("{one} and {other} are over different memory models, so no client has both")),
+    }
+}
+
+fn difference_of<S: Stamped>(
+    all: &[Entry<S>],
+    [one, other]: [&str; 2],
+    args: &CheckArgs,
+    deadline: Deadline,
+) -> Result<u8, String> {
+    let (one, other) = (named(all, one)?, named(all, other)?);
+    let bounds = limited(distinguish::bounds(one), args);
+    let bar = bar(format!("{} {}", one.name, other.name), "clients");
+    let progress = moving(&bar);
+    let compared = distinguish::distinguish(one, other, &bounds, deadline, &progress)?;
+    bar.finish_and_clear();
+    if args.json {
+        println!("{}", compared.json(one.name, other.name));
+    } else {
+        print!("{}", compared.text(one.name, other.name));
+    }
+    Ok(if compared.is_distinct().is_none() { 3 } else { 0 })
+}
+
+fn check_implementations(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let chosen = Chosen::of(args, catalogue)?;
+    let mut shown = Shown::default();
+    shown.check(&chosen.over_rdma, catalogue.own(), args, deadline)?;
+    shown.check(&chosen.over_x86, catalogue.own(), args, deadline)?;
+    if !args.json {
+        println!("{}", shown.table);
+    }
+    if let Some(path) = &args.out {
+        keep(path, &shown.findings)?;
+        if shown.findings.is_empty() {
+            eprintln!("no counterexample was found, so nothing was written to {}", path.display());
+        }
+    }
+    Ok(shown.code)
+}
+
+/// What checks have found so far.
+struct Shown {
+    table: comfy_table::Table,
+    /// Counterexamples, as RON.
+    findings: Vec<String>,
+    code: u8,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        let mut table = comfy_table::Table::new();
+        table.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED);
+        table.set_header([
+            "library",
+            "over",
+            "bound",
+            "clients",
+            "executions",
+            "verdict",
+            "progress",
+            "concretisation",
+            "time",
+        ]);
+        Self { table, findings: Vec::new(), code: 0 }
+    }
+}
+
+impl Shown {
+    /// Checks entries over one memory model, and prints what is found of each.
+    fn check<S: Stamped>(
+        &mut self,
+        chosen: &Entries<'_, S>,
+        own: &[Entry<S>],
+        args: &CheckArgs,
+        deadline: Deadline,
+    ) -> Result<(), String> {
+        for &(entry, variant) in chosen {
+            if interrupt::requested() {
+                eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
+                self.code = worst(self.code, 3);
+                continue;
+            }
+            let ask = if args.through { Ask::Through } else { Ask::Soundness };
+            let loopback = args.loopback();
+            let options = Options { deadline, loopback, ask, ends: args.progress, own, ..Options::default() };
+            let mut each = |checked: Checked<S>| {
+                print!("{}", if args.json { checked.json() + "\n" } else { checked.explanation() });
+                if args.stats {
+                    eprintln!("{}\n{}", checked.title(), checked.stats());
+                }
+                self.add(&checked);
+            };
+            check_bounds(entry, variant, &bounds(entry, variant, args), &options, &mut each)?;
+        }
+        Ok(())
+    }
+
+    fn add<S: Stamped>(&mut self, c: &Checked<S>) {
+        let code = match c.is_expected() {
+            Some(true) => 0,
+            Some(false) => 1,
+            None => 3,
+        };
+        self.code = worst(self.code, code);
+        self.findings.extend(c.finding().as_ref().map(written));
+        self.table.add_row(row(c));
+    }
+}
+
+/// A row of the table.
+fn row<S: Stamped>(c: &Checked<S>) -> [String; 9] {
+    let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
+    let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();
+    let expected = match c.is_expected() {
+        Some(false) => format!(" (expected {:?})", c.expected),
+        _ => String::new(),
+    };
+    let stop = match &c.report.verdict {
+        Verdict::Undecided(stop) => format!(": {stop}"),
+        _ => String::new(),
+    };
+    [
+        if c.variant == "published" { c.library.to_owned() } else { format!("{} ({})", c.library, c.variant) },
+        c.over.clone(),
+        c.bound_text().replace(", ", "\n"),
+        format!("{}{vacuous}{unreached}", c.report.clients),
+        c.report.stats.classes.to_string(),
+        format!("{}{expected}{stop}", c.verdict()),
+        c.progress().to_owned(),
+        c.concretisation().join("\n"),
+        format!("{:.2} s", c.time.as_secs_f64()),
+    ]
+}

@@ -1,0 +1,194 @@
+//! The `explain` command.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use mowgli_core::outcome::Limits;
+
+use super::{at_least_one, keep, parsed, stopped_line, text_of, told, worst};
+use crate::catalogue::{Catalogue, Stamped};
+use crate::explain;
+use crate::interrupt::{Deadline, Failure};
+use crate::litmus::core_rma;
+use crate::litmus::test::{Model, Test, Warning};
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli explain put.litmus\n  mowgli explain put.litmus --assertion 1 --svg > put.svg\n  mowgli explain why.ron"
+)]
+pub(super) struct ExplainArgs {
+    /// A finding in RON, as `check --out` keeps it, or a litmus test.
+    file: PathBuf,
+    /// For a litmus test: replace these libraries by their implementations, from left to right.
+    #[arg(long, value_delimiter = ',', value_name = "LIBRARY")]
+    implemented: Vec<String>,
+    /// Which assertion of the litmus test, from 1; all if not given.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    assertion: Option<u64>,
+    /// Print the execution as a graph in the DOT language.
+    #[arg(long, conflicts_with = "svg")]
+    dot: bool,
+    /// Print the execution as a picture.
+    #[arg(long)]
+    svg: bool,
+    /// Print the finding, with its execution, as one JSON object a line.
+    #[arg(long, conflicts_with_all = ["dot", "svg"])]
+    json: bool,
+    /// Keep the finding in this file.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Seconds before it gives up.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
+}
+
+/// What is asked, of which libraries, within which limits.
+struct Asked<'a> {
+    args: &'a ExplainArgs,
+    catalogue: &'a Catalogue,
+    limits: Limits<'a>,
+}
+
+/// The positions of the assertions that are to be explained.
+fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, String> {
+    let all = test.assertions.len();
+    match args.assertion {
+        _ if all == 0 => Err("no assertion to explain; add one, as `allowed (a=1)`".to_owned()),
+        Some(n) if n as usize > all => Err(format!("there are {all} assertions")),
+        Some(n) => Ok(vec![n as usize - 1]),
+        None => Ok((0..all).collect()),
+    }
+}
+
+/// Why assertions of a test of coreRMA hold or not: its executions have actions in place of subevents.
+fn explained_core_rma(test: &Test, chosen: &[usize], asked: &Asked<'_>) -> Result<(String, u8), String> {
+    let Asked { args, limits, .. } = *asked;
+    if args.dot || args.svg || args.json || args.out.is_some() || !args.implemented.is_empty() {
+        return Err(format!("of {} there is text only; mowgli report draws its executions", test.model));
+    }
+    let witnesses = core_rma::witnesses(test, limits);
+    let is_vacuous = matches!(witnesses.so_far(), (found, None) if found.is_empty());
+    let mut code = vacuous_code(test, is_vacuous);
+    let mut out = Vec::new();
+    for &i in chosen {
+        let assertion = &test.assertions[i];
+        let why = core_rma::explain(test, assertion, &witnesses, limits).unwrap_or_else(|undecided| {
+            code = 3;
+            format!("Undecided: {undecided}\n")
+        });
+        out.push(format!("{assertion}\n{why}"));
+    }
+    Ok((out.join("\n"), code))
+}
+
+/// 3 where no execution of a test ends and the test does not say so.
+fn vacuous_code(test: &Test, is_vacuous: bool) -> u8 {
+    if is_vacuous && !test.is_meant_vacuous() { 3 } else { 0 }
+}
+
+/// A finding as one object, with what is derived of its program.
+#[derive(serde::Serialize)]
+struct FindingLine<'a, S: Stamped> {
+    #[serde(flatten, bound = "")]
+    finding: &'a explain::Finding<S>,
+    vacuous: bool,
+    warnings: &'a [Warning],
+}
+
+/// A finding as one JSON object and a line.
+fn line<S: Stamped>(explained: &explain::Explained<S>) -> Result<String, String> {
+    let explain::Explained { finding, vacuous, test, .. } = explained;
+    let line = FindingLine { finding, vacuous: *vacuous, warnings: &test.warnings };
+    Ok(serde_json::to_string(&line).map_err(|e| e.to_string())? + "\n")
+}
+
+/// An explanation in the form that is asked for, if it has that, and the exit code.
+fn explanation<S: Stamped>(finding: explain::Finding<S>, asked: &Asked<'_>) -> Result<(Option<String>, u8), Failure> {
+    let Asked { args, catalogue, limits } = *asked;
+    let explained = explain::explain(catalogue, finding, limits)?;
+    let vacuous = vacuous_code(&explained.test, explained.vacuous);
+    if args.json {
+        // The reasons are not in it.
+        return Ok((Some(line(&explained)?), vacuous));
+    }
+    let stopped = if explained.stop().is_some() { 3 } else { 0 };
+    let code = worst(stopped, vacuous);
+    let text = match explained.dot() {
+        _ if !args.dot && !args.svg => Some(explained.text()),
+        Some(dot) if args.svg => Some(crate::svg::svg(&dot)?),
+        dot => dot,
+    };
+    Ok((text, code))
+}
+
+/// What is to be printed, and the exit code.
+pub(super) fn explained(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(String, u8), Failure> {
+    let path = args.file.display();
+    let text = text_of(&args.file)?;
+    let deadline = Deadline::after(args.timeout);
+    let expired = || deadline.expired();
+    let limits = Limits { expired: &expired, ..Limits::default() };
+    let asked = Asked { args, catalogue, limits };
+    if args.file.extension().is_none_or(|x| x != "litmus") {
+        return match explain::model(catalogue, &text).map_err(|e| format!("{path}:{e}"))? {
+            Model::X86Tso => explained_file::<mowgli_x86::Stamp>(&text, &asked),
+            _ => explained_file::<mowgli_rdma::Stamp>(&text, &asked),
+        };
+    }
+    let test = parsed(catalogue, &args.file, &text)?;
+    let chosen = chosen_assertions(&test, args).map_err(|e| format!("{path}: {e}"))?;
+    match test.model {
+        Model::CoreRma => Ok(explained_core_rma(&test, &chosen, &asked).map_err(|e| format!("{path}: {e}"))?),
+        Model::X86Tso => explained_test::<mowgli_x86::Stamp>(&test, &text, &chosen, &asked),
+        _ => explained_test::<mowgli_rdma::Stamp>(&test, &text, &chosen, &asked),
+    }
+}
+
+/// What is to be printed of a finding that was kept.
+fn explained_file<S: Stamped>(text: &str, asked: &Asked<'_>) -> Result<(String, u8), Failure> {
+    let finding = explain::read::<S>(text).map_err(|e| format!("{}:{e}", asked.args.file.display()))?;
+    explained_findings(vec![Ok(finding)], asked)
+}
+
+/// What is to be printed of these assertions of a test.
+fn explained_test<S: Stamped>(
+    test: &Test,
+    text: &str,
+    chosen: &[usize],
+    asked: &Asked<'_>,
+) -> Result<(String, u8), Failure> {
+    let findings = explain::of_test::<S>(asked.catalogue, test, text, &asked.args.implemented, asked.limits)?;
+    let findings = findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f);
+    explained_findings(findings.collect(), asked)
+}
+
+/// What is to be printed of findings, and the exit code.
+fn explained_findings<S: Stamped>(
+    findings: Vec<explain::Decided<S>>,
+    asked: &Asked<'_>,
+) -> Result<(String, u8), Failure> {
+    let args = asked.args;
+    let path = args.file.display();
+    if let Some(out) = &args.out {
+        let found: Vec<String> = findings.iter().flatten().map(explain::written).collect();
+        keep(out, &found)?;
+    }
+    let (mut out, mut code) = (Vec::new(), 0);
+    for finding in findings {
+        let explained = finding.map_err(Failure::from).and_then(|finding| explanation(finding, asked));
+        let (text, own) = match explained {
+            Ok(told) => told,
+            Err(Failure::Undecided(undecided)) if args.json => (Some(stopped_line(&undecided)), 3),
+            Err(Failure::Undecided(undecided)) if args.dot || args.svg => (None, told(Err(undecided))),
+            Err(Failure::Undecided(undecided)) => (Some(format!("Undecided: {undecided}\n")), 3),
+            Err(failure) => return Err(failure.at(&path)),
+        };
+        out.extend(text);
+        code = worst(code, own);
+    }
+    if out.is_empty() && code != 3 {
+        let message = "there is no execution to draw; without --dot or --svg the reason is printed";
+        return Err(format!("{path}: {message}").into());
+    }
+    Ok((out.join(if args.json { "" } else { "\n" }), code))
+}

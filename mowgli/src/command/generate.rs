@@ -1,0 +1,244 @@
+//! The `generate` command.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::generate::core_rma::{Made, TABLE_6, make};
+use crate::generate::{Generated, axioms, verbs};
+use crate::interrupt::{Deadline, Failure};
+use crate::litmus::test::Model;
+use crate::litmus::{parse, run};
+use clap::Args;
+use mowgli_core::outcome::Limits;
+use mowgli_core::soundness::client::Bound;
+use mowgli_rdma::core_rma::execution::Rule;
+use mowgli_rdma::core_rma::generate::Row;
+
+use super::{at_least_one, bar, moving};
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli generate --pivot IR --actions 7\n  mowgli generate --model rdma-tso --emit c-verbs --out programs\n  mowgli generate table6"
+)]
+pub(super) struct GenerateArgs {
+    /// `table6`: the rows of CORERMA Table 6, with the paper's numbers beside ours.
+    #[arg(value_parser = ["table6"], conflicts_with_all = ["model", "pivot", "procs", "actions"])]
+    what: Option<String>,
+    /// The model.
+    #[arg(long, default_value = "core-rma")]
+    model: Model,
+    /// The rule, or part of the model, that the tests probe: R1, IR and so on, or to:aCW-aWT, ib:rf, so:mo; `all` of them.
+    #[arg(long, default_value = "all", value_name = "RULE")]
+    pivot: String,
+    /// CORE_RMA: how many processes. Other models: at most so many threads.
+    #[arg(long, default_value = "2", value_name = "P", value_parser = at_least_one)]
+    procs: u64,
+    /// CORE_RMA: at most so many actions, initial writes among them; 8 if not given. Other models: calls of all threads
+    /// together; 3 if not given.
+    #[arg(long, value_name = "A", value_parser = at_least_one)]
+    actions: Option<u64>,
+    /// At most so many tests for each part; all if not given for CORE_RMA, 1 for other models.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    each: Option<u64>,
+    /// Programs with remote read-modify-writes too.
+    #[arg(long)]
+    rmw: bool,
+    /// What is written.
+    #[arg(long, value_enum, default_value_t = Emit::Litmus)]
+    emit: Emit,
+    /// Where files go; without it litmus tests and JSON go to standard output.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Seconds for the whole command.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
+    /// One JSON object a row, for table6.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Emit {
+    /// Litmus tests, with what is expected as assertions.
+    Litmus,
+    /// One JSON object a line and test.
+    Json,
+    /// A C program a test over libibverbs, with a header and a Makefile; needs --out.
+    CVerbs,
+}
+
+pub(super) fn generate(args: &GenerateArgs) -> Result<u8, Failure> {
+    if args.emit == Emit::CVerbs && args.out.is_none() {
+        return Err("say where the C programs go, as --out DIR".to_owned().into());
+    }
+    if args.what.is_some() {
+        return table_6(args);
+    }
+    let deadline = Deadline::after(args.timeout);
+    let (code, all) = match args.model {
+        Model::CoreRma => of_core_rma(args, deadline)?,
+        Model::X86Tso => {
+            return Err(format!("tests are generated for networks, and {} has none", args.model).into());
+        }
+        _ => of_axioms(args, deadline)?,
+    };
+    if all.is_empty() && code == 0 {
+        eprintln!("no program within the bound is a test, and nothing was written; give a larger one with --actions");
+        return Ok(1);
+    }
+    write(&all, args, deadline)?;
+    Ok(code)
+}
+
+/// The tests of a row, while a bar moves.
+fn made(row: Row, deadline: Deadline) -> Made {
+    let bar = bar(row.rule.to_string(), "programs");
+    let made = make(row, deadline, &moving(&bar));
+    bar.finish_and_clear();
+    if let Some(stop) = &made.stop {
+        eprintln!("{}: incomplete: {stop}", row.rule);
+    }
+    made
+}
+
+/// The tests of the rows that are asked for; 3 if a limit stopped the search for them.
+fn of_core_rma(args: &GenerateArgs, deadline: Deadline) -> Result<(u8, Vec<Generated>), String> {
+    let rules = if args.pivot == "all" { Rule::ALL.to_vec() } else { vec![args.pivot.parse()?] };
+    let (processes, size) = (args.procs as usize, args.actions.unwrap_or(8) as usize);
+    if processes > 3 || size > 13 {
+        return Err("tests are made for up to 3 processes and 13 actions".to_owned());
+    }
+    let (mut code, mut all) = (0, Vec::new());
+    for rule in rules {
+        let made = made(Row { rule, processes, size }, deadline);
+        eprintln!("{}", made.text());
+        all.extend(made.generated().take(args.each.map_or(usize::MAX, |n| n as usize)));
+        if made.stop.is_some() {
+            code = 3;
+        }
+    }
+    Ok((code, all))
+}
+
+/// The tests of the parts that are asked for; 3 if a limit stopped the search for them.
+fn of_axioms(args: &GenerateArgs, deadline: Deadline) -> Result<(u8, Vec<Generated>), String> {
+    let known = axioms::pivots(args.model);
+    let pivots: Vec<_> = known.iter().filter(|p| args.pivot == "all" || p.to_string() == args.pivot).cloned().collect();
+    if pivots.is_empty() {
+        let names: Vec<String> = known.iter().map(ToString::to_string).collect();
+        return Err(format!("{} has no part {}; there are {}", args.model, args.pivot, names.join(", ")));
+    }
+    if args.rmw && args.model == Model::RdmaSc {
+        return Err(format!("{} has no remote read-modify-writes; leave --rmw out", args.model));
+    }
+    let total = args.actions.unwrap_or(3) as usize;
+    let bound = Bound { threads: args.procs as usize, nodes: 2, calls: total, total: Some(total), ..Bound::default() };
+    let most = args.each.unwrap_or(1) as usize;
+    let expired = || deadline.expired();
+    let bar = bar(args.model.to_string(), "programs");
+    let search = axioms::search(args.model, args.rmw, &pivots, (&bound, most), &expired, &moving(&bar));
+    bar.finish_and_clear();
+    for found in search.found.iter().filter(|f| f.programs.is_empty()) {
+        let why = match &search.stop {
+            Some(stop) => format!("no program that notices when it is taken away was found before {stop}"),
+            None if found.occurs => "no program within the bound notices when it is taken away".to_owned(),
+            None => "in no program".to_owned(),
+        };
+        eprintln!("{}: {why}", found.pivot);
+    }
+    let with = search.found.iter().filter(|f| !f.programs.is_empty()).count();
+    eprintln!(
+        "{with} of {} parts have a test, among {} programs of {} threads on 2 nodes with {total} calls",
+        search.found.len(),
+        search.programs,
+        args.procs
+    );
+    if let Some(stop) = &search.stop {
+        eprintln!("Incomplete: {stop}");
+    }
+    let all = search.found.iter().flat_map(|f| f.generated(args.model)).collect();
+    Ok((if search.stop.is_some() { 3 } else { 0 }, all))
+}
+
+/// Writes tests in the form that is asked for; nothing if there are none.
+fn write(all: &[Generated], args: &GenerateArgs, deadline: Deadline) -> Result<(), Failure> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    let Some(dir) = &args.out else {
+        let text = |g: &Generated| if args.emit == Emit::Json { g.json() } else { g.litmus.clone() };
+        all.iter().for_each(|g| println!("{}", text(g)));
+        return Ok(());
+    };
+    let failed = |path: &Path, e: std::io::Error| format!("{}: {e}", path.display());
+    let put = |name: &str, text: &str| {
+        let path = dir.join(name);
+        std::fs::write(&path, text).map_err(|e| failed(&path, e))
+    };
+    std::fs::create_dir_all(dir).map_err(|e| failed(dir, e))?;
+    match args.emit {
+        Emit::Litmus => all.iter().try_for_each(|g| put(&format!("{}.litmus", g.name), &g.litmus))?,
+        Emit::Json => put("tests.jsonl", &all.iter().map(|g| g.json() + "\n").collect::<String>())?,
+        Emit::CVerbs => {
+            for (name, text) in [verbs::HEADER, verbs::MAKEFILE] {
+                put(name, text)?;
+            }
+            for g in all {
+                let test = parse::parse(&g.name, &g.litmus)?;
+                let expired = || deadline.expired();
+                let answer = run::solve(&test, &[], Limits { expired: &expired, ..Limits::default() });
+                put(&format!("{}.c", g.name), &verbs::program(&test, &answer)?)?;
+            }
+        }
+    }
+    eprintln!("{} tests written to {}", all.len(), dir.display());
+    Ok(())
+}
+
+/// The rows of CORERMA Table 6, the paper's numbers beside ours.
+fn table_6(args: &GenerateArgs) -> Result<u8, Failure> {
+    let (start, deadline) = (Instant::now(), Deadline::after(args.timeout));
+    let (mut code, mut all) = (0, Vec::new());
+    let mut table = comfy_table::Table::new();
+    table.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED);
+    table.set_header([
+        "rule",
+        "processes",
+        "size",
+        "tests",
+        "paper",
+        "outputs",
+        "paper",
+        "telling",
+        "ms/test",
+        "paper",
+    ]);
+    let (mut tests, mut outputs) = (0, 0);
+    for published in TABLE_6 {
+        let made = made(published.row(), deadline);
+        tests += made.tests.len();
+        outputs += made.outputs();
+        if args.json {
+            println!("{}", made.json(published));
+        }
+        table.add_row(made.cells(published));
+        if made.stop.is_some() {
+            code = 3;
+        }
+        if args.out.is_some() {
+            all.extend(made.generated());
+        }
+    }
+    if !args.json {
+        println!("{table}");
+        let more = if code == 0 { "" } else { " or more" };
+        println!(
+            "{tests}{more} tests with {outputs}{more} outputs in {:.1} s; the paper has 7441 with 19937, in about 25 hours",
+            start.elapsed().as_secs_f64()
+        );
+    }
+    if args.out.is_some() {
+        write(&all, args, deadline)?;
+    }
+    Ok(code)
+}

@@ -1,0 +1,154 @@
+//! The `report` command.
+
+use std::path::{Path, PathBuf};
+
+use crate::catalogue::{Catalogue, Stamped};
+use crate::check::{Checked, Options};
+use crate::explain;
+use crate::interrupt::{self, Deadline, Failure};
+use crate::litmus::test::Model;
+use crate::report::{CheckRow, FindingRow, Page, TestRow};
+use clap::Args;
+use mowgli_core::outcome::Limits;
+use mowgli_libraries::catalogue::{Entry, Variant, named};
+
+use super::{Placement, check_bounds, files, parsed, text_of, told, worst};
+
+/// How a page can be filled.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli report bal bal:no-fence --out page\n  mowgli report tests/litmus --out page"
+)]
+pub(super) struct ReportArgs {
+    /// Libraries as bal, or bal:no-fence for a variant; litmus tests; findings that `check --out` kept; reviewed snapshots of
+    /// executions, .snap; folders of tests or snapshots. If nothing is named, the libraries of your own, or
+    /// else all.
+    what: Vec<String>,
+    /// The folder for the page, index.html.
+    #[arg(long, value_name = "DIR", required_unless_present = "json")]
+    out: Option<PathBuf>,
+    /// Print what a page would show as one JSON object.
+    #[arg(long)]
+    json: bool,
+    /// Every variant of the libraries, not only the published implementations.
+    #[arg(long)]
+    variants: bool,
+    /// How clients may reach memory of their own node when a wrong outcome is looked for.
+    #[arg(long, value_enum, default_value = "any")]
+    placement: Placement,
+    /// Seconds for each implementation and each test.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
+}
+
+/// What is asked, and of which libraries.
+type Asked<'a> = (&'a ReportArgs, &'a Catalogue);
+
+/// 0 if the page was written, 2 if something that was named is not on it, 3 if a limit kept something from being known.
+pub(super) fn report(args: &ReportArgs, catalogue: &Catalogue) -> Result<u8, String> {
+    let mut page = Page { title: "Mowgli".to_owned(), ..Page::default() };
+    let mut code = 0;
+    let names = if args.what.is_empty() { catalogue.usual().map(str::to_owned).collect() } else { args.what.clone() };
+    for name in &names {
+        if interrupt::requested() {
+            page.errors.push(format!("interrupted before {name}"));
+            code = worst(code, 3);
+            continue;
+        }
+        let path = Path::new(name);
+        let added = if path.exists() {
+            add_files(&mut page, path, (args, catalogue))
+        } else {
+            add_library(&mut page, name, (args, catalogue))
+        };
+        for failure in added.err().unwrap_or_default() {
+            page.errors.push(failure.to_string());
+            code = worst(code, told(Err(failure)));
+        }
+    }
+    if page.is_stopped() {
+        code = worst(code, 3);
+    }
+    if args.json {
+        println!("{}", page.json());
+    }
+    if let Some(out) = &args.out {
+        let file = out.join("index.html");
+        let written = std::fs::create_dir_all(out).and_then(|()| std::fs::write(&file, page.html()));
+        written.map_err(|e| format!("{}: {e}", file.display()))?;
+        eprintln!("written to {}", file.display());
+    }
+    Ok(code)
+}
+
+fn add_files(page: &mut Page, path: &Path, asked: Asked<'_>) -> Result<(), Vec<Failure>> {
+    let files = files(path, &["litmus", "snap"]).map_err(|message| vec![message.into()])?;
+    let failed: Vec<Failure> = files.iter().filter_map(|file| add_file(page, file, asked).err()).collect();
+    if failed.is_empty() { Ok(()) } else { Err(failed) }
+}
+
+fn add_file(page: &mut Page, file: &Path, (args, catalogue): Asked<'_>) -> Result<(), Failure> {
+    let name = file.display().to_string();
+    let text = text_of(file)?;
+    let deadline = Deadline::after(args.timeout);
+    let expired = || deadline.expired();
+    let limits = Limits { expired: &expired, ..Limits::default() };
+    if file.extension().is_some_and(|x| x == "ron") {
+        page.findings.push(match explain::model(catalogue, &text).map_err(|e| format!("{name}:{e}"))? {
+            Model::X86Tso => finding::<mowgli_x86::Stamp>(catalogue, &name, &text, limits)?,
+            _ => finding::<mowgli_rdma::Stamp>(catalogue, &name, &text, limits)?,
+        });
+        return Ok(());
+    }
+    if file.extension().is_some_and(|x| x == "snap") {
+        let row = FindingRow::of_snapshot(catalogue, &name, &text, limits).map_err(|e| e.at(&name))?;
+        page.findings.push(row);
+        return Ok(());
+    }
+    let test = parsed(catalogue, file, &text)?;
+    page.tests.push(TestRow::new(catalogue, &test, &text, limits));
+    Ok(())
+}
+
+/// A finding that was kept.
+fn finding<S: Stamped>(
+    catalogue: &Catalogue,
+    name: &str,
+    text: &str,
+    limits: Limits<'_>,
+) -> Result<FindingRow, Failure> {
+    let finding = explain::read::<S>(text).map_err(|e| format!("{name}:{e}"))?;
+    Ok(FindingRow::new(&explain::explain(catalogue, finding, limits).map_err(|e| e.at(&name))?))
+}
+
+fn add_library(page: &mut Page, name: &str, (args, catalogue): Asked<'_>) -> Result<(), Vec<Failure>> {
+    let (library, variant) = name.split_once(':').map_or((name, None), |(l, v)| (l, Some(v)));
+    let added = match named(catalogue.entries::<mowgli_x86::Stamp>(), library) {
+        Ok(entry) => add_checks(page, entry, variant, args),
+        Err(_) => match named(catalogue.entries::<mowgli_rdma::Stamp>(), library) {
+            Ok(entry) => add_checks(page, entry, variant, args),
+            Err(_) => Err(format!("{name} is neither a file nor a library: {}", catalogue.no_library(library))),
+        },
+    };
+    added.map_err(|message| vec![message.into()])
+}
+
+fn add_checks<S: Stamped>(
+    page: &mut Page,
+    entry: &Entry<S>,
+    variant: Option<&str>,
+    args: &ReportArgs,
+) -> Result<(), String> {
+    let variants: Vec<&Variant> = match variant {
+        Some(variant) => vec![entry.variant(variant)?],
+        None if args.variants => entry.variants.iter().collect(),
+        None => vec![&entry.variants[0]],
+    };
+    for variant in variants {
+        let loopback = args.placement == Placement::Any;
+        let options = Options { deadline: Deadline::after(args.timeout), loopback, ..Options::default() };
+        let mut each = |checked: Checked<S>| page.checks.push(CheckRow::new(&checked));
+        check_bounds(entry, variant, &variant.bounds, &options, &mut each)?;
+    }
+    Ok(())
+}

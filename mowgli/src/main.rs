@@ -1,0 +1,7 @@
+//! The `mowgli` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    mowgli::main_with([])
+}

@@ -1,0 +1,216 @@
+//! The command with libraries of one's own, as the crate that `mowgli new` writes has it.
+//!
+//! This program is that command where it is told so, and else tests it.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Output};
+
+use libtest_mimic::{Arguments, Trial};
+use mowgli::Own;
+use mowgli_libraries::catalogue::Entry;
+use mowgli_libraries::sv;
+
+#[allow(dead_code, missing_docs, reason = "an example of its own")]
+#[path = "../examples/counter.rs"]
+mod counter;
+#[allow(dead_code, missing_docs, reason = "an example of its own")]
+#[path = "../examples/latch.rs"]
+mod latch;
+#[allow(dead_code, missing_docs, reason = "an example of its own")]
+#[path = "../examples/stack.rs"]
+mod stack;
+#[allow(dead_code, missing_docs, reason = "an example of its own")]
+#[path = "../examples/ticketlock.rs"]
+mod ticketlock;
+
+/// Which libraries are the command's own; it is no command where this is not set.
+const OWN: &str = "LIBRARIES_OF_ONES_OWN";
+
+fn main() -> ExitCode {
+    match std::env::var(OWN) {
+        Ok(which) => mowgli::main_with(own(&which)),
+        Err(_) => {
+            let trial = |(name, test): (&str, fn())| {
+                Trial::test(name, move || {
+                    test();
+                    Ok(())
+                })
+            };
+            libtest_mimic::run(&Arguments::from_args(), TESTS.into_iter().map(trial).collect()).exit_code()
+        }
+    }
+}
+
+fn own(which: &str) -> Vec<Own> {
+    match which {
+        "examples" => {
+            vec![latch::entry().into(), counter::entry().into(), ticketlock::entry().into(), stack::entry().into()]
+        }
+        "latch" => vec![latch::entry().into()],
+        "built in" => vec![latch::entry().into(), sv::entry().into()],
+        "two of one name" => vec![latch::entry().into(), latch::entry().into()],
+        "another name" => vec![Entry { name: "lache", ..latch::entry() }.into()],
+        other => panic!("there are no libraries {other}"),
+    }
+}
+
+const TESTS: [(&str, fn()); 9] = [
+    ("they_are_listed_before_those_that_are_built_in", they_are_listed_before_those_that_are_built_in),
+    ("they_are_checked_where_nothing_is_named", they_are_checked_where_nothing_is_named),
+    ("variants_are_caught_and_their_findings_explained", variants_are_caught_and_their_findings_explained),
+    ("litmus_tests_have_their_objects_and_statements", litmus_tests_have_their_objects_and_statements),
+    ("litmus_tests_run_their_implementations", litmus_tests_run_their_implementations),
+    ("other_commands_know_them", other_commands_know_them),
+    ("slips_are_told_what_there_is", slips_are_told_what_there_is),
+    ("names_that_clash_are_errors", names_that_clash_are_errors),
+    ("stacks_go_down_through_them", stacks_go_down_through_them),
+];
+
+/// Runs the command with these libraries: its exit code, what it prints, and what it says on standard error.
+fn with(which: &str, args: &[&str]) -> (i32, String, String) {
+    let own = std::env::current_exe().expect("this program");
+    let ran = Command::new(own).env(OWN, which).args(args).output();
+    let Output { status, stdout, stderr } = ran.expect("the command runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (status.code().expect("no signal"), text(stdout), text(stderr))
+}
+
+fn ran(args: &[&str]) -> (i32, String, String) {
+    with("examples", args)
+}
+
+/// The litmus test of an example.
+fn litmus(example: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/new");
+    folder.join(format!("{example}.litmus")).display().to_string()
+}
+
+/// Litmus text in a file.
+fn file(text: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("test.litmus");
+    std::fs::write(&path, text).expect("a file");
+    let path = path.display().to_string();
+    (folder, path)
+}
+
+fn they_are_listed_before_those_that_are_built_in() {
+    let (code, out, _) = ran(&["check", "--list"]);
+    assert_eq!(code, 0);
+    let heads: Vec<&str> = out.lines().filter(|l| !l.starts_with(' ')).collect();
+    assert_eq!(heads[..3], ["latch over sv", "tally over nlock, rdma-wait-rmw", "sv over rdma-wait-rmw"], "{out}");
+    assert!(heads.contains(&"ticket over x86-tso") && heads.contains(&"spinlock over x86-tso"), "{out}");
+}
+
+/// One's own, and not the five minutes of those that are built in.
+fn they_are_checked_where_nothing_is_named() {
+    let (code, out, err) = with("latch", &["check", "--json"]);
+    assert_eq!(code, 0, "{err}");
+    let names: Vec<String> = out
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
+        .map(|json| format!("{} {}", json["library"], json["verdict"]))
+        .collect();
+    assert_eq!(names, ["\"latch\" \"sound\""]);
+}
+
+fn variants_are_caught_and_their_findings_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (library, variant, statement) in
+        [("ticket", "two-steps", "l.acq"), ("stack", "push-writes", "s.push(1)"), ("tally", "no-lock", "l.add(1)")]
+    {
+        let (code, out, err) = ran(&["check", library, "--variant", variant, "--nodes", "1", "--calls", "2"]);
+        assert_eq!(code, 0, "{library}: {out}{err}");
+        assert!(out.contains(statement) && out.contains(&format!("  {library} ")), "{out}");
+    }
+    let kept = folder.path().join("why.ron").display().to_string();
+    let (code, _, err) = ran(&["check", "latch", "--variant", "no-fence", "--out", &kept]);
+    assert_eq!(code, 0, "{err}");
+    let (code, out, err) = ran(&["explain", &kept]);
+    assert_eq!(code, 0, "{err}");
+    assert!(
+        out.contains("  latch x;\n") && out.contains("x.raise") && out.contains("keeps its place before x.raise"),
+        "{out}"
+    );
+    let (code, _, err) = with("latch", &["report", &kept, "--json"]);
+    assert_eq!(code, 0, "{err}");
+}
+
+fn litmus_tests_have_their_objects_and_statements() {
+    for example in ["latch", "counter", "ticketlock", "stack"] {
+        let (code, out, err) = ran(&["litmus", &litmus(example)]);
+        assert_eq!(code, 0, "{example}: {out}{err}");
+        let (code, out, err) = ran(&["explain", &litmus(example)]);
+        assert_eq!(code, 0, "{example}: {err}");
+        assert!(out.contains("The specifications forbid it"), "{example}: {out}");
+    }
+}
+
+fn litmus_tests_run_their_implementations() {
+    for (example, implemented, code) in [
+        ("latch", "latch", 0),
+        ("latch", "latch,sv", 0),
+        ("latch", "latch:no-fence", 1),
+        ("ticketlock", "ticket", 0),
+        ("ticketlock", "ticket:two-steps", 1),
+        ("stack", "stack", 0),
+        ("counter", "tally", 0),
+        ("counter", "tally:no-lock", 1),
+    ] {
+        let (found, out, err) = ran(&["litmus", &litmus(example), "--implemented", implemented]);
+        assert_eq!(found, code, "{implemented}: {out}{err}");
+    }
+}
+
+fn other_commands_know_them() {
+    let (code, out, err) = ran(&["cat", "latch"]);
+    assert!(code == 0 && out.contains("seen"), "{out}{err}");
+    let (code, out, err) = ran(&["check", "--spec", "latch"]);
+    assert!(code == 0 && out.contains("decomposable  yes"), "{out}{err}");
+    let (code, out, err) = ran(&["check", "--mutate-spec", "latch"]);
+    assert!(code == 0 && out.contains("without seen of so"), "{out}{err}");
+    let (code, out, err) = ran(&["report", "latch", &litmus("latch"), "--json"]);
+    assert!(code == 0 && out.contains("\"library\":\"latch\"") && out.contains("x.raise"), "{out}{err}");
+}
+
+fn slips_are_told_what_there_is() {
+    let (code, _, err) = ran(&["check", "latc"]);
+    assert!(code == 2 && err.contains("no library latc; there are latch, tally, ticket, stack, sv"), "{err}");
+    let (code, _, err) = ran(&["check", "latch:no-fence"]);
+    assert!(code == 2 && err.contains("as check latch --variant no-fence"), "{err}");
+    let of = |statement: &str, said: &str| {
+        let (_folder, path) = file(&format!("RDMA_WAIT t {{ latch x; tally y; }}\n P1@1 ;\n {statement} ;\n"));
+        let (code, _, err) = ran(&["litmus", &path]);
+        assert!(code == 2 && err.contains(said), "{statement}: {err}");
+    };
+    of("x.rais", "latch has no rais; it has x.raise, x.check");
+    of("x.raise(1)", "expected x.raise");
+    of("a := x.raise", "this method returns nothing");
+    of("y.add", "expected y.add(value)");
+    of("z.raise", "z is not declared");
+    of("raise(x)", "a call of an object is written as x.raise");
+    let kind = "RDMA_WAIT t { lacht x; }\n P1@1 ;\n x.raise ;\n";
+    let (_folder, path) = file(kind);
+    let (code, _, err) = ran(&["litmus", &path]);
+    assert!(code == 2 && err.contains("there is no kind of object lacht; there are latch, tally"), "{err}");
+    let (_folder, path) = file("X86_TSO t { latch x; }\n P1 ;\n x.raise ;\n");
+    let (code, _, err) = ran(&["litmus", &path]);
+    assert!(code == 2 && err.contains("and the objects ticket l, stack l, spinlock l"), "{err}");
+}
+
+fn names_that_clash_are_errors() {
+    for (which, said) in [
+        ("built in", "sv is built in, and a library of your own has this name too"),
+        ("two of one name", "two libraries of your own have the name latch"),
+        ("another name", "the entry lache specifies no library of that name, but latch"),
+    ] {
+        let (code, _, err) = with(which, &["check", "--list"]);
+        assert!(code == 2 && err.contains(said), "{which}: {err}");
+    }
+}
+
+fn stacks_go_down_through_them() {
+    let args = ["check", "latch", "--through", "--threads", "2", "--nodes", "2", "--calls", "1"];
+    let (code, out, err) = with("latch", &args);
+    assert!(code == 0 && out.contains("no-wrong-outcome"), "{out}{err}");
+}
