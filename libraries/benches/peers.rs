@@ -57,7 +57,7 @@ fn row(of: &Parallel<'_>, published: &str) -> Vec<String> {
         probes: &[],
         bound,
         asks_progress: false,
-        expired: &|| start.elapsed().as_secs() >= 300,
+        expired: &|| start.elapsed().as_secs() >= 60,
         progress: &|_, _| {},
     });
     let verdict = match &report.verdict {
