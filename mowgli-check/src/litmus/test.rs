@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use im::OrdMap;
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::library::Libraries;
@@ -257,22 +258,12 @@ impl Test {
     /// The program of each thread; its value is the tuple of its registers.
     #[must_use]
     pub fn programs(&self) -> Vec<Prog> {
-        self.threads.iter().map(|t| program(&Arc::new(t.clone()), 0, &Arc::default())).collect()
+        self.threads.iter().map(|t| program(&Arc::new(t.clone()), 0, &OrdMap::new())).collect()
     }
 }
 
-/// What a thread's registers hold.
-type Registers = Arc<BTreeMap<Name, Val>>;
-
-/// Registers of which one is set.
-fn set(registers: &Registers, register: Name, v: Val) -> Registers {
-    let mut all = Arc::clone(registers);
-    Arc::make_mut(&mut all).insert(register, v);
-    all
-}
-
-/// The statements of a thread from one on.
-fn program(thread: &Arc<Thread>, at: usize, registers: &Registers) -> Prog {
+/// The statements of a thread from one on. What each result makes of the registers shares all but that one.
+fn program(thread: &Arc<Thread>, at: usize, registers: &OrdMap<Name, Val>) -> Prog {
     let value = |arg: &Arg| match arg {
         Arg::Val(v) => *v,
         Arg::Register(r, k) => {
@@ -286,12 +277,12 @@ fn program(thread: &Arc<Thread>, at: usize, registers: &Registers) -> Prog {
                 thread.registers.iter().map(|r| registers.get(r).copied().unwrap_or(Val::Int(0))).collect();
             Prog::Val(Val::tuple(&values))
         }
-        Some(Statement::Set(register, arg)) => program(thread, at + 1, &set(registers, *register, value(arg))),
+        Some(Statement::Set(register, arg)) => program(thread, at + 1, &registers.update(*register, value(arg))),
         Some(Statement::Call { register, library, method, args }) => {
             let args: Vec<Val> = args.iter().map(value).collect();
-            let (thread, registers, register) = (Arc::clone(thread), Arc::clone(registers), *register);
+            let (thread, registers, register) = (Arc::clone(thread), registers.clone(), *register);
             Prog::call(Call::new(*library, method, &args)).bind(move |v| match register {
-                Some(r) => program(&thread, at + 1, &set(&registers, r, v)),
+                Some(r) => program(&thread, at + 1, &registers.update(r, v)),
                 None => program(&thread, at + 1, &registers),
             })
         }
