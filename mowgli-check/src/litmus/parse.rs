@@ -424,11 +424,16 @@ impl<'c> Reader<'c> {
         let objects = sequential::objects();
         let builtin = objects.iter().map(|o| o.name());
         let Some(name) = builtin.clone().find(|name| *name == kind.as_str()) else {
-            let known = self.catalogue.own_names().chain(builtin).join(", ");
-            let where_own = "a library of your own is known to the command of its crate";
+            let known: Vec<&str> = self.catalogue.own_names().chain(builtin).collect();
             return fail(
                 &kind,
-                format!("there is no kind of object {}; there are {known}, and {DECLARED}; {where_own}", kind.as_str()),
+                format!(
+                    "there is no kind of object {} that is declared so; there are {}, as {} c, and {DECLARED}; a library of \
+                     your own is known to the command of its crate",
+                    kind.as_str(),
+                    known.join(", "),
+                    known[0]
+                ),
             );
         };
         Ok(Object::new(Name::literal(name)).at(node.unwrap_or(Node(1))))
