@@ -213,6 +213,7 @@ fn a_call_that_cannot_be_is_bad_input_for_every_command() {
         ("m.write((1, 2, 3))", "(1, 2, 3) is no tuple of 2 words, which m has"),
         ("m.write(1)", "1 is no tuple of 2 words, which m has"),
         ("m.put(n, d)", "m has 2 words, and n has 3"),
+        ("o.put(m)", "o has 3 words, and m has 2"),
         ("put(x)", "expected put(remote, local, d)"),
         ("bar(m)", "m is an object of msw, and one of bal is expected"),
         ("k.insert(1)", "an object of kvstore has insert with 2 arguments"),
@@ -223,7 +224,8 @@ fn a_call_that_cannot_be_is_bad_input_for_every_command() {
     ];
     for (call, why) in calls {
         let text = format!(
-            "RDMA_WAIT t\n{{ msw m@1[2] = (0, 0); msw n@1[3] = (0, 0, 0); kvstore k = (7, bot); x@1 = 0; }}\n P1@1 | P2@1 \
+            "RDMA_WAIT t\n{{ msw m@1[2] = (0, 0); msw n@1[3] = (0, 0, 0); msw o@2[3] = (0, 0, 0); kvstore k = (7, bot); \
+             x@1 = 0; }}\n P1@1 | P2@1 \
              ;\n {call} | ;\nforbidden (x=1)\n"
         );
         let test = file(folder.path(), "t.litmus", &text);

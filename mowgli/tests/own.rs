@@ -192,7 +192,10 @@ fn slips_are_told_what_there_is() {
     let kind = "RDMA_WAIT t { lacht x; }\n P1@1 ;\n x.raise ;\n";
     let (_folder, path) = file(kind);
     let (code, _, err) = ran(&["litmus", &path]);
-    assert!(code == 2 && err.contains("there is no kind of object lacht that is declared so; there are latch, tally"), "{err}");
+    assert!(
+        code == 2 && err.contains("there is no kind of object lacht that is declared so; there are latch, tally"),
+        "{err}"
+    );
     let (_folder, path) = file("X86_TSO t { latch x; }\n P1 ;\n x.raise ;\n");
     let (code, _, err) = ran(&["litmus", &path]);
     assert!(code == 2 && err.contains("and the objects ticket l, stack l, spinlock l"), "{err}");

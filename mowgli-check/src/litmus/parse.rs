@@ -521,9 +521,15 @@ impl<'c> Reader<'c> {
             return Ok(());
         };
         let here = self.world.threads[thread];
-        let elsewhere = |x: &Loc| self.world.home(*x).is_some_and(|n| n != here);
+        // Whether there is nothing wrong but where a location is.
+        let elsewhere = |&(x, n): &(Loc, Node)| {
+            let mut world = self.world.clone();
+            world.objects.entry(x).and_modify(|o| o.node = Some(here));
+            n != here && library.fault(&world, Tid::from_index(thread), &call).is_none()
+        };
         let text = tree.as_str().split_whitespace().join(" ");
-        match call.args.iter().filter_map(|v| v.loc()).find(elsewhere).and_then(|x| Some((x, self.world.home(x)?))) {
+        let placed = call.args.iter().filter_map(|v| v.loc()).filter_map(|x| Some((x, self.world.home(x)?)));
+        match { placed }.find(elsewhere) {
             Some((x, n)) => {
                 let name = self.threads[thread].name;
                 fail(
