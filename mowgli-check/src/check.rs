@@ -105,8 +105,8 @@ pub fn shapes(bounds: &[Bound]) -> String {
 ///
 /// # Errors
 /// If the entry's name is not that of a library that it specifies, or the variant implements another one; if its parts are
-/// over different stamp orders; if the subject makes what the specification does not know; and, for [`Ask::Through`], if a library below is in no catalogue, or there
-/// are several of its name.
+/// over different stamp orders; if the subject makes what the specification does not know; and, for [`Ask::Through`], if a
+/// library below is in no catalogue, or there are several of its name.
 pub fn check<S: Stamp>(
     entry: &Entry<S>,
     variant: &Variant,

@@ -313,9 +313,9 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             }
         }
         if !self.reads_rounds {
-            let rounds =
+            let mut rounds =
                 state.iter().enumerate().flat_map(|(t, p)| p.point.run().trace.rounds.iter().map(move |&r| (t, r)));
-            self.reads_rounds = { rounds }.any(|(t, round)| prefix.is_read(t, round));
+            self.reads_rounds = rounds.any(|(t, round)| prefix.is_read(t, round));
         }
         if state.iter().all(|p| p.point.stand == Stand::Ended) {
             let may_end = prefix.may_end(now);

@@ -39,6 +39,12 @@ fn problem<'a>(
     }
 }
 
+/// The same with so many rounds of a loop.
+fn within(rounds: usize, problem: Problem<'_, Stamp>) -> Problem<'_, Stamp> {
+    let limits = Limits { rounds, ..problem.limits };
+    Problem { limits, ..problem }
+}
+
 /// Whether both ways have the same outcomes, and as many classes of each, within the bound on rounds or altogether. A limit
 /// that only guesses reach is none.
 fn agree(
@@ -133,9 +139,8 @@ fn is_as_complete_as_it_says(
 ) -> Result<(), TestCaseError> {
     let none = Implementations::new();
     let of = |rounds: usize| {
-        let problem = problem(libraries, &none, world, programs, observed);
-        let limits = Limits { rounds, ..problem.limits };
-        Problem { limits, ..problem }.outcomes_by_flow().expect("no value comes out of nowhere")
+        let problem = within(rounds, problem(libraries, &none, world, programs, observed));
+        problem.outcomes_by_flow().expect("no value comes out of nowhere")
     };
     let known = of(1);
     if known.explored.stop.is_none() {
@@ -226,8 +231,7 @@ fn a_bound_of_no_rounds_is_not_complete() {
     };
     let programs = [announces.repeat(), wait::write(x, Val::Int(1))];
     let of = |rounds| {
-        let limits = Limits { rounds, ..Limits::default() };
-        let problem = Problem { limits, ..problem(&libraries, &none, &world, &programs, &[]) };
+        let problem = within(rounds, problem(&libraries, &none, &world, &programs, &[]));
         problem.outcomes_by_flow().expect("no value comes out of nowhere").explored.stop
     };
     assert!(matches!(of(0), Some(Stop::Loop(_))));
@@ -245,12 +249,8 @@ fn a_bound_that_only_other_executions_reach_is_not_complete() {
         if v == Val::Int(0) || v == Val::Int(5) { Prog::Break(1, v) } else { Prog::unit() }
     };
     let programs = [counts.repeat(), wait::write(x, Val::Int(1))];
-    let of = |rounds| {
-        let limits = Limits { rounds, ..Limits::default() };
-        Problem { limits, ..problem(&libraries, &none, &world, &programs, &[]) }
-    };
     for rounds in 0..6 {
-        let all = of(rounds);
+        let all = within(rounds, problem(&libraries, &none, &world, &programs, &[]));
         let (flowing, guessed) =
             (all.outcomes_by_flow().expect("no value comes out of nowhere"), all.outcomes_by_guessing());
         let stops = matches!(flowing.explored.stop, Some(Stop::Loop(_)));

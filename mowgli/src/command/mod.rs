@@ -250,7 +250,7 @@ enum Form {
 /// The command with libraries of one's own beside those that are built in.
 ///
 /// ```no_run
-/// # fn entry() -> mowgli_libraries::catalogue::Entry { unimplemented!() }
+/// # use mowgli_libraries::x86::treiber::entry;
 /// use std::process::ExitCode;
 ///
 /// fn main() -> ExitCode {
