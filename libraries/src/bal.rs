@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, same, stamps};
-use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
-use mowgli_core::fault::{Arg, fault};
+use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
@@ -23,6 +23,14 @@ use mowgli_rdma::to;
 use crate::catalogue::{Entry, Expected, Memory, variant};
 use crate::sv::{self, Sv};
 
+methods! {
+    /// What can be done with a barrier, of either kind.
+    pub enum Method as statements {
+        /// `BAR(x)`: goes on when all participants have come.
+        fn bar = BAR(x: Object);
+    }
+}
+
 /// The library's name.
 pub const BAL: Name = Name::literal("bal");
 /// The transitive variant's name.
@@ -32,12 +40,6 @@ pub const BAL_TRANSITIVE: Name = Name::literal("bal-transitive");
 #[must_use]
 pub fn barrier(participants: &[Tid]) -> Object {
     Object::new(BAL).members(participants)
-}
-
-/// `BAR(x)`.
-#[must_use]
-pub fn bar(x: Loc) -> Prog {
-    Prog::call(Call::new(BAL, "BAR", &[x.into()]))
 }
 
 /// BAL as a library.
@@ -67,25 +69,13 @@ impl Library<Stamp> for Bal {
         }
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        vec![Val::Unit]
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
     /// `{aGF_n(t) | t in b(x)} u {aCR}`; only participants call.
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let takes: Option<&[Arg]> = match call.method.text() {
-            "BAR" => Some(&[Arg::Object]),
-            _ => None,
-        };
-        fault(world, thread, call, takes)
-    }
-
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        let x = event.call.loc(0);
+        let Method::BAR { x } = Method::of(&event.call);
         if !world.objects.get(&x).is_some_and(|o| o.members.contains(&event.thread)) {
             return Vec::new();
         }
@@ -111,7 +101,7 @@ impl Library<Stamp> for Bal {
         let round = same(barrier_and_round)
             .between(&stamps(|a| matches!(a, aGF(_))), &stamps(|a| a == aCR))
             .named("round", "{b} ends after {a} has begun: they are one round");
-        c.so("round", &round);
+        c.so([&round]);
         c
     }
 }
@@ -157,14 +147,8 @@ impl Implementation for BalOverSv {
     }
 
     fn declare(&self, world: &mut World) {
-        let barriers: Vec<(Loc, Vec<Tid>)> = world
-            .objects
-            .iter()
-            .filter(|(_, o)| o.library == self.target())
-            .map(|(&x, o)| (x, o.members.clone()))
-            .collect();
-        for (x, members) in barriers {
-            world.objects.extend(members.iter().map(|&t| (flag(x, t), sv::variable())));
+        for (x, object) in world.objects_of(self.target()) {
+            world.objects.extend(object.members.iter().map(|&t| (flag(x, t), sv::variable())));
         }
     }
 
@@ -223,7 +207,7 @@ impl Subject for Bal {
 
     fn calls(&self, world: &World, thread: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let own = world.objects.iter().filter(|(_, o)| o.members.contains(&thread));
-        own.map(|(&x, _)| Call::new(Library::name(self), "BAR", &[x.into()])).collect()
+        own.map(|(&x, _)| Method::BAR { x }.call(Library::name(self))).collect()
     }
 }
 

@@ -7,10 +7,10 @@
 
 use mowgli_core::algebra::{Spec, cell, id, reads, same_event, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
@@ -22,15 +22,25 @@ use mowgli_rdma::wait::{self, Wait};
 use crate::catalogue::{Entry, Expected, Memory, bound, few_calls, variant};
 use crate::lock::{acq, rel};
 use crate::msw::{self, Msw};
-use crate::rbl::{self, Rbl};
+use crate::rbl::{self, RBL, Rbl};
 use crate::sv::{self, Sv};
 use crate::wlock::{self, WLOCK};
 
-/// The library's name.
-pub const KVSTORE: Name = Name::literal("kvstore");
-
-/// The methods, each with the number of its arguments beside the store.
-pub const METHODS: &[(&str, usize)] = &[("Insert", 2), ("Update", 2), ("Delete", 1), ("Lookup", 1), ("Serve", 0)];
+methods! {
+    /// What can be done with a store.
+    pub enum Method of KVSTORE = "kvstore" {
+        /// `Insert(x, key, v)` where there is no value; says whether it did.
+        fn insert = Insert(x: Object, key: Value, v: Value) -> Bool;
+        /// `Update(x, key, v)` where there is a value; says whether it did.
+        fn update = Update(x: Object, key: Value, v: Value) -> Bool;
+        /// `Delete(x, key)` where there is a value; says whether it did.
+        fn delete = Delete(x: Object, key: Value) -> Bool;
+        /// `Lookup(x, key)`: the value or bottom.
+        fn lookup = Lookup(x: Object, key: Value) -> Value;
+        /// `Serve(x)`: what the dedicated thread does for one message.
+        fn serve = Serve(x: Object);
+    }
+}
 
 /// A store for the keys `0..values.len()`, with a value for each, or bottom, to begin with.
 #[must_use]
@@ -43,22 +53,28 @@ pub fn store(values: &[Val]) -> Object {
 pub struct Kvstore;
 
 /// What is stored for a key, if it is one. It is the same for all nodes: the cell's node stands for the key.
-fn stored(world: &World, call: &Call) -> Option<Cell> {
-    let (loc, key) = (call.loc(0), usize::try_from(call.args.get(1)?.int()?).ok()?);
-    let node = u8::try_from(key + 1).ok().filter(|_| key < world.objects[&loc].size)?;
-    Some(Cell { loc, node: Node(node) })
+fn stored(world: &World, x: Loc, key: Val) -> Option<Cell> {
+    let key = usize::try_from(key.int()?).ok()?;
+    let node = u8::try_from(key + 1).ok().filter(|_| key < world.objects[&x].size)?;
+    Some(Cell { loc: x, node: Node(node) })
 }
 
 /// That a call is of a key that there is not, or by a thread that does not serve.
-fn misplaced(world: &World, thread: Tid, call: &Call) -> Option<String> {
-    let x = call.loc(0);
-    if call.method.text() != "Serve" {
-        let (keys, is_none) = (world.objects[&x].size, stored(world, call).is_none());
-        return is_none.then(|| format!("{} is no key of {x}: there are {keys}, from 0", call.args[1]));
+fn misplaced(world: &World, thread: Tid, method: Method) -> Option<String> {
+    match method {
+        Method::Insert { x, key, .. }
+        | Method::Update { x, key, .. }
+        | Method::Delete { x, key }
+        | Method::Lookup { x, key } => {
+            let (keys, is_none) = (world.objects[&x].size, stored(world, x, key).is_none());
+            is_none.then(|| format!("{key} is no key of {x}: there are {keys}, from 0"))
+        }
+        Method::Serve { x } => {
+            let here = world.node_of(thread);
+            let who = server(world, here).filter(|&who| who != thread)?;
+            Some(format!("{thread} does not serve {x}, but {who}, the last thread of node {here}"))
+        }
     }
-    let here = world.node_of(thread);
-    let who = server(world, here).filter(|&who| who != thread)?;
-    Some(format!("{thread} does not serve {x}, but {who}, the last thread of node {here}"))
 }
 
 /// The values to begin with.
@@ -76,16 +92,8 @@ impl Library<Stamp> for Kvstore {
         KVSTORE
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, world: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        match call.method.text() {
-            "Serve" => vec![Val::Unit],
-            "Lookup" => stored(world, call).map(cells).unwrap_or_default(),
-            _ => vec![Val::Bool(false), Val::Bool(true)],
-        }
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
     fn init(&self, world: &World, cell: Cell) -> Val {
@@ -95,13 +103,7 @@ impl Library<Stamp> for Kvstore {
 
     /// {aMF, aCAS} for what changes a key, {aMF, aCR} for what looks at one, and {aWT} for Serve, which touches nothing.
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let takes: Option<&[Arg]> = match call.method.text() {
-            "Insert" | "Update" => Some(&[Arg::Object, Arg::Any, Arg::Any]),
-            "Delete" | "Lookup" => Some(&[Arg::Object, Arg::Any]),
-            "Serve" => Some(&[Arg::Object]),
-            _ => None,
-        };
-        fault(world, thread, call, takes).or_else(|| misplaced(world, thread, call))
+        method::fault(world, thread, call, Method::TABLE).or_else(|| misplaced(world, thread, Method::of(call)))
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
@@ -125,28 +127,23 @@ impl Library<Stamp> for Kvstore {
         let lin = (&rf | &mo | &rb).plus();
         c.irreflexive("lin", &lin);
         let before = call.then(&lin).named("lin", "{a} took effect before {b}");
-        c.so("call", &call);
-        c.so("lin", &before);
+        c.so([&call, &before]);
         c
     }
 }
 
 /// What a call does at some instant between its beginning and its end.
 fn effect(world: &World, event: &Event) -> Option<Sub<Stamp>> {
-    if event.call.method.text() == "Serve" {
-        return Some(Sub::quiet(aWT));
-    }
-    let cell = stored(world, &event.call)?;
-    let value = || event.call.args.get(2).map(|&v| Writes::Is(v));
-    let nothing = Val::Bot;
-    Some(match (event.call.method.text(), event.ret) {
-        ("Insert", Val::Bool(true)) => Sub::update(aCAS, cell, Reads::Is(nothing), value()?),
-        ("Update", Val::Bool(true)) => Sub::update(aCAS, cell, Reads::IsNot(nothing), value()?),
-        ("Delete", Val::Bool(true)) => Sub::update(aCAS, cell, Reads::IsNot(nothing), Writes::Is(nothing)),
-        ("Insert", Val::Bool(false)) => Sub::read(aCR, cell, Reads::IsNot(nothing)),
-        ("Update" | "Delete", Val::Bool(false)) => Sub::read(aCR, cell, Reads::Is(nothing)),
-        ("Lookup", found) => Sub::read(aCR, cell, Reads::Is(found)),
-        _ => return None,
+    let at = |x, key| stored(world, x, key);
+    let (done, nothing) = (event.ret == Val::Bool(true), Val::Bot);
+    Some(match Method::of(&event.call) {
+        Method::Insert { x, key, v } if done => Sub::update(aCAS, at(x, key)?, Reads::Is(nothing), Writes::Is(v)),
+        Method::Insert { x, key, .. } => Sub::read(aCR, at(x, key)?, Reads::IsNot(nothing)),
+        Method::Update { x, key, v } if done => Sub::update(aCAS, at(x, key)?, Reads::IsNot(nothing), Writes::Is(v)),
+        Method::Delete { x, key } if done => Sub::update(aCAS, at(x, key)?, Reads::IsNot(nothing), Writes::Is(nothing)),
+        Method::Update { x, key, .. } | Method::Delete { x, key } => Sub::read(aCR, at(x, key)?, Reads::Is(nothing)),
+        Method::Lookup { x, key } => Sub::read(aCR, at(x, key)?, Reads::Is(event.ret)),
+        Method::Serve { .. } => Sub::quiet(aWT),
     })
 }
 
@@ -283,14 +280,14 @@ impl Store {
             return msw::try_read(from);
         }
         let (to, d) = (self.copy("got"), Val::Wid(self.x.wid("d")));
-        prog! { msw::get(to, from, d); msw::wait_for(d); msw::try_read(to) }
+        prog! { msw::get(to, from, d); msw::wait(d); msw::try_read(to) }
     }
 
     fn announce(&self, message: Val) -> Prog {
         if self.others(self.t).is_empty() {
             return Prog::unit();
         }
-        rbl::submit(self.tracker(self.t), message).bind(|done| Prog::break_if(done == Val::Bool(true))).repeat()
+        rbl::submit(RBL, self.tracker(self.t), message).bind(|done| Prog::break_if(done == Val::Bool(true))).repeat()
     }
 
     fn wait_for_all(&self, message: Val) -> Prog {
@@ -416,7 +413,7 @@ impl Store {
         let store = self.clone();
         let from = far.map(move |writer| {
             let store = store.clone();
-            rbl::receive(store.tracker(writer)).bind(move |message| {
+            rbl::receive(RBL, store.tracker(writer)).bind(move |message| {
                 let Val::Tuple(parts) = message else { return Prog::unit() };
                 let Some((&key, entry)) = parts.parts().split_first() else { return Prog::unit() };
                 let stays = entry.get(2).and_then(|c| c.int()).is_some_and(|counter| counter > 0);
@@ -477,9 +474,7 @@ impl Implementation for KvstoreOverLoco {
     }
 
     fn declare(&self, world: &mut World) {
-        let stores: Vec<(Loc, Object)> =
-            world.objects.iter().filter(|(_, o)| o.library == KVSTORE).map(|(&x, o)| (x, o.clone())).collect();
-        for (x, object) in stores {
+        for (x, object) in world.objects_of(KVSTORE) {
             for t in world.tids() {
                 self.seen_from(world, x, t).declare(initial(&object), world);
             }
@@ -488,14 +483,14 @@ impl Implementation for KvstoreOverLoco {
 
     fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
         let store = self.seen_from(world, call.loc(0), t);
-        let key = call.args.get(1).and_then(|k| k.int()).filter(|&k| (0..store.keys as i64).contains(&k));
-        match (call.method.text(), key, call.args.get(2)) {
-            ("Insert", Some(key), Some(&value)) => store.insert(key, value),
-            ("Update", Some(key), Some(&value)) => store.update(key, value),
-            ("Delete", Some(key), None) => store.delete(key),
-            ("Lookup", Some(key), None) => store.lookup(key),
-            ("Serve", None, None) if server(world, store.here) == Some(t) => store.serve(),
-            _ => Prog::unit().repeat(),
+        // A key that is no number is a fault.
+        let number = |key: Val| key.int().unwrap_or(0);
+        match Method::of(call) {
+            Method::Insert { key, v, .. } => store.insert(number(key), v),
+            Method::Update { key, v, .. } => store.update(number(key), v),
+            Method::Delete { key, .. } => store.delete(number(key)),
+            Method::Lookup { key, .. } => store.lookup(number(key)),
+            Method::Serve { .. } => store.serve(),
         }
     }
 }
@@ -518,19 +513,16 @@ impl Subject for Kvstore {
         let serves = server(world, world.node_of(thread)) == Some(thread)
             && world.threads.iter().any(|&n| n != world.node_of(thread));
         let mut calls = Vec::new();
-        for (&x, object) in world.objects.iter().filter(|(_, o)| o.library == KVSTORE) {
-            let call = |method, args: &[Val]| Call::new(KVSTORE, method, &[&[Val::Loc(x)], args].concat());
+        for (x, object) in world.objects_of(KVSTORE) {
             for key in (0..object.size as i64).map(Val::Int) {
-                for &value in &bound.values {
-                    calls.push(call("Insert", &[key, value.into()]));
-                    calls.push(call("Update", &[key, value.into()]));
+                for v in bound.values.iter().map(|&v| Val::Int(v)) {
+                    calls.extend([Method::Insert { x, key, v }, Method::Update { x, key, v }]);
                 }
-                calls.push(call("Delete", &[key]));
-                calls.push(call("Lookup", &[key]));
+                calls.extend([Method::Delete { x, key }, Method::Lookup { x, key }]);
             }
-            calls.extend(serves.then(|| call("Serve", &[])));
+            calls.extend(serves.then_some(Method::Serve { x }));
         }
-        calls
+        calls.into_iter().map(Call::from).collect()
     }
 }
 

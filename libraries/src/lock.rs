@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::{Rel, Spec, SubView, same, stamps};
-use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
-use mowgli_core::fault::{Arg, fault};
+use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Library;
-use mowgli_core::program::Prog;
+use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::Stamp;
@@ -16,16 +15,14 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::wait::{WAIT, word};
 
-/// `Acq(x)` of this kind of lock.
-#[must_use]
-pub fn acq(library: Name, x: Loc) -> Prog {
-    Prog::call(Call::new(library, "Acq", &[x.into()]))
-}
-
-/// `Rel(x)` of this kind of lock.
-#[must_use]
-pub fn rel(library: Name, x: Loc) -> Prog {
-    Prog::call(Call::new(library, "Rel", &[x.into()]))
+methods! {
+    /// What can be done with a lock.
+    pub enum Method as statements {
+        /// `Acq(x)` of this kind of lock.
+        fn acq = Acq(x: Object);
+        /// `Rel(x)` of this kind of lock.
+        fn rel = Rel(x: Object);
+    }
 }
 
 /// A lock as a library, over the stamps of any memory model: Acq is a fence, and the kinds differ in what a Rel is.
@@ -47,30 +44,19 @@ impl<S: Stamp> Library<S> for Lock<S> {
         self.name
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        vec![Val::Unit]
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
     fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
         is_well_formed(events)
     }
 
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let takes: Option<&[Arg]> = match call.method.text() {
-            "Acq" | "Rel" => Some(&[Arg::Object]),
-            _ => None,
-        };
-        fault(world, thread, call, takes)
-    }
-
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
-        let acquires = event.call.method.text() == "Acq";
-        let release = || (self.release)(world, home(world, event.call.loc(0)));
-        vec![if acquires { Shape::from_slice(&[Sub::quiet(self.fence)]) } else { release() }]
+        vec![match Method::of(&event.call) {
+            Method::Acq { .. } => Shape::from_slice(&[Sub::quiet(self.fence)]),
+            Method::Rel { x } => (self.release)(world, home(world, x)),
+        }]
     }
 
     /// `so = {<<e1, a>, <e2, aMF>> | match(e0, e1), e0 lo e2}` for the stamps `a` that let the next thread in, and what
@@ -79,7 +65,7 @@ impl<S: Stamp> Library<S> for Lock<S> {
         let mut c = Spec::default();
         (self.first)(&mut c);
         let lo = released_before(&mut c, self.fence, self.lets_in);
-        c.so("lo", &lo);
+        c.so([&lo]);
         c
     }
 }
@@ -90,9 +76,8 @@ impl<S: Stamp> Subject for Lock<S> {
     }
 
     /// Acq and Rel of every lock.
-    fn calls(&self, world: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
-        let own = world.objects.iter().filter(|(_, o)| o.library == self.name);
-        own.flat_map(|(&x, _)| ["Acq", "Rel"].map(|method| Call::new(self.name, method, &[x.into()]))).collect()
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        method::calls(self.name, Method::TABLE, world, thread, bound, expired)
     }
 }
 
@@ -101,7 +86,7 @@ fn is_well_formed(events: &[&Event]) -> bool {
     let mut held: BTreeMap<(Tid, Loc), bool> = BTreeMap::new();
     let alternate = events.iter().all(|e| {
         let held = held.entry((e.thread, e.call.loc(0))).or_default();
-        let acquires = e.call.method.text() == "Acq";
+        let acquires = matches!(Method::of(&e.call), Method::Acq { .. });
         let turn = acquires != *held;
         *held = acquires;
         turn
@@ -207,7 +192,7 @@ pub(crate) fn pairs(library: Name, client: &Client) -> Vec<[Section; 2]> {
         let calls = &client.threads[t];
         calls.iter().tuple_windows().position(|(a, r)| {
             let own = a.library == library && r.library == library && a.args == r.args;
-            own && a.method.text() == "Acq" && r.method.text() == "Rel"
+            own && matches!((Method::of(a), Method::of(r)), (Method::Acq { .. }, Method::Rel { .. }))
         })
     };
     let sections: Vec<Section> =

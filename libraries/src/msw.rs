@@ -6,57 +6,40 @@
 use itertools::Itertools;
 use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNLR, aNLW, aNRR, aNRW, aWT};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Wait};
+use mowgli_rdma::wait::{self, Wait, home};
 
 use crate::catalogue::{Entry, Expected, Memory, bound, variant};
 
-/// The library's name.
-pub const MSW: Name = Name::literal("msw");
+methods! {
+    /// What can be done with mixed-size locations.
+    pub enum Method of MSW = "msw" {
+        /// `Write(x, (v1..vk))`.
+        fn write = Write(x: Local, values: Value);
+        /// `TryRead(x)`, which returns the tuple or bottom.
+        fn try_read = TryRead(x: Local) -> Value;
+        /// `Get(x, y, d)`: copies remote y to local x.
+        fn get = Get(x: Local, y: Placed, d: Id);
+        /// `Put(x, y, d)`: copies local y to remote x.
+        fn put = Put(x: Placed, y: Local, d: Id);
+        /// `Wait(d)`.
+        fn wait = Wait(d: Id);
+    }
+}
 
 /// A location of `size` words on a node, all zero.
 #[must_use]
 pub fn words(node: Node, size: usize) -> Object {
     Object::new(MSW).at(node).size(size).init(Val::tuple(&vec![Val::Int(0); size]))
-}
-
-fn call(method: &'static str, args: &[Val]) -> Prog {
-    Prog::call(Call::new(MSW, method, args))
-}
-
-/// `Write(x, (v1..vk))`.
-#[must_use]
-pub fn write(x: Loc, values: Val) -> Prog {
-    call("Write", &[x.into(), values])
-}
-/// `TryRead(x)`, which returns the tuple or bottom.
-#[must_use]
-pub fn try_read(x: Loc) -> Prog {
-    call("TryRead", &[x.into()])
-}
-/// `Get(x, y, d)`: copies remote y to local x.
-#[must_use]
-pub fn get(x: Loc, y: Loc, d: Val) -> Prog {
-    call("Get", &[x.into(), y.into(), d])
-}
-/// `Put(x, y, d)`: copies local y to remote x.
-#[must_use]
-pub fn put(x: Loc, y: Loc, d: Val) -> Prog {
-    call("Put", &[x.into(), y.into(), d])
-}
-/// `Wait(d)`.
-#[must_use]
-pub fn wait_for(d: Val) -> Prog {
-    call("Wait", &[d])
 }
 
 /// MSW as a library.
@@ -76,15 +59,20 @@ impl Library<Stamp> for Msw {
         MSW
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        call.args.iter().filter_map(|v| v.loc()).collect()
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        if call.method.text() != "TryRead" {
-            return vec![Val::Unit];
-        }
-        let mut values = cells(Cell { loc: call.loc(0), node: world.node_of(thread) });
+    fn returns(
+        &self,
+        world: &World,
+        _: &[Event],
+        thread: Tid,
+        call: &Call,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<Val> {
+        let Method::TryRead { x } = Method::of(call) else { return vec![Val::Unit] };
+        let mut values = cells(Cell { loc: x, node: world.node_of(thread) });
         values.push(Val::Bot);
         values
     }
@@ -94,24 +82,32 @@ impl Library<Stamp> for Msw {
     }
 
     fn only_looks(&self, event: &Event) -> bool {
-        matches!(event.call.method.text(), "TryRead" | "Wait")
+        matches!(Method::of(&event.call), Method::TryRead { .. } | Method::Wait { .. })
     }
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let takes: Option<&[Arg]> = match call.method.text() {
-            "Write" => Some(&[Arg::Local, Arg::Any]),
-            "TryRead" => Some(&[Arg::Local]),
-            "Wait" => Some(&[Arg::Any]),
-            "Put" => Some(&[Arg::Placed, Arg::Local]),
-            "Get" => Some(&[Arg::Local, Arg::Placed]),
-            _ => None,
-        };
-        fault(world, thread, call, takes).or_else(|| ill_sized(world, call))
+        method::fault(world, thread, call, Method::TABLE).or_else(|| ill_sized(world, Method::of(call)))
     }
 
     /// As RDMA-WAIT on tuples; a failed TryRead has the stamp of a wait and reads nothing.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        shape(world, event).map(|s| vec![s]).unwrap_or_default()
+        let at = |loc| Cell { loc, node: home(world, loc) };
+        vec![match Method::of(&event.call) {
+            Method::Write { x, values } => Shape::from_slice(&[Sub::write(aCW, at(x), Writes::Is(values))]),
+            Method::TryRead { .. } if event.ret == Val::Bot => Shape::from_slice(&[Sub::quiet(aWT)]),
+            Method::TryRead { x } => Shape::from_slice(&[Sub::read(aCR, at(x), Reads::Is(event.ret))]),
+            Method::Wait { .. } => Shape::from_slice(&[Sub::quiet(aWT)]),
+            Method::Put { x, y, .. } => {
+                let n = home(world, x);
+                let read = Sub::read(aNLR(n), at(y), Reads::Any);
+                Shape::from_slice(&[read, Sub::write(aNRW(n), at(x), Writes::Copy(0))])
+            }
+            Method::Get { x, y, .. } => {
+                let n = home(world, y);
+                let read = Sub::read(aNRR(n), at(y), Reads::Any);
+                Shape::from_slice(&[read, Sub::write(aNLW(n), at(x), Writes::Copy(0))])
+            }
+        }]
     }
 
     fn spec(&self) -> Spec<Stamp> {
@@ -121,45 +117,17 @@ impl Library<Stamp> for Msw {
 }
 
 /// What is wrong with the size of what a call writes, or copies.
-fn ill_sized(world: &World, call: &Call) -> Option<String> {
-    let args = &call.args;
-    let of = |position: usize| size(world, args[position].loc()?);
-    match call.method.text() {
-        "Write" if !is_of_size(args[1], of(0)?) => {
-            Some(format!("{} is no tuple of {} words, which {} has", args[1], of(0)?, args[0]))
+fn ill_sized(world: &World, method: Method) -> Option<String> {
+    let of = |x| size(world, x);
+    match method {
+        Method::Write { x, values } if !is_of_size(values, of(x)?) => {
+            Some(format!("{values} is no tuple of {} words, which {x} has", of(x)?))
         }
-        "Put" | "Get" if of(0)? != of(1)? => {
-            Some(format!("{} has {} words, and {} has {}", args[0], of(0)?, args[1], of(1)?))
+        Method::Put { x, y, .. } | Method::Get { x, y, .. } if of(x)? != of(y)? => {
+            Some(format!("{x} has {} words, and {y} has {}", of(x)?, of(y)?))
         }
         _ => None,
     }
-}
-
-fn shape(world: &World, event: &Event) -> Option<Shape<Stamp>> {
-    let args = &event.call.args;
-    let here = world.node_of(event.thread);
-    let at = |position: usize| {
-        let loc = args.get(position)?.loc()?;
-        world.home(loc).map(|node| Cell { loc, node })
-    };
-    let local = |position| at(position).filter(|c| c.node == here);
-    Some(match event.call.method.text() {
-        "Write" => [Sub::write(aCW, local(0)?, Writes::Is(args[1]))].into_iter().collect(),
-        "TryRead" if event.ret == Val::Bot => [Sub::quiet(aWT)].into_iter().collect(),
-        "TryRead" => [Sub::read(aCR, local(0)?, Reads::Is(event.ret))].into_iter().collect(),
-        "Wait" => [Sub::quiet(aWT)].into_iter().collect(),
-        "Put" => {
-            let (x, y) = (at(0)?, local(1)?);
-            let read = Sub::read(aNLR(x.node), y, Reads::Any);
-            [read, Sub::write(aNRW(x.node), x, Writes::Copy(0))].into_iter().collect()
-        }
-        "Get" => {
-            let (x, y) = (local(0)?, at(1)?);
-            let read = Sub::read(aNRR(y.node), y, Reads::Any);
-            [read, Sub::write(aNLW(y.node), x, Writes::Copy(0))].into_iter().collect()
-        }
-        _ => return None,
-    })
 }
 
 /// The implementation over RDMA-WAIT, another that the authors had first, or a broken variant.
@@ -290,23 +258,17 @@ impl Implementation for MswOverWait {
     }
 
     fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
-        let args = &call.args;
-        if call.method.text() == "Wait" {
-            return wait::wait(args[0]);
-        }
-        let x = call.loc(0);
-        let size = size(world, x).unwrap_or(0);
-        let word_by_word = |copy: fn(Loc, Loc, Val) -> Prog| {
-            let y = call.loc(1);
-            Prog::all((0..self.length(size)).map(|k| copy(part(x, k), part(y, k), args[2])))
+        let length = |x| self.length(size(world, x).unwrap_or(0));
+        let word_by_word = |copy: fn(Loc, Loc, Val) -> Prog, x, y, d| {
+            Prog::all((0..length(x)).map(|k| copy(part(x, k), part(y, k), d)))
         };
-        match (call.method.text(), args.get(1)) {
-            ("Write", Some(Val::Tuple(values))) if values.parts().len() == size => self.write(x, t, values.parts()),
-            ("TryRead", _) => self.try_read(x, size),
-            ("Put", _) => word_by_word(wait::put),
-            ("Get", _) => word_by_word(wait::get),
-            // a tuple of the wrong size: the specification has no execution
-            _ => wait::mfence().repeat(),
+        match Method::of(call) {
+            Method::Write { x, values: Val::Tuple(values) } => self.write(x, t, values.parts()),
+            Method::Write { x, values } => unreachable!("{values} is no tuple, and {x} takes one: it is a fault"),
+            Method::TryRead { x } => self.try_read(x, size(world, x).unwrap_or(0)),
+            Method::Put { x, y, d } => word_by_word(wait::put, x, y, d),
+            Method::Get { x, y, d } => word_by_word(wait::get, x, y, d),
+            Method::Wait { d } => wait::wait(d),
         }
     }
 }
@@ -324,22 +286,19 @@ impl Subject for Msw {
     /// Every tuple of the values is written.
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
         let d = Val::Wid(Wid(Name::literal("d")));
-        let here = world.node_of(thread);
-        let own: Vec<(Loc, bool)> = world.objects.iter().map(|(&x, o)| (x, o.node == Some(here))).collect();
-        let call = |method, args: &[Val]| Call::new(MSW, method, args);
-        let mut calls = Vec::new();
-        for &(x, _) in own.iter().filter(|(_, local)| *local) {
+        let all = world.locations(MSW);
+        let mut calls: Vec<Call> = Vec::new();
+        for &x in all.iter().filter(|x| world.home(**x) == Some(world.node_of(thread))) {
             let words = std::iter::repeat_n(bound.values.iter().map(|&v| Val::Int(v)), world.objects[&x].size);
             let tuples = words.multi_cartesian_product().take_while(|_| !expired());
-            calls.extend(tuples.map(|tuple| call("Write", &[x.into(), Val::tuple(&tuple)])));
-            calls.push(call("TryRead", &[x.into()]));
-            for &(y, _) in own.iter().filter(|(y, _)| *y != x) {
-                calls.push(call("Put", &[y.into(), x.into(), d]));
-                calls.push(call("Get", &[x.into(), y.into(), d]));
+            calls.extend(tuples.map(|tuple| Method::Write { x, values: Val::tuple(&tuple) }.into()));
+            calls.push(Method::TryRead { x }.into());
+            for &y in all.iter().filter(|y| **y != x) {
+                calls.extend([Method::Put { x: y, y: x, d }.into(), Method::Get { x, y, d }.into()]);
             }
         }
-        if own.len() > 1 {
-            calls.push(call("Wait", &[d]));
+        if all.len() > 1 {
+            calls.push(Method::Wait { d }.into());
         }
         calls
     }

@@ -16,7 +16,7 @@ use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, bound, variant};
-use crate::lock::{Lock, Sections, home};
+use crate::lock::{Lock, Method, Sections, home};
 
 /// The library's name.
 pub const NLOCK: Name = Name::literal("nlock");
@@ -32,7 +32,7 @@ pub const LIBRARY: Lock = Lock {
         let fence = same_event()
             .between(&stamps(|a| matches!(a, aRF(_))), &stamps(|a| matches!(a, aNRW(_))))
             .named("fence", "{a} fences before it releases");
-        c.so("fence", &fence);
+        c.so([&fence]);
     },
 };
 
@@ -83,12 +83,12 @@ impl Implementation for NlockOverWait {
         let x = call.loc(0);
         let (x_a, x_r, p) = (dispenser(x), released(x), ticket(x, t));
         let d = Val::Wid(x.wid("d"));
-        if call.method.text() == "Rel" {
+        if let Method::Rel { .. } = Method::of(call) {
             let fence = if *self == Self::NoRfence { Prog::unit() } else { wait::rfence(home(world, x)) };
             return prog! { fence.clone(); wait::put(x_r, p, Val::NoWid) };
         }
         prog! {
-            wait::rfaa(p, x_a, Val::Int(1), d);
+            wait::rfaa(p, x_a, 1, d);
             wait::wait(d);
             let v = wait::read(p);
             prog! {

@@ -6,10 +6,10 @@
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, cell, events, hb, id, po, reads, same, same_thread, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
@@ -21,6 +21,16 @@ use crate::bal::members;
 use crate::catalogue::{Entry, Expected, Memory, variant};
 use crate::sv::{self, Sv};
 
+methods! {
+    /// What can be done with a ring buffer, strong or weak.
+    pub enum Method as statements {
+        /// `Submit(x, message)`, which returns whether there was room.
+        fn submit = Submit(x: Object, message: Value) -> Bool;
+        /// `Receive(x)`, which returns the next message or bottom.
+        fn receive = Receive(x: Object) -> Value;
+    }
+}
+
 /// The library's name.
 pub const RBL: Name = Name::literal("rbl");
 /// The name of the weak form.
@@ -30,17 +40,6 @@ pub const RBL_WEAK: Name = Name::literal("rbl-weak");
 #[must_use]
 pub fn ring(of: Rbl, writer: Tid, readers: &[Tid], size: usize) -> Object {
     Object::new(Library::name(&of)).members(&[&[writer], readers].concat()).size(size)
-}
-
-/// `Submit(x, message)` to a strong ring buffer, which returns whether there was room.
-#[must_use]
-pub fn submit(x: Loc, message: Val) -> Prog {
-    Prog::call(Call::new(RBL, "Submit", &[x.into(), message]))
-}
-/// `Receive(x)` from a strong ring buffer, which returns the next message or bottom.
-#[must_use]
-pub fn receive(x: Loc) -> Prog {
-    Prog::call(Call::new(RBL, "Receive", &[x.into()]))
 }
 
 /// RBL as a library.
@@ -72,15 +71,8 @@ impl Library<Stamp> for Rbl {
         }
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        if call.method.text() == "Submit" {
-            return vec![Val::Bool(false), Val::Bool(true)];
-        }
-        cells(Cell { loc: call.loc(0), node: world.node_of(thread) })
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
     /// There is no message to begin with.
@@ -92,15 +84,6 @@ impl Library<Stamp> for Rbl {
         event.ret == Val::Bot || event.ret == Val::Bool(false)
     }
 
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let takes: Option<&[Arg]> = match call.method.text() {
-            "Submit" => Some(&[Arg::Object, Arg::Any]),
-            "Receive" => Some(&[Arg::Object]),
-            _ => None,
-        };
-        fault(world, thread, call, takes)
-    }
-
     /// Submit true {aNRW_n(t') | t' in rthd(x), n(t') != n(t)} u {aCW}, Submit false {aWT}; Receive of a message {aCR},
     /// of bottom {aWT}.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
@@ -108,19 +91,17 @@ impl Library<Stamp> for Rbl {
         let Some((writer, readers)) = threads(world, x) else { return Vec::new() };
         let copy = |node: Node| Cell { loc: x, node };
         let here = world.node_of(event.thread);
-        let submits = event.call.method.text() == "Submit";
-        if submits && event.thread != writer || !submits && !readers.contains(&event.thread) {
-            return Vec::new();
-        }
-        let shape: Shape<Stamp> = match event.ret {
-            Val::Bool(true) => {
-                let message = Writes::Is(event.call.args[1]);
-                let far = far(world, writer, readers);
-                let remote = far.iter().map(|n| Sub::write(aNRW(n), copy(n), message));
+        let failed = || Shape::from_slice(&[Sub::quiet(aWT)]);
+        let shape = match (Method::of(&event.call), event.ret) {
+            (Method::Submit { .. }, _) if event.thread != writer => return Vec::new(),
+            (Method::Receive { .. }, _) if !readers.contains(&event.thread) => return Vec::new(),
+            (Method::Submit { message, .. }, Val::Bool(true)) => {
+                let message = Writes::Is(message);
+                let remote = far(world, writer, readers).iter().map(|n| Sub::write(aNRW(n), copy(n), message));
                 remote.chain([Sub::write(aCW, copy(here), message)]).collect()
             }
-            Val::Bool(false) | Val::Bot => [Sub::quiet(aWT)].into_iter().collect(),
-            message => [Sub::read(aCR, copy(here), Reads::Is(message))].into_iter().collect(),
+            (Method::Submit { .. }, _) | (Method::Receive { .. }, Val::Bot) => failed(),
+            (Method::Receive { .. }, message) => Shape::from_slice(&[Sub::read(aCR, copy(here), Reads::Is(message))]),
         };
         vec![shape]
     }
@@ -139,10 +120,10 @@ impl Library<Stamp> for Rbl {
         let fb = (same(copy_of_ring).between(&events(is_failed_receive), &writes()) - po().inv().then(&rf.inv()))
             .named("fb", "{a} found nothing, before {b} submitted");
 
-        c.so("rf", &rf);
+        c.so([&rf]);
         match self {
             // so = rf u fb
-            Self::Strong => c.so("fb", &fb),
+            Self::Strong => c.so([&fb]),
             // so = rf, and hb^-1 & fb is empty
             Self::Weak => c.empty("not-missed", &(hb().inv() & fb)),
         }
@@ -152,7 +133,7 @@ impl Library<Stamp> for Rbl {
 
 /// F: receives that found nothing.
 fn is_failed_receive(s: &SubView<Stamp>) -> bool {
-    s.sub.stamp == aWT && s.event.call.method.text() == "Receive"
+    s.sub.stamp == aWT && matches!(Method::of(&s.event.call), Method::Receive { .. })
 }
 
 /// The ring, and the node of its copy that is written, read, or found empty.
@@ -243,7 +224,7 @@ impl RblOverSv {
                 let place = word(x, at + k, size);
                 prog! { sv::write(place, v); sv::bcast(place, Val::NoWid, targets) }
             }));
-            let wait = if self.variant == Variant::NoWait { Prog::unit() } else { sv::wait_for(d) };
+            let wait = if self.variant == Variant::NoWait { Prog::unit() } else { sv::wait(d) };
             let announce = prog! {
                 wait.clone();
                 sv::write(head(x), Val::Int(at + needed));
@@ -310,9 +291,7 @@ impl Implementation for RblOverSv {
     }
 
     fn declare(&self, world: &mut World) {
-        let rings: Vec<(Loc, Object)> =
-            world.objects.iter().filter(|(_, o)| o.library == self.target()).map(|(&x, o)| (x, o.clone())).collect();
-        for (x, object) in rings {
+        for (x, object) in world.objects_of(self.target()) {
             let size = object.size as i64;
             let words = (0..size).map(|k| word(x, k, size));
             let tails = object.members.iter().skip(1).map(|&t| tail(x, t));
@@ -324,11 +303,13 @@ impl Implementation for RblOverSv {
     fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
         let x = call.loc(0);
         let roles = threads(world, x);
-        match (call.method.text(), call.args.get(1)) {
-            ("Submit", Some(&message)) if roles.is_some_and(|(writer, _)| writer == t) => {
+        match Method::of(call) {
+            Method::Submit { message, .. } if roles.is_some_and(|(writer, _)| writer == t) => {
                 self.submit(world, x, &words_of(message))
             }
-            ("Receive", _) if roles.is_some_and(|(_, readers)| readers.contains(&t)) => self.receive(world, x, t),
+            Method::Receive { .. } if roles.is_some_and(|(_, readers)| readers.contains(&t)) => {
+                self.receive(world, x, t)
+            }
             // Any other thread: `loop ()`
             _ => Prog::unit().repeat(),
         }

@@ -4,10 +4,10 @@
 
 use mowgli_core::algebra::{Spec, cell, id, po, reads, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::stamp::Stamp as Stamped;
@@ -21,11 +21,19 @@ use crate::catalogue::{Entry, Expected, Memory, few_calls, variant};
 use crate::lock::{acq, home, rel};
 use crate::nlock::{self, NLOCK};
 
-/// The library's name.
-pub const SC_RMW: Name = Name::literal("sc-rmw");
-
-/// The methods, each with the number of its arguments beside the location.
-pub const METHODS: &[(&str, usize)] = &[("Write", 1), ("Read", 0), ("CAS", 2), ("FAA", 1)];
+methods! {
+    /// What can be done with a word.
+    pub enum Method of SC_RMW = "sc-rmw" {
+        /// `Write(x, v)`.
+        fn write = Write(x: Object, v: Value);
+        /// `Read(x)`.
+        fn read = Read(x: Object) -> Value;
+        /// `CAS(x, v1, v2)`, which returns the old value.
+        fn cas = CAS(x: Object, v1: Value, v2: Value) -> Value;
+        /// `FAA(x, v)`, which returns the old value.
+        fn faa = FAA(x: Object, v: Value) -> Value;
+    }
+}
 
 /// RDMA-SC-RMW as a library.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,17 +44,13 @@ impl Library<Stamp> for ScRmw {
         SC_RMW
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, _: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        if call.method.text() == "Write" { vec![Val::Unit] } else { cells(word(call.loc(0))) }
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
     /// What FAA makes of the value that it reads, as RFAA does: no execution has an addition to what is no integer.
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        read.plus(event.call.args[1].int()?)
+        if let Method::FAA { v, .. } = Method::of(&event.call) { read.plus(v.int()?) } else { None }
     }
 
     fn is_remembered(&self, _: &Call) -> bool {
@@ -54,24 +58,22 @@ impl Library<Stamp> for ScRmw {
     }
 
     fn only_looks(&self, event: &Event) -> bool {
-        let args = &event.call.args;
-        event.call.method.text() == "Read" || event.call.method.text() == "CAS" && event.ret != args[1]
-    }
-
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let takes = takes(METHODS, call.method.text());
-        fault(world, thread, call, takes.as_deref())
+        match Method::of(&event.call) {
+            Method::Read { .. } => true,
+            Method::CAS { v1, .. } => event.ret != v1,
+            Method::Write { .. } | Method::FAA { .. } => false,
+        }
     }
 
     /// {aMF} for every call.
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        let (args, ret) = (&event.call.args, event.ret);
-        let x = word(event.call.loc(0));
-        let sub = match event.call.method.text() {
-            "Write" => Sub::write(aMF, x, Writes::Is(args[1])),
-            "CAS" if ret == args[1] => Sub::update(aMF, x, Reads::Is(ret), Writes::Is(args[2])),
-            "FAA" => Sub::update(aMF, x, Reads::Is(ret), Writes::Step(0)),
-            _ => Sub::read(aMF, x, Reads::Is(ret)),
+        let found = Reads::Is(event.ret);
+        let sub = match Method::of(&event.call) {
+            Method::Write { x, v } => Sub::write(aMF, word(x), Writes::Is(v)),
+            Method::Read { x } => Sub::read(aMF, word(x), found),
+            Method::CAS { x, v1, v2 } if event.ret == v1 => Sub::update(aMF, word(x), found, Writes::Is(v2)),
+            Method::CAS { x, .. } => Sub::read(aMF, word(x), found),
+            Method::FAA { x, .. } => Sub::update(aMF, word(x), found, Writes::Step(0)),
         };
         vec![Shape::from_slice(&[sub])]
     }
@@ -79,12 +81,6 @@ impl Library<Stamp> for ScRmw {
     fn spec(&self) -> Spec<Stamp> {
         sequentially_consistent()
     }
-}
-
-/// What a method takes: its object, and as many arguments as the table says.
-pub(crate) fn takes(methods: &[(&str, usize)], method: &str) -> Option<Vec<Arg>> {
-    let (_, arguments) = methods.iter().find(|(name, _)| *name == method)?;
-    Some(std::iter::once(Arg::Object).chain(std::iter::repeat_n(Arg::Any, *arguments)).collect())
 }
 
 /// Reads-from and one order of the writes of each cell, all in the order of the program: `so = po u rf u mo u rb`.
@@ -95,10 +91,7 @@ pub(crate) fn sequentially_consistent<S: Stamped>() -> Spec<S> {
     let mo = c.order("mo", writes(), cell).named("mo", "{a} wrote before {b} did");
     let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read {a reads}, before {b} wrote");
 
-    c.so("po", &po());
-    c.so("rf", &rf);
-    c.so("mo", &mo);
-    c.so("rb", &rb);
+    c.so([&po(), &rf, &mo, &rb]);
     c
 }
 
@@ -138,9 +131,7 @@ impl Implementation for ScRmwOverNlock {
     }
 
     fn declare(&self, world: &mut World) {
-        let words: Vec<(Loc, Object)> =
-            world.objects.iter().filter(|(_, o)| o.library == SC_RMW).map(|(&x, o)| (x, o.clone())).collect();
-        for (x, object) in words {
+        for (x, object) in world.objects_of(SC_RMW) {
             let home = home(world, x);
             for t in world.tids() {
                 let [on_node, lock, r, p] = parts(x, t);
@@ -154,27 +145,25 @@ impl Implementation for ScRmwOverNlock {
     }
 
     fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
-        let args = call.args.clone();
         let [x, lock, r, p] = parts(call.loc(0), t);
         let d = Val::Wid(call.loc(0).wid("d"));
         let write = move |v: Val| prog! { wait::write(p, v); wait::put(x, p, Val::NoWid) };
         let locked = move |inside: Prog| prog! { acq(NLOCK, lock); inside.clone(); rel(NLOCK, lock) };
         let waiting = if *self == Self::ReadNoWait { Prog::unit() } else { wait::wait(d) };
         let result = move |inside: Prog| prog! { locked(inside); waiting.clone(); wait::read(r) };
-        match (call.method.text(), self) {
-            ("Write", Self::WriteNoLock) => write(args[1]),
-            ("Write", _) => locked(write(args[1])),
-            ("Read", _) => result(wait::get(r, x, d)),
-            ("CAS", Self::CasAsReadWrite) => prog! {
+        match (Method::of(call), self) {
+            (Method::Write { v, .. }, Self::WriteNoLock) => write(v),
+            (Method::Write { v, .. }, _) => locked(write(v)),
+            (Method::Read { .. }, _) => result(wait::get(r, x, d)),
+            (Method::CAS { v1, v2, .. }, Self::CasAsReadWrite) => prog! {
                 let v = result(wait::get(r, x, d));
-                if v == args[1] { locked(write(args[2])).then(Prog::Val(v)) } else { Prog::Val(v) }
+                if v == v1 { locked(write(v2)).then(Prog::Val(v)) } else { Prog::Val(v) }
             },
-            ("CAS", Self::CasWritesTwo) => result(wait::rcas(r, x, args[1], Val::Int(2), d)),
-            ("CAS", Self::CasComparesWithZero) => result(wait::rcas(r, x, Val::Int(0), args[2], d)),
-            ("CAS", _) => result(wait::rcas(r, x, args[1], args[2], d)),
-            ("FAA", Self::FaaAddsOne) => result(wait::rfaa(r, x, Val::Int(1), d)),
-            ("FAA", _) => result(wait::rfaa(r, x, args[1], d)),
-            (other, _) => unreachable!("RDMA-SC-RMW has no method {other}"),
+            (Method::CAS { v1, .. }, Self::CasWritesTwo) => result(wait::rcas(r, x, v1, 2, d)),
+            (Method::CAS { v2, .. }, Self::CasComparesWithZero) => result(wait::rcas(r, x, 0, v2, d)),
+            (Method::CAS { v1, v2, .. }, _) => result(wait::rcas(r, x, v1, v2, d)),
+            (Method::FAA { .. }, Self::FaaAddsOne) => result(wait::rfaa(r, x, 1, d)),
+            (Method::FAA { v, .. }, _) => result(wait::rfaa(r, x, v, d)),
         }
     }
 }
@@ -185,17 +174,16 @@ impl Subject for ScRmw {
     }
 
     fn calls(&self, world: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
-        let own = world.objects.iter().filter(|(_, o)| o.library == SC_RMW);
-        own.flat_map(|(&x, _)| {
-            let call = |method, args: &[Val]| Call::new(SC_RMW, method, &[&[Val::Loc(x)], args].concat());
-            let writes = bound.values.iter().map(move |&v| call("Write", &[v.into()]));
-            let adds = bound.values.iter().map(move |&v| call("FAA", &[v.into()]));
+        let values = || bound.values.iter().map(|&v| Val::Int(v));
+        let of = |x: Loc| {
+            let writes = values().map(move |v| Method::Write { x, v });
+            let adds = values().map(move |v| Method::FAA { x, v });
             // From the initial value, and from each value that is written but the last.
-            let steps = [0].iter().chain(&bound.values).zip(&bound.values);
-            let swaps = steps.map(move |(&old, &v)| call("CAS", &[old.into(), Val::Int(v + 1)]));
-            writes.chain(adds).chain(swaps).chain([call("Read", &[])]).collect::<Vec<_>>()
-        })
-        .collect()
+            let steps = std::iter::once(Val::Int(0)).chain(values()).zip(&bound.values);
+            let swaps = steps.map(move |(v1, &v)| Method::CAS { x, v1, v2: Val::Int(v + 1) });
+            writes.chain(adds).chain(swaps).chain([Method::Read { x }]).map(Call::from).collect::<Vec<_>>()
+        };
+        world.locations(SC_RMW).into_iter().flat_map(of).collect()
     }
 }
 

@@ -7,12 +7,13 @@
 
 use std::sync::Arc;
 
+use itertools::Itertools;
 use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::fault::fault;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method::{Method, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
@@ -24,24 +25,42 @@ use mowgli_rdma::wait::{self, Wait};
 use crate::catalogue::{Entry, Expected, Memory, few_calls, variant};
 use crate::lock::{acq, home, rel};
 use crate::nlock::{self, NLOCK};
-use crate::sc_rmw::{self, takes};
+use crate::sc_rmw;
 
 /// A sequential object whose state is some words.
 pub trait Sequential: Send + Sync {
     /// The library's name.
     fn name(&self) -> &'static str;
 
-    /// The methods, each with the number of its arguments.
-    fn methods(&self) -> &'static [(&'static str, usize)];
+    /// The methods, each of an object and values.
+    fn methods(&self) -> &'static [Method];
 
     /// The words to begin with.
     fn start(&self) -> Vec<Val>;
 
-    /// The words after a call, and its result; `None` if there is no such method.
-    fn apply(&self, words: &[Val], method: &str, args: &[Val]) -> Option<(Vec<Val>, Val)>;
+    /// The words after a call, and its result; `None` where there is none, as of what is no number.
+    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)>;
 
-    /// Calls for generated clients, with these values.
-    fn calls(&self, values: &[Val]) -> Vec<(&'static str, Vec<Val>)>;
+    /// Calls of an object for generated clients: by itself every method with all of these values.
+    fn calls(&self, x: Loc, values: &[Val]) -> Vec<Call> {
+        let library = Name::literal(self.name());
+        let of = |m: &Method| {
+            let args = std::iter::repeat_n(values.iter().copied(), m.takes.len() - 1).multi_cartesian_product();
+            let call = |args: Vec<Val>| Call::new(library, m.name, &[&[Val::Loc(x)], &args[..]].concat());
+            args.map(call).collect::<Vec<_>>()
+        };
+        self.methods().iter().flat_map(of).collect()
+    }
+}
+
+methods! {
+    /// What can be done with a counter.
+    pub enum OfCounter of COUNTER = "counter" {
+        /// `Inc(x)` returns the number and adds one.
+        fn inc = Inc(x: Object) -> Value;
+        /// `Get(x)` returns the number.
+        fn get = Get(x: Object) -> Value;
+    }
 }
 
 /// A number: `Inc` returns it and adds one, `Get` returns it.
@@ -50,27 +69,32 @@ pub struct Counter;
 
 impl Sequential for Counter {
     fn name(&self) -> &'static str {
-        "counter"
+        COUNTER.text()
     }
 
-    fn methods(&self) -> &'static [(&'static str, usize)] {
-        &[("Inc", 0), ("Get", 0)]
+    fn methods(&self) -> &'static [Method] {
+        OfCounter::TABLE
     }
 
     fn start(&self) -> Vec<Val> {
         vec![Val::Int(0)]
     }
 
-    fn apply(&self, words: &[Val], method: &str, _: &[Val]) -> Option<(Vec<Val>, Val)> {
-        match method {
-            "Inc" => Some((vec![words[0].plus(1)?], words[0])),
-            "Get" => Some((words.to_vec(), words[0])),
-            _ => None,
-        }
+    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
+        Some(match OfCounter::of(call) {
+            OfCounter::Inc { .. } => (vec![words[0].plus(1)?], words[0]),
+            OfCounter::Get { .. } => (words.to_vec(), words[0]),
+        })
     }
+}
 
-    fn calls(&self, _: &[Val]) -> Vec<(&'static str, Vec<Val>)> {
-        vec![("Inc", Vec::new()), ("Get", Vec::new())]
+methods! {
+    /// What can be done with a queue.
+    pub enum OfQueue of QUEUE = "queue" {
+        /// `Enq(x, v)` says whether there was room.
+        fn enq = Enq(x: Object, v: Value) -> Bool;
+        /// `Deq(x)` returns the oldest value or bottom.
+        fn deq = Deq(x: Object) -> Value;
     }
 }
 
@@ -83,38 +107,47 @@ pub struct Queue {
 
 impl Sequential for Queue {
     fn name(&self) -> &'static str {
-        "queue"
+        QUEUE.text()
     }
 
-    fn methods(&self) -> &'static [(&'static str, usize)] {
-        &[("Enq", 1), ("Deq", 0)]
+    fn methods(&self) -> &'static [Method] {
+        OfQueue::TABLE
     }
 
     fn start(&self) -> Vec<Val> {
         vec![Val::Bot; self.room]
     }
 
-    fn apply(&self, words: &[Val], method: &str, args: &[Val]) -> Option<(Vec<Val>, Val)> {
+    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
         let mut words = words.to_vec();
-        match method {
-            "Enq" => {
+        Some(match OfQueue::of(call) {
+            OfQueue::Enq { v, .. } => {
                 let free = words.iter().position(|&w| w == Val::Bot);
                 if let Some(place) = free {
-                    words[place] = *args.first()?;
+                    words[place] = v;
                 }
-                Some((words, Val::Bool(free.is_some())))
+                (words, Val::Bool(free.is_some()))
             }
-            "Deq" => {
+            OfQueue::Deq { .. } => {
                 let oldest = words.remove(0);
                 words.push(Val::Bot);
-                Some((words, oldest))
+                (words, oldest)
             }
-            _ => None,
-        }
+        })
     }
+}
 
-    fn calls(&self, values: &[Val]) -> Vec<(&'static str, Vec<Val>)> {
-        values.iter().map(|&v| ("Enq", vec![v])).chain([("Deq", Vec::new())]).collect()
+methods! {
+    /// What can be done with a map.
+    pub enum OfMap of MAP = "map" {
+        /// `Insert(x, key, v)` where there is no value; says whether it did.
+        fn insert = Insert(x: Object, key: Value, v: Value) -> Bool;
+        /// `Update(x, key, v)` where there is a value; says whether it did.
+        fn update = Update(x: Object, key: Value, v: Value) -> Bool;
+        /// `Delete(x, key)` where there is a value; says whether it did.
+        fn delete = Delete(x: Object, key: Value) -> Bool;
+        /// `Lookup(x, key)`: the value or bottom.
+        fn lookup = Lookup(x: Object, key: Value) -> Value;
     }
 }
 
@@ -128,41 +161,41 @@ pub struct Map {
 
 impl Sequential for Map {
     fn name(&self) -> &'static str {
-        "map"
+        MAP.text()
     }
 
-    fn methods(&self) -> &'static [(&'static str, usize)] {
-        &[("Insert", 2), ("Update", 2), ("Delete", 1), ("Lookup", 1)]
+    fn methods(&self) -> &'static [Method] {
+        OfMap::TABLE
     }
 
     fn start(&self) -> Vec<Val> {
         vec![Val::Bot; self.keys]
     }
 
-    fn apply(&self, words: &[Val], method: &str, args: &[Val]) -> Option<(Vec<Val>, Val)> {
-        let key = usize::try_from(args.first()?.int()?).ok()?;
-        let old = *words.get(key)?;
-        let (new, done) = match method {
-            "Lookup" => return Some((words.to_vec(), old)),
-            "Insert" => (*args.get(1)?, old == Val::Bot),
-            "Update" => (*args.get(1)?, old != Val::Bot),
-            "Delete" => (Val::Bot, old != Val::Bot),
-            _ => return None,
+    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
+        let slot = |key: Val| usize::try_from(key.int()?).ok().filter(|&k| k < words.len());
+        let set = |key: Val, may: fn(Val) -> bool, v: Val| {
+            let (key, mut words) = (slot(key)?, words.to_vec());
+            let done = may(words[key]);
+            if done {
+                words[key] = v;
+            }
+            Some((words, Val::Bool(done)))
         };
-        let mut words = words.to_vec();
-        if done {
-            words[key] = new;
+        match OfMap::of(call) {
+            OfMap::Insert { key, v, .. } => set(key, |old| old == Val::Bot, v),
+            OfMap::Update { key, v, .. } => set(key, |old| old != Val::Bot, v),
+            OfMap::Delete { key, .. } => set(key, |old| old != Val::Bot, Val::Bot),
+            OfMap::Lookup { key, .. } => Some((words.to_vec(), words[slot(key)?])),
         }
-        Some((words, Val::Bool(done)))
     }
 
-    fn calls(&self, values: &[Val]) -> Vec<(&'static str, Vec<Val>)> {
-        let keys = (0..self.keys as i64).map(Val::Int);
-        keys.flat_map(|k| {
-            let writes = values.iter().flat_map(move |&v| [("Insert", vec![k, v]), ("Update", vec![k, v])]);
-            writes.chain([("Delete", vec![k]), ("Lookup", vec![k])])
-        })
-        .collect()
+    fn calls(&self, x: Loc, values: &[Val]) -> Vec<Call> {
+        let of_key = |key: Val| {
+            let writes = values.iter().flat_map(move |&v| [OfMap::Insert { x, key, v }, OfMap::Update { x, key, v }]);
+            writes.chain([OfMap::Delete { x, key }, OfMap::Lookup { x, key }])
+        };
+        (0..self.keys as i64).map(Val::Int).flat_map(of_key).map(Call::from).collect()
     }
 }
 
@@ -186,7 +219,7 @@ impl Linearised {
     fn apply(&self, state: Val, call: &Call) -> Option<(Val, Val)> {
         let Val::Tuple(words) = state else { return None };
         let words = Some(words.parts()).filter(|w| w.len() == self.0.start().len())?;
-        let (after, result) = self.0.apply(words, call.method.text(), &call.args[1..])?;
+        let (after, result) = self.0.apply(words, call)?;
         Some((Val::tuple(&after), result))
     }
 }
@@ -196,11 +229,11 @@ impl Library<Stamp> for Linearised {
         Name::literal(self.0.name())
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
+    fn methods(&self) -> &'static [Method] {
+        self.0.methods()
     }
 
-    fn returns(&self, _: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+    fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
         let states = cells(state(call.loc(0)));
         let mut results: Vec<Val> = states.iter().filter_map(|s| Some(self.apply(*s, call)?.1)).collect();
         results.sort();
@@ -216,11 +249,6 @@ impl Library<Stamp> for Linearised {
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
         let (after, result) = self.apply(read, &event.call)?;
         (result == event.ret).then_some(after)
-    }
-
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let takes = takes(self.0.methods(), call.method.text());
-        fault(world, thread, call, takes.as_deref())
     }
 
     /// {aMF} for every call.
@@ -307,7 +335,7 @@ impl Implementation for LinearisedOverNlock {
         let waiting = if variant == Variant::NoWait { Prog::unit() } else { wait::wait(d) };
         let (object, call) = (Arc::clone(&self.object), call.clone());
         let apply = move |before: Vec<Val>| {
-            let Some((after, result)) = object.apply(&before, call.method.text(), &call.args[1..]) else {
+            let Some((after, result)) = object.apply(&before, &call) else {
                 return Prog::unit().repeat();
             };
             let changed = places.iter().zip(before.iter().zip(&after)).filter(|(_, (old, new))| old != new);
@@ -330,12 +358,7 @@ impl Subject for Linearised {
 
     fn calls(&self, world: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
         let values: Vec<Val> = bound.values.iter().map(|&v| Val::Int(v)).collect();
-        let calls = self.0.calls(&values);
-        let own = world.objects.iter().filter(|(_, o)| o.library == Library::name(self));
-        let with = |(method, args): &(&'static str, Vec<Val>), x: Loc| {
-            Call::new(Library::name(self), method, &[&[Val::Loc(x)], args.as_slice()].concat())
-        };
-        own.flat_map(|(&x, _)| calls.iter().map(move |call| with(call, x)).collect::<Vec<_>>()).collect()
+        world.locations(Library::name(self)).into_iter().flat_map(|x| self.0.calls(x, &values)).collect()
     }
 }
 

@@ -13,7 +13,7 @@ use mowgli_rdma::stamp::Stamp::{aGF, aMF};
 use mowgli_rdma::to;
 
 use crate::catalogue::{Entry, Expected, Memory, bound, variant};
-use crate::lock::{Lock, Sections, acq, home, rel};
+use crate::lock::{Lock, Method, Sections, acq, home, rel};
 use crate::sv::{self, Sv};
 use crate::wlock::{self, WLOCK};
 
@@ -60,8 +60,8 @@ impl Implementation for SlockOverWlock {
 
     fn body(&self, world: &World, _: Tid, call: &Call) -> Prog {
         let (x, all) = (inner(call.loc(0)), world.all_nodes());
-        match (call.method.text(), self) {
-            ("Acq", _) => acq(WLOCK, x),
+        match (Method::of(call), self) {
+            (Method::Acq { .. }, _) => acq(WLOCK, x),
             (_, Self::Published) => prog! { sv::gf(all); rel(WLOCK, x) },
             (_, Self::NoFence) => rel(WLOCK, x),
             (_, Self::FenceAfter) => prog! { rel(WLOCK, x); sv::gf(all) },

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use mowgli_core::algebra::{Spec, cell, id, po, reads, same, same_event, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::fault::{Arg, fault};
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
+use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method::{self, methods};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
@@ -21,43 +21,26 @@ use mowgli_rdma::wait::{self, Wait, target, wid};
 
 use crate::catalogue::{Entry, Expected, Memory, variant};
 
-/// The library's name.
-pub const SV: Name = Name::literal("sv");
+methods! {
+    /// What can be done with shared variables.
+    pub enum Method of SV = "sv" {
+        /// `Write(x, v)`: the own node's copy.
+        fn write = Write(x: Object, v: Value);
+        /// `Read(x)`: the own node's copy.
+        fn read = Read(x: Object) -> Value;
+        /// `Bcast(x, d, ns)`: sends the own node's copy to these nodes.
+        fn bcast = Bcast(x: Object, d: Id, ns: Nodes);
+        /// `Wait(d)`: the own node's copy may be written again.
+        fn wait = Wait(d: Id);
+        /// `GF(ns)`: everything towards these nodes has reached them.
+        fn gf = GF(ns: Nodes);
+    }
+}
 
 /// A shared variable.
 #[must_use]
 pub fn variable() -> Object {
     Object::new(SV)
-}
-
-fn call(method: &'static str, args: &[Val]) -> Prog {
-    Prog::call(Call::new(SV, method, args))
-}
-
-/// `Write(x, v)`: the own node's copy.
-#[must_use]
-pub fn write(x: Loc, v: Val) -> Prog {
-    call("Write", &[x.into(), v])
-}
-/// `Read(x)`: the own node's copy.
-#[must_use]
-pub fn read(x: Loc) -> Prog {
-    call("Read", &[x.into()])
-}
-/// `Bcast(x, d, ns)`; no call at all for an empty set.
-#[must_use]
-pub fn bcast(x: Loc, d: Val, ns: NodeSet) -> Prog {
-    if ns.is_empty() { Prog::unit() } else { call("Bcast", &[x.into(), d, ns.into()]) }
-}
-/// `Wait(d)`.
-#[must_use]
-pub fn wait_for(d: Val) -> Prog {
-    call("Wait", &[d])
-}
-/// `GF(ns)`; no call at all for an empty set.
-#[must_use]
-pub fn gf(ns: NodeSet) -> Prog {
-    if ns.is_empty() { Prog::unit() } else { call("GF", &[ns.into()]) }
 }
 
 /// SV as a library.
@@ -69,15 +52,8 @@ impl Library<Stamp> for Sv {
         SV
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        call.args.iter().filter_map(|v| v.loc()).collect()
-    }
-
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        match call.method.text() {
-            "Read" => cells(Cell { loc: call.loc(0), node: world.node_of(thread) }),
-            _ => vec![Val::Unit],
-        }
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
     fn is_remembered(&self, _: &Call) -> bool {
@@ -85,41 +61,25 @@ impl Library<Stamp> for Sv {
     }
 
     fn only_looks(&self, event: &Event) -> bool {
-        matches!(event.call.method.text(), "Read" | "Wait" | "GF")
-    }
-
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let takes: Option<&[Arg]> = match call.method.text() {
-            "Write" => Some(&[Arg::Object, Arg::Any]),
-            "Read" => Some(&[Arg::Object]),
-            "Wait" => Some(&[Arg::Any]),
-            "GF" => Some(&[Arg::Nodes]),
-            "Bcast" => Some(&[Arg::Object, Arg::Any, Arg::Nodes]),
-            _ => None,
-        };
-        fault(world, thread, call, takes)
+        matches!(Method::of(&event.call), Method::Read { .. } | Method::Wait { .. } | Method::GF { .. })
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let here = world.node_of(event.thread);
-        let args = &event.call.args;
-        let copy = |node: Node| Cell { loc: event.call.loc(0), node };
-        let shape: Shape<Stamp> = match event.call.method.text() {
-            "Write" => [Sub::write(aCW, copy(here), Writes::Is(args[1]))].into_iter().collect(),
-            "Read" => [Sub::read(aCR, copy(here), Reads::Is(event.ret))].into_iter().collect(),
-            "Wait" => [Sub::quiet(aWT)].into_iter().collect(),
-            "GF" => args[0].nodes().into_iter().flat_map(NodeSet::iter).map(|n| Sub::quiet(aGF(n))).collect(),
-            "Bcast" => {
-                let targets = args[2].nodes().unwrap_or_default().iter().enumerate();
-                let halves = targets.flat_map(|(i, n)| {
-                    let read = Sub::read(aNLR(n), copy(here), Reads::Any);
-                    [read, Sub::write(aNRW(n), copy(n), Writes::Copy(2 * i))]
-                });
-                halves.collect()
+        let copy = |loc, node| Cell { loc, node };
+        vec![match Method::of(&event.call) {
+            Method::Write { x, v } => Shape::from_slice(&[Sub::write(aCW, copy(x, here), Writes::Is(v))]),
+            Method::Read { x } => Shape::from_slice(&[Sub::read(aCR, copy(x, here), Reads::Is(event.ret))]),
+            Method::Wait { .. } => Shape::from_slice(&[Sub::quiet(aWT)]),
+            Method::GF { ns } => ns.iter().map(|n| Sub::quiet(aGF(n))).collect(),
+            Method::Bcast { x, ns, .. } => {
+                let halves = |(i, n)| {
+                    let read = Sub::read(aNLR(n), copy(x, here), Reads::Any);
+                    [read, Sub::write(aNRW(n), copy(x, n), Writes::Copy(2 * i))]
+                };
+                ns.iter().enumerate().flat_map(halves).collect()
             }
-            _ => Shape::new(),
-        };
-        if shape.is_empty() { Vec::new() } else { vec![shape] }
+        }]
     }
 
     fn spec(&self) -> Spec<Stamp> {
@@ -152,11 +112,7 @@ impl Library<Stamp> for Sv {
         c.empty("own-write", &missed);
 
         // so = iso u rf_e u pf u rb u mo
-        c.so("iso", &iso);
-        c.so("rf", &rf_e);
-        c.so("pf", &pf);
-        c.so("rb", &rb);
-        c.so("mo", &mo);
+        c.so([&iso, &rf_e, &pf, &rb, &mo]);
         c
     }
 }
@@ -191,8 +147,7 @@ impl Implementation for SvOverWait {
     }
 
     fn declare(&self, world: &mut World) {
-        let variables: Vec<(Loc, Object)> =
-            world.objects.iter().filter(|(_, o)| o.library == SV).map(|(&x, o)| (x, o.clone())).collect();
+        let variables = world.objects_of(SV);
         for n in world.all_nodes().iter() {
             for (x, object) in &variables {
                 world.objects.insert(Self::copy(*x, n), wait::word(n).init(object.init));
@@ -205,25 +160,21 @@ impl Implementation for SvOverWait {
         let here = world.node_of(thread);
         // d0, reserved
         let d0 = Val::Wid(Wid(SV.part("d0")));
-        match call.method.text() {
-            "Write" => wait::write(Self::copy(call.loc(0), here), call.args[1]),
-            "Read" => wait::read(Self::copy(call.loc(0), here)),
-            "Wait" => wait::wait(call.args[0]),
-            "Bcast" => {
-                let (x, d, targets) = (call.loc(0), call.args[1], call.args[2].nodes().unwrap_or_default());
-                let reached = if *self == Self::FirstTargetOnly { 1 } else { targets.len() };
-                let puts = targets.iter().take(reached).map(|n| wait::put(Self::copy(x, n), Self::copy(x, here), d));
-                Prog::all(puts)
+        match Method::of(call) {
+            Method::Write { x, v } => wait::write(Self::copy(x, here), v),
+            Method::Read { x } => wait::read(Self::copy(x, here)),
+            Method::Wait { d } => wait::wait(d),
+            Method::Bcast { x, d, ns } => {
+                let reached = if *self == Self::FirstTargetOnly { 1 } else { ns.len() };
+                Prog::all(ns.iter().take(reached).map(|n| wait::put(Self::copy(x, n), Self::copy(x, here), d)))
             }
-            "GF" => {
-                let targets = call.args[0].nodes().unwrap_or_default();
-                let remote = targets.iter().map(|n| match self {
+            Method::GF { ns } => {
+                let remote = ns.iter().map(|n| match self {
                     Self::FenceOfPuts => wait::put(Self::dummy(n), Self::dummy(here), d0),
                     _ => wait::get(Self::dummy(here), Self::dummy(n), d0),
                 });
                 Prog::all(remote).then(wait::wait(d0)).then(Prog::unit())
             }
-            other => unreachable!("SV has no method {other}"),
         }
     }
 }
@@ -244,18 +195,8 @@ impl Subject for Sv {
         worlds.collect()
     }
 
-    fn calls(&self, world: &World, _: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
-        let d = Val::Wid(Wid(Name::literal("d")));
-        let sets: Vec<Val> = world.all_nodes().subsets().take_while(|_| !expired()).map(Val::Nodes).collect();
-        let mut calls = Vec::new();
-        for (&x, _) in world.objects.iter().filter(|(_, o)| o.library == SV) {
-            calls.extend(bound.values.iter().map(|&v| Call::new(SV, "Write", &[x.into(), v.into()])));
-            calls.push(Call::new(SV, "Read", &[x.into()]));
-            calls.extend(sets.iter().map(|&ns| Call::new(SV, "Bcast", &[x.into(), d, ns])));
-        }
-        calls.push(Call::new(SV, "Wait", &[d]));
-        calls.extend(sets.iter().map(|&ns| Call::new(SV, "GF", &[ns])));
-        calls
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        method::calls(SV, Method::TABLE, world, thread, bound, expired)
     }
 }
 

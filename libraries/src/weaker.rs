@@ -17,7 +17,7 @@ pub fn weaker(method: Name) -> &'static [Weaker] {
         "GF" => &[
             ("without its first target", |call| targets(call, 0, true)),
             ("without its last target", |call| targets(call, 0, false)),
-            ("a wait for nothing", |_| sv::wait_for(Val::Wid(Wid(Name::literal("nothing"))))),
+            ("a wait for nothing", |_| sv::wait(Val::Wid(Wid(Name::literal("nothing"))))),
         ],
         "Bcast" => &[
             ("without its first target", |call| targets(call, 2, true)),

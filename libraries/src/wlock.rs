@@ -16,7 +16,7 @@ use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, bound, variant};
-use crate::lock::{Lock, Sections, home};
+use crate::lock::{Lock, Method, Sections, home};
 use crate::sv::{self, Sv};
 
 /// The library's name.
@@ -86,7 +86,7 @@ impl Implementation for WlockOverSv {
         let (x_a, p, x_t) = (dispenser(x), ticket(x, t), passed(x, t));
         let d = Val::Wid(x.wid("d"));
         let others = world.all_nodes().without(world.node_of(t));
-        if call.method.text() == "Rel" {
+        if let Method::Rel { .. } = Method::of(call) {
             let variant = *self;
             return wait::read(p).bind(move |v| {
                 let skips = variant == Self::EverySecond && v.int().is_some_and(|ticket| ticket % 2 == 1);

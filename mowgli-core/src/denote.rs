@@ -185,7 +185,7 @@ impl<S: Stamp> Unfolder<'_, S> {
         if let Some(fault) = library.fault(self.world, state.thread, call) {
             return state.ill_defined(format!("{} calls {call} of {}: {fault}", state.thread, call.library));
         }
-        for ret in library.returns_after(self.world, &state.events, state.thread, call, state.cells) {
+        for ret in library.returns(self.world, &state.events, state.thread, call, state.cells) {
             state.events.push(Event { thread: state.thread, call: call.clone(), ret });
             state.groups.push(state.group);
             next(state, ret, 0);

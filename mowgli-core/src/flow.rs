@@ -278,7 +278,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     fn rounds_of(&self, thread: Tid, point: &'n Point<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Going<S>> {
         let results = |run: &Run<S>, call: &Call| {
             let library = self.problem.libraries.of(call);
-            library.returns_after(self.problem.world, &run.trace.events, thread, call, cells)
+            library.returns(self.problem.world, &run.trace.events, thread, call, cells)
         };
         self.threads.rounds(point, thread, &results)
     }
@@ -474,7 +474,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             cells(cell)
         };
         let library = self.problem.libraries.of(call);
-        let results = library.returns_after(self.problem.world, &place.point.run().trace.events, t, call, &noted);
+        let results = library.returns(self.problem.world, &place.point.run().trace.events, t, call, &noted);
         (results, asked.into_inner())
     }
 }

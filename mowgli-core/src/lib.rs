@@ -10,12 +10,13 @@
 //!
 //! ```
 //! use mowgli_core::algebra::{Spec, cell, id, reads, writes};
-//! use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-//! use mowgli_core::ids::{Loc, Name, Node, Tid};
+//! use mowgli_core::event::{Cell, Event, Reads, Shape, Sub, Writes};
+//! use mowgli_core::ids::{Loc, Name, Node};
 //! use mowgli_core::implementation::Implementations;
 //! use mowgli_core::library::{Libraries, Library};
+//! use mowgli_core::method::{self, methods};
 //! use mowgli_core::outcome::{Limits, Problem};
-//! use mowgli_core::program::{Prog, prog};
+//! use mowgli_core::program::prog;
 //! use mowgli_core::stamp::Stamp;
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::{Object, World};
@@ -29,19 +30,25 @@
 //!     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str("sc") }
 //! }
 //!
-//! const MEMORY: Name = Name::literal("memory");
+//! methods! {
+//!     /// What can be done with a word of memory.
+//!     enum Method of MEMORY = "memory" {
+//!         /// Reads the word.
+//!         fn read = Read(x: Object) -> Value;
+//!         /// Writes the word.
+//!         fn write = Write(x: Object, v: Value);
+//!     }
+//! }
+//!
 //! struct Memory;
 //! impl Library<Sc> for Memory {
 //!     fn name(&self) -> Name { MEMORY }
-//!     fn loc(&self, call: &Call) -> Vec<Loc> { vec![call.loc(0)] }
-//!     fn returns(&self, _: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-//!         if call.method.text() == "Read" { cells(Cell { loc: call.loc(0), node: Node(1) }) } else { vec![Val::Unit] }
-//!     }
+//!     fn methods(&self) -> &'static [method::Method] { Method::TABLE }
 //!     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Sc>> {
-//!         let cell = Cell { loc: event.call.loc(0), node: Node(1) };
-//!         let sub = match event.call.method.text() {
-//!             "Read" => Sub::read(Sc, cell, Reads::Is(event.ret)),
-//!             _ => Sub::write(Sc, cell, Writes::Is(event.call.args[1])),
+//!         let cell = |loc| Cell { loc, node: Node(1) };
+//!         let sub = match Method::of(&event.call) {
+//!             Method::Read { x } => Sub::read(Sc, cell(x), Reads::Is(event.ret)),
+//!             Method::Write { x, v } => Sub::write(Sc, cell(x), Writes::Is(v)),
 //!         };
 //!         vec![Shape::from_slice(&[sub])]
 //!     }
@@ -49,19 +56,14 @@
 //!         let mut c = Spec::default();
 //!         let (rf, initial) = c.reads_from("rf", reads(), writes());
 //!         let mo = c.order("mo", writes(), cell);
-//!         let rb = (rf.inv().then(&mo) | initial) - id();
-//!         c.so("rf", &rf);
-//!         c.so("mo", &mo);
-//!         c.so("rb", &rb);
+//!         let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read before {b} wrote");
+//!         c.so([&rf, &mo, &rb]);
 //!         c
 //!     }
 //! }
 //!
 //! let [x, y] = ["x", "y"].map(Loc::new);
-//! let thread = |mine: Loc, other: Loc| prog! {
-//!     Prog::call(Call::new(MEMORY, "Write", &[mine.into(), Val::Int(1)]));
-//!     Prog::call(Call::new(MEMORY, "Read", &[other.into()]))
-//! };
+//! let thread = |mine: Loc, other: Loc| prog! { write(mine, 1); read(other) };
 //! let mut world = World::new(1, &[Node(1), Node(1)]);
 //! world.objects.extend([x, y].map(|x| (x, Object::new(MEMORY))));
 //! let problem = Problem {
@@ -81,10 +83,10 @@ pub mod cat;
 pub mod causal;
 pub mod denote;
 pub mod enumerate;
-pub mod fault;
 pub mod flow;
 pub mod graph;
 pub mod implementation;
+pub mod method;
 pub mod outcome;
 pub mod program;
 pub mod relation;

@@ -318,8 +318,7 @@ impl<S: Stamp> Problem<'_, S> {
         let earlier: Vec<Event> = events.iter().map(|&e| e.clone()).collect();
         events.iter().enumerate().all(|(i, e)| {
             let library = self.libraries.get(e.call.library);
-            library
-                .is_some_and(|l| l.returns_after(self.world, &earlier[..i], e.thread, &e.call, &cells).contains(&e.ret))
+            library.is_some_and(|l| l.returns(self.world, &earlier[..i], e.thread, &e.call, &cells).contains(&e.ret))
         })
     }
 

@@ -250,7 +250,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
             *looked.borrow_mut() = true;
             vec![library.init(self.world, cell)]
         };
-        let results = library.returns_after(self.world, &run.trace.events, thread, &call, &cells);
+        let results = library.returns(self.world, &run.trace.events, thread, &call, &cells);
         if looked.into_inner() {
             return Err(Stand::Looks(Box::new(call)));
         }

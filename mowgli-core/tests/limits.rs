@@ -14,6 +14,7 @@ use mowgli_core::event::{Call, Cell, Event, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method::{self, methods};
 use mowgli_core::outcome::{Limits, Outcome, Problem};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::runs::Stop;
@@ -230,7 +231,13 @@ fn a_bound_of_no_rounds_is_a_limit() {
     assert!(within(1).is_err() || within(1).unwrap().len() == 2);
 }
 
-const WIDE: Name = Name::literal("wide");
+methods! {
+    /// What can be done with something wide.
+    enum Method of WIDE = "wide" {
+        /// Writes it.
+        fn go = Go(x: Object);
+    }
+}
 
 /// A call that writes so many different values, and is implemented by one write.
 struct Wide(i64);
@@ -240,12 +247,8 @@ impl Library<Tso> for Wide {
         WIDE
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        vec![Val::Unit]
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Tso>> {

@@ -25,10 +25,8 @@ fn coherent() -> Spec<Tso> {
     let mut c = Spec::default();
     let (rf, initial) = c.reads_from("rf", reads(), writes());
     let mo = c.order("mo", writes(), cell);
-    let rb = (rf.inv().then(&mo) | initial) - id();
-    c.so("rf", &rf);
-    c.so("mo", &mo);
-    c.so("rb", &rb);
+    let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read, before {b} wrote");
+    c.so([&rf, &mo, &rb]);
     c
 }
 

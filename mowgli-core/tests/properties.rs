@@ -1,13 +1,13 @@
 //! Specifications that are not monotone, not decomposable or not satisfiable are caught.
 
 use mowgli_core::algebra::{Spec, events, hb, po, same_event};
-use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::properties::{Properties, Specified, properties};
 use mowgli_core::stamp::Stamp;
-use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
 /// The one stamp there is.
@@ -26,7 +26,13 @@ impl Stamp for Once {
     }
 }
 
-const TICKS: Name = Name::literal("ticks");
+methods! {
+    /// What can be done with something that ticks.
+    enum Method of TICKS = "ticks" {
+        /// Ticks.
+        fn tick = Tick(x: Object);
+    }
+}
 
 /// `Tick(x)`, with one thing wrong.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,12 +54,8 @@ impl Library<Once> for Ticks {
         TICKS
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        vec![Val::Unit]
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
     fn shapes(&self, _: &World, _: &Event) -> Vec<Shape<Once>> {
@@ -71,8 +73,8 @@ impl Library<Once> for Ticks {
         let apart = all.cross(&all) - same_event();
         match self {
             Self::Ordered => c.empty("ordered", &(apart - (hb() | hb().inv()))),
-            Self::ThroughOthers => c.so("over", &po().then(&po())),
-            _ => c.so("po", &po()),
+            Self::ThroughOthers => c.so([&po().then(&po()).named("over", "{b} comes after {a}")]),
+            _ => c.so([&po()]),
         }
         c
     }
@@ -86,7 +88,7 @@ impl Subject for Ticks {
     }
 
     fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
-        ["x", "y"].map(|x| Call::new(TICKS, "Tick", &[Loc::new(x).into()])).to_vec()
+        ["x", "y"].map(|x| Method::Tick { x: Loc::new(x) }.into()).to_vec()
     }
 }
 

@@ -476,13 +476,29 @@ impl<S: Stamp> Spec<S> {
         self.demands.retain(|(_, _, rel)| !rel.mentions_hb());
     }
 
-    /// Adds `rel`, under this name, to `so`.
+    /// Adds these relations to `so`, each under its name: that which [`Rel::named`] gave it, or that of its choice.
     ///
     /// # Panics
-    /// If it mentions hb, of which so is a part.
-    pub fn so(&mut self, name: &'static str, rel: &Rel<S>) {
-        assert!(!rel.mentions_hb(), "so part {name} mentions hb, of which so is a part");
-        self.so.push((name, rel.clone()));
+    /// If one has no name, or mentions hb, of which so is a part.
+    pub fn so<'r>(&mut self, parts: impl IntoIterator<Item = &'r Rel<S>>)
+    where
+        S: 'r,
+    {
+        for part in parts {
+            let name = self.name(part).expect("a part of so has a name: see `Rel::named`");
+            assert!(!part.mentions_hb(), "so part {name} mentions hb, of which so is a part");
+            self.so.push((name, part.clone()));
+        }
+    }
+
+    fn name(&self, rel: &Rel<S>) -> Option<&'static str> {
+        match (rel.said(), rel.expr()) {
+            (Some(said), _) => Some(said.name),
+            (None, Expr::Chosen(choice)) => self.choices.get(*choice).map(|(name, _)| *name),
+            (None, Expr::Po) => Some("po"),
+            (None, Expr::Ppo) => Some("ppo"),
+            _ => None,
+        }
     }
 
     /// Adds `rel`, under this name, to `so`, as a part each edge of which is a path of edges that are shown anyway: pictures
@@ -491,7 +507,8 @@ impl<S: Stamp> Spec<S> {
     /// # Panics
     /// If it mentions hb, of which so is a part.
     pub fn so_of_paths(&mut self, name: &'static str, rel: &Rel<S>) {
-        self.so(name, rel);
+        assert!(!rel.mentions_hb(), "so part {name} mentions hb, of which so is a part");
+        self.so.push((name, rel.clone()));
         self.paths.insert(name);
     }
 

@@ -29,13 +29,21 @@ impl Call {
     /// The argument at this position, as a location.
     ///
     /// # Panics
-    /// If there is none or it is something else: calls are made by the constructors of their library.
+    /// If there is none or it is something else, which is a fault of the call.
     #[must_use]
     pub fn loc(&self, position: usize) -> Loc {
-        let place = || format!("{self} of {}: argument {} is to be a location", self.library, position + 1);
+        self.arg(position, "a location", Val::loc)
+    }
+
+    /// The argument at this position, as what `read` makes of it: something that is called `what`.
+    ///
+    /// # Panics
+    /// If there is none or it is something else, which is a fault of the call.
+    pub(crate) fn arg<T>(&self, position: usize, what: &str, read: impl FnOnce(Val) -> Option<T>) -> T {
+        let place = || format!("{self} of {}: argument {} is to be {what}", self.library, position + 1);
         match self.args.get(position) {
             None => panic!("{}, and there are {} arguments", place(), self.args.len()),
-            Some(other) => other.loc().unwrap_or_else(|| panic!("{}, and {other} is none", place())),
+            Some(&other) => read(other).unwrap_or_else(|| panic!("{}, and {other} is none", place())),
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod execution;
 pub mod ids;
 pub mod judge;
 pub mod library;
+pub mod method;
 pub mod stamp;
 pub mod value;
 pub mod world;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::algebra::Spec;
-use crate::event::{Call, Cell, Event, Shape};
+use crate::event::{Call, Cell, Event, Reads, Shape, Sub};
 use crate::ids::{Loc, Name, Tid};
+use crate::method::{self, Method, Returns};
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -17,16 +18,21 @@ pub trait Library<S: Stamp>: Send + Sync {
     /// Its name.
     fn name(&self) -> Name;
 
-    /// `loc(e)`: the locations that a call touches.
-    fn loc(&self, call: &Call) -> Vec<Loc>;
+    /// Its methods.
+    fn methods(&self) -> &'static [Method];
 
-    /// The values that a call may be guessed to return; `cells` gives what a cell may hold. More than can really be
+    /// `loc(e)`: the locations that a call touches, its objects.
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        method::objects(self.methods(), call)
+    }
+
+    /// The values that a call may return to a thread that has made these `earlier` calls, of all libraries, of which those
+    /// matter that are remembered: see [`Self::is_remembered`]. `cells` gives what a cell may hold. More than can really be
     /// returned does no harm, a missing one loses executions.
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val>;
-
-    /// As [`Self::returns`], for results that depend on the calls that the thread has made before, of all libraries: on
-    /// those that are remembered, see [`Self::is_remembered`].
-    fn returns_after(
+    ///
+    /// By itself what the table says, where a value is that of the cells that a shape reads the result from. For that the
+    /// library is asked for the shapes of the call with the result [`Val::Top`], which no call returns.
+    fn returns(
         &self,
         world: &World,
         earlier: &[Event],
@@ -35,7 +41,17 @@ pub trait Library<S: Stamp>: Send + Sync {
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> Vec<Val> {
         let _ = earlier;
-        self.returns(world, thread, call, cells)
+        match method::find(self.methods(), call).map(|m| m.returns) {
+            Some(Returns::Value) => {
+                let event = Event { thread, call: call.clone(), ret: Val::Top };
+                let shapes = self.shapes(world, &event);
+                let of_result = |sub: &&Sub<S>| sub.reads == Some(Reads::Is(Val::Top));
+                shapes.iter().flatten().find(of_result).and_then(|sub| sub.cell).map(cells).unwrap_or_default()
+            }
+            Some(Returns::Bool) => vec![Val::Bool(false), Val::Bool(true)],
+            Some(Returns::Nothing) => vec![Val::Unit],
+            Some(Returns::Handle) | None => Vec::new(),
+        }
     }
 
     /// Whether an execution may need this call though nothing reads what it writes: later results depend on it, or calls
@@ -49,10 +65,9 @@ pub trait Library<S: Stamp>: Send + Sync {
     /// What is wrong with a call that no program may make, as one of a location that is not there, with too few arguments,
     /// or of a method that the library does not have. Whoever makes it is not well defined, whatever the call might
     /// return; of a call with a fault nothing else is asked. A call that only cannot return some result has no fault, and
-    /// no shape with that result.
+    /// no shape with that result. By itself what the table of methods says.
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let _ = (world, thread, call);
-        None
+        method::fault(world, thread, call, self.methods())
     }
 
     /// The ways in which an event can happen, `stmp(e)` with what each subevent does. None: no execution has it.

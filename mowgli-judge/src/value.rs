@@ -123,6 +123,12 @@ impl From<i64> for Val {
         Self::Int(i)
     }
 }
+/// For literals.
+impl From<i32> for Val {
+    fn from(i: i32) -> Self {
+        Self::Int(i.into())
+    }
+}
 impl From<bool> for Val {
     fn from(b: bool) -> Self {
         Self::Bool(b)

@@ -95,6 +95,12 @@ impl World {
         self.objects.iter().filter(|(_, o)| o.library == library).map(|(&x, _)| x).collect()
     }
 
+    /// The objects of a library with their locations, in order.
+    #[must_use]
+    pub fn objects_of(&self, library: Name) -> Vec<(Loc, Object)> {
+        self.objects.iter().filter(|(_, o)| o.library == library).map(|(&x, o)| (x, o.clone())).collect()
+    }
+
     /// The node on which the object at `loc` lives; `None` if there is no such object or it lives on none.
     #[must_use]
     pub fn home(&self, loc: Loc) -> Option<Node> {

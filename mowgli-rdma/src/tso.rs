@@ -11,17 +11,69 @@ use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn};
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::Library;
+use mowgli_core::method::{self, methods};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
 use crate::stamp::Stamp::{self, aMF, aNLW, aNRW, aWT};
-use crate::wait::{self, Wait};
-use mowgli_core::fault::{Arg, fault};
+use crate::wait;
 
-/// The model's name.
-pub const TSO: Name = Name::literal("rdma-tso-rmw");
+methods! {
+    /// The methods of RDMA-TSO-RMW. Operations return their identifiers, a poll that of the operation that it takes.
+    pub enum Method of TSO = "rdma-tso-rmw" as statements {
+        /// `Write(x, v)`.
+        fn write = Write(x: Local, v: Value);
+        /// `Read(x)`.
+        fn read = Read(x: Local) -> Value;
+        /// `CAS(x, v1, v2)`, which returns the old value.
+        fn cas = CAS(x: Local, v1: Value, v2: Value) -> Value;
+        /// `Xchg(x, v)`, which returns the old value.
+        fn xchg = Xchg(x: Local, v: Value) -> Value;
+        /// `Mfence()`.
+        fn mfence = Mfence();
+        /// `Get(x, y)`: copies remote y to local x.
+        fn get = Get(x: Local, y: Placed) -> Handle;
+        /// `Put(x, y)`: copies local y to remote x.
+        fn put = Put(x: Placed, y: Local) -> Handle;
+        /// `Poll(n)`: waits for the oldest operation towards n that no poll has taken.
+        fn poll = Poll(n: Node) -> Handle;
+        /// `Rfence(n)`.
+        fn rfence = Rfence(n: Node);
+        /// `RCAS(x, y, v1, v2)`: compare and swap on remote y, the old value to local x.
+        fn rcas = RCAS(x: Local, y: Placed, v1: Value, v2: Value) -> Handle;
+        /// `RFAA(x, y, v)`: fetch and add on remote y, the old value to local x.
+        fn rfaa = RFAA(x: Local, y: Placed, v: Value) -> Handle;
+        /// `SetAdd(s, v)`: adds v to the thread's set s.
+        fn set_add = SetAdd(s: Value, v: Value);
+        /// `SetRemove(s, v)`.
+        fn set_remove = SetRemove(s: Value, v: Value);
+        /// `SetIsEmpty(s)`.
+        fn set_is_empty = SetIsEmpty(s: Value) -> Handle;
+    }
+}
+
+impl Method {
+    /// The method of RDMA-WAIT-RMW of the same name; `None` for polls and for the methods of sets.
+    fn of_wait(self) -> Option<wait::Method> {
+        use wait::Method as W;
+        let d = Val::NoWid;
+        Some(match self {
+            Self::Write { x, v } => W::Write { x, v },
+            Self::Read { x } => W::Read { x },
+            Self::CAS { x, v1, v2 } => W::CAS { x, v1, v2 },
+            Self::Xchg { x, v } => W::Xchg { x, v },
+            Self::Mfence {} => W::Mfence {},
+            Self::Get { x, y } => W::Get { x, y, d },
+            Self::Put { x, y } => W::Put { x, y, d },
+            Self::Rfence { n } => W::Rfence { n },
+            Self::RCAS { x, y, v1, v2 } => W::RCAS { x, y, v1, v2, d },
+            Self::RFAA { x, y, v } => W::RFAA { x, y, v, d },
+            Self::Poll { .. } | Self::SetAdd { .. } | Self::SetRemove { .. } | Self::SetIsEmpty { .. } => return None,
+        })
+    }
+}
 
 /// A memory word on `node`.
 #[must_use]
@@ -36,20 +88,23 @@ pub struct Tso;
 /// The node that an operation goes to, or that a poll asks about.
 #[must_use]
 pub fn towards(world: &World, call: &Call) -> Option<Node> {
-    match call.method.text() {
-        "Put" => world.home(call.loc(0)),
-        "Get" | "RCAS" | "RFAA" => world.home(call.loc(1)),
-        "Poll" => match call.args.first() {
-            Some(&Val::Node(n)) => Some(n),
-            _ => None,
-        },
+    match Method::of(call) {
+        Method::Put { x: far, .. }
+        | Method::Get { y: far, .. }
+        | Method::RCAS { y: far, .. }
+        | Method::RFAA { y: far, .. } => world.home(far),
+        Method::Poll { n } => Some(n),
         _ => None,
     }
 }
 
 /// Whether a call is an operation that a poll takes.
 fn is_operation(call: &Call) -> bool {
-    matches!(call.method.text(), "Put" | "Get" | "RCAS" | "RFAA")
+    matches!(Method::of(call), Method::Put { .. } | Method::Get { .. } | Method::RCAS { .. } | Method::RFAA { .. })
+}
+
+fn polls(call: &Call) -> bool {
+    matches!(Method::of(call), Method::Poll { .. })
 }
 
 /// The identifier of an operation: its node, and how many operations of the thread towards that node came before it.
@@ -58,45 +113,43 @@ fn identifier(n: Node, nth: usize) -> Val {
 }
 
 /// What a call returns to a thread that has made these calls before, where memory has no part in it; `None` for a poll
-/// with nothing to take. Operations return their identifiers, a poll that of the operation it takes.
+/// with nothing to take.
 #[must_use]
 pub fn result(world: &World, earlier: &[Event], call: &Call) -> Option<Val> {
     let to = towards(world, call);
-    let count = |is: fn(&Call) -> bool| {
-        earlier.iter().filter(|e| is(&e.call) && e.call.library == TSO && towards(world, &e.call) == to).count()
-    };
-    match call.method.text() {
-        "Put" | "Get" | "RCAS" | "RFAA" => Some(identifier(to?, count(is_operation))),
-        "Poll" => {
-            let taken = count(|c| c.method.text() == "Poll");
-            (taken < count(is_operation)).then(|| identifier(to.expect("counted"), taken))
+    let own = || earlier.iter().map(|e| &e.call).filter(|c| c.library == TSO);
+    let count = |is: fn(&Call) -> bool| own().filter(|c| is(c) && towards(world, c) == to).count();
+    match Method::of(call) {
+        Method::Poll { n } => {
+            let taken = count(polls);
+            (taken < count(is_operation)).then(|| identifier(n, taken))
         }
-        "SetIsEmpty" => {
+        Method::SetIsEmpty { s: asked } => {
             let mut set = BTreeSet::new();
-            for e in earlier.iter().filter(|e| e.call.args.first() == call.args.first()) {
-                match e.call.method.text() {
-                    "SetAdd" => _ = set.insert(e.call.args[1]),
-                    "SetRemove" => _ = set.remove(&e.call.args[1]),
+            for call in own() {
+                match Method::of(call) {
+                    Method::SetAdd { s, v } if s == asked => _ = set.insert(v),
+                    Method::SetRemove { s, v } if s == asked => _ = set.remove(&v),
                     _ => {}
                 }
             }
             Some(Val::Bool(set.is_empty()))
         }
+        _ if is_operation(call) => Some(identifier(to?, count(is_operation))),
         _ => Some(Val::Unit),
     }
 }
 
 /// The subevent whose completion a poll sees: the local write, of a Put the remote one.
 fn is_confirmed(s: &SubView<Stamp>) -> bool {
-    match s.event.call.method.text() {
-        "Put" => matches!(s.sub.stamp, aNRW(_)),
-        "Get" | "RCAS" | "RFAA" => matches!(s.sub.stamp, aNLW(_)),
-        _ => false,
+    match Method::of(&s.event.call) {
+        Method::Put { .. } => matches!(s.sub.stamp, aNRW(_)),
+        _ => is_operation(&s.event.call) && matches!(s.sub.stamp, aNLW(_)),
     }
 }
 
 fn is_poll(s: &SubView<Stamp>) -> bool {
-    s.event.call.method.text() == "Poll"
+    polls(&s.event.call)
 }
 
 /// The node that an operation, or a poll, is towards.
@@ -115,16 +168,11 @@ impl Library<Stamp> for Tso {
         TSO
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        Wait.loc(call)
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
-    /// What can be said without the calls before: see [`result`].
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        self.returns_after(world, &[], thread, call, cells)
-    }
-
-    fn returns_after(
+    fn returns(
         &self,
         world: &World,
         earlier: &[Event],
@@ -132,23 +180,27 @@ impl Library<Stamp> for Tso {
         call: &Call,
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> Vec<Val> {
-        match call.method.text() {
-            "Read" | "CAS" | "Xchg" => Wait.returns(world, thread, call, cells),
+        match Method::of(call) {
+            Method::Read { x } | Method::CAS { x, .. } | Method::Xchg { x, .. } => {
+                cells(Cell { loc: x, node: world.node_of(thread) })
+            }
             _ => result(world, earlier, call).into_iter().collect(),
         }
     }
 
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        Wait.step(event, read)
+        Method::of(&event.call).of_wait()?.step(read)
     }
 
     /// Identifiers count operations and polls; sets remember what was put into them.
     fn is_remembered(&self, call: &Call) -> bool {
-        is_operation(call) || matches!(call.method.text(), "Poll" | "SetAdd" | "SetRemove")
+        is_operation(call)
+            || matches!(Method::of(call), Method::Poll { .. } | Method::SetAdd { .. } | Method::SetRemove { .. })
     }
 
     fn only_looks(&self, event: &Event) -> bool {
-        Wait.only_looks(event) || event.call.method.text() == "SetIsEmpty"
+        let method = Method::of(&event.call);
+        matches!(method, Method::SetIsEmpty { .. }) || method.of_wait().is_some_and(|m| m.only_looks(event.ret))
     }
 
     /// Every poll has an operation before it to take: otherwise it never returns.
@@ -156,34 +208,21 @@ impl Library<Stamp> for Tso {
         let mut open: BTreeMap<(Tid, Option<Node>), usize> = BTreeMap::new();
         events.iter().all(|e| {
             let open = open.entry((e.thread, towards(world, &e.call))).or_default();
-            match e.call.method.text() {
-                "Poll" => open.checked_sub(1).map(|left| *open = left).is_some(),
-                _ => {
-                    *open += usize::from(is_operation(&e.call));
-                    true
-                }
+            if polls(&e.call) {
+                return open.checked_sub(1).map(|left| *open = left).is_some();
             }
+            *open += usize::from(is_operation(&e.call));
+            true
         })
-    }
-
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        let takes = match call.method.text() {
-            "Poll" => Some(&[Arg::Node][..]),
-            "SetAdd" | "SetRemove" => Some(&[Arg::Any; 2][..]),
-            "SetIsEmpty" => Some(&[Arg::Any][..]),
-            "Wait" => None,
-            other => wait::takes(other),
-        };
-        fault(world, thread, call, takes)
     }
 
     /// As RDMA-WAIT-RMW, Poll {aWT}, and {aMF} for the methods of sets.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        match event.call.method.text() {
-            "Poll" => vec![Shape::from_slice(&[Sub::quiet(aWT)])],
-            "SetAdd" | "SetRemove" | "SetIsEmpty" => vec![Shape::from_slice(&[Sub::quiet(aMF)])],
-            "Wait" => Vec::new(),
-            _ => wait::shapes(world, event).unwrap_or_default(),
+        let method = Method::of(&event.call);
+        let quiet = |stamp| vec![Shape::from_slice(&[Sub::quiet(stamp)])];
+        match method.of_wait() {
+            Some(of_wait) => of_wait.shapes(world, event.ret),
+            None => quiet(if polls(&event.call) { aWT } else { aMF }),
         }
     }
 
@@ -219,7 +258,7 @@ impl Subject for Words {
             call.args.retain(|arg| !matches!(arg, Val::Wid(_)));
             call
         });
-        let polls = world.all_nodes().iter().map(|n| Call::new(TSO, "Poll", &[n.into()]));
+        let polls = world.all_nodes().iter().map(|n| Method::Poll { n }.into());
         kept.chain(polls).collect()
     }
 }
@@ -240,22 +279,17 @@ fn open_operations(d: Name, n: Node) -> Val {
     Val::Loc(Loc(d.part(format_args!("open_{n}"))))
 }
 
-fn call(method: &'static str, args: &[Val]) -> Prog {
-    Prog::call(Call::new(TSO, method, args))
-}
-
 impl WaitByPolls {
     /// Polls once, and removes what was polled from the sets of all identifiers.
     fn poll(n: Node, all: &[Name]) -> Prog {
         let all = all.to_vec();
-        call("Poll", &[n.into()])
-            .bind(move |v| Prog::all(all.iter().map(|&d| call("SetRemove", &[open_operations(d, n), v]))))
+        poll(n).bind(move |v| Prog::all(all.iter().map(|&d| set_remove(open_operations(d, n), v))))
     }
 
     fn wait(self, world: &World, d: Name, all: &[Name]) -> Prog {
         let of_node = |n: Node| {
             let all = all.to_vec();
-            let round = call("SetIsEmpty", &[open_operations(d, n)]).bind(move |empty| {
+            let round = set_is_empty(open_operations(d, n)).bind(move |empty| {
                 if empty == Val::Bool(true) {
                     return Prog::Break(1, Val::Unit);
                 }
@@ -294,7 +328,7 @@ impl WaitByPolls {
         let same = Call { library: TSO, args: args.into_iter().collect(), ..of_wait.clone() };
         let (to, issued) = (towards(world, &same), Prog::call(same.clone()));
         match (to, wid) {
-            (Some(n), Some(d)) => issued.bind(move |id| call("SetAdd", &[open_operations(d, n), id])),
+            (Some(n), Some(d)) => issued.bind(move |id| set_add(open_operations(d, n), id)),
             (Some(_), None) => issued.then(Prog::unit()),
             (None, _) => issued,
         }

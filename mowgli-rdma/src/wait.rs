@@ -10,82 +10,46 @@ use mowgli_core::algebra::{Rel, Spec, SubView, cell, id, po, ppo, reads, same, s
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Library;
-use mowgli_core::program::Prog;
+use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
 use crate::stamp::Stamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
-use mowgli_core::fault::{Arg, fault};
 
-/// The library's name.
-pub const WAIT: Name = Name::literal("rdma-wait-rmw");
+methods! {
+    /// The methods of RDMA-WAIT-RMW.
+    pub enum Method of WAIT = "rdma-wait-rmw" as statements {
+        /// `Write(x, v)`.
+        fn write = Write(x: Local, v: Value);
+        /// `Read(x)`.
+        fn read = Read(x: Local) -> Value;
+        /// `CAS(x, v1, v2)`, which returns the old value.
+        fn cas = CAS(x: Local, v1: Value, v2: Value) -> Value;
+        /// `Xchg(x, v)`, which returns the old value. The papers have no exchange; this one is a `CAS` that compares with
+        /// what it reads, and so never fails.
+        fn xchg = Xchg(x: Local, v: Value) -> Value;
+        /// `Mfence()`.
+        fn mfence = Mfence();
+        /// `Get(x, y, d)`: copies remote y to local x.
+        fn get = Get(x: Local, y: Placed, d: Id);
+        /// `Put(x, y, d)`: copies local y to remote x.
+        fn put = Put(x: Placed, y: Local, d: Id);
+        /// `Wait(d)`.
+        fn wait = Wait(d: Id);
+        /// `Rfence(n)`.
+        fn rfence = Rfence(n: Node);
+        /// `RCAS(x, y, v1, v2, d)`: compare and swap on remote y, the old value to local x.
+        fn rcas = RCAS(x: Local, y: Placed, v1: Value, v2: Value, d: Id);
+        /// `RFAA(x, y, v, d)`: fetch and add on remote y, the old value to local x.
+        fn rfaa = RFAA(x: Local, y: Placed, v: Value, d: Id);
+    }
+}
 
 /// A memory word on `node`.
 #[must_use]
 pub fn word(node: Node) -> Object {
     Object::new(WAIT).at(node)
-}
-
-fn call(method: &'static str, args: &[Val]) -> Prog {
-    Prog::call(Call::new(WAIT, method, args))
-}
-
-/// `Write(x, v)`.
-#[must_use]
-pub fn write(x: Loc, v: Val) -> Prog {
-    call("Write", &[x.into(), v])
-}
-/// `Read(x)`.
-#[must_use]
-pub fn read(x: Loc) -> Prog {
-    call("Read", &[x.into()])
-}
-/// `CAS(x, v1, v2)`, which returns the old value.
-#[must_use]
-pub fn cas(x: Loc, v1: Val, v2: Val) -> Prog {
-    call("CAS", &[x.into(), v1, v2])
-}
-/// `Xchg(x, v)`, which returns the old value. The papers have no exchange; this one is a `CAS` that compares with what it
-/// reads, and so never fails.
-#[must_use]
-pub fn xchg(x: Loc, v: Val) -> Prog {
-    call("Xchg", &[x.into(), v])
-}
-/// `Mfence()`.
-#[must_use]
-pub fn mfence() -> Prog {
-    call("Mfence", &[])
-}
-/// `Get(x, y, d)`: copies remote y to local x.
-#[must_use]
-pub fn get(x: Loc, y: Loc, d: Val) -> Prog {
-    call("Get", &[x.into(), y.into(), d])
-}
-/// `Put(x, y, d)`: copies local y to remote x.
-#[must_use]
-pub fn put(x: Loc, y: Loc, d: Val) -> Prog {
-    call("Put", &[x.into(), y.into(), d])
-}
-/// `Wait(d)`.
-#[must_use]
-pub fn wait(d: Val) -> Prog {
-    call("Wait", &[d])
-}
-/// `Rfence(n)`.
-#[must_use]
-pub fn rfence(n: Node) -> Prog {
-    call("Rfence", &[n.into()])
-}
-/// `RCAS(x, y, v1, v2, d)`: compare and swap on remote y, the old value to local x.
-#[must_use]
-pub fn rcas(x: Loc, y: Loc, v1: Val, v2: Val, d: Val) -> Prog {
-    call("RCAS", &[x.into(), y.into(), v1, v2, d])
-}
-/// `RFAA(x, y, v, d)`: fetch and add on remote y, the old value to local x.
-#[must_use]
-pub fn rfaa(x: Loc, y: Loc, v: Val, d: Val) -> Prog {
-    call("RFAA", &[x.into(), y.into(), v, d])
 }
 
 /// RDMA-WAIT-RMW as a library.
@@ -115,42 +79,24 @@ impl Library<Stamp> for Wait {
         WAIT
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        call.args.iter().filter_map(|v| v.loc()).collect()
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        match call.method.text() {
-            "Read" | "CAS" | "Xchg" => cells(Cell { loc: call.loc(0), node: world.node_of(thread) }),
-            _ => vec![Val::Unit],
-        }
-    }
-
-    /// What RFAA makes of the value that it reads: v_R + v, modulo 2^64 as a network card adds. A value that is no integer
-    /// has no sum, so an RFAA that reads one is in no execution; the machine of RDMA-TSO-RMW is stuck there.
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        read.plus(event.call.args[2].int()?)
+        Method::of(&event.call).step(read)
     }
 
     fn is_remembered(&self, _: &Call) -> bool {
         false
     }
 
-    /// Reads, waits, fences and a compare-and-swap that failed: they order what is around them, and no more.
     fn only_looks(&self, event: &Event) -> bool {
-        match event.call.method.text() {
-            "Read" | "Wait" | "Mfence" | "Rfence" => true,
-            "CAS" => event.ret != event.call.args[1],
-            _ => false,
-        }
-    }
-
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        fault(world, thread, call, takes(call.method.text()))
+        Method::of(&event.call).only_looks(event.ret)
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        shapes(world, event).unwrap_or_default()
+        Method::of(&event.call).shapes(world, event.ret)
     }
 
     fn spec(&self) -> Spec<Stamp> {
@@ -246,85 +192,75 @@ pub(crate) fn predicate(
         .named("atomic", "{a} is over before {b} begins: remote updates of one node exclude each other");
 
     // so = iso u rf_e u pfg u nfo u rb u mo u rao u ([aNRW]; iso^-1; rao) u ([Inst]; ib)
-    c.so("iso", &iso);
-    c.so("rf", &rf_e);
-    c.so("pfg", &pfg);
-    c.so("nfo", &nfo);
-    c.so("rb", &rb);
-    c.so("mo", &mo);
-    c.so("rao", &rao);
-    c.so("atomic", &atomic);
+    c.so([&iso, &rf_e, &pfg, &nfo, &rb, &mo, &rao, &atomic]);
     c.so_of_paths("ib", &stamps(Stamp::is_instantaneous).on().then(&ib));
     c
 }
 
-/// What a method takes, beside identifiers.
-pub(crate) fn takes(method: &str) -> Option<&'static [Arg]> {
-    use Arg::{Any, Local, Placed};
-    Some(match method {
-        "Write" | "Xchg" => &[Local, Any],
-        "Read" => &[Local],
-        "CAS" => &[Local, Any, Any],
-        "Mfence" => &[],
-        "Wait" => &[Any],
-        "Rfence" => &[Arg::Node],
-        "Get" => &[Local, Placed],
-        "Put" => &[Placed, Local],
-        "RCAS" => &[Local, Placed, Any, Any],
-        "RFAA" => &[Local, Placed, Any],
-        _ => return None,
-    })
+impl Method {
+    /// Reads, waits, fences and a compare-and-swap that failed: they order what is around them, and no more.
+    pub(crate) fn only_looks(self, ret: Val) -> bool {
+        match self {
+            Self::Read { .. } | Self::Wait { .. } | Self::Mfence {} | Self::Rfence { .. } => true,
+            Self::CAS { v1, .. } => ret != v1,
+            _ => false,
+        }
+    }
+
+    /// What RFAA makes of the value that it reads: v_R + v, modulo 2^64 as a network card adds. A value that is no integer
+    /// has no sum, so an RFAA that reads one is in no execution; the machine of RDMA-TSO-RMW is stuck there.
+    pub(crate) fn step(self, read: Val) -> Option<Val> {
+        if let Self::RFAA { v, .. } = self { read.plus(v.int()?) } else { None }
+    }
+
+    /// `stmp(e)` with what each subevent does.
+    pub(crate) fn shapes(self, world: &World, ret: Val) -> Vec<Shape<Stamp>> {
+        let at = |loc| Cell { loc, node: home(world, loc) };
+        let one = |sub| vec![Shape::from_slice(&[sub])];
+        match self {
+            Self::Write { x, v } => one(Sub::write(aCW, at(x), Writes::Is(v))),
+            Self::Read { x } => one(Sub::read(aCR, at(x), Reads::Is(ret))),
+            Self::CAS { x, v1, v2 } if ret == v1 => one(Sub::update(aCAS, at(x), Reads::Is(v1), Writes::Is(v2))),
+            Self::CAS { x, .. } => vec![Shape::from_slice(&[Sub::quiet(aMF), Sub::read(aCR, at(x), Reads::Is(ret))])],
+            Self::Xchg { x, v } => one(Sub::update(aCAS, at(x), Reads::Is(ret), Writes::Is(v))),
+            Self::Mfence {} => one(Sub::quiet(aMF)),
+            Self::Wait { .. } => one(Sub::quiet(aWT)),
+            Self::Rfence { n } => one(Sub::quiet(aRF(n))),
+            Self::Get { x, y, .. } => {
+                let n = home(world, y);
+                let read = Sub::read(aNRR(n), at(y), Reads::Any);
+                vec![Shape::from_slice(&[read, Sub::write(aNLW(n), at(x), Writes::Copy(0))])]
+            }
+            Self::Put { x, y, .. } => {
+                let n = home(world, x);
+                let read = Sub::read(aNLR(n), at(y), Reads::Any);
+                vec![Shape::from_slice(&[read, Sub::write(aNRW(n), at(x), Writes::Copy(0))])]
+            }
+            Self::RCAS { x, y, v1, v2, .. } => {
+                let n = home(world, y);
+                let back = Sub::write(aNLW(n), at(x), Writes::Copy(0));
+                let swapped =
+                    [Sub::read(aNAR(n), at(y), Reads::Is(v1)), Sub::write(aNRW(n), at(y), Writes::Is(v2)), back];
+                let failed = [Sub::read(aNAR(n), at(y), Reads::IsNot(v1)), back];
+                vec![Shape::from_slice(&swapped), Shape::from_slice(&failed)]
+            }
+            Self::RFAA { x, y, .. } => {
+                let n = home(world, y);
+                let write = Sub::write(aNRW(n), at(y), Writes::Step(0));
+                let back = Sub::write(aNLW(n), at(x), Writes::Copy(0));
+                vec![Shape::from_slice(&[Sub::read(aNAR(n), at(y), Reads::Any), write, back])]
+            }
+        }
+    }
 }
 
-/// `stmp(e)` with what each subevent does; `None` where a call does not respect nodes.
-pub(crate) fn shapes(world: &World, event: &Event) -> Option<Vec<Shape<Stamp>>> {
-    let here = world.node_of(event.thread);
-    let args = &event.call.args;
-    let at = |position: usize| {
-        let loc = args.get(position)?.loc()?;
-        world.home(loc).map(|node| Cell { loc, node })
-    };
-    let local = |position| at(position).filter(|c| c.node == here);
-    let one = |sub| Some(vec![Shape::from_slice(&[sub])]);
-    match event.call.method.text() {
-        "Write" => one(Sub::write(aCW, local(0)?, Writes::Is(args[1]))),
-        "Read" => one(Sub::read(aCR, local(0)?, Reads::Is(event.ret))),
-        "CAS" if event.ret == args[1] => one(Sub::update(aCAS, local(0)?, Reads::Is(args[1]), Writes::Is(args[2]))),
-        "CAS" => Some(vec![Shape::from_slice(&[Sub::quiet(aMF), Sub::read(aCR, local(0)?, Reads::Is(event.ret))])]),
-        "Xchg" => one(Sub::update(aCAS, local(0)?, Reads::Is(event.ret), Writes::Is(args[1]))),
-        "Mfence" => one(Sub::quiet(aMF)),
-        "Wait" => one(Sub::quiet(aWT)),
-        "Rfence" => match args[0] {
-            Val::Node(n) => one(Sub::quiet(aRF(n))),
-            _ => None,
-        },
-        "Get" => {
-            let (x, y) = (local(0)?, at(1)?);
-            let read = Sub::read(aNRR(y.node), y, Reads::Any);
-            Some(vec![Shape::from_slice(&[read, Sub::write(aNLW(y.node), x, Writes::Copy(0))])])
-        }
-        "Put" => {
-            let (x, y) = (at(0)?, local(1)?);
-            let read = Sub::read(aNLR(x.node), y, Reads::Any);
-            Some(vec![Shape::from_slice(&[read, Sub::write(aNRW(x.node), x, Writes::Copy(0))])])
-        }
-        "RCAS" => {
-            let (x, y, v1, v2) = (local(0)?, at(1)?, args[2], args[3]);
-            let n = y.node;
-            let back = Sub::write(aNLW(n), x, Writes::Copy(0));
-            let swapped = [Sub::read(aNAR(n), y, Reads::Is(v1)), Sub::write(aNRW(n), y, Writes::Is(v2)), back];
-            let failed = [Sub::read(aNAR(n), y, Reads::IsNot(v1)), back];
-            Some(vec![Shape::from_slice(&swapped), Shape::from_slice(&failed)])
-        }
-        "RFAA" => {
-            let (x, y) = (local(0)?, at(1)?);
-            let n = y.node;
-            let write = Sub::write(aNRW(n), y, Writes::Step(0));
-            let back = Sub::write(aNLW(n), x, Writes::Copy(0));
-            Some(vec![Shape::from_slice(&[Sub::read(aNAR(n), y, Reads::Any), write, back])])
-        }
-        _ => None,
-    }
+/// The node of a word.
+///
+/// # Panics
+/// If it is on none, which is a fault of a call of it.
+#[must_use]
+pub fn home(world: &World, x: Loc) -> Node {
+    world.home(x).unwrap_or_else(|| panic!("{x} is on no node"))
 }
 
 /// Clients of the memory model itself: two words on every node, every method.

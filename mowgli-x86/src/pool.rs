@@ -7,22 +7,20 @@
 
 use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
-use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Library;
-use mowgli_core::program::Prog;
+use mowgli_core::method::{self, methods};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
 use crate::stamp::Stamp::{self, W};
 
-/// The pool's name.
-pub const POOL: Name = Name::literal("x86-pool");
-
-/// `New(x)`.
-#[must_use]
-pub fn new(x: Loc) -> Prog {
-    Prog::call(Call::new(POOL, "New", &[x.into()]))
+methods! {
+    /// What a pool does.
+    pub enum Method of POOL = "x86-pool" {
+        /// `New(x)`: a record of the pool x.
+        fn new = New(x: Value) -> Handle;
+    }
 }
 
 /// The records that a thread gets first, in this order.
@@ -39,15 +37,11 @@ impl Library<Stamp> for Pool {
         POOL
     }
 
-    fn loc(&self, _: &Call) -> Vec<Loc> {
-        Vec::new()
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        self.returns_after(world, &[], thread, call, cells)
-    }
-
-    fn returns_after(
+    fn returns(
         &self,
         _: &World,
         earlier: &[Event],
@@ -57,14 +51,6 @@ impl Library<Stamp> for Pool {
     ) -> Vec<Val> {
         let gone = earlier.iter().filter(|e| e.call == *call).count();
         records(call.loc(0), thread).nth(gone).into_iter().collect()
-    }
-
-    fn is_remembered(&self, _: &Call) -> bool {
-        true
-    }
-
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        fault(world, thread, call, (call.method.text() == "New").then_some(&[Arg::Any]))
     }
 
     fn shapes(&self, _: &World, _: &Event) -> Vec<Shape<Stamp>> {

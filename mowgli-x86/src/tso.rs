@@ -19,18 +19,32 @@
 
 use mowgli_core::algebra::{Spec, cell, id, po, reads, same, same_event, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::fault::{Arg, fault};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::Library;
-use mowgli_core::program::Prog;
+use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
 use crate::stamp::Stamp::{self, F, R, U, W};
 
-/// The memory's name.
-pub const X86: Name = Name::literal("x86-tso");
+methods! {
+    /// The methods of x86-TSO.
+    pub enum Method of X86 = "x86-tso" as statements {
+        /// `Read(x)`.
+        fn read = Read(x: Address) -> Value;
+        /// `Write(x, v)`.
+        fn write = Write(x: Address, v: Value);
+        /// `CAS(x, v1, v2)`, which returns the old value (`lock cmpxchg`).
+        fn cas = CAS(x: Address, v1: Value, v2: Value) -> Value;
+        /// `FAA(x, k)`, which returns the old value (`lock xadd`).
+        fn faa = FAA(x: Address, k: Value) -> Value;
+        /// `Xchg(x, v)`, which returns the old value (`xchg`).
+        fn xchg = Xchg(x: Address, v: Value) -> Value;
+        /// `Mfence()`.
+        fn mfence = Mfence();
+    }
+}
 
 /// The one machine.
 pub const MACHINE: Node = Node(1);
@@ -41,44 +55,6 @@ pub fn word() -> Object {
     Object::new(X86).at(MACHINE)
 }
 
-fn call(method: &'static str, args: &[Val]) -> Prog {
-    Prog::call(Call::new(X86, method, args))
-}
-
-/// `Read(x)`. The location of this and of all other accesses may be a value that was read.
-#[must_use]
-pub fn read(x: impl Into<Val>) -> Prog {
-    call("Read", &[x.into()])
-}
-/// `Write(x, v)`.
-#[must_use]
-pub fn write(x: impl Into<Val>, v: impl Into<Val>) -> Prog {
-    call("Write", &[x.into(), v.into()])
-}
-/// `CAS(x, v1, v2)`, which returns the old value (`lock cmpxchg`).
-#[must_use]
-pub fn cas(x: impl Into<Val>, v1: impl Into<Val>, v2: impl Into<Val>) -> Prog {
-    call("CAS", &[x.into(), v1.into(), v2.into()])
-}
-/// `FAA(x, k)`, which returns the old value (`lock xadd`).
-#[must_use]
-pub fn faa(x: impl Into<Val>, k: i64) -> Prog {
-    call("FAA", &[x.into(), k.into()])
-}
-/// `Xchg(x, v)`, which returns the old value (`xchg`).
-#[must_use]
-pub fn xchg(x: impl Into<Val>, v: impl Into<Val>) -> Prog {
-    call("Xchg", &[x.into(), v.into()])
-}
-/// `Mfence()`.
-#[must_use]
-pub fn mfence() -> Prog {
-    call("Mfence", &[])
-}
-
-/// The methods, each with the number of its arguments.
-pub const METHODS: [(&str, usize); 6] = [("Read", 1), ("Write", 2), ("CAS", 3), ("FAA", 2), ("Xchg", 2), ("Mfence", 0)];
-
 /// x86-TSO as a library.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tso;
@@ -88,26 +64,13 @@ fn at(x: Loc) -> Cell {
     Cell { loc: x, node: MACHINE }
 }
 
-/// The cell of an access; `None` if what stands for its location is none.
-fn accessed(call: &Call) -> Option<Cell> {
-    call.args.first()?.loc().map(at)
-}
-
 impl Library<Stamp> for Tso {
     fn name(&self) -> Name {
         X86
     }
 
-    /// What is accessed. A location that is written is data.
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        accessed(call).into_iter().map(|cell| cell.loc).collect()
-    }
-
-    fn returns(&self, _: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        match (call.method.text(), accessed(call)) {
-            ("Read" | "CAS" | "FAA" | "Xchg", Some(cell)) => cells(cell),
-            _ => vec![Val::Unit],
-        }
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
     fn is_remembered(&self, _: &Call) -> bool {
@@ -116,37 +79,31 @@ impl Library<Stamp> for Tso {
 
     /// Reads, fences and a compare-and-swap that failed: they order what is around them, and no more.
     fn only_looks(&self, event: &Event) -> bool {
-        match event.call.method.text() {
-            "Read" | "Mfence" => true,
-            "CAS" => event.ret != event.call.args[1],
+        match Method::of(&event.call) {
+            Method::Read { .. } | Method::Mfence {} => true,
+            Method::CAS { v1, .. } => event.ret != v1,
             _ => false,
         }
     }
 
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        const ARGS: [Arg; 3] = [Arg::Local, Arg::Any, Arg::Any];
-        let known = METHODS.iter().find(|(name, _)| *name == call.method.text());
-        fault(world, thread, call, known.map(|(_, n)| &ARGS[..*n]))
+    /// What FAA makes of the value that it reads: what is no integer has no sum.
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        if let Method::FAA { k, .. } = Method::of(&event.call) { read.plus(k.int()?) } else { None }
     }
 
     /// Read {R}, Write {W}, Mfence {F}, locked instructions {U}, of which a CAS that fails {F, R}.
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        let (args, ret) = (&event.call.args, event.ret);
-        let subs = |cell| {
-            let update = |v| vec![Sub::update(U, cell, Reads::Is(ret), Writes::Is(v))];
-            match event.call.method.text() {
-                "Read" => vec![Sub::read(R, cell, Reads::Is(ret))],
-                "Write" => vec![Sub::write(W, cell, Writes::Is(args[1]))],
-                "CAS" if ret == args[1] => update(args[2]),
-                "CAS" => vec![Sub::quiet(F), Sub::read(R, cell, Reads::Is(ret))],
-                "Xchg" => update(args[1]),
-                // What is no integer has no sum.
-                "FAA" => args[1].int().and_then(|k| ret.plus(k)).map_or_else(Vec::new, update),
-                _ => Vec::new(),
-            }
-        };
-        let subs = accessed(&event.call).map_or_else(|| vec![Sub::quiet(F)], subs);
-        if subs.is_empty() { Vec::new() } else { vec![Shape::from_vec(subs)] }
+        let found = Reads::Is(event.ret);
+        let one = |sub| Shape::from_slice(&[sub]);
+        vec![match Method::of(&event.call) {
+            Method::Read { x } => one(Sub::read(R, at(x), found)),
+            Method::Write { x, v } => one(Sub::write(W, at(x), Writes::Is(v))),
+            Method::CAS { x, v1, v2 } if event.ret == v1 => one(Sub::update(U, at(x), found, Writes::Is(v2))),
+            Method::CAS { x, .. } => Shape::from_slice(&[Sub::quiet(F), Sub::read(R, at(x), found)]),
+            Method::FAA { x, .. } => one(Sub::update(U, at(x), found, Writes::Step(0))),
+            Method::Xchg { x, v } => one(Sub::update(U, at(x), found, Writes::Is(v))),
+            Method::Mfence {} => one(Sub::quiet(F)),
+        }]
     }
 
     fn spec(&self) -> Spec<Stamp> {
@@ -167,10 +124,7 @@ impl Library<Stamp> for Tso {
             .named("iso", "{a} empties the store buffer before it reads");
 
         // so = iso u rfe u mo u rb
-        c.so("iso", &iso);
-        c.so("rf", &rfe);
-        c.so("mo", &mo);
-        c.so("rb", &rb);
+        c.so([&iso, &rfe, &mo, &rb]);
         c
     }
 }
@@ -185,16 +139,16 @@ impl Subject for Words {
     }
 
     fn calls(&self, _: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
-        let call = |method, args: &[Val]| Call::new(X86, method, args);
-        let of_word = |x: Val| {
+        let of_word = |x: Loc| {
             let of_value = move |&v: &i64| {
-                [call("Write", &[x, v.into()]), call("Xchg", &[x, v.into()]), call("CAS", &[x, Val::Int(0), v.into()])]
+                let v = Val::Int(v);
+                [Method::Write { x, v }, Method::Xchg { x, v }, Method::CAS { x, v1: Val::Int(0), v2: v }]
             };
-            let others = [call("Read", &[x]), call("FAA", &[x, Val::Int(1)])];
+            let others = [Method::Read { x }, Method::FAA { x, k: Val::Int(1) }];
             others.into_iter().chain(bound.values.iter().flat_map(of_value)).collect::<Vec<_>>()
         };
-        let words = ["x", "y"].into_iter().flat_map(|x| of_word(Loc::new(x).into()));
-        words.chain([call("Mfence", &[])]).collect()
+        let words = ["x", "y"].into_iter().flat_map(|x| of_word(Loc::new(x)));
+        words.chain([Method::Mfence {}]).map(Call::from).collect()
     }
 }
 

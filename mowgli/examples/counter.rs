@@ -7,21 +7,32 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use mowgli_core::event::Call;
+use mowgli_core::method::{self, methods};
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::Entry;
 use mowgli_libraries::sequential::{self, Sequential};
+
+methods! {
+    /// What can be done with a tally.
+    enum Method of TALLY = "tally" {
+        /// `Add(x, v)`: adds v, and returns what it was.
+        fn add = Add(x: Object, v: Value) -> Value;
+        /// `Get(x)`: what it is.
+        fn get = Get(x: Object) -> Value;
+    }
+}
 
 /// What the object does.
 struct Tally;
 
 impl Sequential for Tally {
     fn name(&self) -> &'static str {
-        "tally"
+        TALLY.text()
     }
 
-    /// Each method with the number of its arguments.
-    fn methods(&self) -> &'static [(&'static str, usize)] {
-        &[("Add", 1), ("Get", 0)]
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
     /// The state is one word, 0 to begin with.
@@ -30,18 +41,12 @@ impl Sequential for Tally {
     }
 
     /// The state after a call, and what the call returns.
-    fn apply(&self, words: &[Val], method: &str, args: &[Val]) -> Option<(Vec<Val>, Val)> {
+    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
         let before = words[0];
-        match (method, args) {
-            ("Add", [v]) => Some((vec![before.plus(v.int()?)?], before)),
-            ("Get", []) => Some((vec![before], before)),
-            _ => None,
-        }
-    }
-
-    /// What clients call, with the values that they write.
-    fn calls(&self, values: &[Val]) -> Vec<(&'static str, Vec<Val>)> {
-        values.iter().map(|&v| ("Add", vec![v])).chain([("Get", Vec::new())]).collect()
+        Some(match Method::of(call) {
+            Method::Add { v, .. } => (vec![before.plus(v.int()?)?], before),
+            Method::Get { .. } => (vec![before], before),
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
@@ -19,7 +20,15 @@ use mowgli_libraries::sv::{self, Sv};
 use mowgli_rdma::Stamp::{self, aCR, aGF};
 use mowgli_rdma::to;
 
-const LATCH: Name = Name::literal("latch");
+methods! {
+    /// What can be done with a latch.
+    enum Method of LATCH = "latch" {
+        /// `Raise(x)`: it is done.
+        fn raise = Raise(x: Object);
+        /// `Check(x)`: 1 if the latch is raised.
+        fn check = Check(x: Object) -> Value;
+    }
+}
 
 /// The specification.
 struct Latch;
@@ -29,22 +38,21 @@ impl Library<Stamp> for Latch {
         LATCH
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, _: &World, _: Tid, call: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        if call.method.text() == "Check" { vec![Val::Int(0), Val::Int(1)] } else { vec![Val::Unit] }
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
     /// A raise is a global fence towards every node; the first of its subevents raises the latch. A check is a CPU read.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        let latch = Cell { loc: event.call.loc(0), node: Node(1) };
-        if event.call.method.text() == "Check" {
-            return vec![[Sub::read(aCR, latch, Reads::Is(event.ret))].into_iter().collect()];
-        }
-        let fences = world.all_nodes().iter().skip(1).map(|n| Sub::quiet(aGF(n)));
-        vec![[Sub::write(aGF(Node(1)), latch, Writes::Is(Val::Int(1)))].into_iter().chain(fences).collect()]
+        let latch = |x| Cell { loc: x, node: Node(1) };
+        vec![match Method::of(&event.call) {
+            Method::Check { x } => Shape::from_slice(&[Sub::read(aCR, latch(x), Reads::Is(event.ret))]),
+            Method::Raise { x } => {
+                let raised = Sub::write(aGF(Node(1)), latch(x), Writes::Is(Val::Int(1)));
+                let fences = world.all_nodes().iter().skip(1).map(|n| Sub::quiet(aGF(n)));
+                [raised].into_iter().chain(fences).collect()
+            }
+        }]
     }
 
     /// so: from every part of a raise to each check that sees it.
@@ -52,7 +60,7 @@ impl Library<Stamp> for Latch {
         let mut c = Spec::default();
         let (rf, _) = c.reads_from("rf", reads(), writes());
         let seen = same_event().then(&rf).named("seen", "{b} saw the latch that {a} raised");
-        c.so("seen", &seen);
+        c.so([&seen]);
         c
     }
 }
@@ -77,16 +85,15 @@ impl Implementation for LatchOverSv {
     }
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let (x, all) = (raised(call.loc(0)), world.all_nodes());
-        if call.method.text() == "Check" {
-            return sv::read(x);
-        }
+        let all = world.all_nodes();
         let fence = if self.fence { sv::gf(all) } else { Prog::unit() };
-        prog! {
-            fence.clone();
-            sv::write(x, Val::Int(1));
-            sv::bcast(x, Val::NoWid, all.without(world.node_of(thread)));
-            Prog::unit()
+        match Method::of(call) {
+            Method::Check { x } => sv::read(raised(x)),
+            Method::Raise { x } => prog! {
+                fence.clone();
+                sv::write(raised(x), 1);
+                sv::bcast(raised(x), Val::NoWid, all.without(world.node_of(thread)))
+            },
         }
     }
 }
@@ -99,8 +106,8 @@ impl Subject for Latch {
         vec![world]
     }
 
-    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
-        ["Raise", "Check"].map(|method| Call::new(LATCH, method, &[Loc::new("x").into()])).to_vec()
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        method::calls(LATCH, Method::TABLE, world, thread, bound, expired)
     }
 }
 

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
+use mowgli_core::method::methods;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -17,7 +18,15 @@ use mowgli_x86::Stamp;
 use mowgli_x86::pool::new;
 use mowgli_x86::tso::{cas, read, word, write};
 
-const STACK: Name = Name::literal("stack");
+methods! {
+    /// What can be done with a stack.
+    enum Method of STACK = "stack" {
+        /// `Push(s, v)`: puts v on top.
+        fn push = Push(s: Object, v: Value);
+        /// `Pop(s)`: takes the top off.
+        fn pop = Pop(s: Object) -> Value;
+    }
+}
 
 /// The implementation, or what can go wrong with it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,9 +55,9 @@ impl Implementation for Stack {
     }
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        match call.args[1..] {
-            [v] => self.push(call.loc(0), v),
-            _ => pop(top(call.loc(0))),
+        match Method::of(call) {
+            Method::Push { s, v } => self.push(s, v),
+            Method::Pop { s } => take_top(top(s)),
         }
     }
 }
@@ -78,7 +87,7 @@ impl Stack {
 }
 
 /// Reads the first node and the second, and lets the second be the first, until that succeeds.
-fn pop(top: Loc) -> Prog {
+fn take_top(top: Loc) -> Prog {
     let take = move |first: Val| {
         prog! {
             let second = read(next(first));
@@ -95,7 +104,7 @@ fn pop(top: Loc) -> Prog {
 
 /// The stack with its implementation, and the variants that are to be caught.
 pub fn entry() -> Entry<Stamp> {
-    let library = Container { name: STACK, methods: &[("Push", 1), ("Pop", 0)], is_stack: true };
+    let library = Container { name: STACK, methods: Method::TABLE, is_stack: true };
     let of = |name, about, expected, implementation| variant(name, about, expected, implementation, &[(2, 1, 2)]);
     let variants = vec![
         of("published", "compare and swap", Expected::Sound, Stack::Published),

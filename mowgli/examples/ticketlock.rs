@@ -12,6 +12,7 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{Entry, Expected, variant};
+use mowgli_libraries::lock::Method;
 use mowgli_libraries::x86::lock;
 use mowgli_x86::Stamp;
 use mowgli_x86::tso::{faa, read, word, write};
@@ -45,7 +46,7 @@ impl Implementation for Ticket {
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
         let [next, served] = words(call.loc(0));
-        if call.method.text() == "Rel" {
+        if let Method::Rel { .. } = Method::of(call) {
             let step = if *self == Self::SkipsOne { 2 } else { 1 };
             return prog! { let turn = read(served); write(served, turn.plus(step).unwrap_or(turn)) };
         }

@@ -11,7 +11,7 @@ use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, strategy};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::bal::{Bal, bar, barrier};
+use mowgli_libraries::bal::{BAL, Bal, bar, barrier};
 use mowgli_libraries::msw::Msw;
 use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sc_rmw::ScRmw;
@@ -168,7 +168,7 @@ fn sequence(statements: &[u8], last: Val) -> Prog {
 fn statement(number: u8, last: Val) -> Prog {
     let (x, y) = (Loc::new("x"), Loc::new("y"));
     let more = if last < Val::Int(3) { last.plus(1).unwrap_or(last) } else { last };
-    let zero_to = |x: Loc, v: i64| wait::cas(x, Val::Int(0), v.into());
+    let zero_to = |x: Loc, v: i64| wait::cas(x, 0, v);
     match number {
         0 => wait::write(x, more),
         1 => wait::write(y, more),
@@ -290,11 +290,11 @@ fn rounds_that_meet_at_a_barrier_are_kept() {
     let (b, x) = (Loc::new("b"), Loc::new("x"));
     world.objects.insert(b, barrier(&[Tid(1), Tid(2)]));
     let meets = prog! {
-        bar(b);
+        bar(BAL, b);
         let v = wait::read(x);
         Prog::break_if(v == Val::Int(1))
     };
-    let twice = prog! { bar(b); wait::write(x, Val::Int(1)); bar(b) };
+    let twice = prog! { bar(BAL, b); wait::write(x, Val::Int(1)); bar(BAL, b) };
     let programs = [meets.repeat(), twice];
     let of = problem(&libraries, &none, &world, &programs, &[]);
     for outcomes in [of.outcomes_by_guessing(), of.outcomes_by_flow().expect("no value comes out of nowhere")] {

@@ -7,9 +7,10 @@ use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Engine, solve_with};
 use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_event, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Shape};
-use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::ids::{Name, Tid};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method;
 use mowgli_core::outcome::{Limits, Outcome, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
@@ -266,13 +267,10 @@ impl Library<Stamp> for LiteralSc {
     fn name(&self) -> Name {
         TSO
     }
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        Tso.loc(call)
+    fn methods(&self) -> &'static [method::Method] {
+        Tso.methods()
     }
-    fn returns(&self, world: &World, t: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        Tso.returns(world, t, call, cells)
-    }
-    fn returns_after(
+    fn returns(
         &self,
         world: &World,
         earlier: &[Event],
@@ -280,7 +278,7 @@ impl Library<Stamp> for LiteralSc {
         call: &Call,
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> Vec<Val> {
-        Tso.returns_after(world, earlier, t, call, cells)
+        Tso.returns(world, earlier, t, call, cells)
     }
     fn admits(&self, world: &World, events: &[&Event]) -> bool {
         Tso.admits(world, events)
@@ -323,7 +321,7 @@ impl Library<Stamp> for LiteralSc {
         let ob = (&oppo | &rf | &seen | &nfo | &rb | &mo | inst.on().then(&ib)).plus();
         c.irreflexive("ib", &ib);
         c.irreflexive("ob", &ob);
-        c.so("ob", &ob);
+        c.so([&ob.named("ob", "{a} is observed before {b}")]);
         c
     }
 }

@@ -10,6 +10,7 @@ use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::judge::judge;
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method::{self, methods};
 use mowgli_core::outcome::{Limits, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::search::solver::Flow;
@@ -25,7 +26,15 @@ use mowgli_rdma::to;
 #[path = "../../mowgli/examples/latch.rs"]
 mod latch;
 
-const PILE: Name = Name::literal("pile");
+methods! {
+    /// What can be done with a pile.
+    enum OfPile of PILE = "pile" {
+        /// Puts something there.
+        fn push = Push(x: Object);
+        /// Takes it.
+        fn pop = Pop(x: Object) -> Value;
+    }
+}
 
 /// A pile: who has pushed finds something there.
 struct Pile;
@@ -35,19 +44,15 @@ impl Library<Stamp> for Pile {
         PILE
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, _: &World, _: Tid, call: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        if call.method.text() == "Pop" { vec![Val::Int(0), Val::Int(1)] } else { vec![Val::Unit] }
+    fn methods(&self) -> &'static [method::Method] {
+        OfPile::TABLE
     }
 
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        let top = Cell { loc: event.call.loc(0), node: Node(1) };
-        vec![match event.call.method.text() {
-            "Pop" => [Sub::read(aCR, top, Reads::Is(event.ret))].into_iter().collect(),
-            _ => [Sub::write(aCW, top, Writes::Is(Val::Int(1)))].into_iter().collect(),
+        let top = |loc| Cell { loc, node: Node(1) };
+        vec![match OfPile::of(&event.call) {
+            OfPile::Pop { x } => Shape::from_slice(&[Sub::read(aCR, top(x), Reads::Is(event.ret))]),
+            OfPile::Push { x } => Shape::from_slice(&[Sub::write(aCW, top(x), Writes::Is(Val::Int(1)))]),
         }]
     }
 
@@ -59,7 +64,7 @@ impl Library<Stamp> for Pile {
         c.irreflexive("own", &missed);
         // Names say nothing of what a relation is.
         let mo = c.orient("mo", writes().cross(&writes()) - same_event());
-        c.so("ib", &rf);
+        c.so([&rf.named("ib", "{b} found what {a} pushed")]);
         c.so_of_paths("rf2", &mo.then(&rf));
         c
     }
@@ -83,10 +88,9 @@ impl Implementation for Forgetful {
     }
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        let top = top();
-        match call.method.text() {
-            "Pop" => sv::read(top).then(Prog::Val(Val::Int(0))),
-            _ => sv::write(top, Val::Int(1)),
+        match OfPile::of(call) {
+            OfPile::Pop { .. } => sv::read(top()).then(Prog::Val(Val::Int(0))),
+            OfPile::Push { .. } => sv::write(top(), 1),
         }
     }
 }
@@ -98,8 +102,8 @@ impl Subject for Pile {
         vec![world]
     }
 
-    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
-        ["Push", "Pop"].map(|method| Call::new(PILE, method, &[Loc::new("s").into()])).to_vec()
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        method::calls(PILE, OfPile::TABLE, world, thread, bound, expired)
     }
 }
 
@@ -168,7 +172,15 @@ fn a_call_of_a_library_that_nothing_specifies_is_named() {
     assert!(said.contains("the subject of pile makes the call Push(s) of pyle, which neither"), "{said}");
 }
 
-const SIGNAL: Name = Name::literal("signal");
+methods! {
+    /// What can be done with a signal: what can be done with a latch.
+    enum OfSignal of SIGNAL = "signal" {
+        /// Raises it.
+        fn raise = Raise(x: Object);
+        /// Looks at it.
+        fn look = Check(x: Object) -> Value;
+    }
+}
 
 /// The latch under another name.
 struct Signal;
@@ -188,12 +200,8 @@ impl Library<Stamp> for Signal {
         SIGNAL
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        ask(|library| library.returns(world, thread, &of_latch(call), cells))
+    fn methods(&self) -> &'static [method::Method] {
+        OfSignal::TABLE
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
@@ -230,8 +238,8 @@ impl Subject for Signal {
         vec![world]
     }
 
-    fn calls(&self, _: &World, _: Tid, _: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
-        ["Raise", "Check"].map(|method| Call::new(SIGNAL, method, &[Loc::new("s").into()])).to_vec()
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        method::calls(SIGNAL, OfSignal::TABLE, world, thread, bound, expired)
     }
 }
 

@@ -11,9 +11,9 @@
 
 use mowgli_core::algebra::{Spec, SubView, cell, events, id, po, reads, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::fault::fault;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Library;
+use mowgli_core::method::{self, Method};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
@@ -23,7 +23,7 @@ use mowgli_x86::to;
 use mowgli_x86::tso::{MACHINE, on_one_machine, word};
 
 use crate::catalogue::{Entry, Memory, Variant};
-use crate::sc_rmw::{sequentially_consistent, takes};
+use crate::sc_rmw::sequentially_consistent;
 use crate::x86::{NULL, field};
 
 /// A container: what is put in, and what is taken out or bottom.
@@ -31,15 +31,15 @@ use crate::x86::{NULL, field};
 pub struct Container {
     /// The library's name.
     pub name: Name,
-    /// The methods, each with the number of its arguments: one that puts a value in, and one that takes one out.
-    pub methods: &'static [(&'static str, usize); 2],
+    /// The methods: one that puts a value in, and one that takes one out.
+    pub methods: &'static [Method],
     /// Whether what was put in last is taken out first.
     pub is_stack: bool,
 }
 
 impl Container {
     fn puts(&self, call: &Call) -> bool {
-        call.method.text() == self.methods[0].0
+        call.method.text() == self.methods[0].name
     }
 
     /// What is left, and what is taken out.
@@ -66,11 +66,11 @@ impl Library<Stamp> for Container {
         self.name
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
+    fn methods(&self) -> &'static [Method] {
+        self.methods
     }
 
-    fn returns(&self, _: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+    fn returns(&self, _: &World, _: &[Event], _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
         if self.puts(call) {
             return vec![Val::Unit];
         }
@@ -92,10 +92,6 @@ impl Library<Stamp> for Container {
             }
             _ => self.taken(read).filter(|(_, v)| *v == event.ret).map(|(left, _)| left),
         }
-    }
-
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        fault(world, thread, call, takes(self.methods, call.method.text()).as_deref())
     }
 
     /// {F} for a call that changes the state, {R} for one that finds nothing.
@@ -135,10 +131,10 @@ fn with_two_ends() -> Spec<Stamp> {
     // [F]; takes_out x puts_in; [F]
     let changes = stamps(|a| a == F);
     let apart = events(takes_out).cross(&events(puts_in)) & changes.cross(&changes);
-    c.so("po", &po());
-    c.so("rf", &(&rf - &apart).named("rf", "{b} found what {a} left"));
-    c.so("mo", &(&mo - &apart).named("mo", "{a} comes before {b}"));
-    c.so("rb", &(&rb - &apart).named("rb", "{a} did not find what {b} left"));
+    let rf = (&rf - &apart).named("rf", "{b} found what {a} left");
+    let mo = (&mo - &apart).named("mo", "{a} comes before {b}");
+    let rb = (&rb - &apart).named("rb", "{a} did not find what {b} left");
+    c.so([&po(), &rf, &mo, &rb]);
     c
 }
 
@@ -147,13 +143,8 @@ impl Subject for Container {
         on_one_machine(empty, |world| _ = world.objects.insert(Loc::new("s"), Object::new(self.name).at(MACHINE)))
     }
 
-    fn calls(&self, world: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
-        let [(put, _), (take, _)] = self.methods;
-        let of = |x: Loc| {
-            let puts = bound.values.iter().map(move |&v| Call::new(self.name, put, &[x.into(), v.into()]));
-            puts.chain([Call::new(self.name, take, &[x.into()])]).collect::<Vec<_>>()
-        };
-        world.locations(self.name).into_iter().flat_map(of).collect()
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        method::calls(self.name, self.methods, world, thread, bound, expired)
     }
 }
 

@@ -13,6 +13,7 @@ use mowgli_x86::Stamp;
 use mowgli_x86::tso::{cas, read, word, write, xchg};
 
 use crate::catalogue::{Entry, Expected, variant};
+use crate::lock::Method;
 use crate::x86::{NULL, field, lock};
 
 /// The library's name.
@@ -64,7 +65,10 @@ impl Implementation for Mcs {
 
     fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
         let (tail, own) = (tail(call.loc(0)), record(call.loc(0), t));
-        if call.method.text() == "Acq" { self.acquire(tail, own) } else { self.release(tail, own) }
+        match Method::of(call) {
+            Method::Acq { .. } => self.acquire(tail, own),
+            Method::Rel { .. } => self.release(tail, own),
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
+use mowgli_core::method::methods;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -21,11 +22,18 @@ use crate::catalogue::{Entry, Expected, variant};
 use crate::x86::NULL;
 use crate::x86::container::{self, Container, declare_nodes, is_null, next, nodes, value};
 
-/// The library's name.
-pub const MSQUEUE: Name = Name::literal("msqueue");
+methods! {
+    /// What can be done with a queue.
+    pub enum Method of MSQUEUE = "msqueue" {
+        /// `Enq(x, v)`.
+        fn enq = Enq(x: Object, v: Value);
+        /// `Deq(x)`: what was put in first or bottom.
+        fn deq = Deq(x: Object) -> Value;
+    }
+}
 
-/// The queue as a library: `Enq(x, v)`, and `Deq(x)` returns what was put in first or bottom.
-pub const LIBRARY: Container = Container { name: MSQUEUE, methods: &[("Enq", 1), ("Deq", 0)], is_stack: false };
+/// The queue as a library.
+pub const LIBRARY: Container = Container { name: MSQUEUE, methods: Method::TABLE, is_stack: false };
 
 /// The implementation, or one of its broken variants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -63,10 +71,9 @@ impl Implementation for MsQueue {
     }
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        let x = call.loc(0);
-        match call.args.get(1) {
-            Some(&v) => self.enqueue(x, v),
-            None => self.dequeue(x),
+        match Method::of(call) {
+            Method::Enq { x, v } => self.enqueue(x, v),
+            Method::Deq { x } => self.dequeue(x),
         }
     }
 }

@@ -10,6 +10,7 @@ use mowgli_x86::Stamp;
 use mowgli_x86::tso::{cas, mfence, read, word, write};
 
 use crate::catalogue::{Entry, Expected, variant};
+use crate::lock::Method;
 use crate::x86::lock;
 
 /// The library's name.
@@ -60,7 +61,7 @@ impl Implementation for Spin {
     fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
         let (x, own) = (taken(call.loc(0)), flag(call.loc(0), t));
         let has_flags = matches!(self, Self::Flags | Self::FencedFlags);
-        if call.method.text() == "Rel" {
+        if let Method::Rel { .. } = Method::of(call) {
             return match self {
                 Self::NeverFree => write(x, 1),
                 _ if has_flags => write(own, 0),

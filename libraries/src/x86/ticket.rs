@@ -9,6 +9,7 @@ use mowgli_x86::Stamp;
 use mowgli_x86::tso::{faa, read, word, write};
 
 use crate::catalogue::{Entry, Expected, variant};
+use crate::lock::Method;
 use crate::x86::lock;
 
 /// The library's name.
@@ -45,7 +46,7 @@ impl Implementation for Ticket {
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
         let [next, serving] = words(call.loc(0));
-        if call.method.text() == "Rel" {
+        if let Method::Rel { .. } = Method::of(call) {
             let step = if *self == Self::SkipsOne { 2 } else { 1 };
             return read(serving).bind(move |v| write(serving, v.plus(step).unwrap_or(v)));
         }

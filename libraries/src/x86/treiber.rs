@@ -6,6 +6,7 @@
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
+use mowgli_core::method::methods;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -16,11 +17,18 @@ use mowgli_x86::tso::{cas, read, word, write};
 use crate::catalogue::{Entry, Expected, variant};
 use crate::x86::container::{self, Container, declare_nodes, is_null, next, value};
 
-/// The library's name.
-pub const TREIBER: Name = Name::literal("treiber");
+methods! {
+    /// What can be done with a stack.
+    pub enum Method of TREIBER = "treiber" {
+        /// `Push(x, v)`.
+        fn push = Push(x: Object, v: Value);
+        /// `Pop(x)`: what was pushed last or bottom.
+        fn pop = Pop(x: Object) -> Value;
+    }
+}
 
-/// The stack as a library: `Push(x, v)`, and `Pop(x)` returns what was pushed last or bottom.
-pub const LIBRARY: Container = Container { name: TREIBER, methods: &[("Push", 1), ("Pop", 0)], is_stack: true };
+/// The stack as a library.
+pub const LIBRARY: Container = Container { name: TREIBER, methods: Method::TABLE, is_stack: true };
 
 /// The implementation, or one of its broken variants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -53,10 +61,9 @@ impl Implementation for Treiber {
     }
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        let x = call.loc(0);
-        match call.args.get(1) {
-            Some(&v) => self.push(x, v),
-            None => self.pop(top(x)),
+        match Method::of(call) {
+            Method::Push { x, v } => self.push(x, v),
+            Method::Pop { x } => self.pop(top(x)),
         }
     }
 }

@@ -6,13 +6,11 @@ use itertools::Itertools;
 
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
-use mowgli_core::library::Libraries;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::rbl::Rbl;
 use mowgli_libraries::sequential;
 use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock, x86};
-use mowgli_rdma::Stamp;
 use mowgli_rdma::core_rma::execution::MOST;
 use mowgli_x86::tso::MACHINE;
 use pest::error::{Error, ErrorVariant, InputLocation};
@@ -20,13 +18,13 @@ use pest::iterators::Pair;
 use pest::{Parser, Span};
 use pest_derive::Parser;
 
+mod calls;
 mod core_rma;
-mod own;
 mod waits;
 
 use super::condition::Condition;
 use super::core_rma::program;
-use super::print::returns;
+use super::known::Known;
 use super::test::{Arg, Assertion, Model, Observable, Quantifier, Statement, Test, Thread};
 use crate::catalogue::Catalogue;
 
@@ -198,8 +196,7 @@ fn model(parts_of_file: &[Tree<'_>]) -> Parsed<Model> {
 struct Reader<'c> {
     catalogue: &'c Catalogue,
     model: Model,
-    /// Those of the model, where it is one of RDMA.
-    libraries: Libraries<Stamp>,
+    known: Known,
     world: World,
     threads: Vec<Thread>,
     names: BTreeMap<String, Tid>,
@@ -252,8 +249,8 @@ impl<'c> Reader<'c> {
     fn new(catalogue: &'c Catalogue, model: Model, parts_of_file: &[Tree<'_>]) -> Parsed<Self> {
         let head = parts_of_file.iter().find(|t| t.as_rule() == Rule::head).expect("the grammar has a head");
         let (world, threads, names) = (World::new(1, &[]), Vec::new(), BTreeMap::new());
-        let (libraries, literals) = (catalogue.libraries(model), BTreeMap::new());
-        let mut reader = Self { catalogue, model, libraries, world, threads, names, literals };
+        let (known, literals) = (Known::of(catalogue, model), BTreeMap::new());
+        let mut reader = Self { catalogue, model, known, world, threads, names, literals };
         for placement in parts(head, Rule::placement) {
             reader.placement(&placement)?;
         }
@@ -507,13 +504,13 @@ impl<'c> Reader<'c> {
     /// A call that no program may make is bad input: its library says what is wrong with it.
     fn without_fault(&self, thread: usize, tree: &Tree<'_>, statement: &Statement) -> Parsed<()> {
         let Statement::Call { library, method, args, .. } = statement else { return Ok(()) };
-        let Some(library) = self.libraries.get(*library) else { return Ok(()) };
+        let Some(library) = self.known.library(*library) else { return Ok(()) };
         // Only data can come from a register: what is wrong whatever they are, a number or what is in the object.
         let init =
             args.iter().find_map(|arg| if let Arg::Val(Val::Loc(x)) = arg { self.world.objects.get(x) } else { None });
         let of = |data: Val| {
             let known = args.iter().map(|arg| if let Arg::Val(v) = arg { *v } else { data });
-            Call::new(library.name(), method, &known.collect::<Vec<_>>())
+            Call::new(library.name, method, &known.collect::<Vec<_>>())
         };
         let wrong = |call: &Call| library.fault(&self.world, Tid::from_index(thread), call);
         let call = of(Val::Int(0));
@@ -541,7 +538,7 @@ impl<'c> Reader<'c> {
                 )
             }
             None if call.library == self.memory() => {
-                fail(tree, format!("{text}: {fault}; {} has {}", self.model, self.model.statements()))
+                fail(tree, format!("{text}: {fault}; {} has {}", self.model, self.statements()))
             }
             None => fail(tree, format!("{text}: {fault}")),
         }
@@ -558,13 +555,13 @@ impl<'c> Reader<'c> {
             return fail(&access, format!("atomic and other accesses are told apart in {} only", Model::CoreRma));
         }
         match (action.as_rule(), target) {
-            (Rule::expression, None) if action.as_str().trim() == "mfence" => {
-                Ok(call(self.memory(), "Mfence", Vec::new()))
-            }
-            (Rule::expression, None) => fail(&action, "this is no statement; to drop a read, assign it to a register"),
+            (Rule::expression, None) => match self.bare(action.as_str().trim()) {
+                Some(call) => Ok(call),
+                None => fail(&action, "this is no statement; to drop a read, assign it to a register"),
+            },
             (Rule::expression, Some(target)) => self.assignment(thread, &target, &action),
             (_, target) => {
-                let call = self.invocation(thread, &action)?;
+                let call = self.call(thread, &action)?;
                 self.result_to(target.as_ref(), call)
             }
         }
@@ -576,17 +573,11 @@ impl<'c> Reader<'c> {
             return fail(target, format!("{} is declared; a result goes into a register", target.as_str()));
         }
         match call {
-            Statement::Call { library, method, args, .. } if self.returns(library, method) => {
+            Statement::Call { library, method, args, .. } if self.known.returns(library, method) => {
                 Ok(Statement::Call { register: Some(Name::new(target.as_str())), library, method, args })
             }
             _ => fail(target, "this method returns nothing; drop the register"),
         }
-    }
-
-    /// Whether a method returns something.
-    fn returns(&self, library: Name, method: &str) -> bool {
-        let of_own = || self.catalogue.own_methods(library, &self.world);
-        returns(library, method).unwrap_or_else(|| of_own().iter().any(|m| m.name == method && m.returns))
     }
 
     fn assignment(&mut self, thread: usize, target: &Tree<'_>, source: &Tree<'_>) -> Parsed<Statement> {
@@ -611,26 +602,22 @@ impl<'c> Reader<'c> {
         self.world.objects.get(&Loc::new(name.as_str().trim())).map(|o| o.library)
     }
 
-    /// A declared object of this library.
-    fn ring(&self, tree: &Tree<'_>) -> Parsed<(Name, Arg)> {
-        let library = self.library(tree).filter(|&l| l == rbl::RBL_WEAK).unwrap_or(rbl::RBL);
-        Ok((library, Arg::Val(self.object(tree, library)?.into())))
-    }
-
     fn object(&self, tree: &Tree<'_>, library: Name) -> Parsed<Loc> {
         let text = tree.as_str().trim();
         match self.world.objects.get(&Loc::new(text)) {
             Some(o) if o.library == library => Ok(Loc::new(text)),
             Some(o) => fail(tree, format!("{text} is an object of {}, and one of {library} is expected", o.library)),
-            None => {
-                let close = self.world.objects.keys().map(|l| l.to_string());
-                let close: Vec<String> =
-                    close.filter(|l| l.len().abs_diff(text.len()) <= 1 && l.starts_with(&text[..1])).collect();
-                let hint =
-                    if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
-                fail(tree, format!("{text} is not declared{hint}"))
-            }
+            None => self.undeclared(tree),
         }
+    }
+
+    fn undeclared<T>(&self, tree: &Tree<'_>) -> Parsed<T> {
+        let text = tree.as_str().trim();
+        let close = self.world.objects.keys().map(|l| l.to_string());
+        let close: Vec<String> =
+            close.filter(|l| l.len().abs_diff(text.len()) <= 1 && l.starts_with(&text[..1])).collect();
+        let hint = if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
+        fail(tree, format!("{text} is not declared{hint}"))
     }
 
     /// The register of the thread that stands where a word of memory is to stand.
@@ -707,16 +694,6 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// The arguments of a remote operation and, where operations have one, its identifier.
-    fn operation(&self, method: &'static str, mut args: Vec<Arg>, identifier: Option<&Tree<'_>>) -> Parsed<Statement> {
-        if self.model == Model::RdmaWait {
-            args.push(Self::identifier(identifier)?);
-        } else if let Some(tree) = identifier {
-            return fail(tree, format!("operations of {} have no identifier; poll(node) takes the oldest", self.model));
-        }
-        Ok(call(self.memory(), method, args))
-    }
-
     fn identifier(argument: Option<&Tree<'_>>) -> Parsed<Arg> {
         let Some(argument) = argument else { return Ok(Arg::Val(Val::NoWid)) };
         let text = argument.as_str().trim();
@@ -780,221 +757,6 @@ impl<'c> Reader<'c> {
     }
 
     /// What is said of a statement that the model has not.
-    fn no_statement<T>(&self, name: &Tree<'_>) -> Parsed<T> {
-        match name.as_str() {
-            word if FOREIGN.contains(&word) => fail(name, not_straight(word)),
-            other => {
-                if let Some(form) = self.own_form(other) {
-                    return fail(name, format!("a call of an object is written as {form}"));
-                }
-                let (model, statements) = (self.model, self.model.statements());
-                fail(name, format!("{other} is no statement of {model}; there are {statements}"))
-            }
-        }
-    }
-
-    fn invocation(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
-        let names: Vec<Tree<'_>> = parts(tree, Rule::name).collect();
-        let args: Vec<Tree<'_>> =
-            part(tree, Rule::arguments).map(|a| parts(&a, Rule::argument).collect()).unwrap_or_default();
-        if tree.as_rule() == Rule::method {
-            return self.method(thread, &names[0], &names[1], &args, tree);
-        }
-        let count = |least: usize, most: usize, form: &str| {
-            if (least..=most).contains(&args.len()) { Ok(()) } else { fail(tree, format!("expected {form}")) }
-        };
-        match names[0].as_str() {
-            which @ ("acq" | "rel") if self.model == Model::X86Tso => {
-                count(1, 1, "acq(lock) or rel(lock)")?;
-                let library = self.library(&args[0]).filter(|l| x86::LOCKS.contains(l)).unwrap_or(x86::LOCKS[0]);
-                let method = if which == "acq" { "Acq" } else { "Rel" };
-                Ok(call(library, method, vec![Arg::Val(self.object(&args[0], library)?.into())]))
-            }
-            name if self.model == Model::X86Tso && !["cas", "faa", "xchg", "mfence"].contains(&name) => {
-                self.no_statement(&names[0])
-            }
-            "faa" if self.model == Model::X86Tso => {
-                count(2, 2, "faa(x, number)")?;
-                Ok(call(self.memory(), "FAA", vec![self.local(thread, &args[0])?, self.data(thread, &args[1])?]))
-            }
-            "put" => {
-                count(2, 3, "put(remote, local, d)")?;
-                let ends = vec![self.remote(thread, &args[0])?, self.source(thread, &args[1])?];
-                self.operation("Put", ends, args.get(2))
-            }
-            "get" => {
-                count(2, 3, "get(local, remote, d)")?;
-                let ends = vec![self.local(thread, &args[0])?, self.remote(thread, &args[1])?];
-                self.operation("Get", ends, args.get(2))
-            }
-            "rcas" if self.model != Model::RdmaSc => {
-                count(4, 5, "rcas(local, remote, old, new, d)")?;
-                let (x, y) = (self.local(thread, &args[0])?, self.remote(thread, &args[1])?);
-                let (v1, v2) = (self.data(thread, &args[2])?, self.data(thread, &args[3])?);
-                self.operation("RCAS", vec![x, y, v1, v2], args.get(4))
-            }
-            "rfaa" if self.model != Model::RdmaSc => {
-                count(3, 4, "rfaa(local, remote, number, d)")?;
-                let (x, y) = (self.local(thread, &args[0])?, self.remote(thread, &args[1])?);
-                let v = self.data(thread, &args[2])?;
-                self.operation("RFAA", vec![x, y, v], args.get(3))
-            }
-            "cas" => {
-                count(3, 3, "cas(x, old, new)")?;
-                let x = self.local(thread, &args[0])?;
-                Ok(call(self.memory(), "CAS", vec![x, self.data(thread, &args[1])?, self.data(thread, &args[2])?]))
-            }
-            "xchg" => {
-                count(2, 2, "xchg(x, new)")?;
-                Ok(call(self.memory(), "Xchg", vec![self.local(thread, &args[0])?, self.data(thread, &args[1])?]))
-            }
-            "poll" if self.model != Model::RdmaWait => {
-                count(1, 1, "poll(node)")?;
-                Ok(call(self.memory(), "Poll", vec![Arg::Val(self.one_node(&args[0])?.into())]))
-            }
-            "wait" if self.model == Model::RdmaWait => {
-                count(1, 1, "wait(d)")?;
-                Ok(call(self.memory(), "Wait", vec![Self::identifier(args.first())?]))
-            }
-            "mfence" => {
-                count(0, 0, "mfence without arguments")?;
-                Ok(call(self.memory(), "Mfence", Vec::new()))
-            }
-            "rfence" => {
-                count(1, 1, "rfence(node)")?;
-                Ok(call(self.memory(), "Rfence", vec![Arg::Val(self.one_node(&args[0])?.into())]))
-            }
-            _ if self.model != Model::RdmaWait => self.no_statement(&names[0]),
-            "gf" => {
-                count(1, 1, "gf({nodes})")?;
-                Ok(match self.targets(&args[0])? {
-                    Some(ns) => call(sv::SV, "GF", vec![Arg::Val(ns.into())]),
-                    None => nothing(),
-                })
-            }
-            "bar" => {
-                count(1, 1, "bar(barrier)")?;
-                let library = self.library(&args[0]).filter(|&l| l == bal::BAL_TRANSITIVE).unwrap_or(bal::BAL);
-                Ok(call(library, "BAR", vec![Arg::Val(self.object(&args[0], library)?.into())]))
-            }
-            which @ ("acq" | "rel") => {
-                count(1, 1, "acq(lock) or rel(lock)")?;
-                let kinds = [wlock::WLOCK, slock::SLOCK, nlock::NLOCK];
-                let library = self.library(&args[0]).filter(|l| kinds.contains(l)).unwrap_or(wlock::WLOCK);
-                let method = if which == "acq" { "Acq" } else { "Rel" };
-                Ok(call(library, method, vec![Arg::Val(self.object(&args[0], library)?.into())]))
-            }
-            "submit" => {
-                count(2, 2, "submit(ring, message)")?;
-                let (library, q) = self.ring(&args[0])?;
-                Ok(call(library, "Submit", vec![q, self.data(thread, &args[1])?]))
-            }
-            "receive" => {
-                count(1, 1, "receive(ring)")?;
-                let (library, q) = self.ring(&args[0])?;
-                Ok(call(library, "Receive", vec![q]))
-            }
-            _ => self.no_statement(&names[0]),
-        }
-    }
-
-    fn method(
-        &mut self,
-        thread: usize,
-        object: &Tree<'_>,
-        method: &Tree<'_>,
-        args: &[Tree<'_>],
-        whole: &Tree<'_>,
-    ) -> Parsed<Statement> {
-        let library = match self.library(object) {
-            Some(library) => library.text(),
-            None => object.as_str(),
-        };
-        if let Some(library) = self.catalogue.own_library(self.model, library) {
-            return self.of_own(thread, library, object, method, args);
-        }
-        if object.as_str() == "sv" && method.as_str() == "wait" && args.len() == 1 {
-            return Ok(call(sv::SV, "Wait", vec![Self::identifier(args.first())?]));
-        }
-        if object.as_str() == "msw" && method.as_str() == "wait" && args.len() == 1 {
-            return Ok(call(msw::MSW, "Wait", vec![Self::identifier(args.first())?]));
-        }
-        if self.library(object) == Some(msw::MSW) {
-            return self.mixed(thread, object, method, args, whole);
-        }
-        if self.library(object) == Some(sc_rmw::SC_RMW) {
-            return self.of_values(thread, (sc_rmw::SC_RMW, sc_rmw::METHODS), object, method, args);
-        }
-        let wrapped = sequential::objects().into_iter().find(|o| Some(Name::literal(o.name())) == self.library(object));
-        if let Some(wrapped) = wrapped {
-            let library = Name::literal(wrapped.name());
-            return self.of_values(thread, (library, wrapped.methods()), object, method, args);
-        }
-        if self.library(object) == Some(kvstore::KVSTORE) {
-            return self.of_values(thread, (kvstore::KVSTORE, kvstore::METHODS), object, method, args);
-        }
-        if let Some(container) = x86::CONTAINERS.iter().find(|c| Some(c.name) == self.library(object)) {
-            return self.of_values(thread, (container.name, container.methods), object, method, args);
-        }
-        if self.model == Model::X86Tso {
-            return self.no_statement(method);
-        }
-        let x = Arg::Val(self.object(object, sv::SV)?.into());
-        match (method.as_str(), args) {
-            ("write", [v]) => Ok(call(sv::SV, "Write", vec![x, self.data(thread, v)?])),
-            ("read", []) => Ok(call(sv::SV, "Read", vec![x])),
-            ("bcast", [ns, rest @ ..]) if rest.len() <= 1 => Ok(match self.targets(ns)? {
-                Some(ns) => call(sv::SV, "Bcast", vec![x, Self::identifier(rest.first())?, Arg::Val(ns.into())]),
-                None => nothing(),
-            }),
-            _ => fail(whole, "a shared variable has s.write(v), s.read, s.bcast({nodes}, d) and sv.wait(d)"),
-        }
-    }
-
-    /// A call of an object whose methods take values, each method with the number of its arguments.
-    fn of_values(
-        &self,
-        thread: usize,
-        (library, methods): (Name, &[(&'static str, usize)]),
-        object: &Tree<'_>,
-        method: &Tree<'_>,
-        args: &[Tree<'_>],
-    ) -> Parsed<Statement> {
-        let known = methods.iter().find(|(name, n)| name.to_lowercase() == method.as_str() && *n == args.len());
-        let Some((name, _)) = known else {
-            let all = methods.iter().map(|(name, n)| format!("{} with {n} arguments", name.to_lowercase()));
-            return fail(method, format!("an object of {library} has {}", all.collect::<Vec<_>>().join(", ")));
-        };
-        let data = args.iter().map(|arg| self.data(thread, arg)).collect::<Parsed<Vec<Arg>>>()?;
-        Ok(call(library, name, [vec![Arg::Val(self.object(object, library)?.into())], data].concat()))
-    }
-
-    fn mixed(
-        &self,
-        thread: usize,
-        object: &Tree<'_>,
-        method: &Tree<'_>,
-        args: &[Tree<'_>],
-        whole: &Tree<'_>,
-    ) -> Parsed<Statement> {
-        let x = Arg::Val(self.object(object, msw::MSW)?.into());
-        let other = |tree: &Tree<'_>| -> Parsed<Arg> { Ok(Arg::Val(self.object(tree, msw::MSW)?.into())) };
-        match (method.as_str(), args) {
-            ("write", [v]) => Ok(call(msw::MSW, "Write", vec![x, self.data(thread, v)?])),
-            ("tryread", []) => Ok(call(msw::MSW, "TryRead", vec![x])),
-            ("put", [from, rest @ ..]) if rest.len() <= 1 => {
-                Ok(call(msw::MSW, "Put", vec![x, other(from)?, Self::identifier(rest.first())?]))
-            }
-            ("get", [from, rest @ ..]) if rest.len() <= 1 => {
-                Ok(call(msw::MSW, "Get", vec![x, other(from)?, Self::identifier(rest.first())?]))
-            }
-            _ => fail(
-                whole,
-                "a mixed-size location has m.write((1, 2)), m.tryread, m.put(from, d), m.get(from, d) and msw.wait(d)",
-            ),
-        }
-    }
-
     #[allow(clippy::type_complexity, reason = "the three parts of what follows the threads")]
     fn footers(&self, parts_of_file: &[Tree<'_>]) -> Parsed<(Vec<Cell>, Vec<(String, Observable)>, Vec<Assertion>)> {
         let mut shown = self.registers();

@@ -3,17 +3,18 @@
 use std::fmt::{Display, Write as _};
 
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Name, Node, Tid};
+use mowgli_core::ids::{Node, Tid};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, sequential, slock, sv, wlock, x86};
+use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
 use mowgli_x86::tso::X86;
 
+use super::known::builtin;
 use super::test::Model;
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.
@@ -26,61 +27,29 @@ pub fn register(index: usize) -> String {
 /// What a call looks like, without its register.
 #[must_use]
 pub fn statement(call: &Call) -> String {
-    let arg = |i: usize| call.args[i].to_string();
-    let with_id = |i: usize| match call.args.get(i) {
-        Some(Val::Wid(d)) => format!(", {d}"),
-        _ => String::new(),
-    };
-    match (call.library, call.method.text()) {
-        (WAIT | TSO | X86, "Write") => format!("{} := {}", arg(0), arg(1)),
-        (WAIT | TSO | X86, "Read") => arg(0),
-        (WAIT | TSO | X86, "CAS") => format!("cas({}, {}, {})", arg(0), arg(1), arg(2)),
-        (WAIT | TSO | X86, "Xchg") => format!("xchg({}, {})", arg(0), arg(1)),
-        (WAIT | TSO | X86, "Mfence") => "mfence".into(),
-        (X86, _) => format!("faa({}, {})", arg(0), arg(1)),
-        (WAIT | TSO, "Put") => format!("put({}, {}{})", arg(0), arg(1), with_id(2)),
-        (WAIT | TSO, "Get") => format!("get({}, {}{})", arg(0), arg(1), with_id(2)),
-        (WAIT | TSO, "RCAS") => format!("rcas({}, {}, {}, {}{})", arg(0), arg(1), arg(2), arg(3), with_id(4)),
-        (WAIT | TSO, "RFAA") => format!("rfaa({}, {}, {}{})", arg(0), arg(1), arg(2), with_id(3)),
-        (WAIT, "Wait") => format!("wait({})", arg(0)),
-        (WAIT | TSO, "Rfence") => format!("rfence({})", arg(0)),
-        (TSO, _) => format!("poll({})", arg(0)),
-        (sv::SV, "Write") => format!("{}.write({})", arg(0), arg(1)),
-        (sv::SV, "Read") => format!("{}.read", arg(0)),
-        (sv::SV, "Bcast") => format!("{}.bcast({}{})", arg(0), arg(2), with_id(1)),
-        (sv::SV, "Wait") => format!("sv.wait({})", arg(0)),
-        (sv::SV, "GF") => format!("gf({})", arg(0)),
-        (bal::BAL | bal::BAL_TRANSITIVE, _) => format!("bar({})", arg(0)),
-        (rbl::RBL | rbl::RBL_WEAK, "Submit") => format!("submit({}, {})", arg(0), arg(1)),
-        (rbl::RBL | rbl::RBL_WEAK, _) => format!("receive({})", arg(0)),
-        (msw::MSW, "Write") => format!("{}.write({})", arg(0), arg(1)),
-        (msw::MSW, "TryRead") => format!("{}.tryread", arg(0)),
-        (msw::MSW, "Put") => format!("{}.put({}{})", arg(0), arg(1), with_id(2)),
-        (msw::MSW, "Get") => format!("{}.get({}{})", arg(0), arg(1), with_id(2)),
-        (msw::MSW, _) => format!("msw.wait({})", arg(0)),
-        (sc_rmw::SC_RMW, "Write") => format!("{}.write({})", arg(0), arg(1)),
-        (sc_rmw::SC_RMW, "CAS") => format!("{}.cas({}, {})", arg(0), arg(1), arg(2)),
-        (sc_rmw::SC_RMW, "FAA") => format!("{}.faa({})", arg(0), arg(1)),
-        (sc_rmw::SC_RMW, _) => format!("{}.read", arg(0)),
-        (library, "Acq") if is_lock(library) => format!("acq({})", arg(0)),
-        (library, _) if is_lock(library) => format!("rel({})", arg(0)),
-        (library, method) => {
-            let receiver = |x: &Val| x.loc().map(|x| (x.to_string(), &call.args[1..]));
-            let (receiver, args) =
-                call.args.first().and_then(receiver).unwrap_or_else(|| (library.to_string(), &call.args[..]));
-            let args: Vec<String> = args.iter().filter(|v| **v != Val::NoWid).map(Val::to_string).collect();
-            let args = if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) };
-            format!("{receiver}.{}{args}", method.to_lowercase())
-        }
+    let args: Vec<String> = call.args.iter().map(Val::to_string).collect();
+    let is_memory = Model::ALL.iter().any(|model| model.memory() == call.library);
+    match (call.method.text(), &args[..]) {
+        ("Write", [x, v]) if is_memory => return format!("{x} := {v}"),
+        ("Read", [x]) if is_memory => return x.clone(),
+        _ => {}
+    }
+    let name = call.method.text().to_lowercase();
+    if builtin(call.library, call.method.text()).is_some_and(|m| m.is_statement) {
+        return format!("{name}{}", arguments(&call.args));
+    }
+    match call.args.split_first() {
+        Some((Val::Loc(x), rest)) => format!("{x}.{name}{}", arguments(rest)),
+        _ => format!("{}.{name}{}", call.library, arguments(&call.args)),
     }
 }
 
-fn is_lock(library: Name) -> bool {
-    [wlock::WLOCK, slock::SLOCK, nlock::NLOCK].contains(&library) || x86::LOCKS.contains(&library)
-}
-
-fn is_wrapped(library: Name) -> bool {
-    sequential::objects().iter().any(|o| Name::literal(o.name()) == library)
+/// What stands between the parentheses: identifiers last, and one that nothing waits on only where there is nothing else.
+fn arguments(args: &[Val]) -> String {
+    let (ids, others): (Vec<_>, Vec<_>) = args.iter().partition(|v| matches!(v, Val::Wid(_) | Val::NoWid));
+    let is_shown = |v: &&Val| args.len() == 1 || *v != &Val::NoWid;
+    let all = others.into_iter().chain(ids).filter(is_shown).map(Val::to_string).collect::<Vec<_>>().join(", ");
+    if all.is_empty() { all } else { format!("({all})") }
 }
 
 fn declarations(model: Model, world: &World, out: &mut String) {
@@ -131,26 +100,14 @@ fn parts(output: Val) -> &'static [Val] {
     if let Val::Tuple(parts) = output { parts.parts() } else { &[] }
 }
 
-/// Whether a call returns something: by its method, or, of a library that tests have no statements for, by what it
+/// Whether a call returns something that programs look at: by its method, or, of a library of one's own, by what it
 /// returned, where that is known.
 fn has_result(call: &Call, returned: Option<Val>) -> bool {
-    returns(call.library, call.method.text()).unwrap_or_else(|| returned.is_some_and(|v| v != Val::Unit))
-}
-
-/// Whether a method returns something; `None` for a library that tests have no statements for.
-pub(super) fn returns(library: Name, method: &str) -> Option<bool> {
-    match library {
-        kvstore::KVSTORE => Some(method != "Serve"),
-        WAIT | TSO | X86 | CORE_RMA | sv::SV | msw::MSW | sc_rmw::SC_RMW => {
-            Some(matches!(method, "Read" | "CAS" | "Xchg" | "FAA" | "TryRead"))
-        }
-        rbl::RBL | rbl::RBL_WEAK => Some(true),
-        bal::BAL | bal::BAL_TRANSITIVE => Some(false),
-        _ if is_lock(library) => Some(false),
-        _ => match x86::CONTAINERS.iter().find(|c| c.name == library) {
-            Some(container) => Some(container.methods[0].0 != method),
-            None => is_wrapped(library).then_some(true),
-        },
+    let method = call.method.text();
+    match builtin(call.library, method) {
+        _ if call.library == CORE_RMA => matches!(method, "Read" | "CAS" | "Xchg" | "FAA"),
+        Some(method) => method.returns.is_result(),
+        None => returned.is_some_and(|v| v != Val::Unit),
     }
 }
 

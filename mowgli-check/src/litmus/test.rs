@@ -82,25 +82,6 @@ impl Model {
             Self::X86Tso => X86,
         }
     }
-
-    /// Its statements in the form of calls.
-    #[must_use]
-    pub fn statements(self) -> &'static str {
-        match self {
-            Self::RdmaWait => {
-                "put, get, rcas, rfaa, cas, xchg, wait, mfence, rfence, gf, bar, acq, rel, submit, receive; polls are of RDMA_TSO"
-            }
-            Self::RdmaTso => {
-                "put, get, rcas, rfaa, cas, xchg, poll, mfence, rfence; waits and libraries are of RDMA_WAIT"
-            }
-            Self::RdmaSc => "put, get, cas, xchg, poll, mfence, rfence; rcas and rfaa are of RDMA_TSO",
-            Self::CoreRma => "put(z, x), x := get(z), x := rga(z, y), x := cas(z, y, w), flush(node)",
-            Self::X86Tso => {
-                "cas, faa, xchg, mfence, acq, rel, and s.push, s.pop, s.enq, s.deq; what goes through a network is of \
-                 RDMA_WAIT and RDMA_TSO"
-            }
-        }
-    }
 }
 
 /// An argument: known, or computed from a register.

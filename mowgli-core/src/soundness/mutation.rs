@@ -8,6 +8,7 @@ use crate::algebra::Spec;
 use crate::event::{Call, Cell, Event, Shape, Sub, Writes};
 use crate::ids::{Loc, Name, Tid};
 use crate::library::{Libraries, Library};
+use crate::method::Method;
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -48,7 +49,7 @@ pub fn mutations<S: Stamp>(libraries: &Libraries<S>, name: Name, calls: &[(World
     let mut all: BTreeSet<Mutation> = so.chain(axioms).collect();
     for (world, thread, call) in calls {
         let cells = |_: Cell| vec![Val::Int(0), Val::Int(1)];
-        for ret in library.returns(world, *thread, call, &cells) {
+        for ret in library.returns(world, &[], *thread, call, &cells) {
             let event = Event { thread: *thread, call: call.clone(), ret };
             for shape in library.shapes(world, &event) {
                 let families: BTreeSet<String> = shape.iter().map(|s| family(s.stamp)).collect();
@@ -107,19 +108,15 @@ impl<S: Stamp> Library<S> for WithoutStamp<S> {
         self.of.name()
     }
 
+    fn methods(&self) -> &'static [Method] {
+        self.of.methods()
+    }
+
     fn loc(&self, call: &Call) -> Vec<Loc> {
         self.of.loc(call)
     }
 
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        self.of.returns(world, thread, call, cells)
-    }
-
-    fn is_remembered(&self, call: &Call) -> bool {
-        self.of.is_remembered(call)
-    }
-
-    fn returns_after(
+    fn returns(
         &self,
         world: &World,
         earlier: &[Event],
@@ -127,7 +124,15 @@ impl<S: Stamp> Library<S> for WithoutStamp<S> {
         call: &Call,
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> Vec<Val> {
-        self.of.returns_after(world, earlier, thread, call, cells)
+        self.of.returns(world, earlier, thread, call, cells)
+    }
+
+    fn is_remembered(&self, call: &Call) -> bool {
+        self.of.is_remembered(call)
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        self.of.fault(world, thread, call)
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {

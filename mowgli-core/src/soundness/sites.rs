@@ -108,7 +108,7 @@ impl<'a, S: Stamp> Walk<'a, S> {
                     let init = self.world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init);
                     [init].into_iter().chain((0..=2).map(Val::Int)).unique().collect()
                 };
-                for result in library.returns(self.world, self.thread, call, &cells) {
+                for result in library.returns(self.world, &[], self.thread, call, &cells) {
                     next(self, result);
                 }
             }

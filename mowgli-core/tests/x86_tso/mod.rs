@@ -11,6 +11,7 @@ use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Library;
+use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
@@ -44,24 +45,23 @@ impl fmt::Display for Tso {
     }
 }
 
-pub const MEMORY: Name = Name::literal("memory");
+methods! {
+    /// What can be done with a word.
+    pub enum Method of MEMORY = "memory" {
+        /// Reads it.
+        fn read = Read(x: Object) -> Value;
+        /// Writes it.
+        fn write = Write(x: Object, v: Value);
+        /// Compares it and swaps.
+        fn cas = CAS(x: Object, old: Value, new: Value) -> Value;
+        /// Empties the store buffer.
+        fn fence = Fence();
+    }
+}
 
 pub fn word() -> Object {
     Object::new(MEMORY).at(Node(1))
 }
-pub fn read(x: Loc) -> Prog {
-    Prog::call(Call::new(MEMORY, "Read", &[x.into()]))
-}
-pub fn write(x: Loc, v: i64) -> Prog {
-    Prog::call(Call::new(MEMORY, "Write", &[x.into(), v.into()]))
-}
-pub fn cas(x: Loc, old: i64, new: i64) -> Prog {
-    Prog::call(Call::new(MEMORY, "CAS", &[x.into(), old.into(), new.into()]))
-}
-pub fn fence() -> Prog {
-    Prog::call(Call::new(MEMORY, "Fence", &[]))
-}
-
 /// Memory words.
 pub struct Memory;
 
@@ -77,11 +77,8 @@ impl Library<Tso> for Changed {
     fn name(&self) -> Name {
         MEMORY
     }
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        Memory.loc(call)
-    }
-    fn returns(&self, world: &World, thread: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        Memory.returns(world, thread, call, cells)
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
     fn is_remembered(&self, call: &Call) -> bool {
         Memory.is_remembered(call)
@@ -105,15 +102,8 @@ impl Library<Tso> for Memory {
         MEMORY
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        call.args.iter().filter_map(|v| v.loc()).collect()
-    }
-
-    fn returns(&self, _: &World, _: Tid, call: &Call, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        match call.method.text() {
-            "Read" | "CAS" => cells(Cell { loc: call.loc(0), node: Node(1) }),
-            _ => vec![Val::Unit],
-        }
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
     }
 
     fn is_remembered(&self, _: &Call) -> bool {
@@ -121,21 +111,21 @@ impl Library<Tso> for Memory {
     }
 
     fn only_looks(&self, event: &Event) -> bool {
-        match event.call.method.text() {
-            "CAS" => event.ret != event.call.args[1],
-            method => method != "Write",
+        match Method::of(&event.call) {
+            Method::CAS { old, .. } => event.ret != old,
+            method => !matches!(method, Method::Write { .. }),
         }
     }
 
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Tso>> {
-        let args = &event.call.args;
-        let cell = || Cell { loc: event.call.loc(0), node: Node(1) };
-        let sub = match event.call.method.text() {
-            "Read" => Sub::read(Tso::R, cell(), Reads::Is(event.ret)),
-            "Write" => Sub::write(Tso::W, cell(), Writes::Is(args[1])),
-            "CAS" if event.ret == args[1] => Sub::update(Tso::U, cell(), Reads::Is(args[1]), Writes::Is(args[2])),
-            "CAS" => Sub::read(Tso::R, cell(), Reads::Is(event.ret)),
-            _ => Sub::quiet(Tso::F),
+        let cell = |loc| Cell { loc, node: Node(1) };
+        let found = Reads::Is(event.ret);
+        let sub = match Method::of(&event.call) {
+            Method::Read { x } => Sub::read(Tso::R, cell(x), found),
+            Method::Write { x, v } => Sub::write(Tso::W, cell(x), Writes::Is(v)),
+            Method::CAS { x, old, new } if event.ret == old => Sub::update(Tso::U, cell(x), found, Writes::Is(new)),
+            Method::CAS { x, .. } => Sub::read(Tso::R, cell(x), found),
+            Method::Fence {} => Sub::quiet(Tso::F),
         };
         vec![Shape::from_slice(&[sub])]
     }
@@ -144,20 +134,27 @@ impl Library<Tso> for Memory {
         let mut c = Spec::default();
         let (rf, initial) = c.reads_from("rf", reads(), writes());
         let mo = c.order("mo", writes(), cell);
-        let rb = (rf.inv().then(&mo) | initial) - id();
+        let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read, before {b} wrote");
         // coherence of each word
         let com = &rf | &mo | &rb;
         let po_loc = po() & same(cell);
         c.irreflexive("coherence", &(po_loc | com).plus());
         // so = rf_e u mo u rb
-        c.so("rf", &(&rf - same_thread()));
-        c.so("mo", &mo);
-        c.so("rb", &rb);
+        let rf_e = (&rf - same_thread()).named("rf", "{b} read what {a} wrote");
+        c.so([&rf_e, &mo, &rb]);
         c
     }
 }
 
-pub const LOCK: Name = Name::literal("lock");
+methods! {
+    /// What can be done with a lock.
+    pub enum Section of LOCK = "lock" {
+        /// Takes it.
+        fn acquire = Acquire(l: Object);
+        /// Gives it back.
+        fn release = Release(l: Object);
+    }
+}
 
 /// A lock: `Acquire` has the stamp of an update, `Release` that of a write.
 pub struct Lock;
@@ -172,12 +169,8 @@ impl Library<Tso> for Lock {
         LOCK
     }
 
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        vec![call.loc(0)]
-    }
-
-    fn returns(&self, _: &World, _: Tid, _: &Call, _: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
-        vec![Val::Unit]
+    fn methods(&self) -> &'static [method::Method] {
+        Section::TABLE
     }
 
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Tso>> {
@@ -204,7 +197,7 @@ impl Library<Tso> for Lock {
         let lo = c.order("lo", acquires.clone(), |s| Some(s.event.call.args[0]));
         // so = match^-1; lo, from a release to every later acquire
         let matching = same(critical_section).between(&acquires, &releases);
-        c.so("lo", &matching.inv().then(&lo));
+        c.so([&matching.inv().then(&lo).named("lo", "{a} lets {b} in")]);
         c
     }
 }

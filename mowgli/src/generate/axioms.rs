@@ -113,7 +113,7 @@ fn families(library: &dyn Library<Stamp>, (world, client): &(World, Client)) -> 
         for call in calls {
             let cells = |_: Cell| vec![Val::Int(0), Val::Int(1), Val::Int(2)];
             // What a call returns may depend on those before it; its stamps do so only through that.
-            let mut returns = library.returns(world, thread, call, &cells);
+            let mut returns = library.returns(world, &[], thread, call, &cells);
             returns.push(Val::Unit);
             let events = returns.into_iter().map(|ret| Event { thread, call: call.clone(), ret });
             let own: BTreeSet<String> = events

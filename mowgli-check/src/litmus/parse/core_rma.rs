@@ -7,6 +7,9 @@ use mowgli_rdma::core_rma::CORE_RMA;
 use super::{Parsed, Reader, Rule, Tree, call, fail, part, parts, value};
 use crate::litmus::test::{Arg, Model, Statement};
 
+/// The statements, for messages.
+pub(super) const STATEMENTS: &str = "put(z, x), x := get(z), x := rga(z, y), x := cas(z, y, w), flush(node)";
+
 /// An access with whether it is atomic, which it is if the text does not say.
 fn access<'a>(tree: &Tree<'a>) -> Option<(Tree<'a>, bool)> {
     match tree.as_rule() {
@@ -38,7 +41,7 @@ impl Reader<'_> {
         match (action.as_rule(), target) {
             (Rule::expression, Some(target)) => self.local_statement(thread, target, action),
             (Rule::operation, target) => self.remote_statement(thread, target, action),
-            _ => fail(action, format!("this is no statement of {}; there are {}", self.model, self.model.statements())),
+            _ => fail(action, format!("this is no statement of {}; there are {}", self.model, STATEMENTS)),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Waits that wait for nothing: allowed, and hardly what was meant.
 
 use mowgli_core::ids::{Name, Wid};
+use mowgli_core::method::{Kind, Method};
 use mowgli_core::value::Val;
-use mowgli_libraries::{msw, sv};
 use pest::error::{Error, ErrorVariant};
 
 use super::{Reader, Rule, Tree, part, parts};
@@ -19,13 +19,9 @@ struct Marked {
     identifier: Name,
 }
 
-/// How the wait of a library is written.
-fn wait(library: Name, d: Name) -> String {
-    match library {
-        sv::SV => format!("sv.wait({d})"),
-        msw::MSW => format!("msw.wait({d})"),
-        _ => format!("wait({d})"),
-    }
+/// Whether a method only waits for the operations that have an identifier.
+fn is_wait(method: &Method) -> bool {
+    matches!(method.takes, [(_, Kind::Id)])
 }
 
 impl Reader<'_> {
@@ -54,12 +50,26 @@ impl Reader<'_> {
             Arg::Val(Val::Wid(Wid(d))) => Some(*d),
             _ => None,
         })?;
-        Some(Marked { at, library: *library, is_wait: *method == "Wait", identifier })
+        let is_wait = self.wait_of(*library).is_some_and(|wait| wait.name == *method);
+        Some(Marked { at, library: *library, is_wait, identifier })
     }
 
     fn waits_for_no_identifier(&self, (thread, position): Place) -> bool {
         let statement = &self.threads[thread].statements[position];
-        matches!(statement, Statement::Call { method: "Wait", args, .. } if args[..] == [Arg::Val(Val::NoWid)])
+        matches!(statement, Statement::Call { args, .. } if args[..] == [Arg::Val(Val::NoWid)])
+    }
+
+    /// The method of a library that waits.
+    fn wait_of(&self, library: Name) -> Option<&'static Method> {
+        self.known.library(library)?.methods.iter().copied().find(|m| is_wait(m))
+    }
+
+    /// How the wait of a library is written.
+    fn wait(&self, library: Name, d: Name) -> String {
+        match self.wait_of(library) {
+            Some(wait) if !wait.is_statement => format!("{library}.{}({d})", wait.statement()),
+            _ => format!("wait({d})"),
+        }
     }
 
     /// What is odd about a statement, if it is a wait for nothing.
@@ -97,7 +107,7 @@ impl Reader<'_> {
         if position > of.at.1 {
             return format!("{text} (line {line}), which has the identifier {d}, comes after it");
         }
-        let (library, meant) = (nearest.library, wait(nearest.library, d));
+        let (library, meant) = (nearest.library, self.wait(nearest.library, d));
         format!("{d} is of {text} (line {line}), an operation of {library}; write {meant}")
     }
 }

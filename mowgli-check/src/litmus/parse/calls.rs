@@ -1,0 +1,196 @@
+//! Calls as statements: `put(z, x, d)`, `x.write(1)`, `sv.wait(d)`. Which there are, the method tables say.
+
+use itertools::Itertools;
+use mowgli_core::ids::{Loc, Name, NodeSet};
+use mowgli_core::method::{Kind, Method};
+use mowgli_core::value::Val;
+
+use super::{FOREIGN, Parsed, Reader, Rule, Tree, call, core_rma, fail, not_straight, part, parts};
+use crate::litmus::test::{Arg, Model, Statement};
+
+/// What an argument is called in messages.
+fn word(method: &Method, name: &'static str, kind: Kind) -> &'static str {
+    let is_remote = method.takes.iter().any(|(_, kind)| *kind == Kind::Placed);
+    match kind {
+        Kind::Local if is_remote => "local",
+        Kind::Placed => "remote",
+        Kind::Nodes => "{nodes}",
+        Kind::Node => "node",
+        _ => name,
+    }
+}
+
+/// How a method is called on `receiver`, which a statement has not.
+fn form(method: &Method, receiver: &str) -> String {
+    let arguments = method.written().map(|(_, name, kind)| word(method, name, kind)).join(", ");
+    let arguments = if arguments.is_empty() { arguments } else { format!("({arguments})") };
+    let name = method.statement();
+    if method.is_statement { format!("{name}{arguments}") } else { format!("{receiver}.{name}{arguments}") }
+}
+
+/// How many arguments a call has: identifiers that come after others may be left out.
+fn count(method: &Method) -> std::ops::RangeInclusive<usize> {
+    let all = method.written().count();
+    let ids = method.written().filter(|(_, _, kind)| *kind == Kind::Id).count();
+    (if ids == all { all } else { all - ids })..=all
+}
+
+impl Reader<'_> {
+    /// A call, of whatever form.
+    pub(super) fn call(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
+        let names: Vec<Tree<'_>> = parts(tree, Rule::name).collect();
+        let args: Vec<Tree<'_>> =
+            part(tree, Rule::arguments).map(|a| parts(&a, Rule::argument).collect()).unwrap_or_default();
+        match &names[..] {
+            [receiver, method] if tree.as_rule() == Rule::method => self.call_of(thread, receiver, method, &args, tree),
+            _ => self.call_by_name(thread, &names[0], &args, tree),
+        }
+    }
+
+    /// A call without arguments or parentheses, as `mfence`.
+    pub(super) fn bare(&self, name: &str) -> Option<Statement> {
+        let found = self.known.statements(name).find(|(_, method)| method.takes.is_empty());
+        found.map(|(library, method)| call(library, method.name, Vec::new()))
+    }
+
+    /// `name(args)`: of the library whose object the first argument is, or else of the first library that has it.
+    fn call_by_name(
+        &mut self,
+        thread: usize,
+        name: &Tree<'_>,
+        args: &[Tree<'_>],
+        whole: &Tree<'_>,
+    ) -> Parsed<Statement> {
+        let known: Vec<(Name, &Method)> = self.known.statements(name.as_str()).collect();
+        let Some(&first) = known.first() else { return self.no_statement(name) };
+        let of = args.first().and_then(|tree| self.library(tree));
+        let (library, method) = known.into_iter().find(|(library, _)| Some(*library) == of).unwrap_or(first);
+        self.call_with(thread, (library, method), None, args, whole)
+    }
+
+    /// `receiver.method(args)`: of an object, or of a library where the method has none.
+    fn call_of(
+        &mut self,
+        thread: usize,
+        receiver: &Tree<'_>,
+        method: &Tree<'_>,
+        args: &[Tree<'_>],
+        whole: &Tree<'_>,
+    ) -> Parsed<Statement> {
+        let object = self.library(receiver);
+        let named = Name::new(receiver.as_str());
+        let Some(library) = object.or(self.known.library(named).map(|l| l.name)) else {
+            return self.undeclared(receiver);
+        };
+        let methods = self.known.library(library).map(|l| l.methods.clone()).unwrap_or_default();
+        let here = |m: &&&'static Method| !m.is_statement && m.is_of_object() == object.is_some();
+        match methods.iter().filter(here).find(|m| m.statement() == method.as_str()) {
+            Some(known) => {
+                let receiver = object.map(|_| Arg::Val(Loc::new(receiver.as_str()).into()));
+                self.call_with(thread, (library, known), receiver, args, whole)
+            }
+            None => {
+                let statements = methods.iter().filter(|m| m.is_statement && m.is_of_object() == object.is_some());
+                let forms =
+                    methods.iter().filter(here).chain(statements).map(|m| form(m, receiver.as_str())).join(", ");
+                let has = if forms.is_empty() { String::new() } else { format!("; it has {forms}") };
+                fail(method, format!("{library} has no {} here{has}", method.as_str()))
+            }
+        }
+    }
+
+    /// A call of a method with these arguments, and the object that stands before it.
+    fn call_with(
+        &mut self,
+        thread: usize,
+        (library, method): (Name, &'static Method),
+        receiver: Option<Arg>,
+        args: &[Tree<'_>],
+        whole: &Tree<'_>,
+    ) -> Parsed<Statement> {
+        if !count(method).contains(&args.len()) {
+            let polls = self.known.statements("poll").next().filter(|_| args.len() > method.takes.len());
+            let instead = polls.map_or(String::new(), |_| {
+                format!("; operations of {} have no identifier, poll(node) takes the oldest", self.model)
+            });
+            let name = receiver.and_then(|r| if let Arg::Val(x) = r { Some(x.to_string()) } else { None });
+            let name = name.unwrap_or_else(|| library.to_string());
+            return fail(whole, format!("expected {}{instead}", form(method, &name)));
+        }
+        let mut all: Vec<Option<Arg>> = vec![None; method.takes.len()];
+        if let Some(first) = all.first_mut() {
+            *first = receiver;
+        }
+        let written: Vec<(usize, &'static str, Kind)> = method.written().collect();
+        for (at, &(position, _, kind)) in written.iter().enumerate() {
+            // What a remote operation sends may be a constant.
+            let is_sent = kind == Kind::Local && method.takes[..position].iter().any(|(_, k)| *k == Kind::Placed);
+            let arg = match args.get(at) {
+                Some(tree) if is_sent && library == self.memory() => Some(self.source(thread, tree)?),
+                Some(tree) => self.argument(thread, library, kind, tree)?,
+                None => Some(Self::identifier(None)?),
+            };
+            // A call for no node is no call.
+            let Some(arg) = arg else { return Ok(super::nothing()) };
+            all[position] = Some(arg);
+        }
+        Ok(call(library, method.name, all.into_iter().flatten().collect()))
+    }
+
+    /// An argument of a kind; `None` for a set of no nodes.
+    fn argument(&mut self, thread: usize, library: Name, kind: Kind, tree: &Tree<'_>) -> Parsed<Option<Arg>> {
+        let is_word = library == self.memory();
+        Ok(Some(match kind {
+            Kind::Local | Kind::Address if is_word => self.local(thread, tree)?,
+            Kind::Placed if is_word => self.remote(thread, tree)?,
+            Kind::Local | Kind::Address | Kind::Placed | Kind::Object => Arg::Val(self.object(tree, library)?.into()),
+            Kind::Node => Arg::Val(self.one_node(tree)?.into()),
+            Kind::Nodes => return Ok(self.targets(tree)?.map(|ns: NodeSet| Arg::Val(Val::Nodes(ns)))),
+            Kind::Id => Self::identifier(Some(tree))?,
+            Kind::Value => self.data(thread, tree)?,
+        }))
+    }
+
+    pub(super) fn no_statement<T>(&self, name: &Tree<'_>) -> Parsed<T> {
+        let text = name.as_str();
+        if FOREIGN.contains(&text) {
+            return fail(name, not_straight(text));
+        }
+        let objects = self.world.objects.iter();
+        let mut forms = objects.flat_map(|(x, object)| {
+            let methods = self.known.library(object.library).map(|l| l.methods.clone()).unwrap_or_default();
+            let found = methods.into_iter().find(|m| m.is_of_object() && !m.is_statement && m.statement() == text);
+            found.map(|m| form(m, &x.to_string()))
+        });
+        if let Some(form) = forms.next() {
+            return fail(name, format!("a call of an object is written as {form}"));
+        }
+        fail(name, format!("{text} is no statement of {}; there are {}", self.model, self.statements()))
+    }
+
+    /// The statements of the model, for messages.
+    pub(super) fn statements(&self) -> String {
+        if self.model == Model::CoreRma {
+            return core_rma::STATEMENTS.to_owned();
+        }
+        let has_form = |m: &Method| m.is_statement && !(m.takes.len() < 3 && matches!(m.name, "Read" | "Write"));
+        let all = self.known.methods().filter(|(_, m)| has_form(m)).map(|(_, m)| m.statement()).unique().join(", ");
+        match self.model.elsewhere() {
+            "" => all,
+            elsewhere => format!("{all}; {elsewhere}"),
+        }
+    }
+}
+
+impl Model {
+    /// Where to look for what the model lacks.
+    fn elsewhere(self) -> &'static str {
+        match self {
+            Self::RdmaWait => "polls are of RDMA_TSO",
+            Self::RdmaTso => "waits and libraries are of RDMA_WAIT",
+            Self::RdmaSc => "rcas and rfaa are of RDMA_TSO",
+            Self::CoreRma => "",
+            Self::X86Tso => "what goes through a network is of RDMA_WAIT and RDMA_TSO",
+        }
+    }
+}

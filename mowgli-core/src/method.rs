@@ -1,0 +1,221 @@
+//! The method table of a library, from which follow its calls in Rust and in litmus tests, what is wrong with a call, and
+//! the calls of generated clients.
+
+use itertools::Itertools;
+
+pub use mowgli_judge::method::{Argument, Arguments, Kind, Method, Returns, fault, find, objects};
+
+use crate::event::Call;
+use crate::ids::{Name, NodeSet, Tid, Wid};
+use crate::program::Prog;
+use crate::soundness::client::Bound;
+use crate::value::Val;
+use crate::world::World;
+
+/// Writes the method table of a library.
+///
+/// ```
+/// use mowgli_core::event::Call;
+/// use mowgli_core::ids::{Loc, NodeSet};
+/// use mowgli_core::methods;
+/// use mowgli_core::value::Val;
+///
+/// methods! {
+///     /// What can be done with a lamp.
+///     pub enum Method of LAMP = "lamp" {
+///         /// `Set(x, v)`: from now on the lamp shows `v`.
+///         fn set = Set(x: Object, v: Value);
+///         /// `Look(x)`: what the lamp shows.
+///         fn look = Look(x: Object) -> Value;
+///         /// `Tell(x, d, ns)`: tells these nodes of it.
+///         fn tell = Tell(x: Object, d: Id, ns: Nodes);
+///     }
+/// }
+///
+/// let x = Loc::new("x");
+/// let call = Call::from(Method::Set { x, v: Val::Int(1) });
+/// assert_eq!(call.to_string(), "Set(x, 1)");
+/// assert_eq!(call.library, LAMP);
+/// // The calls of a library are told apart by a `match` on this, so a misspelt method is an error of the compiler.
+/// assert!(matches!(Method::of(&call), Method::Set { v: Val::Int(1), .. }));
+/// // A program of one call; of a call for no node, the program that does nothing.
+/// let _ = set(x, 1).then(tell(x, Val::NoWid, NodeSet::default()));
+/// assert_eq!(Method::TABLE.len(), 3);
+/// ```
+///
+/// Arguments have a [`Kind`], which says what they have to be: `Local`, `Address`, `Placed` and `Object` are locations of the
+/// library's objects, [`Loc`](crate::ids::Loc) in Rust; `Node` and `Nodes` are [`Node`](crate::ids::Node) and [`NodeSet`];
+/// `Id` and `Value` are [`Val`]. What a method gives back is `-> Value`, `-> Bool`, `-> Handle`, or nothing ([`Returns`]). In
+/// litmus tests a call is written as one of its object, `x.set(1)`, or, if the name of the library is followed by
+/// `as statements`, as `set(x, 1)`.
+///
+/// Where several libraries have one table, as locks have, `of LAMP = "lamp"` is left out; then the library is the first
+/// argument of each function, and of `call`, which stands in for `Call::from`.
+#[macro_export]
+macro_rules! methods {
+    (
+        $(#[$about:meta])*
+        $vis:vis enum $Enum:ident of $NAME:ident = $name:literal $(as $form:ident)? { $($table:tt)* }
+    ) => {
+        /// The library's name.
+        $vis const $NAME: $crate::ids::Name = $crate::ids::Name::literal($name);
+        $crate::methods!(@table [$(#[$about])*] $vis $Enum [$($form)?] $($table)*);
+        $crate::methods!(@constructors [$vis] [] [$NAME] $($table)*);
+        impl From<$Enum> for $crate::event::Call {
+            fn from(method: $Enum) -> Self {
+                method.call($NAME)
+            }
+        }
+    };
+    (
+        $(#[$about:meta])*
+        $vis:vis enum $Enum:ident $(as $form:ident)? { $($table:tt)* }
+    ) => {
+        $crate::methods!(@table [$(#[$about])*] $vis $Enum [$($form)?] $($table)*);
+        $crate::methods!(@constructors [$vis] [library: $crate::ids::Name,] [library] $($table)*);
+    };
+    (@table [$(#[$about:meta])*] $vis:vis $Enum:ident $form:tt
+        $( $(#[doc = $doc:literal])* fn $call:ident = $M:ident($($x:ident: $kind:ident),* $(,)?) $(-> $ret:ident)?; )*
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[allow(missing_docs, dead_code, reason = "arguments are explained with their method, and not all are looked at")]
+        $vis enum $Enum {
+            $( $(#[doc = $doc])* $M { $($x: $crate::argument!(read $kind)),* }, )*
+        }
+
+        #[allow(dead_code, unused_mut, unused_variables, reason = "of a table with few methods not all is used")]
+        impl $Enum {
+            /// The methods, as programs may call them.
+            $vis const TABLE: &'static [$crate::method::Method] = &[$(
+                $crate::method::Method {
+                    name: stringify!($M),
+                    takes: &[$((stringify!($x), $crate::method::Kind::$kind)),*],
+                    returns: $crate::returns!($($ret)?),
+                    is_statement: $crate::is_statement!($form),
+                    about: concat!($($doc),*),
+                },
+            )*];
+
+            /// The method of a call, with its arguments.
+            ///
+            /// # Panics
+            /// If the call has a fault: see [`Library::fault`](mowgli_core::library::Library::fault).
+            #[must_use]
+            $vis fn of(call: &$crate::event::Call) -> Self {
+                let mut args = $crate::method::Arguments::of(call);
+                match call.method.text() {
+                    $( stringify!($M) => Self::$M { $($x: args.take()),* }, )*
+                    _ => panic!("{} has no method {}", call.library, call.method),
+                }
+            }
+
+            /// The call of this method of a library.
+            #[must_use]
+            $vis fn call(self, library: $crate::ids::Name) -> $crate::event::Call {
+                match self {
+                    $( Self::$M { $($x),* } => $crate::event::Call::new(library, stringify!($M), &[$($x.into()),*]), )*
+                }
+            }
+        }
+    };
+    (@constructors [$vis:vis] $library:tt $NAME:tt
+        $( $(#[doc = $doc:literal])* fn $call:ident = $M:ident($($x:ident: $kind:ident),* $(,)?) $(-> $ret:ident)?; )*
+    ) => {
+        $(
+            $crate::methods!(@constructor [$(#[doc = $doc])*] $vis $call $library $NAME $M $($x: $kind,)*);
+        )*
+    };
+    (@constructor [$(#[$doc:meta])*] $vis:vis $call:ident [$($library:ident: $Name:ty,)?] [$NAME:ident]
+        $M:ident $($x:ident: $kind:ident,)*
+    ) => {
+        $(#[$doc])*
+        #[must_use]
+        #[allow(dead_code, reason = "not every program makes every call")]
+        $vis fn $call($($library: $Name,)? $($x: $crate::argument!(given $kind)),*) -> $crate::program::Prog {
+            $crate::method::program($crate::event::Call::new($NAME, stringify!($M), &[$($x.into()),*]))
+        }
+    };
+}
+pub use methods;
+
+/// What an argument of a kind is in Rust: where a call is `read`, and where it is `given`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! argument {
+    (given Address) => { impl Into<$crate::value::Val> };
+    (given Value) => { impl Into<$crate::value::Val> };
+    (given Id) => { impl Into<$crate::value::Val> };
+    ($how:ident Node) => { $crate::ids::Node };
+    ($how:ident Nodes) => { $crate::ids::NodeSet };
+    (read Value) => { $crate::value::Val };
+    (read Id) => { $crate::value::Val };
+    ($how:ident $object:ident) => { $crate::ids::Loc };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! returns {
+    () => {
+        $crate::method::Returns::Nothing
+    };
+    ($what:ident) => {
+        $crate::method::Returns::$what
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! is_statement {
+    ([]) => {
+        false
+    };
+    ([statements]) => {
+        true
+    };
+}
+
+/// The program of one call; of a call for no node, the program that does nothing.
+#[must_use]
+pub fn program(call: Call) -> Prog {
+    if call.args.contains(&Val::Nodes(NodeSet::default())) { Prog::unit() } else { Prog::call(call) }
+}
+
+/// All calls that a thread can make of a library with these methods: of its objects, with the values of the bound, one
+/// identifier, every node and every set of nodes. Method by method for each object, then the methods that have none.
+pub fn calls(
+    library: Name,
+    methods: &[Method],
+    world: &World,
+    thread: Tid,
+    bound: &Bound,
+    expired: &dyn Fn() -> bool,
+) -> Vec<Call> {
+    let objects = world.locations(library).into_iter().map(Val::Loc);
+    let of_object = objects.flat_map(|x| methods.iter().filter(|m| m.is_of_object()).map(move |m| (m, Some(x))));
+    let all = of_object.chain(methods.iter().filter(|m| !m.is_of_object()).map(|m| (m, None)));
+    let here = world.node_of(thread);
+    let is_here = |x: Val| x.loc().and_then(|x| world.home(x)) == Some(here);
+    let of_kind = |kind: Kind| -> Vec<Val> {
+        match kind {
+            Kind::Local | Kind::Address => of_library(world, library).filter(|x| is_here(*x)).collect(),
+            Kind::Placed | Kind::Object => of_library(world, library).collect(),
+            Kind::Node => world.all_nodes().iter().map(Val::Node).collect(),
+            Kind::Nodes => world.all_nodes().subsets().take_while(|_| !expired()).map(Val::Nodes).collect(),
+            Kind::Id => vec![Val::Wid(Wid(Name::literal("d")))],
+            Kind::Value => bound.values.iter().map(|&v| Val::Int(v)).collect(),
+        }
+    };
+    let of = |(method, object): (&Method, Option<Val>)| {
+        let rest = method.takes.iter().skip(usize::from(object.is_some())).map(|(_, kind)| of_kind(*kind));
+        let first = object.map(|x| vec![x]);
+        let choices = first.into_iter().chain(rest).multi_cartesian_product();
+        choices.map(|args| Call::new(library, method.name, &args)).collect::<Vec<_>>()
+    };
+    let calls = all.take_while(|_| !expired()).flat_map(of);
+    calls.filter(|call| fault(world, thread, call, methods).is_none()).collect()
+}
+
+fn of_library(world: &World, library: Name) -> impl Iterator<Item = Val> {
+    world.locations(library).into_iter().map(Val::Loc)
+}

@@ -1,0 +1,257 @@
+//! The method table of a library: what its methods take and return, and what is wrong with a call that no program may make.
+
+use crate::event::Call;
+use crate::ids::{Loc, Node, NodeSet, Tid};
+use crate::value::Val;
+use crate::world::World;
+
+/// What an argument of a method has to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// An object of the library on the node of the thread.
+    Local,
+    /// As [`Self::Local`], by a location that may be the value of an earlier call.
+    Address,
+    /// An object of the library on some node.
+    Placed,
+    /// An object of the library.
+    Object,
+    /// A node.
+    Node,
+    /// A set of nodes. A call for none is no call.
+    Nodes,
+    /// A work identifier, or the one that nothing waits on.
+    Id,
+    /// Any value.
+    Value,
+}
+
+impl Kind {
+    /// Whether it is an object of the library.
+    #[must_use]
+    pub fn is_object(self) -> bool {
+        matches!(self, Self::Local | Self::Address | Self::Placed | Self::Object)
+    }
+}
+
+/// What a method returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Returns {
+    /// Nothing.
+    Nothing,
+    /// A value, as that of a cell.
+    Value,
+    /// Whether something was done.
+    Bool,
+    /// An identifier that programs have no use for.
+    Handle,
+}
+
+impl Returns {
+    /// Whether it returns something that programs look at.
+    #[must_use]
+    pub fn is_result(self) -> bool {
+        matches!(self, Self::Value | Self::Bool)
+    }
+}
+
+/// A method, as the table of its library has it: `methods!` of `mowgli-core` writes one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Method {
+    /// The paper's name.
+    pub name: &'static str,
+    /// The arguments in the paper's order, each with its name.
+    pub takes: &'static [(&'static str, Kind)],
+    /// What it returns.
+    pub returns: Returns,
+    /// Whether programs write a call as a statement, `put(x, y)`, and not as one of its object, `x.put(y)`.
+    pub is_statement: bool,
+    /// What it does, as the table says.
+    pub about: &'static str,
+}
+
+impl Method {
+    /// The name as programs write it.
+    #[must_use]
+    pub fn statement(&self) -> String {
+        self.name.to_lowercase()
+    }
+
+    /// What stands between the parentheses of a call: without the object where it stands before the name, identifiers
+    /// last. Each argument with its position in the paper's order.
+    pub fn written(&self) -> impl Iterator<Item = (usize, &'static str, Kind)> + '_ {
+        let first = usize::from(!self.is_statement && self.is_of_object());
+        let all = self.takes.iter().enumerate().skip(first);
+        let (ids, others): (Vec<_>, Vec<_>) = all.partition(|(_, (_, kind))| *kind == Kind::Id);
+        others.into_iter().chain(ids).map(|(position, (name, kind))| (position, *name, *kind))
+    }
+
+    /// Whether it is called of an object, the first argument.
+    #[must_use]
+    pub fn is_of_object(&self) -> bool {
+        self.takes.first().is_some_and(|(_, kind)| kind.is_object())
+    }
+}
+
+/// The method of a call in a table.
+#[must_use]
+pub fn find<'m>(methods: &'m [Method], call: &Call) -> Option<&'m Method> {
+    methods.iter().find(|m| m.name == call.method.text())
+}
+
+/// The locations that a call touches: its objects.
+#[must_use]
+pub fn objects(methods: &[Method], call: &Call) -> Vec<Loc> {
+    let kinds = find(methods, call).map_or(&[][..], |m| m.takes);
+    kinds.iter().zip(&call.args).filter(|((_, kind), _)| kind.is_object()).filter_map(|(_, v)| v.loc()).collect()
+}
+
+/// What is wrong with a call of a library with these methods.
+#[must_use]
+pub fn fault(world: &World, thread: Tid, call: &Call, methods: &[Method]) -> Option<String> {
+    let Some(method) = find(methods, call) else { return Some(format!("there is no method {}", call.method)) };
+    let (takes, has) = (method.takes.len(), call.args.len());
+    if has != takes {
+        let much = if has < takes { "few" } else { "many" };
+        return Some(format!("too {much} arguments: {} takes {takes}, and has {has}", call.method));
+    }
+    method.takes.iter().zip(&call.args).find_map(|(&(_, kind), &arg)| wrong(world, thread, call, kind, arg))
+}
+
+fn wrong(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Option<String> {
+    match (kind, arg) {
+        (Kind::Value, _)
+        | (Kind::Node, Val::Node(_))
+        | (Kind::Nodes, Val::Nodes(_))
+        | (Kind::Id, Val::Wid(_) | Val::NoWid) => return None,
+        (Kind::Node, _) => return Some(format!("{arg} is no node")),
+        (Kind::Nodes, _) => return Some(format!("{arg} is no set of nodes")),
+        (Kind::Id, _) => return Some(format!("{arg} is no identifier")),
+        (Kind::Local | Kind::Address | Kind::Placed | Kind::Object, _) => {}
+    }
+    let Some(x) = arg.loc() else { return Some(format!("{arg} is no location")) };
+    let Some(object) = world.objects.get(&x) else { return Some(format!("{x} is not declared")) };
+    if object.library != call.library {
+        return Some(format!("{x} is of {}", object.library));
+    }
+    match (kind, object.node, world.node_of(thread)) {
+        (Kind::Object, ..) => None,
+        (_, None, _) => Some(format!("{x} is on no node")),
+        (Kind::Local | Kind::Address, Some(n), here) if n != here => {
+            Some(format!("{x} is on node {n}, and {thread} on node {here}"))
+        }
+        _ => None,
+    }
+}
+
+/// The arguments of a call, one after the other.
+#[derive(Debug)]
+pub struct Arguments<'a> {
+    call: &'a Call,
+    next: usize,
+}
+
+impl<'a> Arguments<'a> {
+    /// All arguments of a call.
+    #[must_use]
+    pub fn of(call: &'a Call) -> Self {
+        Self { call, next: 0 }
+    }
+
+    /// The next one.
+    ///
+    /// # Panics
+    /// If there is none or it is something else, which is a [`fault`] of the call.
+    pub fn take<A: Argument>(&mut self) -> A {
+        self.next += 1;
+        A::of(self.call, self.next - 1)
+    }
+}
+
+/// What an argument of a call is in Rust.
+pub trait Argument {
+    /// The argument at this position.
+    ///
+    /// # Panics
+    /// If there is none or it is something else.
+    fn of(call: &Call, position: usize) -> Self;
+}
+
+impl Argument for Val {
+    fn of(call: &Call, position: usize) -> Self {
+        call.arg(position, "a value", Some)
+    }
+}
+impl Argument for Loc {
+    fn of(call: &Call, position: usize) -> Self {
+        call.loc(position)
+    }
+}
+impl Argument for Node {
+    fn of(call: &Call, position: usize) -> Self {
+        call.arg(position, "a node", |v| if let Val::Node(n) = v { Some(n) } else { None })
+    }
+}
+impl Argument for NodeSet {
+    fn of(call: &Call, position: usize) -> Self {
+        call.arg(position, "a set of nodes", Val::nodes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{Name, Wid};
+    use crate::world::Object;
+
+    const TABLE: &[Method] = &[
+        Method {
+            name: "Copy",
+            takes: &[("x", Kind::Placed), ("d", Kind::Id), ("y", Kind::Local), ("ns", Kind::Nodes), ("v", Kind::Value)],
+            returns: Returns::Nothing,
+            is_statement: false,
+            about: "",
+        },
+        Method { name: "At", takes: &[("n", Kind::Node)], returns: Returns::Value, is_statement: true, about: "" },
+    ];
+
+    #[test]
+    fn faults_name_what_is_wrong() {
+        let (here, far) = (Loc::new("here"), Loc::new("far"));
+        let (library, other) = (Name::literal("l"), Name::literal("other"));
+        let mut world = World::new(2, &[Node(1)]);
+        world.objects.extend([(here, Object::new(library).at(Node(1))), (far, Object::new(library).at(Node(2)))]);
+        let floating = [(Loc::new("none"), Object::new(library)), (Loc::new("foreign"), Object::new(other))];
+        world.objects.extend(floating);
+        let fault = |method, args: &[Val]| fault(&world, Tid(1), &Call::new(library, method, args), TABLE);
+        let (d, ns, one) = (Val::Wid(Wid(Name::literal("d"))), Val::Nodes(NodeSet::all(2)), Val::Int(1));
+        let copy = |x: Val, d, y: Val, ns| fault("Copy", &[x, d, y, ns, one]);
+        let [at, on_none, foreign] = ["here", "none", "foreign"].map(|x| Val::Loc(Loc::new(x)));
+        assert_eq!(copy(far.into(), d, at, ns), None);
+        assert_eq!(copy(at, Val::NoWid, at, ns), None);
+        assert_eq!(fault("At", &[Val::Node(Node(2))]), None);
+        let wrong = [
+            (fault("Move", &[]), "there is no method Move"),
+            (fault("At", &[]), "too few arguments: At takes 1, and has 0"),
+            (fault("At", &[one, one]), "too many arguments: At takes 1, and has 2"),
+            (fault("At", &[one]), "1 is no node"),
+            (copy(at, one, at, ns), "1 is no identifier"),
+            (copy(at, d, at, one), "1 is no set of nodes"),
+            (copy(one, d, at, ns), "1 is no location"),
+            (copy(Loc::new("z").into(), d, at, ns), "z is not declared"),
+            (copy(foreign, d, at, ns), "foreign is of other"),
+            (copy(on_none, d, at, ns), "none is on no node"),
+            (copy(at, d, far.into(), ns), "far is on node 2, and P1 on node 1"),
+        ];
+        for (found, expected) in wrong {
+            assert_eq!(found.as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn programs_write_identifiers_last_and_the_object_first() {
+        let written = |m: &Method| m.written().map(|(position, name, _)| (position, name)).collect::<Vec<_>>();
+        assert_eq!(written(&TABLE[0]), [(2, "y"), (3, "ns"), (4, "v"), (1, "d")]);
+        assert_eq!(written(&TABLE[1]), [(0, "n")]);
+    }
+}
