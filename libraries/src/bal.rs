@@ -16,7 +16,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aGF};
 use mowgli_rdma::to;
 
@@ -67,6 +67,13 @@ impl Library<Stamp> for Bal {
             Self::Plain => BAL,
             Self::Transitive => BAL_TRANSITIVE,
         }
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(Form {
+            kind: if *self == Self::Plain { "barrier" } else { "transitive barrier" },
+            parts: &[Part::Members],
+        })
     }
 
     fn methods(&self) -> &'static [method::Method] {
@@ -218,44 +225,37 @@ pub fn entry(of: Bal) -> Entry {
     let over = |name, about, expected, change, bounds| {
         variant(name, about, expected, BalOverSv { of, variant: change }, bounds)
     };
-    Entry {
-        name: Library::name(&of).text(),
-        memory: Memory::rdma_wait(),
-        specification: Libraries::over(to).with(of),
-        below: Libraries::over(to).with(Sv),
-        subject: Box::new(of),
-        probes: Vec::new(),
-        variants: vec![
-            over("published", "LOCO §4.2", Sound, Variant::Published, &[(3, 3, 2), (4, 4, 1), (2, 2, 3)]),
-            over(
-                "no-fence",
-                "LOCO's first barrier: nothing waits for remote writes",
-                Unsound,
-                Variant::NoFence,
-                &[(3, 3, 1)],
-            ),
-            // Every counter is written twice with one value, so there are many executions.
-            over(
-                "self-broadcast",
-                "the broadcast includes the own node",
-                Sound,
-                Variant::SelfBroadcast,
-                &[(3, 3, 1), (2, 2, 3)],
-            ),
-            over(
-                "broadcast-first",
-                "the counter is broadcast before it is written: the old one may be what is sent",
-                Stuck,
-                Variant::BroadcastFirst,
-                &[(2, 2, 2)],
-            ),
-            over(
-                "exact-count",
-                "waits for a counter that a thread in a later round has already passed",
-                Stuck,
-                Variant::ExactCount,
-                &[(2, 2, 2)],
-            ),
-        ],
-    }
+    let variants = vec![
+        over("published", "LOCO §4.2", Sound, Variant::Published, &[(3, 3, 2), (4, 4, 1), (2, 2, 3)]),
+        over(
+            "no-fence",
+            "LOCO's first barrier: nothing waits for remote writes",
+            Unsound,
+            Variant::NoFence,
+            &[(3, 3, 1)],
+        ),
+        // Every counter is written twice with one value, so there are many executions.
+        over(
+            "self-broadcast",
+            "the broadcast includes the own node",
+            Sound,
+            Variant::SelfBroadcast,
+            &[(3, 3, 1), (2, 2, 3)],
+        ),
+        over(
+            "broadcast-first",
+            "the counter is broadcast before it is written: the old one may be what is sent",
+            Stuck,
+            Variant::BroadcastFirst,
+            &[(2, 2, 2)],
+        ),
+        over(
+            "exact-count",
+            "waits for a counter that a thread in a later round has already passed",
+            Stuck,
+            Variant::ExactCount,
+            &[(2, 2, 2)],
+        ),
+    ];
+    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(Sv), variants)
 }

@@ -116,6 +116,19 @@ impl Variant {
 }
 
 impl<S: Stamp> Entry<S> {
+    /// A library that is its own subject, over a memory model, with implementations on the libraries `below`.
+    #[must_use]
+    pub fn new(
+        memory: Memory<S>,
+        library: impl Library<S> + Subject + Clone + 'static,
+        below: Libraries<S>,
+        variants: Vec<Variant>,
+    ) -> Self {
+        let name = library.name().text();
+        let specification = Libraries::like(&memory.libraries).with(library.clone());
+        Self { name, memory, specification, below, subject: Box::new(library), probes: Vec::new(), variants }
+    }
+
     /// The entry over a memory model with another stamp order.
     #[must_use]
     pub fn with_order(mut self, to: impl Fn(S, S) -> bool + Send + Sync + 'static) -> Self {

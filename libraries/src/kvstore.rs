@@ -14,7 +14,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
@@ -90,6 +90,10 @@ fn server(world: &World, n: Node) -> Option<Tid> {
 impl Library<Stamp> for Kvstore {
     fn name(&self) -> Name {
         KVSTORE
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(Form { kind: "kvstore", parts: &[Part::Values] })
     }
 
     fn methods(&self) -> &'static [method::Method] {
@@ -539,23 +543,21 @@ pub fn entry() -> Entry {
         let two_values = Bound { values: vec![8, 9], ..few_calls() };
         variant(name, about, expected, change, &[(2, 2, 2), (3, 3, 1)]).and(two_values)
     };
-    Entry {
-        name: "kvstore",
-        memory: Memory::rdma_wait(),
-        specification: Libraries::over(to).with(Kvstore),
-        below: Libraries::over(to).with(wlock::LIBRARY).with(Rbl::Strong).with(Msw).with(Sv).with(Wait),
-        subject: Box::new(Kvstore),
-        probes: Vec::new(),
-        variants: vec![
-            over("published", "LOCO-X App. I", Unsound, Published).and(unseen.clone()),
-            over("fenced-delete", "a deletion is complete before it is announced", Sound, FencedDelete)
-                .and(unseen)
-                .and(disagreeing.clone()),
-            over("no-fence", "changes are not complete when the lock is released", Unsound, NoFence),
-            over("no-ack", "an insertion does not wait for the other nodes", Unsound, NoAck),
-            over("ack-first", "a node acknowledges before it has changed its index", Unsound, AckFirst),
-            over("valid-first", "an insertion is valid before it is announced", Unsound, ValidFirst).and(disagreeing),
-            over("no-index-lock", "the index is read without a fence", Unsound, NoIndexLock),
-        ],
-    }
+    let variants = vec![
+        over("published", "LOCO-X App. I", Unsound, Published).and(unseen.clone()),
+        over("fenced-delete", "a deletion is complete before it is announced", Sound, FencedDelete)
+            .and(unseen)
+            .and(disagreeing.clone()),
+        over("no-fence", "changes are not complete when the lock is released", Unsound, NoFence),
+        over("no-ack", "an insertion does not wait for the other nodes", Unsound, NoAck),
+        over("ack-first", "a node acknowledges before it has changed its index", Unsound, AckFirst),
+        over("valid-first", "an insertion is valid before it is announced", Unsound, ValidFirst).and(disagreeing),
+        over("no-index-lock", "the index is read without a fence", Unsound, NoIndexLock),
+    ];
+    Entry::new(
+        Memory::rdma_wait(),
+        Kvstore,
+        Libraries::over(to).with(wlock::LIBRARY).with(Rbl::Strong).with(Msw).with(Sv).with(Wait),
+        variants,
+    )
 }

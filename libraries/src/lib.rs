@@ -36,6 +36,7 @@ pub mod kvstore;
 pub mod lock;
 pub mod msw;
 pub mod nlock;
+pub mod prelude;
 pub mod rbl;
 pub mod sc_rmw;
 pub mod sequential;

@@ -12,7 +12,7 @@ use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::{Form, Object, World};
 use mowgli_rdma::wait::{WAIT, word};
 
 methods! {
@@ -29,6 +29,8 @@ methods! {
 #[derive(Clone, Copy, Debug)]
 pub struct Lock<S = mowgli_rdma::Stamp> {
     pub(crate) name: Name,
+    /// How it is declared.
+    pub(crate) form: Form,
     /// The stamp of a fence, aMF.
     pub(crate) fence: S,
     /// The subevents of the Rel of a lock on this node.
@@ -42,6 +44,10 @@ pub struct Lock<S = mowgli_rdma::Stamp> {
 impl<S: Stamp> Library<S> for Lock<S> {
     fn name(&self) -> Name {
         self.name
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(self.form)
     }
 
     fn methods(&self) -> &'static [method::Method] {

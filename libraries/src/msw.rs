@@ -13,7 +13,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNLR, aNLW, aNRR, aNRW, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait, home};
@@ -57,6 +57,10 @@ fn is_of_size(v: Val, size: usize) -> bool {
 impl Library<Stamp> for Msw {
     fn name(&self) -> Name {
         MSW
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(Form { kind: "msw", parts: &[Part::Node, Part::Words] })
     }
 
     fn methods(&self) -> &'static [method::Method] {
@@ -315,24 +319,12 @@ pub fn entry() -> Entry {
         // A reader beside two writes of one location.
         variant.and(Bound { total: Some(3), ..bound(2, 1, 2) }).writing(&[1, 2])
     };
-    Entry {
-        name: "msw",
-        memory: Memory::rdma_wait(),
-        specification: Libraries::over(to).with(Msw),
-        below: Libraries::over(to).with(Wait),
-        subject: Box::new(Msw),
-        probes: Vec::new(),
-        variants: vec![
-            variant("published", "LOCO-X App. H.6", Sound, MswOverWait::Hash),
-            variant("first-word-only", "the hash is of the first word only", Unsound, MswOverWait::FirstWordOnly),
-            variant("sum", "the hash is the sum of the words", Unsound, MswOverWait::Sum),
-            variant("guard-forward", "guards, read first to last (LOCO-X App. D)", Unsound, MswOverWait::GuardForward),
-            variant(
-                "guard-backward",
-                "guards, read last to first (LOCO-X App. D)",
-                Unsound,
-                MswOverWait::GuardBackward,
-            ),
-        ],
-    }
+    let variants = vec![
+        variant("published", "LOCO-X App. H.6", Sound, MswOverWait::Hash),
+        variant("first-word-only", "the hash is of the first word only", Unsound, MswOverWait::FirstWordOnly),
+        variant("sum", "the hash is the sum of the words", Unsound, MswOverWait::Sum),
+        variant("guard-forward", "guards, read first to last (LOCO-X App. D)", Unsound, MswOverWait::GuardForward),
+        variant("guard-backward", "guards, read last to first (LOCO-X App. D)", Unsound, MswOverWait::GuardBackward),
+    ];
+    Entry::new(Memory::rdma_wait(), Msw, Libraries::over(to).with(Wait), variants)
 }

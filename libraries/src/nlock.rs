@@ -10,7 +10,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
+use mowgli_core::world::{Form, Part, World};
 use mowgli_rdma::stamp::Stamp::{aMF, aNRW, aRF};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
@@ -24,6 +24,7 @@ pub const NLOCK: Name = Name::literal("nlock");
 /// NLOCK as a library: Rel {aRF_n(x), aNRW_n(x)}, the first before the second.
 pub const LIBRARY: Lock = Lock {
     name: NLOCK,
+    form: Form { kind: "node lock", parts: &[Part::Node] },
     fence: aMF,
     release: |_, n| Shape::from_slice(&[Sub::quiet(aRF(n)), Sub::quiet(aNRW(n))]),
     lets_in: |a| matches!(a, aNRW(_)),
@@ -109,23 +110,19 @@ pub fn entry() -> Entry {
     let bounds = &[(3, 3, 2)];
     // Locks held across other locks, and several sections of a thread.
     let nested = Bound { objects: 2, ..bound(1, 2, 4) };
+    let variants = vec![
+        variant("published", "SYNC §4.3", Sound, NlockOverWait::Published, bounds).and(nested),
+        variant("no-rfence", "the release overtakes reads of the node", Unsound, NlockOverWait::NoRfence, bounds),
+        variant(
+            "release-by-write",
+            "the word that releases lies on another node",
+            Unsound,
+            NlockOverWait::ReleaseByWrite,
+            bounds,
+        ),
+    ];
     Entry {
-        name: "nlock",
-        memory: Memory::rdma_wait(),
-        specification: Libraries::over(to).with(LIBRARY),
-        below: Libraries::over(to).with(Wait),
-        subject: Box::new(LIBRARY),
         probes: vec![Box::new(Sections { library: NLOCK })],
-        variants: vec![
-            variant("published", "SYNC §4.3", Sound, NlockOverWait::Published, bounds).and(nested),
-            variant("no-rfence", "the release overtakes reads of the node", Unsound, NlockOverWait::NoRfence, bounds),
-            variant(
-                "release-by-write",
-                "the word that releases lies on another node",
-                Unsound,
-                NlockOverWait::ReleaseByWrite,
-                bounds,
-            ),
-        ],
+        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(Wait), variants)
     }
 }

@@ -13,7 +13,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
 use mowgli_rdma::to;
 
@@ -69,6 +69,13 @@ impl Library<Stamp> for Rbl {
             Self::Strong => RBL,
             Self::Weak => RBL_WEAK,
         }
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(Form {
+            kind: if *self == Self::Strong { "ring" } else { "weak ring" },
+            parts: &[Part::Roles, Part::Size { usual: 4, least: 2, most: 64 }],
+        })
     }
 
     fn methods(&self) -> &'static [method::Method] {
@@ -369,28 +376,16 @@ pub fn entry(of: Rbl) -> Entry {
         (variant.bounds[1].values, variant.bounds[1].words) = (vec![1, 2], 2);
         variant
     };
-    Entry {
-        name: Library::name(&of).text(),
-        memory: Memory::rdma_wait(),
-        specification: Libraries::over(to).with(of),
-        below: Libraries::over(to).with(Sv),
-        subject: Box::new(of),
-        probes: Vec::new(),
-        variants: vec![
-            over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Variant::Published),
-            over("fenced", "a submit ends with a fence of the own node", Sound, Variant::Fenced),
-            over("no-wait", "the head changes while it is broadcast", Unsound, Variant::NoWait),
-            over("head-first", "the head is broadcast before the data", Unsound, Variant::HeadFirst),
-            over("room-off-by-one", "one word too many is taken to be free", Unsound, Variant::RoomOffByOne),
-            over("early-release", "words are freed before they are read", Unsound, Variant::EarlyRelease),
-            over(
-                "waits-for-room",
-                "a full ring whose writer is its only reader stays full",
-                Blocks,
-                Variant::WaitsForRoom,
-            ),
-            over("never-frees", "a receiver does not say that it has read", Blocks, Variant::NeverFrees),
-            over("blind", "a receiver never looks at the head", Unsound, Variant::Blind),
-        ],
-    }
+    let variants = vec![
+        over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Variant::Published),
+        over("fenced", "a submit ends with a fence of the own node", Sound, Variant::Fenced),
+        over("no-wait", "the head changes while it is broadcast", Unsound, Variant::NoWait),
+        over("head-first", "the head is broadcast before the data", Unsound, Variant::HeadFirst),
+        over("room-off-by-one", "one word too many is taken to be free", Unsound, Variant::RoomOffByOne),
+        over("early-release", "words are freed before they are read", Unsound, Variant::EarlyRelease),
+        over("waits-for-room", "a full ring whose writer is its only reader stays full", Blocks, Variant::WaitsForRoom),
+        over("never-frees", "a receiver does not say that it has read", Blocks, Variant::NeverFrees),
+        over("blind", "a receiver never looks at the head", Unsound, Variant::Blind),
+    ];
+    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(Sv), variants)
 }

@@ -12,7 +12,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::stamp::Stamp as Stamped;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
@@ -42,6 +42,10 @@ pub struct ScRmw;
 impl Library<Stamp> for ScRmw {
     fn name(&self) -> Name {
         SC_RMW
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(Form { kind: "sc", parts: &[Part::Init, Part::Home] })
     }
 
     fn methods(&self) -> &'static [method::Method] {
@@ -194,21 +198,14 @@ pub fn entry() -> Entry {
     let variant = |name, about, expected, implementation: ScRmwOverNlock| {
         variant(name, about, expected, implementation, &[(2, 2, 2), (3, 2, 1)]).and(few_calls())
     };
-    Entry {
-        name: "sc-rmw",
-        memory: Memory::rdma_wait(),
-        specification: Libraries::over(to).with(ScRmw),
-        below: Libraries::over(to).with(nlock::LIBRARY).with(Wait),
-        subject: Box::new(ScRmw),
-        probes: Vec::new(),
-        variants: vec![
-            variant("published", "SYNC §5", Sound, ScRmwOverNlock::Published),
-            variant("read-no-wait", "a result is read before it has come", Unsound, ScRmwOverNlock::ReadNoWait),
-            variant("write-no-lock", "a write does not take the lock", Unsound, ScRmwOverNlock::WriteNoLock),
-            variant("cas-as-read-write", "a CAS in two steps", Unsound, ScRmwOverNlock::CasAsReadWrite),
-            variant("cas-writes-two", "a CAS writes 2 always", Unsound, ScRmwOverNlock::CasWritesTwo),
-            variant("cas-with-zero", "a CAS compares with 0 always", Unsound, ScRmwOverNlock::CasComparesWithZero),
-            variant("faa-adds-one", "an FAA adds 1 always", Unsound, ScRmwOverNlock::FaaAddsOne),
-        ],
-    }
+    let variants = vec![
+        variant("published", "SYNC §5", Sound, ScRmwOverNlock::Published),
+        variant("read-no-wait", "a result is read before it has come", Unsound, ScRmwOverNlock::ReadNoWait),
+        variant("write-no-lock", "a write does not take the lock", Unsound, ScRmwOverNlock::WriteNoLock),
+        variant("cas-as-read-write", "a CAS in two steps", Unsound, ScRmwOverNlock::CasAsReadWrite),
+        variant("cas-writes-two", "a CAS writes 2 always", Unsound, ScRmwOverNlock::CasWritesTwo),
+        variant("cas-with-zero", "a CAS compares with 0 always", Unsound, ScRmwOverNlock::CasComparesWithZero),
+        variant("faa-adds-one", "an FAA adds 1 always", Unsound, ScRmwOverNlock::FaaAddsOne),
+    ];
+    Entry::new(Memory::rdma_wait(), ScRmw, Libraries::over(to).with(nlock::LIBRARY).with(Wait), variants)
 }

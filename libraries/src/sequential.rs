@@ -371,18 +371,11 @@ pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
         variant(name, about, expected, implementation, &[(2, 2, 2)]).and(Bound { nodes: 1, ..few_calls() })
     };
     let library = Linearised(Arc::clone(object));
-    Entry {
-        name: object.name(),
-        memory: Memory::rdma_wait(),
-        specification: Libraries::over(to).with(library.clone()),
-        below: Libraries::over(to).with(nlock::LIBRARY).with(Wait),
-        subject: Box::new(library),
-        probes: Vec::new(),
-        variants: vec![
-            over("published", "SYNC §5, last remark", Sound, Variant::Published),
-            over("no-lock", "nothing is locked", Unsound, Variant::NoLock),
-            over("no-wait", "the words are used before they have come", Unsound, Variant::NoWait),
-            over("release-first", "the lock is released before the words are put", Unsound, Variant::ReleaseFirst),
-        ],
-    }
+    let variants = vec![
+        over("published", "SYNC §5, last remark", Sound, Variant::Published),
+        over("no-lock", "nothing is locked", Unsound, Variant::NoLock),
+        over("no-wait", "the words are used before they have come", Unsound, Variant::NoWait),
+        over("release-first", "the lock is released before the words are put", Unsound, Variant::ReleaseFirst),
+    ];
+    Entry::new(Memory::rdma_wait(), library, Libraries::over(to).with(nlock::LIBRARY).with(Wait), variants)
 }

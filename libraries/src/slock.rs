@@ -8,7 +8,7 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{aGF, aMF};
 use mowgli_rdma::to;
 
@@ -23,6 +23,7 @@ pub const SLOCK: Name = Name::literal("slock");
 /// SLOCK as a library: Rel {aGF_n | n in Node}.
 pub const LIBRARY: Lock = Lock {
     name: SLOCK,
+    form: Form { kind: "strong lock", parts: &[Part::Home] },
     fence: aMF,
     release: |world, _| world.all_nodes().iter().map(|n| Sub::quiet(aGF(n))).collect(),
     lets_in: |a| matches!(a, aGF(_)),
@@ -76,17 +77,13 @@ pub fn entry() -> Entry {
     let bounds = &[(3, 3, 2)];
     // Locks held across other locks, and several sections of a thread.
     let nested = Bound { objects: 2, ..bound(2, 1, 4) };
+    let variants = vec![
+        variant("published", "SYNC §4.2", Sound, SlockOverWlock::Published, bounds).and(nested),
+        variant("no-fence", "Rel waits for no remote operation", Unsound, SlockOverWlock::NoFence, bounds),
+        variant("fence-after", "Rel lets the next thread in first", Unsound, SlockOverWlock::FenceAfter, bounds),
+    ];
     Entry {
-        name: "slock",
-        memory: Memory::rdma_wait(),
-        specification: Libraries::over(to).with(LIBRARY),
-        below: Libraries::over(to).with(wlock::LIBRARY).with(Sv),
-        subject: Box::new(LIBRARY),
         probes: vec![Box::new(Sections { library: SLOCK })],
-        variants: vec![
-            variant("published", "SYNC §4.2", Sound, SlockOverWlock::Published, bounds).and(nested),
-            variant("no-fence", "Rel waits for no remote operation", Unsound, SlockOverWlock::NoFence, bounds),
-            variant("fence-after", "Rel lets the next thread in first", Unsound, SlockOverWlock::FenceAfter, bounds),
-        ],
+        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(wlock::LIBRARY).with(Sv), variants)
     }
 }

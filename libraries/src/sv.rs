@@ -14,7 +14,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait, target, wid};
@@ -50,6 +50,10 @@ pub struct Sv;
 impl Library<Stamp> for Sv {
     fn name(&self) -> Name {
         SV
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(Form { kind: "svar", parts: &[Part::Init] })
     }
 
     fn methods(&self) -> &'static [method::Method] {
@@ -206,27 +210,15 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (1, 2, 3)];
     let variant = |name, about, expected, of: SvOverWait| variant(name, about, expected, of, bounds).writing(&[1, 2]);
-    Entry {
-        name: "sv",
-        memory: Memory::rdma_wait(),
-        specification: Libraries::over(to).with(Sv),
-        below: Libraries::over(to).with(Wait),
-        subject: Box::new(Sv),
-        probes: Vec::new(),
-        variants: vec![
-            variant("published", "LOCO §3.4", Sound, SvOverWait::Published),
-            variant(
-                "fence-of-puts",
-                "GF made of puts: aGF no longer follows remote writes",
-                Unsound,
-                SvOverWait::FenceOfPuts,
-            ),
-            variant(
-                "first-target-only",
-                "a broadcast reaches its first target only",
-                Unsound,
-                SvOverWait::FirstTargetOnly,
-            ),
-        ],
-    }
+    let variants = vec![
+        variant("published", "LOCO §3.4", Sound, SvOverWait::Published),
+        variant(
+            "fence-of-puts",
+            "GF made of puts: aGF no longer follows remote writes",
+            Unsound,
+            SvOverWait::FenceOfPuts,
+        ),
+        variant("first-target-only", "a broadcast reaches its first target only", Unsound, SvOverWait::FirstTargetOnly),
+    ];
+    Entry::new(Memory::rdma_wait(), Sv, Libraries::over(to).with(Wait), variants)
 }

@@ -10,7 +10,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
+use mowgli_core::world::{Form, Part, World};
 use mowgli_rdma::stamp::Stamp::{aCW, aMF};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait};
@@ -25,6 +25,7 @@ pub const WLOCK: Name = Name::literal("wlock");
 /// WLOCK as a library: Rel {aCW}.
 pub const LIBRARY: Lock = Lock {
     name: WLOCK,
+    form: Form { kind: "weak lock", parts: &[Part::Home] },
     fence: aMF,
     release: |_, _| Shape::from_slice(&[Sub::quiet(aCW)]),
     lets_in: |a| a == aCW,
@@ -138,32 +139,28 @@ pub fn entry() -> Entry {
     let bounds = &[(3, 3, 2)];
     // Locks held across other locks, and several sections of a thread.
     let nested = Bound { objects: 2, ..bound(2, 1, 4) };
+    let variants = vec![
+        variant("published", "SYNC §4.1", Sound, WlockOverSv::Published, bounds).and(nested),
+        variant("no-wait", "Acq reads its ticket before it has come", Unsound, WlockOverSv::NoWait, bounds),
+        variant("no-broadcast", "a release stays on its own node", Blocks, WlockOverSv::NoBroadcast, &[(2, 2, 2)]),
+        variant(
+            "broadcast-first",
+            "a release is broadcast before it is written",
+            Stuck,
+            WlockOverSv::BroadcastFirst,
+            &[(2, 2, 2)],
+        ),
+        variant(
+            "every-second",
+            "every second release does not pass the lock on",
+            Blocks,
+            WlockOverSv::EverySecond,
+            &[(3, 1, 2)],
+        ),
+        variant("cpu-rmw", "a CPU CAS takes tickets beside the remote RFAA", Unsound, WlockOverSv::CpuRmw, bounds),
+    ];
     Entry {
-        name: "wlock",
-        memory: Memory::rdma_wait(),
-        specification: Libraries::over(to).with(LIBRARY),
-        below: Libraries::over(to).with(Wait).with(Sv),
-        subject: Box::new(LIBRARY),
         probes: vec![Box::new(Sections { library: WLOCK })],
-        variants: vec![
-            variant("published", "SYNC §4.1", Sound, WlockOverSv::Published, bounds).and(nested),
-            variant("no-wait", "Acq reads its ticket before it has come", Unsound, WlockOverSv::NoWait, bounds),
-            variant("no-broadcast", "a release stays on its own node", Blocks, WlockOverSv::NoBroadcast, &[(2, 2, 2)]),
-            variant(
-                "broadcast-first",
-                "a release is broadcast before it is written",
-                Stuck,
-                WlockOverSv::BroadcastFirst,
-                &[(2, 2, 2)],
-            ),
-            variant(
-                "every-second",
-                "every second release does not pass the lock on",
-                Blocks,
-                WlockOverSv::EverySecond,
-                &[(3, 1, 2)],
-            ),
-            variant("cpu-rmw", "a CPU CAS takes tickets beside the remote RFAA", Unsound, WlockOverSv::CpuRmw, bounds),
-        ],
+        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(Wait).with(Sv), variants)
     }
 }

@@ -92,6 +92,7 @@ pub mod program;
 pub mod relation;
 pub mod runs;
 pub mod search;
+pub mod simple;
 pub mod soundness;
 pub mod stuck;
 pub mod thread;

@@ -100,7 +100,7 @@ macro_rules! methods {
             /// The method of a call, with its arguments.
             ///
             /// # Panics
-            /// If the call has a fault: see [`Library::fault`](mowgli_core::library::Library::fault).
+            /// If the call has a fault: see `Library::fault`.
             #[must_use]
             $vis fn of(call: &$crate::event::Call) -> Self {
                 let mut args = $crate::method::Arguments::of(call);

@@ -66,6 +66,12 @@ impl Prog {
         self.bind(move |_| next.clone())
     }
 
+    /// `if condition self`.
+    #[must_use]
+    pub fn when(self, condition: bool) -> Self {
+        if condition { self } else { Self::unit() }
+    }
+
     /// `loop self`.
     #[must_use]
     pub fn repeat(self) -> Self {

@@ -1,13 +1,11 @@
 //! What a limit cuts short is never taken for an answer, and what a specification looks at is looked at in every run.
 
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod x86_tso;
-
 use std::cell::Cell as Counter;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Spin, Tso, read, to, word, write};
 use mowgli_core::algebra::Spec;
 use mowgli_core::enumerate::rechosen;
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub, Writes};
@@ -24,7 +22,6 @@ use mowgli_core::soundness::properties::{Specified, properties};
 use mowgli_core::soundness::verdict::{Question, Verdict, local, run};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use x86_tso::{Changed, Counting, LOCK, Lock, MEMORY, Memory, Spin, Tso, read, to, word, write};
 
 fn words(threads: usize) -> World {
     let mut world = World::new(1, &vec![Node(1); threads]);

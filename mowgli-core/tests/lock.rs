@@ -1,10 +1,8 @@
 //! The framework on x86-TSO: outcomes, and a lock with proofs that are and are not there.
 
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod x86_tso;
-
 use std::sync::Arc;
 
+use crate::x86_tso::{Counting, LOCK, Lock, Memory, Spin, Tso, fence, read, to, word, write};
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
@@ -15,7 +13,6 @@ use mowgli_core::soundness::local::Reason;
 use mowgli_core::soundness::verdict::{Question, Report, Verdict, run};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use x86_tso::{Counting, LOCK, Lock, Memory, Spin, Tso, fence, read, to, word, write};
 
 fn results(programs: &[Prog]) -> Vec<String> {
     let mut world = World::new(1, &vec![Node(1); programs.len()]);

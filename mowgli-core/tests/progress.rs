@@ -1,10 +1,8 @@
 //! What never ends is told apart from what ends, and a deadlock of the client's own is no bug.
 
-#[allow(dead_code, reason = "each test uses a part of it")]
-mod x86_tso;
-
 use std::sync::Arc;
 
+use crate::x86_tso::{Changed, LOCK, Lock, Spin, Tso, read, to, word, write};
 use mowgli_core::algebra::{Spec, cell, id, reads, writes};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
@@ -16,7 +14,6 @@ use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Question, Report, Verdict, local};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use x86_tso::{Changed, LOCK, Lock, Spin, Tso, read, to, word, write};
 
 /// Memory whose writes are seen by every thread at once: all of rf is in so.
 const COHERENT: Changed = Changed { admits: |_| true, spec: coherent };
@@ -96,7 +93,7 @@ impl Implementation for Flags {
         match call.method.text() {
             "Acquire" => prog! {
                 write(own, 1);
-                x86_tso::fence();
+                crate::x86_tso::fence();
                 Prog::all(others.iter().map(|&x| {
                     prog! { let v = read(x); Prog::break_if(v == Val::Int(0)) }.repeat()
                 }))

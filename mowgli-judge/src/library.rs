@@ -9,7 +9,7 @@ use crate::ids::{Loc, Name, Tid};
 use crate::method::{self, Method, Returns};
 use crate::stamp::Stamp;
 use crate::value::Val;
-use crate::world::World;
+use crate::world::{Form, Part, World};
 
 /// A library: what its calls are, what they touch, how they can happen, and which executions are consistent.
 ///
@@ -20,6 +20,11 @@ pub trait Library<S: Stamp>: Send + Sync {
 
     /// Its methods.
     fn methods(&self) -> &'static [Method];
+
+    /// How programs declare its objects; `None` if it has none. By itself under the name of the library, on some node.
+    fn object(&self) -> Option<Form> {
+        Some(Form { kind: self.name().text(), parts: &[Part::Home] })
+    }
 
     /// `loc(e)`: the locations that a call touches, its objects.
     fn loc(&self, call: &Call) -> Vec<Loc> {
@@ -136,6 +141,12 @@ impl<S: Stamp> Libraries<S> {
     #[must_use]
     pub fn over(to: impl Fn(S, S) -> bool + Send + Sync + 'static) -> Self {
         Self { entries: BTreeMap::new(), order: Arc::new(to) }
+    }
+
+    /// No library yet, over the stamp order of another set.
+    #[must_use]
+    pub fn like(other: &Self) -> Self {
+        Self { entries: BTreeMap::new(), order: Arc::clone(&other.order) }
     }
 
     /// This set and `library`. A library of the same name is replaced.

@@ -54,6 +54,76 @@ impl Object {
     }
 }
 
+/// What a declaration says of an object beside its name, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// `@1`: the node that it lives on.
+    Node,
+    /// `[2] = (0, 0)`: its size, and an initial value for each place.
+    Words,
+    /// `= 0`: the initial value.
+    Init,
+    /// `= (7, bot)`: an initial value for each place, which gives the size.
+    Values,
+    /// `= {P1, P2}`: the threads that take part.
+    Members,
+    /// `= P1 -> {P2}`: a thread, and those that take part beside it.
+    Roles,
+    /// `size 4`: the size, which is `usual` where none is given.
+    Size {
+        /// The size where none is given.
+        usual: usize,
+        /// The smallest.
+        least: usize,
+        /// The largest.
+        most: usize,
+    },
+    /// `at 1`: the node that it lives on, 1 where none is given.
+    Home,
+}
+
+/// How programs declare the objects of a library: `weak lock x at 1`, `svar x = 0`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Form {
+    /// What stands before the name.
+    pub kind: &'static str,
+    /// What stands after it.
+    pub parts: &'static [Part],
+}
+
+impl Form {
+    /// The declaration of an object, as it is written.
+    #[must_use]
+    pub fn declaration(&self, x: Loc, object: &Object) -> String {
+        let members: Vec<String> = object.members.iter().map(|t| t.to_string()).collect();
+        let node = object.node.unwrap_or(Node(1));
+        let part = |part: &Part| match part {
+            Part::Node => format!("@{node}"),
+            Part::Words => format!("[{}] = {}", object.size, object.init),
+            Part::Init | Part::Values => format!(" = {}", object.init),
+            Part::Members => format!(" = {{{}}}", members.join(", ")),
+            Part::Roles => {
+                let (first, others) = members.split_first().map_or(("", &[][..]), |(first, others)| (first, others));
+                format!(" = {first} -> {{{}}}", others.join(", "))
+            }
+            Part::Size { .. } => format!(" size {}", object.size),
+            Part::Home => object.node.map_or(String::new(), |node| format!(" at {node}")),
+        };
+        let kind = if self.kind.is_empty() { String::new() } else { format!("{} ", self.kind) };
+        format!("{kind}{x}{}", self.parts.iter().map(part).collect::<String>())
+    }
+
+    /// A declaration as an example.
+    #[must_use]
+    pub fn example(&self) -> String {
+        let has = |part| self.parts.contains(&part);
+        let size = if has(Part::Words) || has(Part::Values) { 2 } else { 4 };
+        let init = if size == 2 { Val::tuple(&[Val::Int(0); 2]) } else { Val::Int(0) };
+        let object = Object::new(Name::literal("")).at(Node(1)).init(init).members(&[Tid(1), Tid(2)]).size(size);
+        self.declaration(Loc(Name::literal("x")), &object)
+    }
+}
+
 /// Nodes, threads and objects: everything that a program takes as given.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct World {
@@ -111,5 +181,23 @@ impl World {
     #[must_use]
     pub fn member_nodes(&self, loc: Loc) -> NodeSet {
         self.objects.get(&loc).into_iter().flat_map(|o| &o.members).map(|&t| self.node_of(t)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_have_their_parts_in_order() {
+        let example = |kind, parts| Form { kind, parts }.example();
+        assert_eq!(example("", &[Part::Node, Part::Init]), "x@1 = 0");
+        assert_eq!(example("weak lock", &[Part::Home]), "weak lock x at 1");
+        assert_eq!(example("msw", &[Part::Node, Part::Words]), "msw x@1[2] = (0, 0)");
+        assert_eq!(example("store", &[Part::Values]), "store x = (0, 0)");
+        assert_eq!(example("barrier", &[Part::Members]), "barrier x = {P1, P2}");
+        let size = Part::Size { usual: 4, least: 2, most: 64 };
+        const RING: &[Part] = &[Part::Roles, Part::Size { usual: 4, least: 2, most: 64 }];
+        assert_eq!((RING[1], example("ring", RING).as_str()), (size, "ring x = P1 -> {P2} size 4"));
     }
 }

@@ -15,7 +15,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::{Form, Object, Part, World};
 
 use crate::stamp::Stamp::{self, aMF, aNLW, aNRW, aWT};
 use crate::wait;
@@ -166,6 +166,10 @@ pub fn pf() -> Rel<Stamp> {
 impl Library<Stamp> for Tso {
     fn name(&self) -> Name {
         TSO
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(Form { kind: "", parts: &[Part::Node, Part::Init] })
     }
 
     fn methods(&self) -> &'static [method::Method] {

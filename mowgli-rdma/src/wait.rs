@@ -13,7 +13,7 @@ use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::{Form, Object, Part, World};
 
 use crate::stamp::Stamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 
@@ -77,6 +77,10 @@ fn queue_pair(s: &SubView<Stamp>) -> Option<Val> {
 impl Library<Stamp> for Wait {
     fn name(&self) -> Name {
         WAIT
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(Form { kind: "", parts: &[Part::Node, Part::Init] })
     }
 
     fn methods(&self) -> &'static [method::Method] {

@@ -11,7 +11,7 @@ use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
+use mowgli_core::world::{Form, World};
 
 use crate::stamp::Stamp::{self, W};
 
@@ -35,6 +35,10 @@ pub struct Pool;
 impl Library<Stamp> for Pool {
     fn name(&self) -> Name {
         POOL
+    }
+
+    fn object(&self) -> Option<Form> {
+        None
     }
 
     fn methods(&self) -> &'static [method::Method] {

@@ -24,7 +24,7 @@ use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::{Form, Object, Part, World};
 
 use crate::stamp::Stamp::{self, F, R, U, W};
 
@@ -67,6 +67,10 @@ fn at(x: Loc) -> Cell {
 impl Library<Stamp> for Tso {
     fn name(&self) -> Name {
         X86
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(Form { kind: "", parts: &[Part::Init] })
     }
 
     fn methods(&self) -> &'static [method::Method] {

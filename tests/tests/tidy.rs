@@ -72,7 +72,7 @@ fn every_file_says_what_it_is() {
 /// Tests that are one program for a crate: a file that is not part of it would not run, and nobody would see that.
 #[test]
 fn every_test_file_runs() {
-    for (crate_, program) in [("tests", "all.rs"), ("proofs", "theorems.rs")] {
+    for (crate_, program) in [("tests", "all.rs"), ("proofs", "theorems.rs"), ("mowgli-core", "all.rs")] {
         let (manifest, program) = (text(&format!("{crate_}/Cargo.toml")), text(&format!("{crate_}/tests/{program}")));
         for file in
             entries(&root().join(crate_).join("tests")).1.iter().filter(|p| p.extension().is_some_and(|x| x == "rs"))

@@ -16,7 +16,7 @@ use mowgli_core::library::Library;
 use mowgli_core::method::{self, Method};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
+use mowgli_core::world::{Form, Object, World};
 use mowgli_x86::pool::records;
 use mowgli_x86::stamp::Stamp::{self, F, R};
 use mowgli_x86::to;
@@ -64,6 +64,10 @@ fn empty() -> Val {
 impl Library<Stamp> for Container {
     fn name(&self) -> Name {
         self.name
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(Form { kind: self.name.text(), parts: &[] })
     }
 
     fn methods(&self) -> &'static [Method] {

@@ -6,7 +6,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
+use mowgli_core::world::{Form, World};
 use mowgli_x86::stamp::Stamp::{self, F, W};
 use mowgli_x86::to;
 use mowgli_x86::tso::{Tso, X86, word};
@@ -21,6 +21,7 @@ use crate::x86::OneMachine;
 pub const fn lock(name: Name) -> Lock<Stamp> {
     Lock {
         name,
+        form: Form { kind: name.text(), parts: &[] },
         fence: F,
         release: |_, _| Shape::from_slice(&[Sub::quiet(W)]),
         lets_in: |a| matches!(a, W),

@@ -8,7 +8,7 @@ use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::method::Method;
 use mowgli_core::stamp::Stamp;
-use mowgli_core::world::World;
+use mowgli_core::world::{Form, World};
 
 use super::test::Model;
 use crate::catalogue::Catalogue;
@@ -22,6 +22,8 @@ pub(super) struct Callable {
     pub(super) name: Name,
     /// Its methods.
     pub(super) methods: Vec<&'static Method>,
+    /// How its objects are declared.
+    pub(super) object: Option<Form>,
     fault: Fault,
 }
 
@@ -29,7 +31,13 @@ impl Callable {
     fn of<S: Stamp>(libraries: &Libraries<S>, name: Name, model: Model) -> Self {
         let library = libraries.shared(name);
         let methods = library.methods().iter().filter(|m| model.has(m)).collect();
-        Self { name, methods, fault: Arc::new(move |world, thread, call| library.fault(world, thread, call)) }
+        let object = library.object();
+        Self { name, methods, object, fault: Arc::new(move |world, thread, call| library.fault(world, thread, call)) }
+    }
+
+    /// The method of this name.
+    pub(super) fn method(&self, name: &str) -> Option<&'static Method> {
+        self.methods.iter().copied().find(|m| m.name == name)
     }
 
     /// What is wrong with a call that no program may make.
@@ -56,6 +64,16 @@ impl Known {
         self.0.iter().find(|library| library.name == name)
     }
 
+    /// The library whose objects are declared by these words before their names.
+    pub(super) fn declared(&self, kind: &str) -> Option<(&Callable, Form)> {
+        self.forms().find(|(_, form)| form.kind == kind)
+    }
+
+    /// How objects are declared.
+    pub(super) fn forms(&self) -> impl Iterator<Item = (&Callable, Form)> {
+        self.0.iter().filter_map(|library| Some((library, library.object?)))
+    }
+
     /// The methods that programs call by this name alone, each with its library.
     pub(super) fn statements(&self, name: &str) -> impl Iterator<Item = (Name, &'static Method)> {
         self.methods().filter(move |(_, m)| m.is_statement && m.statement() == name)
@@ -68,8 +86,7 @@ impl Known {
 
     /// Whether a method returns something that programs look at.
     pub(super) fn returns(&self, library: Name, method: &str) -> bool {
-        let methods = self.library(library).into_iter().flat_map(|l| &l.methods);
-        methods.into_iter().any(|m| m.name == method && m.returns.is_result())
+        self.library(library).and_then(|l| l.method(method)).is_some_and(|m| m.returns.is_result())
     }
 }
 
@@ -85,13 +102,13 @@ impl Model {
     }
 }
 
-/// The methods of the libraries that are built in.
-static BUILTIN: LazyLock<BTreeMap<(Name, &'static str), &'static Method>> = LazyLock::new(|| {
-    let all = Model::ALL.into_iter().map(|model| Known::of(Catalogue::builtin(), model));
-    all.flat_map(|known| known.methods().map(|(library, m)| ((library, m.name), m)).collect::<Vec<_>>()).collect()
+/// The libraries that are built in, each once.
+static BUILTIN: LazyLock<BTreeMap<Name, Callable>> = LazyLock::new(|| {
+    let all = Model::ALL.into_iter().flat_map(|model| Known::of(Catalogue::builtin(), model).0);
+    all.map(|library| (library.name, library)).collect()
 });
 
-/// The method of a call of a library that is built in.
-pub(super) fn builtin(library: Name, method: &str) -> Option<&'static Method> {
-    BUILTIN.get(&(library, method)).copied()
+/// The library of this name, if it is built in.
+pub(super) fn builtin(library: Name) -> Option<&'static Callable> {
+    BUILTIN.get(&library)
 }

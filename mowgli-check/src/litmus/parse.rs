@@ -7,10 +7,7 @@ use itertools::Itertools;
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
-use mowgli_core::world::{Object, World};
-use mowgli_libraries::rbl::Rbl;
-use mowgli_libraries::sequential;
-use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock, x86};
+use mowgli_core::world::{Object, Part, World};
 use mowgli_rdma::core_rma::execution::MOST;
 use mowgli_x86::tso::MACHINE;
 use pest::error::{Error, ErrorVariant, InputLocation};
@@ -20,6 +17,7 @@ use pest_derive::Parser;
 
 mod calls;
 mod core_rma;
+mod objects;
 mod waits;
 
 use super::condition::Condition;
@@ -59,10 +57,6 @@ pub fn parse_in(catalogue: &Catalogue, path: &str, text: &str) -> Result<Test, S
         e.with_path(path).renamed_rules(|r| describe(*r)).to_string() + &help
     })
 }
-
-/// How objects of other kinds than those with a state of their own are declared.
-const DECLARED: &str = "svar x = 0, sc x = 0, msw x@1[2] = (0, 0), kvstore x = (7, bot), barrier x = {P1, P2}, ring x = P1 -> {P2}, \
-                        weak lock x, strong lock x, node lock x";
 
 /// Words that begin statements of languages with loops and branches.
 const FOREIGN: [&str; 8] = ["while", "if", "for", "do", "loop", "repeat", "until", "goto"];
@@ -324,158 +318,9 @@ impl<'c> Reader<'c> {
         fail(tree, format!("words of {} hold no locations; those of {} do", self.model, Model::X86Tso))
     }
 
-    fn declaration(&mut self, tree: &Tree<'_>) -> Parsed<()> {
-        let tree = tree.clone().into_inner().next().expect("a declaration has a form");
-        let object = match tree.as_rule() {
-            Rule::node_count if self.model == Model::X86Tso => {
-                return fail(&tree, format!("{} is one machine; leave this out", self.model));
-            }
-            Rule::node_count => {
-                let node = part(&tree, Rule::node).expect("by the grammar");
-                let count = node_name(&node)?.0;
-                if count < self.world.nodes {
-                    return fail(&node, format!("node {} is used, so there are at least as many", self.world.nodes));
-                }
-                self.world.nodes = count;
-                return Ok(());
-            }
-            Rule::word => {
-                let node = self.node_or_machine(&tree, "x@1 = 0")?;
-                self.word(node)
-            }
-            Rule::wrapped if self.model == Model::X86Tso => self.object_over_x86(&tree)?,
-            _ if self.model == Model::X86Tso => return fail(&tree, self.objects_over_x86()),
-            _ if self.model != Model::RdmaWait => {
-                return fail(&tree, format!("{} has memory words only, as x@1 = 0", self.model));
-            }
-            Rule::variable => sv::variable(),
-            Rule::barrier => {
-                let library = if part(&tree, Rule::transitive).is_some() { bal::BAL_TRANSITIVE } else { bal::BAL };
-                Object::new(library).members(&self.tids(&part(&tree, Rule::names).expect("by the grammar"))?)
-            }
-            Rule::lock => {
-                let library = match part(&tree, Rule::strength).expect("by the grammar").as_str() {
-                    "weak" => wlock::WLOCK,
-                    "strong" => slock::SLOCK,
-                    _ => nlock::NLOCK,
-                };
-                let node = part(&tree, Rule::node).map(|n| self.node(&n)).transpose()?;
-                Object::new(library).at(node.unwrap_or(Node(1)))
-            }
-            Rule::sequential => {
-                let node = part(&tree, Rule::node).map(|n| self.node(&n)).transpose()?;
-                Object::new(sc_rmw::SC_RMW).at(node.unwrap_or(Node(1)))
-            }
-            Rule::ring => {
-                let names: Vec<Tree<'_>> = parts(&tree, Rule::name).collect();
-                let Some(&writer) = self.names.get(names[1].as_str()) else {
-                    return fail(&names[1], format!("there is no thread {}", names[1].as_str()));
-                };
-                let readers = self.tids(&part(&tree, Rule::names).expect("by the grammar"))?;
-                let size = part(&tree, Rule::node).map(|n| number::<usize>(&n)).transpose()?.unwrap_or(4);
-                if !(2..=64).contains(&size) {
-                    return fail(&tree, "the size of a ring is from 2 to 64");
-                }
-                let of = if part(&tree, Rule::weak).is_some() { Rbl::Weak } else { Rbl::Strong };
-                rbl::ring(of, writer, &readers, size)
-            }
-            Rule::wrapped => self.wrapped(&tree)?,
-            Rule::store => {
-                let Val::Tuple(values) = self.value(&part(&tree, Rule::value).expect("by the grammar"))? else {
-                    return fail(&tree, "a store begins with a tuple, a value or bot for each key, as (7, bot)");
-                };
-                kvstore::store(values.parts())
-            }
-            Rule::mixed => {
-                let numbers: Vec<Tree<'_>> = parts(&tree, Rule::node).collect();
-                let size = number::<usize>(&numbers[1])?;
-                let init = self.value(&part(&tree, Rule::value).expect("by the grammar"))?;
-                let fits = matches!(init, Val::Tuple(t) if t.parts().len() == size);
-                if !fits {
-                    return fail(&tree, format!("the initial value is to be a tuple of {size}"));
-                }
-                msw::words(self.node(&numbers[0])?, size)
-            }
-            _ => return fail(&tree, "the library of this object is not available in this build"),
-        };
-        let object = match part(&tree, Rule::value) {
-            Some(v) if self.model == Model::CoreRma => object.init(core_rma::integer(&v)?),
-            Some(v) => object.init(self.value(&v)?),
-            None => object,
-        };
-        let name = part(&tree, Rule::name).expect("an object has a name");
-        if self.world.objects.insert(Loc::new(name.as_str()), object).is_some() {
-            return fail(&name, format!("{} is declared twice", name.as_str()));
-        }
-        Ok(())
-    }
-
-    /// An object of a library that has no form of its own: of the kind that is named, maybe on a node.
-    fn wrapped(&mut self, tree: &Tree<'_>) -> Parsed<Object> {
-        let kind = part(tree, Rule::kind).expect("by the grammar");
-        let node = part(tree, Rule::node).map(|n| self.node(&n)).transpose()?;
-        if let Some(library) = self.catalogue.own_library(self.model, kind.as_str()) {
-            let object = self.catalogue.own_object(library, &self.world);
-            return Ok(node.map_or(object.clone(), |node| object.at(node)));
-        }
-        let objects = sequential::objects();
-        let builtin = objects.iter().map(|o| o.name());
-        let Some(name) = builtin.clone().find(|name| *name == kind.as_str()) else {
-            let known: Vec<&str> = self.catalogue.own_names().chain(builtin).collect();
-            return fail(
-                &kind,
-                format!(
-                    "there is no kind of object {} that is declared so; there are {}, as {} c, and {DECLARED}; a library of \
-                     your own is known to the command of its crate",
-                    kind.as_str(),
-                    known.join(", "),
-                    known[0]
-                ),
-            );
-        };
-        Ok(Object::new(Name::literal(name)).at(node.unwrap_or(Node(1))))
-    }
-
-    /// A lock or a container over x86-TSO, or an object of a library of one's own.
-    fn object_over_x86(&self, tree: &Tree<'_>) -> Parsed<Object> {
-        if let Some(node) = part(tree, Rule::node) {
-            return fail(&node, format!("{} is one machine; leave the node out", self.model));
-        }
-        let kind = part(tree, Rule::kind).expect("by the grammar");
-        if let Some(library) = self.catalogue.own_library(self.model, kind.as_str()) {
-            return Ok(self.catalogue.own_object(library, &self.world));
-        }
-        let known = kinds_over_x86().find(|known| known.text() == kind.as_str());
-        known.map_or_else(|| fail(&kind, self.objects_over_x86()), |library| Ok(Object::new(library).at(MACHINE)))
-    }
-
-    /// What is said of another declaration over x86-TSO.
-    fn objects_over_x86(&self) -> String {
-        let own = self.catalogue.own::<mowgli_x86::Stamp>().iter().map(|e| Name::literal(e.name));
-        let forms = own.chain(kinds_over_x86()).map(|kind| format!("{kind} l")).join(", ");
-        format!("{} has memory words, as x = 0, and the objects {forms}", Model::X86Tso)
-    }
-
     /// The library of memory words.
     fn memory(&self) -> Name {
         self.model.memory()
-    }
-
-    fn word(&self, node: Node) -> Object {
-        Object::new(self.memory()).at(node)
-    }
-
-    fn tids(&self, tree: &Tree<'_>) -> Parsed<Vec<Tid>> {
-        let mut tids = Vec::new();
-        for name in parts(tree, Rule::name) {
-            match self.names.get(name.as_str()) {
-                Some(&t) => tids.push(t),
-                None => return fail(&name, format!("there is no thread {}", name.as_str())),
-            }
-        }
-        tids.sort_unstable();
-        tids.dedup();
-        Ok(tids)
     }
 
     fn row(&mut self, tree: &Tree<'_>) -> Parsed<()> {
@@ -741,7 +586,7 @@ impl<'c> Reader<'c> {
         let v = self.value(&v)?;
         let mut names = (1..).map(|n| Loc::new(&format!("_{n}")));
         let x = names.find(|x| !self.world.objects.contains_key(x)).expect("there is always a next one");
-        let word = self.word(self.world.threads[thread]).init(v);
+        let word = Object::new(self.memory()).at(self.world.threads[thread]).init(v);
         self.world.objects.insert(x, word);
         self.literals.insert(x, v);
         Ok(Arg::Val(x.into()))
@@ -814,7 +659,7 @@ impl<'c> Reader<'c> {
             (Some(home), None) => (loc.to_string(), home),
             (Some(home), Some(n)) if home == n => (loc.to_string(), home),
             (Some(home), Some(_)) => return fail(place, format!("{loc} is on node {home}")),
-            (None, Some(n)) if object.library == sv::SV && n.0 <= self.world.nodes => (format!("{loc}@{n}"), n),
+            (None, Some(n)) if self.has_copies(object.library) && n.0 <= self.world.nodes => (format!("{loc}@{n}"), n),
             (None, Some(n)) => return fail(place, format!("{loc} has no copy on node {n}")),
             (None, None) => return fail(place, format!("say which node's copy, as {loc}@1")),
         };
@@ -824,6 +669,12 @@ impl<'c> Reader<'c> {
         observed.push(Cell { loc, node });
         shown.push((title, Observable::Final(observed.len() - 1)));
         Ok(shown.len() - 1)
+    }
+
+    /// Whether objects of a library begin with a value, and are on no node: then there is one on each.
+    fn has_copies(&self, library: Name) -> bool {
+        let form = self.known.library(library).and_then(|l| l.object);
+        form.is_some_and(|form| form.parts == [Part::Init])
     }
 
     fn condition(
@@ -883,11 +734,6 @@ impl<'c> Reader<'c> {
 
 fn call(library: Name, method: &'static str, args: Vec<Arg>) -> Statement {
     Statement::Call { register: None, library, method, args }
-}
-
-/// The libraries over x86-TSO whose objects can be declared.
-fn kinds_over_x86() -> impl Iterator<Item = Name> {
-    x86::LOCKS.into_iter().chain(x86::CONTAINERS.iter().map(|c| c.name))
 }
 
 /// A call with an empty set of nodes is not made at all.

@@ -3,16 +3,12 @@
 use std::fmt::{Display, Write as _};
 
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Node, Tid};
+use mowgli_core::ids::Node;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
-use mowgli_libraries::{bal, kvstore, msw, nlock, rbl, sc_rmw, slock, sv, wlock};
+use mowgli_core::world::{Form, Part, World};
 use mowgli_rdma::core_rma::CORE_RMA;
-use mowgli_rdma::tso::TSO;
-use mowgli_rdma::wait::WAIT;
-use mowgli_x86::tso::X86;
 
 use super::known::builtin;
 use super::test::Model;
@@ -35,7 +31,7 @@ pub fn statement(call: &Call) -> String {
         _ => {}
     }
     let name = call.method.text().to_lowercase();
-    if builtin(call.library, call.method.text()).is_some_and(|m| m.is_statement) {
+    if builtin(call.library).and_then(|l| l.method(call.method.text())).is_some_and(|m| m.is_statement) {
         return format!("{name}{}", arguments(&call.args));
     }
     match call.args.split_first() {
@@ -56,29 +52,10 @@ fn declarations(model: Model, world: &World, out: &mut String) {
     if model != Model::X86Tso {
         let _ = writeln!(out, "  nodes {};", world.nodes);
     }
-    for (loc, object) in &world.objects {
-        let members: Vec<String> = object.members.iter().map(Tid::to_string).collect();
-        let members = members.join(", ");
-        let _ = match (object.library, object.node) {
-            (WAIT | TSO, Some(node)) => writeln!(out, "  {loc}@{node} = {};", object.init),
-            (X86, _) => writeln!(out, "  {loc} = {};", object.init),
-            (sv::SV, _) => writeln!(out, "  svar {loc} = {};", object.init),
-            (bal::BAL, _) => writeln!(out, "  barrier {loc} = {{{members}}};"),
-            (bal::BAL_TRANSITIVE, _) => writeln!(out, "  transitive barrier {loc} = {{{members}}};"),
-            (wlock::WLOCK, Some(node)) => writeln!(out, "  weak lock {loc} at {node};"),
-            (slock::SLOCK, Some(node)) => writeln!(out, "  strong lock {loc} at {node};"),
-            (nlock::NLOCK, Some(node)) => writeln!(out, "  node lock {loc}@{node};"),
-            (rbl::RBL | rbl::RBL_WEAK, _) => {
-                let weak = if object.library == rbl::RBL_WEAK { "weak " } else { "" };
-                let (writer, readers) = members.split_once(", ").unwrap_or((&members, ""));
-                writeln!(out, "  {weak}ring {loc} = {writer} -> {{{readers}}} size {};", object.size)
-            }
-            (msw::MSW, Some(node)) => writeln!(out, "  msw {loc}@{node}[{}] = {};", object.size, object.init),
-            (sc_rmw::SC_RMW, Some(node)) => writeln!(out, "  sc {loc} = {} at {node};", object.init),
-            (kvstore::KVSTORE, _) => writeln!(out, "  kvstore {loc} = {};", object.init),
-            (library, Some(node)) if model != Model::X86Tso => writeln!(out, "  {library} {loc} at {node};"),
-            (library, _) => writeln!(out, "  {library} {loc};"),
-        };
+    for (&x, object) in &world.objects {
+        let form = builtin(object.library).and_then(|library| library.object);
+        let usual = Form { kind: object.library.text(), parts: &[Part::Home] };
+        let _ = writeln!(out, "  {};", form.unwrap_or(usual).declaration(x, object));
     }
 }
 
@@ -104,7 +81,7 @@ fn parts(output: Val) -> &'static [Val] {
 /// returned, where that is known.
 fn has_result(call: &Call, returned: Option<Val>) -> bool {
     let method = call.method.text();
-    match builtin(call.library, method) {
+    match builtin(call.library).and_then(|l| l.method(method)) {
         _ if call.library == CORE_RMA => matches!(method, "Read" | "CAS" | "Xchg" | "FAA"),
         Some(method) => method.returns.is_result(),
         None => returned.is_some_and(|v| v != Val::Unit),

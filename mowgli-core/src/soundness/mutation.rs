@@ -11,7 +11,7 @@ use crate::library::{Libraries, Library};
 use crate::method::Method;
 use crate::stamp::Stamp;
 use crate::value::Val;
-use crate::world::World;
+use crate::world::{Form, World};
 
 /// What is taken from a specification.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -106,6 +106,10 @@ struct WithoutStamp<S: Stamp> {
 impl<S: Stamp> Library<S> for WithoutStamp<S> {
     fn name(&self) -> Name {
         self.of.name()
+    }
+
+    fn object(&self) -> Option<Form> {
+        self.of.object()
     }
 
     fn methods(&self) -> &'static [Method] {

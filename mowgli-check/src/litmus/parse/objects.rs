@@ -1,0 +1,171 @@
+//! Declarations: `x@1 = 0`, `svar x = 0`, `weak lock l at 1`. Which there are, and what each says, the libraries tell.
+
+use itertools::Itertools;
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Form, Object, Part};
+
+use super::{Parsed, Reader, Rule, Tree, core_rma, fail, node_name, number, part, parts};
+use crate::litmus::test::Model;
+
+/// The parts that a declaration has, each of which its form is to have too.
+fn fits(form: &Form, tree: &Tree<'_>) -> bool {
+    let has = |is: fn(&Part) -> bool| form.parts.iter().any(is);
+    let begins = part(tree, Rule::begins).and_then(|t| t.into_inner().next()).map(|t| t.as_rule());
+    // A word may say that it is on the one machine that there is.
+    let is_word = form.kind.is_empty();
+    let node = is_word || part(tree, Rule::at).is_none() || has(|p| matches!(p, Part::Node | Part::Home));
+    let words = part(tree, Rule::words).is_some() == has(|p| matches!(p, Part::Words));
+    let size = part(tree, Rule::size).is_none() || has(|p| matches!(p, Part::Size { .. }));
+    let begins = match begins {
+        Some(Rule::roles) => has(|p| matches!(p, Part::Roles)),
+        Some(Rule::names) => has(|p| matches!(p, Part::Members)),
+        Some(_) => has(|p| matches!(p, Part::Init | Part::Values | Part::Words)),
+        None => !form
+            .parts
+            .iter()
+            .any(|p| matches!(p, Part::Roles | Part::Members | Part::Init | Part::Values | Part::Words)),
+    };
+    node && words && size && begins
+}
+
+impl Reader<'_> {
+    pub(super) fn declaration(&mut self, tree: &Tree<'_>) -> Parsed<()> {
+        let tree = tree.clone().into_inner().next().expect("a declaration has a form");
+        if tree.as_rule() == Rule::node_count {
+            return self.node_count(&tree);
+        }
+        let mut kinds: Vec<Tree<'_>> = parts(&tree, Rule::kind).collect();
+        let name = kinds.pop().expect("by the grammar");
+        if let Some(odd) = name.as_str().find('-') {
+            return fail(&name, format!("{} is no name: it has {}", name.as_str(), &name.as_str()[odd..=odd]));
+        }
+        let object = self.declared(&tree, &kinds)?;
+        if self.world.objects.insert(Loc::new(name.as_str()), object).is_some() {
+            return fail(&name, format!("{} is declared twice", name.as_str()));
+        }
+        Ok(())
+    }
+
+    fn node_count(&mut self, tree: &Tree<'_>) -> Parsed<()> {
+        if self.model == Model::X86Tso {
+            return fail(tree, format!("{} is one machine; leave this out", self.model));
+        }
+        let node = part(tree, Rule::node).expect("by the grammar");
+        let count = node_name(&node)?.0;
+        if count < self.world.nodes {
+            return fail(&node, format!("node {} is used, so there are at least as many", self.world.nodes));
+        }
+        self.world.nodes = count;
+        Ok(())
+    }
+
+    /// The object that a declaration is of.
+    fn declared(&mut self, tree: &Tree<'_>, kinds: &[Tree<'_>]) -> Parsed<Object> {
+        let kind = kinds.iter().map(|t| t.as_str()).join(" ");
+        if self.model == Model::CoreRma && kinds.is_empty() {
+            let at = part(tree, Rule::at);
+            let node = self.node_or_machine(at.as_ref().unwrap_or(tree), "x@1 = 0")?;
+            return self.begun(Object::new(self.memory()).at(node), &Form { kind: "", parts: &[Part::Init] }, tree);
+        }
+        let Some((library, form)) = self.known.declared(&kind).map(|(library, form)| (library.name, form)) else {
+            return fail(kinds.first().unwrap_or(tree), self.no_kind(&kind));
+        };
+        let mut object = self.bare_object(library);
+        let at: Vec<Tree<'_>> = parts(tree, Rule::at).collect();
+        if at.len() > 1 || !fits(&form, tree) {
+            return fail(tree, format!("such an object is declared as {};", form.example()));
+        }
+        if kinds.is_empty() || !at.is_empty() {
+            object = object.at(self.node_or_machine(at.first().unwrap_or(tree), &form.example())?);
+        }
+        self.begun(object, &form, tree)
+    }
+
+    /// An object of a library, before what its declaration says: one's own as clients have it.
+    fn bare_object(&self, library: Name) -> Object {
+        let own = self.catalogue.own_library(self.model, library.text());
+        let known = own.map(|library| self.catalogue.own_object(library, &self.world));
+        let object = known.unwrap_or_else(|| Object::new(library));
+        let has_home = |form: Form| form.parts.iter().any(|p| matches!(p, Part::Node | Part::Home));
+        let form = self.known.library(library).and_then(|l| l.object);
+        let on_one = self.model == Model::X86Tso || own.is_none() && form.is_some_and(has_home);
+        if on_one { object.at(Node(1)) } else { object }
+    }
+
+    /// The object with what its declaration says beside its node.
+    fn begun(&self, mut object: Object, form: &Form, tree: &Tree<'_>) -> Parsed<Object> {
+        let begins = part(tree, Rule::begins).and_then(|t| t.into_inner().next());
+        let places =
+            part(tree, Rule::words).and_then(|t| part(&t, Rule::node)).map(|t| number::<usize>(&t)).transpose()?;
+        for kind in form.parts {
+            object = match (kind, &begins) {
+                (Part::Init, Some(v)) if self.model == Model::CoreRma => object.init(core_rma::integer(v)?),
+                (Part::Init, Some(v)) => object.init(self.value(v)?),
+                (Part::Values | Part::Words, Some(v)) => self.values(object, v, places, form)?,
+                (Part::Members, Some(names)) => object.members(&self.tids(names)?),
+                (Part::Roles, Some(roles)) => object.members(&self.roles(roles)?),
+                (&Part::Size { usual, least, most }, _) => {
+                    let node = part(tree, Rule::size).and_then(|t| part(&t, Rule::node));
+                    let size = node.as_ref().map(number::<usize>).transpose()?.unwrap_or(usual);
+                    if !(least..=most).contains(&size) {
+                        return fail(node.as_ref().unwrap_or(tree), format!("the size is from {least} to {most}"));
+                    }
+                    object.size(size)
+                }
+                _ => object,
+            };
+        }
+        Ok(object)
+    }
+
+    /// The object with a value for each place.
+    fn values(&self, object: Object, v: &Tree<'_>, places: Option<usize>, form: &Form) -> Parsed<Object> {
+        match (self.value(v)?, places) {
+            (Val::Tuple(values), Some(size)) if values.parts().len() != size => {
+                fail(v, format!("the initial value is to be a tuple of {size}"))
+            }
+            (init @ Val::Tuple(values), _) => Ok(object.init(init).size(values.parts().len())),
+            _ => fail(v, format!("a tuple is expected here, a value for each place, as {};", form.example())),
+        }
+    }
+
+    fn tids(&self, tree: &Tree<'_>) -> Parsed<Vec<Tid>> {
+        let mut tids = parts(tree, Rule::name).map(|name| self.tid(&name)).collect::<Parsed<Vec<Tid>>>()?;
+        tids.sort_unstable();
+        tids.dedup();
+        Ok(tids)
+    }
+
+    fn tid(&self, name: &Tree<'_>) -> Parsed<Tid> {
+        let known = self.names.get(name.as_str()).copied();
+        known.map_or_else(|| fail(name, format!("there is no thread {}", name.as_str())), Ok)
+    }
+
+    /// A thread, and those beside it.
+    fn roles(&self, tree: &Tree<'_>) -> Parsed<Vec<Tid>> {
+        let first = self.tid(&part(tree, Rule::name).expect("by the grammar"))?;
+        let others = self.tids(&part(tree, Rule::names).expect("by the grammar"))?;
+        Ok([&[first], &others[..]].concat())
+    }
+
+    /// What is said of a kind of object that there is not.
+    fn no_kind(&self, kind: &str) -> String {
+        let (words, others): (Vec<Form>, Vec<Form>) =
+            self.known.forms().map(|(_, form)| form).partition(|form| form.kind.is_empty());
+        let words = words.iter().map(Form::example).join(", ");
+        if others.is_empty() {
+            return format!(
+                "{} has memory words only, as {}",
+                self.model,
+                if words.is_empty() { "x@1 = 0" } else { &words }
+            );
+        }
+        let others = others.iter().map(Form::example).join(", ");
+        format!(
+            "there is no kind of object {kind}; {} has memory words, as {words}, and {others}; a library of your own is known \
+             to the command of its crate",
+            self.model
+        )
+    }
+}

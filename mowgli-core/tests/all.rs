@@ -1,0 +1,7 @@
+//! The framework without RDMA, as one program: what is generic in the search is compiled once for its tests.
+
+mod limits;
+mod lock;
+mod progress;
+mod properties;
+mod x86_tso;
