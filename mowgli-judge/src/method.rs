@@ -77,11 +77,10 @@ impl Method {
         self.name.to_lowercase()
     }
 
-    /// What stands between the parentheses of a call: without the object where it stands before the name, identifiers
+    /// What stands between the parentheses of a call, without the object where that stands before the name: identifiers
     /// last. Each argument with its position in the paper's order.
-    pub fn written(&self) -> impl Iterator<Item = (usize, &'static str, Kind)> + '_ {
-        let first = usize::from(!self.is_statement && self.is_of_object());
-        let all = self.takes.iter().enumerate().skip(first);
+    pub fn written(&self, before: bool) -> impl Iterator<Item = (usize, &'static str, Kind)> + '_ {
+        let all = self.takes.iter().enumerate().skip(usize::from(before));
         let (ids, others): (Vec<_>, Vec<_>) = all.partition(|(_, (_, kind))| *kind == Kind::Id);
         others.into_iter().chain(ids).map(|(position, (name, kind))| (position, *name, *kind))
     }
@@ -250,8 +249,10 @@ mod tests {
 
     #[test]
     fn programs_write_identifiers_last_and_the_object_first() {
-        let written = |m: &Method| m.written().map(|(position, name, _)| (position, name)).collect::<Vec<_>>();
-        assert_eq!(written(&TABLE[0]), [(2, "y"), (3, "ns"), (4, "v"), (1, "d")]);
-        assert_eq!(written(&TABLE[1]), [(0, "n")]);
+        let written =
+            |m: &Method, before| m.written(before).map(|(position, name, _)| (position, name)).collect::<Vec<_>>();
+        assert_eq!(written(&TABLE[0], true), [(2, "y"), (3, "ns"), (4, "v"), (1, "d")]);
+        assert_eq!(written(&TABLE[0], false), [(0, "x"), (2, "y"), (3, "ns"), (4, "v"), (1, "d")]);
+        assert_eq!(written(&TABLE[1], false), [(0, "n")]);
     }
 }

@@ -186,19 +186,19 @@ fn slips_are_told_what_there_is() {
     of("x.rais", "latch has no rais; it has x.raise, x.check");
     of("x.raise(1)", "expected x.raise");
     of("a := x.raise", "this method returns nothing");
-    of("y.add", "expected y.add(value)");
+    of("y.add", "expected y.add(v)");
     of("z.raise", "z is not declared");
     of("raise(x)", "a call of an object is written as x.raise");
     let kind = "RDMA_WAIT t { lacht x; }\n P1@1 ;\n x.raise ;\n";
     let (_folder, path) = file(kind);
     let (code, _, err) = ran(&["litmus", &path]);
     assert!(
-        code == 2 && err.contains("there is no kind of object lacht that is declared so; there are latch, tally"),
+        code == 2 && err.contains("there is no kind of object lacht; RDMA_WAIT has memory words, as x@1 = 0, and latch x at 1, tally x at 1"),
         "{err}"
     );
     let (_folder, path) = file("X86_TSO t { latch x; }\n P1 ;\n x.raise ;\n");
     let (code, _, err) = ran(&["litmus", &path]);
-    assert!(code == 2 && err.contains("and the objects ticket l, stack l, spinlock l"), "{err}");
+    assert!(code == 2 && err.contains("X86_TSO has memory words, as x = 0, and stack x, ticket x, mcslock x"), "{err}");
 }
 
 fn names_that_clash_are_errors() {

@@ -10,3 +10,5 @@ pub mod parse;
 pub mod print;
 pub mod run;
 pub mod test;
+
+pub use known::reference;

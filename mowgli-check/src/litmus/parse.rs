@@ -6,6 +6,7 @@ use itertools::Itertools;
 
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
+use mowgli_core::method::Kind;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, Part, World};
 use mowgli_rdma::core_rma::execution::MOST;
@@ -350,7 +351,12 @@ impl<'c> Reader<'c> {
     fn without_fault(&self, thread: usize, tree: &Tree<'_>, statement: &Statement) -> Parsed<()> {
         let Statement::Call { library, method, args, .. } = statement else { return Ok(()) };
         let Some(library) = self.known.library(*library) else { return Ok(()) };
-        // Only data can come from a register: what is wrong whatever they are, a number or what is in the object.
+        let takes = library.method(method).map_or(&[][..], |m| m.takes);
+        let is_pointed = |((_, kind), arg): (&(_, Kind), &Arg)| kind.is_object() && matches!(arg, Arg::Register(..));
+        if takes.iter().zip(args).any(is_pointed) {
+            return Ok(());
+        }
+        // Otherwise only data can come from a register: what is wrong whatever they are, a number or what is in the object.
         let init =
             args.iter().find_map(|arg| if let Arg::Val(Val::Loc(x)) = arg { self.world.objects.get(x) } else { None });
         let of = |data: Val| {

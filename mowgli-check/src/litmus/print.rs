@@ -10,7 +10,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
 use mowgli_rdma::core_rma::CORE_RMA;
 
-use super::known::builtin;
+use super::known::{builtin, is_written_alone};
 use super::test::Model;
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.
@@ -31,7 +31,7 @@ pub fn statement(call: &Call) -> String {
         _ => {}
     }
     let name = call.method.text().to_lowercase();
-    if builtin(call.library).and_then(|l| l.method(call.method.text())).is_some_and(|m| m.is_statement) {
+    if is_written_alone(call.library, call.method.text()) {
         return format!("{name}{}", arguments(&call.args));
     }
     match call.args.split_first() {
@@ -54,7 +54,8 @@ fn declarations(model: Model, world: &World, out: &mut String) {
     }
     for (&x, object) in &world.objects {
         let form = builtin(object.library).and_then(|library| library.object);
-        let usual = Form { kind: object.library.text(), parts: &[Part::Home] };
+        let parts: &[Part] = if model == Model::X86Tso { &[] } else { &[Part::Home] };
+        let usual = Form { kind: object.library.text(), parts };
         let _ = writeln!(out, "  {};", form.unwrap_or(usual).declaration(x, object));
     }
 }

@@ -7,7 +7,7 @@ use crate::catalogue::Catalogue;
 use crate::interrupt::{self, Deadline};
 use crate::litmus::run::Engine;
 use crate::litmus::test::Model;
-use crate::litmus::{core_rma, order, parse, report, run};
+use crate::litmus::{core_rma, order, parse, reference, report, run};
 use clap::Args;
 use mowgli_core::outcome::Limits;
 use mowgli_core::search::solver::Stats;
@@ -22,8 +22,11 @@ use super::{all_files, bar, parsed, text_of, warnings, worst};
 )]
 pub(super) struct LitmusArgs {
     /// Files ending in .litmus, or directories with such files.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "statements")]
     paths: Vec<PathBuf>,
+    /// Print what tests can declare and call, of your own libraries too.
+    #[arg(long, conflicts_with = "paths")]
+    statements: bool,
     /// One JSON object a line and test.
     #[arg(long)]
     json: bool,
@@ -86,6 +89,10 @@ struct Printed {
 }
 
 pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue) -> u8 {
+    if args.statements {
+        print!("{}", reference(catalogue));
+        return 0;
+    }
     let mut code = 0;
     let all = all_files(&args.paths, &mut code);
     if args.mutate_to {

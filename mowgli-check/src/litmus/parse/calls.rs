@@ -6,32 +6,14 @@ use mowgli_core::method::{Kind, Method};
 use mowgli_core::value::Val;
 
 use super::{FOREIGN, Parsed, Reader, Rule, Tree, call, core_rma, fail, not_straight, part, parts};
+use crate::litmus::known::form;
 use crate::litmus::test::{Arg, Model, Statement};
 
-/// What an argument is called in messages.
-fn word(method: &Method, name: &'static str, kind: Kind) -> &'static str {
-    let is_remote = method.takes.iter().any(|(_, kind)| *kind == Kind::Placed);
-    match kind {
-        Kind::Local if is_remote => "local",
-        Kind::Placed => "remote",
-        Kind::Nodes => "{nodes}",
-        Kind::Node => "node",
-        _ => name,
-    }
-}
-
-/// How a method is called on `receiver`, which a statement has not.
-fn form(method: &Method, receiver: &str) -> String {
-    let arguments = method.written().map(|(_, name, kind)| word(method, name, kind)).join(", ");
-    let arguments = if arguments.is_empty() { arguments } else { format!("({arguments})") };
-    let name = method.statement();
-    if method.is_statement { format!("{name}{arguments}") } else { format!("{receiver}.{name}{arguments}") }
-}
-
-/// How many arguments a call has: identifiers that come after others may be left out.
-fn count(method: &Method) -> std::ops::RangeInclusive<usize> {
-    let all = method.written().count();
-    let ids = method.written().filter(|(_, _, kind)| *kind == Kind::Id).count();
+/// How many arguments a call has, without the object where that stands before it: identifiers that come after others may
+/// be left out.
+fn count(method: &Method, before: bool) -> std::ops::RangeInclusive<usize> {
+    let all = method.written(before).count();
+    let ids = method.written(before).filter(|(_, _, kind)| *kind == Kind::Id).count();
     (if ids == all { all } else { all - ids })..=all
 }
 
@@ -83,18 +65,16 @@ impl Reader<'_> {
             return self.undeclared(receiver);
         };
         let methods = self.known.library(library).map(|l| l.methods.clone()).unwrap_or_default();
-        let here = |m: &&&'static Method| !m.is_statement && m.is_of_object() == object.is_some();
+        let here = |m: &&&'static Method| m.is_of_object() == object.is_some();
         match methods.iter().filter(here).find(|m| m.statement() == method.as_str()) {
-            Some(known) => {
+            Some(known) if !(known.is_statement && library == self.memory()) => {
                 let receiver = object.map(|_| Arg::Val(Loc::new(receiver.as_str()).into()));
                 self.call_with(thread, (library, known), receiver, args, whole)
             }
-            None => {
-                let statements = methods.iter().filter(|m| m.is_statement && m.is_of_object() == object.is_some());
-                let forms =
-                    methods.iter().filter(here).chain(statements).map(|m| form(m, receiver.as_str())).join(", ");
+            _ => {
+                let forms = methods.iter().filter(here).map(|m| form(m, receiver.as_str())).join(", ");
                 let has = if forms.is_empty() { String::new() } else { format!("; it has {forms}") };
-                fail(method, format!("{library} has no {} here{has}", method.as_str()))
+                fail(method, format!("{library} has no {}{has}", method.as_str()))
             }
         }
     }
@@ -108,7 +88,7 @@ impl Reader<'_> {
         args: &[Tree<'_>],
         whole: &Tree<'_>,
     ) -> Parsed<Statement> {
-        if !count(method).contains(&args.len()) {
+        if !count(method, receiver.is_some()).contains(&args.len()) {
             let polls = self.known.statements("poll").next().filter(|_| args.len() > method.takes.len());
             let instead = polls.map_or(String::new(), |_| {
                 format!("; operations of {} have no identifier, poll(node) takes the oldest", self.model)
@@ -121,7 +101,7 @@ impl Reader<'_> {
         if let Some(first) = all.first_mut() {
             *first = receiver;
         }
-        let written: Vec<(usize, &'static str, Kind)> = method.written().collect();
+        let written: Vec<(usize, &'static str, Kind)> = method.written(receiver.is_some()).collect();
         for (at, &(position, _, kind)) in written.iter().enumerate() {
             // What a remote operation sends may be a constant.
             let is_sent = kind == Kind::Local && method.takes[..position].iter().any(|(_, k)| *k == Kind::Placed);
@@ -173,12 +153,11 @@ impl Reader<'_> {
         if self.model == Model::CoreRma {
             return core_rma::STATEMENTS.to_owned();
         }
-        let has_form = |m: &Method| m.is_statement && !(m.takes.len() < 3 && matches!(m.name, "Read" | "Write"));
-        let all = self.known.methods().filter(|(_, m)| has_form(m)).map(|(_, m)| m.statement()).unique().join(", ");
-        match self.model.elsewhere() {
-            "" => all,
-            elsewhere => format!("{all}; {elsewhere}"),
-        }
+        let is_access = |library: Name, m: &Method| library == self.memory() && matches!(m.name, "Read" | "Write");
+        let by_name = |library: Name, m: &Method| (m.is_statement || !m.is_of_object()) && !is_access(library, m);
+        let all = self.known.methods().filter(|(library, m)| by_name(*library, m));
+        let all = all.map(|(_, m)| m.statement()).unique().join(", ");
+        format!("{all}; {}; mowgli litmus --statements has all", self.model.elsewhere())
     }
 }
 
