@@ -84,7 +84,7 @@ fn a_remote_word_is_no_local_one() {
 #[test]
 fn a_call_has_its_arguments() {
     is_ill_defined("sv", Call::new(WAIT, "Read", &[]), "Read takes 1, and has 0");
-    is_ill_defined("sv", Call::new(WAIT, "RCAS", &[there().into()]), "RCAS takes 4, and has 1");
+    is_ill_defined("sv", Call::new(WAIT, "RCAS", &[there().into()]), "RCAS takes 5, and has 1");
     is_ill_defined("sv", Call::new(WAIT, "Rfence", &[Val::Int(1)]), "1 is no node");
     is_ill_defined("bal", Call::new(SV, "Bcast", &[]), "Bcast takes 3, and has 0");
 }

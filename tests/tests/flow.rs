@@ -270,7 +270,7 @@ fn what_is_observed_at_the_end_is_not_left_out() {
     world.objects.extend(words.map(|(z, node, init)| (z, wait::word(Node(node)).init(Val::Int(init)))));
     let gets = prog! {
         let v = wait::read(y);
-        wait::get(x, if v == Val::Int(0) { a } else { b }, Val::Int(0));
+        wait::get(x, if v == Val::Int(0) { a } else { b }, Val::NoWid);
         Prog::break_if(v == Val::Int(1))
     };
     let programs = [gets.repeat(), wait::write(y, Val::Int(1))];
