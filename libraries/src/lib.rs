@@ -42,6 +42,5 @@ pub mod sc_rmw;
 pub mod sequential;
 pub mod slock;
 pub mod sv;
-pub mod weaker;
 pub mod wlock;
 pub mod x86;

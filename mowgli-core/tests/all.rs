@@ -1,5 +1,6 @@
 //! The framework without RDMA, as one program: what is generic in the search is compiled once for its tests.
 
+mod edits;
 mod limits;
 mod lock;
 mod progress;

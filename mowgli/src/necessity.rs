@@ -1,19 +1,23 @@
-//! The `check --necessity` command: which operations of an implementation are needed?
+//! The `check --necessity` and `check --mutants` commands: which operations of an implementation are needed, and which
+//! mistakes does the check notice?
 //!
-//! Each operation is left out in turn, and each that can be is weakened; each such implementation is checked. It is needed
-//! if the check fails then. A change that keeps all clients from ending is vacuous: nothing wrong can happen, and nothing
-//! else either.
+//! Each operation is changed in turn, and each such implementation is checked. For `--necessity` it is left out, or a node
+//! is taken out of a set; it is needed if the check fails then. A change that keeps all clients from ending is vacuous:
+//! nothing wrong can happen, and nothing else either. For `--mutants` it is changed in every way that the method tables
+//! give: a mutant that survives means that the bound is too small to tell, or that the body has more than it needs.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use mowgli_core::implementation::add_parts;
+use mowgli_core::method::Method;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, are_at_most};
+use mowgli_core::soundness::edits::{Edit, edits, weaker};
 use mowgli_core::soundness::sites::{Changed, Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::stamp::Stamp;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
-use mowgli_libraries::weaker::{left_out, weaker};
 use serde::Serialize;
 
 use crate::check::{Checked, Options, check, own_calls};
@@ -33,8 +37,19 @@ pub enum Needed {
     Vacuous,
     /// Without it a call does nothing at all, or ends with a break (LOCO Def. 3.9).
     IllDefined,
+    /// There is nothing to change: every body stays as it is.
+    Same,
     /// A limit stopped the check.
     Undecided,
+}
+
+/// Which changes are made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Question {
+    /// Those that take something away.
+    Necessity,
+    /// All.
+    Mutants,
 }
 
 /// What became of one change.
@@ -42,7 +57,7 @@ pub struct Row<S: Stamp = mowgli_rdma::Stamp> {
     /// The operation.
     pub site: Site,
     /// How it was changed.
-    pub change: &'static str,
+    pub change: String,
     /// The answer.
     pub needed: Needed,
     /// How many executions there were, and how many of the implementation as it is. Fewer: the operation is needed for
@@ -91,6 +106,7 @@ pub fn bounds<S: Stamp>(entry: &Entry<S>) -> Vec<Bound> {
 /// # Errors
 /// If the implementation is not sound as it is: then the question makes no sense.
 pub fn necessity<S: Stamp>(
+    question: Question,
     entry: &Entry<S>,
     variant: &Variant,
     mut bounds: Vec<Bound>,
@@ -127,14 +143,16 @@ pub fn necessity<S: Stamp>(
         Vec::new()
     });
     for site in all {
-        let changes = [("left out", left_out as fn(&_) -> _)].into_iter().chain(weaker(site.calls).iter().copied());
-        for (change, of) in changes {
-            let changed = Changed { of: variant.implementation.clone(), site: site.clone(), change: Arc::new(of) };
+        let Some(method) = below(entry, &site) else { continue };
+        let changes = if question == Question::Necessity { weaker(method) } else { edits(method) };
+        for Edit { name: change, change: of } in changes {
+            let changed = Arc::new(Changed::new(variant.implementation.clone(), site.clone(), of));
+            let differs = Arc::clone(&changed.differs);
             let changed = Variant {
                 name: variant.name,
-                about: change,
+                about: "with one operation changed",
                 expected: Expected::Unsound,
-                implementation: Arc::new(changed),
+                implementation: changed,
                 bounds: Vec::new(),
             };
             let mut all = run(&changed)?;
@@ -145,7 +163,9 @@ pub fn necessity<S: Stamp>(
                 Some(position) => all.swap_remove(position),
                 None => all.pop().expect("at least one bound"),
             };
+            let is_same = !differs.load(Ordering::Relaxed);
             let needed = match (&checked.report.verdict, &checked.report.violation) {
+                (Verdict::Sound, None) if is_same => Needed::Same,
                 (Verdict::Unsound(_), _) => Needed::Yes,
                 (_, Some(_)) => Needed::Locally,
                 (Verdict::Sound, None) if all_end => Needed::No,
@@ -163,6 +183,12 @@ pub fn necessity<S: Stamp>(
     Ok(Necessity { library: entry.name, variant: variant.name, bounds, stop, rows })
 }
 
+/// The method that is called at a site.
+fn below<S: Stamp>(entry: &Entry<S>, site: &Site) -> Option<&'static Method> {
+    let libraries = entry.below.names().filter_map(|name| entry.below.get(name));
+    libraries.flat_map(|l| l.methods()).find(|m| m.name == site.calls.text())
+}
+
 fn all_sites<S: Stamp>(
     entry: &Entry<S>,
     variant: &Variant,
@@ -172,6 +198,19 @@ fn all_sites<S: Stamp>(
     let mut calls = own_calls(entry, bounds, expired)?;
     calls.iter_mut().for_each(|(world, ..)| add_parts(&*variant.implementation, world));
     Ok(sites(&*variant.implementation, &entry.below, &calls))
+}
+
+impl<S: Stamp> Necessity<S> {
+    /// How many mutants were caught, of those that differ from the implementation.
+    #[must_use]
+    pub fn score(&self) -> String {
+        let count = |is: fn(Needed) -> bool| self.rows.iter().filter(|row| is(row.needed)).count();
+        let caught = count(|n| matches!(n, Needed::Yes | Needed::Locally | Needed::IllDefined | Needed::Vacuous));
+        let (same, survive) = (count(|n| n == Needed::Same), count(|n| n == Needed::No));
+        let open = count(|n| n == Needed::Undecided);
+        let all = self.rows.len() - same;
+        format!("{caught} of {all} mutants are caught, {survive} survive, {open} are undecided; {same} are equivalent")
+    }
 }
 
 impl<S: Stamp> Row<S> {
@@ -187,11 +226,30 @@ impl<S: Stamp> Row<S> {
             }
             Needed::No => "not needed within the bound".to_owned(),
             Needed::IllDefined => "needed for a call to do anything".to_owned(),
+            Needed::Same => "there is nothing to change".to_owned(),
             Needed::Vacuous => "vacuous: clients no longer end".to_owned(),
             Needed::Undecided => match self.stopped() {
                 Some(stop) => format!("undecided: {stop}"),
                 None => "undecided, as it is whether all clients end without the change".to_owned(),
             },
+        }
+    }
+
+    /// The answer about a mutant in words.
+    #[must_use]
+    pub fn fate(&self) -> String {
+        match self.needed {
+            Needed::Yes => "caught".to_owned(),
+            Needed::Locally => "caught; no wrong outcome found".to_owned(),
+            Needed::IllDefined => "caught: not well defined".to_owned(),
+            Needed::Vacuous => "blocks: clients no longer end".to_owned(),
+            Needed::No if self.executions.0 < self.executions.1 => {
+                let (left, all) = self.executions;
+                format!("survives; {left} of {all} executions are left")
+            }
+            Needed::No => "survives".to_owned(),
+            Needed::Same => "equivalent: there is nothing to change".to_owned(),
+            Needed::Undecided => self.answer(),
         }
     }
 
@@ -202,8 +260,9 @@ impl<S: Stamp> Row<S> {
 
     /// One line.
     #[must_use]
-    pub fn text(&self) -> String {
-        format!("  {:<24} {:<26} {}", self.site.to_string(), self.change, self.answer())
+    pub fn text(&self, question: Question) -> String {
+        let answer = if question == Question::Mutants { self.fate() } else { self.answer() };
+        format!("  {:<24} {:<26} {answer}", self.site.to_string(), self.change)
     }
 
     /// One JSON object.
@@ -216,7 +275,7 @@ impl<S: Stamp> Row<S> {
             library: self.checked.library,
             variant: self.checked.variant,
             operation: self.site.to_string(),
-            change: self.change,
+            change: &self.change,
             needed: self.needed,
             stopped: self.stopped(),
             executions: self.executions.0,

@@ -89,7 +89,10 @@ fn every_test_file_runs() {
 fn the_page_of_statements_is_that_of_the_method_tables() {
     let said = mowgli::litmus::reference(mowgli::catalogue::Catalogue::builtin());
     let page = text("docs/statements.md");
-    assert!(page.ends_with(&said), "the end of docs/statements.md is to be what `mowgli litmus --statements` prints:\n{said}");
+    assert!(
+        page.ends_with(&said),
+        "the end of docs/statements.md is to be what `mowgli litmus --statements` prints:\n{said}"
+    );
 }
 
 /// Paths of a text that begin at the root of a file system.

@@ -2,6 +2,7 @@
 //! (Def. 3.10) where local soundness fails.
 
 pub mod client;
+pub mod edits;
 pub mod local;
 pub mod mutation;
 pub mod progress;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use itertools::Itertools;
 
@@ -10,7 +11,8 @@ use crate::event::{Call, Cell};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
 use crate::library::Libraries;
-use crate::program::Prog;
+use crate::program::{Continuation, Prog};
+use crate::soundness::edits::Change;
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -128,9 +130,6 @@ impl<'a, S: Stamp> Walk<'a, S> {
     }
 }
 
-/// What a call becomes.
-pub type Change = Arc<dyn Fn(&Call) -> Prog + Send + Sync>;
-
 /// An implementation with one operation changed.
 #[derive(Clone)]
 pub struct Changed {
@@ -140,6 +139,16 @@ pub struct Changed {
     pub site: Site,
     /// What becomes of it.
     pub change: Change,
+    /// Whether a body was seen that is different now.
+    pub differs: Arc<AtomicBool>,
+}
+
+impl Changed {
+    /// The implementation with this change of the operation at a site.
+    #[must_use]
+    pub fn new(of: Arc<dyn Implementation>, site: Site, change: Change) -> Self {
+        Self { of, site, change, differs: Arc::default() }
+    }
 }
 
 impl Implementation for Changed {
@@ -153,25 +162,78 @@ impl Implementation for Changed {
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
         let body = self.of.body(world, thread, call);
-        if call.method == self.site.method {
-            changed(&body, &self.site.path, self.site.calls, &self.change)
-        } else {
-            body
+        if call.method != self.site.method {
+            return body;
         }
+        let here = Here { of: self.clone(), world: Arc::new(world.clone()), thread };
+        here.changed(&body, &self.site.path)
     }
 }
 
-fn changed(program: &Prog, path: &[Step], calls: Name, change: &Change) -> Prog {
-    match (program, path.split_first()) {
-        (Prog::Call(call), None) if call.method == calls => change(call),
-        (Prog::Let(first, f), Some((Step::First, rest))) => {
-            Prog::Let(Arc::new(changed(first, rest, calls, change)), Arc::clone(f))
+/// A change in the body of a call of a thread.
+#[derive(Clone)]
+struct Here {
+    of: Changed,
+    world: Arc<World>,
+    thread: Tid,
+}
+
+impl Here {
+    fn is_here(&self, call: &Call) -> bool {
+        call.method == self.of.site.calls
+    }
+
+    fn changed(&self, program: &Prog, path: &[Step]) -> Prog {
+        match (program, path.split_first()) {
+            (Prog::Call(call), None) if self.is_here(call) => match &self.of.change {
+                Change::Call(change) => self.noted(call, change(&self.world, self.thread, call)),
+                Change::Swap(_) => program.clone(),
+            },
+            (Prog::Let(first, f), Some((Step::First, rest))) => match (&**first, &self.of.change) {
+                (Prog::Call(call), Change::Swap(results)) if rest.is_empty() && self.is_here(call) => {
+                    self.swapped(call, f, results).unwrap_or_else(|| program.clone())
+                }
+                _ => Prog::Let(Arc::new(self.changed(first, rest)), Arc::clone(f)),
+            },
+            (Prog::Let(first, f), Some((Step::Then, rest))) => {
+                let (f, rest, here) = (Arc::clone(f), rest.to_vec(), self.clone());
+                Prog::Let(Arc::clone(first), Arc::new(move |v| here.changed(&f(v), &rest)))
+            }
+            (Prog::Loop(body), Some((Step::Round, rest))) => Prog::Loop(Arc::new(self.changed(body, rest))),
+            _ => program.clone(),
         }
-        (Prog::Let(first, f), Some((Step::Then, rest))) => {
-            let (f, rest, change) = (Arc::clone(f), rest.to_vec(), Arc::clone(change));
-            Prog::Let(Arc::clone(first), Arc::new(move |v| changed(&f(v), &rest, calls, &change)))
+    }
+
+    /// The program in place of a call; that the two differ is noted.
+    fn noted(&self, call: &Call, program: Prog) -> Prog {
+        if !matches!(&program, Prog::Call(same) if same == call) {
+            self.of.differs.store(true, Ordering::Relaxed);
         }
-        (Prog::Loop(body), Some((Step::Round, rest))) => Prog::Loop(Arc::new(changed(body, rest, calls, change))),
-        _ => program.clone(),
+        program
+    }
+
+    /// What follows a call, if that is a call and the same whatever the first one returns, and then the call.
+    fn swapped(&self, call: &Call, f: &Continuation, results: &[Val]) -> Option<Prog> {
+        let next = |v: Val| match f(v) {
+            Prog::Call(next) => Some(next),
+            Prog::Let(next, _) => {
+                if let Prog::Call(next) = &*next {
+                    Some(next.clone())
+                } else {
+                    None
+                }
+            }
+            _ => None,
+        };
+        let second = next(*results.first()?)?;
+        if results.iter().any(|v| next(*v).as_ref() != Some(&second)) {
+            return None;
+        }
+        self.of.differs.store(true, Ordering::Relaxed);
+        let (call, f) = (call.clone(), Arc::clone(f));
+        Some(Prog::call(second).bind(move |w| {
+            let f = Arc::clone(&f);
+            Prog::call(call.clone()).bind(move |v| if let Prog::Let(_, g) = f(v) { g(w) } else { Prog::Val(w) })
+        }))
     }
 }

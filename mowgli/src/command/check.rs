@@ -6,7 +6,7 @@ use crate::catalogue::{Catalogue, Stamped};
 use crate::check::{Ask, Checked, Options, shapes};
 use crate::explain::written;
 use crate::interrupt::{self, Deadline, Undecided};
-use crate::necessity::Needed;
+use crate::necessity::{Needed, Question};
 use crate::properties::{Specification, specifications, x86_specifications};
 use crate::{distinguish, mutation, necessity};
 use clap::Args;
@@ -60,6 +60,10 @@ pub(super) struct CheckArgs {
     /// Leave out, and weaken, each operation of the implementations in turn: which are needed?
     #[arg(long, conflicts_with_all = ["through", "out", "spec"])]
     necessity: bool,
+    /// Change each operation of the implementations in every way that the method tables give: which mistakes does the check
+    /// notice?
+    #[arg(long, conflicts_with_all = ["through", "out", "spec", "necessity", "mutate_spec", "distinguish"])]
+    mutants: bool,
     /// Weaken the specifications in one place at a time: which broken variants are then no longer caught?
     #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity"])]
     mutate_spec: bool,
@@ -215,7 +219,8 @@ pub(super) fn check(args: &CheckArgs, catalogue: Catalogue) -> u8 {
     let deadline = Deadline::after(args.timeout);
     let result = match args {
         CheckArgs { spec: true, .. } => check_specifications(args, catalogue, deadline),
-        CheckArgs { necessity: true, .. } => check_necessity(args, &catalogue, deadline),
+        CheckArgs { necessity: true, .. } => check_changes(Question::Necessity, args, &catalogue, deadline),
+        CheckArgs { mutants: true, .. } => check_changes(Question::Mutants, args, &catalogue, deadline),
         CheckArgs { mutate_spec: true, .. } => check_mutations(args, catalogue, deadline),
         CheckArgs { distinguish: true, .. } => check_difference(args, &catalogue, deadline),
         _ => check_implementations(args, &catalogue, deadline),
@@ -259,12 +264,23 @@ fn check_properties<S: Stamped>(all: &[Specification<S>], args: &CheckArgs, dead
     code
 }
 
-fn check_necessity(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
+fn check_changes(
+    question: Question,
+    args: &CheckArgs,
+    catalogue: &Catalogue,
+    deadline: Deadline,
+) -> Result<u8, String> {
     let Chosen { over_rdma, over_x86 } = Chosen::of(args, catalogue)?;
-    Ok(worst(necessity_of(over_rdma, args, deadline)?, necessity_of(over_x86, args, deadline)?))
+    let rdma = changes_of(question, over_rdma, args, deadline)?;
+    Ok(worst(rdma, changes_of(question, over_x86, args, deadline)?))
 }
 
-fn necessity_of<S: Stamped>(chosen: Entries<'_, S>, args: &CheckArgs, deadline: Deadline) -> Result<u8, String> {
+fn changes_of<S: Stamped>(
+    question: Question,
+    chosen: Entries<'_, S>,
+    args: &CheckArgs,
+    deadline: Deadline,
+) -> Result<u8, String> {
     let mut code = 0;
     for (entry, variant) in chosen {
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
@@ -276,9 +292,9 @@ fn necessity_of<S: Stamped>(chosen: Entries<'_, S>, args: &CheckArgs, deadline: 
             println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&bounds));
         }
         let mut each = |row: &necessity::Row<S>| {
-            bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text() }));
+            bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text(question) }));
         };
-        let found = necessity::necessity(entry, variant, bounds, &options, &mut each)?;
+        let found = necessity::necessity(question, entry, variant, bounds, &options, &mut each)?;
         bar.finish_and_clear();
         if let Some(stop) = &found.stop {
             unknown(args, format!("{} ({}): whether it is sound as it is", entry.name, variant.name), stop);
@@ -286,7 +302,10 @@ fn necessity_of<S: Stamped>(chosen: Entries<'_, S>, args: &CheckArgs, deadline: 
         if found.stop.is_some() || found.rows.iter().any(|row| row.needed == Needed::Undecided) {
             code = 3;
         }
-        if !args.json {
+        if !args.json && question == Question::Mutants {
+            println!("  {}", found.score());
+        }
+        if !args.json && question == Question::Necessity {
             for row in &found.rows {
                 if let Some(litmus) = row.checked.litmus() {
                     println!("\n{}, {}:\n\n{litmus}", row.site, row.change);

@@ -1,7 +1,7 @@
 //! What several proofs ask.
 
 use mowgli::check::Options;
-use mowgli::necessity::{self, Row};
+use mowgli::necessity::{self, Question, Row};
 use mowgli_libraries::catalogue::{catalogue, named};
 
 /// Which operations of an implementation are needed, at the default bounds.
@@ -12,6 +12,7 @@ pub fn necessity(library: &str, variant: &str) -> Vec<Row> {
     let all = catalogue();
     let entry = named(&all, library).expect("a library of the catalogue");
     let variant = entry.variant(variant).expect("a variant of the library");
-    let found = necessity::necessity(entry, variant, necessity::bounds(entry), &Options::default(), &mut |_| {});
+    let (question, bounds) = (Question::Necessity, necessity::bounds(entry));
+    let found = necessity::necessity(question, entry, variant, bounds, &Options::default(), &mut |_| {});
     found.expect("a sound implementation").rows
 }
