@@ -2,7 +2,7 @@
 //!
 //! SYNC §5, Theorem 4: each word is guarded by a node lock beside it. Locations have no node for a client.
 
-use mowgli_core::algebra::{Spec, cell, id, po, reads, writes};
+use mowgli_core::algebra::{Spec, po};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
@@ -90,11 +90,7 @@ impl Library<Stamp> for ScRmw {
 /// Reads-from and one order of the writes of each cell, all in the order of the program: `so = po u rf u mo u rb`.
 pub(crate) fn sequentially_consistent<S: Stamped>() -> Spec<S> {
     let mut c = Spec::default();
-    let (rf, initial) = c.reads_from("rf", reads(), writes());
-    let rf = rf.named("rf", "{b} read {b reads}, which {a} wrote");
-    let mo = c.order("mo", writes(), cell).named("mo", "{a} wrote before {b} did");
-    let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read {a reads}, before {b} wrote");
-
+    let [rf, mo, rb] = c.coherence();
     c.so([&po(), &rf, &mo, &rb]);
     c
 }

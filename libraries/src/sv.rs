@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use mowgli_core::algebra::{Spec, cell, id, po, reads, same, same_event, stamps, writes};
+use mowgli_core::algebra::{Spec, po, same, same_event, stamps};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::implementation::Implementation;
@@ -95,9 +95,7 @@ impl Library<Stamp> for Sv {
         let waits = stamps(|a| a == aWT);
 
         // rf^n <= W^n x R^n and mo^n total on W^n_x: a cell is one node's copy
-        let (rf, initial) = c.reads_from("rf", reads(), writes());
-        let mo = c.order("mo", writes(), cell).named("mo", "{a} wrote before {b} did");
-        let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read {a reads}, before {b} wrote");
+        let [rf, mo, rb] = c.coherence();
 
         // rf_e = rf \ [aCW]; (po n rf); [aCR]
         let rf_e = (&rf - po().between(&cpu_writes, &cpu_reads)).named("rf", "{b} read {b reads}, which {a} wrote");

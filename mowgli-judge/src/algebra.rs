@@ -432,6 +432,17 @@ impl<S: Stamp> Spec<S> {
         (Rel::new(Expr::Chosen(choice)), Rel::new(Expr::BeforeAny(choice)))
     }
 
+    /// Declares `rf` and `mo` of a memory, and returns them with `rb`: rf from the writes to the reads of a cell, mo a strict
+    /// total order on the writes of each, and rb = (rf^-1; mo) u (reads of the initial value x writes of the cell), without
+    /// the identity, from what was read to what was written later.
+    pub fn coherence(&mut self) -> [Rel<S>; 3] {
+        let (rf, initial) = self.reads_from("rf", reads(), writes());
+        let rf = rf.named("rf", "{b} read {b reads}, which {a} wrote");
+        let mo = self.order("mo", writes(), cell).named("mo", "{a} wrote before {b} did");
+        let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read {a reads}, before {b} wrote");
+        [rf, mo, rb]
+    }
+
     /// Declares `name` as a strict total order on each class of `members` with equal `key`.
     pub fn order(
         &mut self,

@@ -6,7 +6,7 @@
 //!
 //! It deliberately does not promise that `Wait(d)` completes the remote write of a put (LOCO Fig. 3).
 
-use mowgli_core::algebra::{Rel, Spec, SubView, cell, id, po, ppo, reads, same, same_event, stamps, writes};
+use mowgli_core::algebra::{Rel, Spec, SubView, po, ppo, same, same_event, stamps};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Library;
@@ -142,10 +142,7 @@ pub(crate) fn predicate(
     let same_qp = same(queue_pair);
 
     // rf <= W x R; mo total on the writes of each location; rb = (rf^-1; mo) u (reads of the initial value)
-    let (rf, initial) = c.reads_from("rf", reads(), writes());
-    let rf = rf.named("rf", "{b} read {b reads}, which {a} wrote");
-    let mo = c.order("mo", writes(), cell).named("mo", "{a} wrote before {b} did");
-    let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read {a reads}, before {b} wrote");
+    let [rf, mo, rb] = c.coherence();
 
     // nfo: for each thread and node, aNLR x aNLW and (aNRR u aNAR) x aNRW, one way or the other
     let local_reads = stamps(|a| matches!(a, aNLR(_)));

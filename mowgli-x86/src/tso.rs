@@ -17,7 +17,7 @@
 //! A location is a value as any other: a word may hold one, and what was read can be the address of the next access. An
 //! access to what is no word is a fault of the program.
 
-use mowgli_core::algebra::{Spec, cell, id, po, reads, same, same_event, stamps, writes};
+use mowgli_core::algebra::{Spec, cell, po, same, same_event, stamps};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::Library;
@@ -112,10 +112,7 @@ impl Library<Stamp> for Tso {
 
     fn spec(&self) -> Spec<Stamp> {
         let mut c = Spec::default();
-        let (rf, initial) = c.reads_from("rf", reads(), writes());
-        let rf = rf.named("rf", "{b} read {b reads}, which {a} wrote");
-        let mo = c.order("mo", writes(), cell).named("mo", "{a} wrote before {b} did");
-        let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read {a reads}, before {b} wrote");
+        let [rf, mo, rb] = c.coherence();
 
         // uniproc: each word alone is sequentially consistent
         let po_loc = (po() & same(cell)).named("po-loc", "{a} comes before {b} in its thread, at the same word");
