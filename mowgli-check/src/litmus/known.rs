@@ -106,10 +106,12 @@ impl Model {
     }
 }
 
-/// The libraries that are built in, each once.
+/// The libraries that are built in, each as the first model has it that has it at all.
 static BUILTIN: LazyLock<BTreeMap<Name, Callable>> = LazyLock::new(|| {
     let all = Model::ALL.into_iter().flat_map(|model| Known::of(Catalogue::builtin(), model).0);
-    all.map(|library| (library.name, library)).collect()
+    let mut first = BTreeMap::new();
+    all.for_each(|library| _ = first.entry(library.name).or_insert(library));
+    first
 });
 
 /// Whether a call of a library is written by the name of its method alone: that of a statement, or one without an object
