@@ -32,8 +32,10 @@ pub(super) struct Callable {
 impl Callable {
     fn of<S: Stamp>(libraries: &Libraries<S>, name: Name, model: Model) -> Self {
         let library = libraries.shared(name);
-        let methods = library.methods().iter().filter(|m| model.has(m)).collect();
         let object = library.object();
+        // What has no objects is for implementations.
+        let of_tests = |m: &&'static Method| object.is_some() && model.has(m);
+        let methods = library.methods().iter().filter(of_tests).collect();
         Self { name, methods, object, fault: Arc::new(move |world, thread, call| library.fault(world, thread, call)) }
     }
 
