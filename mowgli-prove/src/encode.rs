@@ -75,6 +75,8 @@ pub struct Encoding<S> {
     pub keys: Vec<(String, Key<S>)>,
     /// The choices, by the names of their predicates.
     pub choices: Vec<(String, Choice<S>)>,
+    /// The laws of each choice. What follows in the first one says which pairs it may have.
+    pub laws: Vec<Vec<Law>>,
     /// The closures: the predicate, and that of which it is the closure.
     pub closures: Vec<(String, String)>,
     /// The definitions of the relations, and the declarations of the closures.
@@ -87,8 +89,6 @@ pub struct Encoding<S> {
     known: BTreeMap<usize, String>,
     taken: BTreeSet<String>,
     variables: usize,
-    /// The laws of the choices.
-    pub laws: Vec<Law>,
 }
 
 /// Encodes a specification.
@@ -261,7 +261,8 @@ impl<S: Stamp> Encoding<S> {
         let laws = match choice {
             Choice::ReadsFrom { reads, writes } => {
                 let (reads, writes) = (self.set(reads), self.set(writes));
-                let [is_read, is_write] = [&reads, &writes].map(|set| move |s: &Term| app(set, std::slice::from_ref(s)));
+                let [is_read, is_write] =
+                    [&reads, &writes].map(|set| move |s: &Term| app(set, std::slice::from_ref(s)));
                 let initial = self.is_initial(name, &a);
                 let value = |what: &str, of: &Term| self.side.common(what, std::slice::from_ref(of));
                 let same = self.side.common("same.cell", &[a.clone(), b.clone()]);
@@ -333,7 +334,7 @@ impl<S: Stamp> Encoding<S> {
                 ]
             }
         };
-        self.laws.extend(laws);
+        self.laws.push(laws);
         Ok(())
     }
 
@@ -362,7 +363,12 @@ impl<S: Stamp> Encoding<S> {
         let laws = self.closures.iter().flat_map(|(closure, inner)| {
             let has = |a: &Term, b: &Term| app(closure, &[a.clone(), b.clone()]);
             [
-                Law::new(format!("{closure} has {inner}"), &["a", "b"], app(inner, &[a.clone(), b.clone()]), has(&a, &b)),
+                Law::new(
+                    format!("{closure} has {inner}"),
+                    &["a", "b"],
+                    app(inner, &[a.clone(), b.clone()]),
+                    has(&a, &b),
+                ),
                 Law::new(
                     format!("{closure} is transitive"),
                     &["a", "b", "c"],

@@ -4,5 +4,11 @@
 //! The bounded check says that there is no counterexample up to some size. Here plain executions of any length are the models
 //! of a theory. Why the obligations imply the definition, and what they do not cover, is in `docs/prove.md`.
 
+pub mod cases;
 pub mod encode;
+pub mod model;
+pub mod prove;
+pub mod solve;
+pub mod template;
 pub mod term;
+pub mod witness;

@@ -231,13 +231,16 @@ impl fmt::Display for Theory {
 /// What a function of a finite structure is. Elements are numbers, false is 0 and true is 1.
 pub type Table<'a> = Box<dyn Fn(&[usize]) -> usize + 'a>;
 
+/// A function with what it is applied to.
+type Applied = (Arc<str>, Vec<usize>);
+
 /// A finite structure: how many elements each sort has, and what the functions are.
 #[derive(Default)]
 pub struct Structure<'a> {
     sizes: BTreeMap<String, usize>,
     tables: BTreeMap<String, Table<'a>>,
     definitions: BTreeMap<String, (Vec<Variable>, Term)>,
-    known: RefCell<FxHashMap<(Arc<str>, Vec<usize>), usize>>,
+    known: RefCell<FxHashMap<Applied, usize>>,
 }
 
 impl<'a> Structure<'a> {
