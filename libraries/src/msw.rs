@@ -268,7 +268,8 @@ impl Implementation for MswOverWait {
         };
         match Method::of(call) {
             Method::Write { x, values: Val::Tuple(values) } => self.write(x, t, values.parts()),
-            Method::Write { x, values } => unreachable!("{values} is no tuple, and {x} takes one: it is a fault"),
+            // What is no tuple is a fault.
+            Method::Write { .. } => Prog::unit().repeat(),
             Method::TryRead { x } => self.try_read(x, size(world, x).unwrap_or(0)),
             Method::Put { x, y, d } => word_by_word(wait::put, x, y, d),
             Method::Get { x, y, d } => word_by_word(wait::get, x, y, d),

@@ -25,6 +25,7 @@ pub mod mutation;
 pub mod necessity;
 pub mod new;
 pub mod properties;
+pub mod prove;
 pub mod report;
 pub mod robust;
 pub mod svg;

@@ -942,3 +942,19 @@ fn lists_walks_and_reports_have_a_form_for_programs() {
     assert_eq!(report["tests"][0]["outcomes"][0]["values"][0], "0", "{report}");
     is_bad(&["report", &polls], &["--out"]);
 }
+
+#[test]
+fn prove_says_what_is_missing() {
+    is_bad(&["prove", "nothing"], &["no library nothing"]);
+    let folder = tempfile::tempdir().unwrap();
+    for (solver, install) in [("z3", "apt-get install z3"), ("cvc5", "apt-get install cvc5")] {
+        let Output { status, stderr, .. } = Command::new(env!("CARGO_BIN_EXE_mowgli"))
+            .args(["prove", "sv", "--solver", solver])
+            .env("PATH", folder.path())
+            .output()
+            .expect("the command runs");
+        let said = String::from_utf8_lossy(&stderr).into_owned();
+        assert_eq!(status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("there is no {solver} on the path: {install}")), "{said}");
+    }
+}

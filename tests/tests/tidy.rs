@@ -11,13 +11,14 @@ fn text(path: &str) -> String {
 }
 
 /// The crates of the workspace.
-const CRATES: [&str; 9] = [
+const CRATES: [&str; 10] = [
     "mowgli-judge",
     "mowgli-core",
     "mowgli-rdma",
     "mowgli-x86",
     "libraries",
     "mowgli-check",
+    "mowgli-prove",
     "proofs",
     "mowgli",
     "tests",

@@ -4,6 +4,7 @@ mod check;
 mod explain;
 mod generate;
 mod litmus;
+mod prove;
 mod report;
 mod serve;
 
@@ -96,6 +97,8 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
     Check(Box<check::CheckArgs>),
+    /// Prove implementations of libraries for every client, not up to a bound, with a solver on the path.
+    Prove(prove::ProveArgs),
 }
 
 impl Command {
@@ -298,6 +301,7 @@ pub fn main_with(own: impl IntoIterator<Item = Own>) -> ExitCode {
         Command::Walk(args) => coded(walked(&args)),
         Command::Explain(args) => coded(explain::explained(&args, &catalogue)),
         Command::Check(args) => check::check(&args, catalogue),
+        Command::Prove(args) => told(prove::prove(&args, &catalogue)),
     };
     ExitCode::from(code)
 }

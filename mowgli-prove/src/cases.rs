@@ -1,0 +1,136 @@
+//! Case splits: an obligation about promises is one for each choice of their roles that what is given allows.
+
+use std::collections::BTreeMap;
+
+use itertools::Itertools;
+
+use crate::model::{ABS, Obligation};
+use crate::term::{Statement, Term, Theory, Variable, and, app, equal, symbol};
+
+/// What is known of a theory without a solver: its definitions.
+struct Definitions<'a>(BTreeMap<&'a str, (&'a [Variable], &'a Term)>);
+
+/// The roles of things, by the terms that name them.
+type Roles = BTreeMap<Term, String>;
+
+/// The most promises of an obligation whose roles are told apart.
+const TOLD_APART: usize = 2;
+
+/// The cases of an obligation. Together they are the obligation: the roles of promises are all that there are, and a case is
+/// left out only where by definition what is given is false, or what follows is true. `stands` has for each role of a promise that of its image.
+#[must_use]
+pub fn cases(theory: &Theory, question: &Obligation, stands: &BTreeMap<String, String>) -> Vec<Obligation> {
+    let definitions = Definitions::of(theory);
+    let promises: Vec<&str> =
+        question.of.iter().filter(|(_, sort)| *sort == ABS).map(|(name, _)| name.as_str()).take(TOLD_APART).collect();
+    if promises.is_empty() {
+        return vec![question.clone()];
+    }
+    let choices = promises.iter().map(|_| stands.keys()).multi_cartesian_product();
+    let case = |chosen: Vec<&String>| {
+        let mut roles = Roles::new();
+        let mut given = Vec::new();
+        for (name, role) in promises.iter().zip(chosen) {
+            let promise = symbol(name);
+            given.push(equal(app("abs.role", std::slice::from_ref(&promise)), symbol(role)));
+            roles.insert(app("g", std::slice::from_ref(&promise)), stands[role].clone());
+            roles.insert(promise, role.clone());
+        }
+        let known = |term| definitions.value(term, &BTreeMap::new(), &roles);
+        if known(&question.from) == Some(false) || known(&question.to) == Some(true) {
+            return None;
+        }
+        let from = and(given.into_iter().chain([question.from.clone()]));
+        Some(Obligation { from, ..question.clone() })
+    };
+    choices.filter_map(case).collect()
+}
+
+impl<'a> Definitions<'a> {
+    fn of(theory: &'a Theory) -> Self {
+        let defined = theory.0.iter().filter_map(|s| match s {
+            Statement::Definition(name, of, _, body) => Some((name.as_str(), (&of[..], body))),
+            _ => None,
+        });
+        Self(defined.collect())
+    }
+
+    /// The thing that a term names, with what stands for variables; none if it is not known which.
+    fn thing(term: &Term, bound: &BTreeMap<&str, Option<Term>>) -> Option<Term> {
+        match term {
+            Term::App(name, to) if to.is_empty() => bound.get(&**name).cloned().unwrap_or_else(|| Some(term.clone())),
+            Term::App(name, to) => {
+                let to: Option<Vec<Term>> = to.iter().map(|t| Self::thing(t, bound)).collect();
+                Some(app(name, &to?))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a formula holds, if that is known from the roles alone.
+    fn value(&self, term: &Term, bound: &BTreeMap<&str, Option<Term>>, roles: &Roles) -> Option<bool> {
+        match term {
+            Term::All(of, body) | Term::AllAt(of, body, _) | Term::Any(of, body) => {
+                let mut bound = bound.clone();
+                bound.extend(of.iter().map(|(name, _)| (name.as_str(), None)));
+                self.value(body, &bound, roles)
+            }
+            Term::App(name, to) => match (&**name, &to[..]) {
+                ("true", []) => Some(true),
+                ("false", []) => Some(false),
+                ("and", parts) => self.all(parts, bound, roles, true),
+                ("or", parts) => self.all(parts, bound, roles, false),
+                ("not", [of]) => self.value(of, bound, roles).map(|v| !v),
+                ("=>", [from, to]) => match (self.value(from, bound, roles), self.value(to, bound, roles)) {
+                    (Some(false), _) | (_, Some(true)) => Some(true),
+                    (Some(true), Some(false)) => Some(false),
+                    _ => None,
+                },
+                ("=", [Term::App(of, about), Term::App(role, none)])
+                    if (&**of == "role" || &**of == "abs.role") && none.is_empty() =>
+                {
+                    let known = roles.get(&Self::thing(&about[0], bound)?)?;
+                    Some(known.as_str() == &**role)
+                }
+                (name, to) => {
+                    let (of, body) = self.0.get(name)?;
+                    let given = of.iter().zip(to).map(|((name, _), t)| (name.as_str(), Self::thing(t, bound)));
+                    self.value(body, &given.collect(), roles)
+                }
+            },
+        }
+    }
+
+    fn all(&self, parts: &[Term], bound: &BTreeMap<&str, Option<Term>>, roles: &Roles, neutral: bool) -> Option<bool> {
+        let values: Vec<Option<bool>> = parts.iter().map(|part| self.value(part, bound, roles)).collect();
+        if values.contains(&Some(!neutral)) {
+            return Some(!neutral);
+        }
+        values.iter().all(|v| *v == Some(neutral)).then_some(neutral)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::{or, truth};
+
+    #[test]
+    fn cases_that_are_false_by_definition_are_left_out() {
+        let mut theory = Theory::default();
+        let is = |s: &str, role: &str| equal(app("abs.role", &[symbol(s)]), symbol(role));
+        theory.define("reads", &[("s", ABS)], "Bool", or([is("s", "read"), is("s", "update")]));
+        let question = Obligation {
+            name: String::new(),
+            of: vec![("a".into(), ABS), ("b".into(), ABS)],
+            hints: Vec::new(),
+            from: and([app("reads", &[symbol("a")]), app("rf", &[symbol("b"), symbol("a")])]),
+            to: truth(false),
+        };
+        let stands = ["read", "write", "update"].map(|role| (role.to_owned(), format!("the {role}")));
+        let all = cases(&theory, &question, &stands.into_iter().collect());
+        // Two roles of a, any of b.
+        assert_eq!(all.len(), 6);
+        assert!(all.iter().all(|case| !case.from.to_string().contains("(abs.role a) write")));
+    }
+}

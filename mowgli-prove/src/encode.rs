@@ -1,0 +1,382 @@
+//! Specifications as first-order theories: each operator of the algebra once.
+//!
+//! Subevents are elements of a sort, relations are predicates on them. A transitive closure is not first-order: it becomes a
+//! predicate that is transitive and has what it is the closure of. The real closure is one such, so what follows from these
+//! laws holds of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mowgli_judge::algebra::{Choice, Demand, Expr, Key, Rel, Set, Spec};
+use mowgli_judge::stamp::Stamp;
+
+use crate::term::{Term, Theory, all, and, any, app, equal, implies, not, or, symbol, truth};
+
+/// What subevents are called, and what is told of them.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// The sort of subevents.
+    pub sort: &'static str,
+    /// What names of this library begin with.
+    pub prefix: String,
+    /// What names of what all libraries share begin with.
+    pub shared: &'static str,
+    /// The predicate of the subevents of this library, where there are others.
+    pub own: Option<String>,
+}
+
+impl Side {
+    /// A name of this library.
+    #[must_use]
+    pub fn name(&self, of: &str) -> String {
+        format!("{}{of}", self.prefix)
+    }
+
+    /// A name that libraries share, applied.
+    #[must_use]
+    pub fn common(&self, of: &str, to: &[Term]) -> Term {
+        app(&format!("{}{of}", self.shared), to)
+    }
+}
+
+/// A law: whatever subevents there are, from one thing follows another. Of a library below it is an axiom, of the one that is
+/// implemented it is to be shown.
+#[derive(Clone, Debug)]
+pub struct Law {
+    /// In words.
+    pub words: String,
+    /// The subevents that it is about.
+    pub of: Vec<&'static str>,
+    /// What is given.
+    pub from: Term,
+    /// What follows.
+    pub to: Term,
+}
+
+impl Law {
+    fn new(words: String, of: &[&'static str], from: Term, to: Term) -> Self {
+        Self { words, of: of.to_vec(), from, to }
+    }
+
+    /// The law as one closed formula.
+    #[must_use]
+    pub fn closed(&self, sort: &str) -> Term {
+        let of: Vec<(&str, &str)> = self.of.iter().map(|name| (*name, sort)).collect();
+        all(&of, implies(self.from.clone(), self.to.clone()))
+    }
+}
+
+/// A specification in first-order logic.
+pub struct Encoding<S> {
+    /// Its side.
+    pub side: Side,
+    /// The sets, by the names of their predicates.
+    pub sets: Vec<(String, Set<S>)>,
+    /// The keys, by the names of the predicates of pairs on which they are defined and equal.
+    pub keys: Vec<(String, Key<S>)>,
+    /// The choices, by the names of their predicates.
+    pub choices: Vec<(String, Choice<S>)>,
+    /// The laws of each choice. What follows in the first one says which pairs it may have.
+    pub laws: Vec<Vec<Law>>,
+    /// The closures: the predicate, and that of which it is the closure.
+    pub closures: Vec<(String, String)>,
+    /// The definitions of the relations, and the declarations of the closures.
+    pub relations: Theory,
+    /// The parts of so, with the names of their predicates.
+    pub so: Vec<(&'static str, String)>,
+    /// The demands, with the names of their predicates.
+    pub demands: Vec<(&'static str, Demand, String)>,
+    /// The predicates of expressions that have been seen.
+    known: BTreeMap<usize, String>,
+    taken: BTreeSet<String>,
+    variables: usize,
+}
+
+/// Encodes a specification.
+///
+/// # Errors
+/// The operator that is not first-order.
+pub fn encode<S: Stamp>(spec: &Spec<S>, side: Side) -> Result<Encoding<S>, String> {
+    let mut encoding = Encoding {
+        choices: spec.choices.iter().map(|(name, choice)| (side.name(name), choice.clone())).collect(),
+        side,
+        sets: Vec::new(),
+        keys: Vec::new(),
+        closures: Vec::new(),
+        relations: Theory::default(),
+        so: Vec::new(),
+        demands: Vec::new(),
+        known: BTreeMap::new(),
+        taken: BTreeSet::new(),
+        variables: 0,
+        laws: Vec::new(),
+    };
+    encoding.taken = encoding.choices.iter().map(|(name, _)| name.clone()).collect();
+    for (name, choice) in encoding.choices.clone() {
+        encoding.choice(&name, &choice)?;
+    }
+    for (name, rel) in &spec.so {
+        let predicate = encoding.predicate(rel)?;
+        encoding.so.push((name, predicate));
+    }
+    for (name, demand, rel) in &spec.demands {
+        let predicate = encoding.predicate(rel)?;
+        encoding.demands.push((name, *demand, predicate));
+    }
+    Ok(encoding)
+}
+
+fn pair() -> [Term; 2] {
+    ["a", "b"].map(symbol)
+}
+
+impl<S: Stamp> Encoding<S> {
+    /// A name that is not used yet.
+    fn fresh(&mut self, wish: &str) -> String {
+        let names = std::iter::once(String::new()).chain((2..).map(|n| format!(".{n}")));
+        let wish = self.side.name(wish);
+        let name = names.map(|end| format!("{wish}{end}")).find(|name| !self.taken.contains(name));
+        let name = name.expect("there is always another number");
+        self.taken.insert(name.clone());
+        name
+    }
+
+    fn set(&mut self, set: &Set<S>) -> String {
+        let name = self.fresh("set");
+        self.sets.push((name.clone(), set.clone()));
+        name
+    }
+
+    fn key(&mut self, key: &Key<S>) -> String {
+        let name = self.fresh(&format!("same.{}", key.name.replace(|c: char| !c.is_alphanumeric(), "")));
+        self.keys.push((name.clone(), key.clone()));
+        name
+    }
+
+    fn own(&self, of: &Term) -> Term {
+        self.side.own.as_ref().map_or(truth(true), |own| app(own, std::slice::from_ref(of)))
+    }
+
+    /// A relation that libraries share, on the subevents of this one.
+    fn shared(&self, name: &str, a: &Term, b: &Term) -> Term {
+        and([self.own(a), self.own(b), self.side.common(name, &[a.clone(), b.clone()])])
+    }
+
+    /// The name of the predicate of a relation; it is defined where that has not been done.
+    fn predicate(&mut self, rel: &Rel<S>) -> Result<String, String> {
+        if let Expr::Chosen(choice) = rel.expr() {
+            return Ok(self.choices[*choice].0.clone());
+        }
+        if let Some(known) = self.known.get(&rel.address()) {
+            return Ok(known.clone());
+        }
+        let sort = self.side.sort;
+        let wish = rel.said().map_or("relation", |said| said.name);
+        let name = if let Expr::Plus(inner) = rel.expr() {
+            let inner = self.predicate(inner)?;
+            let name = self.fresh(&format!("{}+", wish));
+            self.relations.function(&name, &[sort, sort], "Bool");
+            self.closures.push((name.clone(), inner));
+            name
+        } else {
+            let [a, b] = pair();
+            let body = self.body(rel, &a, &b)?;
+            let name = self.fresh(wish);
+            self.relations.define(&name, &[("a", sort), ("b", sort)], "Bool", body);
+            name
+        };
+        self.known.insert(rel.address(), name.clone());
+        Ok(name)
+    }
+
+    /// That a relation has a pair: by its name if it has one, else written out.
+    fn has(&mut self, rel: &Rel<S>, a: &Term, b: &Term) -> Result<Term, String> {
+        if rel.said().is_some() || matches!(rel.expr(), Expr::Plus(_)) {
+            return Ok(app(&self.predicate(rel)?, &[a.clone(), b.clone()]));
+        }
+        self.body(rel, a, b)
+    }
+
+    fn body(&mut self, rel: &Rel<S>, a: &Term, b: &Term) -> Result<Term, String> {
+        let both = [a.clone(), b.clone()];
+        Ok(match rel.expr() {
+            Expr::Po => self.shared("po", a, b),
+            Expr::Ppo => self.shared("ppo", a, b),
+            Expr::Hb => self.shared("hb", a, b),
+            Expr::SameEvent => self.shared("same.event", a, b),
+            Expr::SameThread => self.shared("same.thread", a, b),
+            Expr::Same(key) => app(&self.key(key), &both),
+            Expr::InTurn(..) => return Err("pairs that come in turn are counted, which is not first-order".to_owned()),
+            Expr::On(set) => and([self.member(set, a), equal(a.clone(), b.clone())]),
+            Expr::Cross(from, to) => and([self.member(from, a), self.member(to, b)]),
+            Expr::Chosen(choice) => app(&self.choices[*choice].0, &both),
+            Expr::BeforeAny(choice) => self.before_any(*choice, a, b),
+            Expr::Union(x, y) => or([self.has(x, a, b)?, self.has(y, a, b)?]),
+            Expr::Inter(x, y) => and([self.has(x, a, b)?, self.has(y, a, b)?]),
+            Expr::Minus(x, y) => and([self.has(x, a, b)?, not(self.has(y, a, b)?)]),
+            Expr::Seq(x, y) => self.sequence(x, y, a, b)?,
+            Expr::Inverse(x) => self.has(x, b, a)?,
+            Expr::Plus(_) => app(&self.predicate(rel)?, &both),
+        })
+    }
+
+    fn member(&mut self, set: &Set<S>, a: &Term) -> Term {
+        app(&self.set(set), std::slice::from_ref(a))
+    }
+
+    fn sequence(&mut self, x: &Rel<S>, y: &Rel<S>, a: &Term, b: &Term) -> Result<Term, String> {
+        if let Expr::On(set) = x.expr() {
+            return Ok(and([self.member(set, a), self.has(y, a, b)?]));
+        }
+        if let Expr::On(set) = y.expr() {
+            return Ok(and([self.has(x, a, b)?, self.member(set, b)]));
+        }
+        self.variables += 1;
+        let between = format!("u{}", self.variables);
+        let u = symbol(&between);
+        let body = and([self.has(x, a, &u)?, self.has(y, &u, b)?]);
+        Ok(any(&[(&between, self.side.sort)], body))
+    }
+
+    /// That no write is the source of a read.
+    fn is_initial(&mut self, rf: &str, read: &Term) -> Term {
+        self.variables += 1;
+        let source = format!("u{}", self.variables);
+        not(any(&[(&source, self.side.sort)], app(rf, &[symbol(&source), read.clone()])))
+    }
+
+    fn before_any(&mut self, choice: usize, a: &Term, b: &Term) -> Term {
+        let (rf, of) = self.choices[choice].clone();
+        let Choice::ReadsFrom { reads, writes } = of else { unreachable!("made by reads_from only") };
+        let same = self.side.common("same.cell", &[a.clone(), b.clone()]);
+        let differ = not(equal(a.clone(), b.clone()));
+        and([self.member(&reads, a), self.member(&writes, b), differ, same, self.is_initial(&rf, a)])
+    }
+
+    /// Adds the laws of a choice.
+    fn choice(&mut self, name: &str, choice: &Choice<S>) -> Result<(), String> {
+        let [a, b] = pair();
+        let c = symbol("c");
+        let short = name.strip_prefix(&self.side.prefix).unwrap_or(name).to_owned();
+        let chosen = |a: &Term, b: &Term| app(name, &[a.clone(), b.clone()]);
+        let laws = match choice {
+            Choice::ReadsFrom { reads, writes } => {
+                let (reads, writes) = (self.set(reads), self.set(writes));
+                let [is_read, is_write] =
+                    [&reads, &writes].map(|set| move |s: &Term| app(set, std::slice::from_ref(s)));
+                let initial = self.is_initial(name, &a);
+                let value = |what: &str, of: &Term| self.side.common(what, std::slice::from_ref(of));
+                let same = self.side.common("same.cell", &[a.clone(), b.clone()]);
+                vec![
+                    Law::new(
+                        format!("{short} relates a write and a read of one cell"),
+                        &["a", "b"],
+                        chosen(&a, &b),
+                        and([is_write(&a), is_read(&b), same]),
+                    ),
+                    Law::new(
+                        format!("{short}: what is read was written"),
+                        &["a", "b"],
+                        chosen(&a, &b),
+                        equal(value("wrote", &a), value("read", &b)),
+                    ),
+                    Law::new(
+                        format!("{short}: a read has one source"),
+                        &["a", "b", "c"],
+                        and([chosen(&a, &c), chosen(&b, &c)]),
+                        equal(a.clone(), b.clone()),
+                    ),
+                    Law::new(
+                        format!("{short}: a read without a source reads the initial value"),
+                        &["a"],
+                        and([is_read(&a), initial]),
+                        equal(value("read", &a), value("initial", &a)),
+                    ),
+                ]
+            }
+            Choice::Order { members, key } => {
+                let (members, same) = (self.set(members), self.key(key));
+                let is_member = |s: &Term| app(&members, std::slice::from_ref(s));
+                let class = and([is_member(&a), is_member(&b), app(&same, &pair()), not(equal(a.clone(), b.clone()))]);
+                vec![
+                    Law::new(
+                        format!("{short} relates different members of one class"),
+                        &["a", "b"],
+                        chosen(&a, &b),
+                        class.clone(),
+                    ),
+                    Law::new(
+                        format!("{short} is transitive"),
+                        &["a", "b", "c"],
+                        and([chosen(&a, &b), chosen(&b, &c)]),
+                        chosen(&a, &c),
+                    ),
+                    Law::new(format!("{short} is total"), &["a", "b"], class, or([chosen(&a, &b), chosen(&b, &a)])),
+                ]
+            }
+            Choice::Orient { pairs } => {
+                let pairs = self.predicate(pairs)?;
+                let wanted = |a: &Term, b: &Term| app(&pairs, &[a.clone(), b.clone()]);
+                let one = or([chosen(&a, &b), chosen(&b, &a)]);
+                vec![
+                    Law::new(
+                        format!("{short} relates no other pairs"),
+                        &["a", "b"],
+                        chosen(&a, &b),
+                        or([wanted(&a, &b), wanted(&b, &a)]),
+                    ),
+                    Law::new(format!("{short} has every pair one way"), &["a", "b"], wanted(&a, &b), one),
+                    Law::new(
+                        format!("{short} has no pair both ways"),
+                        &["a", "b"],
+                        and([wanted(&a, &b), chosen(&a, &b)]),
+                        not(chosen(&b, &a)),
+                    ),
+                ]
+            }
+        };
+        self.laws.push(laws);
+        Ok(())
+    }
+
+    /// The laws of the demands.
+    #[must_use]
+    pub fn demanded(&self) -> Vec<Law> {
+        let [a, b] = pair();
+        let law = |(name, demand, predicate): &(&'static str, Demand, String)| match demand {
+            Demand::Irreflexive => {
+                let words = format!("{name} is irreflexive");
+                Law::new(words, &["a"], truth(true), not(app(predicate, &[a.clone(), a.clone()])))
+            }
+            Demand::Empty => {
+                let words = format!("{name} is empty");
+                Law::new(words, &["a", "b"], truth(true), not(app(predicate, &[a.clone(), b.clone()])))
+            }
+        };
+        self.demands.iter().map(law).collect()
+    }
+
+    /// What is known of the closures: they are transitive, and have what they are closures of.
+    #[must_use]
+    pub fn of_closures(&self) -> Vec<Law> {
+        let [a, b] = pair();
+        let c = symbol("c");
+        let laws = self.closures.iter().flat_map(|(closure, inner)| {
+            let has = |a: &Term, b: &Term| app(closure, &[a.clone(), b.clone()]);
+            [
+                Law::new(
+                    format!("{closure} has {inner}"),
+                    &["a", "b"],
+                    app(inner, &[a.clone(), b.clone()]),
+                    has(&a, &b),
+                ),
+                Law::new(
+                    format!("{closure} is transitive"),
+                    &["a", "b", "c"],
+                    and([has(&a, &b), has(&b, &c)]),
+                    has(&a, &c),
+                ),
+            ]
+        });
+        laws.collect()
+    }
+}

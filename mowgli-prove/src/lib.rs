@@ -1,0 +1,14 @@
+//! Local soundness (LOCO Def. 3.13) for every client: from a specification, an implementation and the specifications below
+//! it the obligations, in first-order logic, for a solver of satisfiability modulo theories.
+//!
+//! The bounded check says that there is no counterexample up to some size. Here plain executions of any length are the models
+//! of a theory. Why the obligations imply the definition, and what they do not cover, is in `docs/prove.md`.
+
+pub mod cases;
+pub mod encode;
+pub mod model;
+pub mod prove;
+pub mod solve;
+pub mod template;
+pub mod term;
+pub mod witness;

@@ -1,0 +1,953 @@
+//! The theory of all executions of an implementation, and of what its specification promises.
+//!
+//! Every axiom holds in every consistent execution of every client, read as a structure: the calls of the client, the
+//! subevents of their implementations, happens-before. So what a solver derives holds of all of them. No axiom says that an
+//! execution is finite, or small.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mowgli_core::ids::Name;
+use mowgli_core::library::Libraries;
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+use mowgli_judge::algebra::{Key, Set};
+
+use crate::encode::{Encoding, Law, Side, encode};
+use crate::template::{Argument, Datum, Kind, Leaf, Nodes, Pattern, Read, Role, Write};
+use crate::term::{Term, Theory, all, all_at, and, app, choose, equal, implies, not, or, symbol, truth};
+
+/// The subevents of implementations.
+pub const SUB: &str = "Sub";
+/// The subevents of calls, as the specification says.
+pub const ABS: &str = "Abs";
+
+/// What a solver is to show: from some things that are given another follows.
+#[derive(Clone, Debug)]
+pub struct Obligation {
+    /// In the words of the paper.
+    pub name: String,
+    /// The constants that it is about, with their sorts.
+    pub of: Vec<(String, &'static str)>,
+    /// Axioms, for these constants: they help a solver, and say nothing new.
+    pub hints: Vec<Term>,
+    /// What is given beside the theory.
+    pub from: Term,
+    /// What follows.
+    pub to: Term,
+}
+
+/// How two families of stamps are ordered: where their nodes are equal, and where they are not.
+type Ordered = (bool, bool);
+
+/// The stamp order, by families.
+pub struct Stamps {
+    order: BTreeMap<(String, String), Ordered>,
+    /// The families, with whether they have a member for each node.
+    pub families: Vec<(String, bool)>,
+}
+
+impl Stamps {
+    /// The order of a set of libraries.
+    ///
+    /// # Errors
+    /// If it depends on more than whether two nodes are equal.
+    pub fn of<S: Stamp>(libraries: &Libraries<S>) -> Result<Self, String> {
+        let named = |stamp: S| {
+            let text = stamp.to_string();
+            match text.rsplit_once('_').and_then(|(family, n)| Some((family.to_owned(), n.parse::<u8>().ok()?))) {
+                Some((family, n)) => (family, Some(n)),
+                None => (text, None),
+            }
+        };
+        let all: Vec<(S, (String, Option<u8>))> = S::all(3).into_iter().map(|s| (s, named(s))).collect();
+        let mut order: BTreeMap<(String, String), (Option<bool>, Option<bool>)> = BTreeMap::new();
+        for (a, (f, m)) in &all {
+            for (b, (g, n)) in &all {
+                let known = order.entry((f.clone(), g.clone())).or_default();
+                let is = libraries.to(*a, *b);
+                let with_nodes = m.is_some() && n.is_some();
+                let places = if with_nodes && m != n { [false, true] } else { [true, !with_nodes] };
+                for (matters, known) in places.into_iter().zip([&mut known.0, &mut known.1]) {
+                    if matters && *known.get_or_insert(is) != is {
+                        return Err(format!("whether {f} is before {g} depends on which nodes they are for"));
+                    }
+                }
+            }
+        }
+        let order = order.into_iter().map(|(k, (x, y))| (k, (x == Some(true), y == Some(true)))).collect();
+        let families: BTreeSet<(String, bool)> = all.into_iter().map(|(_, (f, n))| (f, n.is_some())).collect();
+        Ok(Self { order, families: families.into_iter().collect() })
+    }
+
+    /// That a stamp is before another.
+    fn before(&self, (f, m): (&str, Option<Term>), (g, n): (&str, Option<Term>)) -> Term {
+        match self.order.get(&(f.to_owned(), g.to_owned())) {
+            None | Some((false, false)) => truth(false),
+            Some((true, true)) => truth(true),
+            Some((same, _)) => {
+                let is_same = equal(m.unwrap_or(truth(true)), n.unwrap_or(truth(true)));
+                if *same { is_same } else { not(is_same) }
+            }
+        }
+    }
+}
+
+/// What the theory is made of.
+pub struct Parts<'a, S: Stamp> {
+    /// The kinds of calls.
+    pub kinds: &'a [Kind<S>],
+    /// The library with its specification.
+    pub specification: &'a Libraries<S>,
+    /// Its name.
+    pub library: Name,
+    /// The libraries below.
+    pub below: &'a Libraries<S>,
+}
+
+/// Which role of its implementation stands for each promise of a kind: g, by kind and position of the promise.
+pub type Concretisation = BTreeMap<(usize, usize), usize>;
+
+/// The theory, as far as it does not depend on g.
+pub struct Model<'a, S: Stamp> {
+    /// What it is made of.
+    pub parts: Parts<'a, S>,
+    stamps: Stamps,
+    /// The theory of executions of the implementation.
+    pub below: Theory,
+    /// The specifications below.
+    pub lower: Vec<Encoding<S>>,
+    upper: Encoding<S>,
+    /// The values that stand in templates.
+    pub constants: BTreeSet<Val>,
+}
+
+/// The subevents of one side.
+struct Family<'a, S> {
+    sort: &'static str,
+    shared: &'static str,
+    roles: Vec<(&'a Kind<S>, &'a Role<S>)>,
+}
+
+/// A role of a kind of call, with what it has.
+type Having<'a, S> = (&'a Kind<S>, &'a Role<S>, Pattern);
+
+fn role_sort(sort: &str) -> &'static str {
+    if sort == SUB { "Role" } else { "Promise" }
+}
+
+/// The sort of what stands at a place of a pattern.
+fn sort_of(leaf: Leaf) -> &'static str {
+    match leaf {
+        Leaf::Thread => "Thread",
+        Leaf::Own | Leaf::At | Leaf::Home(_) | Leaf::Node(_) => "Node",
+        Leaf::Location(_) => "Location",
+        Leaf::Identifier(_) => "Identifier",
+        Leaf::Count => "Count",
+        Leaf::Datum(_) => "Value",
+    }
+}
+
+/// The name of a constant value.
+#[must_use]
+pub fn constant(value: Val) -> String {
+    let text = value.to_string();
+    let text = match text.strip_prefix('-') {
+        Some(rest) => format!("minus{rest}"),
+        None if value == Val::Unit => "unit".to_owned(),
+        None => text,
+    };
+    format!("value.{}", text.replace(|c: char| !c.is_alphanumeric(), "."))
+}
+
+fn own(call: &Term) -> Term {
+    app("node", &[app("thread", std::slice::from_ref(call))])
+}
+
+/// That a node is one of a set.
+fn in_range(set: Nodes, call: &Term, node: &Term) -> Term {
+    let member = set.of.map_or(truth(true), |i| app(&format!("in.{i}"), &[call.clone(), node.clone()]));
+    let other = if set.but_own { not(equal(node.clone(), own(call))) } else { truth(true) };
+    and([member, other])
+}
+
+/// The name of the function of the results of an event.
+#[must_use]
+pub fn result_of(kind: &str, event: usize) -> String {
+    format!("result.{kind}.{event}")
+}
+
+impl<S: Stamp> Family<'_, S> {
+    fn common(&self, name: &str, to: &[Term]) -> Term {
+        app(&format!("{}{name}", self.shared), to)
+    }
+
+    fn call(&self, s: &Term) -> Term {
+        self.common("call", std::slice::from_ref(s))
+    }
+
+    fn at(&self, s: &Term) -> Term {
+        self.common("at", std::slice::from_ref(s))
+    }
+
+    fn is(&self, role: &Role<S>, s: &Term) -> Term {
+        equal(self.common("role", std::slice::from_ref(s)), symbol(&role.name))
+    }
+
+    /// What stands at a place of a pattern, of a subevent.
+    fn leaf(&self, kind: &Kind<S>, role: &Role<S>, leaf: Leaf, s: &Term) -> Result<Term, String> {
+        if leaf == Leaf::Count {
+            return Ok(self.common("nth", std::slice::from_ref(s)));
+        }
+        leaf_of(kind, role, leaf, &self.call(s), &self.at(s))
+    }
+
+    /// That a subevent has one of the roles for which this holds.
+    fn has_role(&self, s: &Term, holds: impl Fn(&Role<S>) -> Result<bool, String>) -> Result<Term, String> {
+        let mut roles = Vec::new();
+        for (_, role) in &self.roles {
+            if holds(role)? {
+                roles.push(self.is(role, s));
+            }
+        }
+        Ok(if roles.len() == self.roles.len() { truth(true) } else { or(roles) })
+    }
+
+    /// What a subevent of some roles has, given for each of them.
+    fn by_role(&self, s: &Term, given: Vec<(&Role<S>, Term)>) -> Term {
+        let mut groups: Vec<(Term, Vec<Term>)> = Vec::new();
+        for (role, term) in given {
+            let is = self.is(role, s);
+            match groups.iter_mut().find(|(known, _)| *known == term) {
+                Some((_, roles)) => roles.push(is),
+                None => groups.push((term, vec![is])),
+            }
+        }
+        let mut rest = groups.into_iter().rev();
+        let (last, _) = rest.next().expect("some role");
+        rest.fold(last, |otherwise, (term, roles)| choose(or(roles), term, otherwise))
+    }
+
+    /// That both subevents have this, and have it equal.
+    fn same(
+        &self,
+        of: impl Fn(&Role<S>) -> Result<Option<Pattern>, String>,
+        a: &Term,
+        b: &Term,
+    ) -> Result<Term, String> {
+        let mut classes: BTreeMap<String, Vec<Having<'_, S>>> = BTreeMap::new();
+        for (kind, role) in &self.roles {
+            if let Some(pattern) = of(role)? {
+                classes.entry(pattern.text.clone()).or_default().push((kind, role, pattern));
+            }
+        }
+        no_confusion(classes.keys())?;
+        let mut ways = Vec::new();
+        for class in classes.values() {
+            let is_in = |s: &Term| or(class.iter().map(|(_, role, _)| self.is(role, s)));
+            let mut same = vec![is_in(a), is_in(b)];
+            for slot in 0..class[0].2.leaves.len() {
+                if class.iter().any(|(_, _, p)| sort_of(p.leaves[slot]) != sort_of(class[0].2.leaves[slot])) {
+                    return Err(format!("a number in {} is now a node and now a thread", class[0].2.text));
+                }
+                let mut sides = Vec::new();
+                for s in [a, b] {
+                    let leaves = class.iter().map(|(k, r, p)| Ok((*r, self.leaf(k, r, p.leaves[slot], s)?)));
+                    sides.push(self.by_role(s, leaves.collect::<Result<_, String>>()?));
+                }
+                let b = sides.remove(1);
+                same.push(equal(sides.remove(0), b));
+            }
+            ways.push(and(same));
+        }
+        Ok(or(ways))
+    }
+}
+
+/// That no two different texts can become equal by what stands in them.
+fn no_confusion<'a>(texts: impl Iterator<Item = &'a String>) -> Result<(), String> {
+    let mut seen: BTreeMap<String, &String> = BTreeMap::new();
+    for text in texts {
+        // A constant number or owner looks like one that varies.
+        let blurred: String = text.split(['(', ',']).map(blurred).collect::<Vec<_>>().join(",");
+        if let Some(other) = seen.insert(blurred, text) {
+            return Err(format!("{other} and {text} may name one thing"));
+        }
+    }
+    Ok(())
+}
+
+fn blurred(text: &str) -> String {
+    let text = match text.split_once(':').and_then(|(sort, name)| Some((sort, name.split_once('.')?))) {
+        Some((sort, (_, role))) => format!("{sort}:#.{role}"),
+        None => text.to_owned(),
+    };
+    let mut blurred = String::new();
+    for c in text.chars() {
+        let c = if c.is_ascii_digit() { '#' } else { c };
+        if c != '#' || !blurred.ends_with('#') {
+            blurred.push(c);
+        }
+    }
+    blurred
+}
+
+/// What stands at a place of a pattern, of a subevent of a call at a node.
+fn leaf_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, leaf: Leaf, call: &Term, at: &Term) -> Result<Term, String> {
+    let of_call = |name: String| app(&name, std::slice::from_ref(call));
+    Ok(match leaf {
+        Leaf::Thread => app("thread", std::slice::from_ref(call)),
+        Leaf::Own => own(call),
+        Leaf::At => at.clone(),
+        Leaf::Home(i) => app("home", &[of_call(format!("location.{i}"))]),
+        Leaf::Node(i) => of_call(format!("node.{i}")),
+        Leaf::Location(i) => of_call(format!("location.{i}")),
+        Leaf::Identifier(i) => of_call(format!("identifier.{i}")),
+        Leaf::Count => return Err(format!("{} is counted where it cannot be", role.words)),
+        Leaf::Datum(datum) => datum_of(kind, role, datum, call, at)?,
+    })
+}
+
+fn datum_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, datum: Datum, call: &Term, at: &Term) -> Result<Term, String> {
+    let of_call = |name: String| app(&name, std::slice::from_ref(call));
+    Ok(match datum {
+        Datum::Argument(i) => of_call(format!("datum.{i}")),
+        Datum::Initial(i) => app("init", &[of_call(format!("location.{i}"))]),
+        Datum::Constant(value) => symbol(&constant(value)),
+        Datum::Result(event) => {
+            let several = kind.concrete.iter().any(|r| r.position.0 == event && r.each_event);
+            let is_own = role.each_event && role.position.0 == event;
+            if several && !is_own {
+                return Err(format!("{} uses one of several results", role.words));
+            }
+            app(&result_of(&kind.name, event), &[call.clone(), if several { at.clone() } else { own(call) }])
+        }
+    })
+}
+
+fn constants_of<S: Stamp>(role: &Role<S>) -> impl Iterator<Item = Val> + '_ {
+    let read = match role.reads {
+        Some(Read::Is(d) | Read::IsNot(d)) => Some(d),
+        _ => None,
+    };
+    let write = if let Some(Write::Is(d)) = role.writes { Some(d) } else { None };
+    let data = [read, write, role.initial].into_iter().flatten();
+    data.filter_map(|d| if let Datum::Constant(value) = d { Some(value) } else { None })
+}
+
+impl<'a, S: Stamp> Model<'a, S> {
+    /// The theory of the executions of an implementation.
+    ///
+    /// # Errors
+    /// What cannot be said in first-order logic.
+    pub fn new(parts: Parts<'a, S>) -> Result<Self, String> {
+        let stamps = Stamps::of(parts.below)?;
+        let several = parts.below.names().count() > 1;
+        let side = |name: Name| Side {
+            sort: SUB,
+            prefix: format!("{name}."),
+            shared: "",
+            own: several.then(|| format!("of.{name}")),
+        };
+        let encoded = |name: Name| {
+            let spec = parts.below.spec(name).expect("a name of the set");
+            encode(spec, side(name)).map_err(|why| format!("{name}: {why}"))
+        };
+        let lower = parts.below.names().map(encoded).collect::<Result<Vec<_>, _>>()?;
+        let spec = parts.specification.spec(parts.library).ok_or("there is no specification")?;
+        let side = Side { sort: ABS, prefix: format!("{}.", parts.library), shared: "abs.", own: None };
+        let upper = encode(spec, side).map_err(|why| format!("{}: {why}", parts.library))?;
+        let roles = parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        let constants = roles.flat_map(constants_of).collect();
+        let mut model = Self { parts, stamps, below: Theory::default(), lower, upper, constants };
+        model.below = model.executions()?;
+        Ok(model)
+    }
+
+    fn concrete(&self) -> Family<'a, S> {
+        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().map(move |r| (k, r))).collect();
+        Family { sort: SUB, shared: "", roles }
+    }
+
+    fn promises(&self) -> Family<'a, S> {
+        let roles = self.parts.kinds.iter().flat_map(|k| k.abstract_.iter().map(move |r| (k, r))).collect();
+        Family { sort: ABS, shared: "abs.", roles }
+    }
+
+    fn is_kind(&self, kind: &Kind<S>, call: &Term) -> Term {
+        if self.parts.kinds.len() == 1 {
+            return truth(true);
+        }
+        equal(app("kind", std::slice::from_ref(call)), symbol(&format!("kind.{}", kind.name)))
+    }
+
+    /// That a call has a subevent of a role at a node.
+    fn valid(&self, kind: &Kind<S>, role: &Role<S>, call: &Term, node: &Term) -> Term {
+        let at = match role.each {
+            Some(set) => in_range(set, call, node),
+            None => equal(node.clone(), own(call)),
+        };
+        and([self.is_kind(kind, call), at])
+    }
+
+    fn executions(&self) -> Result<Theory, String> {
+        let mut theory = Theory::default();
+        self.clients(&mut theory);
+        theory.comment("The subevents of the implementations of the calls.");
+        let concrete = self.concrete();
+        self.subevents(&mut theory, &concrete);
+        self.program_order(&mut theory, &concrete);
+        self.counts(&mut theory, &concrete);
+        self.shared(&mut theory, &concrete)?;
+        for encoding in &self.lower {
+            theory.comment(&format!("The consistency predicate of {}.", encoding.side.prefix.trim_end_matches('.')));
+            if let Some(own) = &encoding.side.own {
+                let name = own.trim_start_matches("of.");
+                let of = concrete.has_role(&symbol("s"), |r| Ok(r.library.text() == name))?;
+                theory.define(own, &[("s", SUB)], "Bool", of);
+            }
+            self.vocabulary(&mut theory, &concrete, encoding)?;
+            for (name, _) in &encoding.choices {
+                theory.function(name, &[SUB, SUB], "Bool");
+            }
+            theory.0.extend(encoding.relations.0.iter().cloned());
+            let laws = encoding.of_closures().into_iter().chain(encoding.laws.iter().flatten().cloned());
+            for law in laws.chain(encoding.demanded()) {
+                theory.axiom(&law.words, law.closed(SUB));
+            }
+        }
+        theory.comment("Happens-before: any transitive, irreflexive relation above ppo and so.");
+        let [a, b] = ["a", "b"].map(symbol);
+        let hb = |a: &Term, b: &Term| app("hb", &[a.clone(), b.clone()]);
+        let pair = [("a", SUB), ("b", SUB)];
+        let parts = self.lower.iter().flat_map(|e| &e.so).map(|(_, predicate)| predicate.as_str());
+        for predicate in ["ppo"].into_iter().chain(parts) {
+            let edge = app(predicate, &[a.clone(), b.clone()]);
+            theory.axiom(&format!("hb has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
+        }
+        let c = symbol("c");
+        let path = and([hb(&a, &b), hb(&b, &c)]);
+        theory.axiom("hb is transitive", all(&[("a", SUB), ("b", SUB), ("c", SUB)], implies(path, hb(&a, &c))));
+        theory.axiom("hb is irreflexive", all(&[("a", SUB)], not(hb(&a, &a))));
+        Ok(theory)
+    }
+
+    /// Calls, threads, nodes and arguments.
+    fn clients(&self, theory: &mut Theory) {
+        theory.comment("Clients: calls of any number of threads on any number of nodes.");
+        for sort in ["Call", "Thread", "Node", "Location", "Identifier", "Value", "Count", SUB, ABS] {
+            theory.sort(sort);
+        }
+        theory.elements("Kind", self.parts.kinds.iter().map(|k| format!("kind.{}", k.name)));
+        theory.function("kind", &["Call"], "Kind");
+        theory.function("thread", &["Call"], "Thread");
+        theory.function("node", &["Thread"], "Node");
+        theory.function("home", &["Location"], "Node");
+        theory.function("init", &["Location"], "Value");
+        let most = self.parts.kinds.iter().map(|k| k.arguments.len()).max().unwrap_or(0);
+        for i in 0..most {
+            let has = |argument| self.parts.kinds.iter().any(|k| k.arguments.get(i) == Some(&argument));
+            for (argument, name, sort) in [
+                (Argument::Location, "location", "Location"),
+                (Argument::Identifier, "identifier", "Identifier"),
+                (Argument::Node, "node", "Node"),
+                (Argument::Data, "datum", "Value"),
+            ] {
+                if has(argument) {
+                    theory.function(&format!("{name}.{i}"), &["Call"], sort);
+                }
+            }
+            if has(Argument::Nodes) {
+                theory.function(&format!("in.{i}"), &["Call", "Node"], "Bool");
+            }
+        }
+        for kind in self.parts.kinds {
+            let events: BTreeSet<usize> = kind.concrete.iter().map(|r| r.position.0).collect();
+            for event in events {
+                theory.function(&result_of(&kind.name, event), &["Call", "Node"], "Value");
+            }
+        }
+        for value in &self.constants {
+            theory.function(&constant(*value), &[], "Value");
+        }
+        theory.function("po.call", &["Call", "Call"], "Bool");
+        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let po = |a: &Term, b: &Term| app("po.call", &[a.clone(), b.clone()]);
+        let thread = |a: &Term| app("thread", std::slice::from_ref(a));
+        let same = equal(thread(&a), thread(&b));
+        let two = [("a", "Call"), ("b", "Call")];
+        theory.axiom("po is irreflexive", all(&[("a", "Call")], not(po(&a, &a))));
+        theory.axiom(
+            "po is transitive",
+            all(&[("a", "Call"), ("b", "Call"), ("c", "Call")], implies(and([po(&a, &b), po(&b, &c)]), po(&a, &c))),
+        );
+        theory.axiom("po is inside threads", all(&two, implies(po(&a, &b), same.clone())));
+        let differ = not(equal(a.clone(), b.clone()));
+        theory
+            .axiom("po is total on each thread", all(&two, implies(and([same, differ]), or([po(&a, &b), po(&b, &a)]))));
+    }
+
+    /// Which subevents there are: for each call those of its template, each once.
+    fn subevents(&self, theory: &mut Theory, family: &Family<'_, S>) {
+        let sort = family.sort;
+        theory.elements(role_sort(sort), family.roles.iter().map(|(_, r)| r.name.clone()));
+        let shared = |name: &str| format!("{}{name}", family.shared);
+        theory.function(&shared("call"), &[sort], "Call");
+        theory.function(&shared("role"), &[sort], role_sort(sort));
+        theory.function(&shared("at"), &[sort], "Node");
+        theory.function(&shared("read"), &[sort], "Value");
+        theory.function(&shared("wrote"), &[sort], "Value");
+        theory.function(&shared("nth"), &[sort], "Count");
+        let [s, c, n] = ["s", "c", "n"].map(symbol);
+        for (kind, role) in &family.roles {
+            let valid = self.valid(kind, role, &family.call(&s), &family.at(&s));
+            let the = format!("the.{}", role.name);
+            theory.function(&the, &["Call", "Node"], sort);
+            let words = format!("{} in calls of {}: where it is, and that there is no other", role.words, kind.name);
+            let only = equal(s.clone(), app(&the, &[family.call(&s), family.at(&s)]));
+            theory.axiom(&words, all(&[("s", sort)], implies(family.is(role, &s), and([valid, only]))));
+            let it = app(&the, &[c.clone(), n.clone()]);
+            let body = self.there_is(kind, role, sort, &c, &n);
+            theory.axiom("there is one", all_at(&[("c", "Call"), ("n", "Node")], body, it));
+        }
+    }
+
+    /// Program order of the subevents of implementations.
+    fn program_order(&self, theory: &mut Theory, family: &Family<'_, S>) {
+        let [a, b] = ["a", "b"].map(symbol);
+        let goes_round = family.roles.iter().any(|(_, r)| r.each_event);
+        let below = |a: &Term, b: &Term| app("below", &[family.at(a), family.at(b)]);
+        if goes_round {
+            theory.comment("Sets of nodes are gone through in one order.");
+            theory.function("below", &["Node", "Node"], "Bool");
+            let less = |a: &Term, b: &Term| app("below", &[a.clone(), b.clone()]);
+            let c = symbol("c");
+            theory.axiom("below is irreflexive", all(&[("a", "Node")], not(less(&a, &a))));
+            theory.axiom(
+                "below is transitive",
+                all(
+                    &[("a", "Node"), ("b", "Node"), ("c", "Node")],
+                    implies(and([less(&a, &b), less(&b, &c)]), less(&a, &c)),
+                ),
+            );
+            let total = or([equal(a.clone(), b.clone()), less(&a, &b), less(&b, &a)]);
+            theory.axiom("below is total", all(&[("a", "Node"), ("b", "Node")], total));
+        }
+        let mut inside = Vec::new();
+        for (kind, from) in &family.roles {
+            let later = |to: &Role<S>| {
+                let (p, q) = (from.position.0, to.position.0);
+                if from.each_event && to.each_event && kind.go_round_together(p, q) {
+                    let same = and([equal(family.at(&a), family.at(&b)), truth(p < q)]);
+                    or([below(&a, &b), same])
+                } else {
+                    truth(p < q)
+                }
+            };
+            let ways = kind.concrete.iter().map(|to| and([family.is(to, &b), later(to)]));
+            inside.push(and([family.is(from, &a), or(ways)]));
+        }
+        let of_calls = app("po.call", &[family.call(&a), family.call(&b)]);
+        let of_call = and([equal(family.call(&a), family.call(&b)), or(inside)]);
+        theory.define("po", &[("a", SUB), ("b", SUB)], "Bool", or([of_calls, of_call]));
+        let mut events: Vec<Term> = Vec::new();
+        for kind in self.parts.kinds {
+            let positions: BTreeSet<usize> = kind.concrete.iter().map(|r| r.position.0).collect();
+            for position in positions {
+                let roles: Vec<&Role<S>> = kind.concrete.iter().filter(|r| r.position.0 == position).collect();
+                let is_in = |s: &Term| or(roles.iter().map(|r| family.is(r, s)));
+                let together = if roles[0].each_event { equal(family.at(&a), family.at(&b)) } else { truth(true) };
+                events.push(and([is_in(&a), is_in(&b), together]));
+            }
+        }
+        let same_call = equal(family.call(&a), family.call(&b));
+        theory.define("same.event", &[("a", SUB), ("b", SUB)], "Bool", and([same_call, or(events)]));
+    }
+
+    /// How many calls like it a thread has made before: of an event that is the only one with its method, once in each call
+    /// of one kind, so many as of the call.
+    fn counts(&self, theory: &mut Theory, family: &Family<'_, S>) {
+        theory.function("nth.call", &["Call"], "Count");
+        let s = symbol("s");
+        let kinds = self.parts.kinds;
+        for (kind, role) in &family.roles {
+            let (library, method, _) = kind.made[role.position.0];
+            let made = kinds.iter().flat_map(|k| &k.made).filter(|(l, m, _)| (*l, *m) == (library, method)).count();
+            let of_method = kinds.iter().filter(|k| k.method == kind.method).count();
+            if made == 1 && of_method == 1 && kind.is_counted_by(role.position.0) {
+                let same = equal(family.common("nth", std::slice::from_ref(&s)), app("nth.call", &[family.call(&s)]));
+                let words = format!("the n-th {} is of the n-th {}", role.words, kind.name);
+                theory.axiom(&words, all(&[("s", SUB)], implies(family.is(role, &s), same)));
+            }
+        }
+    }
+
+    /// What the specifications of a side share: threads, stamps, cells and values.
+    fn shared(&self, theory: &mut Theory, family: &Family<'_, S>) -> Result<(), String> {
+        let (sort, [a, b]) = (family.sort, ["a", "b"].map(symbol));
+        let pair = [("a", sort), ("b", sort)];
+        let name = |of: &str| format!("{}{of}", family.shared);
+        let thread = |s: &Term| app("thread", &[family.call(s)]);
+        theory.define(&name("same.thread"), &pair, "Bool", equal(thread(&a), thread(&b)));
+        theory.define(&name("to"), &pair, "Bool", self.to(family, &a, &b)?);
+        let both = [a.clone(), b.clone()];
+        theory.define(&name("ppo"), &pair, "Bool", and([family.common("po", &both), family.common("to", &both)]));
+        theory.function(&name("hb"), &[sort, sort], "Bool");
+        theory.define(&name("same.cell"), &pair, "Bool", family.same(|r| Ok(r.cell.clone()), &a, &b)?);
+        theory.function(&name("initial"), &[sort], "Value");
+        let s = symbol("s");
+        for (kind, role) in &family.roles {
+            let term = |datum| datum_of(kind, role, datum, &family.call(&s), &family.at(&s));
+            let value = |of: &str| family.common(of, std::slice::from_ref(&s));
+            let mut facts = Vec::new();
+            if let Some(initial) = role.initial {
+                facts.push(equal(value("initial"), term(initial)?));
+            }
+            match role.reads {
+                Some(Read::Is(datum)) => facts.push(equal(value("read"), term(datum)?)),
+                Some(Read::IsNot(datum)) if sort == SUB => facts.push(not(equal(value("read"), term(datum)?))),
+                _ => {}
+            }
+            match role.writes {
+                Some(Write::Is(datum)) => facts.push(equal(value("wrote"), term(datum)?)),
+                Some(Write::Copy(from)) => self.copies(theory, (kind, role), from, family),
+                None => {}
+            }
+            if facts != Vec::new() {
+                let words = format!("the values of {} in {}", role.words, kind.name);
+                theory.axiom(&words, all(&[("s", sort)], implies(family.is(role, &s), and(facts))));
+            }
+        }
+        Ok(())
+    }
+
+    /// That a subevent writes what the one at another position of its event reads.
+    fn copies(&self, theory: &mut Theory, of: (&Kind<S>, &Role<S>), from: usize, family: &Family<'_, S>) {
+        let (kind, role) = of;
+        let [s, t] = ["s", "t"].map(symbol);
+        let roles = if family.sort == SUB { &kind.concrete } else { &kind.abstract_ };
+        let source = roles.iter().find(|r| r.position == (role.position.0, from)).expect("a position of the event");
+        let together = if source.each.is_some() { equal(family.at(&s), family.at(&t)) } else { truth(true) };
+        let given =
+            and([family.is(role, &s), family.is(source, &t), equal(family.call(&s), family.call(&t)), together]);
+        let copied = equal(family.common("wrote", &[s]), family.common("read", &[t]));
+        let words = format!("{} writes what {} reads in {}", role.words, source.words, kind.name);
+        theory.axiom(&words, all(&[("s", family.sort), ("t", family.sort)], implies(given, copied)));
+    }
+
+    /// That the stamp of a subevent is before that of another.
+    fn to(&self, family: &Family<'_, S>, a: &Term, b: &Term) -> Result<Term, String> {
+        let nodes = |s: &Term| -> Result<Term, String> {
+            let with = family.roles.iter().filter_map(|(k, r)| Some((k, r, r.stamp_node?)));
+            let given = with.map(|(k, r, leaf)| Ok((*r, family.leaf(k, r, leaf, s)?)));
+            let given: Vec<(&Role<S>, Term)> = given.collect::<Result<_, String>>()?;
+            Ok(if given.is_empty() { truth(true) } else { family.by_role(s, given) })
+        };
+        let same = equal(nodes(a)?, nodes(b)?);
+        let families: BTreeSet<&str> = family.roles.iter().map(|(_, r)| r.family.as_str()).collect();
+        let is_in = |of: &str, s: &Term| family.has_role(s, |r| Ok(r.family == of));
+        let mut ways = Vec::new();
+        for from in &families {
+            let mut later = Vec::new();
+            for to in &families {
+                let how = match self.stamps.order.get(&((*from).to_owned(), (*to).to_owned())) {
+                    None | Some((false, false)) => continue,
+                    Some((true, true)) => truth(true),
+                    Some((true, false)) => same.clone(),
+                    Some((false, true)) => not(same.clone()),
+                };
+                later.push(and([is_in(to, b)?, how]));
+            }
+            ways.push(and([is_in(from, a)?, or(later)]));
+        }
+        Ok(or(ways))
+    }
+
+    /// The sets and keys of a specification.
+    fn vocabulary(&self, theory: &mut Theory, family: &Family<'_, S>, encoding: &Encoding<S>) -> Result<(), String> {
+        let own = |r: &Role<S>| r.library.text() == encoding.side.prefix.trim_end_matches('.');
+        for (name, set) in &encoding.sets {
+            let members = self.members(family, set, &own)?;
+            theory.define(name, &[("s", family.sort)], "Bool", members);
+        }
+        let [a, b] = ["a", "b"].map(symbol);
+        for (name, key) in &encoding.keys {
+            let same = family.same(|r| if own(r) { key_of(r, key) } else { Ok(None) }, &a, &b)?;
+            theory.define(name, &[("a", family.sort), ("b", family.sort)], "Bool", same);
+        }
+        Ok(())
+    }
+
+    fn members(&self, family: &Family<'_, S>, set: &Set<S>, own: &dyn Fn(&Role<S>) -> bool) -> Result<Term, String> {
+        family.has_role(&symbol("s"), |r| Ok(own(r) && r.is_in(|view| set.has(view))?))
+    }
+
+    /// The theory with what is promised, and with g.
+    ///
+    /// # Errors
+    /// What cannot be said in first-order logic.
+    pub fn promised(&self, g: &Concretisation) -> Result<Theory, String> {
+        let mut theory = self.below.clone();
+        let family = self.promises();
+        theory.comment(&format!("What {} promises of each call.", self.parts.library));
+        self.subevents(&mut theory, &family);
+        let [a, b, s] = ["a", "b", "s"].map(symbol);
+        let pair = [("a", ABS), ("b", ABS)];
+        theory.define("abs.po", &pair, "Bool", app("po.call", &[family.call(&a), family.call(&b)]));
+        theory.define("abs.same.event", &pair, "Bool", equal(family.call(&a), family.call(&b)));
+        let nth = [family.common("nth", std::slice::from_ref(&s)), app("nth.call", &[family.call(&s)])];
+        theory.axiom("the n-th promise is of the n-th call", all(&[("s", ABS)], app("=", &nth)));
+        self.shared(&mut theory, &family)?;
+        theory.comment("g: which subevent of its implementation stands for each of them.");
+        theory.function("g", &[ABS], SUB);
+        for (k, kind) in self.parts.kinds.iter().enumerate() {
+            for (p, promise) in kind.abstract_.iter().enumerate() {
+                let Some(role) = g.get(&(k, p)).map(|r| &kind.concrete[*r]) else { continue };
+                let at = if role.each.is_some() { family.at(&s) } else { own(&family.call(&s)) };
+                let it = app(&format!("the.{}", role.name), &[family.call(&s), at]);
+                let mut facts = vec![equal(app("g", std::slice::from_ref(&s)), it.clone())];
+                // v_R of the specification is that of the implementation wherever it is free.
+                if matches!(promise.reads, Some(Read::Any | Read::IsNot(_))) {
+                    facts.push(equal(app("abs.read", std::slice::from_ref(&s)), app("read", &[it])));
+                }
+                let words = format!("for {} stands {}", promise.words, role.words);
+                theory.axiom(&words, all(&[("s", ABS)], implies(family.is(promise, &s), and(facts))));
+            }
+        }
+        self.inverse(&mut theory, g);
+        theory
+            .comment(&format!("The consistency predicate of {}, its choices pulled back along g.", self.parts.library));
+        self.vocabulary(&mut theory, &family, &self.upper)?;
+        for (position, (name, _)) in self.upper.choices.iter().enumerate() {
+            let from = self.pulled_back(name)?;
+            let g = |s: &Term| app("g", std::slice::from_ref(s));
+            let chosen = app(&from, &[g(&a), g(&b)]);
+            let may = self.upper.laws[position][0].to.clone();
+            theory.define(name, &pair, "Bool", and([chosen, may]));
+        }
+        theory.0.extend(self.upper.relations.0.iter().cloned());
+        for law in self.upper.of_closures() {
+            theory.axiom(&law.words, law.closed(ABS));
+        }
+        let mentions_hb = self.parts.specification.spec(self.parts.library).is_some_and(|s| s.mentions_hb());
+        if mentions_hb {
+            theory.comment("hb': any transitive relation above ppo' and so' that g carries into hb.");
+            let hb = |a: &Term, b: &Term| app("abs.hb", &[a.clone(), b.clone()]);
+            let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
+            theory.axiom("g(hb') is inside hb", all(&pair, implies(hb(&a, &b), image)));
+            let parts = self.upper.so.iter().map(|(_, predicate)| predicate.as_str());
+            for predicate in ["abs.ppo"].into_iter().chain(parts) {
+                let edge = app(predicate, &[a.clone(), b.clone()]);
+                theory.axiom(&format!("hb' has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
+            }
+            let c = symbol("c");
+            let path = and([hb(&a, &b), hb(&b, &c)]);
+            theory.axiom("hb' is transitive", all(&[("a", ABS), ("b", ABS), ("c", ABS)], implies(path, hb(&a, &c))));
+        }
+        Ok(theory)
+    }
+
+    /// For each role, by kind and position, a promise for which it stands alone.
+    #[must_use]
+    pub fn promise_of(&self, g: &Concretisation) -> BTreeMap<(usize, usize), usize> {
+        let mut inverse = BTreeMap::new();
+        for (&(k, p), &r) in g {
+            let kind = &self.parts.kinds[k];
+            if kind.abstract_[p].each == kind.concrete[r].each {
+                inverse.entry((k, r)).or_insert(p);
+            }
+        }
+        inverse
+    }
+
+    /// The inverse of g, where it has one: the promise for which a subevent stands.
+    fn inverse(&self, theory: &mut Theory, g: &Concretisation) {
+        let (family, s) = (self.concrete(), symbol("s"));
+        theory.function("promise", &[SUB], ABS);
+        for ((k, r), p) in self.promise_of(g) {
+            let kind = &self.parts.kinds[k];
+            let (promise, role) = (&kind.abstract_[p], &kind.concrete[r]);
+            let it = app(&format!("the.{}", promise.name), &[family.call(&s), family.at(&s)]);
+            let is_it = equal(app("promise", std::slice::from_ref(&s)), it);
+            let words = format!("{} stands for {}", role.words, promise.words);
+            theory.axiom(&words, all(&[("s", SUB)], implies(family.is(role, &s), is_it)));
+        }
+    }
+
+    /// The choice below from which one of the specification is pulled back: one of the same sort, by preference of the same
+    /// name.
+    fn pulled_back(&self, name: &str) -> Result<String, String> {
+        let spec = |library: Name, libraries: &Libraries<S>| libraries.spec(library).cloned();
+        let short = name.strip_prefix(&self.upper.side.prefix).unwrap_or(name);
+        let role = spec(self.parts.library, self.parts.specification).and_then(|s| s.role(short));
+        let mut found = Vec::new();
+        for library in self.parts.below.names() {
+            let spec = spec(library, self.parts.below).expect("a name of the set");
+            let alike = spec.choices.iter().filter(|(other, _)| spec.role(other) == role);
+            found.extend(alike.map(|(other, _)| (*other != short, format!("{library}.{other}"))));
+        }
+        found.sort();
+        found
+            .into_iter()
+            .next()
+            .map(|(_, name)| name)
+            .ok_or_else(|| format!("nothing below is like the choice {short}"))
+    }
+
+    /// What is to be shown of the specification: its choices, its demands, and that so' is inside hb.
+    ///
+    /// # Errors
+    /// What the specification says that cannot be said in first-order logic.
+    pub fn consistency(&self) -> Result<Vec<Obligation>, String> {
+        if let Some((closure, _)) = self.upper.closures.first() {
+            return Err(format!("{closure} is a closure in what is to be shown"));
+        }
+        let laws = self.upper.laws.iter().flatten().cloned().chain(self.upper.demanded());
+        let mut all: Vec<Obligation> = laws.map(|law| of_law(&law, self.present(&law.of))).collect();
+        let [a, b] = ["a", "b"].map(symbol);
+        for (name, predicate) in &self.upper.so {
+            let edge = app(predicate, &[a.clone(), b.clone()]);
+            let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
+            all.push(Obligation {
+                name: format!("{name}' inside hb"),
+                of: vec![("a".to_owned(), ABS), ("b".to_owned(), ABS)],
+                hints: self.present(&["a", "b"]),
+                from: edge,
+                to: image,
+            });
+        }
+        let family = self.promises();
+        for (kind, promise) in &family.roles {
+            if let Some(Read::IsNot(datum)) = promise.reads {
+                let value = datum_of(kind, promise, datum, &family.call(&a), &family.at(&a))?;
+                all.push(Obligation {
+                    name: format!("{} does not read what it must not", promise.words),
+                    of: vec![("a".to_owned(), ABS)],
+                    hints: self.present(&["a"]),
+                    from: family.is(promise, &a),
+                    to: not(equal(family.common("read", std::slice::from_ref(&a)), value)),
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// That the calls of these promises have their subevents.
+    fn present(&self, of: &[&str]) -> Vec<Term> {
+        let (promises, concrete) = (self.promises(), self.concrete());
+        let present = |name: &&str| {
+            let a = symbol(name);
+            let (call, node) = (promises.call(&a), promises.at(&a));
+            let both = [(SUB, &concrete.roles), (ABS, &promises.roles)];
+            let roles = both.into_iter().flat_map(|(sort, roles)| roles.iter().map(move |of| (sort, of)));
+            let there = roles.map(|(sort, (kind, role))| {
+                let at = if role.each.is_some() { node.clone() } else { own(&call) };
+                self.there_is(kind, role, sort, &call, &at)
+            });
+            there.collect::<Vec<_>>()
+        };
+        of.iter().flat_map(present).collect()
+    }
+
+    /// That a call which has a subevent of a role at a node has it.
+    fn there_is(&self, kind: &Kind<S>, role: &Role<S>, sort: &str, call: &Term, node: &Term) -> Term {
+        let family = if sort == SUB { self.concrete() } else { self.promises() };
+        let it = app(&format!("the.{}", role.name), &[call.clone(), node.clone()]);
+        let made =
+            and([equal(family.call(&it), call.clone()), equal(family.at(&it), node.clone()), family.is(role, &it)]);
+        implies(self.valid(kind, role, call, node), made)
+    }
+
+    /// Condition 1 for a promise, if this role stands for it: what is to be shown, and how much of it is plain. None: this
+    /// role cannot stand for it.
+    ///
+    /// # Errors
+    /// What cannot be said in first-order logic.
+    pub fn stands_for(
+        &self,
+        kind: &Kind<S>,
+        promise: &Role<S>,
+        role: &Role<S>,
+    ) -> Result<Option<(Vec<Obligation>, usize)>, String> {
+        if promise.each.is_none() && role.each.is_some() {
+            return Ok(None);
+        }
+        let [c, n, k] = ["c", "n", "k"].map(symbol);
+        let given = self.valid(kind, promise, &c, &n);
+        let place = |r: &Role<S>, at: &Term| if r.each.is_some() { at.clone() } else { own(&c) };
+        let the = |r: &Role<S>, at: &Term| app(&format!("the.{}", r.name), &[c.clone(), place(r, at)]);
+        let stamp = |r: &Role<S>, at: &Term| -> Result<(String, Option<Term>), String> {
+            let node = r.stamp_node.map(|leaf| leaf_of(kind, r, leaf, &c, at)).transpose()?;
+            Ok((r.family.clone(), node))
+        };
+        let of: Vec<(String, &'static str)> = vec![("c".into(), "Call"), ("n".into(), "Node"), ("k".into(), "Node")];
+        let mut all = Vec::new();
+        let mut plain = 0;
+        let image = the(role, &n);
+        let exists = self.valid(kind, role, &c, &place(role, &n));
+        let words = format!("{} of {}", promise.family, kind.name);
+        if role.each.is_some() && role.each != promise.each {
+            all.push(Obligation {
+                name: format!("g({words}) exists"),
+                of: of.clone(),
+                hints: Vec::new(),
+                from: given.clone(),
+                to: exists,
+            });
+        }
+        let (family, node) = stamp(promise, &n)?;
+        for (other, has_node) in &self.stamps.families {
+            let a0 = (other.as_str(), has_node.then(|| k.clone()));
+            for is_before in [true, false] {
+                let ordered = |x: (&str, Option<Term>)| {
+                    let a0 = a0.clone();
+                    if is_before { self.stamps.before(a0, x) } else { self.stamps.before(x, a0) }
+                };
+                let wanted = ordered((&family, node.clone()));
+                if wanted == truth(false) {
+                    continue;
+                }
+                let mut ways = Vec::new();
+                let mut places = vec![n.clone()];
+                places.extend(has_node.then(|| k.clone()));
+                for (one, at) in kind.concrete.iter().flat_map(|r| places.iter().map(move |at| (r, at))) {
+                    let (f, m) = stamp(one, at)?;
+                    let keeps = ordered((&f, m));
+                    let is_it = one.name == role.name && (at == &n || one.each.is_none());
+                    let it = the(one, at);
+                    let edge = if is_before { [it, image.clone()] } else { [image.clone(), it] };
+                    let reaches = if is_it { truth(true) } else { app("hb", &edge) };
+                    let there = self.valid(kind, one, &c, &place(one, at));
+                    // The image itself is known to be there.
+                    let there = if is_it || one.each.is_none() { truth(true) } else { there };
+                    // What is wanted already says when it keeps the order.
+                    let keeps = if keeps == wanted { truth(true) } else { keeps };
+                    ways.push(and([there, keeps, reaches]));
+                }
+                let to = or(ways);
+                if to == truth(true) {
+                    plain += 1;
+                    continue;
+                }
+                let side = if is_before { "before" } else { "after" };
+                all.push(Obligation {
+                    name: format!("condition 1 for {words}, a0 = {other} {side} it"),
+                    of: of.clone(),
+                    hints: Vec::new(),
+                    from: and([given.clone(), wanted]),
+                    to,
+                });
+            }
+        }
+        Ok(Some((all, plain)))
+    }
+}
+
+fn key_of<S: Stamp>(role: &Role<S>, key: &Key<S>) -> Result<Option<Pattern>, String> {
+    role.key(|view| key.of(view))
+}
+
+fn of_law(law: &Law, hints: Vec<Term>) -> Obligation {
+    let name = law.words.clone();
+    let of = law.of.iter().map(|v| ((*v).to_owned(), ABS)).collect();
+    Obligation { name, of, hints, from: law.from.clone(), to: law.to.clone() }
+}

@@ -1,0 +1,414 @@
+//! From a library to a verdict: templates, g, obligations, answers, and whether what is given ever holds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use mowgli_core::event::Event;
+use mowgli_core::execution::Execution;
+use mowgli_core::implementation::{Implementations, add_parts};
+use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::search::solver::Flow;
+use mowgli_core::soundness::client::{Bound, Client, clients};
+use mowgli_core::stamp::Stamp;
+use mowgli_core::world::World;
+use rayon::prelude::*;
+
+use crate::cases::cases;
+use crate::model::{Concretisation, Model, Obligation, Parts};
+use crate::solve::{Answer, Program, ask, file};
+use crate::template::{Kind, Role, Source};
+use crate::term::{Term, Theory};
+use crate::witness::structure;
+
+/// How to look for a proof.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The solvers; each must show each obligation.
+    pub solvers: Vec<Program>,
+    /// When a solver gives up a question.
+    pub limit: Duration,
+    /// When to stop looking for executions in which what is given holds.
+    pub executions: Duration,
+}
+
+/// An obligation and what became of it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// In the words of the paper.
+    pub obligation: String,
+    /// How many questions it was.
+    pub cases: usize,
+    /// What each solver says; that it follows only if it does in every case.
+    pub answers: Vec<(Program, Answer)>,
+    /// The time of all questions together.
+    pub time: Duration,
+    /// Whether what is given holds in some execution that the judge accepts. Obligations that hold by definition need none.
+    pub witnessed: bool,
+    /// A question as a file: the first that was not answered, or else the first.
+    pub file: String,
+}
+
+impl Row {
+    /// Whether every solver shows it, from what can be given.
+    #[must_use]
+    pub fn is_shown(&self) -> bool {
+        let all = self.answers.iter().all(|(_, answer)| *answer == Answer::Follows);
+        (all && !self.answers.is_empty()) && self.witnessed
+    }
+
+    /// The result in a word.
+    #[must_use]
+    pub fn result(&self) -> String {
+        match self.answers.iter().find(|(_, answer)| *answer != Answer::Follows) {
+            Some((program, answer)) => format!("{answer} ({program})"),
+            None if self.answers.is_empty() => "not asked".to_owned(),
+            None if self.witnessed => "proved".to_owned(),
+            None => "vacuous".to_owned(),
+        }
+    }
+}
+
+/// What was found out about an implementation.
+#[derive(Clone, Debug, Default)]
+pub struct Proof {
+    /// Why there is no proof, apart from obligations that are not shown.
+    pub obstacles: Vec<String>,
+    /// g in words: for each promise what stands for it.
+    pub concretisation: Vec<String>,
+    /// The obligations.
+    pub rows: Vec<Row>,
+    /// How many of condition 1 hold by definition, as the stamps are the same.
+    pub plain: usize,
+    /// In how many executions every axiom was found to hold.
+    pub executions: usize,
+}
+
+impl Proof {
+    /// Whether local soundness is proved, for every client.
+    #[must_use]
+    pub fn is_proved(&self) -> bool {
+        self.obstacles.is_empty() && self.executions > 0 && !self.rows.is_empty() && self.rows.iter().all(Row::is_shown)
+    }
+
+    fn stopped(obstacles: Vec<String>) -> Self {
+        Self { obstacles, ..Self::default() }
+    }
+}
+
+/// Looks for a proof that an implementation is locally sound, for every client.
+#[must_use]
+pub fn prove<S: Stamp>(source: &Source<'_, S>, options: &Options) -> Proof {
+    if let Some((a, b)) = source.specification.differs_at(source.below) {
+        return Proof::stopped(vec![format!("only one of the specifications has {a} before {b} in its stamp order")]);
+    }
+    let kinds = match source.kinds() {
+        Ok(kinds) => kinds,
+        Err(untold) => return Proof::stopped(untold.iter().map(|u| format!("no template of {u}")).collect()),
+    };
+    let parts =
+        Parts { kinds: &kinds, specification: source.specification, library: source.library, below: source.below };
+    let model = match Model::new(parts) {
+        Ok(model) => model,
+        Err(why) => return Proof::stopped(vec![why]),
+    };
+    let attempt = Attempt { model: &model, kinds: &kinds, options };
+    let mut proof = attempt.made(source).unwrap_or_else(|why| Proof::stopped(vec![why]));
+    proof.obstacles.extend(conditions(source, &kinds));
+    proof
+}
+
+/// An obligation with its cases.
+struct Question {
+    obligation: Obligation,
+    cases: Vec<Obligation>,
+}
+
+struct Attempt<'a, S: Stamp> {
+    model: &'a Model<'a, S>,
+    kinds: &'a [Kind<S>],
+    options: &'a Options,
+}
+
+impl<S: Stamp> Attempt<'_, S> {
+    fn made(&self, source: &Source<'_, S>) -> Result<Proof, String> {
+        let mut proof = Proof::default();
+        let mut g = Concretisation::new();
+        let mut questions: Vec<Question> = Vec::new();
+        for (k, kind) in self.kinds.iter().enumerate() {
+            for (p, promise) in kind.abstract_.iter().enumerate() {
+                let (role, rows, obligations, plain) = self.image(kind, promise)?;
+                proof.plain += plain;
+                match role {
+                    Some(role) => {
+                        g.insert((k, p), role);
+                        let (promise, role) = (&promise.family, &kind.concrete[role]);
+                        proof.concretisation.push(format!("{promise} of {}: {}", kind.name, role.words));
+                    }
+                    None => proof.obstacles.push(format!("nothing in {} stands for {}", kind.name, promise.words)),
+                }
+                proof.rows.extend(rows);
+                let alone = |obligation: Obligation| Question { cases: vec![obligation.clone()], obligation };
+                questions.extend(obligations.into_iter().map(alone));
+            }
+        }
+        let theory = self.model.promised(&g)?;
+        if proof.obstacles.is_empty() {
+            let stands: BTreeMap<String, String> = g
+                .iter()
+                .map(|(&(k, p), &r)| {
+                    let kind = &self.kinds[k];
+                    (kind.abstract_[p].name.clone(), kind.concrete[r].name.clone())
+                })
+                .collect();
+            for obligation in self.model.consistency()? {
+                let cases = cases(&theory, &obligation, &stands);
+                proof.rows.push(self.row(&theory, &obligation, &cases));
+                questions.push(Question { obligation, cases });
+            }
+            let (executions, witnessed) = self.witnessed(source, &theory, &g, &questions)?;
+            proof.executions = executions;
+            for (row, witnessed) in proof.rows.iter_mut().zip(witnessed) {
+                row.witnessed |= witnessed;
+            }
+            if executions == 0 {
+                proof.obstacles.push("no client has an execution within the time".to_owned());
+            }
+        }
+        Ok(proof)
+    }
+
+    /// The role that stands for a promise, the same stamp and the latest first; with the answers for it, or where there is
+    /// none, for the one that fails last.
+    #[allow(clippy::type_complexity, reason = "four parts of one answer")]
+    fn image(
+        &self,
+        kind: &Kind<S>,
+        promise: &Role<S>,
+    ) -> Result<(Option<usize>, Vec<Row>, Vec<Obligation>, usize), String> {
+        let mut candidates: Vec<usize> = (0..kind.concrete.len()).rev().collect();
+        candidates.sort_by_key(|r| kind.concrete[*r].family != promise.family);
+        let mut best: Option<Vec<Row>> = None;
+        for role in candidates {
+            let Some((obligations, plain)) = self.model.stands_for(kind, promise, &kind.concrete[role])? else {
+                continue;
+            };
+            let mut rows = Vec::new();
+            let mut holds = true;
+            for obligation in &obligations {
+                let mut row = self.row(&self.model.below, obligation, std::slice::from_ref(obligation));
+                row.obligation = format!("{}: by {}", row.obligation, kind.concrete[role].words);
+                holds = row.answers.iter().all(|(_, answer)| *answer == Answer::Follows);
+                rows.push(row);
+                if !holds {
+                    break;
+                }
+            }
+            if holds {
+                return Ok((Some(role), rows, obligations, plain));
+            }
+            if best.as_ref().is_none_or(|known| known.len() <= rows.len()) {
+                best = Some(rows);
+            }
+        }
+        Ok((None, best.unwrap_or_default(), Vec::new(), 0))
+    }
+
+    fn row(&self, theory: &Theory, obligation: &Obligation, cases: &[Obligation]) -> Row {
+        let mut answers = Vec::new();
+        let mut time = Duration::ZERO;
+        let mut open = cases.first();
+        for &solver in &self.options.solvers {
+            let failed = AtomicBool::new(false);
+            let asked = |case| {
+                if failed.load(Ordering::Relaxed) {
+                    return (Answer::Unknown("not asked".to_owned()), Duration::ZERO);
+                }
+                let (answer, time) = ask(solver, theory, case, self.options.limit);
+                failed.fetch_or(answer != Answer::Follows, Ordering::Relaxed);
+                (answer, time)
+            };
+            let all: Vec<(Answer, Duration)> = cases.par_iter().map(asked).collect();
+            time += all.iter().map(|(_, time)| *time).sum();
+            // Of those that failed one that was asked: one after it may not have been.
+            let is_asked = |(answer, time): &&(Answer, Duration)| *answer != Answer::Follows && *time > Duration::ZERO;
+            let failed = all.iter().position(|case| is_asked(&case));
+            if let Some(i) = failed {
+                open = Some(&cases[i]);
+            }
+            answers.push((solver, failed.map_or(Answer::Follows, |i| all[i].0.clone())));
+        }
+        let about = "Local soundness (LOCO Def. 3.13) for every client.";
+        let file = file(theory, open.unwrap_or(obligation), about);
+        let cases = cases.len();
+        Row { obligation: obligation.name.clone(), cases, answers, time, witnessed: cases == 0, file }
+    }
+
+    /// In how many executions every axiom holds, and for each question whether what is given holds in one.
+    fn witnessed(
+        &self,
+        source: &Source<'_, S>,
+        theory: &Theory,
+        g: &Concretisation,
+        questions: &[Question],
+    ) -> Result<(usize, Vec<bool>), String> {
+        let mut witnessed: Vec<bool> = questions.iter().map(|q| q.cases.is_empty()).collect();
+        let givens: Vec<Term> = questions.iter().map(given).collect();
+        let mut seen = 0;
+        let mut wrong = None;
+        let mut late = 0;
+        executions(source, self.options.executions, &mut |execution| {
+            let found = structure(self.model, g, theory, execution).and_then(|structure| {
+                for (words, axiom) in theory.axioms() {
+                    if !structure.holds(axiom)? {
+                        return Err(format!("not every execution has this: {words}"));
+                    }
+                }
+                for (known, given) in witnessed.iter_mut().zip(&givens) {
+                    *known = *known || structure.holds(given)?;
+                }
+                Ok(())
+            });
+            seen += 1;
+            late += usize::from(witnessed.iter().all(|w| *w));
+            match found {
+                Err(why) => {
+                    wrong = Some(why);
+                    false
+                }
+                Ok(()) => late < ENOUGH,
+            }
+        });
+        wrong.map_or(Ok((seen, witnessed)), Err)
+    }
+}
+
+/// In how many executions more than necessary the axioms are looked at.
+const ENOUGH: usize = 100;
+
+/// What is given in a question, for some constants.
+fn given(question: &Question) -> Term {
+    let of = question.obligation.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
+    Term::Any(of, question.obligation.from.clone().into())
+}
+
+/// The bounds within which executions are looked for, small ones first.
+fn bounds() -> impl Iterator<Item = Bound> {
+    let shapes = [(1, 1, 1), (1, 2, 2), (2, 1, 2), (2, 2, 1), (1, 2, 3), (2, 2, 2), (3, 1, 2)];
+    shapes.into_iter().map(|(threads, nodes, calls)| Bound {
+        threads,
+        nodes,
+        calls,
+        objects: 1,
+        values: vec![1, 2],
+        ..Bound::default()
+    })
+}
+
+/// How many clients are left out after each one that is looked at, so that large ones come too.
+const STEP: usize = 7;
+
+/// Visits executions of clients, until it is told to stop or the time is over.
+pub fn executions<S: Stamp>(source: &Source<'_, S>, limit: Duration, visit: &mut dyn FnMut(&Execution<S>) -> bool) {
+    let start = std::time::Instant::now();
+    let expired = || start.elapsed() >= limit;
+    let specified = source.specification.get(source.library);
+    for bound in bounds() {
+        let Ok(all) = clients(source.subject, &bound, &expired) else { return };
+        let told =
+            |(world, client): &&(World, Client)| specified.is_some_and(|library| client.is_well_formed(library, world));
+        let all: Vec<&(World, Client)> = all.iter().filter(told).collect();
+        let step = if all.len() > 50 { STEP } else { 1 };
+        for (world, client) in all.into_iter().step_by(step) {
+            if expired() || !executions_of(source, world, &client.programs(), &expired, visit) {
+                return;
+            }
+        }
+    }
+}
+
+/// Visits executions of one client; whether to go on.
+fn executions_of<S: Stamp>(
+    source: &Source<'_, S>,
+    world: &World,
+    programs: &[mowgli_core::program::Prog],
+    expired: &dyn Fn() -> bool,
+    visit: &mut dyn FnMut(&Execution<S>) -> bool,
+) -> bool {
+    let mut world = world.clone();
+    add_parts(&*source.implementation, &mut world);
+    let implementations: Implementations = [(source.library, Arc::clone(&source.implementation))].into_iter().collect();
+    let problem = Problem {
+        libraries: source.below,
+        implementations: &implementations,
+        world: &world,
+        programs,
+        observed: &[],
+        limits: Limits { expired, ..Limits::default() },
+    };
+    let mut goes_on = true;
+    let mut left = 3;
+    let _ = problem.explore(&mut |solver| {
+        let before = solver.snapshot();
+        let execution = solver.complete().then(|| solver.execution()).flatten();
+        solver.restore(before);
+        if let Some(execution) = execution {
+            goes_on = visit(&execution);
+        }
+        left -= 1;
+        if goes_on && left > 0 { Flow::Continue } else { Flow::Stop }
+    });
+    goes_on
+}
+
+/// What the libraries ask of whole programs, beside their consistency predicates: it is not proved, so none may ask.
+fn conditions<S: Stamp>(source: &Source<'_, S>, kinds: &[Kind<S>]) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    let mut rng = Draw(0x2545_f491_4f6c_dd1d);
+    for (library, libraries, concrete) in source.below.names().map(|name| (name, source.below, true)).chain([(
+        source.library,
+        source.specification,
+        false,
+    )]) {
+        let Some(of) = libraries.get(library) else { continue };
+        let roles = kinds.iter().flat_map(|k| if concrete { &k.concrete } else { &k.abstract_ });
+        let mut events: Vec<(&World, &Event)> = roles
+            .filter(|r| r.library == library)
+            .flat_map(|r| r.events().map(|(world, event)| (&**world, event)).step_by(STEP))
+            .collect();
+        events.sort_by_key(|(world, event)| (world.threads.len(), event.thread, (*event).clone()));
+        events.dedup();
+        for _ in 0..DRAWS.min(events.len() * DRAWS) {
+            let (world, first) = events[rng.below(events.len())];
+            let alike: Vec<&Event> = events.iter().filter(|(w, _)| *w == world).map(|(_, e)| *e).collect();
+            let mut chosen: Vec<&Event> = (0..rng.below(3)).map(|_| alike[rng.below(alike.len())]).collect();
+            chosen.push(first);
+            chosen.sort_by_key(|e| e.thread);
+            if concrete && !of.is_well_formed(world, &chosen) {
+                found.insert(format!(
+                    "{library} says nothing of some programs; that it does of these implementations is not proved"
+                ));
+            }
+            if !concrete && !of.admits(world, &chosen) {
+                found.insert(format!("{library} does not admit some calls; that there are none is not proved"));
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// How many sequences of calls are looked at.
+const DRAWS: usize = 400;
+
+/// Numbers that are the same in every run.
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % n.max(1) as u64) as usize
+    }
+}

@@ -1,0 +1,196 @@
+//! Solvers: programs that speak SMT-LIB.
+
+use std::fmt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use easy_smt::{Context, ContextBuilder, Response};
+
+use crate::model::Obligation;
+use crate::term::{Statement, Term, Theory, not};
+
+/// A solver on the path.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Program {
+    /// Z3.
+    Z3,
+    /// cvc5.
+    Cvc5,
+}
+
+impl fmt::Display for Program {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.command())
+    }
+}
+
+impl Program {
+    /// The command.
+    #[must_use]
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::Z3 => "z3",
+            Self::Cvc5 => "cvc5",
+        }
+    }
+
+    /// Whether it can be run.
+    #[must_use]
+    pub fn is_there(self) -> bool {
+        let run = Command::new(self.command()).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        run.is_ok_and(|status| status.success())
+    }
+
+    /// Its arguments: one question is given up after this time, and soon after that the process ends by itself.
+    fn arguments(self, limit: Duration) -> Vec<String> {
+        let (millis, seconds) = (limit.as_millis(), limit.as_secs() + 2);
+        match self {
+            Self::Z3 => vec!["-smt2".into(), "-in".into(), format!("-t:{millis}"), format!("-T:{seconds}")],
+            Self::Cvc5 => vec![
+                "--quiet".into(),
+                "--lang=smt2".into(),
+                "--incremental".into(),
+                format!("--tlimit-per={millis}"),
+                format!("--tlimit={}", seconds * 1000),
+            ],
+        }
+    }
+}
+
+/// What a solver says of a question.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// What is given and what is to follow cannot differ: `unsat`.
+    Follows,
+    /// There is a structure in which it does not follow: `sat`.
+    Fails,
+    /// Neither is known, and why.
+    Unknown(String),
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Follows => f.write_str("unsat"),
+            Self::Fails => f.write_str("sat"),
+            Self::Unknown(why) => f.write_str(why),
+        }
+    }
+}
+
+/// Asks whether an obligation follows from a theory. `question` is given up after `limit`.
+#[must_use]
+pub fn ask(program: Program, theory: &Theory, question: &Obligation, limit: Duration) -> (Answer, Duration) {
+    let start = Instant::now();
+    let answer = asked(program, theory, question, limit);
+    let time = start.elapsed();
+    let answer = answer.unwrap_or_else(|error| {
+        Answer::Unknown(if time >= limit { "time-out".to_owned() } else { format!("{program} failed: {error}") })
+    });
+    let answer = if answer == Answer::Unknown("unknown".to_owned()) && time >= limit {
+        Answer::Unknown("time-out".to_owned())
+    } else {
+        answer
+    };
+    (answer, time)
+}
+
+fn asked(program: Program, theory: &Theory, question: &Obligation, limit: Duration) -> std::io::Result<Answer> {
+    let mut context = ContextBuilder::new().solver(program.command()).solver_args(program.arguments(limit)).build()?;
+    if program == Program::Cvc5 {
+        let logic = [context.atom("set-logic"), context.atom("ALL")];
+        command(&mut context, logic.to_vec())?;
+    }
+    for statement in theory.0.iter().chain(&statements(question)) {
+        give(&mut context, statement)?;
+    }
+    Ok(match context.check()? {
+        Response::Unsat => Answer::Follows,
+        Response::Sat => Answer::Fails,
+        Response::Unknown => Answer::Unknown("unknown".to_owned()),
+    })
+}
+
+/// The constants of an obligation, what is given, and the opposite of what is to follow.
+fn statements(question: &Obligation) -> Vec<Statement> {
+    let constants = question.of.iter();
+    let mut all: Vec<Statement> =
+        constants.map(|(name, sort)| Statement::Function(name.clone(), Vec::new(), (*sort).to_owned())).collect();
+    let hints = question.hints.iter();
+    all.extend(hints.map(|hint| Statement::Axiom("an instance of what is known".to_owned(), hint.clone())));
+    all.push(Statement::Axiom("given".to_owned(), question.from.clone()));
+    all.push(Statement::Axiom("it does not follow".to_owned(), not(question.to.clone())));
+    all
+}
+
+/// A file of its own for an obligation.
+#[must_use]
+pub fn file(theory: &Theory, question: &Obligation, about: &str) -> String {
+    let head: String = about.lines().map(|line| format!("; {line}\n")).collect();
+    let statements: String = statements(question).iter().map(|s| format!("{s}\n")).collect();
+    format!(
+        "{head}; Obligation: {}\n; It is shown if the answer is unsat.\n(set-logic ALL)\n{theory}\n; The obligation.\n{statements}(check-sat)\n",
+        question.name
+    )
+}
+
+fn command(context: &mut Context, parts: Vec<easy_smt::SExpr>) -> std::io::Result<()> {
+    let whole = context.list(parts);
+    context.raw_send(whole)?;
+    let answer = context.raw_recv()?;
+    if answer == context.atoms().success {
+        return Ok(());
+    }
+    let shown = context.display(answer).to_string();
+    Err(std::io::Error::other(shown))
+}
+
+fn give(context: &mut Context, statement: &Statement) -> std::io::Result<()> {
+    let atom = |context: &Context, text: &str| context.atom(text.to_owned());
+    let parts = match statement {
+        Statement::Comment(_) => return Ok(()),
+        Statement::Sort(name) => vec![atom(context, "declare-sort"), atom(context, name), atom(context, "0")],
+        Statement::Elements(sort, names) => {
+            let names = names.iter().map(|name| context.list(vec![atom(context, name)])).collect();
+            let sorts = context.list(vec![context.list(vec![atom(context, sort), atom(context, "0")])]);
+            let elements = context.list(vec![context.list(names)]);
+            vec![atom(context, "declare-datatypes"), sorts, elements]
+        }
+        Statement::Function(name, from, to) => {
+            let from = context.list(from.iter().map(|s| atom(context, s)).collect());
+            vec![atom(context, "declare-fun"), atom(context, name), from, atom(context, to)]
+        }
+        Statement::Definition(name, of, to, body) => {
+            let of = bound(context, of);
+            let body = expression(context, body);
+            vec![atom(context, "define-fun"), atom(context, name), of, atom(context, to), body]
+        }
+        Statement::Axiom(_, body) => vec![atom(context, "assert"), expression(context, body)],
+    };
+    command(context, parts)
+}
+
+fn bound(context: &Context, of: &[(String, String)]) -> easy_smt::SExpr {
+    let one =
+        |(name, sort): &(String, String)| context.list(vec![context.atom(name.clone()), context.atom(sort.clone())]);
+    context.list(of.iter().map(one).collect())
+}
+
+fn expression(context: &Context, term: &Term) -> easy_smt::SExpr {
+    let quantified = |word: &str, of, body| context.list(vec![context.atom(word.to_owned()), bound(context, of), body]);
+    match term {
+        Term::App(name, to) if to.is_empty() => context.atom(name.to_string()),
+        Term::App(name, to) => {
+            let parts =
+                std::iter::once(context.atom(name.to_string())).chain(to.iter().map(|t| expression(context, t)));
+            context.list(parts.collect())
+        }
+        Term::All(of, body) => quantified("forall", of, expression(context, body)),
+        Term::Any(of, body) => quantified("exists", of, expression(context, body)),
+        Term::AllAt(of, body, at) => {
+            let at = context.list(vec![expression(context, at)]);
+            let body = vec![context.atom("!"), expression(context, body), context.atom(":pattern"), at];
+            quantified("forall", of, context.list(body))
+        }
+    }
+}

@@ -1,0 +1,408 @@
+//! Terms of first-order logic: printed as SMT-LIB, and evaluated over finite structures.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+/// A bound variable with its sort.
+pub type Variable = (String, String);
+
+/// A term; formulas are terms of sort `Bool`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Term {
+    /// A symbol, applied to nothing or to terms.
+    App(Arc<str>, Vec<Term>),
+    /// For all.
+    All(Vec<Variable>, Arc<Term>),
+    /// There is.
+    Any(Vec<Variable>, Arc<Term>),
+    /// For all, to be instantiated where the second term is seen.
+    AllAt(Vec<Variable>, Arc<Term>, Arc<Term>),
+}
+
+/// A symbol alone.
+#[must_use]
+pub fn symbol(name: &str) -> Term {
+    Term::App(name.into(), Vec::new())
+}
+
+/// A symbol, applied.
+#[must_use]
+pub fn app(name: &str, to: &[Term]) -> Term {
+    Term::App(name.into(), to.to_vec())
+}
+
+/// True or false.
+#[must_use]
+pub fn truth(value: bool) -> Term {
+    symbol(if value { "true" } else { "false" })
+}
+
+fn gathered(name: &str, neutral: bool, parts: impl IntoIterator<Item = Term>) -> Term {
+    let mut all: Vec<Term> = Vec::new();
+    for part in parts {
+        if part == truth(!neutral) {
+            return part;
+        }
+        if part != truth(neutral) && !all.contains(&part) {
+            all.push(part);
+        }
+    }
+    match all.len() {
+        0 => truth(neutral),
+        1 => all.remove(0),
+        _ => Term::App(name.into(), all),
+    }
+}
+
+/// Conjunction.
+#[must_use]
+pub fn and(parts: impl IntoIterator<Item = Term>) -> Term {
+    gathered("and", true, parts)
+}
+
+/// Disjunction.
+#[must_use]
+pub fn or(parts: impl IntoIterator<Item = Term>) -> Term {
+    gathered("or", false, parts)
+}
+
+/// Negation.
+#[must_use]
+pub fn not(of: Term) -> Term {
+    if of == truth(true) {
+        truth(false)
+    } else if of == truth(false) {
+        truth(true)
+    } else {
+        app("not", &[of])
+    }
+}
+
+/// Implication.
+#[must_use]
+pub fn implies(from: Term, to: Term) -> Term {
+    if from == truth(true) { to } else { app("=>", &[from, to]) }
+}
+
+/// Equality.
+#[must_use]
+pub fn equal(a: Term, b: Term) -> Term {
+    if a == b { truth(true) } else { app("=", &[a, b]) }
+}
+
+/// The first term if the condition holds, else the second.
+#[must_use]
+pub fn choose(condition: Term, then: Term, otherwise: Term) -> Term {
+    if then == otherwise { then } else { app("ite", &[condition, then, otherwise]) }
+}
+
+fn variables(of: &[(&str, &str)]) -> Vec<Variable> {
+    of.iter().map(|(name, sort)| ((*name).to_owned(), (*sort).to_owned())).collect()
+}
+
+/// For all these variables.
+#[must_use]
+pub fn all(of: &[(&str, &str)], body: Term) -> Term {
+    Term::All(variables(of), Arc::new(body))
+}
+
+/// There are such variables.
+#[must_use]
+pub fn any(of: &[(&str, &str)], body: Term) -> Term {
+    Term::Any(variables(of), Arc::new(body))
+}
+
+/// For all these variables; a solver instantiates it where it sees `pattern`.
+#[must_use]
+pub fn all_at(of: &[(&str, &str)], body: Term, pattern: Term) -> Term {
+    Term::AllAt(variables(of), Arc::new(body), Arc::new(pattern))
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bound = |of: &[Variable]| of.iter().map(|(name, sort)| format!("({name} {sort})")).collect::<String>();
+        match self {
+            Self::App(name, to) if to.is_empty() => f.write_str(name),
+            Self::App(name, to) => {
+                write!(f, "({name}")?;
+                to.iter().try_for_each(|t| write!(f, " {t}"))?;
+                f.write_str(")")
+            }
+            Self::All(of, body) => write!(f, "(forall ({}) {body})", bound(of)),
+            Self::Any(of, body) => write!(f, "(exists ({}) {body})", bound(of)),
+            Self::AllAt(of, body, at) => write!(f, "(forall ({}) (! {body} :pattern ({at})))", bound(of)),
+        }
+    }
+}
+
+/// One statement of a theory.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    /// What follows is about this.
+    Comment(String),
+    /// A sort whose elements are not known.
+    Sort(String),
+    /// A sort with just these elements.
+    Elements(String, Vec<String>),
+    /// A function of which only the axioms are known: name, arguments, result.
+    Function(String, Vec<String>, String),
+    /// A function that is defined: name, arguments, result.
+    Definition(String, Vec<Variable>, String, Term),
+    /// What holds; with words for it.
+    Axiom(String, Term),
+}
+
+/// Statements, each of which mentions only earlier ones.
+#[derive(Clone, Debug, Default)]
+pub struct Theory(pub Vec<Statement>);
+
+impl Theory {
+    /// A heading.
+    pub fn comment(&mut self, text: &str) {
+        self.0.push(Statement::Comment(text.to_owned()));
+    }
+
+    /// A sort.
+    pub fn sort(&mut self, name: &str) {
+        self.0.push(Statement::Sort(name.to_owned()));
+    }
+
+    /// A sort with just these elements.
+    pub fn elements(&mut self, sort: &str, names: impl IntoIterator<Item = String>) {
+        self.0.push(Statement::Elements(sort.to_owned(), names.into_iter().collect()));
+    }
+
+    /// A function or, without arguments, a constant.
+    pub fn function(&mut self, name: &str, from: &[&str], to: &str) {
+        let from = from.iter().map(|s| (*s).to_owned()).collect();
+        self.0.push(Statement::Function(name.to_owned(), from, to.to_owned()));
+    }
+
+    /// A definition.
+    pub fn define(&mut self, name: &str, of: &[(&str, &str)], to: &str, body: Term) {
+        self.0.push(Statement::Definition(name.to_owned(), variables(of), to.to_owned(), body));
+    }
+
+    /// An axiom.
+    pub fn axiom(&mut self, words: &str, body: Term) {
+        self.0.push(Statement::Axiom(words.to_owned(), body));
+    }
+
+    /// The axioms.
+    pub fn axioms(&self) -> impl Iterator<Item = (&str, &Term)> {
+        self.0.iter().filter_map(|s| if let Statement::Axiom(words, body) = s { Some((&**words, body)) } else { None })
+    }
+}
+
+/// A text in one comment of SMT-LIB.
+fn commented(text: &str) -> String {
+    text.lines().map(|line| format!("; {line}\n")).collect()
+}
+
+impl fmt::Display for Statement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Comment(text) => write!(f, "\n{}", commented(text).trim_end()),
+            Self::Sort(name) => write!(f, "(declare-sort {name} 0)"),
+            Self::Elements(sort, names) => {
+                let names: String = names.iter().map(|name| format!("({name})")).collect();
+                write!(f, "(declare-datatypes (({sort} 0)) (({names})))")
+            }
+            Self::Function(name, from, to) => write!(f, "(declare-fun {name} ({}) {to})", from.join(" ")),
+            Self::Definition(name, of, to, body) => {
+                let of: String = of.iter().map(|(name, sort)| format!("({name} {sort})")).collect();
+                write!(f, "(define-fun {name} ({of}) {to} {body})")
+            }
+            Self::Axiom(words, body) => write!(f, "{}(assert {body})", commented(words)),
+        }
+    }
+}
+
+impl fmt::Display for Theory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|statement| writeln!(f, "{statement}"))
+    }
+}
+
+/// What a function of a finite structure is. Elements are numbers, false is 0 and true is 1.
+pub type Table<'a> = Box<dyn Fn(&[usize]) -> usize + 'a>;
+
+/// A function with what it is applied to.
+type Applied = (Arc<str>, Vec<usize>);
+
+/// A finite structure: how many elements each sort has, and what the functions are.
+#[derive(Default)]
+pub struct Structure<'a> {
+    sizes: BTreeMap<String, usize>,
+    tables: BTreeMap<String, Table<'a>>,
+    definitions: BTreeMap<String, (Vec<Variable>, Term)>,
+    known: RefCell<FxHashMap<Applied, usize>>,
+}
+
+impl<'a> Structure<'a> {
+    /// Says how many elements a sort has.
+    pub fn size(&mut self, sort: &str, size: usize) {
+        self.sizes.insert(sort.to_owned(), size);
+    }
+
+    /// Says what a function is.
+    pub fn table(&mut self, name: &str, of: impl Fn(&[usize]) -> usize + 'a) {
+        self.tables.insert(name.to_owned(), Box::new(of));
+    }
+
+    /// Takes the definitions of a theory, and the sorts with known elements.
+    pub fn define(&mut self, theory: &Theory) {
+        for statement in &theory.0 {
+            match statement {
+                Statement::Definition(name, of, _, body) => {
+                    self.definitions.insert(name.clone(), (of.clone(), body.clone()));
+                }
+                Statement::Elements(sort, names) => {
+                    self.size(sort, names.len());
+                    for (position, name) in names.iter().enumerate() {
+                        self.table(name, move |_| position);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether a closed formula holds.
+    ///
+    /// # Errors
+    /// The symbol that the structure does not have.
+    pub fn holds(&self, formula: &Term) -> Result<bool, String> {
+        Ok(self.value(formula, &mut Vec::new())? == 1)
+    }
+
+    /// The element that a defined or given function has here.
+    ///
+    /// # Errors
+    /// The symbol that the structure does not have.
+    pub fn apply(&self, name: &str, to: &[usize]) -> Result<usize, String> {
+        self.call(&name.into(), to.to_vec())
+    }
+
+    fn call(&self, name: &Arc<str>, to: Vec<usize>) -> Result<usize, String> {
+        if let Some(table) = self.tables.get(&**name) {
+            return Ok(table(&to));
+        }
+        let (of, body) = self.definitions.get(&**name).ok_or_else(|| format!("nothing is known of {name}"))?;
+        let key = (Arc::clone(name), to);
+        if let Some(known) = self.known.borrow().get(&key) {
+            return Ok(*known);
+        }
+        let mut bound = of.iter().map(|(name, _)| name.clone()).zip(key.1.iter().copied()).collect();
+        let value = self.value(body, &mut bound)?;
+        self.known.borrow_mut().insert(key, value);
+        Ok(value)
+    }
+
+    fn value(&self, term: &Term, bound: &mut Vec<(String, usize)>) -> Result<usize, String> {
+        match term {
+            Term::App(name, to) if to.is_empty() => match &**name {
+                "true" => Ok(1),
+                "false" => Ok(0),
+                _ => match bound.iter().rev().find(|(known, _)| **known == **name) {
+                    Some((_, element)) => Ok(*element),
+                    None => self.call(name, Vec::new()),
+                },
+            },
+            Term::App(name, to) => self.applied(name, to, bound),
+            Term::All(of, body) | Term::AllAt(of, body, _) => Ok(1 - self.search(of, body, 0, bound)?),
+            Term::Any(of, body) => self.search(of, body, 1, bound),
+        }
+    }
+
+    fn applied(&self, name: &Arc<str>, to: &[Term], bound: &mut Vec<(String, usize)>) -> Result<usize, String> {
+        match &**name {
+            "and" | "or" => {
+                let absorbing = usize::from(&**name == "or");
+                for part in to {
+                    if self.value(part, bound)? == absorbing {
+                        return Ok(absorbing);
+                    }
+                }
+                Ok(1 - absorbing)
+            }
+            "not" => Ok(1 - self.value(&to[0], bound)?),
+            "=>" => Ok(if self.value(&to[0], bound)? == 0 { 1 } else { self.value(&to[1], bound)? }),
+            "=" => Ok(usize::from(self.value(&to[0], bound)? == self.value(&to[1], bound)?)),
+            "ite" => {
+                let position = if self.value(&to[0], bound)? == 1 { 1 } else { 2 };
+                self.value(&to[position], bound)
+            }
+            _ => {
+                let elements: Result<Vec<usize>, String> = to.iter().map(|t| self.value(t, bound)).collect();
+                self.call(name, elements?)
+            }
+        }
+    }
+
+    /// 1 if some elements make the body `wanted`.
+    fn search(
+        &self,
+        of: &[Variable],
+        body: &Term,
+        wanted: usize,
+        bound: &mut Vec<(String, usize)>,
+    ) -> Result<usize, String> {
+        let Some(((name, sort), rest)) = of.split_first() else {
+            return Ok(usize::from(self.value(body, bound)? == wanted));
+        };
+        let size = *self.sizes.get(sort).ok_or_else(|| format!("nothing is known of the sort {sort}"))?;
+        for element in 0..size {
+            bound.push((name.clone(), element));
+            let found = self.search(rest, body, wanted, bound);
+            bound.pop();
+            if found? == 1 {
+                return Ok(1);
+            }
+        }
+        Ok(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_evaluated_and_printed() {
+        let mut theory = Theory::default();
+        theory.define(
+            "next",
+            &[("a", "Sub"), ("b", "Sub")],
+            "Bool",
+            and([
+                app("before", &[symbol("a"), symbol("b")]),
+                not(any(
+                    &[("c", "Sub")],
+                    and([app("before", &[symbol("a"), symbol("c")]), app("before", &[symbol("c"), symbol("b")])]),
+                )),
+            ]),
+        );
+        let mut three = Structure::default();
+        three.size("Sub", 3);
+        three.table("before", |p| usize::from(p[0] < p[1]));
+        three.define(&theory);
+        assert_eq!(three.apply("next", &[0, 1]), Ok(1));
+        assert_eq!(three.apply("next", &[0, 2]), Ok(0));
+        let total = all(
+            &[("a", "Sub"), ("b", "Sub")],
+            or([
+                equal(symbol("a"), symbol("b")),
+                app("before", &[symbol("a"), symbol("b")]),
+                app("before", &[symbol("b"), symbol("a")]),
+            ]),
+        );
+        assert_eq!(three.holds(&total), Ok(true));
+        assert_eq!(total.to_string(), "(forall ((a Sub)(b Sub)) (or (= a b) (before a b) (before b a)))");
+        assert!(three.holds(&app("after", &[])).is_err());
+    }
+}

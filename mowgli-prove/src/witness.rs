@@ -1,0 +1,351 @@
+//! Executions as structures of the theory: what shows that nothing is proved from hypotheses that never hold, and that the
+//! templates fit.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mowgli_core::execution::Execution;
+use mowgli_core::ids::{Node, Wid};
+use mowgli_core::judge::{Pairs, closure, judge};
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+
+use crate::model::{Concretisation, Model, constant, result_of};
+use crate::template::{Datum, Env, Placed, Read, Role, Write};
+use crate::term::{Structure, Theory};
+
+/// A subevent: its call, its role in the kind of the call, and its node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Element {
+    call: usize,
+    role: usize,
+    at: Node,
+}
+
+/// One call of the client.
+struct Called {
+    kind: usize,
+    env: Env,
+    own: Node,
+    thread: usize,
+    args: Vec<Val>,
+    /// Results, by position of the event in the template and node.
+    results: BTreeMap<(usize, Node), Val>,
+}
+
+fn flag(value: bool) -> usize {
+    usize::from(value)
+}
+
+fn index<T: PartialEq>(all: &[T], one: &T) -> usize {
+    all.iter().position(|x| x == one).unwrap_or(0)
+}
+
+/// The structure of an execution of the implementation.
+///
+/// # Errors
+/// Where the templates do not fit, or the judge does not agree.
+pub fn structure<S: Stamp>(
+    model: &Model<'_, S>,
+    g: &Concretisation,
+    theory: &Theory,
+    execution: &Execution<S>,
+) -> Result<Structure<'static>, String> {
+    let parts = &model.parts;
+    let judged = judge(parts.below, execution).map_err(|why| format!("the judge does not accept it: {why}"))?;
+    let mut calls = Vec::new();
+    let mut subs: Vec<Element> = Vec::new();
+    let mut place = vec![0; execution.subs.len()];
+    for (call, replaced) in execution.calls.iter().enumerate() {
+        let event = &replaced.event;
+        let kind = parts.kinds.iter().position(|k| k.has(&event.call));
+        let kind = kind.ok_or_else(|| format!("{} is of no kind", event.call))?;
+        let env = Env::new(&execution.world, event.thread, &event.call);
+        let own = execution.world.node_of(event.thread);
+        let expected: Vec<Placed> = parts.kinds[kind].concretely(&env);
+        let actual: Vec<usize> =
+            (0..execution.subs.len()).filter(|&s| execution.groups[execution.subs[s].event] == Some(call)).collect();
+        let roles = &parts.kinds[kind].concrete;
+        let family = |s: usize| execution.subs[s].sub.stamp.to_string().split('_').next().map(str::to_owned);
+        let fits = expected.len() == actual.len()
+            && expected.iter().zip(&actual).all(|((r, _), s)| family(*s).as_deref() == Some(&roles[*r].family));
+        if !fits {
+            return Err(format!("the template of {} does not fit", event.call));
+        }
+        let mut results = BTreeMap::new();
+        for ((role, at), s) in expected.into_iter().zip(actual) {
+            let at = at.unwrap_or(own);
+            results.insert((roles[role].position.0, at), execution.events[execution.subs[s].event].ret);
+            place[s] = subs.len();
+            subs.push(Element { call, role, at });
+        }
+        let (thread, args) = (event.thread.index(), event.call.args.to_vec());
+        calls.push(Called { kind, env, own, thread, args, results });
+    }
+    if subs.len() != execution.subs.len() {
+        return Err("there are events of no call".to_owned());
+    }
+    let mut promises: Vec<Element> = Vec::new();
+    for (call, called) in calls.iter().enumerate() {
+        let placed = parts.kinds[called.kind].abstractly(&called.env);
+        promises.extend(placed.into_iter().map(|(role, at)| Element { call, role, at: at.unwrap_or(called.own) }));
+    }
+    let filled = Filled { model, g, execution, calls, subs, promises, place };
+    filled.structure(theory, &judged.hb)
+}
+
+struct Filled<'m, 'a, S: Stamp> {
+    model: &'m Model<'a, S>,
+    g: &'m Concretisation,
+    execution: &'m Execution<S>,
+    calls: Vec<Called>,
+    /// The subevents, call by call.
+    subs: Vec<Element>,
+    promises: Vec<Element>,
+    /// Where the subevents of the execution are.
+    place: Vec<usize>,
+}
+
+impl<S: Stamp> Filled<'_, '_, S> {
+    fn role(&self, s: Element, concrete: bool) -> &Role<S> {
+        let kind = &self.model.parts.kinds[self.calls[s.call].kind];
+        if concrete { &kind.concrete[s.role] } else { &kind.abstract_[s.role] }
+    }
+
+    fn datum(&self, s: Element, datum: Datum) -> Val {
+        let called = &self.calls[s.call];
+        let object = |i: usize| called.args[i].loc().and_then(|x| self.execution.world.objects.get(&x));
+        match datum {
+            Datum::Argument(i) => called.args[i],
+            Datum::Initial(i) => object(i).map_or(Val::Unit, |o| o.init),
+            Datum::Constant(value) => value,
+            Datum::Result(event) => {
+                let at = [s.at, called.own].into_iter().find_map(|at| called.results.get(&(event, at)));
+                at.copied().unwrap_or(Val::Unit)
+            }
+        }
+    }
+
+    fn image(&self, a: Element) -> Option<usize> {
+        let role = *self.g.get(&(self.calls[a.call].kind, a.role))?;
+        let each = self.model.parts.kinds[self.calls[a.call].kind].concrete[role].each;
+        let at = if each.is_some() { a.at } else { self.calls[a.call].own };
+        self.subs.iter().position(|s| *s == Element { call: a.call, role, at })
+    }
+
+    /// What a promise reads, as the theory chooses it.
+    fn promised_read(&self, a: Element, reads: &[Option<Val>]) -> Option<Val> {
+        match self.role(a, false).reads {
+            Some(Read::Is(datum)) => Some(self.datum(a, datum)),
+            Some(_) => self.image(a).and_then(|s| reads[s]),
+            None => None,
+        }
+    }
+
+    fn structure(&self, theory: &Theory, hb: &Pairs) -> Result<Structure<'static>, String> {
+        let (ex, parts) = (self.execution, &self.model.parts);
+        let n = self.subs.len();
+        let mut back = vec![0; n];
+        self.place.iter().enumerate().for_each(|(old, &new)| back[new] = old);
+        let reads: Vec<Option<Val>> = (0..n).map(|s| ex.subs[back[s]].read).collect();
+        let wrote: Vec<Option<Val>> = (0..n).map(|s| ex.subs[back[s]].wrote).collect();
+        let initial: Vec<Option<Val>> = (0..n)
+            .map(|s| {
+                let library = parts.below.of(&ex.events[ex.subs[back[s]].event].call);
+                ex.subs[back[s]].sub.cell.map(|cell| library.init(&ex.world, cell))
+            })
+            .collect();
+        let abs_reads: Vec<Option<Val>> = self.promises.iter().map(|a| self.promised_read(*a, &reads)).collect();
+        let abs_wrote: Vec<Option<Val>> = self
+            .promises
+            .iter()
+            .map(|&a| match self.role(a, false).writes {
+                Some(Write::Is(datum)) => Some(self.datum(a, datum)),
+                Some(Write::Copy(from)) => {
+                    let is_it = |b: &Element| b.call == a.call && b.role == from && b.at == a.at;
+                    self.promises.iter().position(is_it).and_then(|b| abs_reads[b])
+                }
+                None => None,
+            })
+            .collect();
+        let abs_initial: Vec<Option<Val>> =
+            self.promises.iter().map(|&a| self.role(a, false).initial.map(|d| self.datum(a, d))).collect();
+        let mut values: BTreeSet<Option<Val>> = [None].into();
+        for all in [&reads, &wrote, &initial, &abs_reads, &abs_wrote, &abs_initial] {
+            values.extend(all);
+        }
+        values.extend(
+            self.calls.iter().flat_map(|c| c.args.iter().copied().chain(c.results.values().copied()).map(Some)),
+        );
+        values.extend(ex.world.objects.values().map(|o| Some(o.init)));
+        values.extend(self.model.constants.iter().map(|v| Some(*v)));
+        let values: Vec<Option<Val>> = values.into_iter().collect();
+        let value = |v: Option<Val>| index(&values, &v);
+        let numbers = |all: Vec<Option<Val>>| all.into_iter().map(value).collect::<Vec<usize>>();
+        let mut structure = Structure::default();
+        structure.define(theory);
+        self.clients(&mut structure, &values);
+        let [reads, wrote, initial] = [reads, wrote, initial].map(numbers);
+        let [abs_reads, abs_wrote, abs_initial] = [abs_reads, abs_wrote, abs_initial].map(numbers);
+        self.elements(&mut structure, "", &self.subs, true, [reads, wrote, initial]);
+        self.elements(&mut structure, "abs.", &self.promises, false, [abs_reads, abs_wrote, abs_initial]);
+        let nth = Vec::from_iter((0..n).map(|s| self.nth(back[s])));
+        structure.table("nth", move |p| nth[p[0]]);
+        let of_calls: Vec<usize> = (0..self.calls.len()).map(|c| self.nth_call(c)).collect();
+        let of_promises: Vec<usize> = self.promises.iter().map(|a| of_calls[a.call]).collect();
+        structure.table("nth.call", move |p| of_calls[p[0]]);
+        structure.table("abs.nth", move |p| of_promises[p[0]]);
+        let place = &self.place;
+        let hb: Pairs = hb.iter().map(|&(a, b)| (place[a], place[b])).collect();
+        let images: Vec<usize> = self.promises.iter().map(|a| self.image(*a).unwrap_or(0)).collect();
+        structure.table("g", {
+            let images = images.clone();
+            move |p| images[p[0]]
+        });
+        let above = hb.clone();
+        structure.table("abs.hb", move |p| flag(above.contains(&(images[p[0]], images[p[1]]))));
+        structure.table("hb", move |p| flag(hb.contains(&(p[0], p[1]))));
+        let inverse = self.model.promise_of(self.g);
+        let promise_of = |s: &Element| {
+            let role = *inverse.get(&(self.calls[s.call].kind, s.role))?;
+            self.promises.iter().position(|a| *a == Element { role, ..*s })
+        };
+        let promise: Vec<usize> = self.subs.iter().map(|s| promise_of(s).unwrap_or(0)).collect();
+        structure.table("promise", move |p| promise[p[0]]);
+        for encoding in &self.model.lower {
+            for (name, _) in &encoding.choices {
+                let chosen = ex.chosen.iter().filter(|c| *name == format!("{}.{}", c.library, c.name));
+                let pairs: Pairs = chosen.flat_map(|c| c.pairs.iter().map(|&(a, b)| (place[a], place[b]))).collect();
+                structure.table(name, move |p| flag(pairs.contains(&(p[0], p[1]))));
+            }
+            for (name, inner) in &encoding.closures {
+                let mut edges = Pairs::new();
+                for (a, b) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))) {
+                    if structure.apply(inner, &[a, b])? == 1 {
+                        edges.insert((a, b));
+                    }
+                }
+                let pairs = closure(&edges);
+                structure.table(name, move |p| flag(pairs.contains(&(p[0], p[1]))));
+            }
+        }
+        Ok(structure)
+    }
+
+    /// How many events like that of a subevent its thread has made before.
+    fn nth(&self, s: usize) -> usize {
+        let event = self.execution.subs[s].event;
+        let of = &self.execution.events[event];
+        let earlier = self.execution.events[..event].iter();
+        earlier.filter(|e| e.thread == of.thread && e.call.is_alike(&of.call)).count()
+    }
+
+    /// How many calls like it its thread has made before.
+    fn nth_call(&self, call: usize) -> usize {
+        let of = &self.execution.calls[call].event;
+        let earlier = self.execution.calls[..call].iter().map(|c| &c.event);
+        earlier.filter(|e| e.thread == of.thread && e.call.is_alike(&of.call)).count()
+    }
+
+    fn clients(&self, structure: &mut Structure<'static>, values: &[Option<Val>]) {
+        let (ex, parts) = (self.execution, &self.model.parts);
+        let locations = ex.world.locations(parts.library);
+        let identifiers: BTreeSet<Wid> = self
+            .calls
+            .iter()
+            .flat_map(|c| c.args.iter().filter_map(|v| if let Val::Wid(d) = v { Some(*d) } else { None }))
+            .collect();
+        let identifiers: Vec<Wid> = identifiers.into_iter().collect();
+        for (sort, size) in [
+            ("Call", self.calls.len()),
+            ("Thread", ex.world.threads.len()),
+            ("Node", usize::from(ex.world.nodes)),
+            ("Location", locations.len()),
+            ("Identifier", identifiers.len()),
+            ("Value", values.len()),
+            ("Count", ex.events.len() + 1),
+            ("Sub", self.subs.len()),
+            ("Abs", self.promises.len()),
+        ] {
+            structure.size(sort, size);
+        }
+        let of_call = |of: &dyn Fn(&Called) -> usize| self.calls.iter().map(of).collect::<Vec<usize>>();
+        let mut give = |name: String, all: Vec<usize>| structure.table(&name, move |p| all[p[0]]);
+        give("kind".into(), of_call(&|c| c.kind));
+        give("thread".into(), of_call(&|c| c.thread));
+        let number = |n: Node| usize::from(n.0) - 1;
+        give("node".into(), ex.world.threads.iter().map(|n| number(*n)).collect());
+        give("home".into(), locations.iter().map(|x| ex.world.home(*x).map_or(0, number)).collect());
+        let initial = |x: &mowgli_core::ids::Loc| index(values, &Some(ex.world.objects[x].init));
+        give("init".into(), locations.iter().map(initial).collect());
+        let most = self.calls.iter().map(|c| c.args.len()).max().unwrap_or(0);
+        for i in 0..most {
+            let arg = |c: &Called| c.args.get(i).copied().unwrap_or(Val::Unit);
+            give(format!("location.{i}"), of_call(&|c| arg(c).loc().map_or(0, |x| index(&locations, &x))));
+            let identifier = |v| if let Val::Wid(d) = v { index(&identifiers, &d) } else { 0 };
+            give(format!("identifier.{i}"), of_call(&|c| identifier(arg(c))));
+            let node = |v| if let Val::Node(n) = v { number(n) } else { 0 };
+            give(format!("node.{i}"), of_call(&|c| node(arg(c))));
+            give(format!("datum.{i}"), of_call(&|c| index(values, &Some(arg(c)))));
+        }
+        for i in 0..most {
+            let sets: Vec<_> =
+                self.calls.iter().map(|c| c.args.get(i).and_then(|v| v.nodes()).unwrap_or_default()).collect();
+            structure.table(&format!("in.{i}"), move |p| {
+                flag(sets[p[0]].contains(Node(u8::try_from(p[1] + 1).unwrap_or(0))))
+            });
+        }
+        let threads = of_call(&|c| c.thread);
+        // The calls of a thread are in program order.
+        structure.table("po.call", move |p| flag(p[0] < p[1] && threads[p[0]] == threads[p[1]]));
+        structure.table("below", |p| flag(p[0] < p[1]));
+        for value in &self.model.constants {
+            let element = index(values, &Some(*value));
+            structure.table(&constant(*value), move |_| element);
+        }
+        for (k, kind) in parts.kinds.iter().enumerate() {
+            for role in &kind.concrete {
+                let event = role.position.0;
+                let of = |c: &Called, at: usize| {
+                    let at = Node(u8::try_from(at + 1).unwrap_or(0));
+                    c.results.get(&(event, at)).filter(|_| c.kind == k).map_or(0, |v| index(values, &Some(*v)))
+                };
+                let nodes = usize::from(ex.world.nodes);
+                let all: Vec<Vec<usize>> =
+                    self.calls.iter().map(|c| (0..nodes).map(|at| of(c, at)).collect()).collect();
+                structure.table(&result_of(&kind.name, event), move |p| all[p[0]][p[1]]);
+            }
+        }
+    }
+
+    /// The subevents of one side.
+    fn elements(
+        &self,
+        structure: &mut Structure<'static>,
+        shared: &str,
+        all: &[Element],
+        concrete: bool,
+        [reads, wrote, initial]: [Vec<usize>; 3],
+    ) {
+        let kinds = self.model.parts.kinds;
+        let roles = |k: usize| if concrete { &kinds[k].concrete } else { &kinds[k].abstract_ };
+        let first = |k: usize| (0..k).map(|k| roles(k).len()).sum::<usize>();
+        let number: Vec<usize> = all.iter().map(|s| first(self.calls[s.call].kind) + s.role).collect();
+        let calls: Vec<usize> = all.iter().map(|s| s.call).collect();
+        let nodes: Vec<usize> = all.iter().map(|s| usize::from(s.at.0) - 1).collect();
+        for (name, table) in
+            [("call", calls), ("role", number), ("at", nodes), ("read", reads), ("wrote", wrote), ("initial", initial)]
+        {
+            structure.table(&format!("{shared}{name}"), move |p| table[p[0]]);
+        }
+        for (k, kind) in kinds.iter().enumerate() {
+            let roles = if concrete { &kind.concrete } else { &kind.abstract_ };
+            for (r, role) in roles.iter().enumerate() {
+                let of = |(i, s): (usize, &Element)| {
+                    (self.calls[s.call].kind == k && s.role == r).then(|| ((s.call, usize::from(s.at.0) - 1), i))
+                };
+                let there: BTreeMap<(usize, usize), usize> = all.iter().enumerate().filter_map(of).collect();
+                structure.table(&format!("the.{}", role.name), move |p| there.get(&(p[0], p[1])).copied().unwrap_or(0));
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Proofs, by Z3. Where it is missing the tests are reported as ignored, not as passed.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use libtest_mimic::{Arguments, Trial};
+use mowgli_core::ids::Name;
+use mowgli_core::library::Libraries;
+use mowgli_judge::algebra::{Spec, po};
+use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_prove::prove::{Options, Proof, prove};
+use mowgli_prove::solve::Program;
+use mowgli_prove::template::Source;
+use mowgli_rdma::Stamp;
+use mowgli_rdma::wait::WAIT;
+
+fn main() -> ExitCode {
+    let tests: [(&str, fn()); 5] = [
+        ("sv_is_proved", sv_is_proved),
+        ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
+        ("less_below_proves_less", less_below_proves_less),
+        ("more_above_is_not_proved", more_above_is_not_proved),
+        ("the_obligations_of_slock_are_shown_and_its_condition_is_named", slock),
+    ];
+    let is_there = Program::Z3.is_there();
+    if !is_there {
+        eprintln!("{} tests are ignored: they need z3", tests.len());
+    }
+    let trial = |(name, test): (&'static str, fn())| {
+        let run = move || {
+            test();
+            Ok(())
+        };
+        Trial::test(name, run).with_kind("needs z3").with_ignored_flag(!is_there)
+    };
+    libtest_mimic::run(&Arguments::from_args(), tests.into_iter().map(trial).collect()).exit_code()
+}
+
+/// A change to a specification.
+type Change = fn(&mut Spec<Stamp>);
+
+/// What is found of a variant of a library, with changes to its specification and to that of the memory model below.
+fn found(library: &str, variant: &str, above: Change, below: Option<Change>, seconds: u64) -> Proof {
+    let all = catalogue();
+    let entry = named(&all, library).unwrap();
+    let name = Name::literal(entry.name);
+    let specification: Libraries<Stamp> = entry.specification.clone().respecified(name, above);
+    let libraries = below.map_or(entry.below.clone(), |change| entry.below.clone().respecified(WAIT, change));
+    let source = Source {
+        specification: &specification,
+        library: name,
+        below: &libraries,
+        implementation: entry.variant(variant).unwrap().implementation.clone(),
+        subject: &*entry.subject,
+    };
+    let (limit, executions) = (Duration::from_secs(seconds), Duration::from_secs(30));
+    prove(&source, &Options { solvers: vec![Program::Z3], limit, executions })
+}
+
+/// The obligations that are not shown.
+fn open(proof: &Proof) -> Vec<&str> {
+    proof.rows.iter().filter(|row| !row.is_shown()).map(|row| row.obligation.as_str()).collect()
+}
+
+fn same(_: &mut Spec<Stamp>) {}
+
+/// LOCO Theorem 3.15, for every client.
+fn sv_is_proved() {
+    let proof = found("sv", "published", same, None, 20);
+    assert_eq!(open(&proof), Vec::<&str>::new());
+    assert!(proof.is_proved(), "{:?}", proof.obstacles);
+    assert!(proof.executions > 100 && proof.rows.iter().all(|row| row.witnessed));
+    // The paper's g: aGF_n is the Wait of the fence, all else is itself.
+    let g = &proof.concretisation;
+    assert!(g.contains(&"aGF of GF: aWT of Wait".to_owned()), "{g:?}");
+    let names: Vec<&str> = proof.rows.iter().map(|row| row.obligation.as_str()).collect();
+    for part in ["iso", "rf", "pf", "rb", "mo"] {
+        assert!(names.contains(&format!("{part}' inside hb").as_str()), "{part}: {names:?}");
+    }
+    assert!(names.contains(&"condition 1 for aGF of GF, a0 = aNRW before it: by aWT of Wait"), "{names:?}");
+    assert!(names.contains(&"own-write is empty") && names.contains(&"mo is total"), "{names:?}");
+    // What a file says stands alone.
+    let file = &proof.rows[0].file;
+    assert!(file.contains("(check-sat)") && file.contains("; Obligation: condition 1 for aGF of GF"), "{file}");
+}
+
+fn a_fence_of_puts_is_not_proved() {
+    let proof = found("sv", "fence-of-puts", same, None, 2);
+    assert!(!proof.is_proved());
+    assert_eq!(proof.obstacles, ["nothing in GF stands for aGF of GF"]);
+    assert_eq!(open(&proof).iter().filter(|name| !name.starts_with("condition 1 for aGF")).count(), 0);
+}
+
+/// Each part of so of the memory model that SV needs is needed.
+fn less_below_proves_less() {
+    let without_mo: Change = |spec| spec.so.retain(|(name, _)| *name != "mo");
+    let proof = found("sv", "published", same, Some(without_mo), 2);
+    assert!(open(&proof).contains(&"mo' inside hb") && !proof.is_proved());
+    let without_pfg: Change = |spec| spec.so.retain(|(name, _)| !["pfg", "ib"].contains(name));
+    let proof = found("sv", "published", same, Some(without_pfg), 2);
+    assert!(!proof.is_proved());
+    assert!(proof.obstacles.contains(&"nothing in GF stands for aGF of GF".to_owned()), "{:?}", proof.obstacles);
+}
+
+/// SV does not keep program order, and has executions in which a thread's writes come late.
+fn more_above_is_not_proved() {
+    let ordered: Change = |spec| spec.so.push(("po", po()));
+    let proof = found("sv", "published", ordered, None, 2);
+    assert!(open(&proof).contains(&"po' inside hb") && !proof.is_proved());
+    let nothing: Change = |spec| spec.empty("nothing", &po());
+    let proof = found("sv", "published", nothing, None, 2);
+    assert!(open(&proof).contains(&"nothing is empty") && !proof.is_proved());
+}
+
+fn slock() {
+    let proof = found("slock", "published", same, None, 5);
+    assert_eq!(open(&proof), Vec::<&str>::new());
+    assert_eq!(
+        proof.obstacles,
+        ["wlock says nothing of some programs; that it does of these implementations is not proved"]
+    );
+    assert!(!proof.is_proved() && proof.executions > 0);
+    let proof = found("slock", "no-fence", same, None, 2);
+    assert!(!proof.is_proved() && proof.obstacles.contains(&"nothing in Rel stands for aGF of Rel".to_owned()));
+    let proof = found("slock", "fence-after", same, None, 2);
+    assert!(!proof.is_proved() && !open(&proof).is_empty(), "{:?} {:?}", proof.obstacles, proof.concretisation);
+}

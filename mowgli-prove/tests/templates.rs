@@ -1,0 +1,154 @@
+//! Templates: what they say, what has none, and that one which does not fit is noticed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Name, Node, Tid};
+use mowgli_core::implementation::Implementation;
+use mowgli_core::program::Prog;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_libraries::catalogue::{Entry, catalogue, named};
+use mowgli_libraries::sv;
+use mowgli_prove::model::{Concretisation, Model, Parts};
+use mowgli_prove::prove::executions;
+use mowgli_prove::template::{Datum, Kind, Source, Write};
+use mowgli_prove::witness::structure;
+use mowgli_rdma::{Stamp, wait};
+
+fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> Source<'a, Stamp> {
+    Source {
+        specification: &entry.specification,
+        library: Name::literal(entry.name),
+        below: &entry.below,
+        implementation,
+        subject: &*entry.subject,
+    }
+}
+
+/// What has no template, in words.
+fn untold(entry: &Entry, implementation: Arc<dyn Implementation>) -> Vec<String> {
+    let kinds = source(entry, implementation).kinds();
+    kinds.err().unwrap_or_default().iter().map(ToString::to_string).collect()
+}
+
+fn of_variant(library: &str, variant: &str) -> Vec<String> {
+    let all = catalogue();
+    let entry = named(&all, library).unwrap();
+    untold(entry, entry.variant(variant).unwrap().implementation.clone())
+}
+
+#[test]
+fn what_has_no_template_is_named() {
+    assert_eq!(of_variant("bal", "published"), ["BAR: it has a loop"]);
+    assert_eq!(of_variant("nlock", "published"), ["Acq: it has a loop"]);
+    let first_only = of_variant("sv", "first-target-only");
+    assert_eq!(first_only.len(), 2, "a broadcast with an identifier and one without: {first_only:?}");
+    assert!(first_only.iter().all(|why| why.starts_with("Bcast")));
+    assert!(of_variant("sc-rmw", "published").iter().any(|why| why.starts_with("CAS: ")));
+}
+
+/// SV as published, but for calls for which `is` holds: those write another value.
+struct NotUniform(Calls);
+
+/// Some calls.
+type Calls = fn(&World, Tid, &Call) -> bool;
+
+impl Implementation for NotUniform {
+    fn target(&self) -> Name {
+        sv::SV
+    }
+
+    fn declare(&self, world: &mut World) {
+        sv::SvOverWait::Published.declare(world);
+    }
+
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        if call.method.text() == "Write" && (self.0)(world, thread, call) {
+            let copy = call.loc(0).part(format_args!("copy_{}", world.node_of(thread)));
+            return wait::write(copy, Val::Int(77));
+        }
+        sv::SvOverWait::Published.body(world, thread, call)
+    }
+}
+
+#[test]
+fn implementations_that_are_not_uniform_have_no_template() {
+    let all = catalogue();
+    let entry = named(&all, "sv").unwrap();
+    let cases: [(&str, Calls); 7] = [
+        ("a value", |_, _, call| call.args[1] == Val::Int(2)),
+        ("no number", |_, _, call| call.args[1] == Val::Bot),
+        ("a node", |world, thread, _| world.node_of(thread) == Node(3)),
+        ("a thread", |_, thread, _| thread == Tid(2)),
+        ("a network", |world, _, _| world.nodes == 4),
+        ("a location", |_, _, call| call.loc(0).to_string() == "y"),
+        ("always", |_, _, _| true),
+    ];
+    for (what, is) in cases {
+        let untold = untold(entry, Arc::new(NotUniform(is)));
+        // One that always does so has a template; that is a wrong implementation, and not a template that is wrong.
+        assert_eq!(untold.is_empty(), what == "always", "{what}: {untold:?}");
+    }
+    assert_eq!(untold(entry, Arc::new(NotUniform(|_, _, _| false))), Vec::<String>::new());
+}
+
+/// In how many executions all axioms hold, up to the first in which one does not.
+fn fits(kinds: &[Kind<Stamp>], source: &Source<'_, Stamp>) -> Result<usize, String> {
+    let parts = Parts { kinds, specification: source.specification, library: source.library, below: source.below };
+    let model = Model::new(parts)?;
+    let g = Concretisation::new();
+    let mut seen = Ok(0);
+    executions(source, Duration::from_secs(20), &mut |execution| {
+        let found = structure(&model, &g, &model.below, execution).and_then(|structure| {
+            let broken = model.below.axioms().find(|(_, axiom)| structure.holds(axiom) != Ok(true));
+            broken.map_or(Ok(()), |(words, _)| Err(words.to_owned()))
+        });
+        seen = match (&seen, found) {
+            (Ok(n), Ok(())) => Ok(n + 1),
+            (_, Err(why)) => Err(why),
+            (Err(why), _) => Err(why.clone()),
+        };
+        seen.as_ref().is_ok_and(|n| *n < 150)
+    });
+    seen
+}
+
+/// A change to a template.
+type Change = fn(&mut Vec<Kind<Stamp>>);
+
+#[test]
+fn templates_that_do_not_fit_are_noticed() {
+    let all = catalogue();
+    let entry = named(&all, "sv").unwrap();
+    let source = source(entry, entry.variants[0].implementation.clone());
+    let kinds = source.kinds().unwrap();
+    assert_eq!(fits(&kinds, &source), Ok(150));
+    let changes: [(&str, Change); 4] = [
+        ("another value is written", |kinds| {
+            let write = kinds.iter_mut().find(|k| k.name == "Write").unwrap();
+            write.concrete[0].writes = Some(Write::Is(Datum::Constant(Val::Int(9))));
+        }),
+        ("a cell on another node", |kinds| {
+            let bcast = kinds.iter_mut().find(|k| k.name == "Bcast").unwrap();
+            bcast.concrete[1].cell = bcast.concrete[0].cell.clone();
+        }),
+        ("a target that is left out", |kinds| {
+            let bcast = kinds.iter_mut().find(|k| k.name == "Bcast").unwrap();
+            for role in &mut bcast.concrete {
+                role.each.as_mut().unwrap().but_own = true;
+            }
+        }),
+        ("another stamp", |kinds| {
+            let read = kinds.iter_mut().find(|k| k.name == "Read").unwrap();
+            read.concrete[0].family = "aMF".to_owned();
+        }),
+    ];
+    for (what, change) in changes {
+        let mut changed = kinds.clone();
+        change(&mut changed);
+        let found = fits(&changed, &source);
+        assert!(found.is_err(), "{what} was not noticed: {found:?}");
+    }
+}

@@ -1,0 +1,245 @@
+//! Whether implementations are locally sound for every client: proved by a solver, or refuted by a client.
+
+use std::time::Duration;
+
+use comfy_table::{Table, presets};
+use itertools::Itertools;
+use mowgli_core::ids::Name;
+use mowgli_core::judge::judge;
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::verdict::Verdict;
+use mowgli_core::stamp::Stamp;
+use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_prove::prove::{Options, Proof, prove};
+use mowgli_prove::solve::Program;
+use mowgli_prove::template::Source;
+use serde_json::json;
+
+use crate::catalogue::Stamped;
+use crate::check::{Ask, Checked, check};
+use crate::interrupt::Deadline;
+
+/// What is known of an implementation.
+pub struct Proved<S: Stamp> {
+    /// The library.
+    pub library: &'static str,
+    /// What it is implemented on.
+    pub over: String,
+    /// The variant.
+    pub variant: &'static str,
+    expected: Expected,
+    /// What the solvers said.
+    pub proof: Proof,
+    /// A client with an execution for which there is no g, if one was looked for and found.
+    pub refutation: Option<Checked<S>>,
+    time: Duration,
+}
+
+/// What is said of an implementation in the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Word {
+    /// Locally sound, for every client.
+    Proved,
+    /// Not locally sound: there is a client.
+    Refuted,
+    /// Neither is known.
+    Undecided,
+}
+
+/// How many calls the smallest clients have that are looked at where there is no proof.
+const CALLS: usize = 3;
+
+/// Asks the solvers, and where there is no proof looks for a client, in so much time each.
+///
+/// # Errors
+/// If the parts of the entry do not fit together.
+pub fn proved<S: Stamped>(
+    entry: &Entry<S>,
+    variant: &Variant,
+    options: &Options,
+    search: Duration,
+) -> Result<Proved<S>, String> {
+    let start = std::time::Instant::now();
+    entry.library()?;
+    let source = Source {
+        specification: &entry.specification,
+        library: Name::literal(entry.name),
+        below: &entry.below,
+        implementation: variant.implementation.clone(),
+        subject: &*entry.subject,
+    };
+    let proof = prove(&source, options);
+    let refutation = if proof.is_proved() { None } else { refutation(entry, variant, search)? };
+    let (over, expected) = (entry.over(), variant.expected);
+    Ok(Proved { library: entry.name, over, variant: variant.name, expected, proof, refutation, time: start.elapsed() })
+}
+
+/// A client with an execution that the judge accepts and for which there is no g, within the bounds of a variant; if there is
+/// time one with a wrong outcome.
+fn refutation<S: Stamped>(entry: &Entry<S>, variant: &Variant, search: Duration) -> Result<Option<Checked<S>>, String> {
+    let first = variant.bounds.first().cloned().unwrap_or_default();
+    let smaller = [1, CALLS].map(|calls| Bound { total: Some(calls), ..first.clone() });
+    let deadline = Deadline::after(Some(search.as_secs()));
+    for bound in smaller.iter().chain(&variant.bounds) {
+        let asked = |ask| {
+            let options = crate::check::Options { deadline, ask, ..crate::check::Options::default() };
+            check(entry, variant, bound, &options).map(|checked| Some(checked).filter(is_refuted))
+        };
+        if let Some(found) = asked(Ask::Local)? {
+            return Ok(Some(asked(Ask::Soundness)?.unwrap_or(found)));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a check has found an execution without g that the judge accepts.
+fn is_refuted<S: Stamped>(checked: &Checked<S>) -> bool {
+    let execution = match (&checked.report.verdict, &checked.report.violation) {
+        (Verdict::Unsound(counterexample), _) => &counterexample.execution,
+        (Verdict::NotLocallySound, Some((_, _, violation))) => &violation.execution,
+        _ => return false,
+    };
+    judge(&checked.libraries, execution).is_ok()
+}
+
+impl<S: Stamped> Proved<S> {
+    /// The verdict.
+    #[must_use]
+    pub fn word(&self) -> Word {
+        match (self.proof.is_proved(), &self.refutation) {
+            (true, _) => Word::Proved,
+            (_, Some(_)) => Word::Refuted,
+            _ => Word::Undecided,
+        }
+    }
+
+    /// Whether the verdict is the expected one; `None` if it is undecided. Variants that only never end are locally sound.
+    #[must_use]
+    pub fn is_expected(&self) -> Option<bool> {
+        let refuted = matches!(self.expected, Expected::Unsound | Expected::NotLocallySound);
+        match self.word() {
+            Word::Proved => Some(!refuted),
+            Word::Refuted => Some(refuted),
+            Word::Undecided => None,
+        }
+    }
+
+    /// The verdict in one word.
+    #[must_use]
+    pub fn verdict(&self) -> &'static str {
+        match self.word() {
+            Word::Proved => "proved",
+            Word::Refuted => "refuted",
+            Word::Undecided => "undecided",
+        }
+    }
+
+    /// The obligations that are not shown, and what else keeps it from being proved.
+    #[must_use]
+    pub fn open(&self) -> Vec<String> {
+        let rows = self.proof.rows.iter().filter(|row| !row.is_shown());
+        // Where no executions were looked for, that none was found is no news.
+        let rows = rows.filter(|row| self.proof.executions > 0 || row.result() != "vacuous");
+        let rows = rows.map(|row| format!("{}: {}", row.obligation, row.result()));
+        self.proof.obstacles.iter().cloned().chain(rows).collect()
+    }
+
+    /// The obligations as a table, g, and the verdict; of a refutation the client and the execution.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Self { library, over, variant, proof, .. } = self;
+        let mut out = String::new();
+        if !proof.rows.is_empty() {
+            let mut table = Table::new();
+            table.load_preset(presets::NOTHING);
+            table.set_header(["obligation", "questions", "solver", "seconds", "result"]);
+            for row in &proof.rows {
+                let solvers = row.answers.iter().map(|(solver, _)| solver.to_string()).join(", ");
+                let solvers = if row.cases == 0 { "by definition".to_owned() } else { solvers };
+                let time = format!("{:.2}", row.time.as_secs_f64());
+                table.add_row([row.obligation.clone(), row.cases.to_string(), solvers, time, self.result(row)]);
+            }
+            out.push_str(&format!("{}\n", table.trim_fmt()));
+        }
+        if proof.plain > 0 {
+            out.push_str(&format!(
+                "condition 1 holds {} more times by definition: the stamps are the same\n",
+                proof.plain
+            ));
+        }
+        proof.concretisation.iter().for_each(|line| out.push_str(&format!("g: {line}\n")));
+        if proof.executions > 0 {
+            out.push_str(&format!(
+                "every axiom holds in {} executions of small clients that the judge accepts\n",
+                proof.executions
+            ));
+        }
+        let word = self.verdict();
+        out.push_str(&format!("{library} ({variant}) over {over}: {word}"));
+        out.push_str(if self.word() == Word::Proved { ", for every client\n" } else { "\n" });
+        if self.word() != Word::Proved {
+            self.open().iter().for_each(|line| out.push_str(&format!("  not shown: {line}\n")));
+        }
+        if let Some(refutation) = &self.refutation {
+            out.push_str(&format!("\n{}", refutation.explanation()));
+        }
+        out
+    }
+
+    fn result(&self, row: &mowgli_prove::prove::Row) -> String {
+        let result = row.result();
+        if self.proof.executions == 0 && result == "vacuous" { "unsat".to_owned() } else { result }
+    }
+
+    /// One JSON object.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let row = |row: &mowgli_prove::prove::Row| {
+            let answers = row.answers.iter().map(|(solver, answer)| (solver.to_string(), json!(answer.to_string())));
+            json!({
+                "obligation": row.obligation, "questions": row.cases, "seconds": row.time.as_secs_f64(),
+                "answers": answers.collect::<serde_json::Map<_, _>>(), "witnessed": row.witnessed,
+                "result": self.result(row),
+            })
+        };
+        let refutation = self.refutation.as_ref();
+        json!({
+            "library": self.library, "over": self.over, "variant": self.variant, "verdict": self.verdict(),
+            "expected": self.is_expected(), "obligations": self.proof.rows.iter().map(row).collect::<Vec<_>>(),
+            "g": self.proof.concretisation, "executions": self.proof.executions,
+            "open": if self.word() == Word::Proved { Vec::new() } else { self.open() },
+            "client": refutation.and_then(Checked::litmus), "why": refutation.map(Checked::explanation), "seconds": self.time.as_secs_f64(),
+        })
+        .to_string()
+    }
+
+    /// The obligations as files: names, and what is in them.
+    #[must_use]
+    pub fn files(&self) -> Vec<(String, String)> {
+        let plain = |text: &str| {
+            let text: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+            text.split('-').filter(|part| !part.is_empty()).join("-")
+        };
+        let rows = self.proof.rows.iter().enumerate();
+        let file = |(i, row): (usize, &mowgli_prove::prove::Row)| {
+            let name = format!("{}-{}-{:02}-{}.smt2", self.library, self.variant, i + 1, plain(&row.obligation));
+            (name, row.file.clone())
+        };
+        rows.map(file).collect()
+    }
+}
+
+/// The solvers that are asked for, if they can be run.
+///
+/// # Errors
+/// How to install the one that is missing.
+pub fn solvers(wanted: &[Program]) -> Result<Vec<Program>, String> {
+    let missing = |program: &Program| {
+        let others = match program {
+            Program::Z3 => "brew install z3, or https://github.com/Z3Prover/z3/releases",
+            Program::Cvc5 => "brew install cvc5, or https://github.com/cvc5/cvc5/releases",
+        };
+        format!("there is no {program} on the path: apt-get install {program}; elsewhere {others}")
+    };
+    wanted.iter().find(|p| !p.is_there()).map_or_else(|| Ok(wanted.to_vec()), |p| Err(missing(p)))
+}
