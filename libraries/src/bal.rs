@@ -166,7 +166,7 @@ impl Implementation for BalOverSv {
             return Prog::unit().repeat();
         }
         let s = self.of.fenced(world, x);
-        let fence = if self.variant == Variant::NoFence { Prog::unit() } else { sv::gf(s) };
+        let fence = sv::gf(s).when(self.variant != Variant::NoFence);
         let targets = if self.variant == Variant::SelfBroadcast { s } else { s.without(world.node_of(t)) };
         let x_t = flag(x, t);
         let (early, exact) = (self.variant == Variant::BroadcastFirst, self.variant == Variant::ExactCount);
@@ -178,10 +178,12 @@ impl Implementation for BalOverSv {
             fence.clone();
             let v = sv::read(x_t);
             announce(v);
-            Prog::all(participants.iter().map(|&ti| prog! {
-                let seen = sv::read(flag(x, ti));
-                Prog::break_if(if exact { Some(seen) == v.plus(1) } else { seen > v })
-            }.repeat()))
+            for ti in (participants.clone()) {
+                loop {
+                    let seen = sv::read(flag(x, ti));
+                    if (if exact { Some(seen) == v.plus(1) } else { seen > v }) { break }
+                }
+            }
         }
     }
 }

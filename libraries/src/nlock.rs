@@ -92,12 +92,12 @@ impl Implementation for NlockOverWait {
             wait::rfaa(p, x_a, 1, d);
             wait::wait(d);
             let v = wait::read(p);
-            prog! {
+            loop {
                 wait::get(p, x_r, d);
                 wait::wait(d);
                 let w = wait::read(p);
-                Prog::break_if(w == v)
-            }.repeat();
+                if (w == v) { break }
+            };
             wait::write(p, v.plus(1).unwrap_or(v))
         }
     }

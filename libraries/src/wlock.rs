@@ -101,24 +101,14 @@ impl Implementation for WlockOverSv {
             });
         }
         let threads: Vec<Tid> = world.tids().collect();
-        let my_turn = move |v: Val| {
-            let threads = threads.clone();
-            Prog::all(threads.into_iter().map(move |ti| {
-                prog! {
-                    let passed_on = sv::read(passed(x, ti));
-                    Prog::break_if(passed_on == v)
-                }
-            }))
-            .repeat()
-        };
         let by_cpu = *self == Self::CpuRmw && home(world, x) == world.node_of(t);
         let take = match self {
             _ if by_cpu => prog! {
-                let v = prog! {
+                let v = loop {
                     let v = wait::read(x_a);
                     let w = wait::cas(x_a, v, v.plus(1).unwrap_or(v));
-                    if w == v { Prog::Break(1, v) } else { Prog::unit() }
-                }.repeat();
+                    if (w == v) { break v }
+                };
                 wait::write(p, v)
             },
             Self::NoWait => wait::rfaa(p, x_a, Val::Int(1), d),
@@ -127,7 +117,12 @@ impl Implementation for WlockOverSv {
         prog! {
             take.clone();
             let v = wait::read(p);
-            my_turn(v)
+            loop {
+                for ti in (threads.clone()) {
+                    let passed_on = sv::read(passed(x, ti));
+                    if (passed_on == v) { break }
+                }
+            }
         }
     }
 }

@@ -6,13 +6,13 @@
 //! fn read(x: Loc) -> Prog { Prog::call(Call::new(MEMORY, "Read", &[x.into()])) }
 //! fn write(x: Loc, v: Val) -> Prog { Prog::call(Call::new(MEMORY, "Write", &[x.into(), v])) }
 //! let x = Loc::new("x");
-//! // v = Read(x); loop { w = Read(x); if w != v break }; Write(x, v)
 //! let p = prog! {
 //!     let v = read(x);
-//!     Prog::repeat(prog! {
+//!     loop {
 //!         let w = read(x);
-//!         Prog::break_if(w != v)
-//!     });
+//!         if (w != v) { break };
+//!         for y in (["y", "z"].map(Loc::new)) { write(y, w) }
+//!     };
 //!     write(x, v)
 //! };
 //! assert!(matches!(p, Prog::Let(..)));
@@ -91,9 +91,49 @@ impl Prog {
     }
 }
 
-/// Sequences in the notation of the figures: `let v = p;`, `p;`, and a last program.
+/// Programs in the notation of the figures. A body is a sequence of these, and its value is that of the last one:
+///
+/// | | |
+/// |---|---|
+/// | `p;` | the program that this expression is |
+/// | `let v = p;` | the same, and its result is `v` from here on |
+/// | `loop { .. };`, `let v = loop { .. };` | rounds of this until one breaks, with what it breaks with |
+/// | `break;`, `break v;` | out of the loop |
+/// | `if (c) { .. } else { .. };`, `if (c) { .. };` | the one or the other; nothing without `else` |
+/// | `for x in (xs) { .. };` | one after the other |
+///
+/// Conditions and what is gone through stand in parentheses.
 #[macro_export]
 macro_rules! prog {
+    (let $name:ident = loop { $($body:tt)+ }; $($rest:tt)+) => {
+        $crate::program::Prog::bind($crate::prog!(loop { $($body)+ }), move |$name| $crate::prog!($($rest)+))
+    };
+    (loop { $($body:tt)+ }; $($rest:tt)+) => {
+        $crate::program::Prog::then($crate::prog!(loop { $($body)+ }), $crate::prog!($($rest)+))
+    };
+    (loop { $($body:tt)+ }) => {
+        $crate::program::Prog::repeat($crate::prog!($($body)+))
+    };
+    (break) => { $crate::program::Prog::Break(1, $crate::value::Val::Unit) };
+    (break $v:expr) => { $crate::program::Prog::Break(1, $v) };
+    (if ($c:expr) { $($yes:tt)+ } else { $($no:tt)+ }; $($rest:tt)+) => {
+        $crate::program::Prog::then($crate::prog!(if ($c) { $($yes)+ } else { $($no)+ }), $crate::prog!($($rest)+))
+    };
+    (if ($c:expr) { $($yes:tt)+ } else { $($no:tt)+ }) => {
+        if $c { $crate::prog!($($yes)+) } else { $crate::prog!($($no)+) }
+    };
+    (if ($c:expr) { $($yes:tt)+ }; $($rest:tt)+) => {
+        $crate::program::Prog::then($crate::prog!(if ($c) { $($yes)+ }), $crate::prog!($($rest)+))
+    };
+    (if ($c:expr) { $($yes:tt)+ }) => {
+        if $c { $crate::prog!($($yes)+) } else { $crate::program::Prog::unit() }
+    };
+    (for $x:ident in ($all:expr) { $($body:tt)+ }; $($rest:tt)+) => {
+        $crate::program::Prog::then($crate::prog!(for $x in ($all) { $($body)+ }), $crate::prog!($($rest)+))
+    };
+    (for $x:ident in ($all:expr) { $($body:tt)+ }) => {
+        $crate::program::Prog::all(::std::iter::IntoIterator::into_iter($all).map(|$x| $crate::prog!($($body)+)))
+    };
     (let $name:ident = $p:expr; $($rest:tt)+) => {
         $crate::program::Prog::bind($p, move |$name| $crate::prog!($($rest)+))
     };

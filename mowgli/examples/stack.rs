@@ -67,20 +67,17 @@ impl Stack {
         let link = move |node: Val| match self {
             Self::PushWrites => prog! { let first = read(top(s)); write(next(node), first); write(top(s), node) },
             _ => prog! {
-                let first = read(top(s));
-                write(next(node), first);
-                let found = cas(top(s), first, node);
-                Prog::break_if(found == first)
-            }
-            .repeat(),
+                loop {
+                    let first = read(top(s));
+                    write(next(node), first);
+                    let found = cas(top(s), first, node);
+                    if (found == first) { break }
+                }
+            },
         };
         prog! {
             let node = new(s);
-            if self == Self::ValueLate {
-                link(node).then(write(value(node), v))
-            } else {
-                write(value(node), v).then(link(node))
-            };
+            if (self == Self::ValueLate) { link(node); write(value(node), v) } else { write(value(node), v); link(node) };
             Prog::unit()
         }
     }
@@ -88,18 +85,18 @@ impl Stack {
 
 /// Reads the first node and the second, and lets the second be the first, until that succeeds.
 fn take_top(top: Loc) -> Prog {
-    let take = move |first: Val| {
-        prog! {
-            let second = read(next(first));
-            let found = cas(top, first, second);
-            if found == first { read(value(first)).bind(|v| Prog::Break(1, v)) } else { Prog::unit() }
-        }
-    };
     prog! {
-        let first = read(top);
-        if is_null(first) { Prog::Break(1, Val::Bot) } else { take(first) }
+        loop {
+            let first = read(top);
+            if (is_null(first)) {
+                break Val::Bot
+            } else {
+                let second = read(next(first));
+                let found = cas(top, first, second);
+                if (found == first) { let v = read(value(first)); break v }
+            }
+        }
     }
-    .repeat()
 }
 
 /// The stack with its implementation, and the variants that are to be caught.

@@ -56,7 +56,7 @@ impl Implementation for Ticket {
         };
         prog! {
             let ticket = take.clone();
-            prog! { let turn = read(served); Prog::break_if(turn == ticket) }.repeat()
+            loop { let turn = read(served); if (turn == ticket) { break } }
         }
     }
 }

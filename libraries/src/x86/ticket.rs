@@ -57,7 +57,7 @@ impl Implementation for Ticket {
         let waits = *self != Self::NoWait;
         prog! {
             let v = take.clone();
-            prog! { let turn = read(serving); Prog::break_if(turn == v || !waits) }.repeat()
+            loop { let turn = read(serving); if (turn == v || !waits) { break } }
         }
     }
 }

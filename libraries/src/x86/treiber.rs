@@ -74,12 +74,13 @@ impl Treiber {
         let link = move |n: Val| match self {
             Self::PushWrites => prog! { let first = read(top); write(next(n), first); write(top, n) },
             _ => prog! {
-                let first = read(top);
-                write(next(n), first);
-                let found = cas(top, first, n);
-                Prog::break_if(found == first)
-            }
-            .repeat(),
+                loop {
+                    let first = read(top);
+                    write(next(n), first);
+                    let found = cas(top, first, n);
+                    if (found == first) { break }
+                }
+            },
         };
         new(x)
             .bind(move |n| match self {
@@ -95,18 +96,17 @@ impl Treiber {
             _ => cas(top, first, second),
         };
         prog! {
-            let first = read(top);
-            if is_null(first) && self != Self::NoNullCheck {
-                Prog::Break(1, Val::Bot)
-            } else {
-                prog! {
+            loop {
+                let first = read(top);
+                if (is_null(first) && self != Self::NoNullCheck) {
+                    break Val::Bot
+                } else {
                     let second = read(next(first));
                     let found = take(first, second);
-                    if found == first { read(value(first)).bind(|v| Prog::Break(1, v)) } else { Prog::unit() }
+                    if (found == first) { let v = read(value(first)); break v }
                 }
             }
         }
-        .repeat()
     }
 }
 

@@ -10,11 +10,14 @@ use crate::program::Prog;
 use crate::value::Val;
 use crate::world::World;
 
+/// A program in place of a call.
+pub type Instead = dyn Fn(&World, Tid, &Call) -> Prog + Send + Sync;
+
 /// What becomes of an operation.
 #[derive(Clone)]
 pub enum Change {
     /// This, in place of the call.
-    Call(Arc<dyn Fn(&World, Tid, &Call) -> Prog + Send + Sync>),
+    Call(Arc<Instead>),
     /// It comes after the call that follows it, if that is the same for each of these results.
     Swap(Vec<Val>),
 }
