@@ -105,11 +105,11 @@ impl Library<Stamp> for Kvstore {
         values.get(usize::from(cell.node.0) - 1).copied().unwrap_or(Val::Bot)
     }
 
-    /// {aMF, aCAS} for what changes a key, {aMF, aCR} for what looks at one, and {aWT} for Serve, which touches nothing.
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
         method::fault(world, thread, call, Method::TABLE).or_else(|| misplaced(world, thread, Method::of(call)))
     }
 
+    /// {aMF, aCAS} for what changes a key, {aMF, aCR} for what looks at one, and {aWT} for Serve, which touches nothing.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let effect = effect(world, event);
         effect.map(|e| e.cell.map(|_| Sub::quiet(aMF)).into_iter().chain([e]).collect()).into_iter().collect()

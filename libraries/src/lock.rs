@@ -58,6 +58,7 @@ impl<S: Stamp> Library<S> for Lock<S> {
         is_well_formed(events)
     }
 
+    /// Acq {aMF}; the kinds of locks differ in Rel.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
         vec![match Method::of(&event.call) {
             Method::Acq { .. } => Shape::from_slice(&[Sub::quiet(self.fence)]),

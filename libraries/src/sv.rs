@@ -68,6 +68,7 @@ impl Library<Stamp> for Sv {
         matches!(Method::of(&event.call), Method::Read { .. } | Method::Wait { .. } | Method::GF { .. })
     }
 
+    /// Write {aCW}, Read {aCR}, Bcast {aNLR_n, aNRW_n | n in ns}, Wait {aWT}, GF {aGF_n | n in ns}.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let here = world.node_of(event.thread);
         let copy = |loc, node| Cell { loc, node };

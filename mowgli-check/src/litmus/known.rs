@@ -151,7 +151,7 @@ pub(super) fn form(method: &Method, receiver: &str) -> String {
 }
 
 /// A call as an example: with a register for its result, and as words of memory are read and written.
-fn example(model: Model, library: Name, method: &Method) -> String {
+pub(super) fn example(model: Model, library: Name, method: &Method) -> String {
     let call = match (library == model.memory(), method.name) {
         (true, "Read") => "x".to_owned(),
         (true, "Write") => "x := v".to_owned(),

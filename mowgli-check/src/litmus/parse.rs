@@ -137,6 +137,13 @@ fn describe(rule: Rule) -> String {
         Rule::atomicity => "a or n".into(),
         Rule::undefined => "top".into(),
         Rule::kind => "a kind of object".into(),
+        Rule::names => "threads, as {P1, P2}".into(),
+        Rule::roles => "threads, as P1 -> {P2}".into(),
+        Rule::value => "a value".into(),
+        Rule::at => "a node, as at 1".into(),
+        Rule::words => "a size, as [2]".into(),
+        Rule::size => "a size, as size 4".into(),
+        Rule::begins => "an initial value, or threads, after =".into(),
         other => format!("{other:?}").replace('_', " "),
     }
 }

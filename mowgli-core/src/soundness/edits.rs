@@ -66,9 +66,7 @@ pub fn edits(method: &Method) -> Vec<Edit> {
             Kind::Value => {
                 all.push(edit(format!("{name} + 1"), move |_, _, call| Some(with(call, other(call.args[position])?))));
             }
-            Kind::Id => all.push(edit(format!("{name} is _"), move |_, _, call| {
-                Some(with(call, Val::NoWid))
-            })),
+            Kind::Id => all.push(edit(format!("{name} is _"), move |_, _, call| Some(with(call, Val::NoWid)))),
             Kind::Node => all.push(edit(format!("another {name}"), move |world, _, call| {
                 let Val::Node(n) = call.args[position] else { return None };
                 world.all_nodes().iter().find(|m| *m != n).map(|m| with(call, m.into()))

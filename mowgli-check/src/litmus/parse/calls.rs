@@ -6,7 +6,7 @@ use mowgli_core::method::{Kind, Method};
 use mowgli_core::value::Val;
 
 use super::{FOREIGN, Parsed, Reader, Rule, Tree, call, core_rma, fail, not_straight, part, parts};
-use crate::litmus::known::form;
+use crate::litmus::known::{example, form};
 use crate::litmus::test::{Arg, Model, Statement};
 
 /// How many arguments a call has, without the object where that stands before it: identifiers that come after others may
@@ -72,7 +72,11 @@ impl Reader<'_> {
                 self.call_with(thread, (library, known), receiver, args, whole)
             }
             _ => {
-                let forms = methods.iter().filter(here).map(|m| form(m, receiver.as_str())).join(", ");
+                let written = |m: &&'static Method| match library == self.memory() {
+                    true => example(self.model, library, m),
+                    false => form(m, receiver.as_str()),
+                };
+                let forms = methods.iter().filter(here).map(written).join(", ");
                 let has = if forms.is_empty() { String::new() } else { format!("; it has {forms}") };
                 fail(method, format!("{library} has no {}{has}", method.as_str()))
             }
