@@ -6,7 +6,6 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use itertools::Itertools;
 use smallvec::SmallVec;
 use typed_arena::Arena;
 
@@ -37,6 +36,20 @@ pub struct Runs<S> {
     /// Runs in which some thread goes round in a loop while no other goes on, if it is known which there are; see [`idle`].
     pub idle: Option<Vec<Vec<Idle<S>>>>,
 }
+
+/// Which runs are looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Wanted {
+    /// Those that end.
+    Ended,
+    /// Those in which no thread goes on, too. Those are not known in the end if no run ends.
+    Both,
+    /// All in which no thread goes on, whether any run ends or not.
+    Idle,
+}
+
+/// The number of a thread, and the rounds that it can repeat.
+type OfThread<'n, S> = (usize, Vec<Going<'n, S>>);
 
 /// A run of a thread, and the first event of the round that it repeats, if it repeats one.
 pub type Idle<S> = (Run<S>, Option<usize>);
@@ -93,8 +106,7 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     prefixes: RefCell<BTreeMap<Vec<Name>, Prefix<'p, 'n, S>>>,
     /// Whether some state has more subevents than there is place for.
     is_too_large: bool,
-    /// Whether runs are to be collected in which threads go round in loops.
-    idles: bool,
+    wanted: Wanted,
     found: BTreeMap<Vec<usize>, Ends<'n, S>>,
     stop: Option<Stop>,
     bound: Option<String>,
@@ -103,12 +115,20 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     states: u64,
     /// What threads can write, once it was asked and if it is known.
     future: Option<Future>,
+    /// Whether that showed that some thread cannot end.
+    cannot_end: bool,
     idle: BTreeSet<Vec<Idle<S>>>,
 }
 
 /// The runs that a program can have. `None` if its libraries let values come out of nowhere: then some could be missed.
 pub fn runs<S: Stamp>(problem: &Problem<'_, S>) -> Option<Runs<S>> {
-    explored(problem, false)
+    explored(problem, Wanted::Ended)
+}
+
+/// The runs that a program can have, and those in which some thread goes round in a loop while no other goes on, if some run
+/// ends; `None` as for [`runs`].
+pub fn runs_and_idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Runs<S>> {
+    explored(problem, Wanted::Both)
 }
 
 /// After so many states it is asked what threads can still write, as far as [`FEW`] runs of each tell.
@@ -117,17 +137,13 @@ const ASKED: u64 = 64;
 /// See [`ASKED`]: more take longer to find than they save.
 const FEW: usize = 16;
 
-/// The most states in which it is asked which threads may go round in loops: all of them are looked at, also those in which
-/// nobody writes what a thread waits for.
-const STATES: u64 = 2000;
-
 /// Runs in which some thread goes round in a loop while no other goes on, for [`crate::stuck`]; `None` as for [`runs`].
 pub fn idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
-    let runs = explored(problem, true)?;
+    let runs = explored(problem, Wanted::Idle)?;
     Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
 }
 
-fn explored<S: Stamp>(problem: &Problem<'_, S>, idles: bool) -> Option<Runs<S>> {
+fn explored<S: Stamp>(problem: &Problem<'_, S>, wanted: Wanted) -> Option<Runs<S>> {
     let points = Arena::new();
     let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
     let (seen, rounds) = (RefCell::default(), problem.limits.rounds);
@@ -137,13 +153,14 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, idles: bool) -> Option<Runs<S>> 
         path: Vec::new(),
         prefixes: RefCell::default(),
         is_too_large: false,
-        idles,
+        wanted,
         found: BTreeMap::new(),
         stop: None,
         bound: None,
         reads_rounds: rounds == 0,
         states: 0,
         future: None,
+        cannot_end: false,
         idle: BTreeSet::new(),
     };
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
@@ -153,7 +170,8 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, idles: bool) -> Option<Runs<S>> 
         explorer.path.extend(all.map(|(thread, p)| Advance { thread, point: p.point, now: 0, window: None }));
         explorer.state(starts, 0);
     }
-    let Explorer { found, mut stop, mut bound, reads_rounds, states, threads, idle, is_too_large, .. } = explorer;
+    let Explorer { found, mut stop, mut bound, reads_rounds, states, threads, idle, cannot_end, is_too_large, .. } =
+        explorer;
     if is_too_large || !is_causal(libraries, world, &threads.seen.into_inner()) {
         return None;
     }
@@ -161,7 +179,7 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, idles: bool) -> Option<Runs<S>> 
         stop = stop.or(bound.take().map(Stop::Loop));
     }
     let (threads, together) = skeletons(world.threads.len(), &found);
-    let idle = idles.then(|| idle.into_iter().collect());
+    let idle = (wanted != Wanted::Ended && !cannot_end).then(|| idle.into_iter().collect());
     Some(Runs { threads, together, stop, bound, states, idle })
 }
 
@@ -192,10 +210,6 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     fn state(&mut self, mut state: State<'n, S>, now: u32) -> Flow {
         self.states += 1;
         if !self.asks_what_is_written() {
-            return Flow::Stop;
-        }
-        if self.idles && self.states > STATES {
-            self.stop = Some(Stop::States(STATES as usize));
             return Flow::Stop;
         }
         if (self.problem.limits.expired)() {
@@ -229,10 +243,8 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             }
             state[t].postponed = Some(now);
         }
-        if self.idles {
-            let prefixes = self.prefixes.take();
-            self.idle(&state, &prefixes[&names], &available);
-            self.prefixes.replace(prefixes);
+        if self.wanted != Wanted::Ended {
+            self.idle(&state, &names, &available, now + 1);
         }
         Flow::Continue
     }
@@ -242,7 +254,8 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         if self.states == ASKED {
             self.future = self.problem.future(FEW);
         }
-        self.idles || self.future.as_ref().is_none_or(|future| future.ends)
+        self.cannot_end = self.wanted != Wanted::Idle && self.future.as_ref().is_some_and(|future| !future.ends);
+        !self.cannot_end
     }
 
     /// Whether a thread, with nothing there that it could read, waits for what no other will write. `done`: how many events
@@ -256,7 +269,8 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         done: &[usize],
     ) -> bool {
         let (Some(future), Stand::Looks(call)) = (&self.future, &place.point.stand) else { return false };
-        let last_writes = if self.idles { &future.of_all } else { &future.of_ended };
+        let idles = self.wanted != Wanted::Ended;
+        let last_writes = if idles { &future.of_all } else { &future.of_ended };
         let will_be_written = |cell: Cell| {
             let mut others = last_writes.iter().zip(done).enumerate().filter(|(u, _)| *u != t);
             others.any(|(_, (last, done))| last.get(&cell).is_some_and(|last| last >= done))
@@ -271,16 +285,16 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             let written = prefix.values_of(any, cell);
             if written.is_empty() { self.values(prefix, any, cell) } else { written }
         };
-        !self.idles || self.rounds_of(thread, place.point, &last).is_empty()
+        !idles || self.rounds_of(thread, place.point, &last).is_empty()
     }
 
-    /// The rounds that a thread can end without a break where cells can hold these values.
-    fn rounds_of(&self, thread: Tid, point: &'n Point<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Going<S>> {
-        let results = |run: &Run<S>, call: &Call| {
-            let library = self.problem.libraries.of(call);
-            library.returns(self.problem.world, &run.trace.events, thread, call, cells)
-        };
-        self.threads.rounds(point, thread, &results)
+    /// The rounds that a thread can end without a break, with no other result that depends on memory than that of the call
+    /// at which it stands, where cells can hold these values. What it looked at before it has read, or it would not be there.
+    fn rounds_of(&self, thread: Tid, point: &'n Point<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Going<'n, S>> {
+        let Stand::Looks(call) = &point.stand else { return Vec::new() };
+        let library = self.problem.libraries.of(call);
+        let results = library.returns(self.problem.world, &point.run().trace.events, thread, call, cells);
+        results.into_iter().flat_map(|ret| self.threads.rounds(point, thread, ret).to_vec()).collect()
     }
 
     /// The libraries whose specifications say something of a state: those whose calls so far are well-formed.
@@ -364,17 +378,78 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// Where no thread goes on: those that have not ended may go round in a loop, if what they can read is not what they
-    /// wait for.
-    fn idle(&mut self, state: &State<'n, S>, prefix: &Prefix<'_, 'n, S>, any: &Available) {
-        let of_thread = |(t, place): (usize, &Place<'n, S>)| -> Vec<Idle<S>> {
-            if place.point.stand == Stand::Ended {
-                return vec![(place.point.run().clone(), None)];
+    /// wait for. The last of the rounds come at `now`.
+    fn idle(&mut self, state: &State<'n, S>, names: &[Name], any: &Available, now: u32) {
+        let mut prefixes = self.prefixes.take();
+        let prefix = prefixes.get_mut(names).expect("it was looked at");
+        let going = self.going(state, prefix, any);
+        self.choose_rounds(prefix, &mut self.path.clone(), now, &going, &mut Vec::new(), state);
+        self.prefixes.replace(prefixes);
+    }
+
+    /// The rounds that each thread can repeat that has not ended, as far as what they read can be last.
+    fn going(&self, state: &State<'n, S>, prefix: &Prefix<'_, 'n, S>, any: &Available) -> Vec<OfThread<'n, S>> {
+        let mut going: Vec<OfThread<'n, S>> = Vec::new();
+        for (t, place) in state.iter().enumerate().filter(|(_, p)| p.point.stand != Stand::Ended) {
+            let cells = |cell: Cell| self.values(prefix, any, cell);
+            going.push((t, self.rounds_of(Tid::from_index(t), place.point, &cells)));
+            if going.iter().any(|(_, rounds)| rounds.is_empty()) {
+                return going;
             }
-            let rounds = self.rounds_of(Tid::from_index(t), place.point, &|cell| self.values(prefix, any, cell));
-            rounds.into_iter().map(|(run, start)| (run, Some(start))).collect()
+        }
+        let known = |t: usize| state[t].point.run().shapes.len();
+        let written: BTreeSet<Cell> = {
+            let new =
+                going.iter().flat_map(|(t, rounds)| rounds.iter().flat_map(|(p, _)| &p.run().shapes[known(*t)..]));
+            new.flatten().filter(|s| s.writes.is_some()).filter_map(|s| s.cell).collect()
         };
-        let idle: Vec<Vec<Idle<S>>> = state.iter().enumerate().map(of_thread).collect();
-        self.idle.extend(idle.into_iter().multi_cartesian_product());
+        for (t, rounds) in &mut going {
+            rounds.retain(|(point, start)| {
+                let mut reads = point.run().shapes[*start..].iter().flatten().filter_map(|s| Some((s.cell?, s.reads?)));
+                reads.all(|(cell, reads)| {
+                    let last = || prefix.last_values(any, cell, (*t, *start..known(*t)));
+                    written.contains(&cell) || last().is_none_or(|last| last.iter().any(|&v| reads.allows(v)))
+                })
+            });
+        }
+        going
+    }
+
+    /// Chooses a round for each of the threads that go round in loops, and keeps what may begin an execution.
+    fn choose_rounds(
+        &mut self,
+        prefix: &mut Prefix<'_, 'n, S>,
+        path: &mut Vec<Advance<'n, S>>,
+        now: u32,
+        going: &[OfThread<'n, S>],
+        chosen: &mut Vec<Going<'n, S>>,
+        state: &State<'n, S>,
+    ) {
+        if going.iter().any(|(_, rounds)| rounds.is_empty()) {
+            return;
+        }
+        // What is too large to be looked at here is looked at later.
+        if !prefix.go_to(path).unwrap_or(true) {
+            return;
+        }
+        let Some(((thread, rounds), rest)) = going.split_first() else {
+            if prefix.may_end(now) {
+                let mut chosen = chosen.iter();
+                let of_thread = |p: &Place<'n, S>| match p.point.stand {
+                    Stand::Ended => (p.point.run().clone(), None),
+                    _ => chosen.next().map(|(p, start)| (p.run().clone(), Some(*start))).expect("one for each"),
+                };
+                self.idle.insert(state.iter().map(of_thread).collect());
+            }
+            return;
+        };
+        for &(point, start) in rounds {
+            path.push(Advance { thread: *thread, point, now, window: None });
+            chosen.push((point, start));
+            self.choose_rounds(prefix, path, now, rest, chosen, state);
+            chosen.pop();
+            path.pop();
+        }
     }
 
     /// What a cell can hold with what is there.

@@ -133,6 +133,12 @@ impl<S: Stamp> Problem<'_, S> {
         self.plain_runs().or_else(|| flow::runs(self)).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
     }
 
+    /// The same, with those in which some thread goes round in a loop while no other goes on, where that takes no more.
+    #[must_use]
+    pub fn runs_and_idle(&self) -> Runs<S> {
+        self.plain_runs().or_else(|| flow::runs_and_idle(self)).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
+    }
+
     /// The runs of a small program whose threads do the same whatever they read, as in most litmus tests: no state needs to
     /// be looked at to know them.
     fn plain_runs(&self) -> Option<Runs<S>> {

@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use itertools::Itertools;
@@ -57,6 +58,7 @@ pub struct Point<'n, S> {
     pub stand: Stand,
     control: Control,
     next: RefCell<BTreeMap<(Val, usize), &'n Point<'n, S>>>,
+    rounds: RefCell<BTreeMap<Val, Rounds<'n, S>>>,
 }
 
 impl<S> Point<'_, S> {
@@ -80,7 +82,10 @@ struct Control {
 }
 
 /// What a thread has done that goes round in a loop: the events of the last round are those from this one on.
-pub type Going<S> = (Run<S>, usize);
+pub type Going<'n, S> = (&'n Point<'n, S>, usize);
+
+/// The ways in which a thread can end a round.
+type Rounds<'n, S> = Rc<[Going<'n, S>]>;
 
 #[derive(Clone)]
 enum Frame {
@@ -134,40 +139,39 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         next
     }
 
-    /// The rounds that a thread can end, without a break, with what its calls can return: `results` says that.
-    pub fn rounds(
-        &self,
-        point: &Point<'n, S>,
-        thread: Tid,
-        results: &dyn Fn(&Run<S>, &Call) -> Vec<Val>,
-    ) -> Vec<Going<S>> {
+    /// The rounds that a thread can end without a break, after the call at which it stands has returned `ret`, without a
+    /// further result that depends on memory.
+    #[must_use]
+    pub fn rounds(&self, point: &'n Point<'n, S>, thread: Tid, ret: Val) -> Rounds<'n, S> {
+        if let Some(rounds) = point.rounds.borrow().get(&ret) {
+            return Rc::clone(rounds);
+        }
+        let Stand::Looks(call) = &point.stand else { unreachable!("it stands at a call") };
         let mut found = Vec::new();
         let control = Control { one_round: true, ..point.control.clone() };
-        self.add_rounds(thread, point.run(), &control, &point.stand, results, &mut found);
-        found
+        self.add_rounds(thread, (point.run(), &control), (call, ret), &mut found);
+        let rounds: Rounds<'n, S> = found.into();
+        point.rounds.borrow_mut().insert(ret, Rc::clone(&rounds));
+        rounds
     }
 
     fn add_rounds(
         &self,
         thread: Tid,
-        run: &Run<S>,
-        control: &Control,
-        stand: &Stand,
-        results: &dyn Fn(&Run<S>, &Call) -> Vec<Val>,
-        found: &mut Vec<Going<S>>,
+        (run, control): (&Run<S>, &Control),
+        (call, ret): (&Call, Val),
+        found: &mut Vec<Going<'n, S>>,
     ) {
-        let (call, returned): (&Call, Vec<Val>) = match stand {
-            Stand::Round(start) => return found.push((run.clone(), *start)),
-            Stand::Looks(call) => (call, results(run, call)),
-            Stand::Free(call, ways) => (call, ways.iter().map(|(ret, _)| *ret).dedup().collect()),
-            _ => return,
-        };
-        for ret in returned {
-            for shape in self.shapes(thread, call, ret) {
-                let (mut run, mut control) = (run.clone(), control.clone());
-                control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
-                let stand = self.advance(thread, &mut run, &mut control);
-                self.add_rounds(thread, &run, &control, &stand, results, found);
+        for shape in self.shapes(thread, call, ret) {
+            let (mut run, mut control) = (run.clone(), control.clone());
+            control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
+            match self.advance(thread, &mut run, &mut control) {
+                stand @ Stand::Round(start) => found.push((self.point(run, stand, control), start)),
+                Stand::Free(call, ways) => {
+                    let results = ways.iter().map(|(ret, _)| *ret).dedup();
+                    results.for_each(|ret| self.add_rounds(thread, (&run, &control), (&call, ret), found));
+                }
+                _ => {}
             }
         }
     }
@@ -187,9 +191,13 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
     ) -> &'n Point<'n, S> {
         let stand = self.advance(thread, &mut run, &mut control);
         self.note(&run, before);
+        self.point(run, stand, control)
+    }
+
+    fn point(&self, run: Run<S>, stand: Stand, control: Control) -> &'n Point<'n, S> {
         let skeleton = Skeleton { runs: vec![run] };
-        let next = RefCell::default();
-        self.points.alloc(Point { id: self.points.len(), skeleton, stand, control, next })
+        let (next, rounds) = (RefCell::default(), RefCell::default());
+        self.points.alloc(Point { id: self.points.len(), skeleton, stand, control, next, rounds })
     }
 
     /// Notes what the calls do that a thread has made since it was at `before`.

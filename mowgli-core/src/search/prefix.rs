@@ -5,6 +5,7 @@
 //! (see `schema`), so what is impossible is impossible for ever.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -835,6 +836,36 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         let others = (0..self.subs.len()).filter(|&s| self.subs[s].sub.reads.is_some() && !within(s));
         let mut sources = others.flat_map(|read| self.sources_of(read));
         sources.any(|source| matches!(source, Source::Write(w) if within(w)))
+    }
+
+    /// What can be read of a cell when all is over, if nothing else is written: what its last write can write, or what these
+    /// events of a thread write to it. `None` if nothing writes it.
+    #[must_use]
+    pub fn last_values(
+        &self,
+        available: &Available,
+        cell: Cell,
+        (thread, own): (usize, Range<usize>),
+    ) -> Option<Vec<Val>> {
+        let is_write = |w: &usize| self.subs[*w].sub.cell == Some(cell) && self.subs[*w].sub.writes.is_some();
+        let writes = (0..self.subs.len()).filter(is_write).fold(0, |all, w| all | bit(w));
+        let is_own = |w: usize| self.subs[w].thread == thread && own.contains(&self.position(self.subs[w].event));
+        let has_later = |w: usize| {
+            let mut choices = self.schema.choices.iter().zip(&self.partners);
+            choices.any(|((_, open), partners)| match open {
+                Open::Order { closed, .. } => mask_of(self.net.row(*closed, w)) & partners[w] & writes != 0,
+                Open::ReadsFrom { .. } => false,
+            })
+        };
+        let lasts = bits(writes).filter(|&w| is_own(w) || !has_later(w));
+        let values = lasts.fold(0, |all, w| all | available.any[w]);
+        (writes != 0).then(|| self.numbering.all(values).collect())
+    }
+
+    /// The position of an event in its thread.
+    fn position(&self, event: usize) -> usize {
+        let thread = self.events[event].0.thread;
+        self.events[..event].iter().filter(|(e, _)| e.thread == thread).count()
     }
 
     /// What the writes of a cell can write.

@@ -9,6 +9,8 @@
 //! two threads take in opposite orders are a deadlock by the specification itself: no execution of it begins with one lock
 //! taken by each.
 
+use std::collections::BTreeMap;
+
 use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::outcome::{Found, Limits, Problem};
@@ -95,13 +97,16 @@ impl<S: Stamp> Specified<'_, S> {
         explored.stop.filter(|_| !found).map_or(Ok(found), Err)
     }
 
-    /// Whether what has returned in a stuck execution is the beginning of a consistent execution.
+    /// What the calls of each thread have returned in a stuck execution.
+    fn returned(&self, stuck: &Stuck<S>) -> Vec<Vec<Val>> {
+        self.world.tids().map(|t| stuck.returned(t).iter().map(|e| e.ret).collect()).collect()
+    }
+
+    /// Whether calls that have returned so are the beginning of a consistent execution.
     ///
     /// # Errors
     /// What stopped the search.
-    pub fn could_go_on(&self, stuck: &Stuck<S>) -> Result<bool, Stop> {
-        let returned: Vec<Vec<Val>> =
-            self.world.tids().map(|t| stuck.returned(t).iter().map(|e| e.ret).collect()).collect();
+    fn could_go_on(&self, returned: &[Vec<Val>]) -> Result<bool, Stop> {
         let mut found = false;
         let explored = self.asked(|problem| {
             let mut settled = |solver: &mut Solver<'_, S>| {
@@ -109,9 +114,9 @@ impl<S: Stamp> Specified<'_, S> {
                     Val::Tuple(results) => results.parts().starts_with(returned),
                     _ => false,
                 };
-                if problem.outcome_of(solver).outputs.iter().zip(&returned).all(begins) {
+                if problem.outcome_of(solver).outputs.iter().zip(returned).all(begins) {
                     let snapshot = solver.snapshot();
-                    let early = early(solver, &returned);
+                    let early = early(solver, returned);
                     solver.confine(&Matrix::from_fn(early.len(), |a, b| !early.has(a, b)));
                     let end = solver.explore(&mut |solver| {
                         each_completion(solver, &mut |solver| {
@@ -135,7 +140,13 @@ impl<S: Stamp> Specified<'_, S> {
         candidates: impl FnOnce(&mut dyn FnMut(&Stuck<S>) -> Flow) -> Found<Option<Stuck<S>>>,
     ) -> Progress<S> {
         let mut stop = None;
-        let found = candidates(&mut |stuck| match self.could_go_on(stuck) {
+        // What has returned is all that the specification is asked about.
+        let mut known = BTreeMap::new();
+        let mut could_go_on = |stuck: &Stuck<S>| {
+            let returned = self.returned(stuck);
+            known.entry(returned).or_insert_with_key(|returned| self.could_go_on(returned)).clone()
+        };
+        let found = candidates(&mut |stuck| match could_go_on(stuck) {
             Ok(true) => Flow::Stop,
             Ok(false) => Flow::Continue,
             Err(stopped) => {

@@ -336,7 +336,7 @@ impl<S: Stamp> Question<'_, S> {
     /// Local soundness of one client, and what is known of its progress.
     fn local(&self, world: &World, client: &Client, asks_progress: bool) -> (Local<S>, Progress<S>) {
         self.implemented(world, client, |problem| {
-            let runs = problem.runs();
+            let runs = if asks_progress { problem.runs_and_idle() } else { problem.runs() };
             let local = check(problem, &runs, &self.specification, self.library);
             let limits = problem.limits;
             let specified = progress::Specified { libraries: &self.specification, world, client, limits };
