@@ -2,7 +2,13 @@
 //!
 //! All that was issued has arrived, as an execution has every subevent of its events, and each order is complete. A thread
 //! goes round in a loop for ever if its last round reads what every further round will read: the last value of each cell,
-//! or what the round itself wrote before. That is the fairness under which spin loops are meant to end.
+//! or what the round itself wrote before, and if no other results of its calls, with these values, lead out of the loop.
+//! That is the fairness under which spin loops are meant to end: a newer value is read some day, and a call that may fail
+//! or not, with the same in memory, does not fail for ever.
+
+use std::cell::RefCell;
+
+use typed_arena::Arena;
 
 use crate::event::{Cell, Event};
 use crate::execution::Execution;
@@ -14,6 +20,7 @@ use crate::outcome::{Found, Problem};
 use crate::runs::{Skeleton, Stop};
 use crate::search::solver::{End, Flow, Solver, Source};
 use crate::stamp::Stamp;
+use crate::thread::Threads;
 use crate::value::Val;
 
 /// An execution that is stuck.
@@ -120,6 +127,19 @@ impl<S: Stamp> Problem<'_, S> {
         })
     }
 
+    /// Whether some thread comes out of its loop with other results, with what is in memory at the end.
+    fn comes_out(&self, execution: &Execution<S>, idle: &[Idle<S>]) -> bool {
+        let points = Arena::new();
+        let (libraries, implementations, world) = (self.libraries, self.implementations, self.world);
+        let (seen, rounds) = (RefCell::default(), usize::MAX);
+        let threads = Threads { libraries, implementations, world, rounds, points: &points, seen };
+        let last = |cell: Cell| vec![execution.last(libraries, cell).unwrap_or_else(|| self.initial(cell))];
+        let mut programs = self.world.tids().zip(self.programs).zip(idle);
+        programs.any(|((t, program), (run, start))| {
+            start.is_some_and(|start| threads.comes_out(t, program, (run, start), &last))
+        })
+    }
+
     fn first_stuck(
         &self,
         idle: &[Idle<S>],
@@ -157,6 +177,9 @@ impl<S: Stamp> Problem<'_, S> {
             let stuck = Stuck { execution, rounds: rounds.clone() };
             let repeated: Vec<Vec<usize>> = self.world.tids().map(|t| stuck.repeated(t)).collect();
             assert!(repeats(self.libraries, &stuck.execution, &repeated), "judge and search disagree on what is last");
+            if self.comes_out(&stuck.execution, idle) {
+                return Flow::Continue;
+            }
             let flow = visit(&stuck);
             *found = Some(stuck);
             flow

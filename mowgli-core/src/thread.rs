@@ -176,6 +176,57 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         }
     }
 
+    /// Whether a thread that goes round in a loop comes out of it with other results than those of its last round, which
+    /// begins with event `start`, where cells hold these values. A call that may return several things, with the same in
+    /// memory, does not return the same one for ever.
+    #[must_use]
+    pub fn comes_out(
+        &self,
+        thread: Tid,
+        program: &Prog,
+        (run, start): (&Run<S>, usize),
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> bool {
+        let mut point = self.start(thread, program);
+        loop {
+            let position = point.run().trace.events.len();
+            let (Stand::Looks(call) | Stand::Free(call, _)) = &point.stand else { return false };
+            if position >= start {
+                break;
+            }
+            let ret = run.trace.events[position].ret;
+            let shape = self.shapes(thread, call, ret).iter().position(|shape| *shape == run.shapes[position]);
+            point = self.after(point, thread, ret, shape.expect("one of the call's"));
+        }
+        let control = Control { one_round: true, ..point.control.clone() };
+        self.leaves(thread, (point.run(), &control), &point.stand, cells)
+    }
+
+    fn leaves(
+        &self,
+        thread: Tid,
+        (run, control): (&Run<S>, &Control),
+        stand: &Stand,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> bool {
+        let (call, results): (&Call, Vec<Val>) = match stand {
+            Stand::Round(_) | Stand::Nowhere => return false,
+            Stand::Free(call, ways) => (call, ways.iter().map(|(ret, _)| *ret).dedup().collect()),
+            Stand::Looks(call) => {
+                (call, self.libraries.of(call).returns(self.world, &run.trace.events, thread, call, cells))
+            }
+            _ => return true,
+        };
+        results.into_iter().any(|ret| {
+            self.shapes(thread, call, ret).into_iter().any(|shape| {
+                let (mut run, mut control) = (run.clone(), control.clone());
+                control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
+                let stand = self.advance(thread, &mut run, &mut control);
+                self.leaves(thread, (&run, &control), &stand, cells)
+            })
+        })
+    }
+
     /// The ways in which a call can return `ret`.
     #[must_use]
     pub fn shapes(&self, thread: Tid, call: &Call, ret: Val) -> Vec<Shape<S>> {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::algebra::Role;
-use crate::event::{Event, Sub};
+use crate::event::{Cell, Event, Sub};
 use crate::ids::{Name, Tid};
 use crate::judge::Pairs;
 use crate::library::Libraries;
@@ -73,6 +73,17 @@ impl<S: Stamp> Execution<S> {
     pub fn chosen_as(&self, libraries: &Libraries<S>, role: Role) -> impl Iterator<Item = &Chosen> {
         let is = move |c: &&Chosen| libraries.spec(c.library).and_then(|spec| spec.role(&c.name)) == Some(role);
         self.chosen.iter().filter(is)
+    }
+
+    /// What the last write of a cell wrote; `None` if nothing writes it.
+    #[must_use]
+    pub fn last(&self, libraries: &Libraries<S>, cell: Cell) -> Option<Val> {
+        let writes =
+            || (0..self.subs.len()).filter(|&w| self.subs[w].sub.cell == Some(cell) && self.subs[w].wrote.is_some());
+        let is_before =
+            |a: usize, b: usize| self.chosen_as(libraries, Role::Order).any(|order| order.pairs.contains(&(a, b)));
+        let last = writes().find(|&w| !writes().any(|later| is_before(w, later)));
+        last.and_then(|w| self.subs[w].wrote)
     }
 
     /// The restriction to some events, without regard to the calls that they are part of; and for each of its subevents

@@ -148,13 +148,6 @@ fn check_form<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> R
 #[must_use]
 pub fn repeats<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>, repeated: &[Vec<usize>]) -> bool {
     let subs = &execution.subs;
-    let is_before =
-        |a: usize, b: usize| execution.chosen_as(libraries, Role::Order).any(|order| order.pairs.contains(&(a, b)));
-    let last = |cell: Cell| {
-        let writes = || (0..subs.len()).filter(|&w| subs[w].sub.cell == Some(cell) && subs[w].wrote.is_some());
-        let last = writes().find(|&w| !writes().any(|later| is_before(w, later)));
-        last.map(|w| subs[w].wrote)
-    };
     let is_source =
         |w: usize, r: usize| execution.chosen_as(libraries, Role::ReadsFrom).any(|rf| rf.pairs.contains(&(w, r)));
     repeated.iter().all(|round| {
@@ -163,7 +156,7 @@ pub fn repeats<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>, rep
             let inside = (0..subs.len()).any(|w| of_round(w) && is_source(w, r));
             let Some(cell) = subs[r].sub.cell else { return false };
             let initial = || Some(libraries.of(&execution.events[subs[r].event].call).init(&execution.world, cell));
-            inside || subs[r].read == last(cell).unwrap_or_else(initial)
+            inside || subs[r].read == execution.last(libraries, cell).or_else(initial)
         })
     })
 }
