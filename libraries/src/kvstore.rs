@@ -5,7 +5,10 @@
 //! dedicated thread does for one message is a method, `Serve`, of the last thread on each node; the specification
 //! promises nothing of it. It deliberately does not promise that an insertion ends if another node does not serve.
 
+use std::sync::Arc;
+
 use mowgli_core::algebra::{Spec, cell, id, reads, same_event, stamps, writes};
+use mowgli_core::edit::{Edited, Edits, Here, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
@@ -17,13 +20,13 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Wait};
+use mowgli_rdma::wait::{self, Method as Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, bound, few_calls, variant};
 use crate::lock::{acq, rel};
-use crate::msw::{self, Msw};
+use crate::msw::{self, Method as Msw};
 use crate::rbl::{self, RBL, Rbl};
-use crate::sv::{self, Sv};
+use crate::sv::{self, Method as Sv};
 use crate::wlock::{self, WLOCK};
 
 methods! {
@@ -151,27 +154,10 @@ fn effect(world: &World, event: &Event) -> Option<Sub<Stamp>> {
     })
 }
 
-/// LOCO's algorithm over weak locks, ring buffers, mixed-size words, shared variables and RDMA-WAIT-RMW.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum KvstoreOverLoco {
-    /// As in App. I, to the letter: a deletion is announced while it may be under way to the slot. See `docs/findings.md`.
-    #[default]
-    Published,
-    /// A deletion is complete on the slot's node before it is announced.
-    FencedDelete,
-    /// Changes are not fenced before the lock is released.
-    NoFence,
-    /// An insertion does not wait until the other nodes have it in their indices.
-    NoAck,
-    /// A node acknowledges a message before it has changed its index.
-    AckFirst,
-    /// An insertion is valid before it is announced.
-    ValidFirst,
-    /// The index is read without the local lock, whose operations are fences.
-    NoIndexLock,
-    /// A lookup does not compare counters. It takes five calls for two keys to see that, more than can be enumerated.
-    NoCounter,
-}
+/// LOCO's algorithm over weak locks, ring buffers, mixed-size words, shared variables and RDMA-WAIT-RMW: as in App. I, to the
+/// letter. A deletion is announced while it may be under way to the slot: see `docs/findings.md`, and [`fenced_delete`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct KvstoreOverLoco;
 
 /// A place for a value: the thread that owns it, and which of that thread's.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -210,7 +196,6 @@ struct Store {
     here: Node,
     keys: usize,
     world: World,
-    variant: KvstoreOverLoco,
 }
 
 impl Store {
@@ -250,8 +235,7 @@ impl Store {
 
     /// Under the local lock, taking which is a fence.
     fn locally(&self, inside: Prog) -> Prog {
-        let fence = if self.variant == KvstoreOverLoco::NoIndexLock { Prog::unit() } else { wait::mfence() };
-        fence.then(inside)
+        wait::mfence().then(inside)
     }
 
     fn entry(&self, key: i64) -> Prog {
@@ -304,8 +288,7 @@ impl Store {
 
     /// What was changed in a slot is complete, and the next one may change the key.
     fn release(&self, key: i64, changed: Slot) -> Prog {
-        let fence = if self.variant == KvstoreOverLoco::NoFence { Prog::unit() } else { self.fence(changed) };
-        prog! { fence.clone(); rel(WLOCK, self.lock(key)); Prog::Val(Val::Bool(true)) }
+        prog! { self.fence(changed); rel(WLOCK, self.lock(key)); Prog::Val(Val::Bool(true)) }
     }
 
     fn give_up(&self, key: i64) -> Prog {
@@ -357,14 +340,12 @@ impl Store {
         let Some(counter) = last.parts()[1].plus(1) else { return Prog::unit().repeat() };
         let entry = located(slot, counter);
         let message = Val::tuple(&[&[Val::Int(key)], &entry[..]].concat());
-        let valid_first = self.variant == KvstoreOverLoco::ValidFirst;
-        let no_ack = self.variant == KvstoreOverLoco::NoAck;
         prog! {
-            self.fill(slot, content(value, counter, valid_first));
+            self.fill(slot, content(value, counter, false));
             self.announce(message);
             self.set_entry(key, Val::tuple(&entry));
-            if no_ack { Prog::unit() } else { self.wait_for_all(message) };
-            if valid_first { Prog::unit() } else { self.fill(slot, content(value, counter, true)) };
+            self.wait_for_all(message);
+            self.fill(slot, content(value, counter, true));
             self.release(key, slot)
         }
     }
@@ -382,12 +363,8 @@ impl Store {
             // A message that takes an entry away has the counter below zero.
             let gone = Val::Int(-counter.int().unwrap_or(0));
             let message = Val::tuple(&[&[Val::Int(key)], &located(slot, gone)[..]].concat());
-            // The other variants are broken beside that, and by themselves.
-            let is_fenced = store.variant != KvstoreOverLoco::Published;
-            let fence = if is_fenced { store.fence(slot) } else { Prog::unit() };
             prog! {
                 store.fill(slot, content(Val::Int(0), counter, false));
-                fence.clone();
                 store.announce(message);
                 store.wait_for_all(message);
                 store.set_entry(key, Val::Bot);
@@ -400,11 +377,10 @@ impl Store {
         let store = self.clone();
         let once = self.entry(key).bind(move |entry| {
             let Some((slot, counter)) = known(entry) else { return Prog::Break(1, Val::Bot) };
-            let any_counter = store.variant == KvstoreOverLoco::NoCounter;
             store.try_fetch(slot).bind(move |found| {
                 let Val::Tuple(found) = found else { return Prog::unit() };
                 let [value, filled, valid] = found.parts() else { return Prog::unit() };
-                let is_it = (any_counter || *filled == counter) && *valid == Val::Int(1);
+                let is_it = *filled == counter && *valid == Val::Int(1);
                 Prog::Break(1, if is_it { *value } else { Val::Bot })
             })
         });
@@ -424,12 +400,12 @@ impl Store {
                 let change = store.set_entry(key.int().unwrap_or(0), if stays { Val::tuple(entry) } else { Val::Bot });
                 let back: NodeSet = [store.world.node_of(writer)].into_iter().collect();
                 let last = store.acknowledged(writer, store.here);
-                let acknowledge = prog! { sv::write(last, message); sv::bcast(last, Val::NoWid, back) };
-                let both = match store.variant {
-                    KvstoreOverLoco::AckFirst => acknowledge.then(change),
-                    _ => change.then(acknowledge),
-                };
-                both.then(Prog::Break(1, Val::Unit))
+                prog! {
+                    change.clone();
+                    sv::write(last, message);
+                    sv::bcast(last, Val::NoWid, back);
+                    break
+                }
             })
         });
         Prog::all(from).repeat()
@@ -468,7 +444,7 @@ impl Store {
 impl KvstoreOverLoco {
     fn seen_from(self, world: &World, x: Loc, t: Tid) -> Store {
         let keys = world.objects.get(&x).map_or(0, |o| o.size);
-        Store { x, t, here: world.node_of(t), keys, world: World::new(world.nodes, &world.threads), variant: self }
+        Store { x, t, here: world.node_of(t), keys, world: World::new(world.nodes, &world.threads) }
     }
 }
 
@@ -530,34 +506,75 @@ impl Subject for Kvstore {
     }
 }
 
+/// A tuple with another value at this place.
+fn with_part(tuple: Val, place: usize, part: Val) -> Val {
+    let Val::Tuple(parts) = tuple else { return tuple };
+    let mut parts = parts.parts().to_vec();
+    parts[place] = part;
+    Val::tuple(&parts)
+}
+
+/// A deletion is complete on the slot's node before it is announced.
+#[must_use]
+pub fn fenced_delete(of: impl Implementation + 'static) -> Edited {
+    let fence = |here: &Here, slot: Loc| sv::gf(here.world.home(slot).into_iter().collect());
+    let copy = |here: &Here, m: Loc| KvstoreOverLoco.seen_from(&here.world, m, here.thread).copy("put");
+    of.replace(calls!(|here| Msw::Put { x, y, d } in Method::Delete { .. } => msw::put(x, y, d).then(fence(here, x))))
+        .replace(calls!(|here| Msw::Write { x, values } in Method::Delete { x: m, .. } if x != copy(here, m)
+            => msw::write(x, values).then(fence(here, x))))
+}
+
+/// A lookup does not compare counters: all are 1 for it. It takes five calls for two keys to see that, more than can be
+/// enumerated.
+#[must_use]
+pub fn no_counter() -> Edited {
+    let one = Val::Int(1);
+    fenced_delete(KvstoreOverLoco)
+        .replace(calls!(Wait::Read { x } in Method::Lookup { .. } => wait::read(x).map(move |v| with_part(v, 2, one))))
+        .replace(
+            calls!(Msw::TryRead { x } in Method::Lookup { .. } => msw::try_read(x).map(move |v| with_part(v, 1, one))),
+        )
+}
+
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
-    use KvstoreOverLoco::{AckFirst, FencedDelete, NoAck, NoFence, NoIndexLock, Published, ValidFirst};
     // A deletion that some node has not seen; and two nodes that disagree about an insertion.
     let unseen = Bound { total: Some(5), values: Vec::new(), ..bound(3, 3, 2) };
     let disagreeing = Bound { total: Some(4), ..bound(3, 2, 2) };
-    let over = |name, about, expected, change: KvstoreOverLoco| {
+    let over = |name, about, expected, implementation: Arc<dyn Implementation>| {
         // Two values that no counter of the implementation has, so that they can be renamed.
         let two_values = Bound { values: vec![8, 9], ..few_calls() };
-        variant(name, about, expected, change, &[(2, 2, 2), (3, 3, 1)]).and(two_values)
+        variant(name, about, expected, implementation, &[(2, 2, 2), (3, 3, 1)]).and(two_values)
     };
+    let fenced = Arc::new(fenced_delete(KvstoreOverLoco));
+    // The other variants are broken beside that, and by themselves.
+    let no_fence = fenced_delete(KvstoreOverLoco.without(calls!(Sv::GF { .. })));
+    let no_ack = fenced.clone().without_loops(calls!(Sv::Read { .. } in Method::Insert { .. }));
+    let ack_first = fenced
+        .clone()
+        .delay_after(calls!((Wait::Mfence {} | Wait::Write { .. }) in Method::Serve { .. }), calls!(Sv::Bcast { .. }));
+    let valid_first = fenced.clone().replace(
+        calls!(Msw::Write { x, values } in Method::Insert { .. } => msw::write(x, with_part(values, 2, Val::Int(1)))),
+    );
+    let no_index_lock = fenced.clone().without(calls!(Wait::Mfence {}));
     let variants = vec![
-        over("published", "LOCO-X App. I", Unsound, Published).and(unseen.clone()),
-        over("fenced-delete", "a deletion is complete before it is announced", Sound, FencedDelete)
+        over("published", "LOCO-X App. I", Unsound, Arc::new(KvstoreOverLoco)).and(unseen.clone()),
+        over("fenced-delete", "a deletion is complete before it is announced", Sound, fenced)
             .and(unseen)
             .and(disagreeing.clone()),
-        over("no-fence", "changes are not complete when the lock is released", Unsound, NoFence),
-        over("no-ack", "an insertion does not wait for the other nodes", Unsound, NoAck),
-        over("ack-first", "a node acknowledges before it has changed its index", Unsound, AckFirst),
-        over("valid-first", "an insertion is valid before it is announced", Unsound, ValidFirst).and(disagreeing),
-        over("no-index-lock", "the index is read without a fence", Unsound, NoIndexLock),
+        over("no-fence", "changes are not complete when the lock is released", Unsound, Arc::new(no_fence)),
+        over("no-ack", "an insertion does not wait for the other nodes", Unsound, Arc::new(no_ack)),
+        over("ack-first", "a node acknowledges before it has changed its index", Unsound, Arc::new(ack_first)),
+        over("valid-first", "an insertion is valid before it is announced", Unsound, Arc::new(valid_first))
+            .and(disagreeing),
+        over("no-index-lock", "the index is read without a fence", Unsound, Arc::new(no_index_lock)),
     ];
     Entry::new(
         Memory::rdma_wait(),
         Kvstore,
-        Libraries::over(to).with(wlock::LIBRARY).with(Rbl::Strong).with(Msw).with(Sv).with(Wait),
+        Libraries::over(to).with(wlock::LIBRARY).with(Rbl::Strong).with(msw::Msw).with(sv::Sv).with(wait::Wait),
         variants,
     )
 }

@@ -82,6 +82,7 @@ pub mod abstraction;
 pub mod cat;
 pub mod causal;
 pub mod denote;
+pub mod edit;
 pub mod enumerate;
 pub mod flow;
 pub mod graph;

@@ -1,19 +1,19 @@
 //! Each edit of an operation changes what it says, and nothing else.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
+use mowgli_core::edit::{Edited, Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::edits::{edits, weaker};
-use mowgli_core::soundness::sites::{Changed, sites};
+use mowgli_core::soundness::sites::sites;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
-use crate::x86_tso::{Memory, Method, read, to, word, write};
+use crate::x86_tso::{Memory, Method, cas, fence, read, to, word, write};
 
 const OF: Name = Name::literal("of");
 
@@ -34,7 +34,7 @@ impl Implementation for Body {
 }
 
 /// The calls of a program in which every read returns 7.
-fn calls(program: &Prog) -> Vec<String> {
+fn made(program: &Prog) -> Vec<String> {
     fn run(program: &Prog, made: &mut Vec<String>) -> Val {
         match program {
             Prog::Val(v) | Prog::Break(_, v) => *v,
@@ -46,7 +46,8 @@ fn calls(program: &Prog) -> Vec<String> {
                 let v = run(first, made);
                 run(&f(v), made)
             }
-            Prog::Loop(_) => unreachable!("there is no loop"),
+            // One round.
+            Prog::Loop(body) => run(body, made),
         }
     }
     let mut made = Vec::new();
@@ -65,9 +66,9 @@ fn every_edit_does_what_it_says() {
     let of = |site: usize, name: &str| {
         let method = Method::TABLE.iter().find(|m| m.name == sites[site].calls.text()).expect("it is called");
         let edit = edits(method).into_iter().find(|e| e.name == name).expect("an edit");
-        let changed = Changed::new(Arc::new(Body), sites[site].clone(), edit.change);
-        let made = calls(&changed.body(&world, Tid(1), &call)).join("; ");
-        (made, changed.differs.load(Ordering::Relaxed))
+        let changed = Edited::at(Arc::new(Body), sites[site].clone(), edit.change);
+        let made = made(&changed.body(&world, Tid(1), &call)).join("; ");
+        (made, changed.differs())
     };
     let becomes = |site, name, made: &str| assert_eq!(of(site, name), (made.to_owned(), true), "{site}: {name}");
     becomes(0, "left out", "Read(y); Write(x, 7)");
@@ -83,4 +84,111 @@ fn every_edit_does_what_it_says() {
         assert_eq!(of(site, "after what follows it"), ("Write(x, 1); Read(y); Write(x, 7)".to_owned(), false));
     }
     assert!(Method::TABLE.iter().all(|m| weaker(m).len() == 1), "there are no sets of nodes");
+}
+
+mowgli_core::methods! {
+    /// What the second implementation is of.
+    enum Own of OWN = "own" {
+        /// One.
+        fn one = One(x: Object);
+        /// Another one.
+        fn other = Other();
+    }
+}
+
+/// `write(x, 1); fence(); loop { let v = read(x); write(x, v); break }; write(x, 2)`, and `fence()`.
+struct WithLoop;
+
+impl Implementation for WithLoop {
+    fn target(&self) -> Name {
+        OWN
+    }
+
+    fn declare(&self, _: &mut World) {}
+
+    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
+        match Own::of(call) {
+            Own::One { x } => prog! {
+                write(x, 1);
+                fence();
+                loop { let v = read(x); write(x, v); break };
+                write(x, 2)
+            },
+            Own::Other {} => fence(),
+        }
+    }
+}
+
+/// The calls of `One(x)` and of `Other()`, and the edits that changed none.
+fn both(edited: impl Implementation) -> (String, Vec<String>) {
+    let mut world = World::new(1, &[Node(1)]);
+    world.objects.insert(Loc::new("x"), word());
+    let of = |own: Own| made(&edited.body(&world, Tid(1), &own.into())).join("; ");
+    let [one, other] = [Own::One { x: Loc::new("x") }, Own::Other {}].map(of);
+    (format!("{one} | {other}"), edited.idle())
+}
+
+#[test]
+fn edits_are_of_the_calls_that_a_pattern_selects() {
+    let becomes = |edited: Edited, made: &str| assert_eq!(both(edited), (made.to_owned(), Vec::new()));
+    let fences = || calls!(Method::Fence {} in Own::One { .. });
+    becomes(WithLoop.without(fences()), "Write(x, 1); Read(x); Write(x, 7); Write(x, 2) | Fence()");
+    becomes(WithLoop.without(calls!(Method::Fence {})), "Write(x, 1); Read(x); Write(x, 7); Write(x, 2) | ");
+    becomes(
+        WithLoop
+            .replace(calls!(Method::Write { x, v } in Own::One { x: y } if x == y && v == Val::Int(7) => cas(x, v, 8))),
+        "Write(x, 1); Fence(); Read(x); CAS(x, 7, 8); Write(x, 2) | Fence()",
+    );
+    becomes(
+        WithLoop.replace(calls!(Method::Read { x } => read(x).map(|v| v.plus(1).unwrap_or(v)))),
+        "Write(x, 1); Fence(); Read(x); Write(x, 8); Write(x, 2) | Fence()",
+    );
+    becomes(
+        WithLoop.swap(calls!(Method::Write { .. }).first()),
+        "Fence(); Write(x, 1); Read(x); Write(x, 7); Write(x, 2) | Fence()",
+    );
+    // What is in a loop is not counted for what follows it.
+    becomes(WithLoop.without(calls!(Method::Write { .. }).nth(1)), "Write(x, 1); Fence(); Read(x) | Fence()");
+    becomes(
+        WithLoop.without(calls!(Method::Write { .. }).in_loops()),
+        "Write(x, 1); Fence(); Read(x); Write(x, 2) | Fence()",
+    );
+    becomes(WithLoop.without_loops(calls!(Method::Read { .. })), "Write(x, 1); Fence(); Write(x, 2) | Fence()");
+    becomes(
+        WithLoop.delay(calls!(Method::Write { .. }).first()),
+        "Fence(); Read(x); Write(x, 7); Write(x, 2); Write(x, 1) | Fence()",
+    );
+    becomes(
+        WithLoop.delay_after(calls!(Method::Write { v, .. } if v == Val::Int(1)), fences()),
+        "Fence(); Write(x, 1); Read(x); Write(x, 7); Write(x, 2) | Fence()",
+    );
+    becomes(
+        WithLoop.around("another one is two", |here, body| match Own::of(&here.call) {
+            Own::Other {} => Some(body(Own::Other {}.into()).then(body(Own::Other {}.into()))),
+            Own::One { .. } => None,
+        }),
+        "Write(x, 1); Fence(); Read(x); Write(x, 7); Write(x, 2) | Fence(); Fence()",
+    );
+    becomes(
+        WithLoop.without(fences()).without(calls!(|here| Method::Write { .. } if here.thread == Tid(1))),
+        "Read(x) | Fence()",
+    );
+}
+
+#[test]
+fn an_edit_that_changes_nothing_says_so() {
+    let idle = |edited: Edited| both(edited).1;
+    assert_eq!(
+        idle(WithLoop.without(calls!(Method::Fence {})).without(calls!(Method::Fence {}))),
+        ["without Method::Fence {}"]
+    );
+    assert_eq!(
+        idle(WithLoop.without(calls!(Method::CAS { .. } in Own::One { .. }).first())),
+        ["without Method::CAS { .. } in Own::One { .. }, number 1"]
+    );
+    // Nothing follows it, or nothing but the end.
+    assert_eq!(idle(WithLoop.delay(calls!(Method::Fence {} in Own::Other {}))).len(), 1);
+    assert_eq!(idle(WithLoop.without_loops(calls!(Method::Write { .. }))).len(), 1);
+    assert_eq!(idle(WithLoop.around("none", |_, _| None)), ["none"]);
+    assert_eq!(idle(WithLoop.declaring("no other parts", |_| {})), ["no other parts"]);
 }

@@ -7,14 +7,14 @@
 //! give: a mutant that survives means that the bound is too small to tell, or that the body has more than it needs.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
+use mowgli_core::edit::Edited;
 use mowgli_core::implementation::add_parts;
 use mowgli_core::method::Method;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, are_at_most};
 use mowgli_core::soundness::edits::{Edit, edits, weaker};
-use mowgli_core::soundness::sites::{Changed, Site, sites};
+use mowgli_core::soundness::sites::{Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::stamp::Stamp;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
@@ -146,13 +146,12 @@ pub fn necessity<S: Stamp>(
         let Some(method) = below(entry, &site) else { continue };
         let changes = if question == Question::Necessity { weaker(method) } else { edits(method) };
         for Edit { name: change, change: of } in changes {
-            let changed = Arc::new(Changed::new(variant.implementation.clone(), site.clone(), of));
-            let differs = Arc::clone(&changed.differs);
+            let edited = Arc::new(Edited::at(variant.implementation.clone(), site.clone(), of));
             let changed = Variant {
                 name: variant.name,
                 about: "with one operation changed",
                 expected: Expected::Unsound,
-                implementation: changed,
+                implementation: edited.clone(),
                 bounds: Vec::new(),
             };
             let mut all = run(&changed)?;
@@ -163,7 +162,7 @@ pub fn necessity<S: Stamp>(
                 Some(position) => all.swap_remove(position),
                 None => all.pop().expect("at least one bound"),
             };
-            let is_same = !differs.load(Ordering::Relaxed);
+            let is_same = !edited.differs();
             let needed = match (&checked.report.verdict, &checked.report.violation) {
                 (Verdict::Sound, None) if is_same => Needed::Same,
                 (Verdict::Unsound(_), _) => Needed::Yes,
@@ -185,8 +184,7 @@ pub fn necessity<S: Stamp>(
 
 /// The method that is called at a site.
 fn below<S: Stamp>(entry: &Entry<S>, site: &Site) -> Option<&'static Method> {
-    let libraries = entry.below.names().filter_map(|name| entry.below.get(name));
-    libraries.flat_map(|l| l.methods()).find(|m| m.name == site.calls.text())
+    entry.below.get(site.library)?.methods().iter().find(|m| m.name == site.calls.text())
 }
 
 fn all_sites<S: Stamp>(
