@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use mowgli_core::algebra::{Spec, cell, id, reads, same_event, stamps, writes};
+use mowgli_core::algebra::{Spec, same_event, stamps};
 use mowgli_core::edit::{Edited, Edits, Here, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
@@ -122,10 +122,11 @@ impl Library<Stamp> for Kvstore {
     /// another it does not begin after the other ends.
     fn spec(&self) -> Spec<Stamp> {
         let mut c = Spec::default();
-        let (rf, initial) = c.reads_from("rf", reads(), writes());
-        let rf = rf.named("rf", "{b} found {b reads}, which {a} stored");
-        let mo = c.order("mo", writes(), cell).named("mo", "{a} changed the key before {b} did");
-        let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} found {a reads}, before {b} changed the key");
+        let [rf, mo, rb] = c.coherence_as([
+            "{b} found {b reads}, which {a} stored",
+            "{a} changed the key before {b} did",
+            "{a} found {a reads}, before {b} changed the key",
+        ]);
 
         // so = {<<e1, aMF>, <e2, a>> | e1 = e2 or e1 lin e2}, lin = (rf u mo u rb)+ irreflexive
         let call = same_event()

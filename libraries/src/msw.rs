@@ -14,7 +14,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
-use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNLR, aNLW, aNRR, aNRW, aWT};
+use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait, home};
 
@@ -96,22 +96,15 @@ impl Library<Stamp> for Msw {
     /// As RDMA-WAIT on tuples; a failed TryRead has the stamp of a wait and reads nothing.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let at = |loc| Cell { loc, node: home(world, loc) };
-        vec![match Method::of(&event.call) {
+        let shape = match Method::of(&event.call) {
             Method::Write { x, values } => Shape::from_slice(&[Sub::write(aCW, at(x), Writes::Is(values))]),
             Method::TryRead { .. } if event.ret == Val::Bot => Shape::from_slice(&[Sub::quiet(aWT)]),
             Method::TryRead { x } => Shape::from_slice(&[Sub::read(aCR, at(x), Reads::Is(event.ret))]),
             Method::Wait { .. } => Shape::from_slice(&[Sub::quiet(aWT)]),
-            Method::Put { x, y, .. } => {
-                let n = home(world, x);
-                let read = Sub::read(aNLR(n), at(y), Reads::Any);
-                Shape::from_slice(&[read, Sub::write(aNRW(n), at(x), Writes::Copy(0))])
-            }
-            Method::Get { x, y, .. } => {
-                let n = home(world, y);
-                let read = Sub::read(aNRR(n), at(y), Reads::Any);
-                Shape::from_slice(&[read, Sub::write(aNLW(n), at(x), Writes::Copy(0))])
-            }
-        }]
+            Method::Put { x, y, d } => return wait::Method::Put { x, y, d }.shapes(world, event.ret),
+            Method::Get { x, y, d } => return wait::Method::Get { x, y, d }.shapes(world, event.ret),
+        };
+        vec![shape]
     }
 
     fn spec(&self) -> Spec<Stamp> {

@@ -229,7 +229,7 @@ pub fn own_calls<S: Stamp>(
     for bound in bounds {
         for world in worlds(&*entry.subject, bound, expired)? {
             for thread in world.tids() {
-                let own = entry.subject.calls(&world, thread, &bounds[0], expired);
+                let own = entry.subject.calls(&world, thread, bound, expired);
                 calls.extend(own.into_iter().map(|call| (world.clone(), thread, call)));
             }
             if expired() {

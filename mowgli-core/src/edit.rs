@@ -423,6 +423,9 @@ impl Walk {
                     self.note();
                     return then(Val::Unit, place);
                 }
+                if !place.delayed.is_empty() {
+                    self.note();
+                }
                 let round = Place { delayed: Vec::new(), ..place.clone().down(Step::Round) };
                 followed(self.walk(body, round, &self.end()).repeat(), place, then)
             }

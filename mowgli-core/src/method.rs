@@ -216,8 +216,8 @@ pub fn calls(
     bound: &Bound,
     expired: &dyn Fn() -> bool,
 ) -> Vec<Call> {
-    let objects = world.locations(library).into_iter().map(Val::Loc);
-    let of_object = objects.flat_map(|x| methods.iter().filter(|m| m.is_of_object()).map(move |m| (m, Some(x))));
+    let of_object =
+        of_library(world, library).flat_map(|x| methods.iter().filter(|m| m.is_of_object()).map(move |m| (m, Some(x))));
     let all = of_object.chain(methods.iter().filter(|m| !m.is_of_object()).map(|m| (m, None)));
     let here = world.node_of(thread);
     let is_here = |x: Val| x.loc().and_then(|x| world.home(x)) == Some(here);

@@ -186,7 +186,16 @@ fn an_edit_that_changes_nothing_says_so() {
         idle(WithLoop.without(calls!(Method::CAS { .. } in Own::One { .. }).first())),
         ["without Method::CAS { .. } in Own::One { .. }, number 1"]
     );
-    // Nothing follows it, or nothing but the end.
+    // What is delayed past a loop is changed; where nothing but the end follows it is not.
+    assert!(
+        idle(
+            WithLoop
+                .without(calls!(Method::Fence {} in Own::One { .. }))
+                .without(calls!(Method::Write { v, .. } if v == Val::Int(2)))
+                .delay(calls!(Method::Write { .. }).first())
+        )
+        .is_empty()
+    );
     assert_eq!(idle(WithLoop.delay(calls!(Method::Fence {} in Own::Other {}))).len(), 1);
     assert_eq!(idle(WithLoop.without_loops(calls!(Method::Write { .. }))).len(), 1);
     assert_eq!(idle(WithLoop.around("none", |_, _| None)), ["none"]);

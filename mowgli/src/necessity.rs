@@ -212,43 +212,29 @@ impl<S: Stamp> Necessity<S> {
 }
 
 impl<S: Stamp> Row<S> {
-    /// The answer in words.
+    /// The answer to a question in words.
     #[must_use]
-    pub fn answer(&self) -> String {
-        match self.needed {
-            Needed::Yes => "needed".to_owned(),
-            Needed::Locally => "needed for local soundness; no wrong outcome found".to_owned(),
-            Needed::No if self.executions.0 < self.executions.1 => {
-                let (left, all) = self.executions;
-                format!("not needed for safety within the bound; {left} of {all} executions are left")
-            }
-            Needed::No => "not needed within the bound".to_owned(),
-            Needed::IllDefined => "needed for a call to do anything".to_owned(),
-            Needed::Same => "there is nothing to change".to_owned(),
-            Needed::Vacuous => "vacuous: clients no longer end".to_owned(),
+    pub fn answer(&self, question: Question) -> String {
+        let is_left = self.executions.0 < self.executions.1;
+        let [needed, fate] = match self.needed {
+            Needed::Yes => ["needed", "caught"],
+            Needed::Locally => ["needed for local soundness; no wrong outcome found", "caught; no wrong outcome found"],
+            Needed::No if is_left => ["not needed for safety within the bound", "survives"],
+            Needed::No => ["not needed within the bound", "survives"],
+            Needed::IllDefined => ["needed for a call to do anything", "caught: not well defined"],
+            Needed::Same => ["there is nothing to change", "equivalent: there is nothing to change"],
+            Needed::Vacuous => ["vacuous: clients no longer end", "blocks: clients no longer end"],
+            Needed::Undecided => ["undecided"; 2],
+        };
+        let more = match self.needed {
+            Needed::No if is_left => format!("; {} of {} executions are left", self.executions.0, self.executions.1),
             Needed::Undecided => match self.stopped() {
-                Some(stop) => format!("undecided: {stop}"),
-                None => "undecided, as it is whether all clients end without the change".to_owned(),
+                Some(stop) => format!(": {stop}"),
+                None => ", as it is whether all clients end without the change".to_owned(),
             },
-        }
-    }
-
-    /// The answer about a mutant in words.
-    #[must_use]
-    pub fn fate(&self) -> String {
-        match self.needed {
-            Needed::Yes => "caught".to_owned(),
-            Needed::Locally => "caught; no wrong outcome found".to_owned(),
-            Needed::IllDefined => "caught: not well defined".to_owned(),
-            Needed::Vacuous => "blocks: clients no longer end".to_owned(),
-            Needed::No if self.executions.0 < self.executions.1 => {
-                let (left, all) = self.executions;
-                format!("survives; {left} of {all} executions are left")
-            }
-            Needed::No => "survives".to_owned(),
-            Needed::Same => "equivalent: there is nothing to change".to_owned(),
-            Needed::Undecided => self.answer(),
-        }
+            _ => String::new(),
+        };
+        format!("{}{more}", if question == Question::Mutants { fate } else { needed })
     }
 
     /// What stopped its check, where that is why it is undecided.
@@ -259,8 +245,7 @@ impl<S: Stamp> Row<S> {
     /// One line.
     #[must_use]
     pub fn text(&self, question: Question) -> String {
-        let answer = if question == Question::Mutants { self.fate() } else { self.answer() };
-        format!("  {:<24} {:<26} {answer}", self.site.to_string(), self.change)
+        format!("  {:<24} {:<26} {}", self.site.to_string(), self.change, self.answer(question))
     }
 
     /// One JSON object.
