@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use mowgli_core::edit::{Edited, Edits, calls};
+use mowgli_core::edit::{Change, Edited, Edits, Here, calls};
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
@@ -40,7 +40,7 @@ fn made(program: &Prog) -> Vec<String> {
             Prog::Val(v) | Prog::Break(_, v) => *v,
             Prog::Call(call) => {
                 made.push(call.to_string());
-                if let Method::Read { .. } = Method::of(call) { Val::Int(7) } else { Val::Unit }
+                if call.method.text() == "Read" { Val::Int(7) } else { Val::Unit }
             }
             Prog::Let(first, f) => {
                 let v = run(first, made);
@@ -200,4 +200,63 @@ fn an_edit_that_changes_nothing_says_so() {
     assert_eq!(idle(WithLoop.without_loops(calls!(Method::Write { .. }))).len(), 1);
     assert_eq!(idle(WithLoop.around("none", |_, _| None)), ["none"]);
     assert_eq!(idle(WithLoop.declaring("no other parts", |_| {})), ["no other parts"]);
+}
+
+mowgli_core::methods! {
+    /// A library with sets of nodes, and a method that has the name of another library's.
+    enum Far of FAR = "far" {
+        /// Sends.
+        fn send = Send(from: Object, to: Object, ns: Nodes);
+        /// Writes.
+        fn far_write = Write(x: Object, v: Value);
+    }
+}
+
+#[test]
+fn operands_change_places_and_sets_get_the_own_node() {
+    let [x, y] = ["x", "y"].map(Loc::new);
+    let here = Here { world: Arc::new(World::new(2, &[Node(1)])), thread: Tid(1), call: Call::new(OF, "Go", &[]) };
+    let of = |call: &Call, table: &[mowgli_core::method::Method], name: &str| {
+        let method = table.iter().find(|m| m.name == call.method.text()).expect("a method");
+        let edit = edits(method).into_iter().find(|e| e.name == name).expect("an edit");
+        let Change::Instead(instead) = edit.change else { panic!("it puts something in place of the call") };
+        made(&instead(&here, call).expect("something else")).join("; ")
+    };
+    let send = Call::from(Far::Send { from: x, to: y, ns: NodeSet::default().with(Node(2)) });
+    assert_eq!(of(&send, Far::TABLE, "from and to change places"), "Send(y, x, {2})");
+    assert_eq!(of(&send, Far::TABLE, "ns with the own node"), "Send(x, y, {1, 2})");
+    let swap = Call::from(Method::CAS { x, old: 0.into(), new: 1.into() });
+    assert_eq!(of(&swap, Method::TABLE, "old and new change places"), "CAS(x, 1, 0)");
+}
+
+/// Writes to a word of one library on one thread, of another on the other.
+struct OfTwo;
+
+impl Implementation for OfTwo {
+    fn target(&self) -> Name {
+        OF
+    }
+
+    fn declare(&self, _: &mut World) {}
+
+    fn body(&self, _: &World, t: Tid, _: &Call) -> Prog {
+        let x = Loc::new("x");
+        if t == Tid(1) { write(x, 1) } else { far_write(x, 1) }
+    }
+}
+
+#[test]
+fn a_site_is_of_the_library_that_it_calls() {
+    let mut world = World::new(1, &[Node(1), Node(1)]);
+    world.objects.insert(Loc::new("x"), word());
+    let call = Call::new(OF, "Go", &[]);
+    let bodies = [Tid(1), Tid(2)].map(|t| (world.clone(), t, call.clone()));
+    let sites = sites(&OfTwo, &Libraries::over(to).with(Memory), &bodies);
+    assert_eq!(sites.len(), 2);
+    for site in sites {
+        let gone = Change::Instead(Arc::new(|_, _| Some(Prog::unit())));
+        let edited = Edited::at(Arc::new(OfTwo), site.clone(), gone);
+        let left: Vec<bool> = [1, 2].map(|t| made(&edited.body(&world, Tid(t), &call)).is_empty()).to_vec();
+        assert_eq!(left, [site.library != FAR, site.library == FAR]);
+    }
 }
