@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, same, stamps};
+use mowgli_core::edit::{Edits, Here, calls};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
@@ -21,7 +22,7 @@ use mowgli_rdma::stamp::Stamp::{self, aCR, aGF};
 use mowgli_rdma::to;
 
 use crate::catalogue::{Entry, Expected, Memory, variant};
-use crate::sv::{self, Sv};
+use crate::sv::{self, Method as Sv};
 
 methods! {
     /// What can be done with a barrier, of either kind.
@@ -118,30 +119,9 @@ fn barrier_and_round(s: &SubView<Stamp>) -> Option<Val> {
     Some(Val::tuple(&[s.event.call.args[0], Val::Int(s.nth as i64)]))
 }
 
-/// The implementation over SV, or one of its broken variants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Variant {
-    /// As published.
-    #[default]
-    Published,
-    /// LOCO's first barrier (LOCO-X App. D): no global fence.
-    NoFence,
-    /// The broadcast includes the own node (LOCO §4.2 gives a reason to exclude it).
-    SelfBroadcast,
-    /// The counter is broadcast before it is written.
-    BroadcastFirst,
-    /// Waits until the others' counters are one higher than the own one was: a later round has made them higher still.
-    ExactCount,
-}
-
-/// An implementation of BAL over SV.
+/// The implementation over SV.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BalOverSv {
-    /// Which barrier.
-    pub of: Bal,
-    /// Which implementation of it.
-    pub variant: Variant,
-}
+pub struct BalOverSv(pub Bal);
 
 /// x_t.
 fn flag(x: Loc, t: Tid) -> Loc {
@@ -150,7 +130,7 @@ fn flag(x: Loc, t: Tid) -> Loc {
 
 impl Implementation for BalOverSv {
     fn target(&self) -> Name {
-        Library::name(&self.of)
+        Library::name(&self.0)
     }
 
     fn declare(&self, world: &mut World) {
@@ -160,32 +140,36 @@ impl Implementation for BalOverSv {
     }
 
     fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
-        let x = call.loc(0);
+        let Method::BAR { x } = Method::of(call);
         let participants = world.objects[&x].members.clone();
         if !participants.contains(&t) {
             return Prog::unit().repeat();
         }
-        let s = self.of.fenced(world, x);
-        let fence = sv::gf(s).when(self.variant != Variant::NoFence);
-        let targets = if self.variant == Variant::SelfBroadcast { s } else { s.without(world.node_of(t)) };
-        let x_t = flag(x, t);
-        let (early, exact) = (self.variant == Variant::BroadcastFirst, self.variant == Variant::ExactCount);
-        let announce = move |v: Val| {
-            let (write, bcast) = (sv::write(x_t, v.plus(1).unwrap_or(v)), sv::bcast(x_t, Val::NoWid, targets));
-            if early { bcast.then(write) } else { write.then(bcast) }
-        };
+        let s = self.0.fenced(world, x);
+        let (x_t, others) = (flag(x, t), s.without(world.node_of(t)));
         prog! {
-            fence.clone();
+            sv::gf(s);
             let v = sv::read(x_t);
-            announce(v);
+            sv::write(x_t, v.plus(1).unwrap_or(v));
+            sv::bcast(x_t, Val::NoWid, others);
             for ti in (participants.clone()) {
-                loop {
-                    let seen = sv::read(flag(x, ti));
-                    if (if exact { Some(seen) == v.plus(1) } else { seen > v }) { break }
-                }
+                loop { let seen = sv::read(flag(x, ti)); if (seen > v) { break } }
             }
         }
     }
+}
+
+/// After its own count, waits until the others' counters are what its own one is.
+fn exact_count(here: &Here, body: &dyn Fn(Call) -> Prog) -> Option<Prog> {
+    let Method::BAR { x } = Method::of(&here.call);
+    let (x_t, participants) = (flag(x, here.thread), here.world.objects[&x].members.clone());
+    Some(prog! {
+        body(here.call.clone());
+        let count = sv::read(x_t);
+        for ti in (participants.clone()) {
+            loop { let seen = sv::read(flag(x, ti)); if (seen == count) { break } }
+        }
+    })
 }
 
 /// The sets of threads that can take part in an object.
@@ -224,40 +208,40 @@ impl Subject for Bal {
 #[must_use]
 pub fn entry(of: Bal) -> Entry {
     use Expected::{Sound, Stuck, Unsound};
-    let over = |name, about, expected, change, bounds| {
-        variant(name, about, expected, BalOverSv { of, variant: change }, bounds)
-    };
+    let published = BalOverSv(of);
+    // LOCO's first barrier (LOCO-X App. D).
+    let no_fence = published.without(calls!(Sv::GF { .. }));
+    // LOCO §4.2 gives a reason to exclude it.
+    let self_broadcast = published
+        .replace(calls!(|here| Sv::Bcast { x, d, ns } => sv::bcast(x, d, ns.with(here.world.node_of(here.thread)))));
+    let broadcast_first = published.swap(calls!(Sv::Write { .. }));
+    // A later round has made them higher still.
+    let exact_count = published.without_loops(calls!(Sv::Read { .. })).around("waits for one count", exact_count);
     let variants = vec![
-        over("published", "LOCO §4.2", Sound, Variant::Published, &[(3, 3, 2), (4, 4, 1), (2, 2, 3)]),
-        over(
-            "no-fence",
-            "LOCO's first barrier: nothing waits for remote writes",
-            Unsound,
-            Variant::NoFence,
-            &[(3, 3, 1)],
-        ),
+        variant("published", "LOCO §4.2", Sound, published, &[(3, 3, 2), (4, 4, 1), (2, 2, 3)]),
+        variant("no-fence", "LOCO's first barrier: nothing waits for remote writes", Unsound, no_fence, &[(3, 3, 1)]),
         // Every counter is written twice with one value, so there are many executions.
-        over(
+        variant(
             "self-broadcast",
             "the broadcast includes the own node",
             Sound,
-            Variant::SelfBroadcast,
+            self_broadcast,
             &[(3, 3, 1), (2, 2, 3)],
         ),
-        over(
+        variant(
             "broadcast-first",
             "the counter is broadcast before it is written: the old one may be what is sent",
             Stuck,
-            Variant::BroadcastFirst,
+            broadcast_first,
             &[(2, 2, 2)],
         ),
-        over(
+        variant(
             "exact-count",
             "waits for a counter that a thread in a later round has already passed",
             Stuck,
-            Variant::ExactCount,
+            exact_count,
             &[(2, 2, 2)],
         ),
     ];
-    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(Sv), variants)
+    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(sv::Sv), variants)
 }

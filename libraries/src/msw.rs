@@ -14,11 +14,11 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
-use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNLR, aNLW, aNRR, aNRW, aWT};
+use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait, home};
 
-use crate::catalogue::{Entry, Expected, Memory, bound, variant};
+use crate::catalogue::{Entry, Expected, Memory, Variant, bound, variant};
 
 methods! {
     /// What can be done with mixed-size locations.
@@ -96,22 +96,15 @@ impl Library<Stamp> for Msw {
     /// As RDMA-WAIT on tuples; a failed TryRead has the stamp of a wait and reads nothing.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let at = |loc| Cell { loc, node: home(world, loc) };
-        vec![match Method::of(&event.call) {
+        let shape = match Method::of(&event.call) {
             Method::Write { x, values } => Shape::from_slice(&[Sub::write(aCW, at(x), Writes::Is(values))]),
             Method::TryRead { .. } if event.ret == Val::Bot => Shape::from_slice(&[Sub::quiet(aWT)]),
             Method::TryRead { x } => Shape::from_slice(&[Sub::read(aCR, at(x), Reads::Is(event.ret))]),
             Method::Wait { .. } => Shape::from_slice(&[Sub::quiet(aWT)]),
-            Method::Put { x, y, .. } => {
-                let n = home(world, x);
-                let read = Sub::read(aNLR(n), at(y), Reads::Any);
-                Shape::from_slice(&[read, Sub::write(aNRW(n), at(x), Writes::Copy(0))])
-            }
-            Method::Get { x, y, .. } => {
-                let n = home(world, y);
-                let read = Sub::read(aNRR(n), at(y), Reads::Any);
-                Shape::from_slice(&[read, Sub::write(aNLW(n), at(x), Writes::Copy(0))])
-            }
-        }]
+            Method::Put { x, y, d } => return wait::Method::Put { x, y, d }.shapes(world, event.ret),
+            Method::Get { x, y, d } => return wait::Method::Get { x, y, d }.shapes(world, event.ret),
+        };
+        vec![shape]
     }
 
     fn spec(&self) -> Spec<Stamp> {
@@ -134,30 +127,16 @@ fn ill_sized(world: &World, method: Method) -> Option<String> {
     }
 }
 
-/// The implementation over RDMA-WAIT, another that the authors had first, or a broken variant.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum MswOverWait {
-    /// As published: a hash before the words.
-    #[default]
-    Hash,
-    /// The hash is of the first word only.
-    FirstWordOnly,
-    /// The hash is the sum of the words.
-    Sum,
-    /// A guard before the words and one after, read in this order: the bug that was in LOCO (LOCO-X App. D).
-    GuardForward,
-    /// The guards read the other way round: the repair that the authors give. A Put still copies them first to last.
-    GuardBackward,
+/// The implementation over RDMA-WAIT: a hash before the words.
+#[derive(Clone, Copy, Debug)]
+pub struct MswOverWait {
+    /// The hash of the words, in one word.
+    pub hash: fn(&[Val]) -> Val,
 }
 
 /// x_0, x_1, and so on.
 fn part(x: Loc, k: usize) -> Loc {
     x.part(format_args!("word_{k}"))
-}
-
-/// How many writes a thread has made: what makes guards fresh.
-fn counter(t: Tid) -> Loc {
-    Loc(MSW.part(format_args!("guards_{t}")))
 }
 
 /// An injective hash in one word; 0 of all zeros.
@@ -170,66 +149,50 @@ fn sum(values: &[Val]) -> Val {
 }
 
 /// The values of these words, read in this order, then `next`.
-fn read_all(words: Vec<Loc>, values: Vec<Val>, next: fn(&[Val]) -> Val) -> Prog {
+fn read_all(words: Vec<Loc>, values: Vec<Val>, next: impl Fn(&[Val]) -> Val + Clone + Send + Sync + 'static) -> Prog {
     match words.split_first() {
         None => Prog::Val(next(&values)),
         Some((&x, rest)) => {
             let rest = rest.to_vec();
-            wait::read(x).bind(move |v| read_all(rest.clone(), [values.as_slice(), &[v]].concat(), next))
+            wait::read(x).bind(move |v| read_all(rest.clone(), [values.as_slice(), &[v]].concat(), next.clone()))
         }
     }
+}
+
+/// Writes the words of a location.
+fn write_all(x: Loc, values: impl IntoIterator<Item = Val>) -> Prog {
+    Prog::all(values.into_iter().enumerate().map(|(k, v)| wait::write(part(x, k), v)))
 }
 
 fn if_equal(a: Val, b: Val, values: &[Val]) -> Val {
     if a == b { Val::tuple(values) } else { Val::Bot }
 }
 
-impl MswOverWait {
-    fn has_guards(self) -> bool {
-        matches!(self, Self::GuardForward | Self::GuardBackward)
-    }
+/// What is no tuple is a fault.
+fn words_of(v: Val) -> Option<Vec<Val>> {
+    if let Val::Tuple(values) = v { Some(values.parts().to_vec()) } else { None }
+}
 
-    /// How many words a location of this size has.
-    fn length(self, size: usize) -> usize {
-        size + if self.has_guards() { 2 } else { 1 }
+/// Put, Get and Wait of locations of which each has some words `beside` those of its value.
+fn word_by_word(world: &World, method: Method, beside: usize) -> Prog {
+    let each = |x, copy: &dyn Fn(usize) -> Prog| Prog::all((0..size(world, x).unwrap_or(0) + beside).map(copy));
+    match method {
+        Method::Put { x, y, d } => each(x, &|k| wait::put(part(x, k), part(y, k), d)),
+        Method::Get { x, y, d } => each(x, &|k| wait::get(part(x, k), part(y, k), d)),
+        Method::Wait { d } => wait::wait(d),
+        Method::Write { .. } | Method::TryRead { .. } => Prog::unit().repeat(),
     }
+}
 
-    fn write(self, x: Loc, t: Tid, values: &[Val]) -> Prog {
-        let store = move |first: Val, values: &[Val], last: Option<Val>| {
-            let all = [&[first], values, last.as_slice()].concat();
-            Prog::all(all.into_iter().enumerate().map(|(k, v)| wait::write(part(x, k), v)))
-        };
-        let values = values.to_vec();
-        match self {
-            Self::Hash => store(hash(&values), &values, None),
-            Self::FirstWordOnly => store(hash(&values[..1]), &values, None),
-            Self::Sum => store(sum(&values), &values, None),
-            Self::GuardForward | Self::GuardBackward => prog! {
-                let n = wait::read(counter(t));
-                wait::write(counter(t), n.plus(1).unwrap_or(n));
-                {
-                    let guard = Val::tuple(&[Val::Int(i64::from(t.0)), n]);
-                    store(guard, &values, Some(guard))
-                }
-            },
-        }
-    }
-
-    fn try_read(self, x: Loc, size: usize) -> Prog {
-        let mut words: Vec<Loc> = (0..self.length(size)).map(|k| part(x, k)).collect();
-        match self {
-            Self::Hash => read_all(words, Vec::new(), |v| if_equal(v[0], hash(&v[1..]), &v[1..])),
-            Self::FirstWordOnly => read_all(words, Vec::new(), |v| if_equal(v[0], hash(&v[1..2]), &v[1..])),
-            Self::Sum => read_all(words, Vec::new(), |v| if_equal(v[0], sum(&v[1..]), &v[1..])),
-            Self::GuardForward => read_all(words, Vec::new(), |v| if_equal(v[0], v[v.len() - 1], &v[1..v.len() - 1])),
-            Self::GuardBackward => {
-                words.reverse();
-                read_all(words, Vec::new(), |v| {
-                    let values: Vec<Val> = v[1..v.len() - 1].iter().rev().copied().collect();
-                    if_equal(v[0], v[v.len() - 1], &values)
-                })
-            }
-        }
+/// The words of every location, with what is beside those of its value: what is before the value, and how many words after.
+fn declare(world: &mut World, before: impl Fn(&[Val]) -> Val, after: usize) {
+    for (x, object) in world.objects_of(MSW) {
+        let Some(node) = object.node else { continue };
+        let values = words_of(object.init).unwrap_or_default();
+        let values = (0..object.size).map(|k| values.get(k).copied().unwrap_or(Val::Int(0)));
+        let zeros = std::iter::repeat_n(Val::Int(0), after);
+        let all = std::iter::once(before(&words_of(object.init).unwrap_or_default())).chain(values).chain(zeros);
+        world.objects.extend(all.enumerate().map(|(k, init)| (part(x, k), wait::word(node).init(init))));
     }
 }
 
@@ -239,41 +202,78 @@ impl Implementation for MswOverWait {
     }
 
     fn declare(&self, world: &mut World) {
-        let all: Vec<(Loc, Object)> =
-            world.objects.iter().filter(|(_, o)| o.library == MSW).map(|(&x, o)| (x, o.clone())).collect();
-        for (x, object) in all {
-            let Some(node) = object.node else { continue };
-            let values = if let Val::Tuple(t) = object.init { t.parts() } else { &[] };
-            let first = match self {
-                Self::Hash => hash(values),
-                Self::FirstWordOnly => hash(values.get(..1).unwrap_or_default()),
-                Self::Sum => sum(values),
-                _ => Val::Int(0),
-            };
-            for k in 0..self.length(object.size) {
-                let init = if k == 0 { first } else { values.get(k - 1).copied().unwrap_or(Val::Int(0)) };
-                world.objects.insert(part(x, k), wait::word(node).init(init));
+        declare(world, self.hash, 0);
+    }
+
+    fn body(&self, world: &World, _: Tid, call: &Call) -> Prog {
+        let hash = self.hash;
+        match Method::of(call) {
+            Method::Write { x, values } => match words_of(values) {
+                Some(values) => write_all(x, [hash(&values)].into_iter().chain(values)),
+                None => Prog::unit().repeat(),
+            },
+            Method::TryRead { x } => {
+                let words = (0..=size(world, x).unwrap_or(0)).map(|k| part(x, k)).collect();
+                read_all(words, Vec::new(), move |v| if_equal(v[0], hash(&v[1..]), &v[1..]))
             }
+            method => word_by_word(world, method, 1),
         }
-        for t in world.tids().filter(|_| self.has_guards()).collect::<Vec<_>>() {
-            let here = world.node_of(t);
-            world.objects.insert(counter(t), wait::word(here));
-        }
+    }
+}
+
+/// What the authors had before: a guard before the words and one after, fresh with each write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Guards {
+    /// Read first to last: the bug that was in LOCO (LOCO-X App. D).
+    Forward,
+    /// Read last to first: the repair that the authors give. A Put still copies them first to last.
+    Backward,
+}
+
+/// How many writes a thread has made: what makes guards fresh.
+fn counter(t: Tid) -> Loc {
+    Loc(MSW.part(format_args!("guards_{t}")))
+}
+
+impl Implementation for Guards {
+    fn target(&self) -> Name {
+        MSW
+    }
+
+    fn declare(&self, world: &mut World) {
+        declare(world, |_| Val::Int(0), 1);
+        let counters: Vec<_> = world.tids().map(|t| (counter(t), wait::word(world.node_of(t)))).collect();
+        world.objects.extend(counters);
     }
 
     fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
-        let length = |x| self.length(size(world, x).unwrap_or(0));
-        let word_by_word = |copy: fn(Loc, Loc, Val) -> Prog, x, y, d| {
-            Prog::all((0..length(x)).map(|k| copy(part(x, k), part(y, k), d)))
-        };
         match Method::of(call) {
-            Method::Write { x, values: Val::Tuple(values) } => self.write(x, t, values.parts()),
-            // What is no tuple is a fault.
-            Method::Write { .. } => Prog::unit().repeat(),
-            Method::TryRead { x } => self.try_read(x, size(world, x).unwrap_or(0)),
-            Method::Put { x, y, d } => word_by_word(wait::put, x, y, d),
-            Method::Get { x, y, d } => word_by_word(wait::get, x, y, d),
-            Method::Wait { d } => wait::wait(d),
+            Method::Write { x, values } => match words_of(values) {
+                Some(values) => prog! {
+                    let n = wait::read(counter(t));
+                    wait::write(counter(t), n.plus(1).unwrap_or(n));
+                    {
+                        let guard = Val::tuple(&[Val::Int(i64::from(t.0)), n]);
+                        write_all(x, [&[guard], &values[..], &[guard]].concat())
+                    }
+                },
+                None => Prog::unit().repeat(),
+            },
+            Method::TryRead { x } => {
+                let backward = *self == Self::Backward;
+                let mut words: Vec<Loc> = (0..size(world, x).unwrap_or(0) + 2).map(|k| part(x, k)).collect();
+                if backward {
+                    words.reverse();
+                }
+                read_all(words, Vec::new(), move |v| {
+                    let mut values = v[1..v.len() - 1].to_vec();
+                    if backward {
+                        values.reverse();
+                    }
+                    if_equal(v[0], v[v.len() - 1], &values)
+                })
+            }
+            method => word_by_word(world, method, 2),
         }
     }
 }
@@ -313,19 +313,22 @@ impl Subject for Msw {
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
-    let variant = |name, about, expected, implementation: MswOverWait| {
-        // Copies of copies have very many executions: with two threads more than one call each takes minutes.
-        let mut variant = variant(name, about, expected, implementation, &[(2, 2, 1), (1, 2, 3)]);
+    // Copies of copies have very many executions: with two threads more than one call each takes minutes.
+    let bounds = &[(2, 2, 1), (1, 2, 3)];
+    let hashed = |hash: fn(&[Val]) -> Val| MswOverWait { hash };
+    let first_word_only = hashed(|values| hash(values.get(..1).unwrap_or_default()));
+    let variants = vec![
+        variant("published", "LOCO-X App. H.6", Sound, hashed(hash), bounds),
+        variant("first-word-only", "the hash is of the first word only", Unsound, first_word_only, bounds),
+        variant("sum", "the hash is the sum of the words", Unsound, hashed(sum), bounds),
+        variant("guard-forward", "guards, read first to last (LOCO-X App. D)", Unsound, Guards::Forward, bounds),
+        variant("guard-backward", "guards, read last to first (LOCO-X App. D)", Unsound, Guards::Backward, bounds),
+    ];
+    let all_bounds = |mut variant: Variant| {
         variant.bounds.iter_mut().for_each(|b| b.objects = 2);
         // A reader beside two writes of one location.
         variant.and(Bound { total: Some(3), ..bound(2, 1, 2) }).writing(&[1, 2])
     };
-    let variants = vec![
-        variant("published", "LOCO-X App. H.6", Sound, MswOverWait::Hash),
-        variant("first-word-only", "the hash is of the first word only", Unsound, MswOverWait::FirstWordOnly),
-        variant("sum", "the hash is the sum of the words", Unsound, MswOverWait::Sum),
-        variant("guard-forward", "guards, read first to last (LOCO-X App. D)", Unsound, MswOverWait::GuardForward),
-        variant("guard-backward", "guards, read last to first (LOCO-X App. D)", Unsound, MswOverWait::GuardBackward),
-    ];
+    let variants = variants.into_iter().map(all_bounds).collect();
     Entry::new(Memory::rdma_wait(), Msw, Libraries::over(to).with(Wait), variants)
 }

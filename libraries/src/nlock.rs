@@ -3,6 +3,7 @@
 //! SYNC §4.3, Theorem 3. It deliberately promises nothing about operations towards other nodes.
 
 use mowgli_core::algebra::{same_event, stamps};
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
@@ -13,7 +14,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
 use mowgli_rdma::stamp::Stamp::{aMF, aNRW, aRF};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Wait};
+use mowgli_rdma::wait::{self, Method as Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, bound, variant};
 use crate::lock::{Lock, Method, Sections, home};
@@ -37,17 +38,9 @@ pub const LIBRARY: Lock = Lock {
     },
 };
 
-/// The implementation over RDMA-WAIT-RMW, or one of its broken variants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum NlockOverWait {
-    /// As published.
-    #[default]
-    Published,
-    /// The release overtakes reads of the node.
-    NoRfence,
-    /// The word that releases lies on another node, so the release overtakes whatever goes to the lock's.
-    ReleaseByWrite,
-}
+/// The implementation over RDMA-WAIT-RMW.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NlockOverWait;
 
 fn dispenser(x: Loc) -> Loc {
     x.part("dispenser")
@@ -69,10 +62,8 @@ impl Implementation for NlockOverWait {
     fn declare(&self, world: &mut World) {
         for x in world.locations(NLOCK) {
             let home = home(world, x);
-            let elsewhere = Node(home.0 % world.nodes + 1);
-            let release = if *self == Self::ReleaseByWrite { elsewhere } else { home };
             world.objects.insert(dispenser(x), wait::word(home));
-            world.objects.insert(released(x), wait::word(release));
+            world.objects.insert(released(x), wait::word(home));
             for t in world.tids() {
                 let here = world.node_of(t);
                 world.objects.insert(ticket(x, t), wait::word(here));
@@ -84,21 +75,20 @@ impl Implementation for NlockOverWait {
         let x = call.loc(0);
         let (x_a, x_r, p) = (dispenser(x), released(x), ticket(x, t));
         let d = Val::Wid(x.wid("d"));
-        if let Method::Rel { .. } = Method::of(call) {
-            let fence = if *self == Self::NoRfence { Prog::unit() } else { wait::rfence(home(world, x)) };
-            return prog! { fence.clone(); wait::put(x_r, p, Val::NoWid) };
-        }
-        prog! {
-            wait::rfaa(p, x_a, 1, d);
-            wait::wait(d);
-            let v = wait::read(p);
-            loop {
-                wait::get(p, x_r, d);
+        match Method::of(call) {
+            Method::Acq { .. } => prog! {
+                wait::rfaa(p, x_a, 1, d);
                 wait::wait(d);
-                let w = wait::read(p);
-                if (w == v) { break }
-            };
-            wait::write(p, v.plus(1).unwrap_or(v))
+                let v = wait::read(p);
+                loop {
+                    wait::get(p, x_r, d);
+                    wait::wait(d);
+                    let w = wait::read(p);
+                    if (w == v) { break }
+                };
+                wait::write(p, v.plus(1).unwrap_or(v))
+            },
+            Method::Rel { .. } => prog! { wait::rfence(home(world, x)); wait::put(x_r, p, Val::NoWid) },
         }
     }
 }
@@ -110,19 +100,21 @@ pub fn entry() -> Entry {
     let bounds = &[(3, 3, 2)];
     // Locks held across other locks, and several sections of a thread.
     let nested = Bound { objects: 2, ..bound(1, 2, 4) };
+    let no_rfence = NlockOverWait.without(calls!(Wait::Rfence { .. }));
+    // So the release overtakes whatever goes to the lock's node.
+    let release_by_write = NlockOverWait.declaring("the word that releases lies on another node", |world| {
+        for x in world.locations(NLOCK) {
+            let elsewhere = Node(home(world, x).0 % world.nodes + 1);
+            world.objects.insert(released(x), wait::word(elsewhere));
+        }
+    });
     let variants = vec![
-        variant("published", "SYNC §4.3", Sound, NlockOverWait::Published, bounds).and(nested),
-        variant("no-rfence", "the release overtakes reads of the node", Unsound, NlockOverWait::NoRfence, bounds),
-        variant(
-            "release-by-write",
-            "the word that releases lies on another node",
-            Unsound,
-            NlockOverWait::ReleaseByWrite,
-            bounds,
-        ),
+        variant("published", "SYNC §4.3", Sound, NlockOverWait, bounds).and(nested),
+        variant("no-rfence", "the release overtakes reads of the node", Unsound, no_rfence, bounds),
+        variant("release-by-write", "the word that releases lies on another node", Unsound, release_by_write, bounds),
     ];
     Entry {
         probes: vec![Box::new(Sections { library: NLOCK })],
-        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(Wait), variants)
+        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(wait::Wait), variants)
     }
 }

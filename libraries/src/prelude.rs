@@ -3,6 +3,7 @@
 pub use mowgli_core::algebra::{
     Spec, SubView, cell, events, hb, id, po, ppo, reads, same, same_event, same_thread, stamps, writes,
 };
+pub use mowgli_core::edit::{Edits, calls};
 pub use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 pub use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 pub use mowgli_core::implementation::Implementation;

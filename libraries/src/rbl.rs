@@ -3,8 +3,11 @@
 //! LOCO §5, Theorem 5.3, over shared variables. It deliberately does not promise that a submit succeeds: there may be no
 //! room as long as some reader has not received.
 
+use std::sync::Arc;
+
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, cell, events, hb, id, po, reads, same, same_thread, writes};
+use mowgli_core::edit::{Edits, Here, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
@@ -19,7 +22,7 @@ use mowgli_rdma::to;
 
 use crate::bal::members;
 use crate::catalogue::{Entry, Expected, Memory, variant};
-use crate::sv::{self, Sv};
+use crate::sv::{self, Method as Sv};
 
 methods! {
     /// What can be done with a ring buffer, strong or weak.
@@ -149,38 +152,9 @@ fn copy_of_ring(s: &SubView<Stamp>) -> Option<Val> {
     Some(Val::tuple(&[s.event.call.args[0], Val::Node(node)]))
 }
 
-/// What is different in an implementation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Variant {
-    /// As published. Where the writer reads its own messages this is not sound: see `docs/findings.md`.
-    #[default]
-    Published,
-    /// A submit ends with a fence of the own node.
-    Fenced,
-    /// The head is broadcast again before the last broadcast has read it.
-    NoWait,
-    /// The head is broadcast before the data.
-    HeadFirst,
-    /// One word too many is taken to be free.
-    RoomOffByOne,
-    /// A receiver frees the words before it has read them.
-    EarlyRelease,
-    /// A submit waits until there is room, and does not fail. Where the writer is a reader nobody else can make room.
-    WaitsForRoom,
-    /// The same, and a receiver does not say that it has read.
-    NeverFrees,
-    /// A receiver never looks at the head. Where no relation orders it after a submit only a larger hb shows that.
-    Blind,
-}
-
-/// An implementation of RBL over SV.
+/// The implementation over SV.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RblOverSv {
-    /// Which ring buffer.
-    pub of: Rbl,
-    /// Which implementation of it.
-    pub variant: Variant,
-}
+pub struct RblOverSv(pub Rbl);
 
 fn word(x: Loc, k: i64, size: i64) -> Loc {
     x.part(format_args!("word_{}", k.rem_euclid(size)))
@@ -215,40 +189,25 @@ impl RblOverSv {
         let Some((writer, readers)) = threads(world, x) else { return Prog::unit().repeat() };
         let size = world.objects[&x].size as i64;
         let targets = far(world, writer, readers);
-        let own: NodeSet = [world.node_of(writer)].into_iter().collect();
         let d = Val::Wid(x.wid("d"));
         let words = [&[Val::Int(message.len() as i64)], message].concat();
         let variables = std::iter::once(head(x)).chain(readers.iter().map(|&t| tail(x, t))).collect();
-        let waits = self.waits_for_room();
-        let once = read_all(variables, Vec::new(), move |h| {
+        read_all(variables, Vec::new(), move |h| {
             let (at, least, needed) = (h[0], h[1..].iter().min().copied().unwrap_or(h[0]), words.len() as i64);
-            let spare = i64::from(self.variant == Variant::RoomOffByOne);
-            if at - least + needed > size + spare {
-                // A round of a loop that goes on.
-                return if waits { Prog::unit() } else { Prog::Val(Val::Bool(false)) };
+            if at - least + needed > size {
+                return Prog::Val(Val::Bool(false));
             }
-            let data = Prog::all((0..).zip(&words).map(|(k, &v)| {
-                let place = word(x, at + k, size);
-                prog! { sv::write(place, v); sv::bcast(place, Val::NoWid, targets) }
-            }));
-            let wait = if self.variant == Variant::NoWait { Prog::unit() } else { sv::wait(d) };
-            let announce = prog! {
-                wait.clone();
+            let places = (0..).zip(&words).map(|(k, &v)| (word(x, at + k, size), v));
+            prog! {
+                Prog::all(places.map(|(place, v)| {
+                    prog! { sv::write(place, v); sv::bcast(place, Val::NoWid, targets) }
+                }));
+                sv::wait(d);
                 sv::write(head(x), Val::Int(at + needed));
-                sv::bcast(head(x), d, targets)
-            };
-            let both = if self.variant == Variant::HeadFirst { announce.then(data) } else { data.then(announce) };
-            // The other variants are broken beside that, and by themselves.
-            let unfenced = matches!(self.variant, Variant::Published | Variant::Blind);
-            let fence = if unfenced { Prog::unit() } else { sv::gf(own) };
-            let done = Val::Bool(true);
-            prog! { both.clone(); fence.clone(); if waits { Prog::Break(1, done) } else { Prog::Val(done) } }
-        });
-        if waits { once.repeat() } else { once }
-    }
-
-    fn waits_for_room(self) -> bool {
-        matches!(self.variant, Variant::WaitsForRoom | Variant::NeverFrees)
+                sv::bcast(head(x), d, targets);
+                Prog::Val(Val::Bool(true))
+            }
+        })
     }
 
     fn receive(self, world: &World, x: Loc, t: Tid) -> Prog {
@@ -256,8 +215,7 @@ impl RblOverSv {
         let size = world.objects[&x].size as i64;
         let writer_node = world.node_of(writer);
         let back: NodeSet = [writer_node].into_iter().filter(|&n| n != world.node_of(t)).collect();
-        let end = if self.variant == Variant::Blind { tail(x, t) } else { head(x) };
-        read_all(vec![tail(x, t), end], Vec::new(), move |h| {
+        read_all(vec![tail(x, t), head(x)], Vec::new(), move |h| {
             let (at, end) = (h[0], h[1]);
             if at >= end {
                 return Prog::Val(Val::Bot);
@@ -265,15 +223,13 @@ impl RblOverSv {
             sv::read(word(x, at, size)).bind(move |length| {
                 let length = length.int().unwrap_or(0);
                 let words = (1..=length).map(|k| word(x, at + k, size)).collect();
-                let back = if self.variant == Variant::NeverFrees { NodeSet::default() } else { back };
-                let free = prog! {
-                    sv::write(tail(x, t), Val::Int(at + length + 1));
-                    sv::bcast(tail(x, t), Val::NoWid, back)
-                };
-                if self.variant == Variant::EarlyRelease {
-                    return free.then(read_all(words, Vec::new(), |values| Prog::Val(message(values))));
-                }
-                read_all(words, Vec::new(), move |values| free.clone().then(Prog::Val(message(values))))
+                read_all(words, Vec::new(), move |values| {
+                    prog! {
+                        sv::write(tail(x, t), Val::Int(at + length + 1));
+                        sv::bcast(tail(x, t), Val::NoWid, back);
+                        Prog::Val(message(values))
+                    }
+                })
             })
         })
     }
@@ -294,7 +250,7 @@ fn words_of(message: Val) -> Vec<Val> {
 
 impl Implementation for RblOverSv {
     fn target(&self) -> Name {
-        Library::name(&self.of)
+        Library::name(&self.0)
     }
 
     fn declare(&self, world: &mut World) {
@@ -365,27 +321,70 @@ impl Subject for Rbl {
     }
 }
 
+const FENCED: &str = "a submit ends with a fence of the own node";
+
+fn own_fence(here: &Here, body: &dyn Fn(Call) -> Prog) -> Option<Prog> {
+    let Method::Submit { .. } = Method::of(&here.call) else { return None };
+    let own: NodeSet = [here.world.node_of(here.thread)].into_iter().collect();
+    Some(prog! {
+        let done = body(here.call.clone());
+        sv::gf(own).when(done == Val::Bool(true));
+        Prog::Val(done)
+    })
+}
+
+/// A submit that does not fail.
+fn until_there_is_room(here: &Here, body: &dyn Fn(Call) -> Prog) -> Option<Prog> {
+    let Method::Submit { .. } = Method::of(&here.call) else { return None };
+    Some(prog! { loop { let done = body(here.call.clone()); if (done == Val::Bool(true)) { break done } } })
+}
+
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry(of: Rbl) -> Entry {
     use Expected::{Blocks, Sound, Unsound};
-    let over = |name, about, expected, change| {
+    let over = |name, about, expected, implementation: Arc<dyn Implementation>| {
         let bounds = &[(2, 2, 2), (2, 2, 1), (3, 3, 1)];
-        let mut variant = variant(name, about, expected, RblOverSv { of, variant: change }, bounds);
+        let mut variant = variant(name, about, expected, implementation, bounds);
         variant.bounds[0].values = vec![1, 2];
         (variant.bounds[1].values, variant.bounds[1].words) = (vec![1, 2], 2);
         variant
     };
+    // Where the writer reads its own messages this is not sound: see `docs/findings.md`.
+    let published = RblOverSv(of);
+    // Where no relation orders a receive after a submit only a larger hb shows that.
+    let blind = published.replace(
+        calls!(|here| Sv::Read { x } in Method::Receive { x: q } if x == head(q) => sv::read(tail(q, here.thread))),
+    );
+    // The other variants are broken beside that, and by themselves.
+    let fenced = Arc::new(published.around(FENCED, own_fence));
+    let no_wait = fenced.clone().without(calls!(Sv::Wait { .. }));
+    let head_first = published
+        .delay_after(
+            calls!((Sv::Write { x, .. } | Sv::Bcast { x, .. }) in Method::Submit { x: q, .. } if x != head(q)),
+            calls!(Sv::Bcast { x, .. } in Method::Submit { x: q, .. } if x == head(q)),
+        )
+        .around(FENCED, own_fence);
+    // As if each reader had read one word more.
+    let room_off_by_one = fenced.clone().replace(
+        calls!(Sv::Read { x } in Method::Submit { x: q, .. } if x != head(q) => sv::read(x).map(|v| v.plus(1).unwrap_or(v))),
+    );
+    // Where the writer is a reader nobody else can make room.
+    let waits_for_room = Arc::new(fenced.clone().around("a submit waits until there is room", until_there_is_room));
+    let never_frees = waits_for_room.clone().without(calls!(Sv::Bcast { .. } in Method::Receive { .. }));
+    // After the tail is written, and after it is broadcast.
+    let words = calls!(|here| Sv::Read { x } in Method::Receive { x: q } if x != head(q) && x != tail(q, here.thread));
+    let early_release = fenced.clone().swap(words.clone()).swap(words);
     let variants = vec![
-        over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Variant::Published),
-        over("fenced", "a submit ends with a fence of the own node", Sound, Variant::Fenced),
-        over("no-wait", "the head changes while it is broadcast", Unsound, Variant::NoWait),
-        over("head-first", "the head is broadcast before the data", Unsound, Variant::HeadFirst),
-        over("room-off-by-one", "one word too many is taken to be free", Unsound, Variant::RoomOffByOne),
-        over("early-release", "words are freed before they are read", Unsound, Variant::EarlyRelease),
-        over("waits-for-room", "a full ring whose writer is its only reader stays full", Blocks, Variant::WaitsForRoom),
-        over("never-frees", "a receiver does not say that it has read", Blocks, Variant::NeverFrees),
-        over("blind", "a receiver never looks at the head", Unsound, Variant::Blind),
+        over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Arc::new(published)),
+        over("fenced", FENCED, Sound, fenced),
+        over("no-wait", "the head changes while it is broadcast", Unsound, Arc::new(no_wait)),
+        over("head-first", "the head is broadcast before the data", Unsound, Arc::new(head_first)),
+        over("room-off-by-one", "one word too many is taken to be free", Unsound, Arc::new(room_off_by_one)),
+        over("early-release", "words are freed before they are read", Unsound, Arc::new(early_release)),
+        over("waits-for-room", "a full ring whose writer is its only reader stays full", Blocks, waits_for_room),
+        over("never-frees", "a receiver does not say that it has read", Blocks, Arc::new(never_frees)),
+        over("blind", "a receiver never looks at the head", Unsound, Arc::new(blind)),
     ];
-    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(Sv), variants)
+    Entry::new(Memory::rdma_wait(), of, Libraries::over(to).with(sv::Sv), variants)
 }

@@ -3,6 +3,7 @@
 //! SYNC §5, Theorem 4: each word is guarded by a node lock beside it. Locations have no node for a client.
 
 use mowgli_core::algebra::{Spec, po};
+use mowgli_core::edit::{Edits, Here, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
@@ -15,10 +16,10 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Wait};
+use mowgli_rdma::wait::{self, Method as Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, few_calls, variant};
-use crate::lock::{acq, home, rel};
+use crate::lock::{self, acq, home, rel};
 use crate::nlock::{self, NLOCK};
 
 methods! {
@@ -100,25 +101,9 @@ fn word(x: Loc) -> Cell {
     Cell { loc: x, node: Node(1) }
 }
 
-/// The implementation over NLOCK and RDMA-WAIT-RMW, or one of its broken variants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum ScRmwOverNlock {
-    /// As published.
-    #[default]
-    Published,
-    /// A read, and whatever returns a value, does not wait for it to come.
-    ReadNoWait,
-    /// A write does not take the lock.
-    WriteNoLock,
-    /// A CAS is a read and then a write, each under the lock.
-    CasAsReadWrite,
-    /// A CAS that succeeds writes 2, whatever it is to write.
-    CasWritesTwo,
-    /// A CAS compares with 0, whatever it is to compare with.
-    CasComparesWithZero,
-    /// An FAA adds 1, whatever it is to add.
-    FaaAddsOne,
-}
+/// The implementation over NLOCK and RDMA-WAIT-RMW.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ScRmwOverNlock;
 
 /// The word on its node, the lock beside it, and the two words of a thread.
 fn parts(x: Loc, t: Tid) -> [Loc; 4] {
@@ -147,30 +132,27 @@ impl Implementation for ScRmwOverNlock {
     fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
         let [x, lock, r, p] = parts(call.loc(0), t);
         let d = Val::Wid(call.loc(0).wid("d"));
-        let write = move |v: Val| prog! { wait::write(p, v); wait::put(x, p, Val::NoWid) };
         let locked = move |inside: Prog| prog! { acq(NLOCK, lock); inside.clone(); rel(NLOCK, lock) };
-        let waiting = if *self == Self::ReadNoWait { Prog::unit() } else { wait::wait(d) };
-        let result = move |inside: Prog| prog! { locked(inside); waiting.clone(); wait::read(r) };
-        match (Method::of(call), self) {
-            (Method::Write { v, .. }, Self::WriteNoLock) => write(v),
-            (Method::Write { v, .. }, _) => locked(write(v)),
-            (Method::Read { .. }, _) => result(wait::get(r, x, d)),
-            (Method::CAS { v1, v2, .. }, Self::CasAsReadWrite) => prog! {
-                let v = result(wait::get(r, x, d));
-                if v == v1 { locked(write(v2)).then(Prog::Val(v)) } else { Prog::Val(v) }
-            },
-            (Method::CAS { v1, .. }, Self::CasWritesTwo) => result(wait::rcas(r, x, v1, 2, d)),
-            (Method::CAS { v2, .. }, Self::CasComparesWithZero) => result(wait::rcas(r, x, 0, v2, d)),
-            (Method::CAS { v1, v2, .. }, _) => result(wait::rcas(r, x, v1, v2, d)),
-            (Method::FAA { .. }, Self::FaaAddsOne) => result(wait::rfaa(r, x, 1, d)),
-            (Method::FAA { v, .. }, _) => result(wait::rfaa(r, x, v, d)),
+        let result = move |inside: Prog| prog! { locked(inside); wait::wait(d); wait::read(r) };
+        match Method::of(call) {
+            Method::Write { v, .. } => locked(prog! { wait::write(p, v); wait::put(x, p, Val::NoWid) }),
+            Method::Read { .. } => result(wait::get(r, x, d)),
+            Method::CAS { v1, v2, .. } => result(wait::rcas(r, x, v1, v2, d)),
+            Method::FAA { v, .. } => result(wait::rfaa(r, x, v, d)),
         }
     }
 }
 
+/// A CAS is a read and then a write, each under the lock.
+fn cas_as_read_write(here: &Here, body: &dyn Fn(Call) -> Prog) -> Option<Prog> {
+    let Method::CAS { x, v1, v2 } = Method::of(&here.call) else { return None };
+    let [read, write] = [Method::Read { x }, Method::Write { x, v: v2 }].map(|method| body(method.into()));
+    Some(prog! { let v = read; write.clone().when(v == v1); Prog::Val(v) })
+}
+
 impl Subject for ScRmw {
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
-        crate::lock::worlds(SC_RMW, empty, bound, expired)
+        lock::worlds(SC_RMW, empty, bound, expired)
     }
 
     fn calls(&self, world: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
@@ -191,17 +173,25 @@ impl Subject for ScRmw {
 #[must_use]
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
-    let variant = |name, about, expected, implementation: ScRmwOverNlock| {
-        variant(name, about, expected, implementation, &[(2, 2, 2), (3, 2, 1)]).and(few_calls())
-    };
+    let bounds = &[(2, 2, 2), (3, 2, 1)];
+    let published = ScRmwOverNlock;
+    // Nor does whatever else returns a value.
+    let read_no_wait = published.without(calls!(Wait::Wait { .. }));
+    let write_no_lock =
+        published.without(calls!((lock::Method::Acq { .. } | lock::Method::Rel { .. }) in Method::Write { .. }));
+    let in_two_steps = published.around("a CAS is a Read and a Write", cas_as_read_write);
+    let writes_two = published.replace(calls!(Wait::RCAS { x, y, v1, d, .. } => wait::rcas(x, y, v1, 2, d)));
+    let with_zero = published.replace(calls!(Wait::RCAS { x, y, v2, d, .. } => wait::rcas(x, y, 0, v2, d)));
+    let adds_one = published.replace(calls!(Wait::RFAA { x, y, d, .. } => wait::rfaa(x, y, 1, d)));
     let variants = vec![
-        variant("published", "SYNC §5", Sound, ScRmwOverNlock::Published),
-        variant("read-no-wait", "a result is read before it has come", Unsound, ScRmwOverNlock::ReadNoWait),
-        variant("write-no-lock", "a write does not take the lock", Unsound, ScRmwOverNlock::WriteNoLock),
-        variant("cas-as-read-write", "a CAS in two steps", Unsound, ScRmwOverNlock::CasAsReadWrite),
-        variant("cas-writes-two", "a CAS writes 2 always", Unsound, ScRmwOverNlock::CasWritesTwo),
-        variant("cas-with-zero", "a CAS compares with 0 always", Unsound, ScRmwOverNlock::CasComparesWithZero),
-        variant("faa-adds-one", "an FAA adds 1 always", Unsound, ScRmwOverNlock::FaaAddsOne),
+        variant("published", "SYNC §5", Sound, published, bounds),
+        variant("read-no-wait", "a result is read before it has come", Unsound, read_no_wait, bounds),
+        variant("write-no-lock", "a write does not take the lock", Unsound, write_no_lock, bounds),
+        variant("cas-as-read-write", "a CAS in two steps", Unsound, in_two_steps, bounds),
+        variant("cas-writes-two", "a CAS writes 2 always", Unsound, writes_two, bounds),
+        variant("cas-with-zero", "a CAS compares with 0 always", Unsound, with_zero, bounds),
+        variant("faa-adds-one", "an FAA adds 1 always", Unsound, adds_one, bounds),
     ];
-    Entry::new(Memory::rdma_wait(), ScRmw, Libraries::over(to).with(nlock::LIBRARY).with(Wait), variants)
+    let variants = variants.into_iter().map(|variant| variant.and(few_calls())).collect();
+    Entry::new(Memory::rdma_wait(), ScRmw, Libraries::over(to).with(nlock::LIBRARY).with(wait::Wait), variants)
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use itertools::Itertools;
 use mowgli_core::algebra::Spec;
+use mowgli_core::edit::{Edited, Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
@@ -20,10 +21,10 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Wait};
+use mowgli_rdma::wait::{self, Method as Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, few_calls, variant};
-use crate::lock::{acq, home, rel};
+use crate::lock::{self, acq, home, rel};
 use crate::nlock::{self, NLOCK};
 use crate::sc_rmw;
 
@@ -263,28 +264,9 @@ impl Library<Stamp> for Linearised {
     }
 }
 
-/// What is different in an implementation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Variant {
-    /// As in the remark.
-    #[default]
-    Published,
-    /// Nothing is locked.
-    NoLock,
-    /// The words are used before they have come.
-    NoWait,
-    /// The lock is released before the words are put.
-    ReleaseFirst,
-}
-
 /// The implementation over NLOCK and RDMA-WAIT-RMW: get the words, apply, put those that changed, all under the lock.
 #[derive(Clone)]
-pub struct LinearisedOverNlock {
-    /// The object.
-    pub object: Arc<dyn Sequential>,
-    /// Which implementation.
-    pub variant: Variant,
-}
+pub struct LinearisedOverNlock(pub Arc<dyn Sequential>);
 
 /// A word of the state on its node, and a thread's own copies of it for reading and for writing.
 fn places(x: Loc, word: usize, t: Tid) -> [Loc; 3] {
@@ -303,14 +285,14 @@ fn read_all(places: &[Loc], values: Vec<Val>, next: impl Fn(Vec<Val>) -> Prog + 
 
 impl Implementation for LinearisedOverNlock {
     fn target(&self) -> Name {
-        Name::literal(self.object.name())
+        Name::literal(self.0.name())
     }
 
     fn declare(&self, world: &mut World) {
         for x in world.locations(self.target()) {
             let home = home(world, x);
             world.objects.insert(lock_of(x), Object::new(NLOCK).at(home));
-            for (word, init) in self.object.start().into_iter().enumerate() {
+            for (word, init) in self.0.start().into_iter().enumerate() {
                 for t in world.tids() {
                     let [on_node, r, p] = places(x, word, t);
                     let here = world.node_of(t);
@@ -323,17 +305,12 @@ impl Implementation for LinearisedOverNlock {
     }
 
     fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
-        let (x, variant) = (call.loc(0), self.variant);
+        let x = call.loc(0);
         let d = Val::Wid(x.wid("d"));
-        let places: Vec<[Loc; 3]> = (0..self.object.start().len()).map(|word| places(x, word, t)).collect();
+        let places: Vec<[Loc; 3]> = (0..self.0.start().len()).map(|word| places(x, word, t)).collect();
         let copies: Vec<Loc> = places.iter().map(|[_, r, _]| *r).collect();
         let gets = Prog::all(places.iter().map(|&[on_node, r, _]| wait::get(r, on_node, d)));
-        let [acquire, release] = match variant {
-            Variant::NoLock => [Prog::unit(), Prog::unit()],
-            _ => [acq(NLOCK, lock_of(x)), rel(NLOCK, lock_of(x))],
-        };
-        let waiting = if variant == Variant::NoWait { Prog::unit() } else { wait::wait(d) };
-        let (object, call) = (Arc::clone(&self.object), call.clone());
+        let (object, call) = (Arc::clone(&self.0), call.clone());
         let apply = move |before: Vec<Val>| {
             let Some((after, result)) = object.apply(&before, &call) else {
                 return Prog::unit().repeat();
@@ -342,18 +319,15 @@ impl Implementation for LinearisedOverNlock {
             let puts = changed.map(|(&[on_node, _, p], (_, &new))| {
                 prog! { wait::write(p, new); wait::put(on_node, p, Val::NoWid) }
             });
-            let puts = Prog::all(puts.collect::<Vec<_>>());
-            let both =
-                if variant == Variant::ReleaseFirst { release.clone().then(puts) } else { puts.then(release.clone()) };
-            both.then(Prog::Val(result))
+            prog! { Prog::all(puts); rel(NLOCK, lock_of(x)); Prog::Val(result) }
         };
-        prog! { acquire.clone(); gets.clone(); waiting.clone(); read_all(&copies, Vec::new(), apply.clone()) }
+        prog! { acq(NLOCK, lock_of(x)); gets.clone(); wait::wait(d); read_all(&copies, Vec::new(), apply.clone()) }
     }
 }
 
 impl Subject for Linearised {
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
-        crate::lock::worlds(Library::name(self), empty, bound, expired)
+        lock::worlds(Library::name(self), empty, bound, expired)
     }
 
     fn calls(&self, world: &World, _: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
@@ -366,16 +340,18 @@ impl Subject for Linearised {
 #[must_use]
 pub fn entry(object: &Arc<dyn Sequential>) -> Entry {
     use Expected::{Sound, Unsound};
-    let over = |name, about, expected, change| {
-        let implementation = LinearisedOverNlock { object: Arc::clone(object), variant: change };
-        variant(name, about, expected, implementation, &[(2, 2, 2)]).and(Bound { nodes: 1, ..few_calls() })
-    };
+    let published = LinearisedOverNlock(Arc::clone(object));
+    let over = |name, about, expected, edited: Edited| variant(name, about, expected, edited, &[(2, 2, 2)]);
+    let no_lock = published.clone().without(calls!((lock::Method::Acq { .. } | lock::Method::Rel { .. })));
+    let no_wait = published.clone().without(calls!(Wait::Wait { .. }));
+    let release_first = published.clone().delay(calls!((Wait::Write { .. } | Wait::Put { .. })));
     let library = Linearised(Arc::clone(object));
     let variants = vec![
-        over("published", "SYNC §5, last remark", Sound, Variant::Published),
-        over("no-lock", "nothing is locked", Unsound, Variant::NoLock),
-        over("no-wait", "the words are used before they have come", Unsound, Variant::NoWait),
-        over("release-first", "the lock is released before the words are put", Unsound, Variant::ReleaseFirst),
+        variant("published", "SYNC §5, last remark", Sound, published, &[(2, 2, 2)]),
+        over("no-lock", "nothing is locked", Unsound, no_lock),
+        over("no-wait", "the words are used before they have come", Unsound, no_wait),
+        over("release-first", "the lock is released before the words are put", Unsound, release_first),
     ];
-    Entry::new(Memory::rdma_wait(), library, Libraries::over(to).with(nlock::LIBRARY).with(Wait), variants)
+    let variants = variants.into_iter().map(|variant| variant.and(Bound { nodes: 1, ..few_calls() })).collect();
+    Entry::new(Memory::rdma_wait(), library, Libraries::over(to).with(nlock::LIBRARY).with(wait::Wait), variants)
 }

@@ -2,6 +2,7 @@
 //!
 //! SYNC §4.2, Theorem 2: a global fence before the release of a weak lock.
 
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Sub};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
@@ -14,7 +15,7 @@ use mowgli_rdma::to;
 
 use crate::catalogue::{Entry, Expected, Memory, bound, variant};
 use crate::lock::{Lock, Method, Sections, acq, home, rel};
-use crate::sv::{self, Sv};
+use crate::sv::{self, Method as Sv};
 use crate::wlock::{self, WLOCK};
 
 /// The library's name.
@@ -30,17 +31,9 @@ pub const LIBRARY: Lock = Lock {
     first: |_| {},
 };
 
-/// The implementation over WLOCK and SV, or one of its broken variants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum SlockOverWlock {
-    /// As published.
-    #[default]
-    Published,
-    /// The release does not wait for remote operations.
-    NoFence,
-    /// It waits for them when it has let the next thread in.
-    FenceAfter,
-}
+/// The implementation over WLOCK and SV.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SlockOverWlock;
 
 /// The weak lock inside.
 fn inner(x: Loc) -> Loc {
@@ -61,11 +54,9 @@ impl Implementation for SlockOverWlock {
 
     fn body(&self, world: &World, _: Tid, call: &Call) -> Prog {
         let (x, all) = (inner(call.loc(0)), world.all_nodes());
-        match (Method::of(call), self) {
-            (Method::Acq { .. }, _) => acq(WLOCK, x),
-            (_, Self::Published) => prog! { sv::gf(all); rel(WLOCK, x) },
-            (_, Self::NoFence) => rel(WLOCK, x),
-            (_, Self::FenceAfter) => prog! { rel(WLOCK, x); sv::gf(all) },
+        match Method::of(call) {
+            Method::Acq { .. } => acq(WLOCK, x),
+            Method::Rel { .. } => prog! { sv::gf(all); rel(WLOCK, x) },
         }
     }
 }
@@ -77,13 +68,15 @@ pub fn entry() -> Entry {
     let bounds = &[(3, 3, 2)];
     // Locks held across other locks, and several sections of a thread.
     let nested = Bound { objects: 2, ..bound(2, 1, 4) };
+    let no_fence = SlockOverWlock.without(calls!(Sv::GF { .. }));
+    let fence_after = SlockOverWlock.swap(calls!(Sv::GF { .. }));
     let variants = vec![
-        variant("published", "SYNC §4.2", Sound, SlockOverWlock::Published, bounds).and(nested),
-        variant("no-fence", "Rel waits for no remote operation", Unsound, SlockOverWlock::NoFence, bounds),
-        variant("fence-after", "Rel lets the next thread in first", Unsound, SlockOverWlock::FenceAfter, bounds),
+        variant("published", "SYNC §4.2", Sound, SlockOverWlock, bounds).and(nested),
+        variant("no-fence", "Rel waits for no remote operation", Unsound, no_fence, bounds),
+        variant("fence-after", "Rel lets the next thread in first", Unsound, fence_after, bounds),
     ];
     Entry {
         probes: vec![Box::new(Sections { library: SLOCK })],
-        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(wlock::LIBRARY).with(Sv), variants)
+        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(wlock::LIBRARY).with(sv::Sv), variants)
     }
 }

@@ -6,18 +6,19 @@
 use std::sync::Arc;
 
 use mowgli_core::algebra::{Spec, po, same, same_event, stamps};
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
-use mowgli_core::program::Prog;
+use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Wait, target, wid};
+use mowgli_rdma::wait::{self, Method as RdmaWait, Wait, target, wid};
 
 use crate::catalogue::{Entry, Expected, Memory, variant};
 
@@ -120,28 +121,18 @@ impl Library<Stamp> for Sv {
     }
 }
 
-/// The implementation over RDMA-WAIT, or one of its broken variants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum SvOverWait {
-    /// As published.
-    #[default]
-    Published,
-    /// GF made of puts: a put's wait does not tell that its remote write has happened.
-    FenceOfPuts,
-    /// A broadcast to the first target only: the others never hear of it.
-    FirstTargetOnly,
+/// The implementation over RDMA-WAIT.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SvOverWait;
+
+/// x_n.
+fn copy(x: Loc, n: Node) -> Loc {
+    x.part(format_args!("copy_{n}"))
 }
 
-impl SvOverWait {
-    /// x_n.
-    fn copy(x: Loc, n: Node) -> Loc {
-        x.part(format_args!("copy_{n}"))
-    }
-
-    /// bot_n.
-    fn dummy(n: Node) -> Loc {
-        Loc(SV.part(format_args!("bot_{n}")))
-    }
+/// bot_n.
+fn dummy(n: Node) -> Loc {
+    Loc(SV.part(format_args!("bot_{n}")))
 }
 
 impl Implementation for SvOverWait {
@@ -153,9 +144,9 @@ impl Implementation for SvOverWait {
         let variables = world.objects_of(SV);
         for n in world.all_nodes().iter() {
             for (x, object) in &variables {
-                world.objects.insert(Self::copy(*x, n), wait::word(n).init(object.init));
+                world.objects.insert(copy(*x, n), wait::word(n).init(object.init));
             }
-            world.objects.insert(Self::dummy(n), wait::word(n));
+            world.objects.insert(dummy(n), wait::word(n));
         }
     }
 
@@ -164,20 +155,17 @@ impl Implementation for SvOverWait {
         // d0, reserved
         let d0 = Val::Wid(Wid(SV.part("d0")));
         match Method::of(call) {
-            Method::Write { x, v } => wait::write(Self::copy(x, here), v),
-            Method::Read { x } => wait::read(Self::copy(x, here)),
+            Method::Write { x, v } => wait::write(copy(x, here), v),
+            Method::Read { x } => wait::read(copy(x, here)),
             Method::Wait { d } => wait::wait(d),
-            Method::Bcast { x, d, ns } => {
-                let reached = if *self == Self::FirstTargetOnly { 1 } else { ns.len() };
-                Prog::all(ns.iter().take(reached).map(|n| wait::put(Self::copy(x, n), Self::copy(x, here), d)))
-            }
-            Method::GF { ns } => {
-                let remote = ns.iter().map(|n| match self {
-                    Self::FenceOfPuts => wait::put(Self::dummy(n), Self::dummy(here), d0),
-                    _ => wait::get(Self::dummy(here), Self::dummy(n), d0),
-                });
-                Prog::all(remote).then(wait::wait(d0)).then(Prog::unit())
-            }
+            Method::Bcast { x, d, ns } => prog! {
+                for n in (ns.iter()) { wait::put(copy(x, n), copy(x, here), d) }
+            },
+            Method::GF { ns } => prog! {
+                for n in (ns.iter()) { wait::get(dummy(here), dummy(n), d0) };
+                wait::wait(d0);
+                Prog::unit()
+            },
         }
     }
 }
@@ -185,7 +173,7 @@ impl Implementation for SvOverWait {
 /// The implementation, to put into [`mowgli_core::implementation::Implementations`].
 #[must_use]
 pub fn over_wait() -> Arc<dyn Implementation> {
-    Arc::new(SvOverWait::Published)
+    Arc::new(SvOverWait)
 }
 
 impl Subject for Sv {
@@ -208,16 +196,24 @@ impl Subject for Sv {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (1, 2, 3)];
-    let variant = |name, about, expected, of: SvOverWait| variant(name, about, expected, of, bounds).writing(&[1, 2]);
+    let first = |ns: NodeSet, x: Loc| ns.iter().next().map(|n| copy(x, n));
+    // A put's wait does not tell that its remote write has happened.
+    let fence_of_puts =
+        SvOverWait.replace(calls!(RdmaWait::Get { x, y, d } in Method::GF { .. } => wait::put(y, x, d)));
+    // The others never hear of it.
+    let first_target_only = SvOverWait
+        .without(calls!(RdmaWait::Put { x: to, .. } in Method::Bcast { x, ns, .. } if first(ns, x) != Some(to)));
     let variants = vec![
-        variant("published", "LOCO §3.4", Sound, SvOverWait::Published),
+        variant("published", "LOCO §3.4", Sound, SvOverWait, bounds),
         variant(
             "fence-of-puts",
             "GF made of puts: aGF no longer follows remote writes",
             Unsound,
-            SvOverWait::FenceOfPuts,
+            fence_of_puts,
+            bounds,
         ),
-        variant("first-target-only", "a broadcast reaches its first target only", Unsound, SvOverWait::FirstTargetOnly),
+        variant("first-target-only", "a broadcast reaches its first target only", Unsound, first_target_only, bounds),
     ];
+    let variants = variants.into_iter().map(|variant| variant.writing(&[1, 2])).collect();
     Entry::new(Memory::rdma_wait(), Sv, Libraries::over(to).with(Wait), variants)
 }

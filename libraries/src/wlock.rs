@@ -3,6 +3,7 @@
 //! SYNC §4.1, Theorem 1: a ticket lock over remote fetch-and-add and shared variables. It deliberately does not promise
 //! that remote operations of a critical section are over when the next one begins.
 
+use mowgli_core::edit::{Edits, Here, calls};
 use mowgli_core::event::{Call, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
@@ -13,11 +14,11 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
 use mowgli_rdma::stamp::Stamp::{aCW, aMF};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Wait};
+use mowgli_rdma::wait::{self, Method as Wait};
 
 use crate::catalogue::{Entry, Expected, Memory, bound, variant};
 use crate::lock::{Lock, Method, Sections, home};
-use crate::sv::{self, Sv};
+use crate::sv::{self, Method as Sv};
 
 /// The library's name.
 pub const WLOCK: Name = Name::literal("wlock");
@@ -32,23 +33,9 @@ pub const LIBRARY: Lock = Lock {
     first: |_| {},
 };
 
-/// The implementation over RDMA-WAIT-RMW and SV, or one of its broken variants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum WlockOverSv {
-    /// As published.
-    #[default]
-    Published,
-    /// It does not wait for its ticket: it reads an old one.
-    NoWait,
-    /// Threads on the dispenser's node take tickets by the CPU, which the network card does not exclude.
-    CpuRmw,
-    /// The release stays on its own node.
-    NoBroadcast,
-    /// The release is broadcast before it is written.
-    BroadcastFirst,
-    /// Of two releases one does not pass the lock on.
-    EverySecond,
-}
+/// The implementation over RDMA-WAIT-RMW and SV.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WlockOverSv;
 
 /// x_a, the dispenser.
 fn dispenser(x: Loc) -> Loc {
@@ -87,44 +74,44 @@ impl Implementation for WlockOverSv {
         let (x_a, p, x_t) = (dispenser(x), ticket(x, t), passed(x, t));
         let d = Val::Wid(x.wid("d"));
         let others = world.all_nodes().without(world.node_of(t));
-        if let Method::Rel { .. } = Method::of(call) {
-            let variant = *self;
-            return wait::read(p).bind(move |v| {
-                let skips = variant == Self::EverySecond && v.int().is_some_and(|ticket| ticket % 2 == 1);
-                let write = sv::write(x_t, if skips { v } else { v.plus(1).unwrap_or(v) });
-                let bcast = sv::bcast(x_t, Val::NoWid, others);
-                match variant {
-                    Self::NoBroadcast => write,
-                    Self::BroadcastFirst => bcast.then(write),
-                    _ => write.then(bcast).then(Prog::unit()),
-                }
-            });
-        }
         let threads: Vec<Tid> = world.tids().collect();
-        let by_cpu = *self == Self::CpuRmw && home(world, x) == world.node_of(t);
-        let take = match self {
-            _ if by_cpu => prog! {
-                let v = loop {
-                    let v = wait::read(x_a);
-                    let w = wait::cas(x_a, v, v.plus(1).unwrap_or(v));
-                    if (w == v) { break v }
-                };
-                wait::write(p, v)
-            },
-            Self::NoWait => wait::rfaa(p, x_a, Val::Int(1), d),
-            _ => wait::rfaa(p, x_a, Val::Int(1), d).then(wait::wait(d)),
-        };
-        prog! {
-            take.clone();
-            let v = wait::read(p);
-            loop {
-                for ti in (threads.clone()) {
-                    let passed_on = sv::read(passed(x, ti));
-                    if (passed_on == v) { break }
+        match Method::of(call) {
+            Method::Acq { .. } => prog! {
+                wait::rfaa(p, x_a, 1, d);
+                wait::wait(d);
+                let v = wait::read(p);
+                loop {
+                    for ti in (threads.clone()) {
+                        let passed_on = sv::read(passed(x, ti));
+                        if (passed_on == v) { break }
+                    }
                 }
-            }
+            },
+            Method::Rel { .. } => prog! {
+                let v = wait::read(p);
+                sv::write(x_t, v.plus(1).unwrap_or(v));
+                sv::bcast(x_t, Val::NoWid, others);
+                Prog::unit()
+            },
         }
     }
+}
+
+/// Takes a ticket by the CPU.
+fn by_cpu(p: Loc, x_a: Loc) -> Prog {
+    prog! {
+        let v = loop {
+            let v = wait::read(x_a);
+            let w = wait::cas(x_a, v, v.plus(1).unwrap_or(v));
+            if (w == v) { break v }
+        };
+        wait::write(p, v)
+    }
+}
+
+/// The ticket itself, if it is odd, in place of the next one.
+fn every_second(next: Val) -> Option<Val> {
+    next.int().filter(|next| next % 2 == 0).map(|next| Val::Int(next - 1))
 }
 
 /// What the catalogue says of it.
@@ -134,28 +121,29 @@ pub fn entry() -> Entry {
     let bounds = &[(3, 3, 2)];
     // Locks held across other locks, and several sections of a thread.
     let nested = Bound { objects: 2, ..bound(2, 1, 4) };
+    let at_home = |here: &Here, x: Loc| home(&here.world, x) == here.world.node_of(here.thread);
+    // It reads an old ticket.
+    let no_wait = WlockOverSv.without(calls!(Wait::Wait { .. }));
+    let no_broadcast = WlockOverSv.without(calls!(Sv::Bcast { .. }));
+    let broadcast_first = WlockOverSv.swap(calls!(Sv::Write { .. }));
+    let every_second = WlockOverSv
+        .replace(calls!(Sv::Write { x, v } if every_second(v).is_some() => sv::write(x, every_second(v).unwrap_or(v))));
+    // Threads on the dispenser's node take tickets by the CPU, which the network card does not exclude.
+    let cpu_rmw = WlockOverSv
+        .replace(
+            calls!(|here| Wait::RFAA { x: p, y: x_a, .. } in Method::Acq { x } if at_home(here, x) => by_cpu(p, x_a)),
+        )
+        .without(calls!(|here| Wait::Wait { .. } in Method::Acq { x } if at_home(here, x)));
     let variants = vec![
-        variant("published", "SYNC §4.1", Sound, WlockOverSv::Published, bounds).and(nested),
-        variant("no-wait", "Acq reads its ticket before it has come", Unsound, WlockOverSv::NoWait, bounds),
-        variant("no-broadcast", "a release stays on its own node", Blocks, WlockOverSv::NoBroadcast, &[(2, 2, 2)]),
-        variant(
-            "broadcast-first",
-            "a release is broadcast before it is written",
-            Stuck,
-            WlockOverSv::BroadcastFirst,
-            &[(2, 2, 2)],
-        ),
-        variant(
-            "every-second",
-            "every second release does not pass the lock on",
-            Blocks,
-            WlockOverSv::EverySecond,
-            &[(3, 1, 2)],
-        ),
-        variant("cpu-rmw", "a CPU CAS takes tickets beside the remote RFAA", Unsound, WlockOverSv::CpuRmw, bounds),
+        variant("published", "SYNC §4.1", Sound, WlockOverSv, bounds).and(nested),
+        variant("no-wait", "Acq reads its ticket before it has come", Unsound, no_wait, bounds),
+        variant("no-broadcast", "a release stays on its own node", Blocks, no_broadcast, &[(2, 2, 2)]),
+        variant("broadcast-first", "a release is broadcast before it is written", Stuck, broadcast_first, &[(2, 2, 2)]),
+        variant("every-second", "every second release does not pass the lock on", Blocks, every_second, &[(3, 1, 2)]),
+        variant("cpu-rmw", "a CPU CAS takes tickets beside the remote RFAA", Unsound, cpu_rmw, bounds),
     ];
     Entry {
         probes: vec![Box::new(Sections { library: WLOCK })],
-        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(Wait).with(Sv), variants)
+        ..Entry::new(Memory::rdma_wait(), LIBRARY, Libraries::over(to).with(wait::Wait).with(sv::Sv), variants)
     }
 }

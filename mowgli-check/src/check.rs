@@ -8,12 +8,13 @@ use itertools::Itertools;
 use mowgli_core::event::Call;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Name, Tid};
-use mowgli_core::implementation::Implementation;
+use mowgli_core::implementation::{Implementation, add_parts};
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, worlds};
 use mowgli_core::soundness::progress::Progress;
+use mowgli_core::soundness::sites::sites;
 use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
 use mowgli_core::stamp::Stamp;
 use mowgli_core::stuck::Stuck;
@@ -105,7 +106,8 @@ pub fn shapes(bounds: &[Bound]) -> String {
 ///
 /// # Errors
 /// If the entry's name is not that of a library that it specifies, or the variant implements another one; if its parts are
-/// over different stamp orders; if the subject makes what the specification does not know; and, for [`Ask::Through`], if a
+/// over different stamp orders; if the subject makes what the specification does not know; if the variant is made by an
+/// edit that changes nothing; and, for [`Ask::Through`], if a
 /// library below is in no catalogue, or there are several of its name.
 pub fn check<S: Stamp>(
     entry: &Entry<S>,
@@ -158,6 +160,15 @@ pub fn check<S: Stamp>(
     if let Verdict::Undecided(stop) = report.verdict {
         report.verdict = Verdict::Undecided(interrupt::cause(stop));
     }
+    let is_over =
+        !matches!(&report.verdict, Verdict::Undecided(stop) if !matches!(stop, Stop::Vacuous | Stop::IllDefined(_)));
+    if let Some(edit) = idle(entry, variant, &expired).filter(|_| is_over) {
+        return Err(format!(
+            "the variant {} of {} is nothing else than what it is made of: `{edit}` changes no body of a call within the bound; \
+             say what else is to be changed, or take a larger bound",
+            variant.name, entry.name
+        ));
+    }
     Ok(Checked {
         library: entry.name,
         over,
@@ -192,6 +203,19 @@ fn foreign<S: Stamp>(entry: &Entry<S>, bound: &Bound, expired: &dyn Fn() -> bool
     calls.into_iter().map(|(_, _, call)| call).find(|call| specified.get(call.library).is_none())
 }
 
+/// An edit by which a variant was made and that has changed no body so far, nor does one of those within the variant's bounds.
+fn idle<S: Stamp>(entry: &Entry<S>, variant: &Variant, expired: &dyn Fn() -> bool) -> Option<String> {
+    let implementation = &*variant.implementation;
+    if implementation.idle().is_empty() || variant.bounds.is_empty() {
+        return None;
+    }
+    // Where the time is up before the calls are known nothing is said.
+    let mut calls = own_calls(entry, &variant.bounds, expired).ok()?;
+    calls.iter_mut().for_each(|(world, ..)| add_parts(implementation, world));
+    let _ = sites(implementation, &entry.below, &calls);
+    implementation.idle().into_iter().next()
+}
+
 /// The calls that clients within these bounds make, in every world.
 ///
 /// # Errors
@@ -205,7 +229,7 @@ pub fn own_calls<S: Stamp>(
     for bound in bounds {
         for world in worlds(&*entry.subject, bound, expired)? {
             for thread in world.tids() {
-                let own = entry.subject.calls(&world, thread, &bounds[0], expired);
+                let own = entry.subject.calls(&world, thread, bound, expired);
                 calls.extend(own.into_iter().map(|call| (world.clone(), thread, call)));
             }
             if expired() {

@@ -19,6 +19,29 @@ pub trait Implementation: Send + Sync {
 
     /// `I(t, m, args)`.
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog;
+
+    /// The edits by which it was made that have changed nothing so far, in no body: see [`crate::edit`].
+    fn idle(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+impl<I: Implementation + ?Sized> Implementation for Arc<I> {
+    fn target(&self) -> Name {
+        (**self).target()
+    }
+
+    fn declare(&self, world: &mut World) {
+        (**self).declare(world);
+    }
+
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        (**self).body(world, thread, call)
+    }
+
+    fn idle(&self) -> Vec<String> {
+        (**self).idle()
+    }
 }
 
 /// Adds what `implementation` needs to `world`.

@@ -9,7 +9,7 @@
 //! that keeps program order, a word of memory, and store buffering, which has no weak outcome then:
 //!
 //! ```
-//! use mowgli_core::algebra::{Spec, cell, id, reads, writes};
+//! use mowgli_core::algebra::Spec;
 //! use mowgli_core::event::{Cell, Event, Reads, Shape, Sub, Writes};
 //! use mowgli_core::ids::{Loc, Name, Node};
 //! use mowgli_core::implementation::Implementations;
@@ -54,9 +54,7 @@
 //!     }
 //!     fn spec(&self) -> Spec<Sc> {
 //!         let mut c = Spec::default();
-//!         let (rf, initial) = c.reads_from("rf", reads(), writes());
-//!         let mo = c.order("mo", writes(), cell);
-//!         let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read before {b} wrote");
+//!         let [rf, mo, rb] = c.coherence();
 //!         c.so([&rf, &mo, &rb]);
 //!         c
 //!     }
@@ -82,6 +80,7 @@ pub mod abstraction;
 pub mod cat;
 pub mod causal;
 pub mod denote;
+pub mod edit;
 pub mod enumerate;
 pub mod flow;
 pub mod graph;

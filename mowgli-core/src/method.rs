@@ -12,6 +12,12 @@ use crate::soundness::client::Bound;
 use crate::value::Val;
 use crate::world::World;
 
+/// The methods of a table, as `methods!` writes them.
+pub trait Table: Sized {
+    /// The method of a call, if it is one of the table; where several libraries have the table, of whichever of them.
+    fn read(call: &Call) -> Option<Self>;
+}
+
 /// Writes the method table of a library.
 ///
 /// ```
@@ -66,6 +72,11 @@ macro_rules! methods {
                 method.call($NAME)
             }
         }
+        impl $crate::method::Table for $Enum {
+            fn read(call: &$crate::event::Call) -> Option<Self> {
+                Self::read(call).filter(|_| call.library == $NAME)
+            }
+        }
     };
     (
         $(#[$about:meta])*
@@ -73,6 +84,11 @@ macro_rules! methods {
     ) => {
         $crate::methods!(@table [$(#[$about])*] $vis $Enum [$($form)?] $($table)*);
         $crate::methods!(@constructors [$vis] [library: $crate::ids::Name,] [library] $($table)*);
+        impl $crate::method::Table for $Enum {
+            fn read(call: &$crate::event::Call) -> Option<Self> {
+                Self::read(call)
+            }
+        }
     };
     (@table [$(#[$about:meta])*] $vis:vis $Enum:ident $form:tt
         $( $(#[doc = $doc:literal])* fn $call:ident = $M:ident($($x:ident: $kind:ident),* $(,)?) $(-> $ret:ident)?; )*
@@ -107,6 +123,15 @@ macro_rules! methods {
                 match call.method.text() {
                     $( stringify!($M) => Self::$M { $($x: args.take()),* }, )*
                     _ => panic!("{} has no method {}", call.library, call.method),
+                }
+            }
+
+            /// The method of a call, if the table has one that takes these arguments.
+            fn read(call: &$crate::event::Call) -> Option<Self> {
+                let mut args = $crate::method::Arguments::of(call);
+                match call.method.text() {
+                    $( stringify!($M) => Some(Self::$M { $($x: args.try_take()?),* }), )*
+                    _ => None,
                 }
             }
 
@@ -191,8 +216,8 @@ pub fn calls(
     bound: &Bound,
     expired: &dyn Fn() -> bool,
 ) -> Vec<Call> {
-    let objects = world.locations(library).into_iter().map(Val::Loc);
-    let of_object = objects.flat_map(|x| methods.iter().filter(|m| m.is_of_object()).map(move |m| (m, Some(x))));
+    let of_object =
+        of_library(world, library).flat_map(|x| methods.iter().filter(|m| m.is_of_object()).map(move |m| (m, Some(x))));
     let all = of_object.chain(methods.iter().filter(|m| !m.is_of_object()).map(|m| (m, None)));
     let here = world.node_of(thread);
     let is_here = |x: Val| x.loc().and_then(|x| world.home(x)) == Some(here);

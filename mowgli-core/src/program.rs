@@ -60,6 +60,12 @@ impl Prog {
         Self::Let(Arc::new(self), Arc::new(f))
     }
 
+    /// The same with another value.
+    #[must_use]
+    pub fn map(self, f: impl Fn(Val) -> Val + Send + Sync + 'static) -> Self {
+        self.bind(move |v| Self::Val(f(v)))
+    }
+
     /// `self; next`.
     #[must_use]
     pub fn then(self, next: Self) -> Self {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::x86_tso::{Changed, LOCK, Lock, Spin, Tso, read, to, word, write};
-use mowgli_core::algebra::{Spec, cell, id, reads, writes};
+use mowgli_core::algebra::Spec;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
@@ -20,9 +20,7 @@ const COHERENT: Changed = Changed { admits: |_| true, spec: coherent };
 
 fn coherent() -> Spec<Tso> {
     let mut c = Spec::default();
-    let (rf, initial) = c.reads_from("rf", reads(), writes());
-    let mo = c.order("mo", writes(), cell);
-    let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read, before {b} wrote");
+    let [rf, mo, rb] = c.coherence();
     c.so([&rf, &mo, &rb]);
     c
 }

@@ -436,10 +436,19 @@ impl<S: Stamp> Spec<S> {
     /// total order on the writes of each, and rb = (rf^-1; mo) u (reads of the initial value x writes of the cell), without
     /// the identity, from what was read to what was written later.
     pub fn coherence(&mut self) -> [Rel<S>; 3] {
+        self.coherence_as([
+            "{b} read {b reads}, which {a} wrote",
+            "{a} wrote before {b} did",
+            "{a} read {a reads}, before {b} wrote",
+        ])
+    }
+
+    /// The same, where rf, mo and rb are told with these sentences.
+    pub fn coherence_as(&mut self, [rf_is, mo_is, rb_is]: [&'static str; 3]) -> [Rel<S>; 3] {
         let (rf, initial) = self.reads_from("rf", reads(), writes());
-        let rf = rf.named("rf", "{b} read {b reads}, which {a} wrote");
-        let mo = self.order("mo", writes(), cell).named("mo", "{a} wrote before {b} did");
-        let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read {a reads}, before {b} wrote");
+        let rf = rf.named("rf", rf_is);
+        let mo = self.order("mo", writes(), cell).named("mo", mo_is);
+        let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", rb_is);
         [rf, mo, rb]
     }
 

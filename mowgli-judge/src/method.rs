@@ -163,37 +163,47 @@ impl<'a> Arguments<'a> {
     /// If there is none or it is something else, which is a [`fault`] of the call.
     pub fn take<A: Argument>(&mut self) -> A {
         self.next += 1;
-        A::of(self.call, self.next - 1)
+        self.call.arg(self.next - 1, A::WHAT, A::read)
+    }
+
+    /// The next one, if there is one of this kind.
+    pub fn try_take<A: Argument>(&mut self) -> Option<A> {
+        self.next += 1;
+        A::read(*self.call.args.get(self.next - 1)?)
     }
 }
 
 /// What an argument of a call is in Rust.
-pub trait Argument {
-    /// The argument at this position.
-    ///
-    /// # Panics
-    /// If there is none or it is something else.
-    fn of(call: &Call, position: usize) -> Self;
+pub trait Argument: Sized {
+    /// What it has to be, in words.
+    const WHAT: &'static str;
+
+    /// What it is, if it is that.
+    fn read(v: Val) -> Option<Self>;
 }
 
 impl Argument for Val {
-    fn of(call: &Call, position: usize) -> Self {
-        call.arg(position, "a value", Some)
+    const WHAT: &'static str = "a value";
+    fn read(v: Val) -> Option<Self> {
+        Some(v)
     }
 }
 impl Argument for Loc {
-    fn of(call: &Call, position: usize) -> Self {
-        call.loc(position)
+    const WHAT: &'static str = "a location";
+    fn read(v: Val) -> Option<Self> {
+        v.loc()
     }
 }
 impl Argument for Node {
-    fn of(call: &Call, position: usize) -> Self {
-        call.arg(position, "a node", |v| if let Val::Node(n) = v { Some(n) } else { None })
+    const WHAT: &'static str = "a node";
+    fn read(v: Val) -> Option<Self> {
+        if let Val::Node(n) = v { Some(n) } else { None }
     }
 }
 impl Argument for NodeSet {
-    fn of(call: &Call, position: usize) -> Self {
-        call.arg(position, "a set of nodes", Val::nodes)
+    const WHAT: &'static str = "a set of nodes";
+    fn read(v: Val) -> Option<Self> {
+        v.nodes()
     }
 }
 

@@ -61,7 +61,7 @@ impl Implementation for NotUniform {
     }
 
     fn declare(&self, world: &mut World) {
-        sv::SvOverWait::Published.declare(world);
+        sv::SvOverWait.declare(world);
     }
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
@@ -69,7 +69,7 @@ impl Implementation for NotUniform {
             let copy = call.loc(0).part(format_args!("copy_{}", world.node_of(thread)));
             return wait::write(copy, Val::Int(77));
         }
-        sv::SvOverWait::Published.body(world, thread, call)
+        sv::SvOverWait.body(world, thread, call)
     }
 }
 

@@ -215,7 +215,8 @@ impl Method {
     }
 
     /// `stmp(e)` with what each subevent does.
-    pub(crate) fn shapes(self, world: &World, ret: Val) -> Vec<Shape<Stamp>> {
+    #[must_use]
+    pub fn shapes(self, world: &World, ret: Val) -> Vec<Shape<Stamp>> {
         let at = |loc| Cell { loc, node: home(world, loc) };
         let one = |sub| vec![Shape::from_slice(&[sub])];
         match self {

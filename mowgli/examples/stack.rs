@@ -5,6 +5,7 @@
 
 use std::process::ExitCode;
 
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
@@ -16,7 +17,7 @@ use mowgli_libraries::catalogue::{Entry, Expected, variant};
 use mowgli_libraries::x86::container::{self, Container, declare_nodes, is_null, next, value};
 use mowgli_x86::Stamp;
 use mowgli_x86::pool::new;
-use mowgli_x86::tso::{cas, read, word, write};
+use mowgli_x86::tso::{Method as Tso, cas, read, word, write};
 
 methods! {
     /// What can be done with a stack.
@@ -28,15 +29,9 @@ methods! {
     }
 }
 
-/// The implementation, or what can go wrong with it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Stack {
-    Published,
-    /// A push writes the top without comparing: another push may be lost.
-    PushWrites,
-    /// A node gets its value when it is in the stack already.
-    ValueLate,
-}
+/// The implementation.
+#[derive(Clone, Copy)]
+struct Stack;
 
 /// The word that holds the location of the first node: a part of the stack, which no client can name.
 fn top(s: Loc) -> Loc {
@@ -55,46 +50,31 @@ impl Implementation for Stack {
     }
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
+        let top = top(call.loc(0));
         match Method::of(call) {
-            Method::Push { s, v } => self.push(s, v),
-            Method::Pop { s } => take_top(top(s)),
-        }
-    }
-}
-
-impl Stack {
-    fn push(self, s: Loc, v: Val) -> Prog {
-        let link = move |node: Val| match self {
-            Self::PushWrites => prog! { let first = read(top(s)); write(next(node), first); write(top(s), node) },
-            _ => prog! {
+            Method::Push { s, v } => prog! {
+                let node = new(s);
+                write(value(node), v);
                 loop {
-                    let first = read(top(s));
+                    let first = read(top);
                     write(next(node), first);
-                    let found = cas(top(s), first, node);
+                    let found = cas(top, first, node);
                     if (found == first) { break }
                 }
             },
-        };
-        prog! {
-            let node = new(s);
-            if (self == Self::ValueLate) { link(node); write(value(node), v) } else { write(value(node), v); link(node) };
-            Prog::unit()
-        }
-    }
-}
-
-/// Reads the first node and the second, and lets the second be the first, until that succeeds.
-fn take_top(top: Loc) -> Prog {
-    prog! {
-        loop {
-            let first = read(top);
-            if (is_null(first)) {
-                break Val::Bot
-            } else {
-                let second = read(next(first));
-                let found = cas(top, first, second);
-                if (found == first) { let v = read(value(first)); break v }
-            }
+            // Reads the first node and the second, and lets the second be the first, until that succeeds.
+            Method::Pop { .. } => prog! {
+                loop {
+                    let first = read(top);
+                    if (is_null(first)) {
+                        break Val::Bot
+                    } else {
+                        let second = read(next(first));
+                        let found = cas(top, first, second);
+                        if (found == first) { let v = read(value(first)); break v }
+                    }
+                }
+            },
         }
     }
 }
@@ -102,11 +82,15 @@ fn take_top(top: Loc) -> Prog {
 /// The stack with its implementation, and the variants that are to be caught.
 pub fn entry() -> Entry<Stamp> {
     let library = Container { name: STACK, methods: Method::TABLE, is_stack: true };
-    let of = |name, about, expected, implementation| variant(name, about, expected, implementation, &[(2, 1, 2)]);
+    // Another push may be lost.
+    let push_writes =
+        Stack.replace(calls!(Tso::CAS { x, v1, v2 } in Method::Push { .. } => write(x, v2).map(move |_| v1)));
+    let value_late = Stack.delay(calls!(Tso::Write { .. } in Method::Push { .. }).first());
+    let bounds = &[(2, 1, 2)];
     let variants = vec![
-        of("published", "compare and swap", Expected::Sound, Stack::Published),
-        of("push-writes", "a push writes the top without comparing", Expected::Unsound, Stack::PushWrites),
-        of("value-late", "a node gets its value when it is in the stack", Expected::Unsound, Stack::ValueLate),
+        variant("published", "compare and swap", Expected::Sound, Stack, bounds),
+        variant("push-writes", "a push writes the top without comparing", Expected::Unsound, push_writes, bounds),
+        variant("value-late", "a node gets its value when it is in the stack", Expected::Unsound, value_late, bounds),
     ];
     container::entry(library, variants)
 }

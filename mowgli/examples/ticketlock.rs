@@ -6,6 +6,7 @@
 
 use std::process::ExitCode;
 
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
@@ -15,19 +16,13 @@ use mowgli_libraries::catalogue::{Entry, Expected, variant};
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::x86::lock;
 use mowgli_x86::Stamp;
-use mowgli_x86::tso::{faa, read, word, write};
+use mowgli_x86::tso::{Method as Tso, faa, read, word, write};
 
 const TICKET: Name = Name::literal("ticket");
 
-/// The implementation, or what can go wrong with it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ticket {
-    Published,
-    /// A ticket is read, and then the next one is written: two threads may get the same.
-    TwoSteps,
-    /// A release passes over one turn.
-    SkipsOne,
-}
+/// The implementation.
+#[derive(Clone, Copy)]
+struct Ticket;
 
 /// The next ticket, and the one that is served: parts of the lock, which no client can name.
 fn words(l: Loc) -> [Loc; 2] {
@@ -46,28 +41,30 @@ impl Implementation for Ticket {
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
         let [next, served] = words(call.loc(0));
-        if let Method::Rel { .. } = Method::of(call) {
-            let step = if *self == Self::SkipsOne { 2 } else { 1 };
-            return prog! { let turn = read(served); write(served, turn.plus(step).unwrap_or(turn)) };
-        }
-        let take = match self {
-            Self::TwoSteps => prog! { let v = read(next); write(next, v.plus(1).unwrap_or(v)); Prog::Val(v) },
-            _ => faa(next, 1),
-        };
-        prog! {
-            let ticket = take.clone();
-            loop { let turn = read(served); if (turn == ticket) { break } }
+        match Method::of(call) {
+            Method::Acq { .. } => prog! {
+                let ticket = faa(next, 1);
+                loop { let turn = read(served); if (turn == ticket) { break } }
+            },
+            Method::Rel { .. } => prog! { let turn = read(served); write(served, turn.plus(1).unwrap_or(turn)) },
         }
     }
 }
 
 /// The lock with its implementation, and the variants that are to be caught. One of them is safe, and never ends.
 pub fn entry() -> Entry<Stamp> {
-    let of = |name, about, expected, implementation| variant(name, about, expected, implementation, &[(2, 1, 2)]);
+    // A ticket is read, and then the next one is written: two threads may get the same.
+    let two_steps = Ticket.replace(calls!(
+        Tso::FAA { x, .. } => prog! { let v = read(x); write(x, v.plus(1).unwrap_or(v)); Prog::Val(v) }
+    ));
+    let skips_one = Ticket.replace(calls!(
+        Tso::Write { x, v } in Method::Rel { .. } => write(x, v.plus(1).unwrap_or(v))
+    ));
+    let bounds = &[(2, 1, 2)];
     let variants = vec![
-        of("published", "tickets by fetch-and-add", Expected::Sound, Ticket::Published),
-        of("two-steps", "a ticket is read and then written", Expected::Unsound, Ticket::TwoSteps),
-        of("skips-one", "a release passes over one turn", Expected::Blocks, Ticket::SkipsOne),
+        variant("published", "tickets by fetch-and-add", Expected::Sound, Ticket, bounds),
+        variant("two-steps", "a ticket is read and then written", Expected::Unsound, two_steps, bounds),
+        variant("skips-one", "a release passes over one turn", Expected::Blocks, skips_one, bounds),
     ];
     lock::entry(TICKET, variants)
 }

@@ -7,14 +7,14 @@
 //! give: a mutant that survives means that the bound is too small to tell, or that the body has more than it needs.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
+use mowgli_core::edit::Edited;
 use mowgli_core::implementation::add_parts;
 use mowgli_core::method::Method;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, are_at_most};
 use mowgli_core::soundness::edits::{Edit, edits, weaker};
-use mowgli_core::soundness::sites::{Changed, Site, sites};
+use mowgli_core::soundness::sites::{Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::stamp::Stamp;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
@@ -146,13 +146,12 @@ pub fn necessity<S: Stamp>(
         let Some(method) = below(entry, &site) else { continue };
         let changes = if question == Question::Necessity { weaker(method) } else { edits(method) };
         for Edit { name: change, change: of } in changes {
-            let changed = Arc::new(Changed::new(variant.implementation.clone(), site.clone(), of));
-            let differs = Arc::clone(&changed.differs);
+            let edited = Arc::new(Edited::at(variant.implementation.clone(), site.clone(), of));
             let changed = Variant {
                 name: variant.name,
                 about: "with one operation changed",
                 expected: Expected::Unsound,
-                implementation: changed,
+                implementation: edited.clone(),
                 bounds: Vec::new(),
             };
             let mut all = run(&changed)?;
@@ -163,7 +162,7 @@ pub fn necessity<S: Stamp>(
                 Some(position) => all.swap_remove(position),
                 None => all.pop().expect("at least one bound"),
             };
-            let is_same = !differs.load(Ordering::Relaxed);
+            let is_same = !edited.differs();
             let needed = match (&checked.report.verdict, &checked.report.violation) {
                 (Verdict::Sound, None) if is_same => Needed::Same,
                 (Verdict::Unsound(_), _) => Needed::Yes,
@@ -185,8 +184,7 @@ pub fn necessity<S: Stamp>(
 
 /// The method that is called at a site.
 fn below<S: Stamp>(entry: &Entry<S>, site: &Site) -> Option<&'static Method> {
-    let libraries = entry.below.names().filter_map(|name| entry.below.get(name));
-    libraries.flat_map(|l| l.methods()).find(|m| m.name == site.calls.text())
+    entry.below.get(site.library)?.methods().iter().find(|m| m.name == site.calls.text())
 }
 
 fn all_sites<S: Stamp>(
@@ -214,43 +212,29 @@ impl<S: Stamp> Necessity<S> {
 }
 
 impl<S: Stamp> Row<S> {
-    /// The answer in words.
+    /// The answer to a question in words.
     #[must_use]
-    pub fn answer(&self) -> String {
-        match self.needed {
-            Needed::Yes => "needed".to_owned(),
-            Needed::Locally => "needed for local soundness; no wrong outcome found".to_owned(),
-            Needed::No if self.executions.0 < self.executions.1 => {
-                let (left, all) = self.executions;
-                format!("not needed for safety within the bound; {left} of {all} executions are left")
-            }
-            Needed::No => "not needed within the bound".to_owned(),
-            Needed::IllDefined => "needed for a call to do anything".to_owned(),
-            Needed::Same => "there is nothing to change".to_owned(),
-            Needed::Vacuous => "vacuous: clients no longer end".to_owned(),
+    pub fn answer(&self, question: Question) -> String {
+        let is_left = self.executions.0 < self.executions.1;
+        let [needed, fate] = match self.needed {
+            Needed::Yes => ["needed", "caught"],
+            Needed::Locally => ["needed for local soundness; no wrong outcome found", "caught; no wrong outcome found"],
+            Needed::No if is_left => ["not needed for safety within the bound", "survives"],
+            Needed::No => ["not needed within the bound", "survives"],
+            Needed::IllDefined => ["needed for a call to do anything", "caught: not well defined"],
+            Needed::Same => ["there is nothing to change", "equivalent: there is nothing to change"],
+            Needed::Vacuous => ["vacuous: clients no longer end", "blocks: clients no longer end"],
+            Needed::Undecided => ["undecided"; 2],
+        };
+        let more = match self.needed {
+            Needed::No if is_left => format!("; {} of {} executions are left", self.executions.0, self.executions.1),
             Needed::Undecided => match self.stopped() {
-                Some(stop) => format!("undecided: {stop}"),
-                None => "undecided, as it is whether all clients end without the change".to_owned(),
+                Some(stop) => format!(": {stop}"),
+                None => ", as it is whether all clients end without the change".to_owned(),
             },
-        }
-    }
-
-    /// The answer about a mutant in words.
-    #[must_use]
-    pub fn fate(&self) -> String {
-        match self.needed {
-            Needed::Yes => "caught".to_owned(),
-            Needed::Locally => "caught; no wrong outcome found".to_owned(),
-            Needed::IllDefined => "caught: not well defined".to_owned(),
-            Needed::Vacuous => "blocks: clients no longer end".to_owned(),
-            Needed::No if self.executions.0 < self.executions.1 => {
-                let (left, all) = self.executions;
-                format!("survives; {left} of {all} executions are left")
-            }
-            Needed::No => "survives".to_owned(),
-            Needed::Same => "equivalent: there is nothing to change".to_owned(),
-            Needed::Undecided => self.answer(),
-        }
+            _ => String::new(),
+        };
+        format!("{}{more}", if question == Question::Mutants { fate } else { needed })
     }
 
     /// What stopped its check, where that is why it is undecided.
@@ -261,8 +245,7 @@ impl<S: Stamp> Row<S> {
     /// One line.
     #[must_use]
     pub fn text(&self, question: Question) -> String {
-        let answer = if question == Question::Mutants { self.fate() } else { self.answer() };
-        format!("  {:<24} {:<26} {answer}", self.site.to_string(), self.change)
+        format!("  {:<24} {:<26} {}", self.site.to_string(), self.change, self.answer(question))
     }
 
     /// One JSON object.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use insta::assert_snapshot;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::solve;
+use mowgli_core::implementation::Implementation;
 use mowgli_core::outcome::Limits;
-use mowgli_libraries::kvstore::KvstoreOverLoco;
+use mowgli_libraries::kvstore::{KvstoreOverLoco, fenced_delete, no_counter};
 use mowgli_proofs::{bound, checked, explained};
 
 /// Node 3 has the deletion in its index, node 1 has not, and the slot on node 1 is still valid.
@@ -50,7 +51,7 @@ fn broken_stores_forget_or_invent() {
 }
 
 /// The outcomes of a client over an implementation.
-fn outcomes(text: &str, variant: KvstoreOverLoco) -> Vec<String> {
+fn outcomes(text: &str, variant: impl Implementation + 'static) -> Vec<String> {
     let test = parse("the test", text).expect("a litmus test");
     let answer = solve(&test, &[Arc::new(variant)], Limits::default());
     assert!(answer.explored.stop.is_none());
@@ -65,6 +66,6 @@ fn counters_keep_the_values_of_two_keys_apart() {
  m.delete(0)         | a := m.lookup(0) | m.serve ;
  m.insert(1, 1)      |                  | m.serve ;
 forbidden (a=1)";
-    assert_eq!(outcomes(text, KvstoreOverLoco::FencedDelete), ["7", "bot"]);
-    assert_eq!(outcomes(text, KvstoreOverLoco::NoCounter), ["1", "7", "bot"]);
+    assert_eq!(outcomes(text, fenced_delete(KvstoreOverLoco)), ["7", "bot"]);
+    assert_eq!(outcomes(text, no_counter()), ["1", "7", "bot"]);
 }

@@ -165,11 +165,11 @@ proptest! {
 
     #[test]
     fn kept_and_recovered_f_of_shared_variables(client in strategy(&Sv, &bound(2, 3))) {
-        let implementations = Implementations::from([(SvOverWait::Published.target(), mowgli_libraries::sv::over_wait())]);
+        let implementations = Implementations::from([(SvOverWait.target(), mowgli_libraries::sv::over_wait())]);
         let libraries = Libraries::over(to).with(Wait);
         let all = executions(&libraries, &implementations, &client);
         are_consistent(&libraries, &all)?;
-        f_is_recovered(&SvOverWait::Published, &Sv, &bound(2, 3), &client.0, &all)?;
+        f_is_recovered(&SvOverWait, &Sv, &bound(2, 3), &client.0, &all)?;
     }
 
     #[test]

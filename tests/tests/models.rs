@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mowgli::check::{Ask, Checked, Options, check};
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
@@ -14,7 +15,7 @@ use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant, catalogue};
-use mowgli_libraries::x86;
+use mowgli_libraries::{bal, sv, x86};
 use mowgli_rdma::Stamp::{aCR, aCW, aWT};
 use mowgli_rdma::wait::{Wait, read, word, write};
 use mowgli_rdma::{sc, to};
@@ -161,4 +162,33 @@ fn a_memory_model_with_stamps_of_its_own_is_checked_and_explained() {
             assert!(text.contains("Acquire(l)") && text.contains("CAS(l.note_P1, 0, 1) = 0  [U"), "{text}");
         }
     }
+}
+
+/// A variant that is to be another implementation and is the same one.
+#[test]
+fn an_edit_that_changes_nothing_is_a_mistake() {
+    let entry = entry_of(catalogue(), "bal");
+    let bound = Bound { threads: 2, nodes: 2, calls: 1, ..Bound::default() };
+    let said = |implementation| {
+        let bounds = vec![bound.clone()];
+        let variant = Variant { name: "no-wait", implementation, bounds, ..entry.variants[0].clone() };
+        check(&entry, &variant, &bound, &Options::default()).err()
+    };
+    let published = bal::BalOverSv::default();
+    assert_eq!(said(Arc::new(published.without(calls!(sv::Method::GF { .. })))), None);
+    assert_eq!(
+        said(Arc::new(published.without(calls!(sv::Method::Wait { .. } in bal::Method::BAR { .. })))).unwrap(),
+        "the variant no-wait of bal is nothing else than what it is made of: `without sv::Method::Wait { .. } in \
+         bal::Method::BAR { .. }` changes no body of a call within the bound; say what else is to be changed, or take a \
+         larger bound"
+    );
+    // Only a barrier between two nodes has a broadcast; that is seen where clients are of one node only, too.
+    let narrow = Bound { nodes: 1, ..bound.clone() };
+    let variant = |bound: &Bound| Variant {
+        implementation: Arc::new(published.without(calls!(sv::Method::Bcast { .. }))),
+        bounds: vec![bound.clone()],
+        ..entry.variants[0].clone()
+    };
+    assert!(check(&entry, &variant(&bound), &narrow, &Options::default()).is_ok());
+    assert!(check(&entry, &variant(&narrow), &narrow, &Options::default()).is_err());
 }

@@ -15,7 +15,7 @@ use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant, named};
 use mowgli_libraries::x86::msqueue::{self, MsQueue};
-use mowgli_libraries::x86::treiber::Treiber;
+use mowgli_libraries::x86::treiber::without_null_check;
 use mowgli_libraries::x86::{self, catalogue};
 use mowgli_x86::Stamp;
 
@@ -91,17 +91,17 @@ fn no_two_libraries_have_one_name() {
     assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
 }
 
-/// A pop that does not look whether there is a node goes to 0, where nothing is: a fault, and no run that is not there.
+/// A pop that does not look whether there is a node goes where nothing is: a fault, and no run that is not there.
 #[test]
 fn a_dangling_dereference_is_a_fault() {
     let all = catalogue();
     let entry = named(&all, "treiber").unwrap();
-    let variant = Variant { implementation: Arc::new(Treiber::NoNullCheck), ..entry.variants[0].clone() };
+    let variant = Variant { implementation: Arc::new(without_null_check()), ..entry.variants[0].clone() };
     let bound = Bound { values: vec![1], ..Bound::default() };
     let checked = check(entry, &variant, &bound, &Options::default()).unwrap();
     assert_eq!(checked.verdict(), "undecided");
     let text = format!("{} {}", checked.title(), checked.explanation());
-    assert!(text.contains("not well defined") && text.contains("Read(0) of x86-tso: 0 is no location"), "{text}");
+    assert!(text.contains("not well defined") && text.contains("Read(-1) of x86-tso: -1 is no location"), "{text}");
 }
 
 /// Who takes more nodes than there are goes to words that nobody has declared.
@@ -151,7 +151,7 @@ fn by_values(
 #[test]
 fn a_queue_that_helps_has_the_outcomes_of_the_specification() {
     let entry = msqueue::entry();
-    let helping: Arc<dyn Implementation> = Arc::new(MsQueue::Helping);
+    let helping: Arc<dyn Implementation> = Arc::new(MsQueue);
     let bound = Bound { threads: 2, calls: 2, total: Some(3), values: vec![1, 2], ..Bound::default() };
     let clients = entry.clients(&bound, &|| false).unwrap();
     assert_eq!(clients.len(), 75);

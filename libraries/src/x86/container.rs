@@ -9,7 +9,7 @@
 //! order of the calls in which the two change places has the same results, so that is a promise about order and about no
 //! result.
 
-use mowgli_core::algebra::{Spec, SubView, cell, events, id, po, reads, stamps, writes};
+use mowgli_core::algebra::{Spec, SubView, events, po, stamps};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Library;
@@ -126,18 +126,16 @@ fn puts_in(s: &SubView<Stamp>) -> bool {
 /// One order of the calls, of which it is no promise that something is taken out before something else is put in.
 fn with_two_ends() -> Spec<Stamp> {
     let mut c = Spec::default();
-    let (rf, initial) = c.reads_from("rf", reads(), writes());
-    let rf = rf.named("rf", "{b} found what {a} left");
-    let mo = c.order("mo", writes(), cell).named("mo", "{a} comes before {b}");
-    let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} did not find what {b} left");
+    let sentences = ["{b} found what {a} left", "{a} comes before {b}", "{a} did not find what {b} left"];
+    let [rf, mo, rb] = c.coherence_as(sentences);
     c.irreflexive("lin", &(po() | &rf | &mo | &rb).plus());
 
     // [F]; takes_out x puts_in; [F]
     let changes = stamps(|a| a == F);
     let apart = events(takes_out).cross(&events(puts_in)) & changes.cross(&changes);
-    let rf = (&rf - &apart).named("rf", "{b} found what {a} left");
-    let mo = (&mo - &apart).named("mo", "{a} comes before {b}");
-    let rb = (&rb - &apart).named("rb", "{a} did not find what {b} left");
+    let rf = (&rf - &apart).named("rf", sentences[0]);
+    let mo = (&mo - &apart).named("mo", sentences[1]);
+    let rb = (&rb - &apart).named("rb", sentences[2]);
     c.so([&po(), &rf, &mo, &rb]);
     c
 }

@@ -3,6 +3,7 @@
 //! *Algorithms for Scalable Synchronization on Shared-Memory Multiprocessors* (TOCS 1991, Fig. 5). A thread's record has
 //! two words, `next` and `locked`; its location is what the word `tail` of the lock and the record before it hold.
 
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
@@ -10,7 +11,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_x86::Stamp;
-use mowgli_x86::tso::{cas, read, word, write, xchg};
+use mowgli_x86::tso::{Method as Tso, cas, read, word, write, xchg};
 
 use crate::catalogue::{Entry, Expected, variant};
 use crate::lock::Method;
@@ -19,19 +20,9 @@ use crate::x86::{NULL, field, lock};
 /// The library's name.
 pub const MCSLOCK: Name = Name::literal("mcslock");
 
-/// The implementation, or one of its broken variants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Mcs {
-    /// As published.
-    #[default]
-    Published,
-    /// A thread reads the tail and then writes it: two may think that they are the first.
-    TwoSteps,
-    /// A thread links its record before it has marked it as locked, so that the mark may overwrite the release.
-    LinkFirst,
-    /// A thread that finds itself to be no longer the last does not wait until the next one has linked its record.
-    NoHandOver,
-}
+/// The implementation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Mcs;
 
 fn tail(x: Loc) -> Loc {
     x.part("tail")
@@ -66,48 +57,27 @@ impl Implementation for Mcs {
     fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
         let (tail, own) = (tail(call.loc(0)), record(call.loc(0), t));
         match Method::of(call) {
-            Method::Acq { .. } => self.acquire(tail, own),
-            Method::Rel { .. } => self.release(tail, own),
-        }
-    }
-}
-
-impl Mcs {
-    fn acquire(self, tail: Loc, own: Val) -> Prog {
-        let swap = match self {
-            Self::TwoSteps => prog! { let last = read(tail); write(tail, own); Prog::Val(last) },
-            _ => xchg(tail, own),
-        };
-        let wait = prog! { let v = read(locked(own)); Prog::break_if(v == Val::Int(0)) }.repeat();
-        prog! {
-            write(next(own), NULL);
-            let last = swap.clone();
-            match (last == NULL, self) {
-                (true, _) => Prog::unit(),
-                (_, Self::LinkFirst) => prog! { write(next(last), own); write(locked(own), 1); wait.clone() },
-                _ => prog! { write(locked(own), 1); write(next(last), own); wait.clone() },
-            }
-        }
-    }
-
-    fn release(self, tail: Loc, own: Val) -> Prog {
-        let linked =
-            prog! { let n = read(next(own)); if n == NULL { Prog::unit() } else { Prog::Break(1, n) } }.repeat();
-        prog! {
-            let n = read(next(own));
-            if n == NULL {
-                let linked = linked.clone();
-                prog! {
-                    let last = cas(tail, own, NULL);
-                    if last == own || self == Self::NoHandOver {
-                        Prog::unit()
-                    } else {
-                        prog! { let n = linked.clone(); write(locked(n), 0) }
-                    }
+            Method::Acq { .. } => prog! {
+                write(next(own), NULL);
+                let last = xchg(tail, own);
+                if (last != NULL) {
+                    write(locked(own), 1);
+                    write(next(last), own);
+                    loop { let v = read(locked(own)); if (v == Val::Int(0)) { break } }
                 }
-            } else {
-                write(locked(n), 0)
-            }
+            },
+            Method::Rel { .. } => prog! {
+                let n = read(next(own));
+                if (n == NULL) {
+                    let last = cas(tail, own, NULL);
+                    if (last != own) {
+                        let n = loop { let n = read(next(own)); if (n != NULL) { break n } };
+                        write(locked(n), 0)
+                    }
+                } else {
+                    write(locked(n), 0)
+                }
+            },
         }
     }
 }
@@ -116,15 +86,25 @@ impl Mcs {
 #[must_use]
 pub fn entry() -> Entry<Stamp> {
     use Expected::{Sound, Stuck, Unsound};
+    // Two may think that they are the first.
+    let two_steps =
+        Mcs.replace(calls!(Tso::Xchg { x, v } => prog! { let last = read(x); write(x, v); Prog::Val(last) }));
+    // The mark may overwrite the release.
+    let link_first = Mcs.swap(
+        calls!(|here| Tso::Write { x, .. } in Method::Acq { x: l } if locked(record(l, here.thread)) == x.into()),
+    );
+    // A thread that finds itself to be no longer the last goes on as if it were.
+    let no_hand_over =
+        Mcs.replace(calls!(Tso::CAS { x, v1, v2 } in Method::Rel { .. } => cas(x, v1, v2).map(move |_| v1)));
     let variants = vec![
-        variant("published", "TOCS 1991, Fig. 5", Sound, Mcs::Published, &[(3, 1, 2), (2, 1, 4)]),
-        variant("two-steps", "the tail is read and then written", Unsound, Mcs::TwoSteps, &[(2, 1, 2)]),
-        variant("link-first", "a record is linked before it is marked", Stuck, Mcs::LinkFirst, &[(2, 1, 2)]),
+        variant("published", "TOCS 1991, Fig. 5", Sound, Mcs, &[(3, 1, 2), (2, 1, 4)]),
+        variant("two-steps", "the tail is read and then written", Unsound, two_steps, &[(2, 1, 2)]),
+        variant("link-first", "a record is linked before it is marked", Stuck, link_first, &[(2, 1, 2)]),
         variant(
             "no-hand-over",
             "a release does not wait for a link that is to come",
             Stuck,
-            Mcs::NoHandOver,
+            no_hand_over,
             &[(2, 1, 2)],
         ),
     ];

@@ -12,12 +12,13 @@ pub mod ticket;
 pub mod treiber;
 
 use mowgli_core::ids::{Loc, Name};
+use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_core::{event::Call, ids::Tid};
 use mowgli_x86::Stamp;
-use mowgli_x86::tso::on_one_machine;
+use mowgli_x86::tso::{on_one_machine, read, write};
 
 use crate::catalogue::Entry;
 use crate::x86::container::Container;
@@ -45,6 +46,16 @@ impl<T: Subject> Subject for OneMachine<T> {
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
         self.0.calls(world, thread, bound, expired)
     }
+}
+
+/// A compare-and-swap that is no longer one: a read, and then a write.
+pub(crate) fn in_two_steps(x: Loc, v1: Val, v2: Val) -> Prog {
+    prog! { let v = read(x); write(x, v2).when(v == v1); Prog::Val(v) }
+}
+
+/// A compare-and-swap that does not compare: a write, as if it had found what it looked for.
+pub(crate) fn without_comparing(x: Loc, v1: Val, v2: Val) -> Prog {
+    write(x, v2).map(move |_| v1)
 }
 
 /// No location.

@@ -4,9 +4,12 @@
 //! once, so the counters of the figure, and the second look at head and tail that goes with them, are not needed.
 //!
 //! In the figure a thread that finds the tail lagging behind moves it on, which is what makes the queue lock-free. That is
-//! [`MsQueue::Helping`]. The implementation that is checked by default waits for the thread that has linked its node, so
+//! [`MsQueue`]. The implementation that is checked by default waits for the thread that has linked its node ([`waiting`]), so
 //! that its loops only look: rounds with effects are bounded, and in those that are guessed the bound is reached.
 
+use std::sync::Arc;
+
+use mowgli_core::edit::{Edited, Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
@@ -16,11 +19,11 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_x86::Stamp;
 use mowgli_x86::pool::new;
-use mowgli_x86::tso::{cas, read, word, write};
+use mowgli_x86::tso::{Method as Tso, cas, read, word, write};
 
 use crate::catalogue::{Entry, Expected, variant};
-use crate::x86::NULL;
 use crate::x86::container::{self, Container, declare_nodes, is_null, next, nodes, value};
+use crate::x86::{NULL, without_comparing};
 
 methods! {
     /// What can be done with a queue.
@@ -35,21 +38,9 @@ methods! {
 /// The queue as a library.
 pub const LIBRARY: Container = Container { name: MSQUEUE, methods: Method::TABLE, is_stack: false };
 
-/// The implementation, or one of its broken variants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum MsQueue {
-    /// As published, but it waits for a tail that lags behind.
-    #[default]
-    Waiting,
-    /// As published.
-    Helping,
-    /// A node is linked by a write: another one may be lost.
-    LinkWrites,
-    /// The head is written without comparing: two may take one node.
-    HeadWrites,
-    /// A node gets its value when it is in the queue already.
-    ValueLate,
-}
+/// The implementation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MsQueue;
 
 /// Head, tail, and the node to begin with.
 fn parts(x: Loc) -> [Loc; 3] {
@@ -72,84 +63,81 @@ impl Implementation for MsQueue {
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
         match Method::of(call) {
-            Method::Enq { x, v } => self.enqueue(x, v),
-            Method::Deq { x } => self.dequeue(x),
+            Method::Enq { x, v } => enqueue(x, v),
+            Method::Deq { x } => dequeue(x),
         }
     }
 }
 
-impl MsQueue {
-    /// What is done about a tail that lags behind.
-    fn lagging(self, tail: Loc, last: Val, after: Val) -> Prog {
-        if self == Self::Helping { cas(tail, last, after) } else { Prog::unit() }
-    }
-
-    fn enqueue(self, x: Loc, v: Val) -> Prog {
-        let [_, tail, _] = parts(x);
-        let link = move |last: Val, node: Val| match self {
-            Self::LinkWrites => write(next(last), node).then(Prog::Val(NULL)),
-            _ => cas(next(last), NULL, node),
-        };
-        let append = move |node: Val| {
-            let linked = prog! {
-                let last = read(tail);
-                let after = read(next(last));
-                if is_null(after) {
-                    prog! {
-                        let found = link(last, node);
-                        if is_null(found) { Prog::Break(1, last) } else { Prog::unit() }
-                    }
-                } else {
-                    self.lagging(tail, last, after)
-                }
+fn enqueue(x: Loc, v: Val) -> Prog {
+    let [_, tail, _] = parts(x);
+    prog! {
+        let node = new(x);
+        write(value(node), v);
+        let last = loop {
+            let last = read(tail);
+            let after = read(next(last));
+            if (is_null(after)) {
+                let found = cas(next(last), NULL, node);
+                if (is_null(found)) { break last }
+            } else {
+                cas(tail, last, after)
             }
-            .repeat();
-            prog! { let last = linked.clone(); cas(tail, last, node) }
         };
-        new(x)
-            .bind(move |node| match self {
-                Self::ValueLate => prog! { append(node); write(value(node), v) },
-                _ => prog! { write(value(node), v); append(node) },
-            })
-            .then(Prog::unit())
+        cas(tail, last, node);
+        Prog::unit()
     }
+}
 
-    fn dequeue(self, x: Loc) -> Prog {
-        let [head, tail, _] = parts(x);
-        let take = move |first: Val, second: Val| match self {
-            Self::HeadWrites => write(head, second).then(Prog::Val(first)),
-            _ => cas(head, first, second),
-        };
-        prog! {
+fn dequeue(x: Loc) -> Prog {
+    let [head, tail, _] = parts(x);
+    prog! {
+        loop {
             let first = read(head);
             let last = read(tail);
             let second = read(next(first));
             match (first == last, is_null(second)) {
                 (true, true) => Prog::Break(1, Val::Bot),
-                (true, false) => self.lagging(tail, last, second),
+                (true, false) => cas(tail, last, second),
                 // The three do not belong together.
                 (false, true) => Prog::unit(),
                 (false, false) => prog! {
                     let v = read(value(second));
-                    let found = take(first, second);
-                    if found == first { Prog::Break(1, v) } else { Prog::unit() }
+                    let found = cas(head, first, second);
+                    if (found == first) { break v }
                 },
             }
         }
-        .repeat()
     }
+}
+
+/// A queue that waits for a tail that lags behind.
+#[must_use]
+pub fn waiting() -> Edited {
+    let tail = |x: Loc| parts(x)[1];
+    MsQueue
+        .without(calls!(Tso::CAS { x, .. } in Method::Enq { x: q, .. } if x == tail(q)).in_loops())
+        .without(calls!(Tso::CAS { x, .. } in Method::Deq { x: q } if x == tail(q)))
 }
 
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry() -> Entry<Stamp> {
     use Expected::{Sound, Unsound};
-    let of = |name, about, expected, queue: MsQueue| variant(name, about, expected, queue, &[(2, 1, 2)]);
+    let bounds = &[(2, 1, 2)];
+    let published = Arc::new(waiting());
+    // Another node may be lost, and two may take one node.
+    let link_writes = published
+        .clone()
+        .replace(calls!(Tso::CAS { x, v1: NULL, v2 } in Method::Enq { .. } => without_comparing(x, NULL, v2)));
+    let head_writes =
+        published.clone().replace(calls!(Tso::CAS { x, v1, v2 } in Method::Deq { .. } => without_comparing(x, v1, v2)));
+    let value_late = published.clone().delay(calls!(Tso::Write { .. } in Method::Enq { .. }));
     let variants = vec![
-        of("published", "PODC 1996, Fig. 1, waiting for a tail that lags behind", Sound, MsQueue::Waiting),
-        of("link-writes", "a node is linked without comparing", Unsound, MsQueue::LinkWrites),
-        of("head-writes", "the head is written without comparing", Unsound, MsQueue::HeadWrites),
-        of("value-late", "a node gets its value when it is in the queue", Unsound, MsQueue::ValueLate),
+        variant("published", "PODC 1996, Fig. 1, waiting for a tail that lags behind", Sound, published, bounds),
+        variant("link-writes", "a node is linked without comparing", Unsound, link_writes, bounds),
+        variant("head-writes", "the head is written without comparing", Unsound, head_writes, bounds),
+        variant("value-late", "a node gets its value when it is in the queue", Unsound, value_late, bounds),
     ];
     container::entry(LIBRARY, variants)
 }

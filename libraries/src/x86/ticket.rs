@@ -1,12 +1,13 @@
 //! A ticket lock: a fetch-and-add gives each thread its turn.
 
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::world::World;
 use mowgli_x86::Stamp;
-use mowgli_x86::tso::{faa, read, word, write};
+use mowgli_x86::tso::{Method as Tso, faa, read, word, write};
 
 use crate::catalogue::{Entry, Expected, variant};
 use crate::lock::Method;
@@ -15,19 +16,9 @@ use crate::x86::lock;
 /// The library's name.
 pub const TICKETLOCK: Name = Name::literal("ticketlock");
 
-/// The implementation, or one of its broken variants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Ticket {
-    /// `v = FAA(next, 1); loop { if Read(serving) = v break }`, and `v = Read(serving); Write(serving, v + 1)`.
-    #[default]
-    Published,
-    /// A ticket is taken in two steps.
-    TwoSteps,
-    /// A thread goes on when its turn is over too, and when it is not yet.
-    NoWait,
-    /// A release passes over one turn.
-    SkipsOne,
-}
+/// The implementation: `v = FAA(next, 1); loop { if Read(serving) = v break }`, and `v = Read(serving); Write(serving, v + 1)`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ticket;
 
 /// The next ticket, and the one whose turn it is.
 fn words(x: Loc) -> [Loc; 2] {
@@ -46,18 +37,12 @@ impl Implementation for Ticket {
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
         let [next, serving] = words(call.loc(0));
-        if let Method::Rel { .. } = Method::of(call) {
-            let step = if *self == Self::SkipsOne { 2 } else { 1 };
-            return read(serving).bind(move |v| write(serving, v.plus(step).unwrap_or(v)));
-        }
-        let take = match self {
-            Self::TwoSteps => prog! { let v = read(next); write(next, v.plus(1).unwrap_or(v)); Prog::Val(v) },
-            _ => faa(next, 1),
-        };
-        let waits = *self != Self::NoWait;
-        prog! {
-            let v = take.clone();
-            loop { let turn = read(serving); if (turn == v || !waits) { break } }
+        match Method::of(call) {
+            Method::Acq { .. } => prog! {
+                let v = faa(next, 1);
+                loop { let turn = read(serving); if (turn == v) { break } }
+            },
+            Method::Rel { .. } => prog! { let v = read(serving); write(serving, v.plus(1).unwrap_or(v)) },
         }
     }
 }
@@ -66,11 +51,17 @@ impl Implementation for Ticket {
 #[must_use]
 pub fn entry() -> Entry<Stamp> {
     use Expected::{Blocks, Sound, Unsound};
+    let two_steps = Ticket.replace(calls!(
+        Tso::FAA { x, .. } => prog! { let v = read(x); write(x, v.plus(1).unwrap_or(v)); Prog::Val(v) }
+    ));
+    let no_wait = Ticket.without_loops(calls!(Tso::Read { .. }));
+    let skips_one =
+        Ticket.replace(calls!(Tso::Write { x, v } in Method::Rel { .. } => write(x, v.plus(1).unwrap_or(v))));
     let variants = vec![
-        variant("published", "tickets by fetch-and-add", Sound, Ticket::Published, &[(3, 1, 2), (2, 1, 4)]),
-        variant("two-steps", "a ticket is read and then written", Unsound, Ticket::TwoSteps, &[(2, 1, 2)]),
-        variant("no-wait", "nobody waits for their turn", Unsound, Ticket::NoWait, &[(2, 1, 2)]),
-        variant("skips-one", "a release passes over one turn", Blocks, Ticket::SkipsOne, &[(2, 1, 2)]),
+        variant("published", "tickets by fetch-and-add", Sound, Ticket, &[(3, 1, 2), (2, 1, 4)]),
+        variant("two-steps", "a ticket is read and then written", Unsound, two_steps, &[(2, 1, 2)]),
+        variant("no-wait", "nobody waits for their turn", Unsound, no_wait, &[(2, 1, 2)]),
+        variant("skips-one", "a release passes over one turn", Blocks, skips_one, &[(2, 1, 2)]),
     ];
     lock::entry(TICKETLOCK, variants)
 }

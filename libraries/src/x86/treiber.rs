@@ -3,6 +3,7 @@
 //! *Systems Programming: Coping with Parallelism* (IBM RJ 5118, 1986). Nodes are used once: one that is popped is not
 //! pushed again, so a compare-and-swap does not take one node for another.
 
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
@@ -12,10 +13,11 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_x86::Stamp;
 use mowgli_x86::pool::new;
-use mowgli_x86::tso::{cas, read, word, write};
+use mowgli_x86::tso::{Method as Tso, cas, read, word, write};
 
 use crate::catalogue::{Entry, Expected, variant};
 use crate::x86::container::{self, Container, declare_nodes, is_null, next, value};
+use crate::x86::without_comparing;
 
 methods! {
     /// What can be done with a stack.
@@ -30,21 +32,9 @@ methods! {
 /// The stack as a library.
 pub const LIBRARY: Container = Container { name: TREIBER, methods: Method::TABLE, is_stack: true };
 
-/// The implementation, or one of its broken variants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Treiber {
-    /// As published.
-    #[default]
-    Published,
-    /// A push writes the top without comparing: another push may be lost.
-    PushWrites,
-    /// A pop writes the top without comparing: two pops may take one node.
-    PopWrites,
-    /// A node gets its value when it is in the stack already.
-    ValueLate,
-    /// A pop does not look whether there is a node.
-    NoNullCheck,
-}
+/// The implementation.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Treiber;
 
 fn top(x: Loc) -> Loc {
     x.part("top")
@@ -61,19 +51,11 @@ impl Implementation for Treiber {
     }
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
+        let top = top(call.loc(0));
         match Method::of(call) {
-            Method::Push { x, v } => self.push(x, v),
-            Method::Pop { x } => self.pop(top(x)),
-        }
-    }
-}
-
-impl Treiber {
-    fn push(self, x: Loc, v: Val) -> Prog {
-        let top = top(x);
-        let link = move |n: Val| match self {
-            Self::PushWrites => prog! { let first = read(top); write(next(n), first); write(top, n) },
-            _ => prog! {
+            Method::Push { x, v } => prog! {
+                let n = new(x);
+                write(value(n), v);
                 loop {
                     let first = read(top);
                     write(next(n), first);
@@ -81,45 +63,45 @@ impl Treiber {
                     if (found == first) { break }
                 }
             },
-        };
-        new(x)
-            .bind(move |n| match self {
-                Self::ValueLate => prog! { link(n); write(value(n), v) },
-                _ => prog! { write(value(n), v); link(n) },
-            })
-            .then(Prog::unit())
-    }
-
-    fn pop(self, top: Loc) -> Prog {
-        let take = move |first: Val, second: Val| match self {
-            Self::PopWrites => write(top, second).then(Prog::Val(first)),
-            _ => cas(top, first, second),
-        };
-        prog! {
-            loop {
-                let first = read(top);
-                if (is_null(first) && self != Self::NoNullCheck) {
-                    break Val::Bot
-                } else {
-                    let second = read(next(first));
-                    let found = take(first, second);
-                    if (found == first) { let v = read(value(first)); break v }
+            Method::Pop { .. } => prog! {
+                loop {
+                    let first = read(top);
+                    if (is_null(first)) {
+                        break Val::Bot
+                    } else {
+                        let second = read(next(first));
+                        let found = cas(top, first, second);
+                        if (found == first) { let v = read(value(first)); break v }
+                    }
                 }
-            }
+            },
         }
     }
+}
+
+/// A pop that does not look whether there is a node: what is no location is taken for one.
+#[must_use]
+pub fn without_null_check() -> impl Implementation {
+    let not_null = |v: Val| if is_null(v) { Val::Int(-1) } else { v };
+    Treiber.replace(calls!(Tso::Read { x } in Method::Pop { x: s } if x == top(s) => read(x).map(not_null)))
 }
 
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry() -> Entry<Stamp> {
     use Expected::{Sound, Unsound};
-    let of = |name, about, expected, stack: Treiber| variant(name, about, expected, stack, &[(2, 1, 2)]);
+    let bounds = &[(2, 1, 2)];
+    let [push, pop] = [
+        calls!(Tso::CAS { x, v1, v2 } in Method::Push { .. } => without_comparing(x, v1, v2)),
+        calls!(Tso::CAS { x, v1, v2 } in Method::Pop { .. } => without_comparing(x, v1, v2)),
+    ];
+    let value_late = Treiber.delay(calls!(Tso::Write { .. } in Method::Push { .. }).first());
     let variants = vec![
-        of("published", "IBM RJ 5118", Sound, Treiber::Published),
-        of("push-writes", "a push writes the top without comparing", Unsound, Treiber::PushWrites),
-        of("pop-writes", "a pop writes the top without comparing", Unsound, Treiber::PopWrites),
-        of("value-late", "a node gets its value when it is in the stack", Unsound, Treiber::ValueLate),
+        variant("published", "IBM RJ 5118", Sound, Treiber, bounds),
+        // Another push may be lost, and two pops may take one node.
+        variant("push-writes", "a push writes the top without comparing", Unsound, Treiber.replace(push), bounds),
+        variant("pop-writes", "a pop writes the top without comparing", Unsound, Treiber.replace(pop), bounds),
+        variant("value-late", "a node gets its value when it is in the stack", Unsound, value_late, bounds),
     ];
     container::entry(LIBRARY, variants)
 }

@@ -1,26 +1,17 @@
-//! The single edits of an operation: left out, made twice, after what follows it, with one argument changed. What arguments
-//! there are, the method table says.
+//! The single edits of an operation: left out, made twice, after what follows it, with one argument changed or two that have
+//! changed places. What arguments there are, the method table says.
 
 use std::sync::Arc;
 
+use itertools::Itertools;
+
+use crate::edit::{Change, Here};
 use crate::event::Call;
-use crate::ids::{NodeSet, Tid};
+use crate::ids::{Node, NodeSet};
 use crate::method::{Kind, Method, Returns};
 use crate::program::Prog;
 use crate::value::Val;
 use crate::world::World;
-
-/// A program in place of a call.
-pub type Instead = dyn Fn(&World, Tid, &Call) -> Prog + Send + Sync;
-
-/// What becomes of an operation.
-#[derive(Clone)]
-pub enum Change {
-    /// This, in place of the call.
-    Call(Arc<Instead>),
-    /// It comes after the call that follows it, if that is the same for each of these results.
-    Swap(Vec<Val>),
-}
 
 /// An edit, with its name.
 #[derive(Clone)]
@@ -31,21 +22,24 @@ pub struct Edit {
     pub change: Change,
 }
 
-fn edit(name: impl Into<String>, change: impl Fn(&World, Tid, &Call) -> Option<Prog> + Send + Sync + 'static) -> Edit {
-    // What cannot be changed stays as it is.
-    let change =
-        move |world: &World, t: Tid, call: &Call| change(world, t, call).unwrap_or_else(|| Prog::call(call.clone()));
-    Edit { name: name.into(), change: Change::Call(Arc::new(change)) }
+fn edit(name: impl Into<String>, instead: impl Fn(&Here, &Call) -> Option<Prog> + Send + Sync + 'static) -> Edit {
+    Edit { name: name.into(), change: Change::Instead(Arc::new(instead)) }
 }
 
 /// The edits that leave something of an operation out: all of it, or a node of a set.
 #[must_use]
 pub fn weaker(method: &Method) -> Vec<Edit> {
     let nothing = results(method)[0];
-    let mut all = vec![edit("left out", move |_, _, _| Some(Prog::Val(nothing)))];
+    let mut all = vec![edit("left out", move |_, _| Some(Prog::Val(nothing)))];
     for position in positions(method, Kind::Nodes) {
-        all.push(edit("without its first target", move |_, _, call| without(call, position, |ns| ns.iter().next())));
-        all.push(edit("without its last target", move |_, _, call| without(call, position, |ns| ns.iter().last())));
+        let without = |which: fn(NodeSet) -> Option<Node>| {
+            move |_: &Here, call: &Call| {
+                let nodes = call.args[position].nodes()?;
+                Some(towards(call, position, nodes.without(which(nodes)?)))
+            }
+        };
+        all.push(edit("without its first target", without(|ns| ns.iter().next())));
+        all.push(edit("without its last target", without(|ns| ns.iter().last())));
     }
     all
 }
@@ -54,31 +48,37 @@ pub fn weaker(method: &Method) -> Vec<Edit> {
 #[must_use]
 pub fn edits(method: &Method) -> Vec<Edit> {
     let mut all = weaker(method);
-    all.push(edit("made twice", |_, _, call| Some(Prog::call(call.clone()).then(Prog::call(call.clone())))));
+    all.push(edit("made twice", |_, call| Some(Prog::call(call.clone()).then(Prog::call(call.clone())))));
     all.push(Edit { name: "after what follows it".to_owned(), change: Change::Swap(results(method)) });
     for (position, (name, kind)) in method.takes.iter().enumerate() {
-        let with = move |call: &Call, v: Val| {
-            let mut call = call.clone();
-            call.args[position] = v;
-            Prog::call(call)
-        };
-        match kind {
+        all.push(match kind {
             Kind::Value => {
-                all.push(edit(format!("{name} + 1"), move |_, _, call| Some(with(call, other(call.args[position])?))));
+                edit(format!("{name} + 1"), move |_, call| Some(with(call, position, other(call.args[position])?)))
             }
-            Kind::Id => all.push(edit(format!("{name} is _"), move |_, _, call| Some(with(call, Val::NoWid)))),
-            Kind::Node => all.push(edit(format!("another {name}"), move |world, _, call| {
+            Kind::Id => edit(format!("{name} is _"), move |_, call| Some(with(call, position, Val::NoWid))),
+            Kind::Node => edit(format!("another {name}"), move |here, call| {
                 let Val::Node(n) = call.args[position] else { return None };
-                world.all_nodes().iter().find(|m| *m != n).map(|m| with(call, m.into()))
-            })),
-            Kind::Nodes => {}
+                here.world.all_nodes().iter().find(|m| *m != n).map(|m| with(call, position, m.into()))
+            }),
+            Kind::Nodes => edit(format!("{name} with the own node"), move |here, call| {
+                let own = here.world.node_of(here.thread);
+                Some(towards(call, position, call.args[position].nodes()?.with(own)))
+            }),
             Kind::Local | Kind::Address | Kind::Placed | Kind::Object => {
-                all.push(edit(format!("another {name}"), move |world, _, call| {
-                    Some(with(call, another(world, call.args[position])?))
-                }));
+                edit(format!("another {name}"), move |here, call| {
+                    Some(with(call, position, another(&here.world, call.args[position])?))
+                })
             }
-        }
+        });
     }
+    let alike = method.takes.iter().enumerate().tuple_combinations().filter(|((_, (_, a)), (_, (_, b)))| a == b);
+    all.extend(alike.map(|((i, (a, _)), (j, (b, _)))| {
+        edit(format!("{a} and {b} change places"), move |_, call| {
+            let mut call = call.clone();
+            call.args.swap(i, j);
+            Some(Prog::call(call))
+        })
+    }));
     all
 }
 
@@ -95,13 +95,16 @@ fn positions(method: &Method, kind: Kind) -> impl Iterator<Item = usize> + '_ {
     method.takes.iter().enumerate().filter(move |(_, (_, k))| *k == kind).map(|(position, _)| position)
 }
 
-/// The call without a node of a set; nothing if that was the only one.
-fn without(call: &Call, position: usize, which: impl FnOnce(NodeSet) -> Option<crate::ids::Node>) -> Option<Prog> {
-    let nodes = call.args[position].nodes()?;
-    let left = nodes.without(which(nodes)?);
+/// The call with another argument.
+fn with(call: &Call, position: usize, v: Val) -> Prog {
     let mut call = call.clone();
-    call.args[position] = Val::Nodes(left);
-    Some(if left.is_empty() { Prog::unit() } else { Prog::call(call) })
+    call.args[position] = v;
+    Prog::call(call)
+}
+
+/// The call for these nodes; nothing if there are none.
+fn towards(call: &Call, position: usize, nodes: NodeSet) -> Prog {
+    if nodes.is_empty() { Prog::unit() } else { with(call, position, Val::Nodes(nodes)) }
 }
 
 /// Another value of the same kind.

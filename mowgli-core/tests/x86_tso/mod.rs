@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_thread, stamps, writes};
+use mowgli_core::algebra::{Spec, SubView, cell, po, same, same_thread, stamps};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
@@ -132,9 +132,7 @@ impl Library<Tso> for Memory {
 
     fn spec(&self) -> Spec<Tso> {
         let mut c = Spec::default();
-        let (rf, initial) = c.reads_from("rf", reads(), writes());
-        let mo = c.order("mo", writes(), cell);
-        let rb = ((rf.inv().then(&mo) | initial) - id()).named("rb", "{a} read, before {b} wrote");
+        let [rf, mo, rb] = c.coherence();
         // coherence of each word
         let com = &rf | &mo | &rb;
         let po_loc = po() & same(cell);

@@ -287,7 +287,10 @@ fn changes_of<S: Stamped>(
         let progress = moving(&bar);
         let loopback = args.loopback();
         let options = Options { deadline, loopback, progress: &progress, ..Options::default() };
-        let bounds = limited(necessity::bounds(entry), args);
+        let bounds = match question {
+            Question::Necessity => limited(necessity::bounds(entry), args),
+            Question::Mutants => bounds(entry, variant, args),
+        };
         if !args.json {
             println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&bounds));
         }

@@ -2,6 +2,7 @@
 //!
 //! Each test is solved by a process of its own, with bounds on time and memory, so that no input can take the server down.
 
+use std::convert::Infallible;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
@@ -12,11 +13,18 @@ use crate::interrupt::Deadline;
 use crate::litmus::parse::parse_in;
 use crate::report::{Page, TestRow};
 use clap::Args;
+use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use mowgli_core::outcome::Limits;
-use tiny_http::{Header, Method, Request, Response, Server};
+use tokio::net::TcpListener;
 
 /// The longest test that is read, in bytes.
-const LONGEST: u64 = 64 * 1024;
+const LONGEST: usize = 64 * 1024;
 
 /// The bounds on one test.
 #[derive(Args, Clone, Copy)]
@@ -47,58 +55,73 @@ pub(super) struct SolveArgs {
 
 /// Serves until it is stopped.
 pub(super) fn serve(args: &ServeArgs) -> Result<u8, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
+    runtime.block_on(serving(args))
+}
+
+async fn serving(args: &ServeArgs) -> Result<u8, String> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
-    let server = Server::http(address).map_err(|e| format!("port {}: {e}; choose another with --port", args.port))?;
-    let port = server.server_addr().to_ip().map_or(args.port, |a| a.port());
+    let listener =
+        TcpListener::bind(address).await.map_err(|e| format!("port {}: {e}; choose another with --port", args.port))?;
+    let port = listener.local_addr().map_or(args.port, |a| a.port());
     // A reader that waits for the address gets it at once.
     println!("http://localhost:{port}");
     std::io::stdout().flush().map_err(|e| e.to_string())?;
     let bounds = args.bounds;
-    for request in server.incoming_requests() {
-        std::thread::spawn(move || answer(request, port, bounds));
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let answers = service_fn(move |request| answer(request, port, bounds));
+        tokio::spawn(async move {
+            // A browser that has gone needs no answer.
+            let _ =
+                http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answers).await;
+        });
     }
-    Ok(0)
 }
 
-fn typed(text: String, kind: &str) -> Response<std::io::Cursor<Vec<u8>>> {
-    let header = Header::from_bytes("Content-Type", kind).expect("a fixed header");
-    Response::from_string(text).with_header(header)
+type Answer = Response<Full<Bytes>>;
+
+fn typed(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Answer {
+    let mut response = Response::new(Full::new(text.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
 }
 
-/// Whether a request is for this machine by name: another site's page cannot ask under its own.
-fn is_local(request: &Request, port: u16) -> bool {
-    let host = request.headers().iter().find(|h| h.field.equiv("Host")).map(|h| h.value.as_str().to_owned());
-    [format!("localhost:{port}"), format!("127.0.0.1:{port}")].iter().any(|own| host.as_ref() == Some(own))
+/// Whether a request is for this machine by name and of no other site's page: that cannot ask under its own.
+fn is_local(request: &Request<Incoming>, port: u16) -> bool {
+    let own = [format!("localhost:{port}"), format!("127.0.0.1:{port}")];
+    let (host, origin) = (request.headers().get(HOST), request.headers().get(ORIGIN));
+    host.is_some_and(|host| own.iter().any(|own| host == own))
+        && origin.is_none_or(|origin| own.iter().any(|own| *origin == format!("http://{own}")))
 }
 
-fn answer(mut request: Request, port: u16, bounds: Bounds) {
-    let is_other_site = request.headers().iter().any(|h| {
-        h.field.equiv("Origin")
-            && h.value != format!("http://localhost:{port}")
-            && h.value != format!("http://127.0.0.1:{port}")
-    });
-    let response = match (request.method(), request.url()) {
-        _ if !is_local(&request, port) || is_other_site => {
-            typed("for this machine only".into(), "text/plain").with_status_code(403)
-        }
-        (Method::Get, "/") => {
+async fn answer(request: Request<Incoming>, port: u16, bounds: Bounds) -> Result<Answer, Infallible> {
+    Ok(match (request.method(), request.uri().path()) {
+        _ if !is_local(&request, port) => typed(StatusCode::FORBIDDEN, "text/plain", "for this machine only"),
+        (&Method::GET, "/") => {
             let page = Page { title: "Mowgli: a litmus test".to_owned(), playground: true, ..Page::default() };
-            typed(page.html(), "text/html; charset=utf-8")
+            typed(StatusCode::OK, "text/html; charset=utf-8", page.html())
         }
-        (Method::Post, "/solve") => {
-            let mut text = String::new();
-            let read = request.as_reader().take(LONGEST + 1).read_to_string(&mut text);
-            let page = match read {
-                Ok(n) if n as u64 <= LONGEST => solved_apart(&text, bounds),
-                Ok(_) => Err(format!("a test has at most {LONGEST} bytes")),
-                Err(e) => Err(e.to_string()),
-            };
-            typed(page.unwrap_or_else(|e| failed(&e)), "application/json")
+        (&Method::POST, "/solve") => {
+            let page = solved(request, bounds).await.unwrap_or_else(|e| failed(&e));
+            typed(StatusCode::OK, "application/json", page)
         }
-        _ => typed("there is only one page".into(), "text/plain").with_status_code(404),
-    };
-    // A browser that has gone needs no answer.
-    let _ = request.respond(response);
+        _ => typed(StatusCode::NOT_FOUND, "text/plain", "there is only one page"),
+    })
+}
+
+/// What the page shows of the test that a request has.
+async fn solved(request: Request<Incoming>, bounds: Bounds) -> Result<String, String> {
+    let body = Limited::new(request.into_body(), LONGEST).collect().await.map_err(|e| match e.downcast_ref() {
+        Some(LengthLimitError { .. }) => format!("a test has at most {LONGEST} bytes"),
+        None => e.to_string(),
+    })?;
+    let text = String::from_utf8(body.to_bytes().into()).map_err(|e| e.to_string())?;
+    tokio::task::spawn_blocking(move || solved_apart(&text, bounds)).await.map_err(|e| e.to_string())?
 }
 
 fn failed(message: &str) -> String {

@@ -61,7 +61,7 @@ impl Example {
                 litmus: include_str!("latch.litmus"),
                 dependencies: &[CORE, LIBRARIES, RDMA],
                 broken: "no-fence",
-                to_break: "Break it: in `LatchOverSv::body` move the fence behind `sv::write`, and run the tests again.",
+                to_break: "Break it: in `latch` move the fence behind `sv::write`, and run the tests again.",
             },
             Self::Ticketlock => Parts {
                 name: "ticketlock",
@@ -81,7 +81,7 @@ impl Example {
                 litmus: include_str!("stack.litmus"),
                 dependencies: &[CORE, LIBRARIES, X86],
                 broken: "push-writes",
-                to_break: "Break it: in `pop` read the second node before the first, and run the tests again.",
+                to_break: "Break it: in `Method::Pop` read the second node before the first, and run the tests again.",
             },
             Self::Counter => Parts {
                 name: "counter",

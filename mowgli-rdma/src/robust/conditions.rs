@@ -1,27 +1,14 @@
-//! Robustness: when a program with polls has no behaviour that a sequentially consistent one has not.
-//!
-//! ROBUST §4, §5 and App. B. The conditions look at program order and at which poll completes which operation, and at
-//! nothing else: [`Program::gb`], [`Program::races`] (Def. 7), [`Program::unfenced`] (Defs. 8, 13),
-//! [`Program::not_tree_fenced`] (Defs. 9, 14). Locally data-race free and fenced imply robust (Theorems 5, 17). What is not robust by theorem
-//! is decided by [`sc_cycle`] on each execution. [`repairs`] finds what to insert.
-//!
-//! The theorems are about programs without remote read-modify-writes.
+//! The conditions: guaranteed-before, local races, and what is not fenced or no tree.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 
 use itertools::Itertools;
-use mowgli_core::algebra::Role;
 use mowgli_core::event::Call;
-use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Node, Tid};
-use mowgli_core::library::Libraries;
 use mowgli_core::relation::Matrix;
-use mowgli_core::runs::Stop;
 use mowgli_core::world::World;
 
-use crate::stamp::Stamp;
-use crate::tso::{TSO, towards, word};
+use crate::tso::towards;
 
 /// The model that the conditions are asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,65 +86,6 @@ pub enum NotATree {
     TwoPairs(Tid, Tid, Node),
     /// A read passes an earlier write of the CPU, both of public locations (Def. 14, 2).
     StoreBuffering(Reordered),
-}
-
-/// Something to insert before a call: P, F and GP of ROBUST Fig. 5, or a memory fence.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Repair {
-    /// A poll.
-    Poll(Node),
-    /// A remote fence.
-    Rfence(Node),
-    /// A memory fence.
-    Mfence,
-    /// A get of a fresh word, its poll, and those of the operations before it.
-    GetAndPoll(Node),
-}
-
-/// A repair and its place: the thread, and the position of the call before which it goes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Insertion {
-    /// The thread.
-    pub thread: Tid,
-    /// The position of the call that it goes before; the number of calls for the end.
-    pub before: usize,
-    /// What.
-    pub repair: Repair,
-}
-
-/// The words of a dummy get: the local one, on the node of the thread, and the remote one.
-#[must_use]
-pub fn dummies(thread: Tid, n: Node) -> [Loc; 2] {
-    [format!("dummy_{thread}_{n}"), format!("dummy_{thread}_{n}_there")].map(|name| Loc::new(&name))
-}
-
-impl Insertion {
-    /// The calls that are inserted where so many operations towards the node are open: polls take the oldest first, so a
-    /// dummy get needs a poll for each of them too.
-    fn calls(&self, open: usize) -> Vec<Call> {
-        let poll = |n: Node| Call::new(TSO, "Poll", &[n.into()]);
-        match self.repair {
-            Repair::Poll(n) => vec![poll(n)],
-            Repair::Rfence(n) => vec![Call::new(TSO, "Rfence", &[n.into()])],
-            Repair::Mfence => vec![Call::new(TSO, "Mfence", &[])],
-            Repair::GetAndPoll(n) => {
-                let [here, there] = dummies(self.thread, n);
-                let get = Call::new(TSO, "Get", &[here.into(), there.into()]);
-                std::iter::once(get).chain(std::iter::repeat_n(poll(n), open + 1)).collect()
-            }
-        }
-    }
-}
-
-impl fmt::Display for Repair {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Poll(n) => write!(f, "poll({n})"),
-            Self::Rfence(n) => write!(f, "rfence({n})"),
-            Self::Mfence => f.write_str("mfence"),
-            Self::GetAndPoll(n) => write!(f, "a get from node {n} and its poll"),
-        }
-    }
 }
 
 /// A pre-execution `<E, po, pf>`: straight-line programs.
@@ -437,152 +365,4 @@ fn shortest_round(nodes: &[Node], joined: &dyn Fn(Node, Node) -> bool) -> Option
         })
     };
     joined_pairs.filter_map(way).min_by_key(Vec::len)
-}
-
-/// A smallest set of insertions after which a program is locally data-race free and fenced; `None` if there is none of at
-/// most `most` for some thread. The conditions for a thread do not depend on what is inserted into another, as insertions
-/// touch no public location; so each thread is repaired by itself.
-///
-/// # Errors
-/// If the time is up.
-pub fn repairs(
-    world: &World,
-    threads: &[Vec<Call>],
-    cpu: Cpu,
-    most: usize,
-    expired: &dyn Fn() -> bool,
-) -> Result<Option<Vec<Insertion>>, Stop> {
-    let world = with_dummies(world);
-    let still = |threads: &[Vec<Call>], t: usize| {
-        let program = Program::new(&world, threads)?;
-        let own = |r: &Reordered| r.thread.index() == t;
-        Some(program.races().iter().any(own) || program.unfenced(cpu).iter().any(own))
-    };
-    let mut all = Vec::new();
-    for t in 0..threads.len() {
-        let candidates = candidates(&world, t, threads[t].len());
-        let sets = (0..=most).flat_map(|k| candidates.iter().copied().combinations(k));
-        let is_good = |set: &Vec<Insertion>| still(&inserted(&world, threads, set), t) == Some(false);
-        match sets.take_while(|_| !expired()).find(is_good) {
-            Some(found) => all.extend(found),
-            None if expired() => return Err(Stop::Time),
-            None => return Ok(None),
-        }
-    }
-    Ok(Some(all))
-}
-
-/// Everything that can be inserted into a thread.
-#[must_use]
-pub fn candidates(world: &World, t: usize, calls: usize) -> Vec<Insertion> {
-    let thread = Tid::from_index(t);
-    let of_node = |n: Node| [Repair::Poll(n), Repair::Rfence(n), Repair::GetAndPoll(n)];
-    let kinds: Vec<Repair> = world.all_nodes().iter().flat_map(of_node).chain([Repair::Mfence]).collect();
-    // Cheap ones first, as a remote fence holds up one queue pair only; before the first call nothing is of use.
-    let cost = |k: &Repair| match k {
-        Repair::Rfence(_) => 0,
-        Repair::Poll(_) => 1,
-        Repair::Mfence => 2,
-        Repair::GetAndPoll(_) => 3,
-    };
-    let kinds = kinds.into_iter().sorted_by_key(cost);
-    kinds.cartesian_product(1..=calls).map(|(repair, before)| Insertion { thread, before, repair }).collect()
-}
-
-/// The world with the words of dummy gets.
-#[must_use]
-pub fn with_dummies(world: &World) -> World {
-    let mut world = world.clone();
-    let nodes: Vec<Node> = world.all_nodes().iter().collect();
-    for (t, &n) in world.tids().cartesian_product(&nodes) {
-        let [here, there] = dummies(t, n);
-        let node = world.node_of(t);
-        world.objects.insert(here, word(node));
-        world.objects.insert(there, word(n));
-    }
-    world
-}
-
-/// How many operations towards the node of a repair are open after these calls.
-fn open(world: &World, calls: &[Call], repair: Repair) -> usize {
-    let (Repair::Poll(n) | Repair::Rfence(n) | Repair::GetAndPoll(n)) = repair else { return 0 };
-    let own = calls.iter().filter(|c| towards(world, c) == Some(n));
-    own.fold(0, |open: usize, c| if c.method.text() == "Poll" { open.saturating_sub(1) } else { open + 1 })
-}
-
-/// The programs with these insertions, in a world with dummies.
-#[must_use]
-pub fn inserted(world: &World, threads: &[Vec<Call>], insertions: &[Insertion]) -> Vec<Vec<Call>> {
-    let of_thread = |(t, calls): (usize, &Vec<Call>)| {
-        let mut all = Vec::new();
-        for position in 0..=calls.len() {
-            let here = insertions.iter().filter(|i| i.thread.index() == t && i.before == position);
-            for insertion in here {
-                all.extend(insertion.calls(open(world, &all, insertion.repair)));
-            }
-            all.extend(calls.get(position).cloned());
-        }
-        all
-    };
-    threads.iter().enumerate().map(of_thread).collect()
-}
-
-/// An edge of sc between two subevents.
-pub type ScEdge = (usize, &'static str, usize);
-
-/// A cycle of `sc = po u rf u rb u mo` in an execution (Def. 5), if there is one. The parts of an operation are in program
-/// order, the read first.
-#[must_use]
-pub fn sc_cycle(libraries: &Libraries<Stamp>, execution: &Execution<Stamp>) -> Option<Vec<ScEdge>> {
-    let n = execution.subs.len();
-    let chosen = |role| execution.chosen_as(libraries, role).flat_map(|c| c.pairs.iter().copied()).collect_vec();
-    let cell = |s: usize| execution.subs[s].sub.cell;
-    let writes = |s: usize| execution.subs[s].sub.writes.is_some();
-    let rf = chosen(Role::ReadsFrom);
-    // Of the orders the one on the writes of each cell.
-    let mo =
-        chosen(Role::Order).into_iter().filter(|&(a, b)| writes(a) && writes(b) && cell(a) == cell(b)).collect_vec();
-    let before = |source: Option<usize>, w: usize| match source {
-        Some(source) => mo.contains(&(source, w)),
-        None => true,
-    };
-    let mut edges: Vec<ScEdge> = Vec::new();
-    for (a, b) in (0..n).cartesian_product(0..n).filter(|(a, b)| a != b) {
-        let (x, y) = (&execution.subs[a], &execution.subs[b]);
-        // Shapes list the read of an operation before its write.
-        if execution.before_in_thread(a, b) || x.event == y.event && a < b {
-            edges.push((a, "po", b));
-        }
-        if x.sub.reads.is_some() && y.sub.writes.is_some() && cell(a) == cell(b) {
-            let source = rf.iter().find(|p| p.1 == a).map(|p| p.0);
-            if source != Some(b) && before(source, b) {
-                edges.push((a, "rb", b));
-            }
-        }
-    }
-    edges.extend(rf.iter().map(|&(a, b)| (a, "rf", b)));
-    edges.extend(mo.iter().map(|&(a, b)| (a, "mo", b)));
-    shortest_cycle(n, &edges)
-}
-
-fn shortest_cycle(n: usize, edges: &[ScEdge]) -> Option<Vec<ScEdge>> {
-    let from = |start: usize| {
-        let mut reached: Vec<Option<ScEdge>> = vec![None; n];
-        let mut queue = std::collections::VecDeque::from([start]);
-        while let Some(at) = queue.pop_front() {
-            for &edge in edges.iter().filter(|e| e.0 == at) {
-                if reached[edge.2].is_none() {
-                    reached[edge.2] = Some(edge);
-                    queue.push_back(edge.2);
-                }
-            }
-        }
-        let mut cycle = vec![reached[start]?];
-        while cycle.last().expect("it has an edge").0 != start {
-            cycle.push(reached[cycle.last().expect("it has an edge").0].expect("it was reached"));
-        }
-        cycle.reverse();
-        Some(cycle)
-    };
-    (0..n).filter_map(from).min_by_key(Vec::len)
 }

@@ -1,0 +1,235 @@
+//! The rules, and the edges that they give without a choice.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use itertools::Itertools;
+
+use crate::core_rma::program::{Action, Actions, Kind, Statement};
+
+/// A rule that orders actions (CORERMA Fig. 4), or a promise of one network beyond those (CORERMA §7).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Rule {
+    /// An atomic read is before what overwrites the write that it reads.
+    R1,
+    /// An atomic read is after the atomic write that it reads.
+    R2,
+    /// A flush is before later local actions.
+    F1,
+    /// What a process sent to another one is complete at a flush of that one.
+    F2,
+    /// What a process sends to another one after a flush of that one starts after it.
+    F3,
+    /// In-order routing: remote actions on one other process happen in program order.
+    Ir,
+    /// The actions of an rga happen in order.
+    Ga,
+    /// A put or get reads before it writes.
+    Pg,
+    /// The actions of a compare-and-swap that fails happen in order.
+    CasF,
+    /// The actions of a compare-and-swap that succeeds happen in order.
+    CasT,
+    /// A local action is before all later actions of its process.
+    Lo,
+    /// Atomic writes to one variable are ordered.
+    Ws,
+    /// In-order routing among puts only.
+    PutPut,
+    /// In-order routing among gets only.
+    GetGet,
+    /// A put reads its source when it is issued.
+    Inline,
+}
+
+impl Rule {
+    /// The rules of CORERMA Fig. 4.
+    pub const ALL: [Self; 12] = [
+        Self::R1,
+        Self::R2,
+        Self::F1,
+        Self::F2,
+        Self::F3,
+        Self::Ir,
+        Self::Ga,
+        Self::Pg,
+        Self::CasF,
+        Self::CasT,
+        Self::Lo,
+        Self::Ws,
+    ];
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ir => "IR",
+            Self::Ga => "GA",
+            Self::Pg => "PG",
+            Self::CasF => "CAS-F",
+            Self::CasT => "CAS-T",
+            Self::Lo => "LO",
+            Self::Ws => "WS",
+            Self::PutPut => "put-put",
+            Self::GetGet => "get-get",
+            Self::Inline => "inline",
+            Self::R1 | Self::R2 | Self::F1 | Self::F2 | Self::F3 => return write!(f, "{self:?}"),
+        })
+    }
+}
+
+impl std::str::FromStr for Rule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let more = [Self::PutPut, Self::GetGet, Self::Inline];
+        let all: Vec<Self> = Self::ALL.into_iter().chain(more).collect();
+        let known = all.iter().find(|r| r.to_string().eq_ignore_ascii_case(text));
+        let names = || all.iter().join(", ");
+        known.copied().ok_or_else(|| format!("no rule {text}; there are {}", names()))
+    }
+}
+
+/// The rules in force.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rules(BTreeSet<Rule>);
+
+/// A network with rules of its own, and its name.
+pub type Preset = (&'static str, fn() -> Rules);
+
+impl Rules {
+    /// The networks with rules of their own, by name.
+    pub const PRESETS: [Preset; 4] =
+        [("core", Self::core), ("infiniband", Self::infiniband), ("dmapp", Self::dmapp), ("portals", Self::portals)];
+
+    /// CORERMA Fig. 4.
+    #[must_use]
+    pub fn core() -> Self {
+        Self(Rule::ALL.into())
+    }
+
+    /// VPI Verbs on InfiniBand: only puts among themselves, and gets among themselves, are routed in order (CORERMA §7).
+    #[must_use]
+    pub fn infiniband() -> Self {
+        Self::core().without(Rule::Ir).with(Rule::PutPut).with(Rule::GetGet)
+    }
+
+    /// DMAPP on Cray Aries, for small data: a put carries its data from when it is issued (CORERMA §7).
+    #[must_use]
+    pub fn dmapp() -> Self {
+        Self::core().with(Rule::Inline)
+    }
+
+    /// Portals 4, for which the paper found no rule to change: those of [`Rules::core`].
+    #[must_use]
+    pub fn portals() -> Self {
+        Self::core()
+    }
+
+    /// The preset of this name.
+    ///
+    /// # Errors
+    /// Which there are, if there is no such preset.
+    pub fn preset(name: &str) -> Result<Self, String> {
+        let known = Self::PRESETS.iter().find(|(preset, _)| *preset == name);
+        let names = || Self::PRESETS.iter().map(|(preset, _)| preset).join(", ");
+        known.map(|(_, rules)| rules()).ok_or_else(|| format!("no preset {name}; there are {}", names()))
+    }
+
+    /// These without one.
+    #[must_use]
+    pub fn without(mut self, rule: Rule) -> Self {
+        self.0.remove(&rule);
+        self
+    }
+
+    /// These and one more.
+    #[must_use]
+    pub fn with(mut self, rule: Rule) -> Self {
+        self.0.insert(rule);
+        self
+    }
+
+    /// Whether a rule is in force.
+    #[must_use]
+    pub fn has(&self, rule: Rule) -> bool {
+        self.0.contains(&rule)
+    }
+}
+
+impl fmt::Display for Rules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.iter().format(", "))
+    }
+}
+
+/// One application of a rule: an edge of happens-before that it gives. That of WS stands for the pair in either order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Edge {
+    /// The rule.
+    pub rule: Rule,
+    /// The action that is before.
+    pub from: usize,
+    /// The action that is after.
+    pub to: usize,
+}
+
+/// The edges that need no choice: those of all rules but R1, R2 and WS. Those of a compare-and-swap appear once for each
+/// of CAS-F and CAS-T.
+pub(crate) fn fixed_edges(actions: &Actions, rules: &Rules) -> Vec<Edge> {
+    let all = &actions.all;
+    let mut edges = Vec::new();
+    let mut add = |rule: Rule, from: usize, to: usize| {
+        if rules.has(rule) {
+            edges.push(Edge { rule, from, to });
+        }
+    };
+    let remote_of = |a: usize| actions.remote.iter().find(|r| r.all.contains(&a));
+    for (a, one) in all.iter().enumerate() {
+        let later = (a + 1..all.len()).filter(|&b| all[b].kind != Kind::Init && all[b].src == one.src);
+        for b in later.filter(|_| one.kind != Kind::Init) {
+            let other = &all[b];
+            let towards = |flush: &Action, r: usize| remote_of(r).is_some_and(|r| all[r.at].dst == flush.dst);
+            if one.is_local() {
+                add(Rule::Lo, a, b);
+            }
+            if one.kind == Kind::Flush && other.is_local() {
+                add(Rule::F1, a, b);
+            }
+            if other.kind == Kind::Flush && towards(other, a) {
+                add(Rule::F2, a, b);
+            }
+            if one.kind == Kind::Flush && towards(one, b) {
+                add(Rule::F3, a, b);
+            }
+            let source_of_put = remote_of(a).is_some_and(|r| matches!(r.statement, Statement::Put { .. }) && r.at != a);
+            if source_of_put && other.statement != one.statement {
+                add(Rule::Inline, a, b);
+            }
+        }
+    }
+    for (i, one) in actions.remote.iter().enumerate() {
+        let mut inside = |rule: Rule, pairs: &[(usize, usize)]| {
+            pairs.iter().for_each(|(a, b)| add(rule, one.all.start + a, one.all.start + b));
+        };
+        match one.statement {
+            Statement::Rga { .. } => inside(Rule::Ga, &[(0, 1), (1, 2)]),
+            Statement::Cas { .. } => {
+                [Rule::CasF, Rule::CasT].into_iter().for_each(|rule| inside(rule, &[(0, 2), (1, 2), (2, 3)]));
+            }
+            _ => inside(Rule::Pg, &[(0, 1)]),
+        }
+        for other in &actions.remote[i + 1..] {
+            let (a, b) = (&all[one.at], &all[other.at]);
+            if a.src == b.src && a.dst == b.dst && a.dst != a.src {
+                add(Rule::Ir, one.at, other.at);
+                match (one.statement, other.statement) {
+                    (Statement::Put { .. }, Statement::Put { .. }) => add(Rule::PutPut, one.at, other.at),
+                    (Statement::Get { .. }, Statement::Get { .. }) => add(Rule::GetGet, one.at, other.at),
+                    _ => {}
+                }
+            }
+        }
+    }
+    edges
+}

@@ -1,0 +1,105 @@
+//! What is read and written in an execution.
+
+use itertools::Itertools;
+use mowgli_core::relation::matrix::WordOnes;
+
+use super::search::{Execution, Search};
+use super::{MOST, Value};
+use crate::core_rma::program::{Data, Source};
+
+/// A value that depends on itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Loop;
+
+/// The values of one execution, computed on demand.
+pub(crate) struct Values<'a> {
+    pub(super) search: &'a Search<'a>,
+    pub(super) execution: Execution,
+    pub(super) coins: u64,
+    pub(super) known: [Option<Result<Value, Loop>>; MOST],
+}
+
+impl Values<'_> {
+    /// r_val, by rules no-C and C.
+    pub(crate) fn read(&mut self, r: usize) -> Result<Value, Loop> {
+        if let Some(known) = self.known[r] {
+            return known;
+        }
+        self.known[r] = Some(Err(Loop));
+        let hb = &self.execution.hb;
+        let value = match self.execution.rf[r].map(usize::from) {
+            Some(w) if !self.search.conflicts(hb, r) && !self.search.write_conflicts(hb, w) => self.written(w),
+            _ => Ok(None),
+        };
+        self.known[r] = Some(value);
+        value
+    }
+
+    /// w_val.
+    pub(super) fn written(&mut self, w: usize) -> Result<Value, Loop> {
+        match self.search.actions.all[w].data {
+            Data::Nothing => Ok(None),
+            Data::Local(source) => self.source(source),
+            Data::Copy(a) => self.read(a),
+            Data::Sum(a) => Ok(self.read(a)?.zip(self.read(w)?).map(|(y, z)| y.wrapping_add(z))),
+            Data::Swap { new, .. } => {
+                if self.succeeds(w)? {
+                    self.read(new)
+                } else {
+                    self.read(w)
+                }
+            }
+        }
+    }
+
+    fn source(&mut self, source: Source) -> Result<Value, Loop> {
+        match source {
+            Source::Int(i) => Ok(Some(i)),
+            Source::Read(a, plus) => Ok(self.read(a)?.map(|v| v.wrapping_add(plus))),
+        }
+    }
+
+    /// Whether the compare-and-swap with this read-write succeeds.
+    pub(crate) fn succeeds(&mut self, erw: usize) -> Result<bool, Loop> {
+        let Data::Swap { old, .. } = self.search.actions.all[erw].data else { return Ok(false) };
+        let values = self.read(old)?.zip(self.read(erw)?);
+        Ok(values.map_or(self.coins >> self.which(erw) & 1 == 1, |(y, z)| y == z))
+    }
+
+    fn which(&self, erw: usize) -> usize {
+        let all = &self.search.actions.all;
+        all[..erw].iter().filter(|a| matches!(a.data, Data::Swap { .. })).count()
+    }
+
+    /// The values of the registers of all processes, then of these variables at the end; `None` if comparisons go
+    /// another way than the rules that were applied.
+    pub(crate) fn shown(&mut self, observed: &[usize]) -> Result<Option<Vec<Value>>, Loop> {
+        let actions = self.search.actions;
+        if let Some(success) = self.execution.success {
+            for erw in (0..actions.all.len()).filter(|&a| matches!(actions.all[a].data, Data::Swap { .. })) {
+                if self.succeeds(erw)? != (success >> self.which(erw) & 1 == 1) {
+                    return Ok(None);
+                }
+            }
+        }
+        let mut shown = Vec::new();
+        for &source in actions.registers.iter().flatten() {
+            shown.push(self.source(source)?);
+        }
+        for &x in observed {
+            shown.push(self.last(x)?);
+        }
+        // A value that depends on itself is none, whoever sees it.
+        WordOnes(self.search.readers).try_for_each(|r| self.read(r).map(|_| ()))?;
+        Ok(Some(shown))
+    }
+
+    /// What a read after the end would read.
+    fn last(&mut self, x: usize) -> Result<Value, Loop> {
+        let (hb, writers) = (&self.execution.hb, self.search.writers[x]);
+        match WordOnes(writers).filter(|&w| hb.after[w] & writers == 0).exactly_one() {
+            Ok(w) if !self.search.write_conflicts(hb, w) => self.written(w),
+            _ => Ok(None),
+        }
+    }
+}

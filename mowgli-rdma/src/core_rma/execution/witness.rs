@@ -1,0 +1,100 @@
+//! Executions as they are shown.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use itertools::Itertools;
+use mowgli_core::outcome::Found;
+use mowgli_core::relation::matrix::WordOnes;
+use mowgli_core::runs::Stop;
+
+use super::rules::{Edge, Rule, Rules};
+use super::search::Search;
+use super::values::Values;
+use super::{Outputs, Value};
+use crate::core_rma::program::{Action, Kind, Program};
+
+/// One execution as it is shown.
+#[derive(Clone, Debug)]
+pub struct Witness {
+    /// Its actions, first the initial writes.
+    pub actions: Vec<Action>,
+    /// What each action read; nothing if it does not read.
+    pub read: Vec<Option<Value>>,
+    /// What each action wrote; nothing if it does not write.
+    pub wrote: Vec<Option<Value>>,
+    /// Applications of rules between actions that are no initial writes.
+    pub edges: Vec<Edge>,
+    /// The write that each action reads, and the action.
+    pub rf: Vec<(usize, usize)>,
+    /// Accesses to one variable, one of them a write and one not atomic, that nothing orders: what is read is undefined.
+    pub races: Vec<(usize, usize)>,
+}
+
+/// For each output of a program, with the last values of these variables, the first execution that has it.
+///
+/// # Errors
+/// If the program is too large.
+pub fn witnesses(
+    program: &Program,
+    rules: &Rules,
+    observed: &[usize],
+    expired: &dyn Fn() -> bool,
+) -> Result<Outputs<Witness>, String> {
+    let actions = program.actions()?;
+    let search = Search::new(&actions, rules, expired);
+    let mut found = BTreeMap::new();
+    let ended = search.each(&mut |e| {
+        search.values(e).try_for_each(|mut values| {
+            if let Ok(Some(shown)) = values.shown(observed) {
+                found.entry(shown).or_insert_with(|| values.witness());
+            }
+            if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    });
+    Ok(Found::new(found, ended.is_break().then_some(Stop::Time)))
+}
+
+impl Values<'_> {
+    /// The execution, with these values.
+    fn witness(&mut self) -> Witness {
+        let (search, all) = (self.search, &self.search.actions.all);
+        let n = all.len();
+        let read = (0..n).map(|a| all[a].reads.map(|_| self.read(a).unwrap_or(None))).collect();
+        let wrote = (0..n).map(|a| all[a].writes.map(|_| self.written(a).unwrap_or(None))).collect();
+        let e = &self.execution;
+        let rf = (0..n).filter_map(|r| e.rf[r].map(|w| (usize::from(w), r))).collect_vec();
+        let is_atomic = |a: usize| search.atomic >> a & 1 == 1;
+        let mut edges = search.fixed.iter().filter(|edge| e.hb.has(edge.from, edge.to)).copied().collect_vec();
+        // Whether a compare-and-swap succeeds is seen in what it wrote.
+        edges.retain(|e| e.rule != Rule::CasF || !search.rules.has(Rule::CasT));
+        for &(w, r) in &rf {
+            let add = |rule: Rule, from, to| search.rules.has(rule).then_some(Edge { rule, from, to });
+            if is_atomic(w) && is_atomic(r) {
+                edges.extend(add(Rule::R2, w, r));
+            }
+            let x = all[r].reads.expect("a reader");
+            for w2 in WordOnes(search.writers[x] & search.atomic & e.hb.after[w] & !(1 << r)).filter(|_| is_atomic(r)) {
+                edges.extend(add(Rule::R1, r, w2));
+            }
+        }
+        for writers in &search.writers {
+            let atomic = writers & search.atomic;
+            for w in WordOnes(atomic).filter(|_| search.rules.has(Rule::Ws)) {
+                let later = atomic & e.hb.after[w];
+                let next = WordOnes(later).find(|&o| later & e.hb.before[o] == 0);
+                edges.extend(next.map(|to| Edge { rule: Rule::Ws, from: w, to }));
+            }
+        }
+        edges.retain(|e| all[e.from].kind != Kind::Init && all[e.to].kind != Kind::Init);
+        let touches = |a: usize| all[a].reads.into_iter().chain(all[a].writes).collect_vec();
+        let race = |&(a, b): &(usize, usize)| {
+            let one = touches(a).into_iter().any(|x| touches(b).contains(&x));
+            let writes = all[a].writes.is_some() || all[b].writes.is_some();
+            let ordered = e.hb.has(a, b) || e.hb.has(b, a);
+            one && writes && !ordered && !(is_atomic(a) && is_atomic(b))
+        };
+        let races = (0..n).tuple_combinations().filter(race).collect();
+        Witness { actions: all.clone(), read, wrote, edges, rf, races }
+    }
+}

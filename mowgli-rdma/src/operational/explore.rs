@@ -1,0 +1,152 @@
+//! Every state of the machine, and one run of it.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use mowgli_core::event::Cell;
+use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::outcome::Outcome;
+use mowgli_core::runs::Stop;
+use mowgli_core::value::Val;
+use rustc_hash::FxHashSet;
+
+use super::Machine;
+use super::programs::Next;
+use super::state::{Buffered, Local, QueuePair, State};
+use super::step::Step;
+
+/// What an exploration found.
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    /// The outcomes of the runs that end.
+    pub outcomes: BTreeSet<Outcome>,
+    /// How many states there are, after the steps that are taken at once.
+    pub states: usize,
+    /// The bytes of memory that a state takes, on average.
+    pub bytes: usize,
+    /// How many of them are the last of a run that can neither go on nor end: a poll waits for an operation that nobody
+    /// issues.
+    pub stuck: usize,
+    /// What stopped the exploration.
+    pub stop: Option<Stop>,
+}
+
+impl Machine<'_> {
+    /// Every final state, from the first one; stops after `limit` states.
+    pub fn explore(&mut self, observed: &[Cell], limit: usize, expired: &dyn Fn() -> bool) -> Runs {
+        self.explore_all(true, observed, limit, expired)
+    }
+
+    /// As [`Self::explore`], without taking any step at once: more states, to hold the reduction against.
+    pub fn explore_slowly(&mut self, observed: &[Cell], limit: usize) -> Runs {
+        self.explore_all(false, observed, limit, &|| false)
+    }
+
+    fn explore_all(&mut self, reduced: bool, observed: &[Cell], limit: usize, expired: &dyn Fn() -> bool) -> Runs {
+        let mut runs = Runs::default();
+        let mut first = self.start();
+        while reduced && self.at_once(&mut first).is_some() {}
+        let mut seen = FxHashSet::default();
+        seen.insert(first.clone());
+        let mut todo = vec![first];
+        while let Some(state) = todo.pop() {
+            runs.states += 1;
+            if runs.states >= limit {
+                runs.stop = Some(Stop::States(limit));
+                break;
+            }
+            if runs.states % 1024 == 1 && expired() {
+                runs.stop = Some(Stop::Time);
+                break;
+            }
+            let mut next = if reduced { Vec::new() } else { self.slow_steps(&state) };
+            self.steps(&state, &mut |machine, _, mut after| {
+                while reduced && machine.at_once(&mut after).is_some() {}
+                next.push(after);
+            });
+            let moves = next.len();
+            todo.extend(next.into_iter().filter(|after| seen.insert(after.clone())));
+            if moves == 0 {
+                match self.outcome(&state, observed) {
+                    Some(outcome) => {
+                        runs.outcomes.insert(outcome);
+                    }
+                    None => runs.stuck += 1,
+                }
+            }
+        }
+        runs.bytes = seen.iter().map(State::bytes).sum::<usize>() / seen.len();
+        runs
+    }
+
+    /// One run: at each point `choose` picks one of so many steps. `show` gets each step and what the machine looks like
+    /// after it. Returns the outcome, or `None` if the run cannot end.
+    ///
+    /// # Errors
+    /// If the time is up before the run has ended.
+    pub fn walk(
+        &mut self,
+        observed: &[Cell],
+        choose: &mut dyn FnMut(usize) -> usize,
+        show: &mut dyn FnMut(&Step, &str),
+        expired: &dyn Fn() -> bool,
+    ) -> Result<Option<Outcome>, Stop> {
+        let mut state = self.start();
+        loop {
+            if expired() {
+                return Err(Stop::Time);
+            }
+            while let Some(step) = self.at_once(&mut state) {
+                show(&step, &self.picture(&state));
+            }
+            let mut all = Vec::new();
+            self.steps(&state, &mut |_, step, after| all.push((step, after)));
+            if all.is_empty() {
+                return Ok(self.outcome(&state, observed));
+            }
+            let (step, after) = all.swap_remove(choose(all.len()));
+            state = after;
+            show(&step, &self.picture(&state));
+        }
+    }
+
+    /// The outcome of a state in which everything has ended.
+    fn outcome(&self, state: &State, observed: &[Cell]) -> Option<Outcome> {
+        let output = |&place: &u32| match self.programs.next(place) {
+            Next::End(v) => Some(*v),
+            _ => None,
+        };
+        let outputs = state.at.iter().map(output).collect::<Option<Vec<Val>>>()?;
+        let is_empty = |q: &QueuePair| q.pipe.is_empty() && q.remote.is_empty() && !q.has_local_write();
+        let ended = state.buffers.iter().all(VecDeque::is_empty) && state.pairs.iter().all(is_empty);
+        let finals = observed.iter().map(|c| state.memory[self.word(c.loc)]).collect();
+        ended.then_some(Outcome { outputs, finals })
+    }
+
+    /// Memory, and what is under way.
+    fn picture(&self, state: &State) -> String {
+        let memory = self.locs.iter().zip(&state.memory).map(|(x, v)| format!("{x}={v}"));
+        let mut lines = vec![format!("memory {}", memory.collect::<Vec<_>>().join(" "))];
+        for t in 0..state.at.len() {
+            let list = |name: &str, all: Vec<String>| (!all.is_empty()).then(|| format!("{name} {}", all.join(", ")));
+            let thread = Tid::from_index(t);
+            let buffered = |b: &Buffered| match b {
+                Buffered::Write(x, v) => format!("{x} := {v}"),
+                Buffered::Operation(n, e) => format!("{e} to {n}"),
+            };
+            lines.extend(list(&format!("{thread} store buffer:"), state.buffers[t].iter().map(buffered).collect()));
+            for n in self.world.all_nodes().iter() {
+                let q = &state.pairs[self.pair(t, n)];
+                let name = |part: &str| format!("{thread} to node {n}, {part}:");
+                let remote = |(x, v, _): &(Loc, Val, bool)| format!("{x} := {v}");
+                let local = |l: &Local| match l {
+                    Local::Write(x, v) => format!("{x} := {v}"),
+                    Local::Confirmation => "done".to_owned(),
+                };
+                lines.extend(list(&name("pipe"), q.pipe.iter().map(ToString::to_string).collect()));
+                lines.extend(list(&name("remote writes"), q.remote.iter().map(remote).collect()));
+                lines.extend(list(&name("local writes"), q.local.iter().map(local).collect()));
+            }
+        }
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,267 @@
+//! The transitions: rules 1 to 13 of Fig. 21.
+
+use std::fmt;
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::value::Val;
+
+use super::Machine;
+use super::programs::Next;
+use super::state::{Buffered, Entry, Local, State, can_act};
+use crate::tso::{result, towards};
+
+/// One transition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The thread whose program, store buffer or queue pair acts.
+    pub thread: Tid,
+    /// What it does.
+    pub act: Act,
+}
+
+/// What a transition is, with the rule of Fig. 21 where it has one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// The CPU makes a call, with this result.
+    Call(Call, Val),
+    /// The oldest write of the store buffer goes to memory.
+    StoreBuffer(Loc, Val),
+    /// The oldest operation of the store buffer goes into the pipe to a node.
+    Issue(Node, Entry),
+    /// An entry of the pipe to a node acts.
+    Pipe(Node, Entry),
+    /// The oldest remote write at a node goes to memory; rule 13 if it is that of an atomic operation, else 5.
+    Remote(Node, Loc, Val, bool),
+    /// The oldest local write that came from a node goes to memory: rule 8.
+    Local(Node, Loc, Val),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.thread)?;
+        match &self.act {
+            Act::Call(call, Val::Unit) => write!(f, "{call}"),
+            Act::Call(call, result) => write!(f, "{call} = {result}"),
+            Act::StoreBuffer(x, v) => write!(f, "{x} := {v} leaves the store buffer"),
+            Act::Issue(n, entry) => write!(f, "{entry} is issued to node {n}"),
+            Act::Pipe(n, entry) => match entry {
+                Entry::Rfence => write!(f, "the remote fence to node {n} is over (rule 1)"),
+                Entry::Put(to, from) => write!(f, "the put of {to} reads {from} (rule 2)"),
+                Entry::RemoteWrite(to, v) => write!(f, "{to} := {v} arrives at node {n} (rule 3)"),
+                Entry::Ack => write!(f, "the acknowledgement of node {n} is there (rule 4)"),
+                Entry::Get(to, from) => write!(f, "the get of {to} reads {from} on node {n} (rule 6)"),
+                Entry::LocalWrite(to, v) => write!(f, "{to} := {v} has come back from node {n} (rule 7)"),
+                Entry::Rcas(_, on, ..) => write!(f, "the RCAS on node {n} reads {on} (rule 9 or 10)"),
+                Entry::Rfaa(_, on, _) => write!(f, "the RFAA on node {n} reads {on} (rule 11)"),
+                Entry::AtomicWrite(on, v) => write!(f, "the atomic {on} := {v} arrives at node {n} (rule 12)"),
+            },
+            Act::Remote(n, x, v, false) => write!(f, "{x} := {v} is in the memory of node {n} (rule 5)"),
+            Act::Remote(n, x, v, true) => write!(f, "the atomic {x} := {v} is in the memory of node {n} (rule 13)"),
+            Act::Local(n, x, v) => write!(f, "{x} := {v}, from node {n}, is in memory (rule 8)"),
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// One step that is taken at once, if there is one.
+    pub(super) fn at_once(&mut self, state: &mut State) -> Option<Step> {
+        let nodes = self.world.all_nodes();
+        (0..state.at.len()).find_map(|t| {
+            let own = self.call_at_once(state, t).or_else(|| self.issue(state, t));
+            own.or_else(|| nodes.iter().find_map(|n| self.oldest_at_once(state, t, n)))
+        })
+    }
+
+    fn call_at_once(&mut self, state: &mut State, t: usize) -> Option<Step> {
+        let Next::Call(call) = self.programs.next(state.at[t]).clone() else { return None };
+        let ret = self.silent_call(state, t, &call)?;
+        state.at[t] = self.programs.after(t, state.at[t], ret);
+        Some(Step { thread: Tid::from_index(t), act: Act::Call(call, ret) })
+    }
+
+    /// The oldest entry of the store buffer goes into its pipe.
+    fn issue(&self, state: &mut State, t: usize) -> Option<Step> {
+        let Some(&Buffered::Operation(n, entry)) = state.buffers[t].front() else { return None };
+        state.buffers[t].pop_front();
+        state.pairs[self.pair(t, n)].pipe.push(entry);
+        Some(Step { thread: Tid::from_index(t), act: Act::Issue(n, entry) })
+    }
+
+    /// Rules 1 and 4.
+    fn oldest_at_once(&self, state: &mut State, t: usize, n: Node) -> Option<Step> {
+        let queue = &mut state.pairs[self.pair(t, n)];
+        let Some(&entry @ (Entry::Rfence | Entry::Ack)) = queue.pipe.first() else { return None };
+        queue.pipe.remove(0);
+        if entry == Entry::Ack {
+            queue.local.push_back(Local::Confirmation);
+        }
+        Some(Step { thread: Tid::from_index(t), act: Act::Pipe(n, entry) })
+    }
+
+    /// Every step that [`Self::at_once`] would take first, and those after it, each by itself.
+    pub(super) fn slow_steps(&mut self, state: &State) -> Vec<State> {
+        let mut all = Vec::new();
+        for t in 0..state.at.len() {
+            let mut after = state.clone();
+            all.extend(self.call_at_once(&mut after, t).map(|_| after));
+            let mut after = state.clone();
+            all.extend(self.issue(&mut after, t).map(|_| after));
+            for n in self.world.all_nodes().iter() {
+                let mut after = state.clone();
+                all.extend(self.oldest_at_once(&mut after, t, n).map(|_| after));
+            }
+        }
+        all
+    }
+
+    /// The effect and the result of a call of the CPU that is taken at once.
+    fn silent_call(&self, state: &mut State, t: usize, call: &Call) -> Option<Val> {
+        let (method, args) = (call.method.text(), &call.args);
+        let result = result(self.world, self.programs.earlier(state.at[t]), call);
+        let buffered = match method {
+            "Write" => Buffered::Write(call.loc(0), args[1]),
+            "Mfence" => return state.buffers[t].is_empty().then_some(Val::Unit),
+            "SetAdd" | "SetRemove" | "SetIsEmpty" => return state.buffers[t].is_empty().then_some(result?),
+            "Poll" => {
+                let pair = self.pair(t, towards(self.world, call)?);
+                let confirmed = state.pairs[pair].local.front() == Some(&Local::Confirmation);
+                return confirmed.then(|| state.pairs[pair].local.pop_front()).and(result);
+            }
+            "Rfence" => match args[0] {
+                Val::Node(n) => Buffered::Operation(n, Entry::Rfence),
+                _ => return None,
+            },
+            "Put" => Buffered::Operation(towards(self.world, call)?, Entry::Put(call.loc(0), call.loc(1))),
+            "Get" => Buffered::Operation(towards(self.world, call)?, Entry::Get(call.loc(0), call.loc(1))),
+            "RCAS" => {
+                let entry = Entry::Rcas(call.loc(0), call.loc(1), args[2], args[3]);
+                Buffered::Operation(towards(self.world, call)?, entry)
+            }
+            "RFAA" => {
+                let entry = Entry::Rfaa(call.loc(0), call.loc(1), args[2]);
+                Buffered::Operation(towards(self.world, call)?, entry)
+            }
+            _ => return None,
+        };
+        state.buffers[t].push_back(buffered);
+        result
+    }
+
+    /// Every other step.
+    pub(super) fn steps(&mut self, state: &State, visit: &mut dyn FnMut(&mut Self, Step, State)) {
+        for t in 0..state.at.len() {
+            let mut visit =
+                |machine: &mut Self, act, after| visit(machine, Step { thread: Tid::from_index(t), act }, after);
+            if let Next::Call(call) = self.programs.next(state.at[t]).clone()
+                && let Some((result, mut after)) = self.access(state, t, &call)
+            {
+                after.at[t] = self.programs.after(t, after.at[t], result);
+                visit(self, Act::Call(call, result), after);
+            }
+            if let Some(&Buffered::Write(x, v)) = state.buffers[t].front() {
+                let mut after = state.clone();
+                after.buffers[t].pop_front();
+                after.memory[self.word(x)] = v;
+                visit(self, Act::StoreBuffer(x, v), after);
+            }
+            for n in self.world.all_nodes().iter() {
+                let pair = self.pair(t, n);
+                let queue = &state.pairs[pair];
+                for place in (0..queue.pipe.len()).filter(|&p| can_act(queue, p, state.locked.contains(n))) {
+                    if let Some(after) = self.act(state, pair, n, place) {
+                        visit(self, Act::Pipe(n, queue.pipe[place]), after);
+                    }
+                }
+                if let Some(&(x, v, is_atomic)) = queue.remote.front() {
+                    let mut after = state.clone();
+                    after.pairs[pair].remote.pop_front();
+                    after.memory[self.word(x)] = v;
+                    if is_atomic {
+                        after.locked = after.locked.without(n);
+                    }
+                    visit(self, Act::Remote(n, x, v, is_atomic), after);
+                }
+                let oldest = queue.local.iter().position(|l| matches!(l, Local::Write(..)));
+                if let Some((place, Local::Write(x, v))) = oldest.map(|p| (p, queue.local[p])) {
+                    let mut after = state.clone();
+                    after.pairs[pair].local.remove(place);
+                    after.memory[self.word(x)] = v;
+                    visit(self, Act::Local(n, x, v), after);
+                }
+            }
+        }
+    }
+
+    /// What the entry at this place of a pipe does; `None` if it is an addition to what has no sum.
+    fn act(&self, state: &State, pair: usize, n: Node, place: usize) -> Option<State> {
+        let mut after = state.clone();
+        let own = &mut after.pairs[pair];
+        let memory = |x: Loc| state.memory[self.word(x)];
+        match own.pipe[place] {
+            Entry::Put(to, from) => own.pipe[place] = Entry::RemoteWrite(to, memory(from)),
+            Entry::RemoteWrite(to, v) => {
+                own.pipe[place] = Entry::Ack;
+                own.remote.push_back((to, v, false));
+            }
+            Entry::Get(to, from) => own.pipe[place] = Entry::LocalWrite(to, memory(from)),
+            Entry::LocalWrite(to, v) => {
+                own.pipe.remove(0);
+                own.local.extend([Local::Write(to, v), Local::Confirmation]);
+            }
+            Entry::Rcas(to, on, old, new) => {
+                own.pipe[place] = Entry::LocalWrite(to, memory(on));
+                if memory(on) == old {
+                    own.pipe.insert(place, Entry::AtomicWrite(on, new));
+                    after.locked = after.locked.with(n);
+                }
+            }
+            Entry::Rfaa(to, on, add) => {
+                let old = memory(on);
+                let new = old.plus(add.int()?)?;
+                own.pipe[place] = Entry::LocalWrite(to, old);
+                own.pipe.insert(place, Entry::AtomicWrite(on, new));
+                after.locked = after.locked.with(n);
+            }
+            Entry::AtomicWrite(on, v) => {
+                own.pipe.remove(place);
+                own.remote.push_back((on, v, true));
+            }
+            Entry::Rfence | Entry::Ack => unreachable!("taken at once"),
+        }
+        Some(after)
+    }
+
+    /// A call of the CPU that looks at memory.
+    fn access(&self, state: &State, t: usize, call: &Call) -> Option<(Val, State)> {
+        let method = call.method.text();
+        if !matches!(method, "Read" | "CAS" | "Xchg") {
+            return None;
+        }
+        let x = call.loc(0);
+        let word = self.word(x);
+        match method {
+            "Read" => {
+                let own = state.buffers[t].iter().rev().find_map(|b| match b {
+                    Buffered::Write(y, v) if *y == x => Some(*v),
+                    _ => None,
+                });
+                Some((own.unwrap_or(state.memory[word]), state.clone()))
+            }
+            "CAS" if state.buffers[t].is_empty() => {
+                let mut after = state.clone();
+                let old = state.memory[word];
+                if old == call.args[1] {
+                    after.memory[word] = call.args[2];
+                }
+                Some((old, after))
+            }
+            "Xchg" if state.buffers[t].is_empty() => {
+                let mut after = state.clone();
+                let old = std::mem::replace(&mut after.memory[word], call.args[1]);
+                Some((old, after))
+            }
+            _ => None,
+        }
+    }
+}
