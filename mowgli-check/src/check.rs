@@ -71,7 +71,7 @@ pub struct Options<'a, S: Stamp = mowgli_rdma::Stamp> {
     pub loopback: bool,
     /// What is asked.
     pub ask: Ask,
-    /// Whether it is asked too which clients never end.
+    /// Whether it is asked too whether calls return wherever the specification lets them.
     pub ends: bool,
     /// Entries of one's own: for [`Ask::Through`] the libraries below are looked up here and in the catalogue of the memory
     /// model.
@@ -81,10 +81,10 @@ pub struct Options<'a, S: Stamp = mowgli_rdma::Stamp> {
 }
 
 impl<S: Stamp> Default for Options<'_, S> {
-    /// No deadline, no report of progress, every probe, the built-in catalogue alone.
+    /// No deadline, nobody told how far it is, every probe, the built-in catalogue alone; whether calls return is asked too.
     fn default() -> Self {
         let (deadline, ask) = (Deadline::default(), Ask::Soundness);
-        Self { deadline, loopback: true, ask, ends: false, own: &[], progress: &|_, _| {} }
+        Self { deadline, loopback: true, ask, ends: true, own: &[], progress: &|_, _| {} }
     }
 }
 

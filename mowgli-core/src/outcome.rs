@@ -12,7 +12,7 @@ use crate::flow::{self, Runs};
 use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::implementation::Implementations;
-use crate::library::Libraries;
+use crate::library::{Libraries, Library};
 use crate::program::Prog;
 use crate::runs::{Future, Skeleton, Skeletons, Stop, future, skeletons};
 use crate::search::refute::{Refutation, refutations};
@@ -101,8 +101,7 @@ impl<S: Stamp> Problem<'_, S> {
         for choice in together {
             let choice = chosen(threads, choice);
             let mut settled = |solver: &mut Solver<'_, S>| {
-                let runs = solver.graph.skeletons.iter().enumerate().map(|(t, s)| &s.runs[solver.first_alive(t)]);
-                if !self.admits(&runs.flat_map(|run| &run.trace.events).collect::<Vec<_>>()) {
+                if !self.admits(&events_of(solver)) {
                     return Cut::Known;
                 }
                 rounds_matter |= solver.has_rounds();
@@ -164,9 +163,19 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// Whether every library admits these events. Runs that share a skeleton differ in results, so each is asked about.
     pub(crate) fn admits(&self, events: &[&Event]) -> bool {
+        self.all_say(events, &|library, own| library.admits(self.world, own))
+    }
+
+    /// Whether an implementation owes it that the calls of an execution, which a solver has reached, return.
+    pub(crate) fn must_return(&self, solver: &Solver<'_, S>) -> bool {
+        self.all_say(&events_of(solver), &|library, own| library.must_return(self.world, own))
+    }
+
+    /// Whether every library says so of its own events.
+    fn all_say(&self, events: &[&Event], says: &dyn Fn(&dyn Library<S>, &[&Event]) -> bool) -> bool {
         self.libraries.names().all(|name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();
-            own.is_empty() || self.libraries.get(name).is_some_and(|l| l.admits(self.world, &own))
+            own.is_empty() || self.libraries.get(name).is_some_and(|l| says(l, &own))
         })
     }
 
@@ -356,6 +365,12 @@ impl<S: Stamp> Problem<'_, S> {
         let library = self.world.objects.get(&cell.loc).and_then(|o| self.libraries.get(o.library));
         library.map_or(Val::Int(0), |l| l.init(self.world, cell))
     }
+}
+
+/// The events of a run of each thread that a solver has left.
+fn events_of<'s, S: Stamp>(solver: &'s Solver<'_, S>) -> Vec<&'s Event> {
+    let runs = solver.graph.skeletons.iter().enumerate().map(|(t, s)| &s.runs[solver.first_alive(t)]);
+    runs.flat_map(|run| &run.trace.events).collect()
 }
 
 /// The skeletons at these positions.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::algebra::{Choice, Demand, Expr, Key, Rel, Role, Set, Spec, SubView};
-use crate::event::{Cell, Event, Writes, occurrences};
+use crate::event::{Event, Writes, occurrences};
 use crate::execution::Execution;
 use crate::ids::Name;
 use crate::library::Libraries;

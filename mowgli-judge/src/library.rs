@@ -98,6 +98,13 @@ pub trait Library<S: Stamp>: Send + Sync {
         true
     }
 
+    /// Whether an implementation owes it that all these calls, which are as in [`Self::admits`], return. It does not where a
+    /// call waits for one that is not there: what is not admitted no implementation may do, and this one it need not do.
+    fn must_return(&self, world: &World, events: &[&Event]) -> bool {
+        let _ = (world, events);
+        true
+    }
+
     /// Whether the specification says anything at all of these calls, which are as in [`Self::admits`]. Where it does not,
     /// every execution is consistent: no choice is made, so has no edge, and nothing is demanded. Such clients are not
     /// checked: there is nothing to keep. Results and data arguments may differ between executions that share a search:

@@ -8,8 +8,7 @@ use mowgli_libraries::catalogue::{Entry, Expected, Variant, catalogue, named};
 fn found(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Checked {
     let mut last = None;
     for bound in bounds {
-        let checked = check(entry, variant, bound, &Options { ends: true, ..Options::default() })
-            .expect("an entry of the catalogue");
+        let checked = check(entry, variant, bound, &Options::default()).expect("an entry of the catalogue");
         let failed = checked.has_failed();
         last = Some(checked);
         if failed {

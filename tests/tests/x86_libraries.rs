@@ -23,7 +23,7 @@ use mowgli_x86::Stamp;
 fn found(entry: &Entry<Stamp>, variant: &Variant) -> Vec<Checked<Stamp>> {
     let mut all = Vec::new();
     for bound in &variant.bounds {
-        all.push(check(entry, variant, bound, &Options { ends: true, ..Options::default() }).unwrap());
+        all.push(check(entry, variant, bound, &Options::default()).unwrap());
         if all.last().is_some_and(Checked::has_failed) {
             break;
         }

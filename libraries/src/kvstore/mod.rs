@@ -3,14 +3,15 @@
 //! LOCO §6.2, LOCO-X App. I, Theorem I.3: a linearisable map. Each node has an index of all keys, which its dedicated
 //! thread keeps by what it receives from the other nodes. There are no threads here but the client's, so what the
 //! dedicated thread does for one message is a method, `Serve`, of the last thread on each node; the specification
-//! promises nothing of it. It deliberately does not promise that an insertion ends if another node does not serve.
+//! promises nothing of it. It deliberately does not promise that calls return if a node has no thread that serves alone.
 
 use std::sync::Arc;
 
+use itertools::Itertools;
 use mowgli_core::algebra::{Spec, same_event, stamps};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
@@ -115,6 +116,23 @@ impl Library<Stamp> for Kvstore {
         method::fault(world, thread, call, Method::TABLE).or_else(|| misplaced(world, thread, Method::of(call)))
     }
 
+    /// There is a thread on each node that does nothing but serve, once for each message from another node.
+    fn must_return(&self, world: &World, events: &[&Event]) -> bool {
+        let serves = |e: &Event| matches!(Method::of(&e.call), Method::Serve { .. });
+        let is_announced = |e: &Event| {
+            matches!(Method::of(&e.call), Method::Insert { .. } | Method::Delete { .. }) && e.ret == Val::Bool(true)
+        };
+        let is_dedicated = |t: Tid| events.iter().filter(|e| e.thread == t).map(|e| serves(e)).all_equal();
+        let all_served = |x: Loc, n: Node| {
+            let of_store = || events.iter().filter(|e| e.call.loc(0) == x);
+            let messages = of_store().filter(|e| world.node_of(e.thread) != n && is_announced(e)).count();
+            messages == of_store().filter(|e| world.node_of(e.thread) == n && serves(e)).count()
+        };
+        let nodes: NodeSet = world.threads.iter().copied().collect();
+        world.tids().all(is_dedicated)
+            && world.objects_of(KVSTORE).iter().all(|(x, _)| nodes.iter().all(|n| all_served(*x, n)))
+    }
+
     /// {aMF, aCAS} for what changes a key, {aMF, aCR} for what looks at one, and {aWT} for Serve, which touches nothing.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let effect = effect(world, event);
@@ -192,7 +210,7 @@ impl Subject for Kvstore {
 /// What the catalogue says of it.
 #[must_use]
 pub fn entry() -> Entry {
-    use Expected::{Sound, Unsound};
+    use Expected::{Blocks, Sound, Unsound};
     // A deletion that some node has not seen; and two nodes that disagree about an insertion.
     let unseen = Bound { total: Some(5), values: Vec::new(), ..bound(3, 3, 2) };
     let disagreeing = Bound { total: Some(4), ..bound(3, 2, 2) };
@@ -212,6 +230,7 @@ pub fn entry() -> Entry {
         calls!(Msw::Write { x, values } in Method::Insert { .. } => msw::write(x, with_part(values, 2, Val::Int(1)))),
     );
     let no_index_lock = fenced.clone().without(calls!(Wait::Mfence {}));
+    let silent = fenced_delete(KvstoreOverLoco).without(calls!(Sv::Bcast { .. } in Method::Serve { .. }));
     let variants = vec![
         over("published", "LOCO-X App. I", Unsound, Arc::new(KvstoreOverLoco)).and(unseen.clone()),
         over("fenced-delete", "a deletion is complete before it is announced", Sound, fenced)
@@ -223,6 +242,7 @@ pub fn entry() -> Entry {
         over("valid-first", "an insertion is valid before it is announced", Unsound, Arc::new(valid_first))
             .and(disagreeing),
         over("no-index-lock", "the index is read without a fence", Unsound, Arc::new(no_index_lock)),
+        over("silent", "a node keeps its acknowledgements to itself", Blocks, Arc::new(silent)),
     ];
     Entry::new(
         Memory::rdma_wait(),

@@ -82,16 +82,16 @@ impl<S: Stamp> Specified<'_, S> {
         })
     }
 
-    /// Whether all calls of the client return in some consistent execution.
+    /// Whether all calls of the client return in some consistent execution in which they must.
     ///
     /// # Errors
     /// What stopped the search.
     pub fn lets_all_return(&self) -> Result<bool, Stop> {
         let mut found = false;
         let explored = self.asked(|problem| {
-            problem.explore(&mut |_| {
-                found = true;
-                Flow::Stop
+            problem.explore(&mut |solver| {
+                found = problem.must_return(solver);
+                if found { Flow::Stop } else { Flow::Continue }
             })
         });
         explored.stop.filter(|_| !found).map_or(Ok(found), Err)
@@ -114,7 +114,7 @@ impl<S: Stamp> Specified<'_, S> {
                     Val::Tuple(results) => results.parts().starts_with(returned),
                     _ => false,
                 };
-                if problem.outcome_of(solver).outputs.iter().zip(returned).all(begins) {
+                if problem.must_return(solver) && problem.outcome_of(solver).outputs.iter().zip(returned).all(begins) {
                     let snapshot = solver.snapshot();
                     let early = early(solver, returned);
                     solver.confine(&Matrix::from_fn(early.len(), |a, b| !early.has(a, b)));

@@ -73,9 +73,9 @@ pub(super) struct CheckArgs {
     /// Check specifications themselves: monotone, decomposable, satisfiable. Names may be memory models too.
     #[arg(long, conflicts_with_all = ["variant", "through", "out"])]
     spec: bool,
-    /// Ask too whether calls return wherever the specification lets them: which clients never end.
+    /// Do not ask whether calls return wherever the specification lets them.
     #[arg(long)]
-    progress: bool,
+    no_progress: bool,
     /// Compare outcomes of the whole stack, down to the memory model, with the specification, at a smaller bound.
     #[arg(long)]
     through: bool,
@@ -473,7 +473,7 @@ impl Shown {
             }
             let ask = if args.through { Ask::Through } else { Ask::Soundness };
             let loopback = args.loopback();
-            let options = Options { deadline, loopback, ask, ends: args.progress, own, ..Options::default() };
+            let options = Options { deadline, loopback, ask, ends: !args.no_progress, own, ..Options::default() };
             let mut each = |checked: Checked<S>| {
                 print!("{}", if args.json { checked.json() + "\n" } else { checked.explanation() });
                 if args.stats {
