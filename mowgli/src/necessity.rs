@@ -4,7 +4,8 @@
 //! Each operation is changed in turn, and each such implementation is checked. For `--necessity` it is left out, or a node
 //! is taken out of a set; it is needed if the check fails then. A change that keeps all clients from ending is vacuous:
 //! nothing wrong can happen, and nothing else either. For `--mutants` it is changed in every way that the method tables
-//! give: a mutant that survives means that the bound is too small to tell, or that the body has more than it needs.
+//! give, within the bounds of `check`, and it is asked too whether clients end: a mutant that survives means that the bound
+//! is too small to tell, or that the body has more than it needs.
 
 use std::sync::Arc;
 
@@ -118,11 +119,11 @@ pub fn necessity<S: Stamp>(
     // What is known of a bound only when the time is up is asked no more.
     bounds.retain(|b| entry.clients(b, &expired).map_or(true, |all| !all.is_empty()));
     let run = |variant: &Variant| -> Result<Vec<Checked<S>>, String> {
-        let options = options.within(SECONDS);
+        let options = Options { ends: question == Question::Mutants, ..options.within(SECONDS) };
         let mut all = Vec::new();
         for bound in &bounds {
             all.push(check(entry, variant, bound, &options)?);
-            if all.last().is_some_and(|c| c.report.violation.is_some()) {
+            if all.last().is_some_and(Checked::has_failed) {
                 break;
             }
         }
@@ -134,6 +135,7 @@ pub fn necessity<S: Stamp>(
     }
     // Whether clients end less often than before is not known where that was not seen to the end.
     let mut stop = whole.iter().find_map(Checked::stop).cloned();
+    let is_stuck = whole.iter().any(|c| c.stuck().is_some());
     let vacuous = |all: &[Checked<S>]| all.iter().map(|c| c.report.vacuous).sum::<usize>();
     let executions = |all: &[Checked<S>]| all.iter().map(|c| c.report.stats.classes).sum::<u64>();
     let (vacuous_before, executions_before) = (vacuous(&whole), executions(&whole));
@@ -158,12 +160,14 @@ pub fn necessity<S: Stamp>(
             let executions = (executions(&all), executions_before);
             let all_end = vacuous(&all) == 0 || stop.is_none() && vacuous(&all) <= vacuous_before;
             let stopped = all.iter().position(|c| matches!(c.report.verdict, Verdict::Undecided(_)));
+            let stopped = stopped.filter(|_| !all.last().is_some_and(Checked::has_failed));
             let checked = match stopped {
                 Some(position) => all.swap_remove(position),
                 None => all.pop().expect("at least one bound"),
             };
             let is_same = !edited.differs();
             let needed = match (&checked.report.verdict, &checked.report.violation) {
+                (_, None) if checked.stuck().is_some() && !is_stuck => Needed::Vacuous,
                 (Verdict::Sound, None) if is_same => Needed::Same,
                 (Verdict::Unsound(_), _) => Needed::Yes,
                 (_, Some(_)) => Needed::Locally,
