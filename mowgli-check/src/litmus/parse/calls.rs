@@ -5,7 +5,8 @@ use mowgli_core::ids::{Loc, Name, NodeSet};
 use mowgli_core::method::{Kind, Method};
 use mowgli_core::value::Val;
 
-use super::{FOREIGN, Parsed, Reader, Rule, Tree, call, core_rma, fail, not_straight, part, parts};
+use super::slips::{FOREIGN, not_straight};
+use super::{Parsed, Reader, Rule, Tree, call, core_rma, fail, part, parts};
 use crate::litmus::known::{example, form};
 use crate::litmus::test::{Arg, Model, Statement};
 
