@@ -13,6 +13,7 @@ use std::fmt;
 
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::ids::{Loc, Node, NodeSet, Tid};
+use mowgli_core::library::Library;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::program::Prog;
 use mowgli_core::runs::Stop;
@@ -20,7 +21,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use rustc_hash::FxHashSet;
 
-use crate::tso::{TSO, result, towards};
+use crate::tso::{TSO, Tso, result, towards};
 
 /// An entry of a store buffer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -130,39 +131,66 @@ impl State {
 enum Next {
     Call(Call),
     End(Val),
-    /// It goes round and round without a call.
+    /// A round of a loop has ended that only looked: it goes on as it did when it had made so many calls.
+    Again(usize),
+    /// It goes round and round without a call that looks or acts.
     Spin,
+    /// Nothing: there were more rounds of a loop than are looked at, or the next call is one that no program may make.
+    Cut(Stop),
 }
 
-/// The programs as trees: a place for each sequence of results.
+/// A place of a program.
+struct Place {
+    next: Next,
+    /// The calls so far, but for rounds that only looked.
+    earlier: Vec<Event>,
+    /// The place before the last of them.
+    before: Option<u32>,
+}
+
+/// The programs as graphs: a place for each sequence of results, as far as it matters.
 struct Programs<'a> {
     programs: &'a [Prog],
-    /// What comes next, and the calls so far.
-    places: Vec<(Next, Vec<Event>)>,
+    world: &'a World,
+    /// How many rounds of a loop may do more than look.
+    rounds: usize,
+    places: Vec<Place>,
     known: BTreeMap<(usize, u32, Val), u32>,
 }
 
-/// How many steps without a call are looked at before a program is taken to spin.
-const SILENT: usize = 10_000;
-
 impl<'a> Programs<'a> {
-    fn new(programs: &'a [Prog]) -> Self {
-        Self { programs, places: Vec::new(), known: BTreeMap::new() }
+    fn new(world: &'a World, programs: &'a [Prog]) -> Self {
+        Self { programs, world, rounds: usize::MAX, places: Vec::new(), known: BTreeMap::new() }
     }
 
-    fn add(&mut self, thread: usize, earlier: Vec<Event>) -> u32 {
+    /// The place of a thread after these calls, the last of which it made at `before`.
+    fn add(&mut self, thread: usize, earlier: Vec<Event>, before: Option<u32>) -> u32 {
+        let tid = Tid::from_index(thread);
+        let next = Replay { thread: tid, rounds: self.rounds, events: &earlier, at: 0 }.next(&self.programs[thread]);
+        let next = match next {
+            Next::Call(call) => match Tso.fault(self.world, tid, &call) {
+                Some(fault) => Next::Cut(Stop::IllDefined(format!("{tid} calls {call} of {}: {fault}", call.library))),
+                None => Next::Call(call),
+            },
+            other => other,
+        };
+        if let (Next::Again(calls), Some(mut place)) = (&next, before) {
+            while self.earlier(place).len() > *calls {
+                place = self.places[place as usize].before.expect("it has made calls");
+            }
+            return place;
+        }
         let place = u32::try_from(self.places.len()).expect("fewer places than states");
-        let results: Vec<Val> = earlier.iter().map(|e| e.ret).collect();
-        self.places.push((next(&self.programs[thread], &results), earlier));
+        self.places.push(Place { next, earlier, before });
         place
     }
 
     fn next(&self, place: u32) -> &Next {
-        &self.places[place as usize].0
+        &self.places[place as usize].next
     }
 
     fn earlier(&self, place: u32) -> &[Event] {
-        &self.places[place as usize].1
+        &self.places[place as usize].earlier
     }
 
     /// The place after the next call returned this.
@@ -173,47 +201,89 @@ impl<'a> Programs<'a> {
         let Next::Call(call) = self.next(place).clone() else { unreachable!("only calls return") };
         let event = Event { thread: Tid::from_index(thread), call, ret };
         let earlier = [self.earlier(place), &[event]].concat();
-        let after = self.add(thread, earlier);
+        let after = self.add(thread, earlier, Some(place));
         self.known.insert((thread, place, ret), after);
         after
     }
 }
 
-/// The next call of a program whose calls so far had these results.
-fn next(program: &Prog, results: &[Val]) -> Next {
-    enum Value {
-        Done(Val, usize),
-        Stopped(Next),
+/// Whether a call of the CPU changes nothing, neither memory nor what is under way.
+fn only_looks(event: &Event) -> bool {
+    match event.call.method.text() {
+        "CAS" => event.ret != event.call.args[1],
+        method => matches!(method, "Read" | "Mfence" | "SetIsEmpty"),
     }
-    fn run(program: &Prog, results: &mut std::slice::Iter<'_, Val>, silent: &mut usize) -> Value {
+}
+
+/// A program, run with the results of its calls.
+struct Replay<'a> {
+    thread: Tid,
+    rounds: usize,
+    events: &'a [Event],
+    /// How many of them are used.
+    at: usize,
+}
+
+enum Value {
+    Done(Val, usize),
+    Stopped(Next),
+}
+
+impl Replay<'_> {
+    /// What comes after all these calls.
+    fn next(mut self, program: &Prog) -> Next {
+        match self.run(program) {
+            Value::Done(v, _) => Next::End(v),
+            Value::Stopped(next) => next,
+        }
+    }
+
+    fn run(&mut self, program: &Prog) -> Value {
         match program {
             Prog::Val(v) => Value::Done(*v, 0),
             Prog::Break(k, v) => Value::Done(*v, *k),
-            Prog::Call(call) => match results.next() {
-                Some(&result) => Value::Done(result, 0),
+            Prog::Bound => self.cut(),
+            Prog::Call(call) => match self.events.get(self.at) {
+                Some(event) => {
+                    self.at += 1;
+                    Value::Done(event.ret, 0)
+                }
                 None => Value::Stopped(Next::Call(call.clone())),
             },
-            Prog::Let(first, f) => match run(first, results, silent) {
-                Value::Done(v, 0) => run(&f(v), results, silent),
+            Prog::Let(first, f) => match self.run(first) {
+                Value::Done(v, 0) => self.run(&f(v)),
                 other => other,
             },
-            Prog::Loop(body) => loop {
-                let before = results.len();
-                match run(body, results, silent) {
-                    Value::Done(_, 0) => {}
-                    Value::Done(v, breaks) => return Value::Done(v, breaks - 1),
-                    stopped @ Value::Stopped(_) => return stopped,
-                }
-                *silent = if results.len() == before { *silent + 1 } else { 0 };
-                if *silent > SILENT {
-                    return Value::Stopped(Next::Spin);
-                }
-            },
+            Prog::Loop(body) => self.rounds(body),
         }
     }
-    match run(program, &mut results.iter(), &mut 0) {
-        Value::Done(v, _) => Next::End(v),
-        Value::Stopped(next) => next,
+
+    /// The bound on rounds.
+    fn cut(&self) -> Value {
+        let last = self.events.last();
+        let after = last.map_or_else(String::new, |last| format!(" after {last}"));
+        Value::Stopped(Next::Cut(Stop::Rounds(format!("{}: a loop of {}{after}", self.thread, self.rounds + 1))))
+    }
+
+    fn rounds(&mut self, body: &Prog) -> Value {
+        let mut done = 0;
+        loop {
+            let start = self.at;
+            match self.run(body) {
+                Value::Done(_, 0) => {}
+                Value::Done(v, breaks) => return Value::Done(v, breaks - 1),
+                stopped @ Value::Stopped(_) => return stopped,
+            }
+            let own = &self.events[start..self.at];
+            // What does not look at memory returns the same again.
+            let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS");
+            match own.iter().all(only_looks) {
+                true if own.iter().any(reads) => return Value::Stopped(Next::Again(start)),
+                true => return Value::Stopped(Next::Spin),
+                false if done >= self.rounds => return self.cut(),
+                false => done += 1,
+            }
+        }
     }
 }
 
@@ -303,13 +373,20 @@ impl<'a> Machine<'a> {
                 return Err(format!("{x} is an object of {}; the machine has memory words only", object.library));
             }
         }
-        Ok(Self { world, programs: Programs::new(programs), locs: world.objects.keys().copied().collect() })
+        Ok(Self { world, programs: Programs::new(world, programs), locs: world.objects.keys().copied().collect() })
+    }
+
+    /// With at most so many rounds of a loop that do more than look.
+    #[must_use]
+    pub fn within(mut self, rounds: usize) -> Self {
+        self.programs.rounds = rounds;
+        self
     }
 
     fn start(&mut self) -> State {
         let threads = self.world.threads.len();
         State {
-            at: (0..threads).map(|t| self.programs.add(t, Vec::new())).collect(),
+            at: (0..threads).map(|t| self.programs.add(t, Vec::new(), None)).collect(),
             buffers: vec![VecDeque::new(); threads],
             pairs: vec![QueuePair::default(); threads * usize::from(self.world.nodes)],
             memory: self.world.objects.values().map(|o| o.init).collect(),
@@ -338,7 +415,9 @@ impl<'a> Machine<'a> {
     fn explore_all(&mut self, reduced: bool, observed: &[Cell], limit: usize, expired: &dyn Fn() -> bool) -> Runs {
         let mut runs = Runs::default();
         let mut first = self.start();
-        while reduced && self.at_once(&mut first).is_some() {}
+        if reduced {
+            first = self.settled(first);
+        }
         let mut seen = FxHashSet::default();
         seen.insert(first.clone());
         let mut todo = vec![first];
@@ -352,10 +431,13 @@ impl<'a> Machine<'a> {
                 runs.stop = Some(Stop::Time);
                 break;
             }
+            if let Some(stop) = self.cut(&state) {
+                runs.stop = Some(stop);
+                continue;
+            }
             let mut next = if reduced { Vec::new() } else { self.slow_steps(&state) };
-            self.steps(&state, &mut |machine, _, mut after| {
-                while reduced && machine.at_once(&mut after).is_some() {}
-                next.push(after);
+            self.steps(&state, &mut |machine, _, after| {
+                next.push(if reduced { machine.settled(after) } else { after });
             });
             let moves = next.len();
             todo.extend(next.into_iter().filter(|after| seen.insert(after.clone())));
@@ -372,11 +454,36 @@ impl<'a> Machine<'a> {
         runs
     }
 
-    /// One run: at each point `choose` picks one of so many steps. `show` gets each step and what the machine looks like
+    /// The state after all steps that are taken at once.
+    fn settled(&mut self, mut state: State) -> State {
+        while self.at_once(&mut state).is_some() {}
+        state
+    }
+
+    /// Whether there is a way out of these states.
+    fn leaves(&mut self, from: &State, been: &FxHashSet<State>) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut todo = vec![from.clone()];
+        while let Some(state) = todo.pop() {
+            if !been.contains(&state) {
+                return true;
+            }
+            self.steps(&state, &mut |machine, _, after| {
+                let after = machine.settled(after);
+                if seen.insert(after.clone()) {
+                    todo.push(after);
+                }
+            });
+        }
+        false
+    }
+
+    /// One run: at each point `choose` picks one of so many steps, of those that lead to where it was not yet if there are any:
+    /// rounds that wait are passed. `show` gets each step and what the machine looks like
     /// after it. Returns the outcome, or `None` if the run cannot end.
     ///
     /// # Errors
-    /// If the time is up before the run has ended.
+    /// If the time is up before the run has ended, or a thread makes a call that no program may make.
     pub fn walk(
         &mut self,
         observed: &[Cell],
@@ -385,6 +492,7 @@ impl<'a> Machine<'a> {
         expired: &dyn Fn() -> bool,
     ) -> Result<Option<Outcome>, Stop> {
         let mut state = self.start();
+        let mut been = FxHashSet::default();
         loop {
             if expired() {
                 return Err(Stop::Time);
@@ -394,13 +502,31 @@ impl<'a> Machine<'a> {
             }
             let mut all = Vec::new();
             self.steps(&state, &mut |_, step, after| all.push((step, after)));
+            if let Some(stop) = self.cut(&state) {
+                return Err(stop);
+            }
             if all.is_empty() {
                 return Ok(self.outcome(&state, observed));
+            }
+            been.insert(state.clone());
+            let is_new = |machine: &mut Self, after: &State| !been.contains(&machine.settled(after.clone()));
+            let new: Vec<bool> = all.iter().map(|(_, after)| is_new(self, after)).collect();
+            if new.contains(&true) {
+                let mut new = new.iter();
+                all.retain(|_| *new.next().expect("one for each"));
+            } else if !self.leaves(&state, &been) {
+                return Ok(None);
             }
             let (step, after) = all.swap_remove(choose(all.len()));
             state = after;
             show(&step, &self.picture(&state));
         }
+    }
+
+    /// Why a thread does not go on, if it is not for what it reads.
+    fn cut(&self, state: &State) -> Option<Stop> {
+        let of = |place: &u32| if let Next::Cut(stop) = self.programs.next(*place) { Some(stop.clone()) } else { None };
+        state.at.iter().find_map(of)
     }
 
     /// The outcome of a state in which everything has ended.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use itertools::Itertools;
-use mowgli_core::event::Call;
+use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::method::{Kind, Method};
@@ -27,6 +27,7 @@ pub(super) struct Callable {
     /// How its objects are declared.
     pub(super) object: Option<Form>,
     fault: Fault,
+    only_looks: Arc<dyn Fn(&Event) -> bool + Send + Sync>,
 }
 
 impl Callable {
@@ -36,7 +37,14 @@ impl Callable {
         // What has no objects is for implementations.
         let of_tests = |m: &&'static Method| object.is_some() && model.has(m);
         let methods = library.methods().iter().filter(of_tests).collect();
-        Self { name, methods, object, fault: Arc::new(move |world, thread, call| library.fault(world, thread, call)) }
+        let looking = library.clone();
+        Self {
+            name,
+            methods,
+            object,
+            fault: Arc::new(move |world, thread, call| library.fault(world, thread, call)),
+            only_looks: Arc::new(move |event| looking.only_looks(event)),
+        }
     }
 
     /// The method of this name.
@@ -47,6 +55,11 @@ impl Callable {
     /// What is wrong with a call that no program may make.
     pub(super) fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
         (self.fault)(world, thread, call)
+    }
+
+    /// Whether an event only looks.
+    pub(super) fn only_looks(&self, event: &Event) -> bool {
+        (self.only_looks)(event)
     }
 }
 

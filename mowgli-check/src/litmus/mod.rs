@@ -8,6 +8,7 @@ mod known;
 mod own;
 pub mod parse;
 pub mod print;
+mod program;
 pub mod run;
 pub mod test;
 

@@ -90,6 +90,7 @@ fn read(catalogue: &Catalogue, path: &str, text: &str) -> Parsed<Test> {
             _ => {}
         }
     }
+    reader.all_closed(&parts)?;
     let (observed, shown, assertions) = reader.footers(&parts)?;
     let warnings = reader.warnings(path, &parts);
     let test = Test {
@@ -127,6 +128,8 @@ struct Reader<'c> {
     threads: Vec<Thread>,
     names: BTreeMap<String, Tid>,
     literals: BTreeMap<Loc, Val>,
+    /// Where the statements of each thread are in the text.
+    spans: Vec<Vec<(usize, usize)>>,
 }
 
 fn part<'a>(tree: &Tree<'a>, rule: Rule) -> Option<Tree<'a>> {
@@ -171,12 +174,18 @@ fn pointee<'a>(tree: &Tree<'a>) -> Option<Tree<'a>> {
     all.find(|t| t.as_rule() == Rule::pointee)
 }
 
+/// The element of an array, by a register, that a tree is or has in it.
+fn indexed<'a>(tree: &Tree<'a>) -> Option<Tree<'a>> {
+    let mut all = std::iter::once(tree.clone()).chain(tree.clone().into_inner().flatten());
+    all.find(|t| matches!(t.as_rule(), Rule::element | Rule::pointer)).filter(|t| t.as_rule() == Rule::element)
+}
+
 impl<'c> Reader<'c> {
     fn new(catalogue: &'c Catalogue, model: Model, parts_of_file: &[Tree<'_>]) -> Parsed<Self> {
         let head = parts_of_file.iter().find(|t| t.as_rule() == Rule::head).expect("the grammar has a head");
         let (world, threads, names) = (World::new(1, &[]), Vec::new(), BTreeMap::new());
         let (known, literals) = (Known::of(catalogue, model), BTreeMap::new());
-        let mut reader = Self { catalogue, model, known, world, threads, names, literals };
+        let mut reader = Self { catalogue, model, known, world, threads, names, literals, spans: Vec::new() };
         for placement in parts(head, Rule::placement) {
             reader.placement(&placement)?;
         }
@@ -202,15 +211,13 @@ impl<'c> Reader<'c> {
                 format!("{} has one process a node, and there is one on node {node} already", self.model),
             );
         }
+        if name.as_str().contains('[') {
+            return fail(&name, "a thread has a name without brackets");
+        }
+        self.spans.push(Vec::new());
         self.world.threads.push(node);
         let name = Name::new(name.as_str());
-        self.threads.push(Thread {
-            name,
-            statements: Vec::new(),
-            source: Vec::new(),
-            texts: Vec::new(),
-            registers: Vec::new(),
-        });
+        self.threads.push(Thread { name, statements: Vec::new(), source: Vec::new(), registers: Vec::new() });
         Ok(())
     }
 
@@ -233,21 +240,13 @@ impl<'c> Reader<'c> {
         }
     }
 
-    /// A value; of those that are locations only where the model has them.
+    /// A value; one that is a location is that of a word.
     fn value(&self, tree: &Tree<'_>) -> Parsed<Val> {
         let mut addresses = tree.clone().into_inner().flatten().filter(|t| t.as_rule() == Rule::address);
         addresses.try_for_each(|address| {
-            self.has_addresses(&address)?;
             self.object(&part(&address, Rule::name).expect("by the grammar"), self.memory()).map(|_| ())
         })?;
         value(tree)
-    }
-
-    fn has_addresses(&self, tree: &Tree<'_>) -> Parsed<()> {
-        if self.model == Model::X86Tso {
-            return Ok(());
-        }
-        fail(tree, format!("words of {} hold no locations; those of {} do", self.model, Model::X86Tso))
     }
 
     /// The library of memory words.

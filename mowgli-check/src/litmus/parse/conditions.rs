@@ -6,8 +6,8 @@ use mowgli_core::value::Val;
 use mowgli_core::world::Part;
 
 use super::{Parsed, Reader, Rule, Tree, fail, node_name, part, parts};
-use crate::litmus::condition::Condition;
-use crate::litmus::test::{Assertion, Observable, Quantifier};
+use crate::litmus::condition::{Condition, Side};
+use crate::litmus::test::{Arg, Assertion, Guard, Observable, Quantifier};
 
 impl Reader<'_> {
     /// What follows the table: the cells that are observed, what an outcome shows, and the assertions.
@@ -30,7 +30,9 @@ impl Reader<'_> {
                 assertions.push(Assertion { quantifier: Quantifier::Vacuous, text: "true".to_owned(), condition });
             } else {
                 let tree = part(&footer, Rule::condition).expect("by the grammar");
-                let condition = self.condition(&tree, &mut observed, &mut shown)?;
+                let condition = Self::condition(&tree, &mut |t| {
+                    Self::equation(t, &mut |side| self.observed_side(side, &mut observed, &mut shown))
+                })?;
                 let quantifier = match part(&footer, Rule::quantifier).expect("by the grammar").as_str() {
                     "allowed" | "exists" => Quantifier::Allowed,
                     "forbidden" | "~exists" => Quantifier::Forbidden,
@@ -89,19 +91,18 @@ impl Reader<'_> {
         form.is_some_and(|form| form.parts == [Part::Init])
     }
 
-    pub(super) fn condition(
-        &self,
+    /// A condition, each equation as `equation` reads it.
+    fn condition<A>(
         tree: &Tree<'_>,
-        observed: &mut Vec<Cell>,
-        shown: &mut Vec<(String, Observable)>,
-    ) -> Parsed<Condition> {
+        equation: &mut dyn FnMut(&Tree<'_>) -> Parsed<Condition<A>>,
+    ) -> Parsed<Condition<A>> {
         let mut all = Vec::new();
         for t in tree.clone().into_inner() {
             all.push(match t.as_rule() {
-                Rule::equation => self.equation(&t, observed, shown)?,
+                Rule::equation => equation(&t)?,
                 Rule::anything => Condition::And(Vec::new()),
-                Rule::negation => Condition::Not(Box::new(self.condition(&t, observed, shown)?)),
-                _ => self.condition(&t, observed, shown)?,
+                Rule::negation => Condition::Not(Box::new(Self::condition(&t, equation)?)),
+                _ => Self::condition(&t, equation)?,
             });
         }
         Ok(match (tree.as_rule(), all.len()) {
@@ -111,25 +112,67 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn equation(
+    /// An equation, each side as `side` reads it.
+    fn equation<A>(tree: &Tree<'_>, side: &mut dyn FnMut(&Tree<'_>) -> Parsed<A>) -> Parsed<Condition<A>> {
+        let sides = parts(tree, Rule::side).map(|t| side(&t)).collect::<Parsed<Vec<A>>>()?;
+        let [a, b] = <[A; 2]>::try_from(sides).unwrap_or_else(|_| unreachable!("an equation has two sides"));
+        let is = Condition::Is(a, b);
+        let is_not = part(tree, Rule::comparison).is_some_and(|c| c.as_str() == "!=");
+        Ok(if is_not { Condition::Not(Box::new(is)) } else { is })
+    }
+
+    /// A condition on the registers of a thread.
+    pub(super) fn guard(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Guard> {
+        Self::condition(tree, &mut |t| Self::equation(t, &mut |side| self.side(thread, side)))
+    }
+
+    /// A value, or a register of a thread, or one and a number.
+    pub(super) fn side(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        let inner = tree.clone().into_inner().next().expect("a side has a form");
+        match inner.as_rule() {
+            Rule::place => match part(&inner, Rule::name).filter(|_| part(&inner, Rule::node).is_none()) {
+                Some(name) if self.library(&name).is_none() => Ok(Arg::Register(self.register(thread, &name)?, 0)),
+                _ => {
+                    let x = inner.as_str().trim();
+                    fail(
+                        &inner,
+                        format!(
+                            "{x} is declared, and a statement compares registers: read it first, as a := {x}, and \
+                             compare a; or wait with await {x} = 1"
+                        ),
+                    )
+                }
+            },
+            Rule::undefined => fail(&inner, "top is for assertions"),
+            Rule::thread_register => fail(&inner, "a thread sees its own registers only; write a in place of P1:a"),
+            _ => self.expression(thread, tree),
+        }
+    }
+
+    /// One side of an equation of an assertion.
+    fn observed_side(
         &self,
         tree: &Tree<'_>,
         observed: &mut Vec<Cell>,
         shown: &mut Vec<(String, Observable)>,
-    ) -> Parsed<Condition> {
-        let v = match part(tree, Rule::value) {
-            Some(v) => self.value(&v)?,
-            None => Val::Top,
-        };
-        let observable = part(tree, Rule::observable).expect("by the grammar").into_inner().next().expect("a form");
-        if observable.as_rule() == Rule::place {
-            let text = observable.as_str().trim();
-            if let Some(position) = shown.iter().position(|(title, _)| title == text) {
-                return Ok(Condition::Is(position, v));
+    ) -> Parsed<Side> {
+        let inner = tree.clone().into_inner().next().expect("a side has a form");
+        match inner.as_rule() {
+            Rule::undefined => Ok(Side::Val(Val::Top)),
+            Rule::value => Ok(Side::Val(self.value(&inner)?)),
+            Rule::sum => fail(&inner, "an assertion has no sums: let a register have it, as b := a + 1"),
+            Rule::thread_register => self.register_of(&inner, shown),
+            _ => {
+                let text = inner.as_str().trim();
+                let known = shown.iter().position(|(title, _)| title == text);
+                Ok(Side::Shown(known.map_or_else(|| self.observe(&inner, observed, shown), Ok)?))
             }
-            return Ok(Condition::Is(self.observe(&observable, observed, shown)?, v));
         }
-        let names: Vec<Tree<'_>> = parts(&observable, Rule::name).collect();
+    }
+
+    /// `P1:a`.
+    fn register_of(&self, tree: &Tree<'_>, shown: &[(String, Observable)]) -> Parsed<Side> {
+        let names: Vec<Tree<'_>> = parts(tree, Rule::name).collect();
         let Some(thread) = self.names.get(names[0].as_str()) else {
             return fail(&names[0], format!("there is no thread {}", names[0].as_str()));
         };
@@ -139,7 +182,6 @@ impl Reader<'_> {
             return fail(&names[1], format!("{} has no register {register}", names[0].as_str()));
         };
         let here = Observable::Register(thread.index(), position);
-        let position = shown.iter().position(|(_, o)| *o == here).expect("every register is shown");
-        Ok(Condition::Is(position, v))
+        Ok(Side::Shown(shown.iter().position(|(_, o)| *o == here).expect("every register is shown")))
     }
 }

@@ -4,8 +4,9 @@ use mowgli_core::ids::{Loc, Name, Node, NodeSet, Wid};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
 
-use super::{Parsed, Reader, Rule, Tree, fail, node_name, number, part, parts, pointee};
-use crate::litmus::test::Arg;
+use super::{Parsed, Reader, Rule, Tree, fail, indexed, node_name, number, part, parts, pointee};
+use crate::litmus::program::element;
+use crate::litmus::test::{Arg, Statement};
 
 impl Reader<'_> {
     pub(super) fn library(&self, name: &Tree<'_>) -> Option<Name> {
@@ -48,7 +49,6 @@ impl Reader<'_> {
 
     /// The location that a register holds.
     pub(super) fn pointed(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
-        self.has_addresses(tree)?;
         let name = part(tree, Rule::name).expect("by the grammar");
         self.register(thread, &name).map(|r| Arg::Register(r, 0))
     }
@@ -57,40 +57,95 @@ impl Reader<'_> {
         if let Some(pointee) = pointee(tree) {
             return self.pointed(thread, &pointee);
         }
+        if let Some(of_array) = indexed(tree) {
+            let arg = self.element(thread, &of_array)?;
+            let first = part(&of_array, Rule::array).expect("by the grammar");
+            let x = element(Name::new(first.as_str()), 0);
+            return self.is_here(thread, tree, x).map(|()| arg);
+        }
         let x = self.word_of_memory(thread, tree)?;
+        self.is_here(thread, tree, x)?;
+        Ok(Arg::Val(x.into()))
+    }
+
+    /// Whether a word is on the node of a thread.
+    fn is_here(&self, thread: usize, tree: &Tree<'_>, x: Loc) -> Parsed<()> {
         let (home, here) = (self.world.home(x), self.world.threads[thread]);
         if home != Some(here) {
             let home = home.map_or_else(|| "no node".to_owned(), |n| format!("node {n}"));
             let name = self.threads[thread].name;
             return fail(tree, format!("{x} is on {home} and {name} on node {here}; use put or get for remote memory"));
         }
-        Ok(Arg::Val(x.into()))
+        Ok(())
     }
 
     pub(super) fn remote(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        if let Some(pointee) = pointee(tree) {
+            return self.pointed(thread, &pointee);
+        }
+        if let Some(of_array) = indexed(tree) {
+            return self.element(thread, &of_array);
+        }
         Ok(Arg::Val(self.word_of_memory(thread, tree)?.into()))
     }
 
     pub(super) fn expression(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
-        if let Some(v) = part(tree, Rule::value) {
-            return Ok(Arg::Val(self.value(&v)?));
+        let form = tree.clone().into_inner().next().expect("an expression has a form");
+        match form.as_rule() {
+            Rule::value => Ok(Arg::Val(self.value(&form)?)),
+            Rule::sum => self.sum(thread, &form),
+            Rule::name => Ok(Arg::Register(self.register(thread, &form)?, 0)),
+            Rule::pointer => self.element(thread, &part(&form, Rule::element).expect("by the grammar")),
+            _ => fail(tree, "one statement accesses memory once: read into a register first"),
         }
-        let (name, add) = match part(tree, Rule::sum) {
-            Some(sum) => {
-                let k = number(&part(&sum, Rule::number).expect("by the grammar"))?;
-                (part(&sum, Rule::name).expect("by the grammar"), k)
-            }
-            None => match part(tree, Rule::name) {
-                Some(name) => (name, 0),
-                None => return fail(tree, "one statement accesses memory once: read into a register first"),
-            },
+    }
+
+    /// `a + 1`.
+    fn sum(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        let [name, sign, k] = [Rule::name, Rule::sign, Rule::number].map(|r| part(tree, r).expect("by the grammar"));
+        let k: i64 = number(&k)?;
+        let k = if sign.as_str() == "-" { k.checked_neg() } else { Some(k) };
+        let Some(k) = k else { return fail(tree, "this number is too large") };
+        Ok(Arg::Register(self.register(thread, &name)?, k))
+    }
+
+    /// `x[a]`, an element of an array that a register is the number of.
+    fn element(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        let array = part(tree, Rule::array).expect("by the grammar");
+        if self.array_size(array.as_str()) == 0 {
+            return fail(&array, format!("{0} is no array; one is declared as {0}@1[2] = 0;", array.as_str()));
+        }
+        let number = match (part(tree, Rule::sum), part(tree, Rule::name)) {
+            (Some(sum), _) => self.sum(thread, &sum)?,
+            (None, Some(name)) => Arg::Register(self.register(thread, &name)?, 0),
+            (None, None) => unreachable!("by the grammar"),
         };
-        Ok(Arg::Register(self.register(thread, &name)?, add))
+        let Arg::Register(r, k) = number else { unreachable!("a sum is of a register") };
+        Ok(Arg::Element(Name::new(array.as_str()), r, k))
+    }
+
+    /// A name that a register can have.
+    pub(super) fn own(&self, name: &Tree<'_>) -> Parsed<Name> {
+        let text = name.as_str().trim();
+        let Some((array, _)) = text.split_once('[') else { return Ok(Name::new(text)) };
+        match self.array_size(array) {
+            0 => fail(name, format!("{array} is no array; one is declared as {array}@1[2] = 0;")),
+            size => fail(name, format!("{array} has {size} words, {array}[0] to {array}[{}]", size - 1)),
+        }
+    }
+
+    /// How many words an array has; none if it is not declared.
+    fn array_size(&self, array: &str) -> usize {
+        let has = |i: &i64| self.world.objects.contains_key(&element(Name::new(array), *i));
+        (0..).take_while(has).count()
     }
 
     /// A register that was set before.
     pub(super) fn register(&self, thread: usize, name: &Tree<'_>) -> Parsed<Name> {
-        let register = Name::new(name.as_str());
+        if self.library(name).is_some() {
+            return fail(name, "one statement accesses memory once: read into a register first");
+        }
+        let register = self.own(name)?;
         if !self.threads[thread].registers.contains(&register) {
             return fail(name, format!("{register} is neither declared nor a register that was set before"));
         }
@@ -133,28 +188,49 @@ impl Reader<'_> {
         Ok((!set.is_empty()).then(|| set.into_iter().collect()))
     }
 
-    /// The source of a put: a local word, or a constant, which gets a private word of its own.
+    /// The source of a put: a local word, or a number or a register, which gets a private word of its own.
     pub(super) fn source(&mut self, thread: usize, argument: &Tree<'_>) -> Parsed<Arg> {
-        if let Some(r) = self.register_in(thread, argument) {
-            let (text, node) = (argument.as_str().trim(), self.world.threads[thread]);
-            return fail(
-                argument,
-                format!(
-                    "a put sends a word of memory, and {r} is a register, which the network card cannot read: declare a \
-                     word w@{node} = 0; write w := {text} before the put, and put w"
-                ),
-            );
+        if let Some(register) = self.sent(thread, argument)? {
+            let x = self.private_word(thread, Val::Int(0));
+            let Arg::Register(r, k) = register else { unreachable!("it is a register") };
+            return Ok(Arg::Sent(x, r, k));
         }
         let Some(v) = part(argument, Rule::expression).and_then(|e| part(&e, Rule::value)) else {
             return self.local(thread, argument);
         };
         let v = self.value(&v)?;
-        let mut names = (1..).map(|n| Loc::new(&format!("_{n}")));
-        let x = names.find(|x| !self.world.objects.contains_key(x)).expect("there is always a next one");
-        let word = Object::new(self.memory()).at(self.world.threads[thread]).init(v);
-        self.world.objects.insert(x, word);
+        let x = self.private_word(thread, v);
         self.literals.insert(x, v);
         Ok(Arg::Val(x.into()))
+    }
+
+    /// A word of its own for a thread.
+    fn private_word(&mut self, thread: usize, init: Val) -> Loc {
+        let mut names = (1..).map(|n| Loc::new(&format!("_{n}")));
+        let x = names.find(|x| !self.world.objects.contains_key(x)).expect("there is always a next one");
+        let word = Object::new(self.memory()).at(self.world.threads[thread]).init(init);
+        self.world.objects.insert(x, word);
+        x
+    }
+
+    /// The register that is sent. In a loop it would be written anew while the network card still reads it.
+    fn sent(&self, thread: usize, argument: &Tree<'_>) -> Parsed<Option<Arg>> {
+        let Some(e) = part(argument, Rule::expression) else { return Ok(None) };
+        let is_place = part(&e, Rule::pointee).is_some() || part(&e, Rule::element).is_some();
+        let Some(r) = self.register_in(thread, argument).filter(|_| !is_place) else { return Ok(None) };
+        let is_loop = |at: &usize| matches!(self.threads[thread].statements[*at], Statement::While(_));
+        if self.opened(thread).iter().any(is_loop) {
+            let (text, node) = (argument.as_str().trim(), self.world.threads[thread]);
+            return fail(
+                argument,
+                format!(
+                    "a put sends a word of memory, and {r} is a register: in a loop its word would be written again while \
+                     the network card still reads it; declare a word w@{node} = 0; write w := {text} before the put, and \
+                     put w"
+                ),
+            );
+        }
+        self.expression(thread, &e).map(Some)
     }
 
     /// A node that there is.
