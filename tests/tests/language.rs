@@ -269,7 +269,7 @@ fn what_other_languages_and_theories_lack_is_told() {
     let herd = to_herd(&of("RDMA_TSO", " a := x | a := x ;\nforbidden (P1:a = P2:a)\n")).unwrap_err();
     assert!(herd.contains("an equation that is not between a name and a value"), "{herd}");
     let c = verbs::program(&test, &solve(&test, &[], Limits::default())).unwrap();
-    for line in ["while (cpu_read(1) != 1) {}", "if (c->reg[0] == 1) {", "while (c->reg[1] == 7) {", "\t}\n"] {
+    for line in ["while (cpu_read(4) != 1) {}", "if (c->reg[0] == 1) {", "while (c->reg[1] == 7) {", "\t}\n"] {
         assert!(c.contains(line), "{line}: {c}");
     }
     let assumes = of("RDMA_TSO", " a := x | ;\n assume a = 0 | ;\n");
@@ -333,7 +333,7 @@ fn shown(guard: &Guard) -> String {
         Arg::Val(v) => v.to_string(),
         Arg::Register(r, 0) => r.to_string(),
         Arg::Register(r, k) => format!("{r} + {k}"),
-        Arg::Element(..) => unreachable!("guards have none"),
+        Arg::Element(..) | Arg::Sent(..) => unreachable!("guards have none"),
     };
     match guard {
         Condition::Is(a, b) => format!("{} = {}", side(a), side(b)),

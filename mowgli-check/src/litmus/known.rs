@@ -19,7 +19,7 @@ type Fault = Arc<dyn Fn(&World, Tid, &Call) -> Option<String> + Send + Sync>;
 
 /// A library as tests see it, whatever its stamps are.
 #[derive(Clone)]
-pub(super) struct Callable {
+pub(crate) struct Callable {
     /// Its name.
     pub(super) name: Name,
     /// Its methods.
@@ -65,10 +65,11 @@ impl Callable {
 
 /// The libraries that tests of a model can call: that of its memory, those of one's own, the others.
 #[derive(Clone)]
-pub(super) struct Known(Vec<Callable>);
+pub(crate) struct Known(Vec<Callable>);
 
 impl Known {
-    pub(super) fn of(catalogue: &Catalogue, model: Model) -> Self {
+    /// Those of a catalogue.
+    pub(crate) fn of(catalogue: &Catalogue, model: Model) -> Self {
         let rdma = catalogue.libraries::<mowgli_rdma::Stamp>(model);
         let x86 = catalogue.libraries::<mowgli_x86::Stamp>(model);
         let over_rdma = rdma.names().map(|name| Callable::of(&rdma, name, model));
@@ -123,7 +124,7 @@ impl Model {
 
 /// The libraries that are built in, each as the first model has it that has it at all.
 static BUILTIN: LazyLock<BTreeMap<Name, Callable>> = LazyLock::new(|| {
-    let all = Model::ALL.into_iter().flat_map(|model| Known::of(Catalogue::builtin(), model).0);
+    let all = Model::ALL.into_iter().flat_map(|model| Catalogue::builtin().known(model).0.clone());
     let mut first = BTreeMap::new();
     all.for_each(|library| _ = first.entry(library.name).or_insert(library));
     first
@@ -182,7 +183,7 @@ pub fn reference(catalogue: &Catalogue) -> String {
     let mut out = String::new();
     let mut told: BTreeSet<Name> = BTreeSet::new();
     for model in Model::ALL {
-        let known = Known::of(catalogue, model);
+        let known = catalogue.known(model);
         for library in known.0.iter().filter(|l| !l.methods.is_empty()) {
             let Some(object) = library.object else { continue };
             if !told.insert(library.name) {

@@ -4,7 +4,7 @@
 
 pub mod condition;
 pub mod core_rma;
-mod known;
+pub(crate) mod known;
 mod own;
 pub mod parse;
 pub mod print;

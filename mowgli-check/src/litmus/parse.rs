@@ -123,7 +123,7 @@ fn model(parts_of_file: &[Tree<'_>]) -> Parsed<Model> {
 struct Reader<'c> {
     catalogue: &'c Catalogue,
     model: Model,
-    known: Known,
+    known: &'c Known,
     world: World,
     threads: Vec<Thread>,
     names: BTreeMap<String, Tid>,
@@ -184,13 +184,17 @@ impl<'c> Reader<'c> {
     fn new(catalogue: &'c Catalogue, model: Model, parts_of_file: &[Tree<'_>]) -> Parsed<Self> {
         let head = parts_of_file.iter().find(|t| t.as_rule() == Rule::head).expect("the grammar has a head");
         let (world, threads, names) = (World::new(1, &[]), Vec::new(), BTreeMap::new());
-        let (known, literals) = (Known::of(catalogue, model), BTreeMap::new());
+        let (known, literals) = (catalogue.known(model), BTreeMap::new());
         let mut reader = Self { catalogue, model, known, world, threads, names, literals, spans: Vec::new() };
         for placement in parts(head, Rule::placement) {
             reader.placement(&placement)?;
         }
         for declaration in parts_of_file.iter().filter(|t| t.as_rule() == Rule::declaration) {
             reader.declaration(declaration)?;
+        }
+        // A word may begin with the location of one that is declared later.
+        for declaration in parts_of_file.iter().filter(|t| t.as_rule() == Rule::declaration) {
+            reader.has_addresses(declaration)?;
         }
         Ok(reader)
     }
@@ -242,11 +246,16 @@ impl<'c> Reader<'c> {
 
     /// A value; one that is a location is that of a word.
     fn value(&self, tree: &Tree<'_>) -> Parsed<Val> {
+        self.has_addresses(tree)?;
+        value(tree)
+    }
+
+    /// Whether the addresses in a tree are those of words.
+    fn has_addresses(&self, tree: &Tree<'_>) -> Parsed<()> {
         let mut addresses = tree.clone().into_inner().flatten().filter(|t| t.as_rule() == Rule::address);
         addresses.try_for_each(|address| {
             self.object(&part(&address, Rule::name).expect("by the grammar"), self.memory()).map(|_| ())
-        })?;
-        value(tree)
+        })
     }
 
     /// The library of memory words.

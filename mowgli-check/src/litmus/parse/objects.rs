@@ -5,7 +5,7 @@ use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part};
 
-use super::{Parsed, Reader, Rule, Tree, core_rma, fail, node_name, number, part, parts};
+use super::{Parsed, Reader, Rule, Tree, core_rma, fail, node_name, number, part, parts, value};
 use crate::litmus::program::element;
 use crate::litmus::test::Model;
 
@@ -74,7 +74,7 @@ impl Reader<'_> {
                 "an array is declared as x@1[2] = 0; or with a value for each word, as x@1[2] = (0, 1);",
             );
         };
-        let inits = match self.value(&v)? {
+        let inits = match value(&v)? {
             Val::Tuple(values) if values.parts().len() == size => values.parts().to_vec(),
             Val::Tuple(_) => return fail(&v, format!("the initial value is to be one value, or a tuple of {size}")),
             one => vec![one; size],
@@ -140,7 +140,7 @@ impl Reader<'_> {
         for kind in form.parts {
             object = match (kind, &begins) {
                 (Part::Init, Some(v)) if self.model == Model::CoreRma => object.init(core_rma::integer(v)?),
-                (Part::Init, Some(v)) => object.init(self.value(v)?),
+                (Part::Init, Some(v)) => object.init(value(v)?),
                 (Part::Values | Part::Words, Some(v)) => self.values(object, v, places, form)?,
                 (Part::Members, Some(names)) => object.members(&self.tids(names)?),
                 (Part::Roles, Some(roles)) => object.members(&self.roles(roles)?),
@@ -160,7 +160,7 @@ impl Reader<'_> {
 
     /// The object with a value for each place.
     fn values(&self, object: Object, v: &Tree<'_>, places: Option<usize>, form: &Form) -> Parsed<Object> {
-        match (self.value(v)?, places) {
+        match (value(v)?, places) {
             (Val::Tuple(values), Some(size)) if values.parts().len() != size => {
                 fail(v, format!("the initial value is to be a tuple of {size}"))
             }
