@@ -7,6 +7,9 @@
 //! another step impossible, are taken at once: an append to the store buffer, a fence of an empty one, the issue of an
 //! operation, the removal of a remote fence, an acknowledgement, a poll. Each commutes with every other step, so no final
 //! state is lost.
+//!
+//! A round of a loop that only looked and did not break leads back to where the loop began: the thread does then what it did
+//! before. Other rounds are bounded ([`Machine::within`]).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;

@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::interrupt::cause;
 use crate::litmus::parse::columns;
 use crate::litmus::print::{statement, table};
-use crate::litmus::run::{ends, libraries};
+use crate::litmus::run::{WHY_NONE, ends, libraries};
 use crate::litmus::test::{Arg, Model, Statement, Test, Thread};
 
 /// Why a program is robust, or that it is not.
@@ -304,13 +304,15 @@ impl Robust<'_> {
             Verdict::ByTheorem => "robust, by theorem".to_owned(),
             Verdict::BySearch => "robust, by search".to_owned(),
             Verdict::NotRobust(..) => "not robust".to_owned(),
-            Verdict::Vacuous => "vacuous: no execution ends, since a poll has no operation to take".to_owned(),
+            Verdict::Vacuous => format!("vacuous: no execution ends: {WHY_NONE}"),
             Verdict::Undecided(stop) => format!("undecided: {stop}"),
         };
         let mut lines = vec![format!("{} ({}): {verdict}", self.test.name, model(self.cpu))];
         match &self.conditions {
             None if self.is_vacuous() => {}
-            None => lines.push(format!("  the theorems are about programs {}", self.theorems_are_about())),
+            None => {
+                lines.push(format!("  the theorems, and so repairs, are for programs {}", self.theorems_are_about()))
+            }
             Some(Conditions { races, unfenced, not_a_tree }) => {
                 let mut say = |name: &str, def: &str, reasons: Vec<String>| {
                     lines.push(format!("  {name}: {}", if reasons.is_empty() { "yes" } else { "no" }));

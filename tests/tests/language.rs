@@ -1,17 +1,17 @@
 //! The language of litmus tests: branches, loops, awaits, assumptions, arrays, and what is said of slips. Random programs are
 //! printed, read again, and solved in two ways that share nothing but the program.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli::generate::verbs;
 use mowgli::litmus::condition::Condition;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::print;
 use mowgli::litmus::run::{Engine, explore, libraries, solve, solve_with, walk, with_problem};
-use mowgli::litmus::test::{Arg, Guard, Test};
+use mowgli::litmus::test::{Arg, Guard, Observable, Statement, Test};
 use mowgli::litmus::x86::to_herd;
 use mowgli::robust::robust;
-use mowgli_core::ids::Name;
+use mowgli_core::ids::{Loc, Name};
 use mowgli_core::outcome::Limits;
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
@@ -491,6 +491,162 @@ fn agreeing(cases: u32, of: impl Strategy<Value = String>, agree: impl Fn(&Test)
     });
     result.unwrap_or_else(|e| panic!("{e}"));
     complete.get()
+}
+
+/// A thread of the interpreter: where it is, and its registers.
+type Running = (usize, BTreeMap<Name, Val>);
+
+/// The interpreter of a sequentially consistent CPU: statement by statement, without programs, loops unrolled or not, and
+/// engines. All outcomes, or nothing if there are too many states.
+struct Interleaved<'a> {
+    test: &'a Test,
+}
+
+impl Interleaved<'_> {
+    fn value(registers: &BTreeMap<Name, Val>, arg: &Arg) -> Val {
+        let of = |r: &Name| registers.get(r).copied().unwrap_or(Val::Int(0));
+        match arg {
+            Arg::Val(v) => *v,
+            Arg::Register(r, k) => of(r).plus(*k).unwrap(),
+            Arg::Element(x, r, k) => Loc::new(&format!("{x}[{}]", of(r).plus(*k).unwrap())).into(),
+            Arg::Sent(..) => unreachable!("nothing is sent"),
+        }
+    }
+
+    /// The first statement after `from` that closes a block at its depth: an `else` too if `other`.
+    fn after(all: &[Statement], from: usize, other: bool) -> usize {
+        let mut depth = 0;
+        for (at, s) in all.iter().enumerate().skip(from + 1) {
+            match s {
+                Statement::If(_) | Statement::While(_) => depth += 1,
+                Statement::End if depth == 0 => return at + 1,
+                Statement::Else if depth == 0 && other => return at + 1,
+                Statement::End => depth -= 1,
+                _ => {}
+            }
+        }
+        unreachable!("blocks are closed")
+    }
+
+    /// The statement that opened the block that ends at `end`.
+    fn opening(all: &[Statement], end: usize) -> usize {
+        let is_own = |at: &usize| all[*at].opens() && Self::after(all, *at, false) == end + 1;
+        (0..end).find(is_own).unwrap()
+    }
+
+    /// A call, and what it returns.
+    fn call(statement: &Statement, registers: &BTreeMap<Name, Val>, memory: &mut BTreeMap<Loc, Val>) -> Val {
+        let Statement::Call { method, args, .. } = statement else { unreachable!("a call") };
+        let args: Vec<Val> = args.iter().map(|arg| Self::value(registers, arg)).collect();
+        let word = || args[0].loc().unwrap();
+        match *method {
+            "Read" => memory[&word()],
+            "Write" => memory.insert(word(), args[1]).map_or(Val::Unit, |_| Val::Unit),
+            "CAS" => {
+                let old = memory[&word()];
+                if old == args[1] {
+                    memory.insert(word(), args[2]);
+                }
+                old
+            }
+            "Mfence" => Val::Unit,
+            other => unreachable!("{other}"),
+        }
+    }
+
+    /// One step of a thread; `None` if it has ended, or is to be given up.
+    fn step(&self, t: usize, (at, registers): &Running, memory: &mut BTreeMap<Loc, Val>) -> Option<Running> {
+        let all = &self.test.threads[t].statements;
+        let holds = |guard: &Guard| guard.is_true(&|arg| Self::value(registers, arg));
+        let to = |at: usize| Some((at, registers.clone()));
+        let with = |register: Option<Name>, v: Val| {
+            let mut registers = registers.clone();
+            register.map(|r| registers.insert(r, v));
+            Some((at + 1, registers))
+        };
+        match all.get(*at)? {
+            Statement::Set(r, arg) => with(Some(*r), Self::value(registers, arg)),
+            call @ Statement::Call { register, .. } => {
+                let v = Self::call(call, registers, memory);
+                with(*register, v)
+            }
+            Statement::Await { call, is, value } => {
+                let v = Self::call(call, registers, memory);
+                if (v == Self::value(registers, value)) == *is { with(call.register(), v) } else { to(*at) }
+            }
+            Statement::Assume(guard) => {
+                if holds(guard) {
+                    to(at + 1)
+                } else {
+                    None
+                }
+            }
+            Statement::If(guard) | Statement::While(guard) if holds(guard) => to(at + 1),
+            Statement::If(_) => to(Self::after(all, *at, true)),
+            Statement::While(_) => to(Self::after(all, *at, false)),
+            Statement::Else => to(Self::after(all, *at, false)),
+            Statement::End => {
+                let opening = Self::opening(all, *at);
+                to(if matches!(all[opening], Statement::While(_)) { opening } else { at + 1 })
+            }
+        }
+    }
+
+    fn outcomes(&self) -> Option<BTreeSet<Vec<Val>>> {
+        let memory: BTreeMap<Loc, Val> = self.test.world.objects.iter().map(|(x, o)| (*x, o.init)).collect();
+        let threads: Vec<Running> = vec![(0, BTreeMap::new()); self.test.threads.len()];
+        let (mut seen, mut found) = (BTreeSet::new(), BTreeSet::new());
+        let mut todo = vec![(threads, memory)];
+        while let Some((threads, memory)) = todo.pop() {
+            if seen.len() > 20_000 {
+                return None;
+            }
+            if !seen.insert((threads.clone(), memory.clone())) {
+                continue;
+            }
+            if threads.iter().zip(&self.test.threads).all(|((at, _), t)| *at == t.statements.len()) {
+                found.insert(
+                    self.test
+                        .shown
+                        .iter()
+                        .map(|(_, o)| match *o {
+                            Observable::Register(t, r) => {
+                                threads[t].1.get(&self.test.threads[t].registers[r]).copied().unwrap_or(Val::Int(0))
+                            }
+                            Observable::Final(cell) => memory[&self.test.observed[cell].loc],
+                        })
+                        .collect(),
+                );
+            }
+            for t in 0..threads.len() {
+                let mut memory = memory.clone();
+                if let Some(after) = self.step(t, &threads[t], &mut memory) {
+                    let mut threads = threads.clone();
+                    threads[t] = after;
+                    todo.push((threads, memory));
+                }
+            }
+        }
+        Some(found)
+    }
+}
+
+/// What programs are made of statements, against an interpreter that goes through the statements themselves: on one node
+/// RDMA-SC is sequential consistency.
+#[test]
+fn programs_do_what_their_statements_say() {
+    let agree = |test: &Test| {
+        let answer = solve(test, &[], Limits { rounds: 4, ..Limits::default() });
+        let Some(interleaved) = (Interleaved { test }).outcomes() else { return Ok(false) };
+        let found: BTreeSet<Vec<Val>> = answer.outcomes.into_keys().collect();
+        match answer.explored.stop {
+            None if found != interleaved => Err(format!("{found:?}\n{interleaved:?}")),
+            Some(_) if !found.is_subset(&interleaved) => Err(format!("more: {found:?}\n{interleaved:?}")),
+            stop => Ok(stop.is_none()),
+        }
+    };
+    let complete = agreeing(1500, programs("RDMA_SC", ALIKE), agree);
+    assert!(complete > 1000, "{complete}");
 }
 
 /// The axioms of RDMA-TSO-RMW against its machine, on programs with branches and loops.

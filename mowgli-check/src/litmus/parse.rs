@@ -14,6 +14,7 @@ use pest::error::{Error, ErrorVariant};
 use pest::iterators::Pair;
 use pest_derive::Parser;
 
+mod blocks;
 mod calls;
 mod conditions;
 mod core_rma;

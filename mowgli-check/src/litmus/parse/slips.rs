@@ -61,7 +61,10 @@ pub(super) fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
         return None;
     };
     let (before, rest) = text.split_at(*at);
-    let line = text.lines().nth(before.matches('\n').count()).unwrap_or_default();
+    // What is missing at the end of a line is missed at the beginning of the next.
+    let begins_line = before.rsplit('\n').next().is_some_and(|own| own.trim().is_empty());
+    let upto = if begins_line { before.trim_end() } else { before };
+    let line = text.lines().nth(upto.matches('\n').count()).unwrap_or_default();
     let asserts = |l: &str| {
         ["allowed", "forbidden", "forall", "exists", "~exists", "locations", "vacuous"].iter().any(|q| l.starts_with(q))
     };
@@ -94,6 +97,8 @@ pub(super) fn describe(rule: Rule) -> String {
         Rule::opening | Rule::is_if | Rule::is_while => "if or while".into(),
         Rule::otherwise | Rule::is_else => "} else {".into(),
         Rule::closing => "}".into(),
+        Rule::bar => "|".into(),
+        Rule::row_end => ";".into(),
         Rule::comparison => "= or !=".into(),
         Rule::side => "a value or a register".into(),
         Rule::element => "an element, as x[a]".into(),

@@ -1,19 +1,14 @@
 //! Rows of the table: statements, each with its text.
 
 use itertools::Itertools;
-use mowgli_core::event::{Call, Event};
+use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::method::Kind;
 use mowgli_core::value::Val;
 
-use pest::Span;
-use pest::error::{Error, ErrorVariant};
-
+use super::blocks::ONCE;
 use super::{Parsed, Reader, Rule, Tree, call, core_rma, fail, part, parts};
 use crate::litmus::test::{Arg, Model, Statement};
-
-/// Why a model has no branches and loops.
-const ONCE: &str = "here a thread makes its statements once each, from top to bottom";
 
 impl Reader<'_> {
     pub(super) fn row(&mut self, tree: &Tree<'_>) -> Parsed<()> {
@@ -45,7 +40,7 @@ impl Reader<'_> {
     }
 
     /// Adds a statement, with its text and its place.
-    fn add(&mut self, thread: usize, tree: &Tree<'_>, statement: Statement) {
+    pub(super) fn add(&mut self, thread: usize, tree: &Tree<'_>, statement: Statement) {
         let text = tree.as_str().split_whitespace().join(" ");
         let column = &mut self.threads[thread];
         column.source.push((tree.line_col().0, text));
@@ -56,76 +51,10 @@ impl Reader<'_> {
         self.spans[thread].push((tree.as_span().start(), tree.as_span().end()));
     }
 
-    /// What begins an `if` or a `while`.
-    fn open(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
-        if self.model == Model::CoreRma {
-            return fail(tree, format!("{}: {} has {}", ONCE, self.model, core_rma::STATEMENTS));
-        }
-        let guard = self.guard(thread, &part(tree, Rule::condition).expect("by the grammar"))?;
-        let is_if = part(tree, Rule::is_if).is_some();
-        self.add(thread, tree, if is_if { Statement::If(guard) } else { Statement::While(guard) });
-        Ok(())
-    }
-
-    /// The statements that have opened a block that is not closed, the innermost last.
-    pub(super) fn opened(&self, thread: usize) -> Vec<usize> {
-        let mut open = Vec::new();
-        for (at, statement) in self.threads[thread].statements.iter().enumerate() {
-            match statement {
-                s if s.opens() => open.push(at),
-                Statement::End => _ = open.pop(),
-                _ => {}
-            }
-        }
-        open
-    }
-
-    /// Closes a block; of an `else if` that of the `else` too.
-    fn close(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
-        loop {
-            let Some(at) = self.opened(thread).pop() else {
-                return fail(tree, "this } closes nothing: no if or while is open in this column");
-            };
-            self.add(thread, tree, Statement::End);
-            // Both were opened by one cell.
-            let spans = &self.spans[thread];
-            if at == 0 || self.threads[thread].statements[at - 1] != Statement::Else || spans[at - 1].1 != spans[at].1 {
-                return Ok(());
-            }
-        }
-    }
-
-    /// `} else {` or `} else if c {`.
-    fn otherwise(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
-        let own = &self.threads[thread].statements;
-        let last = self.opened(thread).pop();
-        let has_else = |at: usize| {
-            let mut depth = 0;
-            own[at..].iter().any(|s| {
-                depth += i32::from(s.opens()) - i32::from(*s == Statement::End);
-                depth == 1 && *s == Statement::Else
-            })
-        };
-        match last {
-            Some(at) if matches!(own[at], Statement::If(_)) && !has_else(at) => {}
-            _ => return fail(tree, "this else belongs to no if: write it behind the brace of one, as } else {"),
-        }
-        self.add(thread, tree, Statement::Else);
-        part(tree, Rule::opening).map_or(Ok(()), |opening| self.open(thread, &opening))
-    }
-
-    /// Whether all blocks are closed.
-    pub(super) fn all_closed(&self, parts_of_file: &[Tree<'_>]) -> Parsed<()> {
-        let unclosed = (0..self.threads.len()).find_map(|t| Some(self.spans[t][self.opened(t).pop()?]));
-        let Some((start, end)) = unclosed else { return Ok(()) };
-        let span = Span::new(parts_of_file[0].get_input(), start, end).expect("a place in the text");
-        let message = "this block is not closed: write } in a later row of this column".to_owned();
-        Err(Box::new(Error::new_from_span(ErrorVariant::CustomError { message }, span)))
-    }
-
     /// A call that no program may make is bad input: its library says what is wrong with it.
     pub(super) fn without_fault(&self, thread: usize, tree: &Tree<'_>, statement: &Statement) -> Parsed<()> {
-        let Statement::Call { library, method, args, .. } = statement else { return Ok(()) };
+        let call = if let Statement::Await { call, .. } = statement { call } else { statement };
+        let Statement::Call { library, method, args, .. } = call else { return Ok(()) };
         let Some(library) = self.known.library(*library) else { return Ok(()) };
         let takes = library.method(method).map_or(&[][..], |m| m.takes);
         let is_pointed = |((_, kind), arg): (&(_, Kind), &Arg)| kind.is_object() && !matches!(arg, Arg::Val(_));
@@ -206,28 +135,6 @@ impl Reader<'_> {
         }
     }
 
-    /// `await x = 1`.
-    fn waiting(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
-        let target = part(tree, Rule::target).and_then(|t| t.into_inner().next());
-        let action = part(tree, Rule::action).expect("by the grammar").into_inner().next().expect("in some way");
-        let call = match action.as_rule() {
-            Rule::expression => self.read_of(thread, &action)?,
-            _ => Some(self.call(thread, &action)?),
-        };
-        let Some(call) = call else {
-            return fail(&action, "await looks at memory or an object, as await x = 1; a register does not change");
-        };
-        let is = part(tree, Rule::comparison).expect("by the grammar").as_str() == "=";
-        let value = self.side(thread, &part(tree, Rule::side).expect("by the grammar"))?;
-        match &call {
-            Statement::Call { library, method, .. } if self.known.returns(*library, method) => {}
-            _ => return fail(&action, "this returns nothing to compare with"),
-        }
-        self.only_looks(thread, &action, &call, (is, value))?;
-        let call = Box::new(self.result_to(target.as_ref(), call)?);
-        Ok(Statement::Await { call, is, value })
-    }
-
     /// The word that an expression reads.
     fn memory_in<'a>(&self, source: &Tree<'a>) -> Option<Tree<'a>> {
         let word = || part(source, Rule::name).filter(|n| self.library(n).is_some());
@@ -235,41 +142,8 @@ impl Reader<'_> {
     }
 
     /// The read that an expression of memory is.
-    fn read_of(&self, thread: usize, source: &Tree<'_>) -> Parsed<Option<Statement>> {
+    pub(super) fn read_of(&self, thread: usize, source: &Tree<'_>) -> Parsed<Option<Statement>> {
         self.memory_in(source).map(|x| Ok(call(self.memory(), "Read", vec![self.local(thread, &x)?]))).transpose()
-    }
-
-    /// A loop that waits is to leave no trace: until the result is what is awaited, the call only looks.
-    fn only_looks(&self, thread: usize, tree: &Tree<'_>, call: &Statement, until: (bool, Arg)) -> Parsed<()> {
-        let Statement::Call { library, method, args, .. } = call else { unreachable!("what is awaited is a call") };
-        let library = self.known.library(*library).expect("it has the method");
-        let word = self.world.objects.iter().find(|(_, o)| o.library == library.name).map(|(x, _)| Val::Loc(*x));
-        let takes = library.method(method).map_or(&[][..], |m| m.takes);
-        let known = |(arg, (_, kind)): (&Arg, &(&str, Kind))| match *arg {
-            Arg::Val(v) => v,
-            _ if kind.is_object() => word.unwrap_or(Val::Unit),
-            _ => Val::Int(0),
-        };
-        let call = Call::new(library.name, method, &args.iter().zip(takes).map(known).collect::<Vec<_>>());
-        let usual = [Val::Bot, Val::Bool(false), Val::Bool(true), Val::Int(0), Val::Int(1), Val::Int(2)];
-        let goes_on = |v: &Val| match until {
-            (is, Arg::Val(awaited)) => (*v == awaited) != is,
-            _ => true,
-        };
-        let mut results = usual.into_iter().chain(call.args.iter().copied()).filter(goes_on);
-        let thread = Tid::from_index(thread);
-        if results.all(|ret| library.only_looks(&Event { thread, call: call.clone(), ret })) {
-            return Ok(());
-        }
-        let text = tree.as_str().split_whitespace().join(" ");
-        fail(
-            tree,
-            format!(
-                "{text} does more than look, so await may not make it again and again; write a loop, as a := {text}, and \
-                 while a != 1 {{, with a := {text} in its block; a library says of its calls which only look \
-                 (Library::only_looks)"
-            ),
-        )
     }
 
     pub(super) fn result_to(&self, target: Option<&Tree<'_>>, call: Statement) -> Parsed<Statement> {
