@@ -1,6 +1,6 @@
 //! The libraries that are known: those that are built in, and those of one's own.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use itertools::Itertools;
 use mowgli_core::implementation::Implementation;
@@ -12,6 +12,7 @@ use mowgli_rdma::tso::Tso;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::litmus::known::Known;
 use crate::litmus::test::Model;
 
 /// A library of one's own, over whatever memory.
@@ -95,6 +96,8 @@ impl Stamped for mowgli_x86::Stamp {
 pub struct Catalogue {
     over_rdma: Shelf<mowgli_rdma::Stamp>,
     over_x86: Shelf<mowgli_x86::Stamp>,
+    /// What tests of each model can call, once it was asked.
+    known: [OnceLock<Known>; Model::ALL.len()],
 }
 
 static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::of(Vec::new(), Vec::new()));
@@ -110,7 +113,13 @@ impl Catalogue {
         Self {
             over_rdma: Shelf::new(&Memory::rdma_wait(), over_rdma),
             over_x86: Shelf::new(&Memory::x86_tso(), over_x86),
+            known: Default::default(),
         }
+    }
+
+    /// What tests of a model can call.
+    pub(crate) fn known(&self, model: Model) -> &Known {
+        self.known[model as usize].get_or_init(|| Known::of(self, model))
     }
 
     /// These libraries beside those that are built in.

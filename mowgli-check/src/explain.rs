@@ -22,7 +22,7 @@ use crate::catalogue::{Catalogue, Stamped};
 use crate::interrupt::{Failure, Undecided};
 use crate::litmus::parse::parse_in;
 use crate::litmus::run::{WHY_NONE, ends, shown, with_problem};
-use crate::litmus::test::{Assertion, Model, Test};
+use crate::litmus::test::{Assertion, Model, Test, Thread};
 use crate::show::{self, Names, Scene};
 
 /// How many ways to get a forbidden outcome are shown in full.
@@ -317,7 +317,7 @@ impl<S: Stamped> Explained<S> {
     /// The statements of the program.
     #[must_use]
     pub fn words(&self) -> Words {
-        Words { statements: self.test.threads.iter().map(|t| t.texts.clone()).collect(), names: self.names() }
+        Words { statements: self.test.threads.iter().map(Thread::texts).collect(), names: self.names() }
     }
 
     /// The names of threads and words in the program.

@@ -85,6 +85,7 @@ impl Replay<'_> {
                 (v, 0) => self.run(&f(v)),
                 broken => Some(broken),
             },
+            Prog::Bound => None,
             Prog::Loop(body) => loop {
                 let before = self.made;
                 match self.run(body)? {

@@ -15,6 +15,7 @@ use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::Prog;
 use crate::stamp::Stamp;
+use crate::thread::unrolled;
 use crate::value::Val;
 use crate::world::World;
 
@@ -140,6 +141,12 @@ impl<S: Stamp> Unfolder<'_, S> {
                 if breaks > 0 { next(s, v, breaks) } else { self.run(&f(v), s, next) }
             }),
             Prog::Loop(body) => self.round(body, 0, state, next),
+            Prog::Bound => {
+                let waiting = state.trace(state.events.len(), Val::Unit);
+                state.result.waiting.insert(waiting);
+                state.result.too_many |= state.result.waiting.len() > self.limit;
+                state.result.hit_remembered = Some(unrolled(state.thread, &state.events));
+            }
         }
     }
 

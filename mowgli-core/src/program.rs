@@ -36,6 +36,8 @@ pub enum Prog {
     Loop(Arc<Prog>),
     /// `break_k v`, k at least 1.
     Break(usize, Val),
+    /// The bound on rounds, of a loop that its author unrolled: what would follow is not looked at, and answers say so.
+    Bound,
 }
 
 /// What follows a value: `f : Val -> SeqProg`.

@@ -277,6 +277,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
                 Prog::Call(call) => self.call(thread, call, run, control),
                 Prog::Val(v) => self.value(thread, v, run, control),
                 Prog::Break(k, v) => broken(k, v, run, control),
+                Prog::Bound => Err(Stand::Bound { place: unrolled(thread, &run.trace.events), remembered: true }),
             };
             match next {
                 Ok(program) => control.program = program,
@@ -386,6 +387,12 @@ impl Control {
         run.trace.groups.push(self.group);
         run.shapes.push(shape);
     }
+}
+
+/// Where a loop that was unrolled reached the bound on rounds.
+pub(crate) fn unrolled(thread: Tid, events: &[Event]) -> String {
+    let after = events.last().map_or_else(String::new, |last| format!(" after {last}"));
+    format!("{thread}: a loop whose rounds begin with other values each time{after}")
 }
 
 /// A break out of `k` loops.

@@ -111,6 +111,16 @@ impl Val {
         Some(Self::Int(self.int()?.wrapping_add(k)))
     }
 
+    /// The value as programs write it where data stands: of a location its address.
+    #[must_use]
+    pub fn literal(self) -> String {
+        match self {
+            Self::Loc(x) => format!("&{x}"),
+            Self::Tuple(t) => format!("({})", t.0.iter().map(|v| v.literal()).collect::<Vec<_>>().join(", ")),
+            other => other.to_string(),
+        }
+    }
+
     /// Whether this is data (integers, truth values, tuples) and no name of a thing.
     #[must_use]
     pub fn is_data(self) -> bool {

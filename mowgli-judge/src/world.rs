@@ -95,12 +95,18 @@ impl Form {
     /// The declaration of an object, as it is written.
     #[must_use]
     pub fn declaration(&self, x: Loc, object: &Object) -> String {
-        let members: Vec<String> = object.members.iter().map(|t| t.to_string()).collect();
+        self.declaration_with(x, object, &|t| t.to_string())
+    }
+
+    /// As [`Self::declaration`], where threads have these names.
+    #[must_use]
+    pub fn declaration_with(&self, x: Loc, object: &Object, name: &dyn Fn(Tid) -> String) -> String {
+        let members: Vec<String> = object.members.iter().map(|t| name(*t)).collect();
         let node = object.node.unwrap_or(Node(1));
         let part = |part: &Part| match part {
             Part::Node => format!("@{node}"),
-            Part::Words => format!("[{}] = {}", object.size, object.init),
-            Part::Init | Part::Values => format!(" = {}", object.init),
+            Part::Words => format!("[{}] = {}", object.size, object.init.literal()),
+            Part::Init | Part::Values => format!(" = {}", object.init.literal()),
             Part::Members => format!(" = {{{}}}", members.join(", ")),
             Part::Roles => {
                 let (first, others) = members.split_first().map_or(("", &[][..]), |(first, others)| (first, others));

@@ -919,6 +919,7 @@ fn follow(body: &Prog, made: &mut dyn FnMut(&Call) -> Result<Val, String>) -> Re
         }
         Prog::Loop(_) => Err("it has a loop".to_owned()),
         Prog::Break(..) => Err("it breaks out of no loop".to_owned()),
+        Prog::Bound => Err("it has a loop that is unrolled".to_owned()),
     }
 }
 

@@ -316,7 +316,7 @@ impl WaitByPolls {
                 first.bind(move |v| self.compiled(&world, &all, &f(v)))
             }
             Prog::Loop(body) => self.compiled(world, identifiers, body).repeat(),
-            Prog::Val(_) | Prog::Break(..) => program.clone(),
+            Prog::Val(_) | Prog::Break(..) | Prog::Bound => program.clone(),
         }
     }
 

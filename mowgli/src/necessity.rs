@@ -15,6 +15,7 @@ use mowgli_core::method::Method;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, are_at_most};
 use mowgli_core::soundness::edits::{Edit, edits, weaker};
+use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::sites::{Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::stamp::Stamp;
@@ -36,6 +37,8 @@ pub enum Needed {
     No,
     /// Without it clients do not end.
     Vacuous,
+    /// With the mutant an execution goes round in loops for ever though the specification could go on.
+    Stuck,
     /// Without it a call does nothing at all, or ends with a break (LOCO Def. 3.9).
     IllDefined,
     /// There is nothing to change: every body stays as it is.
@@ -167,6 +170,7 @@ pub fn necessity<S: Stamp>(
             };
             let is_same = !edited.differs();
             let needed = match (&checked.report.verdict, &checked.report.violation) {
+                (_, None) if matches!(checked.report.progress, Progress::Stuck(..)) && !is_stuck => Needed::Stuck,
                 (_, None) if checked.stuck().is_some() && !is_stuck => Needed::Vacuous,
                 (Verdict::Sound, None) if is_same => Needed::Same,
                 (Verdict::Unsound(_), _) => Needed::Yes,
@@ -207,7 +211,9 @@ impl<S: Stamp> Necessity<S> {
     #[must_use]
     pub fn score(&self) -> String {
         let count = |is: fn(Needed) -> bool| self.rows.iter().filter(|row| is(row.needed)).count();
-        let caught = count(|n| matches!(n, Needed::Yes | Needed::Locally | Needed::IllDefined | Needed::Vacuous));
+        let caught = count(|n| {
+            matches!(n, Needed::Yes | Needed::Locally | Needed::IllDefined | Needed::Vacuous | Needed::Stuck)
+        });
         let (same, survive) = (count(|n| n == Needed::Same), count(|n| n == Needed::No));
         let open = count(|n| n == Needed::Undecided);
         let all = self.rows.len() - same;
@@ -228,6 +234,7 @@ impl<S: Stamp> Row<S> {
             Needed::IllDefined => ["needed for a call to do anything", "caught: not well defined"],
             Needed::Same => ["there is nothing to change", "equivalent: there is nothing to change"],
             Needed::Vacuous => ["vacuous: clients no longer end", "blocks: clients no longer end"],
+            Needed::Stuck => ["needed: without it an execution is stuck", "caught: an execution is stuck"],
             Needed::Undecided => ["undecided"; 2],
         };
         let more = match self.needed {

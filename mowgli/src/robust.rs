@@ -5,6 +5,8 @@ use mowgli_core::event::Call;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::implementation::Implementations;
+use mowgli_core::library::Library;
+use mowgli_core::method::Kind;
 use mowgli_core::outcome::{Limits, Problem};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
@@ -16,12 +18,13 @@ use mowgli_rdma::robust::{
     Cpu, Insertion, NotATree, Program, Reordered, Repair, ScEdge, candidates, dummies, inserted, repairs, sc_cycle,
     with_dummies,
 };
+use mowgli_rdma::tso::Tso;
 use serde::Serialize;
 
 use crate::interrupt::cause;
 use crate::litmus::parse::columns;
 use crate::litmus::print::{statement, table};
-use crate::litmus::run::{ends, libraries};
+use crate::litmus::run::{WHY_NONE, ends, libraries};
 use crate::litmus::test::{Arg, Model, Statement, Test, Thread};
 
 /// Why a program is robust, or that it is not.
@@ -54,7 +57,8 @@ pub struct Conditions {
 pub struct Robust<'a> {
     test: &'a Test,
     cpu: Cpu,
-    /// The conditions of the theorems; nothing for programs with remote read-modify-writes, about which they say nothing.
+    /// The conditions of the theorems; nothing for programs of which they say nothing: with remote read-modify-writes, or
+    /// with calls that depend on what is read.
     pub conditions: Option<Conditions>,
     /// The verdict.
     pub verdict: Verdict,
@@ -79,17 +83,24 @@ fn model(cpu: Cpu) -> Model {
     }
 }
 
-/// The calls of each thread; what a register gives them does not matter here.
-fn calls(test: &Test) -> Vec<Vec<Call>> {
-    let value = |arg: &Arg| match arg {
-        Arg::Val(v) => *v,
-        Arg::Register(..) => Val::Int(0),
+/// The calls of each thread; which data a register gives them does not matter here. `None` if it depends on what is read
+/// which calls there are, or of which words.
+fn calls(test: &Test) -> Option<Vec<Vec<Call>>> {
+    let is_data = |name: &str, at: usize| {
+        let method = Tso.methods().iter().find(|m| m.name == name);
+        method.is_some_and(|m| matches!(m.takes[at], (_, Kind::Value)))
     };
     let of_statement = |s: &Statement| match s {
         Statement::Call { library, method, args, .. } => {
-            Some(Call::new(*library, method, &args.iter().map(value).collect_vec()))
+            let value = |(at, arg): (usize, &Arg)| match arg {
+                Arg::Val(v) => Some(*v),
+                _ => is_data(method, at).then_some(Val::Int(0)),
+            };
+            let args = args.iter().enumerate().map(value).collect::<Option<Vec<Val>>>();
+            Some(args.map(|args| Call::new(*library, method, &args)))
         }
         Statement::Set(..) => None,
+        _ => Some(None),
     };
     test.threads.iter().map(|t| t.statements.iter().filter_map(of_statement).collect()).collect()
 }
@@ -142,19 +153,22 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
             return Err(format!("{}: robustness is asked of programs with polls", test.name));
         }
     };
-    let (cpu, threads, programs) = (cpu.unwrap_or(own), calls(test), test.programs());
-    let has_rmw = threads.iter().flatten().any(|c| matches!(c.method.text(), "RCAS" | "RFAA"));
+    let limits = Limits { expired, ..Limits::default() };
+    let (cpu, threads, programs) = (cpu.unwrap_or(own), calls(test), test.programs(limits.rounds));
+    let is_rmw = |s: &Statement| matches!(s, Statement::Call { method: "RCAS" | "RFAA", .. });
+    let has_rmw = test.threads.iter().flat_map(|t| &t.statements).any(is_rmw);
     if has_rmw && cpu == Cpu::Sc {
         return Err(format!("{}: RDMA_SC has no remote read-modify-writes", test.name));
     }
-    if ends(&libraries::<Stamp>(model(cpu)), test, &[], Limits { expired, ..Limits::default() }) == Ok(false) {
+    if ends(&libraries::<Stamp>(model(cpu)), test, &[], limits) == Ok(false) {
         let (conditions, verdict) = (None, Verdict::Vacuous);
         return Ok(Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false });
     }
-    let conditions = match has_rmw {
-        true => None,
-        false => {
-            let program = Program::new(&test.world, &threads)
+    let threads = threads.filter(|_| !has_rmw);
+    let conditions = match &threads {
+        None => None,
+        Some(threads) => {
+            let program = Program::new(&test.world, threads)
                 .ok_or_else(|| format!("{}: a poll has no operation to take, so the program never ends", test.name))?;
             let (races, unfenced) = (program.races(), program.unfenced(cpu));
             Some(Conditions { races, unfenced, not_a_tree: program.not_tree_fenced(cpu) })
@@ -169,13 +183,14 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
         Err(stop) => Verdict::Undecided(stop),
     };
     let mut found = Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false };
-    if found.conditions.is_some() && !by_theorem {
+    let Some(threads) = threads else { return Ok(found) };
+    if !by_theorem {
         match repairs(&test.world, &threads, cpu, MOST, expired) {
             Ok(repairs) => found.by_theorem = repairs,
             Err(_) => found.untried = true,
         }
     }
-    if matches!(found.verdict, Verdict::NotRobust(..)) && !has_rmw {
+    if matches!(found.verdict, Verdict::NotRobust(..)) {
         let (by_search, untried) = found.repaired_by_search(&threads, expired);
         found.by_search = by_search;
         found.untried |= untried;
@@ -268,6 +283,16 @@ impl Robust<'_> {
         }
     }
 
+    /// What a program lacks of which the theorems say something.
+    fn theorems_are_about(&self) -> &'static str {
+        match calls(self.test) {
+            Some(_) => "without remote read-modify-writes",
+            None => {
+                "whose threads make the same calls whatever they read: without if, while, await, assume, and places that are computed"
+            }
+        }
+    }
+
     fn insertion(&self, i: &Insertion) -> String {
         format!("{}: {} before {}", self.name(i.thread), i.repair, self.at(i.thread, i.before))
     }
@@ -279,13 +304,15 @@ impl Robust<'_> {
             Verdict::ByTheorem => "robust, by theorem".to_owned(),
             Verdict::BySearch => "robust, by search".to_owned(),
             Verdict::NotRobust(..) => "not robust".to_owned(),
-            Verdict::Vacuous => "vacuous: no execution ends, since a poll has no operation to take".to_owned(),
+            Verdict::Vacuous => format!("vacuous: no execution ends: {WHY_NONE}"),
             Verdict::Undecided(stop) => format!("undecided: {stop}"),
         };
         let mut lines = vec![format!("{} ({}): {verdict}", self.test.name, model(self.cpu))];
         match &self.conditions {
             None if self.is_vacuous() => {}
-            None => lines.push("  the theorems are about programs without remote read-modify-writes".to_owned()),
+            None => {
+                lines.push(format!("  the theorems, and so repairs, are for programs {}", self.theorems_are_about()))
+            }
             Some(Conditions { races, unfenced, not_a_tree }) => {
                 let mut say = |name: &str, def: &str, reasons: Vec<String>| {
                     lines.push(format!("  {name}: {}", if reasons.is_empty() { "yes" } else { "no" }));
@@ -367,7 +394,7 @@ impl Robust<'_> {
     pub fn fixed(&self, text: &str) -> Result<Option<String>, String> {
         let Some(insertions) = self.by_search.as_ref().or(self.by_theorem.as_ref()) else { return Ok(None) };
         let place = columns(text)?;
-        let threads = calls(self.test);
+        let Some(threads) = calls(self.test) else { return Ok(None) };
         let world = with_dummies(&self.test.world);
         let column = |(t, thread): (usize, &Thread)| {
             // Calls with what goes before each, and after the last.

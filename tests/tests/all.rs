@@ -7,6 +7,7 @@ mod core_rma;
 mod corpus;
 mod faults;
 mod flow;
+mod language;
 mod machine;
 mod models;
 mod own;

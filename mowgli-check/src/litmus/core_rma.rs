@@ -44,6 +44,7 @@ pub fn program(test: &Test) -> (Program, BTreeMap<Loc, usize>) {
         let expr = |arg: &Arg| match arg {
             Arg::Val(v) => Expr::Int(v.int().expect("integers only")),
             Arg::Register(r, k) => Expr::Register(number(r), *k),
+            Arg::Element(..) | Arg::Sent(..) => unreachable!("the parser has none for this model"),
         };
         let statement = |s: &test::Statement| match s {
             test::Statement::Set(r, arg) => Statement::Set { register: number(r), value: expr(arg) },
@@ -65,6 +66,7 @@ pub fn program(test: &Test) -> (Program, BTreeMap<Loc, usize>) {
                     },
                 }
             }
+            _ => unreachable!("the parser has no other statements for this model"),
         };
         program.processes[process(*node)] = thread.statements.iter().map(statement).collect();
     }

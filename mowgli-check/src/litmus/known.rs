@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use itertools::Itertools;
-use mowgli_core::event::Call;
+use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::method::{Kind, Method};
@@ -19,7 +19,7 @@ type Fault = Arc<dyn Fn(&World, Tid, &Call) -> Option<String> + Send + Sync>;
 
 /// A library as tests see it, whatever its stamps are.
 #[derive(Clone)]
-pub(super) struct Callable {
+pub(crate) struct Callable {
     /// Its name.
     pub(super) name: Name,
     /// Its methods.
@@ -27,6 +27,7 @@ pub(super) struct Callable {
     /// How its objects are declared.
     pub(super) object: Option<Form>,
     fault: Fault,
+    only_looks: Arc<dyn Fn(&Event) -> bool + Send + Sync>,
 }
 
 impl Callable {
@@ -36,7 +37,14 @@ impl Callable {
         // What has no objects is for implementations.
         let of_tests = |m: &&'static Method| object.is_some() && model.has(m);
         let methods = library.methods().iter().filter(of_tests).collect();
-        Self { name, methods, object, fault: Arc::new(move |world, thread, call| library.fault(world, thread, call)) }
+        let looking = library.clone();
+        Self {
+            name,
+            methods,
+            object,
+            fault: Arc::new(move |world, thread, call| library.fault(world, thread, call)),
+            only_looks: Arc::new(move |event| looking.only_looks(event)),
+        }
     }
 
     /// The method of this name.
@@ -48,14 +56,20 @@ impl Callable {
     pub(super) fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
         (self.fault)(world, thread, call)
     }
+
+    /// Whether an event only looks.
+    pub(super) fn only_looks(&self, event: &Event) -> bool {
+        (self.only_looks)(event)
+    }
 }
 
 /// The libraries that tests of a model can call: that of its memory, those of one's own, the others.
 #[derive(Clone)]
-pub(super) struct Known(Vec<Callable>);
+pub(crate) struct Known(Vec<Callable>);
 
 impl Known {
-    pub(super) fn of(catalogue: &Catalogue, model: Model) -> Self {
+    /// Those of a catalogue.
+    pub(crate) fn of(catalogue: &Catalogue, model: Model) -> Self {
         let rdma = catalogue.libraries::<mowgli_rdma::Stamp>(model);
         let x86 = catalogue.libraries::<mowgli_x86::Stamp>(model);
         let over_rdma = rdma.names().map(|name| Callable::of(&rdma, name, model));
@@ -110,7 +124,7 @@ impl Model {
 
 /// The libraries that are built in, each as the first model has it that has it at all.
 static BUILTIN: LazyLock<BTreeMap<Name, Callable>> = LazyLock::new(|| {
-    let all = Model::ALL.into_iter().flat_map(|model| Known::of(Catalogue::builtin(), model).0);
+    let all = Model::ALL.into_iter().flat_map(|model| Catalogue::builtin().known(model).0.clone());
     let mut first = BTreeMap::new();
     all.for_each(|library| _ = first.entry(library.name).or_insert(library));
     first
@@ -169,7 +183,7 @@ pub fn reference(catalogue: &Catalogue) -> String {
     let mut out = String::new();
     let mut told: BTreeSet<Name> = BTreeSet::new();
     for model in Model::ALL {
-        let known = Known::of(catalogue, model);
+        let known = catalogue.known(model);
         for library in known.0.iter().filter(|l| !l.methods.is_empty()) {
             let Some(object) = library.object else { continue };
             if !told.insert(library.name) {

@@ -4,10 +4,11 @@
 
 pub mod condition;
 pub mod core_rma;
-mod known;
+pub(crate) mod known;
 mod own;
 pub mod parse;
 pub mod print;
+mod program;
 pub mod run;
 pub mod test;
 

@@ -1,17 +1,20 @@
-//! Clients as litmus text.
+//! Clients and tests as litmus text.
 
+use std::convert::Infallible;
 use std::fmt::{Display, Write as _};
 
-use mowgli_core::event::Call;
-use mowgli_core::ids::Node;
+use mowgli_core::event::{Call, Cell};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Part, World};
+use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::core_rma::CORE_RMA;
 
+use super::condition::Symbols;
 use super::known::{builtin, is_written_alone};
-use super::test::Model;
+use super::program::element;
+use super::test::{Arg, Guard, Model, Statement, Test, Thread};
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.
 #[must_use]
@@ -23,40 +26,169 @@ pub fn register(index: usize) -> String {
 /// What a call looks like, without its register.
 #[must_use]
 pub fn statement(call: &Call) -> String {
-    let args: Vec<String> = call.args.iter().map(Val::to_string).collect();
-    let is_memory = Model::ALL.iter().any(|model| model.memory() == call.library);
-    match (call.method.text(), &args[..]) {
+    let args: Vec<Arg> = call.args.iter().map(|v| Arg::Val(*v)).collect();
+    made(call.library, call.method.text(), &args)
+}
+
+/// What a call with these arguments looks like.
+fn made(library: Name, method: &str, args: &[Arg]) -> String {
+    let takes = builtin(library).and_then(|l| l.method(method)).map_or(&[][..], |m| m.takes);
+    // Of a library of one's own the arguments tell.
+    let is_place = |at: usize| takes.get(at).is_none_or(|(_, kind)| kind.is_object());
+    let texts: Vec<String> = args.iter().enumerate().map(|(at, a)| argument(a, is_place(at))).collect();
+    let is_memory = Model::ALL.iter().any(|model| model.memory() == library);
+    match (method, &texts[..]) {
+        _ if library == CORE_RMA => return made_of_core_rma(method, args),
         ("Write", [x, v]) if is_memory => return format!("{x} := {v}"),
         ("Read", [x]) if is_memory => return x.clone(),
         _ => {}
     }
-    let name = call.method.text().to_lowercase();
-    if is_written_alone(call.library, call.method.text()) {
-        return format!("{name}{}", arguments(&call.args));
+    let name = method.to_lowercase();
+    let is_shown = |arg: &Arg| args.len() == 1 || *arg != Arg::Val(Val::NoWid);
+    let (ids, others): (Vec<_>, Vec<_>) = args
+        .iter()
+        .zip(texts)
+        .filter(|(arg, _)| is_shown(arg))
+        .partition(|(arg, _)| matches!(arg, Arg::Val(Val::Wid(_) | Val::NoWid)));
+    // Identifiers come last, and one that nothing waits on is shown only where there is nothing else.
+    let mut texts = others.into_iter().chain(ids).map(|(_, text)| text);
+    if is_written_alone(library, method) {
+        return format!("{name}{}", parentheses(texts));
     }
-    match call.args.split_first() {
-        Some((Val::Loc(x), rest)) => format!("{x}.{name}{}", arguments(rest)),
-        _ => format!("{}.{name}{}", call.library, arguments(&call.args)),
+    match args.first() {
+        Some(Arg::Val(Val::Loc(_))) => format!("{}.{name}{}", texts.next().expect("the first"), parentheses(texts)),
+        _ => format!("{library}.{name}{}", parentheses(texts)),
     }
 }
 
-/// What stands between the parentheses: identifiers last, and one that nothing waits on only where there is nothing else.
-fn arguments(args: &[Val]) -> String {
-    let (ids, others): (Vec<_>, Vec<_>) = args.iter().partition(|v| matches!(v, Val::Wid(_) | Val::NoWid));
-    let is_shown = |v: &&Val| args.len() == 1 || *v != &Val::NoWid;
-    let all = others.into_iter().chain(ids).filter(is_shown).map(Val::to_string).collect::<Vec<_>>().join(", ");
+/// An argument as it is written, where a place or where data stands.
+fn argument(arg: &Arg, is_place: bool) -> String {
+    let sum = |r: Name, k: i64| if k == 0 { r.to_string() } else { format!("{r} + {k}") };
+    match *arg {
+        Arg::Val(v) if is_place => v.to_string(),
+        Arg::Val(v) => v.literal(),
+        Arg::Register(r, _) if is_place => format!("*{r}"),
+        Arg::Register(r, k) | Arg::Sent(_, r, k) => sum(r, k),
+        Arg::Element(array, r, k) if is_place => format!("{array}[{}]", sum(r, k)),
+        Arg::Element(array, r, k) => format!("&{array}[{}]", sum(r, k)),
+    }
+}
+
+/// A call of coreRMA, whose places are pairs: a variable, and whether the access is atomic.
+fn made_of_core_rma(method: &str, args: &[Arg]) -> String {
+    let place = |i: usize| {
+        let suffix = if args.get(2 * i + 1) == Some(&Arg::Val(Val::Bool(false))) { ".n" } else { "" };
+        args.get(2 * i).map_or_else(String::new, |x| argument(x, true)) + suffix
+    };
+    match method {
+        "Write" => format!("{} := {}", place(0), argument(&args[2], false)),
+        "Put" => format!("put({}, {})", place(0), place(1)),
+        "Get" => format!("{} := get({})", place(0), place(1)),
+        "RGA" => format!("{} := rga({}, {})", place(0), place(1), place(2)),
+        "CAS" => format!("{} := cas({}, {}, {})", place(0), place(1), place(2), place(3)),
+        "Flush" => format!("flush({})", argument(&args[0], true)),
+        _ => place(0),
+    }
+}
+
+/// What stands between parentheses; nothing at all if that is nothing.
+fn parentheses(texts: impl Iterator<Item = String>) -> String {
+    let all = texts.collect::<Vec<_>>().join(", ");
     if all.is_empty() { all } else { format!("({all})") }
 }
 
-fn declarations(model: Model, world: &World, out: &mut String) {
+fn declarations(model: Model, world: &World, name: &dyn Fn(Tid) -> String, out: &mut String) {
     if model != Model::X86Tso {
         let _ = writeln!(out, "  nodes {};", world.nodes);
     }
     for (&x, object) in &world.objects {
         let form = builtin(object.library).and_then(|library| library.object);
         let parts: &[Part] = if model == Model::X86Tso { &[] } else { &[Part::Home] };
-        let usual = Form { kind: object.library.text(), parts };
-        let _ = writeln!(out, "  {};", form.unwrap_or(usual).declaration(x, object));
+        let usual = match object.library == CORE_RMA {
+            true => Form { kind: "", parts: &[Part::Node, Part::Init] },
+            false => Form { kind: object.library.text(), parts },
+        };
+        let text = x.to_string();
+        let declared = match text.split_once('[') {
+            Some((array, "0]")) => array_of(model, world, Name::new(array), object),
+            Some(_) => continue,
+            None => form.unwrap_or(usual).declaration_with(x, object, name),
+        };
+        let _ = writeln!(out, "  {declared};");
+    }
+}
+
+/// The declaration of the array that has this first word.
+fn array_of(model: Model, world: &World, array: Name, first: &Object) -> String {
+    let words: Vec<Val> = (0..).map_while(|i| Some(world.objects.get(&element(array, i))?.init)).collect();
+    let node = first.node.filter(|_| model != Model::X86Tso).map_or_else(String::new, |n| format!("@{n}"));
+    format!("{array}{node}[{}] = {}", words.len(), Val::tuple(&words).literal())
+}
+
+/// A test as text, from which it is read again.
+#[must_use]
+pub fn test(test: &Test) -> String {
+    let about = test.description.as_ref().map_or_else(String::new, |text| format!("\"{text}\"\n"));
+    let mut out = format!("{} {}\n{about}{{\n", test.model, test.name);
+    let mut world = test.world.clone();
+    let sent: Vec<Loc> = test.threads.iter().flat_map(|t| &t.statements).flat_map(Statement::sent).collect();
+    world.objects.retain(|x, _| !test.literals.contains_key(x) && !sent.contains(x));
+    declarations(test.model, &world, &|t| test.threads[t.index()].name.to_string(), &mut out);
+    out.push_str("}\n");
+    let column = |(thread, node): (&Thread, &Node)| {
+        let head =
+            if test.model == Model::X86Tso { thread.name.to_string() } else { format!("{}@{node}", thread.name) };
+        let mut depth = 0;
+        let mut row = |statement: &Statement| {
+            depth -= usize::from(matches!(statement, Statement::Else | Statement::End));
+            let text = "  ".repeat(depth) + &written(test, statement);
+            depth += usize::from(statement.opens() || *statement == Statement::Else);
+            text
+        };
+        [head].into_iter().chain(thread.statements.iter().map(&mut row)).collect()
+    };
+    out.push_str(&table(test.threads.iter().zip(&test.world.threads).map(column).collect()));
+    let observed: Vec<String> = test.observed.iter().map(|cell| observed(&test.world, *cell)).collect();
+    if !observed.is_empty() {
+        let _ = writeln!(out, "locations [{};]", observed.join("; "));
+    }
+    test.assertions.iter().for_each(|a| _ = writeln!(out, "{a}"));
+    out
+}
+
+/// A cell whose last value is observed.
+fn observed(world: &World, cell: Cell) -> String {
+    let has_home = world.objects.get(&cell.loc).is_some_and(|o| o.node.is_some());
+    if has_home { cell.loc.to_string() } else { format!("{}@{}", cell.loc, cell.node) }
+}
+
+/// A statement of a test.
+fn written(test: &Test, statement: &Statement) -> String {
+    let target = |r: Option<Name>| r.map_or_else(String::new, |r| format!("{r} := "));
+    let guard = |guard: &Guard| {
+        let equation = |a: &Arg, b: &Arg| Ok(format!("{} = {}", argument(a, false), argument(b, false)));
+        guard.text(&Symbols::LITMUS, &equation).unwrap_or_else(|never: Infallible| match never {})
+    };
+    match statement {
+        Statement::Call { register, library, method, args } => {
+            let literal = |arg: &Arg| match arg {
+                Arg::Val(Val::Loc(x)) => test.literals.get(x).map_or(*arg, |v| Arg::Val(*v)),
+                _ => *arg,
+            };
+            let args: Vec<Arg> = args.iter().map(literal).collect();
+            format!("{}{}", target(*register), made(*library, method, &args))
+        }
+        Statement::Set(register, arg) => format!("{register} := {}", argument(arg, false)),
+        Statement::Await { call, is, value } => {
+            let Statement::Call { register, library, method, args } = &**call else { unreachable!("it is a call") };
+            let (made, by) = (made(*library, method, args), if *is { "=" } else { "!=" });
+            format!("{}await {made} {by} {}", target(*register), argument(value, false))
+        }
+        Statement::Assume(c) => format!("assume {}", guard(c)),
+        Statement::If(c) => format!("if {} {{", guard(c)),
+        Statement::While(c) => format!("while {} {{", guard(c)),
+        Statement::Else => "} else {".to_owned(),
+        Statement::End => "}".to_owned(),
     }
 }
 
@@ -131,7 +263,7 @@ pub fn program(model: Model, name: &str, about: Option<&str>, world: &World, cli
 fn text(model: Model, name: &str, about: Option<&str>, world: &World, statements: Vec<Vec<String>>) -> String {
     let about = about.map_or(String::new(), |text| format!("\"{text}\"\n"));
     let mut out = format!("{model} {name}\n{about}{{\n");
-    declarations(model, world, &mut out);
+    declarations(model, world, &|t| t.to_string(), &mut out);
     out.push_str("}\n");
     let head = |(t, node): (usize, &Node)| match model {
         Model::X86Tso => format!("P{t}"),

@@ -104,7 +104,7 @@ pub fn with_problem<S: Stamp, T>(
         libraries: &libraries,
         implementations: &implementations,
         world: &world,
-        programs: &test.programs(),
+        programs: &test.programs(limits.rounds),
         observed: &test.observed,
         limits,
     })
@@ -172,8 +172,9 @@ fn has_machine(test: &Test) -> Result<(), String> {
 /// If the model has no machine.
 pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String> {
     has_machine(test)?;
-    let programs = test.programs();
-    let runs = Machine::new(&test.world, &programs)?.explore(&test.observed, STATES, limits.expired);
+    let programs = test.programs(limits.rounds);
+    let runs =
+        Machine::new(&test.world, &programs)?.within(limits.rounds).explore(&test.observed, STATES, limits.expired);
     let outcomes: BTreeMap<Vec<Val>, u64> = runs.outcomes.iter().map(|o| (shown(test, o), 1)).collect();
     let explored = Explored { stop: runs.stop.clone().map(cause), ..Explored::default() };
     Ok((Answer::new(test, outcomes, explored), runs))
@@ -184,7 +185,8 @@ pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String
 pub struct Walked {
     /// Each step, with what the machine looks like after it.
     pub steps: Vec<(String, String)>,
-    /// What the test shows at the end; nothing if a poll waits for an operation that nothing before it issued.
+    /// What the test shows at the end; nothing if a thread waits for what does not happen, as a poll for an operation that
+    /// nothing before it issued.
     pub end: Option<Vec<(String, String)>>,
 }
 
@@ -199,7 +201,7 @@ impl Walked {
         }
         out + &match &self.end {
             Some(end) => format!("The end: {}\n", end.iter().map(|(name, v)| format!("{name}={v};")).join(" ")),
-            None => "Stuck: a poll waits for an operation that nothing before it issued\n".to_owned(),
+            None => "Stuck: a thread waits for what does not happen\n".to_owned(),
         }
     }
 
@@ -221,7 +223,7 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
     if test.model != Model::RdmaTso {
         return Err(format!("{} has no machine; walk is for {}", test.model, Model::RdmaTso).into());
     }
-    let programs = test.programs();
+    let programs = test.programs(usize::MAX);
     let mut random = fastrand::Rng::with_seed(seed);
     let mut steps = Vec::new();
     let mut show = |step: &Step, picture: &str| steps.push((step.to_string(), picture.to_owned()));

@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
-use im::OrdMap;
-use mowgli_core::event::{Call, Cell};
+use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::library::Libraries;
-use mowgli_core::program::Prog;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -91,12 +88,30 @@ pub enum Arg {
     Val(Val),
     /// The register's value plus a number.
     Register(Name, i64),
+    /// The element of this array that the register's value plus a number is the number of.
+    Element(Name, Name, i64),
+    /// A private word, to which the register's value plus a number is written before the call: what a put sends is in memory.
+    Sent(Loc, Name, i64),
 }
 
-/// One statement: a call, and the register for its result; or an assignment of an expression to a register.
+impl Arg {
+    /// The register that it is computed from.
+    #[must_use]
+    pub fn register(&self) -> Option<Name> {
+        match *self {
+            Self::Val(_) => None,
+            Self::Register(r, _) | Self::Element(_, r, _) | Self::Sent(_, r, _) => Some(r),
+        }
+    }
+}
+
+/// A condition on the registers of a thread.
+pub type Guard = Condition<Arg>;
+
+/// What stands between two bars, semicolons or braces. A block stands between the statement that opens it and its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Statement {
-    /// A call.
+    /// A call, and the register for its result.
     Call {
         /// The register for the result.
         register: Option<Name>,
@@ -109,6 +124,25 @@ pub enum Statement {
     },
     /// A register and its new value.
     Set(Name, Arg),
+    /// `await`: a call that is made until its result is, or is not, some value. Until then it only looks.
+    Await {
+        /// The call.
+        call: Box<Statement>,
+        /// Whether the result is to be the value, or another.
+        is: bool,
+        /// The value.
+        value: Arg,
+    },
+    /// `assume`: executions in which this does not hold do not count.
+    Assume(Guard),
+    /// `if`, before the block that is run where this holds.
+    If(Guard),
+    /// `else`, between the blocks of an `if`.
+    Else,
+    /// `while`, before the block that is run as long as this holds.
+    While(Guard),
+    /// The end of a block.
+    End,
 }
 
 impl Statement {
@@ -118,7 +152,42 @@ impl Statement {
         match self {
             Self::Call { register, .. } => *register,
             Self::Set(register, _) => Some(*register),
+            Self::Await { call, .. } => call.register(),
+            _ => None,
         }
+    }
+
+    /// The registers that it looks at.
+    #[must_use]
+    pub fn uses(&self) -> Vec<Name> {
+        match self {
+            Self::Call { args, .. } => args.iter().filter_map(Arg::register).collect(),
+            Self::Set(_, arg) => arg.register().into_iter().collect(),
+            Self::Await { call, value, .. } => [call.uses(), value.register().into_iter().collect()].concat(),
+            Self::Assume(guard) | Self::If(guard) | Self::While(guard) => {
+                guard.names().into_iter().filter_map(Arg::register).collect()
+            }
+            Self::Else | Self::End => Vec::new(),
+        }
+    }
+
+    /// The private words that it writes before it makes its call.
+    #[must_use]
+    pub fn sent(&self) -> Vec<Loc> {
+        let Self::Call { args, .. } = self else { return Vec::new() };
+        args.iter().filter_map(|arg| if let Arg::Sent(x, ..) = arg { Some(*x) } else { None }).collect()
+    }
+
+    /// Whether it opens a block.
+    #[must_use]
+    pub fn opens(&self) -> bool {
+        matches!(self, Self::If(_) | Self::While(_))
+    }
+
+    /// Whether it is done once, whatever was read: a call, or an assignment.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        matches!(self, Self::Call { .. } | Self::Set(..))
     }
 }
 
@@ -131,10 +200,77 @@ pub struct Thread {
     pub statements: Vec<Statement>,
     /// Each statement as it was written, and its line.
     pub source: Vec<(usize, String)>,
-    /// The text of each statement that is a call, as it was written.
-    pub texts: Vec<String>,
     /// Its registers, in the order of their first use.
     pub registers: Vec<Name>,
+}
+
+impl Thread {
+    /// Whether all its statements are done once each, from top to bottom.
+    #[must_use]
+    pub fn is_straight(&self) -> bool {
+        self.statements.iter().all(Statement::is_plain)
+    }
+
+    /// The end of the block, or of the two blocks, that the statement at `at` opens.
+    ///
+    /// # Panics
+    /// If it opens none.
+    #[must_use]
+    pub fn end(&self, at: usize) -> usize {
+        self.closing(at, |s| *s == Statement::End)
+    }
+
+    /// The `else` of the `if` at `at`, or its end if it has none.
+    ///
+    /// # Panics
+    /// If there is no `if`.
+    #[must_use]
+    pub fn other(&self, at: usize) -> usize {
+        self.closing(at, |s| matches!(s, Statement::Else | Statement::End))
+    }
+
+    fn closing(&self, at: usize, is: fn(&Statement) -> bool) -> usize {
+        let mut open = 0;
+        let closes = |s: &Statement| {
+            open += usize::from(s.opens());
+            let found = open == 1 && is(s);
+            open -= usize::from(*s == Statement::End);
+            found
+        };
+        at + self.statements[at..].iter().position(closes).expect("blocks are closed")
+    }
+
+    /// The text of each call of a run, in order, as it was written; none if it depends on what was read which there are.
+    #[must_use]
+    pub fn texts(&self) -> Vec<String> {
+        if self.statements.iter().any(Statement::opens) {
+            return Vec::new();
+        }
+        let with_text = self.statements.iter().zip(&self.source);
+        let calls = with_text.filter(|(s, _)| matches!(s, Statement::Call { .. } | Statement::Await { .. }));
+        // What is written before a call is told by the call.
+        calls.flat_map(|(s, (_, text))| vec![text.clone(); 1 + s.sent().len()]).collect()
+    }
+
+    /// Whether one statement may be done before another: it stands before it, or both are in one loop.
+    #[must_use]
+    pub fn may_precede(&self, one: usize, other: usize) -> bool {
+        let has_both = |at: usize| matches!(self.statements[at], Statement::While(_)) && self.end(at) > one;
+        one < other || (0..other).any(has_both)
+    }
+
+    /// What may come after the statement at `at`.
+    #[must_use]
+    pub fn next(&self, at: usize) -> Vec<usize> {
+        let opened = || (0..at).rev().find(|&o| self.statements[o].opens() && self.end(o) >= at).expect("it is open");
+        match &self.statements[at] {
+            Statement::If(_) => vec![at + 1, (self.other(at) + 1).min(self.end(at))],
+            Statement::While(_) => vec![at + 1, self.end(at) + 1],
+            Statement::Else => vec![self.end(opened())],
+            Statement::End if matches!(self.statements[opened()], Statement::While(_)) => vec![opened()],
+            _ => vec![at + 1],
+        }
+    }
 }
 
 /// What a test's outcome shows.
@@ -234,39 +370,6 @@ impl Test {
     #[must_use]
     pub fn is_meant_vacuous(&self) -> bool {
         self.assertions.iter().any(|a| a.quantifier == Quantifier::Vacuous)
-    }
-
-    /// The program of each thread; its value is the tuple of its registers.
-    #[must_use]
-    pub fn programs(&self) -> Vec<Prog> {
-        self.threads.iter().map(|t| program(&Arc::new(t.clone()), 0, &OrdMap::new())).collect()
-    }
-}
-
-/// The statements of a thread from one on. What each result makes of the registers shares all but that one.
-fn program(thread: &Arc<Thread>, at: usize, registers: &OrdMap<Name, Val>) -> Prog {
-    let value = |arg: &Arg| match arg {
-        Arg::Val(v) => *v,
-        Arg::Register(r, k) => {
-            let v = registers.get(r).copied().unwrap_or(Val::Int(0));
-            v.plus(*k).unwrap_or(v)
-        }
-    };
-    match thread.statements.get(at) {
-        None => {
-            let values: Vec<Val> =
-                thread.registers.iter().map(|r| registers.get(r).copied().unwrap_or(Val::Int(0))).collect();
-            Prog::Val(Val::tuple(&values))
-        }
-        Some(Statement::Set(register, arg)) => program(thread, at + 1, &registers.update(*register, value(arg))),
-        Some(Statement::Call { register, library, method, args }) => {
-            let args: Vec<Val> = args.iter().map(value).collect();
-            let (thread, registers, register) = (Arc::clone(thread), registers.clone(), *register);
-            Prog::call(Call::new(*library, method, &args)).bind(move |v| match register {
-                Some(r) => program(&thread, at + 1, &registers.update(r, v)),
-                None => program(&thread, at + 1, &registers),
-            })
-        }
     }
 }
 

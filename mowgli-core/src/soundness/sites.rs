@@ -130,6 +130,7 @@ impl<'a, S: Stamp> Walk<'a, S> {
                 self.run(first, path, &mut |walk, v| walk.run(&f(v), &mut after.clone(), next));
                 path.pop();
             }
+            Prog::Bound => {}
             Prog::Loop(body) => {
                 path.push(Step::Round);
                 self.run(body, path, next);

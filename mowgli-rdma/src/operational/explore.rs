@@ -44,7 +44,9 @@ impl Machine<'_> {
     fn explore_all(&mut self, reduced: bool, observed: &[Cell], limit: usize, expired: &dyn Fn() -> bool) -> Runs {
         let mut runs = Runs::default();
         let mut first = self.start();
-        while reduced && self.at_once(&mut first).is_some() {}
+        if reduced {
+            first = self.settled(first);
+        }
         let mut seen = FxHashSet::default();
         seen.insert(first.clone());
         let mut todo = vec![first];
@@ -58,10 +60,13 @@ impl Machine<'_> {
                 runs.stop = Some(Stop::Time);
                 break;
             }
+            if let Some(stop) = self.cut(&state) {
+                runs.stop = Some(stop);
+                continue;
+            }
             let mut next = if reduced { Vec::new() } else { self.slow_steps(&state) };
-            self.steps(&state, &mut |machine, _, mut after| {
-                while reduced && machine.at_once(&mut after).is_some() {}
-                next.push(after);
+            self.steps(&state, &mut |machine, _, after| {
+                next.push(if reduced { machine.settled(after) } else { after });
             });
             let moves = next.len();
             todo.extend(next.into_iter().filter(|after| seen.insert(after.clone())));
@@ -78,11 +83,36 @@ impl Machine<'_> {
         runs
     }
 
-    /// One run: at each point `choose` picks one of so many steps. `show` gets each step and what the machine looks like
+    /// The state after all steps that are taken at once.
+    fn settled(&mut self, mut state: State) -> State {
+        while self.at_once(&mut state).is_some() {}
+        state
+    }
+
+    /// Whether there is a way out of these states.
+    fn leaves(&mut self, from: &State, been: &FxHashSet<State>) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut todo = vec![from.clone()];
+        while let Some(state) = todo.pop() {
+            if !been.contains(&state) {
+                return true;
+            }
+            self.steps(&state, &mut |machine, _, after| {
+                let after = machine.settled(after);
+                if seen.insert(after.clone()) {
+                    todo.push(after);
+                }
+            });
+        }
+        false
+    }
+
+    /// One run: at each point `choose` picks one of so many steps, of those that lead to where it was not yet if there are any:
+    /// rounds that wait are passed. `show` gets each step and what the machine looks like
     /// after it. Returns the outcome, or `None` if the run cannot end.
     ///
     /// # Errors
-    /// If the time is up before the run has ended.
+    /// If the time is up before the run has ended, or a thread makes a call that no program may make.
     pub fn walk(
         &mut self,
         observed: &[Cell],
@@ -91,6 +121,7 @@ impl Machine<'_> {
         expired: &dyn Fn() -> bool,
     ) -> Result<Option<Outcome>, Stop> {
         let mut state = self.start();
+        let mut been = FxHashSet::default();
         loop {
             if expired() {
                 return Err(Stop::Time);
@@ -100,13 +131,31 @@ impl Machine<'_> {
             }
             let mut all = Vec::new();
             self.steps(&state, &mut |_, step, after| all.push((step, after)));
+            if let Some(stop) = self.cut(&state) {
+                return Err(stop);
+            }
             if all.is_empty() {
                 return Ok(self.outcome(&state, observed));
+            }
+            been.insert(state.clone());
+            let is_new = |machine: &mut Self, after: &State| !been.contains(&machine.settled(after.clone()));
+            let new: Vec<bool> = all.iter().map(|(_, after)| is_new(self, after)).collect();
+            if new.contains(&true) {
+                let mut new = new.iter();
+                all.retain(|_| *new.next().expect("one for each"));
+            } else if !self.leaves(&state, &been) {
+                return Ok(None);
             }
             let (step, after) = all.swap_remove(choose(all.len()));
             state = after;
             show(&step, &self.picture(&state));
         }
+    }
+
+    /// Why a thread does not go on, if it is not for what it reads.
+    fn cut(&self, state: &State) -> Option<Stop> {
+        let of = |place: &u32| if let Next::Cut(stop) = self.programs.next(*place) { Some(stop.clone()) } else { None };
+        state.at.iter().find_map(of)
     }
 
     /// The outcome of a state in which everything has ended.

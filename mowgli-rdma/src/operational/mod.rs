@@ -45,13 +45,20 @@ impl<'a> Machine<'a> {
                 return Err(format!("{x} is an object of {}; the machine has memory words only", object.library));
             }
         }
-        Ok(Self { world, programs: Programs::new(programs), locs: world.objects.keys().copied().collect() })
+        Ok(Self { world, programs: Programs::new(world, programs), locs: world.objects.keys().copied().collect() })
+    }
+
+    /// With at most so many rounds of a loop that do more than look.
+    #[must_use]
+    pub fn within(mut self, rounds: usize) -> Self {
+        self.programs.rounds = rounds;
+        self
     }
 
     fn start(&mut self) -> State {
         let threads = self.world.threads.len();
         State {
-            at: (0..threads).map(|t| self.programs.add(t, Vec::new())).collect(),
+            at: (0..threads).map(|t| self.programs.add(t, Vec::new(), None)).collect(),
             buffers: vec![VecDeque::new(); threads],
             pairs: vec![QueuePair::default(); threads * usize::from(self.world.nodes)],
             memory: self.world.objects.values().map(|o| o.init).collect(),

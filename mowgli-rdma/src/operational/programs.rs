@@ -1,50 +1,85 @@
 //! How far programs are.
+//!
+//! A round of a loop that only looked and did not break leads back to where the loop began: the thread does then what it did
+//! before. Other rounds are bounded ([`super::Machine::within`]).
 
 use std::collections::BTreeMap;
 
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Tid;
+use mowgli_core::library::Library;
 use mowgli_core::program::Prog;
+use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
+use mowgli_core::world::World;
+
+use crate::tso::Tso;
 
 /// What a thread does next.
 #[derive(Clone)]
 pub(super) enum Next {
     Call(Call),
     End(Val),
-    /// It goes round and round without a call.
+    /// A round of a loop has ended that only looked: it goes on as it did when it had made so many calls.
+    Again(usize),
+    /// It goes round and round without a call that looks or acts.
     Spin,
+    /// Nothing: there were more rounds of a loop than are looked at, or the next call is one that no program may make.
+    Cut(Stop),
 }
 
-/// The programs as trees: a place for each sequence of results.
+/// A place of a program.
+struct Place {
+    next: Next,
+    /// The calls so far, but for rounds that only looked.
+    earlier: Vec<Event>,
+    /// The place before the last of them.
+    before: Option<u32>,
+}
+
+/// The programs as graphs: a place for each sequence of results, as far as it matters.
 pub(super) struct Programs<'a> {
     programs: &'a [Prog],
-    /// What comes next, and the calls so far.
-    places: Vec<(Next, Vec<Event>)>,
+    world: &'a World,
+    /// How many rounds of a loop may do more than look.
+    pub(super) rounds: usize,
+    places: Vec<Place>,
     known: BTreeMap<(usize, u32, Val), u32>,
 }
 
-/// How many steps without a call are looked at before a program is taken to spin.
-const SILENT: usize = 10_000;
-
 impl<'a> Programs<'a> {
-    pub(super) fn new(programs: &'a [Prog]) -> Self {
-        Self { programs, places: Vec::new(), known: BTreeMap::new() }
+    pub(super) fn new(world: &'a World, programs: &'a [Prog]) -> Self {
+        Self { programs, world, rounds: usize::MAX, places: Vec::new(), known: BTreeMap::new() }
     }
 
-    pub(super) fn add(&mut self, thread: usize, earlier: Vec<Event>) -> u32 {
+    /// The place of a thread after these calls, the last of which it made at `before`.
+    pub(super) fn add(&mut self, thread: usize, earlier: Vec<Event>, before: Option<u32>) -> u32 {
+        let tid = Tid::from_index(thread);
+        let next = Replay { thread: tid, rounds: self.rounds, events: &earlier, at: 0 }.next(&self.programs[thread]);
+        let next = match next {
+            Next::Call(call) => match Tso.fault(self.world, tid, &call) {
+                Some(fault) => Next::Cut(Stop::IllDefined(format!("{tid} calls {call} of {}: {fault}", call.library))),
+                None => Next::Call(call),
+            },
+            other => other,
+        };
+        if let (Next::Again(calls), Some(mut place)) = (&next, before) {
+            while self.earlier(place).len() > *calls {
+                place = self.places[place as usize].before.expect("it has made calls");
+            }
+            return place;
+        }
         let place = u32::try_from(self.places.len()).expect("fewer places than states");
-        let results: Vec<Val> = earlier.iter().map(|e| e.ret).collect();
-        self.places.push((next(&self.programs[thread], &results), earlier));
+        self.places.push(Place { next, earlier, before });
         place
     }
 
     pub(super) fn next(&self, place: u32) -> &Next {
-        &self.places[place as usize].0
+        &self.places[place as usize].next
     }
 
     pub(super) fn earlier(&self, place: u32) -> &[Event] {
-        &self.places[place as usize].1
+        &self.places[place as usize].earlier
     }
 
     /// The place after the next call returned this.
@@ -55,46 +90,88 @@ impl<'a> Programs<'a> {
         let Next::Call(call) = self.next(place).clone() else { unreachable!("only calls return") };
         let event = Event { thread: Tid::from_index(thread), call, ret };
         let earlier = [self.earlier(place), &[event]].concat();
-        let after = self.add(thread, earlier);
+        let after = self.add(thread, earlier, Some(place));
         self.known.insert((thread, place, ret), after);
         after
     }
 }
 
-/// The next call of a program whose calls so far had these results.
-fn next(program: &Prog, results: &[Val]) -> Next {
-    enum Value {
-        Done(Val, usize),
-        Stopped(Next),
+/// Whether a call of the CPU changes nothing, neither memory nor what is under way.
+fn only_looks(event: &Event) -> bool {
+    match event.call.method.text() {
+        "CAS" => event.ret != event.call.args[1],
+        method => matches!(method, "Read" | "Mfence" | "SetIsEmpty"),
     }
-    pub(super) fn run(program: &Prog, results: &mut std::slice::Iter<'_, Val>, silent: &mut usize) -> Value {
+}
+
+/// A program, run with the results of its calls.
+struct Replay<'a> {
+    thread: Tid,
+    rounds: usize,
+    events: &'a [Event],
+    /// How many of them are used.
+    at: usize,
+}
+
+enum Value {
+    Done(Val, usize),
+    Stopped(Next),
+}
+
+impl Replay<'_> {
+    /// What comes after all these calls.
+    fn next(mut self, program: &Prog) -> Next {
+        match self.run(program) {
+            Value::Done(v, _) => Next::End(v),
+            Value::Stopped(next) => next,
+        }
+    }
+
+    fn run(&mut self, program: &Prog) -> Value {
         match program {
             Prog::Val(v) => Value::Done(*v, 0),
             Prog::Break(k, v) => Value::Done(*v, *k),
-            Prog::Call(call) => match results.next() {
-                Some(&result) => Value::Done(result, 0),
+            Prog::Bound => self.cut(),
+            Prog::Call(call) => match self.events.get(self.at) {
+                Some(event) => {
+                    self.at += 1;
+                    Value::Done(event.ret, 0)
+                }
                 None => Value::Stopped(Next::Call(call.clone())),
             },
-            Prog::Let(first, f) => match run(first, results, silent) {
-                Value::Done(v, 0) => run(&f(v), results, silent),
+            Prog::Let(first, f) => match self.run(first) {
+                Value::Done(v, 0) => self.run(&f(v)),
                 other => other,
             },
-            Prog::Loop(body) => loop {
-                let before = results.len();
-                match run(body, results, silent) {
-                    Value::Done(_, 0) => {}
-                    Value::Done(v, breaks) => return Value::Done(v, breaks - 1),
-                    stopped @ Value::Stopped(_) => return stopped,
-                }
-                *silent = if results.len() == before { *silent + 1 } else { 0 };
-                if *silent > SILENT {
-                    return Value::Stopped(Next::Spin);
-                }
-            },
+            Prog::Loop(body) => self.rounds(body),
         }
     }
-    match run(program, &mut results.iter(), &mut 0) {
-        Value::Done(v, _) => Next::End(v),
-        Value::Stopped(next) => next,
+
+    /// The bound on rounds.
+    fn cut(&self) -> Value {
+        let last = self.events.last();
+        let after = last.map_or_else(String::new, |last| format!(" after {last}"));
+        Value::Stopped(Next::Cut(Stop::Rounds(format!("{}: a loop of {}{after}", self.thread, self.rounds + 1))))
+    }
+
+    fn rounds(&mut self, body: &Prog) -> Value {
+        let mut done = 0;
+        loop {
+            let start = self.at;
+            match self.run(body) {
+                Value::Done(_, 0) => {}
+                Value::Done(v, breaks) => return Value::Done(v, breaks - 1),
+                stopped @ Value::Stopped(_) => return stopped,
+            }
+            let own = &self.events[start..self.at];
+            // What does not look at memory returns the same again.
+            let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS");
+            match own.iter().all(only_looks) {
+                true if own.iter().any(reads) => return Value::Stopped(Next::Again(start)),
+                true => return Value::Stopped(Next::Spin),
+                false if done >= self.rounds => return self.cut(),
+                false => done += 1,
+            }
+        }
     }
 }

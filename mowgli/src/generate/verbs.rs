@@ -15,9 +15,9 @@ use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
 
 use crate::interrupt::{Failure, Undecided};
-use crate::litmus::condition::{Condition, Symbols};
+use crate::litmus::condition::{Condition, Side, Symbols};
 use crate::litmus::run::Answer;
-use crate::litmus::test::{Arg, Observable, Quantifier, Statement, Test, Thread};
+use crate::litmus::test::{Arg, Guard, Observable, Quantifier, Statement, Test, Thread};
 
 /// The header that every program includes, and its name.
 pub const HEADER: (&str, &str) = ("mowgli_verbs.h", include_str!("mowgli_verbs.h"));
@@ -56,6 +56,12 @@ pub fn program(test: &Test, answer: &Answer) -> Result<String, Failure> {
 }
 
 fn text(test: &Test, answer: &Answer) -> Result<String, String> {
+    if let Some(x) = answer.outcomes.keys().flatten().find_map(|v| v.loc()) {
+        return Err(format!(
+            "{}: an outcome has the location {x}, and a C program over verbs counts numbers",
+            test.name
+        ));
+    }
     let word = |(&x, o): (&Loc, &mowgli_core::world::Object)| {
         let home = o.node.ok_or_else(|| format!("{x} is no memory word, and verbs have only those"))?;
         Ok((x, home, o.init.int().ok_or_else(|| format!("{x} holds no integer"))?))
@@ -117,10 +123,12 @@ impl Names {
     }
 
     fn condition(&self, test: &Test, condition: &Condition) -> String {
-        let symbols = Symbols { truth: "1", not: "!", and: " && ", or: " || " };
-        let equal =
-            |i: usize, v| Ok::<_, Infallible>(format!("o->value[{}] == {v}", self.slot(test, &test.shown[i].1)));
-        let Ok(text) = condition.text(&symbols, &equal);
+        let side = |side: &Side| match *side {
+            Side::Shown(i) => format!("o->value[{}]", self.slot(test, &test.shown[i].1)),
+            Side::Val(v) => v.to_string(),
+        };
+        let equal = |a: &Side, b: &Side| Ok::<_, Infallible>(format!("{} == {}", side(a), side(b)));
+        let Ok(text) = condition.text(&Symbols::C, &equal);
         text
     }
 
@@ -129,16 +137,22 @@ impl Names {
         if t.statements.is_empty() {
             out.push_str("\t(void)c;\n");
         }
-        let register = |names: &Self, r: &Name| {
+        let in_c = |names: &Self, r: &Name| {
             let position = t.registers.iter().position(|o| o == r).expect("every register that is set");
             format!("c->reg[{}]", names.first[thread] + position)
         };
         for (statement, (line, text)) in t.statements.iter().zip(&t.source) {
             let none = |why| format!("line {line}: {text} has no counterpart in C over verbs: {why}");
-            let code = self.code(statement, &|n, r| register(n, r)).map_err(none)?;
-            match statement.register() {
-                Some(r) => _ = writeln!(out, "\t{} = {code};", register(self, &r)),
-                None => _ = writeln!(out, "\t{code};"),
+            let code = self.code(statement, &in_c).map_err(none)?;
+            match (statement.register(), statement) {
+                (register, Statement::Await { is, value, .. }) => {
+                    let own = register.map_or_else(|| code.clone(), |r| format!("({} = {code})", in_c(self, &r)));
+                    let value = self.value(value, &in_c).map_err(none)?;
+                    let _ = writeln!(out, "\twhile ({own} {} {value}) {{}}", if *is { "!=" } else { "==" });
+                }
+                (Some(r), _) => _ = writeln!(out, "\t{} = {code};", in_c(self, &r)),
+                (None, s) if s.is_plain() => _ = writeln!(out, "\t{code};"),
+                (None, _) => _ = writeln!(out, "\t{code}"),
             }
         }
         out.push_str("}\n");
@@ -149,6 +163,12 @@ impl Names {
     fn code(&mut self, statement: &Statement, register: &dyn Fn(&Self, &Name) -> String) -> Result<String, String> {
         match statement {
             Statement::Set(_, arg) => self.value(arg, register),
+            Statement::Await { call, .. } => self.code(call, register),
+            Statement::If(guard) => Ok(format!("if ({}) {{", self.guard(guard, register)?)),
+            Statement::While(guard) => Ok(format!("while ({}) {{", self.guard(guard, register)?)),
+            Statement::Else => Ok("} else {".to_owned()),
+            Statement::End => Ok("}".to_owned()),
+            Statement::Assume(_) => Err("a run that was made cannot be left out; say it in the assertions".to_owned()),
             Statement::Call { library, .. } if ![WAIT, TSO, CORE_RMA].contains(library) => {
                 Err(format!("it is a call of the library {library}, and verbs have only memory"))
             }
@@ -159,12 +179,31 @@ impl Names {
         }
     }
 
+    fn guard(&self, guard: &Guard, register: &dyn Fn(&Self, &Name) -> String) -> Result<String, String> {
+        let side = |arg: &Arg| self.number(arg, register);
+        guard.text(&Symbols::C, &|a, b| Ok(format!("{} == {}", side(a)?, side(b)?)))
+    }
+
+    /// The position of a word.
+    fn word(&self, x: Loc) -> Result<usize, String> {
+        self.words.iter().position(|(y, ..)| *y == x).ok_or_else(|| format!("{x} is no memory word"))
+    }
+
+    /// A number in C.
+    fn number(&self, arg: &Arg, register: &dyn Fn(&Self, &Name) -> String) -> Result<String, String> {
+        match arg {
+            Arg::Register(r, 0) => Ok(register(self, r)),
+            Arg::Register(r, k) => Ok(format!("{} + {k}", register(self, r))),
+            Arg::Val(Val::Int(i)) => Ok(i.to_string()),
+            Arg::Val(other) => Err(format!("{other} is no integer")),
+            Arg::Element(..) => Err("its index is computed".to_owned()),
+            Arg::Sent(..) => unreachable!("it is a word"),
+        }
+    }
+
     /// An argument in C: a word and an identifier by position, a node from 0.
     fn value(&mut self, arg: &Arg, register: &dyn Fn(&Self, &Name) -> String) -> Result<String, String> {
         Ok(match arg {
-            Arg::Register(r, 0) => register(self, r),
-            Arg::Register(r, k) => format!("{} + {k}", register(self, r)),
-            Arg::Val(Val::Int(i)) => i.to_string(),
             Arg::Val(Val::Bool(_)) | Arg::Val(Val::NoWid) => "0".to_owned(),
             Arg::Val(Val::Node(n)) => (n.0 - 1).to_string(),
             Arg::Val(Val::Wid(d)) => {
@@ -175,11 +214,12 @@ impl Names {
                 }
                 number.to_string()
             }
-            Arg::Val(Val::Loc(x)) => {
-                let word = self.words.iter().position(|(y, ..)| y == x);
-                word.ok_or_else(|| format!("{x} is no memory word"))?.to_string()
+            Arg::Val(Val::Loc(x)) => self.word(*x)?.to_string(),
+            Arg::Sent(x, r, k) => {
+                let (word, sent) = (self.word(*x)?, self.number(&Arg::Register(*r, *k), register)?);
+                format!("(cpu_write({word}, {sent}), {word})")
             }
-            Arg::Val(other) => return Err(format!("{other} is no integer")),
+            number => self.number(number, register)?,
         })
     }
 }

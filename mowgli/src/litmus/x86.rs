@@ -10,7 +10,7 @@ use pest::Parser;
 use pest::iterators::Pair;
 use pest_derive::Parser;
 
-use super::condition::{Condition, Symbols};
+use super::condition::{Condition, Side, Symbols};
 use super::print::table;
 use super::test::{Arg, Observable, Quantifier, Statement, Test, Thread};
 
@@ -107,6 +107,7 @@ fn instructions(thread: &Thread, statement: &Statement) -> Result<Vec<String>, S
             Arg::Register(r, 0) => vec![format!("movl {},{to}", own(r)?)],
             Arg::Register(r, k) => vec![format!("movl {},{to}", own(r)?), format!("addl ${k},{to}")],
             Arg::Val(other) => return Err(format!("the value {other}")),
+            Arg::Element(..) | Arg::Sent(..) => return Err("a place that is computed".to_owned()),
         })
     };
     let word = |arg: &Arg| match arg {
@@ -117,6 +118,9 @@ fn instructions(thread: &Thread, statement: &Statement) -> Result<Vec<String>, S
         to.iter().map(|r| Ok(format!("movl {from},{}", own(r)?))).collect()
     };
     match statement {
+        Statement::Await { .. } | Statement::While(_) => Err("a loop".to_owned()),
+        Statement::If(_) | Statement::Else | Statement::End => Err("a branch".to_owned()),
+        Statement::Assume(_) => Err("it takes executions away".to_owned()),
         Statement::Set(r, arg) => load(arg, &own(r)?),
         Statement::Call { register: to, method, args, .. } => match (*method, &args[..]) {
             ("Mfence", []) => Ok(vec!["mfence".to_owned()]),
@@ -148,8 +152,12 @@ fn observable(test: &Test, o: &Observable) -> Result<String, String> {
 }
 
 fn conditions(test: &Test, condition: &Condition) -> Result<String, String> {
-    let symbols = Symbols { truth: "true", not: "~", and: " /\\ ", or: " \\/ " };
-    condition.text(&symbols, &|position, v| Ok(format!("{}={v}", observable(test, &test.shown[position].1)?)))
+    condition.text(&Symbols::LITMUS, &|a, b| match (*a, *b) {
+        (Side::Shown(position), Side::Val(v)) | (Side::Val(v), Side::Shown(position)) => {
+            Ok(format!("{}={v}", observable(test, &test.shown[position].1)?))
+        }
+        _ => Err("an equation that is not between a name and a value".to_owned()),
+    })
 }
 
 /// A test in herd's X86_64 syntax as a test of RDMA_TSO on one node. `path` is shown in errors.

@@ -5,7 +5,8 @@ use mowgli_core::ids::{Loc, Name, NodeSet};
 use mowgli_core::method::{Kind, Method};
 use mowgli_core::value::Val;
 
-use super::{FOREIGN, Parsed, Reader, Rule, Tree, call, core_rma, fail, not_straight, part, parts};
+use super::slips::written;
+use super::{Parsed, Reader, Rule, Tree, call, core_rma, fail, part, parts};
 use crate::litmus::known::{example, form};
 use crate::litmus::test::{Arg, Model, Statement};
 
@@ -137,8 +138,8 @@ impl Reader<'_> {
 
     pub(super) fn no_statement<T>(&self, name: &Tree<'_>) -> Parsed<T> {
         let text = name.as_str();
-        if FOREIGN.contains(&text) {
-            return fail(name, not_straight(text));
+        if let Some(form) = written(text) {
+            return fail(name, form);
         }
         let objects = self.world.objects.iter();
         let mut forms = objects.flat_map(|(x, object)| {

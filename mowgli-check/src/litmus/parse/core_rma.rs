@@ -38,6 +38,12 @@ impl Reader<'_> {
         target: Option<&Tree<'_>>,
         action: &Tree<'_>,
     ) -> Parsed<Statement> {
+        let mut all = target.iter().map(|t| (*t).clone()).chain([action.clone()]);
+        let computed = |t: &Tree<'_>| matches!(t.as_rule(), Rule::element | Rule::pointee | Rule::pointer);
+        if let Some(place) = all.find_map(|t| std::iter::once(t.clone()).chain(t.into_inner().flatten()).find(computed))
+        {
+            return fail(&place, format!("{} names each variable in the text, as x[0]", self.model));
+        }
         match (action.as_rule(), target) {
             (Rule::expression, Some(target)) => self.local_statement(thread, target, action),
             (Rule::operation, target) => self.remote_statement(thread, target, action),

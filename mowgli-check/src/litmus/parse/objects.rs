@@ -5,8 +5,12 @@ use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part};
 
-use super::{Parsed, Reader, Rule, Tree, core_rma, fail, node_name, number, part, parts};
+use super::{Parsed, Reader, Rule, Tree, core_rma, fail, node_name, number, part, parts, value};
+use crate::litmus::program::element;
 use crate::litmus::test::Model;
+
+/// The most words of an array.
+const MOST_WORDS: usize = 64;
 
 /// The parts that a declaration has, each of which its form is to have too.
 fn fits(form: &Form, tree: &Tree<'_>) -> bool {
@@ -40,11 +44,46 @@ impl Reader<'_> {
         if let Some(odd) = name.as_str().find('-') {
             return fail(&name, format!("{} is no name: it has {}", name.as_str(), &name.as_str()[odd..=odd]));
         }
-        let object = self.declared(&tree, &kinds)?;
-        if self.world.objects.insert(Loc::new(name.as_str()), object).is_some() {
+        let is_array = kinds.is_empty() && part(&tree, Rule::words).is_some();
+        let objects = match is_array {
+            true => self.array(&tree, Name::new(name.as_str()))?,
+            false => vec![(Loc::new(name.as_str()), self.declared(&tree, &kinds)?)],
+        };
+        let first = |x: &str| element(Name::new(x), 0);
+        let is_known = |x: &Loc| self.world.objects.contains_key(x);
+        if is_known(&Loc::new(name.as_str())) || is_known(&first(name.as_str())) {
             return fail(&name, format!("{} is declared twice", name.as_str()));
         }
+        self.world.objects.extend(objects);
         Ok(())
+    }
+
+    /// `x@1[2] = (0, 1)`, or `x@1[2] = 0` where all begin with the same value: words `x[0]` and `x[1]`.
+    fn array(&mut self, tree: &Tree<'_>, name: Name) -> Parsed<Vec<(Loc, Object)>> {
+        let words = part(tree, Rule::words).and_then(|t| part(&t, Rule::node)).expect("by the grammar");
+        let size: usize = number(&words)?;
+        if !(1..=MOST_WORDS).contains(&size) {
+            return fail(&words, format!("an array has from 1 to {MOST_WORDS} words"));
+        }
+        let at = part(tree, Rule::at);
+        let node = self.node_or_machine(at.as_ref().unwrap_or(tree), "x@1[2] = 0")?;
+        let begins = part(tree, Rule::begins).and_then(|t| t.into_inner().next());
+        let Some(v) = begins.filter(|t| t.as_rule() == Rule::value) else {
+            return fail(
+                tree,
+                "an array is declared as x@1[2] = 0; or with a value for each word, as x@1[2] = (0, 1);",
+            );
+        };
+        let inits = match value(&v)? {
+            Val::Tuple(values) if values.parts().len() == size => values.parts().to_vec(),
+            Val::Tuple(_) => return fail(&v, format!("the initial value is to be one value, or a tuple of {size}")),
+            one => vec![one; size],
+        };
+        if let Some(odd) = inits.iter().find(|v| self.model == Model::CoreRma && v.int().is_none()) {
+            return fail(&v, format!("{odd} is no integer, and {} has no other values", self.model));
+        }
+        let word = |(i, init): (i64, &Val)| (element(name, i), Object::new(self.memory()).at(node).init(*init));
+        Ok((0..).zip(&inits).map(word).collect())
     }
 
     fn node_count(&mut self, tree: &Tree<'_>) -> Parsed<()> {
@@ -101,7 +140,7 @@ impl Reader<'_> {
         for kind in form.parts {
             object = match (kind, &begins) {
                 (Part::Init, Some(v)) if self.model == Model::CoreRma => object.init(core_rma::integer(v)?),
-                (Part::Init, Some(v)) => object.init(self.value(v)?),
+                (Part::Init, Some(v)) => object.init(value(v)?),
                 (Part::Values | Part::Words, Some(v)) => self.values(object, v, places, form)?,
                 (Part::Members, Some(names)) => object.members(&self.tids(names)?),
                 (Part::Roles, Some(roles)) => object.members(&self.roles(roles)?),
@@ -121,7 +160,7 @@ impl Reader<'_> {
 
     /// The object with a value for each place.
     fn values(&self, object: Object, v: &Tree<'_>, places: Option<usize>, form: &Form) -> Parsed<Object> {
-        match (self.value(v)?, places) {
+        match (value(v)?, places) {
             (Val::Tuple(values), Some(size)) if values.parts().len() != size => {
                 fail(v, format!("the initial value is to be a tuple of {size}"))
             }

@@ -3,9 +3,10 @@
 use mowgli_core::ids::{Name, Wid};
 use mowgli_core::method::{Kind, Method};
 use mowgli_core::value::Val;
+use pest::Span;
 use pest::error::{Error, ErrorVariant};
 
-use super::{Reader, Rule, Tree, part, parts};
+use super::{Reader, Rule, Tree};
 use crate::litmus::test::{Arg, Statement, Warning};
 
 /// A statement, by thread and position.
@@ -27,21 +28,21 @@ fn is_wait(method: &Method) -> bool {
 impl Reader<'_> {
     /// A warning for each wait that no operation before it in its thread can end.
     pub(super) fn warnings(&self, path: &str, parts_of_file: &[Tree<'_>]) -> Vec<Warning> {
-        let mut next = vec![0; self.threads.len()];
-        let mut warnings = Vec::new();
-        for row in parts_of_file.iter().filter(|t| t.as_rule() == Rule::row) {
-            for (thread, cell) in parts(row, Rule::cell).enumerate() {
-                let Some(tree) = part(&cell, Rule::statement) else { continue };
-                if let Some(message) = self.waits_for_nothing((thread, next[thread])) {
-                    let (line, column) = tree.line_col();
-                    let variant = ErrorVariant::<Rule>::CustomError { message: message.clone() };
-                    let shown = Error::new_from_span(variant, tree.as_span()).with_path(path).to_string();
-                    warnings.push(Warning { line, column, message, shown });
-                }
-                next[thread] += 1;
-            }
+        let text = parts_of_file[0].get_input();
+        let mut places: Vec<(Span<'_>, Place)> = Vec::new();
+        for (thread, spans) in self.spans.iter().enumerate() {
+            let span = |&(start, end): &(usize, usize)| Span::new(text, start, end).expect("a place in the text");
+            places.extend(spans.iter().map(span).zip((0..).map(|position| (thread, position))));
         }
-        warnings
+        places.sort_by_key(|(span, _)| span.start());
+        let warning = |(span, at): (Span<'_>, Place)| {
+            let message = self.waits_for_nothing(at)?;
+            let (line, column) = span.start_pos().line_col();
+            let variant = ErrorVariant::<Rule>::CustomError { message: message.clone() };
+            let shown = Error::new_from_span(variant, span).with_path(path).to_string();
+            Some(Warning { line, column, message, shown })
+        };
+        places.into_iter().filter_map(warning).collect()
     }
 
     fn marked(&self, at: Place) -> Option<Marked> {
@@ -84,7 +85,7 @@ impl Reader<'_> {
         let places = places.flat_map(|(t, thread)| (0..thread.statements.len()).map(move |p| (t, p)));
         let issued = places.filter_map(|place| self.marked(place));
         let issued: Vec<Marked> = issued.filter(|o| !o.is_wait && o.identifier == wait.identifier).collect();
-        let is_before = |o: &&Marked| o.at.0 == at.0 && o.at.1 < at.1;
+        let is_before = |o: &&Marked| o.at.0 == at.0 && self.threads[at.0].may_precede(o.at.1, at.1);
         let is_meant = |o: &Marked| o.library == wait.library && is_before(&o);
         (!issued.iter().any(is_meant)).then(|| {
             let nearest = issued.iter().rfind(is_before).or_else(|| issued.iter().find(|o| o.at.0 == at.0));

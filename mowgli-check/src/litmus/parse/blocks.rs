@@ -1,0 +1,139 @@
+//! Branches and loops: what opens and closes a block, and `await`, which is a loop in one statement.
+
+use itertools::Itertools;
+use mowgli_core::event::{Call, Event};
+use mowgli_core::ids::Tid;
+use mowgli_core::method::Kind;
+use mowgli_core::value::Val;
+use pest::Span;
+use pest::error::{Error, ErrorVariant};
+
+use super::{Parsed, Reader, Rule, Tree, core_rma, fail, part};
+use crate::litmus::test::{Arg, Model, Statement};
+
+/// Why a model has no branches and loops.
+pub(super) const ONCE: &str = "here a thread makes its statements once each, from top to bottom";
+
+impl Reader<'_> {
+    /// What begins an `if` or a `while`.
+    pub(super) fn open(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
+        if self.model == Model::CoreRma {
+            return fail(tree, format!("{}: {} has {}", ONCE, self.model, core_rma::STATEMENTS));
+        }
+        let guard = self.guard(thread, &part(tree, Rule::condition).expect("by the grammar"))?;
+        let is_if = part(tree, Rule::is_if).is_some();
+        self.add(thread, tree, if is_if { Statement::If(guard) } else { Statement::While(guard) });
+        Ok(())
+    }
+
+    /// The statements that have opened a block that is not closed, the innermost last.
+    pub(super) fn opened(&self, thread: usize) -> Vec<usize> {
+        let mut open = Vec::new();
+        for (at, statement) in self.threads[thread].statements.iter().enumerate() {
+            match statement {
+                s if s.opens() => open.push(at),
+                Statement::End => _ = open.pop(),
+                _ => {}
+            }
+        }
+        open
+    }
+
+    /// Closes a block; of an `else if` that of the `else` too.
+    pub(super) fn close(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
+        loop {
+            let Some(at) = self.opened(thread).pop() else {
+                return fail(tree, "this } closes nothing: no if or while is open in this column");
+            };
+            self.add(thread, tree, Statement::End);
+            // Both were opened by one cell.
+            let spans = &self.spans[thread];
+            if at == 0 || self.threads[thread].statements[at - 1] != Statement::Else || spans[at - 1].1 != spans[at].1 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// `} else {` or `} else if c {`.
+    pub(super) fn otherwise(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
+        let own = &self.threads[thread].statements;
+        let last = self.opened(thread).pop();
+        let has_else = |at: usize| {
+            let mut depth = 0;
+            own[at..].iter().any(|s| {
+                depth += i32::from(s.opens()) - i32::from(*s == Statement::End);
+                depth == 1 && *s == Statement::Else
+            })
+        };
+        match last {
+            Some(at) if matches!(own[at], Statement::If(_)) && !has_else(at) => {}
+            _ => return fail(tree, "this else belongs to no if: write it behind the brace of one, as } else {"),
+        }
+        self.add(thread, tree, Statement::Else);
+        part(tree, Rule::opening).map_or(Ok(()), |opening| self.open(thread, &opening))
+    }
+
+    /// Whether all blocks are closed.
+    pub(super) fn all_closed(&self, parts_of_file: &[Tree<'_>]) -> Parsed<()> {
+        let unclosed = (0..self.threads.len()).find_map(|t| Some(self.spans[t][self.opened(t).pop()?]));
+        let Some((start, end)) = unclosed else { return Ok(()) };
+        let span = Span::new(parts_of_file[0].get_input(), start, end).expect("a place in the text");
+        let message = "this block is not closed: write } in a later row of this column".to_owned();
+        Err(Box::new(Error::new_from_span(ErrorVariant::CustomError { message }, span)))
+    }
+
+    /// `await x = 1`.
+    pub(super) fn waiting(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
+        let target = part(tree, Rule::target).and_then(|t| t.into_inner().next());
+        let action = part(tree, Rule::action).expect("by the grammar").into_inner().next().expect("in some way");
+        let call = match action.as_rule() {
+            Rule::expression => self.read_of(thread, &action)?,
+            _ => Some(self.call(thread, &action)?),
+        };
+        let Some(call) = call else {
+            return fail(&action, "await looks at memory or an object, as await x = 1; a register does not change");
+        };
+        let is = part(tree, Rule::comparison).expect("by the grammar").as_str() == "=";
+        let value = self.side(thread, &part(tree, Rule::side).expect("by the grammar"))?;
+        match &call {
+            Statement::Call { library, method, .. } if self.known.returns(*library, method) => {}
+            _ => return fail(&action, "this returns nothing to compare with"),
+        }
+        self.only_looks(thread, &action, &call, (is, value))?;
+        let call = Box::new(self.result_to(target.as_ref(), call)?);
+        Ok(Statement::Await { call, is, value })
+    }
+
+    /// A loop that waits is to leave no trace: until the result is what is awaited, the call only looks.
+    fn only_looks(&self, thread: usize, tree: &Tree<'_>, call: &Statement, until: (bool, Arg)) -> Parsed<()> {
+        let Statement::Call { library, method, args, .. } = call else { unreachable!("what is awaited is a call") };
+        let library = self.known.library(*library).expect("it has the method");
+        let word = self.world.objects.iter().find(|(_, o)| o.library == library.name).map(|(x, _)| Val::Loc(*x));
+        let takes = library.method(method).map_or(&[][..], |m| m.takes);
+        let known = |(arg, (_, kind)): (&Arg, &(&str, Kind))| match *arg {
+            Arg::Val(v) => v,
+            _ if kind.is_object() => word.unwrap_or(Val::Unit),
+            _ => Val::Int(0),
+        };
+        let call = Call::new(library.name, method, &args.iter().zip(takes).map(known).collect::<Vec<_>>());
+        let usual = [Val::Bot, Val::Bool(false), Val::Bool(true), Val::Int(0), Val::Int(1), Val::Int(2)];
+        let goes_on = |v: &Val| match until {
+            (is, Arg::Val(awaited)) => (*v == awaited) != is,
+            _ => true,
+        };
+        let mut results = usual.into_iter().chain(call.args.iter().copied()).filter(goes_on);
+        let thread = Tid::from_index(thread);
+        if results.all(|ret| library.only_looks(&Event { thread, call: call.clone(), ret })) {
+            return Ok(());
+        }
+        let text = tree.as_str().split_whitespace().join(" ");
+        fail(
+            tree,
+            format!(
+                "{text} does more than look, so await may not make it again and again; write a loop, as a := {text}, and \
+                 while a != 1 {{, with a := {text} in its block; a library says of its calls which only look \
+                 (Library::only_looks)"
+            ),
+        )
+    }
+}

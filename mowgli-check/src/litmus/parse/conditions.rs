@@ -1,0 +1,187 @@
+//! What stands below the table: what is observed, and assertions with their conditions.
+
+use mowgli_core::event::Cell;
+use mowgli_core::ids::{Loc, Name};
+use mowgli_core::value::Val;
+use mowgli_core::world::Part;
+
+use super::{Parsed, Reader, Rule, Tree, fail, node_name, part, parts};
+use crate::litmus::condition::{Condition, Side};
+use crate::litmus::test::{Arg, Assertion, Guard, Observable, Quantifier};
+
+impl Reader<'_> {
+    /// What follows the table: the cells that are observed, what an outcome shows, and the assertions.
+    #[allow(clippy::type_complexity, reason = "the three parts of what follows the threads")]
+    pub(super) fn footers(
+        &self,
+        parts_of_file: &[Tree<'_>],
+    ) -> Parsed<(Vec<Cell>, Vec<(String, Observable)>, Vec<Assertion>)> {
+        let mut shown = self.registers();
+        let mut observed = Vec::new();
+        let mut assertions = Vec::new();
+        let footers = parts_of_file.iter().filter(|t| t.as_rule() == Rule::footer);
+        for footer in footers.map(|t| t.clone().into_inner().next().expect("a footer has a form")) {
+            if footer.as_rule() == Rule::locations {
+                for place in parts(&footer, Rule::place) {
+                    self.observe(&place, &mut observed, &mut shown)?;
+                }
+            } else if footer.as_rule() == Rule::vacuous {
+                let condition = Condition::And(Vec::new());
+                assertions.push(Assertion { quantifier: Quantifier::Vacuous, text: "true".to_owned(), condition });
+            } else {
+                let tree = part(&footer, Rule::condition).expect("by the grammar");
+                let condition = Self::condition(&tree, &mut |t| {
+                    Self::equation(t, &mut |side| self.observed_side(side, &mut observed, &mut shown))
+                })?;
+                let quantifier = match part(&footer, Rule::quantifier).expect("by the grammar").as_str() {
+                    "allowed" | "exists" => Quantifier::Allowed,
+                    "forbidden" | "~exists" => Quantifier::Forbidden,
+                    _ => Quantifier::Forall,
+                };
+                assertions.push(Assertion { quantifier, text: tree.as_str().trim().to_owned(), condition });
+            }
+        }
+        Ok((observed, shown, assertions))
+    }
+
+    pub(super) fn registers(&self) -> Vec<(String, Observable)> {
+        let mut shown = Vec::new();
+        for (t, thread) in self.threads.iter().enumerate() {
+            for (position, register) in thread.registers.iter().enumerate() {
+                let shared = self.threads.iter().filter(|o| o.registers.contains(register)).count() > 1;
+                let name = if shared { format!("{}:{register}", thread.name) } else { register.to_string() };
+                shown.push((name, Observable::Register(t, position)));
+            }
+        }
+        shown
+    }
+
+    /// Makes the last value of a location part of the outcome; its position in what is shown.
+    pub(super) fn observe(
+        &self,
+        place: &Tree<'_>,
+        observed: &mut Vec<Cell>,
+        shown: &mut Vec<(String, Observable)>,
+    ) -> Parsed<usize> {
+        let name = part(place, Rule::name).expect("by the grammar");
+        let loc = Loc::new(name.as_str());
+        let Some(object) = self.world.objects.get(&loc) else {
+            return fail(place, format!("{loc} is neither a register nor declared"));
+        };
+        let node = part(place, Rule::node).map(|n| node_name(&n)).transpose()?;
+        let (title, node) = match (object.node, node) {
+            (Some(home), None) => (loc.to_string(), home),
+            (Some(home), Some(n)) if home == n => (loc.to_string(), home),
+            (Some(home), Some(_)) => return fail(place, format!("{loc} is on node {home}")),
+            (None, Some(n)) if self.has_copies(object.library) && n.0 <= self.world.nodes => (format!("{loc}@{n}"), n),
+            (None, Some(n)) => return fail(place, format!("{loc} has no copy on node {n}")),
+            (None, None) => return fail(place, format!("say which node's copy, as {loc}@1")),
+        };
+        if let Some(position) = shown.iter().position(|(t, _)| *t == title) {
+            return Ok(position);
+        }
+        observed.push(Cell { loc, node });
+        shown.push((title, Observable::Final(observed.len() - 1)));
+        Ok(shown.len() - 1)
+    }
+
+    /// Whether objects of a library begin with a value, and are on no node: then there is one on each.
+    pub(super) fn has_copies(&self, library: Name) -> bool {
+        let form = self.known.library(library).and_then(|l| l.object);
+        form.is_some_and(|form| form.parts == [Part::Init])
+    }
+
+    /// A condition, each equation as `equation` reads it.
+    fn condition<A>(
+        tree: &Tree<'_>,
+        equation: &mut dyn FnMut(&Tree<'_>) -> Parsed<Condition<A>>,
+    ) -> Parsed<Condition<A>> {
+        let mut all = Vec::new();
+        for t in tree.clone().into_inner() {
+            all.push(match t.as_rule() {
+                Rule::equation => equation(&t)?,
+                Rule::anything => Condition::And(Vec::new()),
+                Rule::negation => Condition::Not(Box::new(Self::condition(&t, equation)?)),
+                _ => Self::condition(&t, equation)?,
+            });
+        }
+        Ok(match (tree.as_rule(), all.len()) {
+            (_, 1) => all.remove(0),
+            (Rule::condition, _) => Condition::Or(all),
+            _ => Condition::And(all),
+        })
+    }
+
+    /// An equation, each side as `side` reads it.
+    fn equation<A>(tree: &Tree<'_>, side: &mut dyn FnMut(&Tree<'_>) -> Parsed<A>) -> Parsed<Condition<A>> {
+        let sides = parts(tree, Rule::side).map(|t| side(&t)).collect::<Parsed<Vec<A>>>()?;
+        let [a, b] = <[A; 2]>::try_from(sides).unwrap_or_else(|_| unreachable!("an equation has two sides"));
+        let is = Condition::Is(a, b);
+        let is_not = part(tree, Rule::comparison).is_some_and(|c| c.as_str() == "!=");
+        Ok(if is_not { Condition::Not(Box::new(is)) } else { is })
+    }
+
+    /// A condition on the registers of a thread.
+    pub(super) fn guard(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Guard> {
+        Self::condition(tree, &mut |t| Self::equation(t, &mut |side| self.side(thread, side)))
+    }
+
+    /// A value, or a register of a thread, or one and a number.
+    pub(super) fn side(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        let inner = tree.clone().into_inner().next().expect("a side has a form");
+        match inner.as_rule() {
+            Rule::place => match part(&inner, Rule::name).filter(|_| part(&inner, Rule::node).is_none()) {
+                Some(name) if self.library(&name).is_none() => Ok(Arg::Register(self.register(thread, &name)?, 0)),
+                _ => {
+                    let x = inner.as_str().trim();
+                    fail(
+                        &inner,
+                        format!(
+                            "{x} is declared, and a statement compares registers: read it first, as a := {x}, and \
+                             compare a; or wait with await {x} = 1"
+                        ),
+                    )
+                }
+            },
+            Rule::undefined => fail(&inner, "top is for assertions"),
+            Rule::thread_register => fail(&inner, "a thread sees its own registers only; write a in place of P1:a"),
+            _ => self.expression(thread, tree),
+        }
+    }
+
+    /// One side of an equation of an assertion.
+    fn observed_side(
+        &self,
+        tree: &Tree<'_>,
+        observed: &mut Vec<Cell>,
+        shown: &mut Vec<(String, Observable)>,
+    ) -> Parsed<Side> {
+        let inner = tree.clone().into_inner().next().expect("a side has a form");
+        match inner.as_rule() {
+            Rule::undefined => Ok(Side::Val(Val::Top)),
+            Rule::value => Ok(Side::Val(self.value(&inner)?)),
+            Rule::sum => fail(&inner, "an assertion has no sums: let a register have it, as b := a + 1"),
+            Rule::thread_register => self.register_of(&inner, shown),
+            _ => {
+                let text = inner.as_str().trim();
+                let known = shown.iter().position(|(title, _)| title == text);
+                Ok(Side::Shown(known.map_or_else(|| self.observe(&inner, observed, shown), Ok)?))
+            }
+        }
+    }
+
+    /// `P1:a`.
+    fn register_of(&self, tree: &Tree<'_>, shown: &[(String, Observable)]) -> Parsed<Side> {
+        let names: Vec<Tree<'_>> = parts(tree, Rule::name).collect();
+        let Some(thread) = self.names.get(names[0].as_str()) else {
+            return fail(&names[0], format!("there is no thread {}", names[0].as_str()));
+        };
+        let register = Name::new(names[1].as_str());
+        let registers = &self.threads[thread.index()].registers;
+        let Some(position) = registers.iter().position(|r| *r == register) else {
+            return fail(&names[1], format!("{} has no register {register}", names[0].as_str()));
+        };
+        let here = Observable::Register(thread.index(), position);
+        Ok(Side::Shown(shown.iter().position(|(_, o)| *o == here).expect("every register is shown")))
+    }
+}

@@ -1,0 +1,244 @@
+//! What statements are about: words, objects, registers, values, identifiers, nodes.
+
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Wid};
+use mowgli_core::value::Val;
+use mowgli_core::world::Object;
+
+use super::{Parsed, Reader, Rule, Tree, fail, indexed, node_name, number, part, parts, pointee};
+use crate::litmus::program::element;
+use crate::litmus::test::{Arg, Statement};
+
+impl Reader<'_> {
+    pub(super) fn library(&self, name: &Tree<'_>) -> Option<Name> {
+        self.world.objects.get(&Loc::new(name.as_str().trim())).map(|o| o.library)
+    }
+
+    pub(super) fn object(&self, tree: &Tree<'_>, library: Name) -> Parsed<Loc> {
+        let text = tree.as_str().trim();
+        match self.world.objects.get(&Loc::new(text)) {
+            Some(o) if o.library == library => Ok(Loc::new(text)),
+            Some(o) => fail(tree, format!("{text} is an object of {}, and one of {library} is expected", o.library)),
+            None => self.undeclared(tree),
+        }
+    }
+
+    pub(super) fn undeclared<T>(&self, tree: &Tree<'_>) -> Parsed<T> {
+        let text = tree.as_str().trim();
+        let close = self.world.objects.keys().map(|l| l.to_string());
+        let close: Vec<String> =
+            close.filter(|l| l.len().abs_diff(text.len()) <= 1 && l.starts_with(&text[..1])).collect();
+        let hint = if close.is_empty() { String::new() } else { format!("; did you mean {}?", close.join(" or ")) };
+        fail(tree, format!("{text} is not declared{hint}"))
+    }
+
+    /// The register of the thread that stands where a word of memory is to stand.
+    pub(super) fn register_in(&self, thread: usize, tree: &Tree<'_>) -> Option<Name> {
+        let mut all = std::iter::once(tree.clone()).chain(tree.clone().into_inner().flatten());
+        let name = all.find(|t| t.as_rule() == Rule::name).filter(|n| self.library(n).is_none())?;
+        self.threads[thread].registers.iter().find(|r| r.text() == name.as_str()).copied()
+    }
+
+    pub(super) fn word_of_memory(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Loc> {
+        match self.register_in(thread, tree) {
+            Some(r) => {
+                fail(tree, format!("{r} is a register, and this is to be a word of memory, declared as w@1 = 0;"))
+            }
+            None => self.object(tree, self.memory()),
+        }
+    }
+
+    /// The location that a register holds.
+    pub(super) fn pointed(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        let name = part(tree, Rule::name).expect("by the grammar");
+        self.register(thread, &name).map(|r| Arg::Register(r, 0))
+    }
+
+    pub(super) fn local(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        if let Some(pointee) = pointee(tree) {
+            return self.pointed(thread, &pointee);
+        }
+        if let Some(of_array) = indexed(tree) {
+            let arg = self.element(thread, &of_array)?;
+            let first = part(&of_array, Rule::array).expect("by the grammar");
+            let x = element(Name::new(first.as_str()), 0);
+            return self.is_here(thread, tree, x).map(|()| arg);
+        }
+        let x = self.word_of_memory(thread, tree)?;
+        self.is_here(thread, tree, x)?;
+        Ok(Arg::Val(x.into()))
+    }
+
+    /// Whether a word is on the node of a thread.
+    fn is_here(&self, thread: usize, tree: &Tree<'_>, x: Loc) -> Parsed<()> {
+        let (home, here) = (self.world.home(x), self.world.threads[thread]);
+        if home != Some(here) {
+            let home = home.map_or_else(|| "no node".to_owned(), |n| format!("node {n}"));
+            let name = self.threads[thread].name;
+            return fail(tree, format!("{x} is on {home} and {name} on node {here}; use put or get for remote memory"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn remote(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        if let Some(pointee) = pointee(tree) {
+            return self.pointed(thread, &pointee);
+        }
+        if let Some(of_array) = indexed(tree) {
+            return self.element(thread, &of_array);
+        }
+        Ok(Arg::Val(self.word_of_memory(thread, tree)?.into()))
+    }
+
+    pub(super) fn expression(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        let form = tree.clone().into_inner().next().expect("an expression has a form");
+        match form.as_rule() {
+            Rule::value => Ok(Arg::Val(self.value(&form)?)),
+            Rule::sum => self.sum(thread, &form),
+            Rule::name => Ok(Arg::Register(self.register(thread, &form)?, 0)),
+            Rule::pointer => self.element(thread, &part(&form, Rule::element).expect("by the grammar")),
+            _ => fail(tree, "one statement accesses memory once: read into a register first"),
+        }
+    }
+
+    /// `a + 1`.
+    fn sum(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        let [name, sign, k] = [Rule::name, Rule::sign, Rule::number].map(|r| part(tree, r).expect("by the grammar"));
+        let k: i64 = number(&k)?;
+        let k = if sign.as_str() == "-" { k.checked_neg() } else { Some(k) };
+        let Some(k) = k else { return fail(tree, "this number is too large") };
+        Ok(Arg::Register(self.register(thread, &name)?, k))
+    }
+
+    /// `x[a]`, an element of an array that a register is the number of.
+    fn element(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
+        let array = part(tree, Rule::array).expect("by the grammar");
+        if self.array_size(array.as_str()) == 0 {
+            return fail(&array, format!("{0} is no array; one is declared as {0}@1[2] = 0;", array.as_str()));
+        }
+        let number = match (part(tree, Rule::sum), part(tree, Rule::name)) {
+            (Some(sum), _) => self.sum(thread, &sum)?,
+            (None, Some(name)) => Arg::Register(self.register(thread, &name)?, 0),
+            (None, None) => unreachable!("by the grammar"),
+        };
+        let Arg::Register(r, k) = number else { unreachable!("a sum is of a register") };
+        Ok(Arg::Element(Name::new(array.as_str()), r, k))
+    }
+
+    /// A name that a register can have.
+    pub(super) fn own(&self, name: &Tree<'_>) -> Parsed<Name> {
+        let text = name.as_str().trim();
+        let Some((array, _)) = text.split_once('[') else { return Ok(Name::new(text)) };
+        match self.array_size(array) {
+            0 => fail(name, format!("{array} is no array; one is declared as {array}@1[2] = 0;")),
+            size => fail(name, format!("{array} has {size} words, {array}[0] to {array}[{}]", size - 1)),
+        }
+    }
+
+    /// How many words an array has; none if it is not declared.
+    fn array_size(&self, array: &str) -> usize {
+        let has = |i: &i64| self.world.objects.contains_key(&element(Name::new(array), *i));
+        (0..).take_while(has).count()
+    }
+
+    /// A register that was set before.
+    pub(super) fn register(&self, thread: usize, name: &Tree<'_>) -> Parsed<Name> {
+        if self.library(name).is_some() {
+            return fail(name, "one statement accesses memory once: read into a register first");
+        }
+        let register = self.own(name)?;
+        if !self.threads[thread].registers.contains(&register) {
+            return fail(name, format!("{register} is neither declared nor a register that was set before"));
+        }
+        Ok(register)
+    }
+
+    pub(super) fn data(&self, thread: usize, argument: &Tree<'_>) -> Parsed<Arg> {
+        match part(argument, Rule::expression) {
+            Some(e) => self.expression(thread, &e),
+            None => fail(argument, "a value is expected here, not a set of nodes"),
+        }
+    }
+
+    pub(super) fn identifier(argument: Option<&Tree<'_>>) -> Parsed<Arg> {
+        let Some(argument) = argument else { return Ok(Arg::Val(Val::NoWid)) };
+        let text = argument.as_str().trim();
+        let is_name = part(argument, Rule::expression).and_then(|e| part(&e, Rule::name)).is_some();
+        match text {
+            "_" => Ok(Arg::Val(Val::NoWid)),
+            _ if is_name => Ok(Arg::Val(Wid(Name::new(text)).into())),
+            _ => fail(argument, "a work identifier is expected here, as d"),
+        }
+    }
+
+    pub(super) fn targets(&self, argument: &Tree<'_>) -> Parsed<Option<NodeSet>> {
+        let Some(nodes) = part(argument, Rule::nodes) else {
+            return fail(argument, "a set of nodes is expected here, as {1, 2}");
+        };
+        let mut set = Vec::new();
+        for tree in parts(&nodes, Rule::node) {
+            let node = node_name(&tree)?;
+            if node.0 > self.world.nodes {
+                return fail(
+                    &tree,
+                    format!("there are only {} nodes; declare more with nodes {node};", self.world.nodes),
+                );
+            }
+            set.push(node);
+        }
+        Ok((!set.is_empty()).then(|| set.into_iter().collect()))
+    }
+
+    /// The source of a put: a local word, or a number or a register, which gets a private word of its own.
+    pub(super) fn source(&mut self, thread: usize, argument: &Tree<'_>) -> Parsed<Arg> {
+        if let Some(register) = self.sent(thread, argument)? {
+            let x = self.private_word(thread, Val::Int(0));
+            let Arg::Register(r, k) = register else { unreachable!("it is a register") };
+            return Ok(Arg::Sent(x, r, k));
+        }
+        let Some(v) = part(argument, Rule::expression).and_then(|e| part(&e, Rule::value)) else {
+            return self.local(thread, argument);
+        };
+        let v = self.value(&v)?;
+        let x = self.private_word(thread, v);
+        self.literals.insert(x, v);
+        Ok(Arg::Val(x.into()))
+    }
+
+    /// A word of its own for a thread.
+    fn private_word(&mut self, thread: usize, init: Val) -> Loc {
+        let mut names = (1..).map(|n| Loc::new(&format!("_{n}")));
+        let x = names.find(|x| !self.world.objects.contains_key(x)).expect("there is always a next one");
+        let word = Object::new(self.memory()).at(self.world.threads[thread]).init(init);
+        self.world.objects.insert(x, word);
+        x
+    }
+
+    /// The register that is sent. In a loop it would be written anew while the network card still reads it.
+    fn sent(&self, thread: usize, argument: &Tree<'_>) -> Parsed<Option<Arg>> {
+        let Some(e) = part(argument, Rule::expression) else { return Ok(None) };
+        let is_place = part(&e, Rule::pointee).is_some() || part(&e, Rule::element).is_some();
+        let Some(r) = self.register_in(thread, argument).filter(|_| !is_place) else { return Ok(None) };
+        let is_loop = |at: &usize| matches!(self.threads[thread].statements[*at], Statement::While(_));
+        if self.opened(thread).iter().any(is_loop) {
+            let (text, node) = (argument.as_str().trim(), self.world.threads[thread]);
+            return fail(
+                argument,
+                format!(
+                    "a put sends a word of memory, and {r} is a register: in a loop its word would be written again while \
+                     the network card still reads it; declare a word w@{node} = 0; write w := {text} before the put, and \
+                     put w"
+                ),
+            );
+        }
+        self.expression(thread, &e).map(Some)
+    }
+
+    /// A node that there is.
+    pub(super) fn one_node(&self, tree: &Tree<'_>) -> Parsed<Node> {
+        let node = node_name(tree)?;
+        if node.0 > self.world.nodes {
+            return fail(tree, format!("there are only {} nodes", self.world.nodes));
+        }
+        Ok(node)
+    }
+}

@@ -1,0 +1,120 @@
+//! What is said of text that is no litmus test: what was expected, and what is usually meant.
+
+use pest::Span;
+use pest::error::{Error, ErrorVariant, InputLocation};
+
+use super::Rule;
+
+/// Words that begin statements with conditions and blocks, here or in other languages, and how it is written here.
+const WORDS: [(&str, &str); 11] = [
+    ("if", "if a = 1 {, with a condition on registers and the brace in the same cell, and } in a later row"),
+    ("while", "while a != 1 {, with a condition on registers and the brace in the same cell, and } in a later row"),
+    ("else", "} else {, in one cell with the brace that ends the first block"),
+    ("await", "await x = 1, or await x != 0, with what is read before the comparison"),
+    ("assume", "assume a = 1, with a condition on registers"),
+    ("for", LOOP),
+    ("do", LOOP),
+    ("loop", LOOP),
+    ("repeat", LOOP),
+    ("until", LOOP),
+    ("goto", LOOP),
+];
+
+/// How loops of other languages are written here.
+const LOOP: &str = "while a != 1 {, with } in a later row; to wait until x is 1, await x = 1";
+
+/// What is said where such a word begins what is no statement.
+pub(super) fn written(word: &str) -> Option<String> {
+    let (_, form) = WORDS.iter().find(|(known, _)| *known == word)?;
+    let is_here = *form != LOOP;
+    Some(if is_here {
+        format!("{word} is written as {form}")
+    } else {
+        format!("there is no {word}: a loop is written as {form}")
+    })
+}
+
+/// What is said of `==`.
+const DOUBLED: &str = "conditions compare with = and !=; there is no ==";
+
+/// What is wrong where a cell that cannot be read begins with such a word.
+pub(super) fn foreign(text: &str, error: &Error<Rule>) -> Option<Box<Error<Rule>>> {
+    let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
+        return None;
+    };
+    let cell = text[text[..*at].rfind(['|', ';', '{', '}'])? + 1..].trim_start();
+    let is_first = |word: &&str| {
+        let rest = cell.strip_prefix(word);
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_' || c == '\''))
+    };
+    let word = WORDS.iter().map(|(word, _)| *word).find(is_first)?;
+    let start = text.len() - cell.len();
+    let is_doubled = text[start..*at].ends_with('=') && text[*at..].starts_with('=');
+    let message = if is_doubled { DOUBLED.to_owned() } else { written(word)? };
+    let span = Span::new(text, start, start + word.len())?;
+    Some(Box::new(Error::new_from_span(ErrorVariant::CustomError { message }, span)))
+}
+
+/// What is meant, where a test is written in a way that others have.
+pub(super) fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
+    let (ErrorVariant::ParsingError { .. }, InputLocation::Pos(at)) = (&error.variant, &error.location) else {
+        return None;
+    };
+    let (before, rest) = text.split_at(*at);
+    // What is missing at the end of a line is missed at the beginning of the next.
+    let begins_line = before.rsplit('\n').next().is_some_and(|own| own.trim().is_empty());
+    let upto = if begins_line { before.trim_end() } else { before };
+    let line = text.lines().nth(upto.matches('\n').count()).unwrap_or_default();
+    let asserts = |l: &str| {
+        ["allowed", "forbidden", "forall", "exists", "~exists", "locations", "vacuous"].iter().any(|q| l.starts_with(q))
+    };
+    if before.ends_with('=') && rest.starts_with('=') {
+        Some(DOUBLED)
+    } else if !before.contains('}') {
+        before.contains('{').then_some("a declaration is written as x@1 = 0; with a semicolon")
+    } else if before.lines().any(asserts) || asserts(line) {
+        None
+    } else if rest.trim_start().starts_with('=') {
+        Some("an assignment is written with :=, as x := 1")
+    } else if !line.trim_end().ends_with(';') {
+        Some("each row of the table ends with a semicolon")
+    } else {
+        None
+    }
+}
+
+pub(super) fn describe(rule: Rule) -> String {
+    match rule {
+        Rule::EOI => "the end of the file".into(),
+        Rule::node => "a number".into(),
+        Rule::name => "a name".into(),
+        Rule::test_name => "the test's name".into(),
+        Rule::cell | Rule::statement | Rule::action => "a statement".into(),
+        Rule::placement => "a thread with its node, as P1@1".into(),
+        Rule::footer => "an assertion".into(),
+        Rule::quantifier => "allowed, forbidden or forall".into(),
+        Rule::sign => "+ or -".into(),
+        Rule::opening | Rule::is_if | Rule::is_while => "if or while".into(),
+        Rule::otherwise | Rule::is_else => "} else {".into(),
+        Rule::closing => "}".into(),
+        Rule::bar => "|".into(),
+        Rule::row_end => ";".into(),
+        Rule::comparison => "= or !=".into(),
+        Rule::side => "a value or a register".into(),
+        Rule::element => "an element, as x[a]".into(),
+        Rule::address => "an address, as &x".into(),
+        Rule::pointee => "an access through a register, as *p".into(),
+        Rule::arguments => "arguments, as (x, y)".into(),
+        Rule::atomicity => "a or n".into(),
+        Rule::undefined => "top".into(),
+        Rule::kind => "a kind of object".into(),
+        Rule::names => "threads, as {P1, P2}".into(),
+        Rule::roles => "threads, as P1 -> {P2}".into(),
+        Rule::value => "a value".into(),
+        Rule::at => "a node, as at 1".into(),
+        Rule::words => "a size, as [2]".into(),
+        Rule::size => "a size, as size 4".into(),
+        Rule::begins => "an initial value, or threads, after =".into(),
+        other => format!("{other:?}").replace('_', " "),
+    }
+}

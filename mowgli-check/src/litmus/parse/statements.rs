@@ -1,0 +1,181 @@
+//! Rows of the table: statements, each with its text.
+
+use itertools::Itertools;
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::method::Kind;
+use mowgli_core::value::Val;
+
+use super::blocks::ONCE;
+use super::{Parsed, Reader, Rule, Tree, call, core_rma, fail, part, parts};
+use crate::litmus::test::{Arg, Model, Statement};
+
+impl Reader<'_> {
+    pub(super) fn row(&mut self, tree: &Tree<'_>) -> Parsed<()> {
+        let cells: Vec<Tree<'_>> = parts(tree, Rule::cell).collect();
+        if let Some(extra) = cells.get(self.threads.len()) {
+            return fail(extra, format!("this row has more columns than there are threads ({})", self.threads.len()));
+        }
+        for (thread, cell) in cells.iter().enumerate() {
+            for piece in cell.clone().into_inner() {
+                self.piece(thread, &piece)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A statement, or what opens or closes a block.
+    fn piece(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<()> {
+        match tree.as_rule() {
+            Rule::statement => {
+                let statement = self.statement(thread, tree)?;
+                self.without_fault(thread, tree, &statement)?;
+                self.add(thread, tree, statement);
+            }
+            Rule::opening => self.open(thread, tree)?,
+            Rule::closing => self.close(thread, tree)?,
+            _ => self.otherwise(thread, tree)?,
+        }
+        Ok(())
+    }
+
+    /// Adds a statement, with its text and its place.
+    pub(super) fn add(&mut self, thread: usize, tree: &Tree<'_>, statement: Statement) {
+        let text = tree.as_str().split_whitespace().join(" ");
+        let column = &mut self.threads[thread];
+        column.source.push((tree.line_col().0, text));
+        if let Some(r) = statement.register().filter(|r| !column.registers.contains(r)) {
+            column.registers.push(r);
+        }
+        column.statements.push(statement);
+        self.spans[thread].push((tree.as_span().start(), tree.as_span().end()));
+    }
+
+    /// A call that no program may make is bad input: its library says what is wrong with it.
+    pub(super) fn without_fault(&self, thread: usize, tree: &Tree<'_>, statement: &Statement) -> Parsed<()> {
+        let call = if let Statement::Await { call, .. } = statement { call } else { statement };
+        let Statement::Call { library, method, args, .. } = call else { return Ok(()) };
+        let Some(library) = self.known.library(*library) else { return Ok(()) };
+        let takes = library.method(method).map_or(&[][..], |m| m.takes);
+        let is_pointed = |((_, kind), arg): (&(_, Kind), &Arg)| kind.is_object() && !matches!(arg, Arg::Val(_));
+        if takes.iter().zip(args).any(is_pointed) {
+            return Ok(());
+        }
+        // Otherwise only data can come from a register: what is wrong whatever they are, a number or what is in the object.
+        let init =
+            args.iter().find_map(|arg| if let Arg::Val(Val::Loc(x)) = arg { self.world.objects.get(x) } else { None });
+        let of = |data: Val| {
+            let known = args.iter().map(|arg| if let Arg::Val(v) = arg { *v } else { data });
+            Call::new(library.name, method, &known.collect::<Vec<_>>())
+        };
+        let wrong = |call: &Call| library.fault(&self.world, Tid::from_index(thread), call);
+        let call = of(Val::Int(0));
+        let Some(fault) = wrong(&call).filter(|_| init.is_none_or(|o| wrong(&of(o.init)).is_some())) else {
+            return Ok(());
+        };
+        let here = self.world.threads[thread];
+        // Whether there is nothing wrong but where a location is.
+        let elsewhere = |&(x, n): &(Loc, Node)| {
+            let mut world = self.world.clone();
+            world.objects.entry(x).and_modify(|o| o.node = Some(here));
+            n != here && library.fault(&world, Tid::from_index(thread), &call).is_none()
+        };
+        let text = tree.as_str().split_whitespace().join(" ");
+        let placed = call.args.iter().filter_map(|v| v.loc()).filter_map(|x| Some((x, self.world.home(x)?)));
+        match { placed }.find(elsewhere) {
+            Some((x, n)) => {
+                let name = self.threads[thread].name;
+                fail(
+                    tree,
+                    format!(
+                        "{text}: {x} is on node {n}, and {name} on node {here}; let {x} be declared on node {here}, or the \
+                         call be made by a thread on node {n}, or reach {x} by a put or a get"
+                    ),
+                )
+            }
+            None if call.library == self.memory() => {
+                fail(tree, format!("{text}: {fault}; {} has {}", self.model, self.statements()))
+            }
+            None => fail(tree, format!("{text}: {fault}")),
+        }
+    }
+
+    pub(super) fn statement(&mut self, thread: usize, tree: &Tree<'_>) -> Parsed<Statement> {
+        let target = part(tree, Rule::target).and_then(|t| t.into_inner().next());
+        let first = tree.clone().into_inner().next().expect("a statement has a form");
+        match first.as_rule() {
+            Rule::assumption | Rule::waiting if self.model == Model::CoreRma => {
+                return fail(tree, format!("{}: {} has {}", ONCE, self.model, core_rma::STATEMENTS));
+            }
+            Rule::assumption => {
+                let condition = part(&first, Rule::condition).expect("by the grammar");
+                return self.guard(thread, &condition).map(Statement::Assume);
+            }
+            Rule::waiting => return self.waiting(thread, &first),
+            _ => {}
+        }
+        let action = part(tree, Rule::action).expect("a statement acts").into_inner().next().expect("in some way");
+        if self.model == Model::CoreRma {
+            return self.core_rma(thread, target.as_ref(), &action);
+        }
+        let suffix = target.iter().cloned().chain(action.clone().into_inner().flatten());
+        if let Some(access) = suffix.filter(|t| t.as_rule() == Rule::access).last() {
+            return fail(&access, format!("atomic and other accesses are told apart in {} only", Model::CoreRma));
+        }
+        match (action.as_rule(), target) {
+            (Rule::expression, None) => match self.bare(action.as_str().trim()) {
+                Some(call) => Ok(call),
+                None => fail(&action, "this is no statement; to drop a read, assign it to a register"),
+            },
+            (Rule::expression, Some(target)) => self.assignment(thread, &target, &action),
+            (_, target) => {
+                let call = self.call(thread, &action)?;
+                self.result_to(target.as_ref(), call)
+            }
+        }
+    }
+
+    /// The word that an expression reads.
+    fn memory_in<'a>(&self, source: &Tree<'a>) -> Option<Tree<'a>> {
+        let word = || part(source, Rule::name).filter(|n| self.library(n).is_some());
+        part(source, Rule::pointee).or_else(|| part(source, Rule::element)).or_else(word)
+    }
+
+    /// The read that an expression of memory is.
+    pub(super) fn read_of(&self, thread: usize, source: &Tree<'_>) -> Parsed<Option<Statement>> {
+        self.memory_in(source).map(|x| Ok(call(self.memory(), "Read", vec![self.local(thread, &x)?]))).transpose()
+    }
+
+    pub(super) fn result_to(&self, target: Option<&Tree<'_>>, call: Statement) -> Parsed<Statement> {
+        let Some(target) = target else { return Ok(call) };
+        if target.as_rule() != Rule::name || self.library(target).is_some() {
+            let text = target.as_str().trim();
+            return fail(target, format!("{text} is no register: a result goes into a register first, as a := {text}"));
+        }
+        let register = Some(self.own(target)?);
+        match call {
+            Statement::Call { library, method, args, .. } if self.known.returns(library, method) => {
+                Ok(Statement::Call { register, library, method, args })
+            }
+            _ => fail(target, "this method returns nothing; drop the register"),
+        }
+    }
+
+    pub(super) fn assignment(&mut self, thread: usize, target: &Tree<'_>, source: &Tree<'_>) -> Parsed<Statement> {
+        let is_place = matches!(target.as_rule(), Rule::pointee | Rule::element);
+        let to = self.library(target).or(is_place.then(|| self.memory()));
+        match (to, self.memory_in(source)) {
+            (None, Some(_)) => {
+                let read = self.read_of(thread, source)?.expect("it is of memory");
+                self.result_to(Some(target), read)
+            }
+            (None, None) => Ok(Statement::Set(self.own(target)?, self.expression(thread, source)?)),
+            (Some(_), Some(x)) => {
+                fail(&x, "one statement reads or writes memory, not both: read into a register first")
+            }
+            (Some(_), None) => {
+                Ok(call(self.memory(), "Write", vec![self.local(thread, target)?, self.expression(thread, source)?]))
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The programs of a test's threads.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use im::OrdMap;
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name};
+use mowgli_core::program::Prog;
+use mowgli_core::value::Val;
+
+use super::test::{Arg, Guard, Statement, Test, Thread};
+
+impl Test {
+    /// The program of each thread; its value is the tuple of its registers. A `while` whose rounds begin with other values
+    /// of registers each time is unrolled so often.
+    #[must_use]
+    pub fn programs(&self, rounds: usize) -> Vec<Prog> {
+        let program = |thread: &Thread| {
+            let body = Body { live: live(thread), thread: thread.clone(), rounds };
+            Arc::new(body).run(0, thread.statements.len(), OrdMap::new())
+        };
+        self.threads.iter().map(program).collect()
+    }
+}
+
+/// What each result makes of the registers shares all but that one. What is not set is 0.
+type Registers = OrdMap<Name, Val>;
+
+/// A register, which is 0 as long as it is not set.
+fn held(registers: &Registers, r: Name) -> Val {
+    registers.get(&r).copied().unwrap_or(Val::Int(0))
+}
+
+/// The element of an array, as it is written.
+#[must_use]
+pub fn element(array: Name, number: i64) -> Loc {
+    Loc::new(&format!("{array}[{number}]"))
+}
+
+/// A register and a number; what is no integer has no sum, and stays what it is.
+fn sum(registers: &Registers, r: Name, k: i64) -> Val {
+    held(registers, r).plus(k).unwrap_or_else(|| held(registers, r))
+}
+
+fn value(registers: &Registers, arg: &Arg) -> Val {
+    match *arg {
+        Arg::Val(v) => v,
+        Arg::Sent(x, ..) => x.into(),
+        Arg::Register(r, k) => sum(registers, r, k),
+        // What is no number is no location either, and the call that is given it has a fault.
+        Arg::Element(array, r, k) => {
+            let number = sum(registers, r, k);
+            number.int().map_or(number, |i| element(array, i).into())
+        }
+    }
+}
+
+fn holds(registers: &Registers, guard: &Guard) -> bool {
+    guard.is_true(&|arg| value(registers, arg))
+}
+
+struct Body {
+    thread: Thread,
+    /// For each statement the registers whose values may still matter before it.
+    live: Vec<BTreeSet<Name>>,
+    rounds: usize,
+}
+
+impl Body {
+    /// The statements from `at` to `end`; the value is the tuple of all registers.
+    fn run(self: &Arc<Self>, at: usize, end: usize, registers: Registers) -> Prog {
+        if at == end {
+            return Prog::Val(self.tuple(&registers));
+        }
+        match &self.thread.statements[at] {
+            Statement::Set(r, arg) => self.run(at + 1, end, registers.update(*r, value(&registers, arg))),
+            Statement::Call { register, .. } => {
+                let (body, register) = (Arc::clone(self), *register);
+                let statement = &self.thread.statements[at];
+                let call = self.sent(statement, &registers).then(called(statement, &registers));
+                call.bind(move |v| body.run(at + 1, end, set(&registers, register, v)))
+            }
+            Statement::Await { call, is, value: awaited } => {
+                let (awaited, is) = (value(&registers, awaited), *is);
+                let round = called(call, &registers)
+                    .bind(move |v| if (v == awaited) == is { Prog::Break(1, v) } else { Prog::unit() });
+                let (body, register) = (Arc::clone(self), call.register());
+                round.repeat().bind(move |v| body.run(at + 1, end, set(&registers, register, v)))
+            }
+            Statement::Assume(guard) if holds(&registers, guard) => self.run(at + 1, end, registers),
+            // No execution goes on from here.
+            Statement::Assume(_) => Prog::unit().repeat(),
+            Statement::If(guard) => {
+                let (other, over) = (self.thread.other(at), self.thread.end(at));
+                let own = match holds(&registers, guard) {
+                    true => self.run(at + 1, other, registers),
+                    false => self.run((other + 1).min(over), over, registers),
+                };
+                self.then(own, over + 1, end)
+            }
+            Statement::While(_) => {
+                let over = self.thread.end(at);
+                self.then(self.rounds(at, registers, self.rounds), over + 1, end)
+            }
+            Statement::Else | Statement::End => unreachable!("a block ends before these"),
+        }
+    }
+
+    /// What is written before a call is made.
+    fn sent(&self, call: &Statement, registers: &Registers) -> Prog {
+        let Statement::Call { library, args, .. } = call else { unreachable!("only calls send") };
+        let write = |arg: &Arg| match *arg {
+            Arg::Sent(x, r, k) => Some(Prog::call(Call::new(*library, "Write", &[x.into(), sum(registers, r, k)]))),
+            _ => None,
+        };
+        Prog::all(args.iter().filter_map(write))
+    }
+
+    /// A block, and then the statements from `at` to `end`.
+    fn then(self: &Arc<Self>, block: Prog, at: usize, end: usize) -> Prog {
+        let body = Arc::clone(self);
+        block.bind(move |state| body.run(at, end, body.registers(state)))
+    }
+
+    /// Rounds of the `while` at `at` until its condition fails. Each round of a loop of the calculus is the same, so one
+    /// loop has the rounds that begin with the same registers, as far as they matter; a round that leaves others there ends
+    /// it, and what follows is a loop that begins with these. There are `left` more of them.
+    fn rounds(self: &Arc<Self>, at: usize, registers: Registers, left: usize) -> Prog {
+        if !self.goes_round(at, &registers) {
+            return Prog::Val(self.tuple(&registers));
+        }
+        let (body, begun) = (Arc::clone(self), registers.clone());
+        let round = self.run(at + 1, self.thread.end(at), registers).bind(move |state| {
+            let after = body.registers(state);
+            let is_same = body.live[at + 1].iter().all(|r| held(&begun, *r) == held(&after, *r));
+            if is_same && body.goes_round(at, &after) { Prog::unit() } else { Prog::Break(1, state) }
+        });
+        let body = Arc::clone(self);
+        round.repeat().bind(move |state| {
+            let after = body.registers(state);
+            if left == 0 && body.goes_round(at, &after) {
+                Prog::Bound
+            } else {
+                body.rounds(at, after, left.saturating_sub(1))
+            }
+        })
+    }
+
+    fn goes_round(&self, at: usize, registers: &Registers) -> bool {
+        matches!(&self.thread.statements[at], Statement::While(guard) if holds(registers, guard))
+    }
+
+    fn tuple(&self, registers: &Registers) -> Val {
+        Val::tuple(&self.thread.registers.iter().map(|r| held(registers, *r)).collect::<Vec<_>>())
+    }
+
+    /// The registers of which this is the tuple.
+    fn registers(&self, state: Val) -> Registers {
+        let Val::Tuple(values) = state else { unreachable!("the value of a block is a tuple") };
+        self.thread.registers.iter().copied().zip(values.parts().iter().copied()).collect()
+    }
+}
+
+fn set(registers: &Registers, register: Option<Name>, v: Val) -> Registers {
+    register.map_or_else(|| registers.clone(), |r| registers.update(r, v))
+}
+
+fn called(call: &Statement, registers: &Registers) -> Prog {
+    let Statement::Call { library, method, args, .. } = call else { unreachable!("what is awaited is a call") };
+    let args: Vec<Val> = args.iter().map(|arg| value(registers, arg)).collect();
+    Prog::call(Call::new(*library, method, &args))
+}
+
+/// For each statement the registers whose values may matter before it, and those that matter at the end: all of them, as
+/// they are the output.
+fn live(thread: &Thread) -> Vec<BTreeSet<Name>> {
+    let count = thread.statements.len();
+    let mut live = vec![BTreeSet::new(); count];
+    live.push(thread.registers.iter().copied().collect());
+    loop {
+        let before = live.clone();
+        for at in (0..count).rev() {
+            let statement = &thread.statements[at];
+            let mut own: BTreeSet<Name> = thread.next(at).into_iter().flat_map(|n| live[n].iter().copied()).collect();
+            statement.register().iter().for_each(|r| _ = own.remove(r));
+            own.extend(statement.uses());
+            live[at] = own;
+        }
+        if live == before {
+            return live;
+        }
+    }
+}
