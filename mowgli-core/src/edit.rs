@@ -409,7 +409,7 @@ impl Walk {
     fn walk(&self, program: &Prog, place: Place, then: &Then) -> Prog {
         match program {
             Prog::Val(v) => then(*v, place),
-            Prog::Break(..) => after(place.delayed, program.clone()),
+            Prog::Break(..) | Prog::Bound => after(place.delayed, program.clone()),
             Prog::Call(call) => self.call(call, place, then),
             Prog::Let(first, f) => {
                 let (walk, f, then, second) =

@@ -163,16 +163,16 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// Whether every library admits these events. Runs that share a skeleton differ in results, so each is asked about.
     pub(crate) fn admits(&self, events: &[&Event]) -> bool {
-        self.all_say(events, &|library, own| library.admits(self.world, own))
+        self.all_say(events, |library, own| library.admits(self.world, own))
     }
 
     /// Whether an implementation owes it that the calls of an execution, which a solver has reached, return.
     pub(crate) fn must_return(&self, solver: &Solver<'_, S>) -> bool {
-        self.all_say(&events_of(solver), &|library, own| library.must_return(self.world, own))
+        self.all_say(&events_of(solver), |library, own| library.must_return(self.world, own))
     }
 
     /// Whether every library says so of its own events.
-    fn all_say(&self, events: &[&Event], says: &dyn Fn(&dyn Library<S>, &[&Event]) -> bool) -> bool {
+    fn all_say(&self, events: &[&Event], says: impl Fn(&dyn Library<S>, &[&Event]) -> bool) -> bool {
         self.libraries.names().all(|name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();
             own.is_empty() || self.libraries.get(name).is_some_and(|l| says(l, &own))
