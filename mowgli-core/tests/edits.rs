@@ -38,6 +38,7 @@ fn made(program: &Prog) -> Vec<String> {
     fn run(program: &Prog, made: &mut Vec<String>) -> Val {
         match program {
             Prog::Val(v) | Prog::Break(_, v) => *v,
+            Prog::Bound => Val::Unit,
             Prog::Call(call) => {
                 made.push(call.to_string());
                 if call.method.text() == "Read" { Val::Int(7) } else { Val::Unit }
