@@ -429,11 +429,12 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             return;
         }
         // What is too large to be looked at here is looked at later.
-        if !prefix.go_to(path).unwrap_or(true) {
+        let looked_at = prefix.go_to(path);
+        if looked_at == Ok(false) {
             return;
         }
         let Some(((thread, rounds), rest)) = going.split_first() else {
-            if prefix.may_end(now) {
+            if looked_at.is_err() || prefix.may_end(now) {
                 let mut chosen = chosen.iter();
                 let of_thread = |p: &Place<'n, S>| match p.point.stand {
                     Stand::Ended => (p.point.run().clone(), None),

@@ -2,18 +2,23 @@
 
 use std::sync::Arc;
 
+use itertools::Itertools;
+
 use crate::x86_tso::{Changed, LOCK, Lock, Spin, Tso, read, to, word, write};
 use mowgli_core::algebra::Spec;
-use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::implementation::Implementation;
+use mowgli_core::event::{Call, Cell};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::outcome::{Limits, Outcome, Problem};
 use mowgli_core::program::{Prog, prog};
+use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client, Subject, well_formed};
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::{Question, Report, Verdict, local};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
+use proptest::prelude::*;
 
 /// Memory whose writes are seen by every thread at once: all of rf is in so.
 const COHERENT: Changed = Changed { admits: |_| true, spec: coherent };
@@ -150,4 +155,86 @@ fn a_deadlock_by_the_specification_is_no_bug() {
             .iter()
             .any(|(_, c)| opposite(c))
     );
+}
+
+/// A step of a random thread.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Write(usize, i64),
+    Await(usize, i64),
+    Fence,
+}
+
+const WORDS: [&str; 2] = ["x", "y"];
+
+fn made(steps: &[Step]) -> Prog {
+    Prog::all(steps.iter().map(|step| match *step {
+        Step::Write(x, v) => write(Loc::new(WORDS[x]), v),
+        Step::Await(x, v) => {
+            prog! { let seen = read(Loc::new(WORDS[x])); Prog::break_if(seen == Val::Int(v)) }.repeat()
+        }
+        Step::Fence => crate::x86_tso::fence(),
+    }))
+}
+
+fn asked<T>(programs: &[Prog], ask: impl FnOnce(&Problem<'_, Tso>) -> T) -> T {
+    let mut world = World::new(1, &vec![Node(1); programs.len()]);
+    world.objects.extend(WORDS.map(|x| (Loc::new(x), word())));
+    let observed: Vec<Cell> = WORDS.map(|x| Cell { loc: Loc::new(x), node: Node(1) }).to_vec();
+    ask(&Problem {
+        libraries: &Libraries::over(to).with(COHERENT),
+        implementations: &Implementations::new(),
+        world: &world,
+        programs,
+        observed: &observed,
+        limits: Limits::default(),
+    })
+}
+
+/// The plain twin: threads that never go on are cut off at one of their awaits, where they read what is no good and last.
+fn can_be_stuck(threads: &[Vec<Step>]) -> bool {
+    let cuts = threads.iter().map(|steps| {
+        let awaits = (0..steps.len()).filter(|&i| matches!(steps[i], Step::Await(..)));
+        awaits.map(Some).chain([None]).collect::<Vec<_>>()
+    });
+    cuts.multi_cartesian_product().any(|cut| {
+        let programs = threads.iter().zip(&cut).map(|(steps, cut)| match cut.map(|i| (i, steps[i])) {
+            Some((i, Step::Await(x, _))) => made(&steps[..i]).then(read(Loc::new(WORDS[x]))),
+            _ => made(steps),
+        });
+        let programs: Vec<Prog> = programs.collect();
+        let is_stuck = |outcome: &Outcome| {
+            let mut waiting = threads.iter().zip(&cut).zip(&outcome.outputs);
+            waiting.all(|((steps, cut), seen)| match cut.map(|i| steps[i]) {
+                Some(Step::Await(x, v)) => *seen != Val::Int(v) && *seen == outcome.finals[x],
+                _ => true,
+            })
+        };
+        let found = asked(&programs, |problem| problem.outcomes().all().expect("no limit"));
+        cut.iter().any(Option::is_some) && found.keys().any(is_stuck)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    /// Whether an execution is stuck is the same by the search and by its plain twin, also where every thread can end.
+    #[test]
+    fn what_is_stuck_is_found(threads in proptest::collection::vec(proptest::collection::vec(step(), 1..4), 2..4)) {
+        let programs: Vec<Prog> = threads.iter().map(|steps| made(steps)).collect();
+        let found = asked(&programs, |problem| {
+            let runs = problem.runs_and_idle();
+            problem.stuck(&runs, &mut |_| Flow::Stop).all().expect("no limit").is_some()
+        });
+        prop_assert_eq!(found, can_be_stuck(&threads));
+    }
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let word = 0..WORDS.len();
+    prop_oneof![
+        3 => (word.clone(), 1..3i64).prop_map(|(x, v)| Step::Write(x, v)),
+        3 => (word, 0..3i64).prop_map(|(x, v)| Step::Await(x, v)),
+        1 => Just(Step::Fence),
+    ]
 }
