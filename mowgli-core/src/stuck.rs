@@ -66,9 +66,9 @@ impl<S: Stamp> Stuck<S> {
 }
 
 impl<S: Stamp> Problem<'_, S> {
-    /// Looks at stuck executions of these runs of the program until `visit` says that one is enough; the last one seen.
-    pub fn stuck(&self, runs: &Runs<S>, visit: &mut dyn FnMut(&Stuck<S>) -> Flow) -> Found<Option<Stuck<S>>> {
-        let mut found = None;
+    /// The first stuck execution of these runs of the program that `matters`, by what the calls of each thread have returned
+    /// in it.
+    pub fn stuck(&self, runs: &Runs<S>, matters: &mut dyn FnMut(&[Vec<Val>]) -> bool) -> Found<Option<Stuck<S>>> {
         let idle = match &runs.idle {
             Some(idle) => Found::new(idle.clone(), runs.stop.clone()),
             None => match flow::idle(self) {
@@ -79,14 +79,15 @@ impl<S: Stamp> Problem<'_, S> {
         let (idle, stopped) = idle.so_far();
         let mut stop = stopped.cloned();
         for idle in idle.iter().filter(|idle| self.may_be_stuck(idle)) {
-            if !self.says_something(idle) {
-                stop.get_or_insert(Stop::Unfinished);
+            if !matters(&idle.iter().map(returned).collect::<Vec<_>>()) {
                 continue;
             }
-            match self.first_stuck(idle, &mut found, visit) {
-                Ok(End::Searched) => {}
-                Ok(End::Told) => return Found::new(found, None),
-                Ok(End::Late) => stop = Some(Stop::Time),
+            match self.first_stuck(idle) {
+                Ok((Some(found), _)) if self.says_something(idle) => return Found::new(Some(found), None),
+                // A library that says nothing forbids nothing: it might have forbidden this one.
+                Ok((Some(_), _)) => _ = stop.get_or_insert(Stop::Unfinished),
+                Ok((None, End::Late)) => stop = Some(Stop::Time),
+                Ok(_) => {}
                 Err(too_many) => _ = stop.get_or_insert(too_many),
             }
             if (self.limits.expired)() {
@@ -140,12 +141,8 @@ impl<S: Stamp> Problem<'_, S> {
         })
     }
 
-    fn first_stuck(
-        &self,
-        idle: &[Idle<S>],
-        found: &mut Option<Stuck<S>>,
-        visit: &mut dyn FnMut(&Stuck<S>) -> Flow,
-    ) -> Result<End, Stop> {
+    /// The first stuck execution of these runs, and how the search for it ended.
+    fn first_stuck(&self, idle: &[Idle<S>]) -> Result<(Option<Stuck<S>>, End), Stop> {
         let skeletons: Vec<Skeleton<S>> = idle.iter().map(|(run, _)| Skeleton { runs: vec![run.clone()] }).collect();
         let graph = Graph::new(self.world, skeletons.iter().collect());
         let reads = repeated_reads(&graph, idle);
@@ -154,7 +151,8 @@ impl<S: Stamp> Problem<'_, S> {
         cells.dedup();
         let mut solver = Solver::new(graph, self.libraries, &cells, self.limits.expired)?;
         let rounds: Vec<Option<usize>> = idle.iter().map(|(_, start)| *start).collect();
-        Ok(solver.explore(&mut |solver| {
+        let mut found = None;
+        let end = solver.explore(&mut |solver| {
             let last = solver.last_values();
             let last = |cell: Cell| {
                 let position = cells.binary_search(&cell).expect("it is observed");
@@ -180,11 +178,25 @@ impl<S: Stamp> Problem<'_, S> {
             if self.comes_out(&stuck.execution, idle) {
                 return Flow::Continue;
             }
-            let flow = visit(&stuck);
-            *found = Some(stuck);
-            flow
-        }))
+            found = Some(stuck);
+            Flow::Stop
+        });
+        Ok((found, end))
     }
+}
+
+/// What the client's calls have returned in a run, but for one in which it goes round in a loop.
+fn returned<S>((run, start): &Idle<S>) -> Vec<Val> {
+    let trace = &run.trace;
+    let outermost = |mut call: usize| {
+        while let Some(parent) = trace.calls[call].parent {
+            call = parent;
+        }
+        call
+    };
+    let pending = start.and_then(|start| trace.groups[start]).map(outermost);
+    let calls = trace.calls.iter().enumerate();
+    calls.filter(|(c, call)| call.parent.is_none() && Some(*c) != pending).map(|(_, call)| call.event.ret).collect()
 }
 
 /// The reads of the rounds that are repeated, each with the subevents of its round, first and one past the last, and its

@@ -97,6 +97,13 @@ enum Frame {
     Body { call: usize, outer: Option<usize>, start: usize },
 }
 
+impl Frame {
+    /// Whether it is a loop in the round that begins with this event.
+    fn is_round(&self, event: usize) -> bool {
+        matches!(self, Self::Loop { start, .. } if *start == event)
+    }
+}
+
 /// The points of all threads.
 pub struct Threads<'a, 'n, S: Stamp> {
     /// The libraries of the calls that are not replaced.
@@ -198,17 +205,23 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
             let shape = self.shapes(thread, call, ret).iter().position(|shape| *shape == run.shapes[position]);
             point = self.after(point, thread, ret, shape.expect("one of the call's"));
         }
+        let Some(depth) = point.control.stack.iter().rposition(|frame| frame.is_round(start)) else { return false };
         let control = Control { one_round: true, ..point.control.clone() };
-        self.leaves(thread, (point.run(), &control), &point.stand, cells)
+        self.leaves(thread, (point.run(), &control), &point.stand, (depth, start), cells)
     }
 
+    /// Whether some results lead out of the round that begins with event `start`, of the loop at this place of the stack.
     fn leaves(
         &self,
         thread: Tid,
         (run, control): (&Run<S>, &Control),
         stand: &Stand,
+        (depth, start): (usize, usize),
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> bool {
+        if !matches!(stand, Stand::Round(_)) && !control.stack.get(depth).is_some_and(|frame| frame.is_round(start)) {
+            return true;
+        }
         let (call, results): (&Call, Vec<Val>) = match stand {
             Stand::Round(_) | Stand::Nowhere => return false,
             Stand::Free(call, ways) => (call, ways.iter().map(|(ret, _)| *ret).dedup().collect()),
@@ -222,7 +235,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
                 let (mut run, mut control) = (run.clone(), control.clone());
                 control.returned(&mut run, Event { thread, call: call.clone(), ret }, shape);
                 let stand = self.advance(thread, &mut run, &mut control);
-                self.leaves(thread, (&run, &control), &stand, cells)
+                self.leaves(thread, (&run, &control), &stand, (depth, start), cells)
             })
         })
     }

@@ -97,11 +97,6 @@ impl<S: Stamp> Specified<'_, S> {
         explored.stop.filter(|_| !found).map_or(Ok(found), Err)
     }
 
-    /// What the calls of each thread have returned in a stuck execution.
-    fn returned(&self, stuck: &Stuck<S>) -> Vec<Vec<Val>> {
-        self.world.tids().map(|t| stuck.returned(t).iter().map(|e| e.ret).collect()).collect()
-    }
-
     /// Whether calls that have returned so are the beginning of a consistent execution.
     ///
     /// # Errors
@@ -134,26 +129,23 @@ impl<S: Stamp> Specified<'_, S> {
         explored.stop.filter(|_| !found).map_or(Ok(found), Err)
     }
 
-    /// Whether an execution of the implementation is stuck though the specification could go on; the first one found.
+    /// Whether an execution of the implementation is stuck though the specification could go on: `first` finds the first one
+    /// that matters, by what calls have returned in it.
     pub fn stuck(
         &self,
-        candidates: impl FnOnce(&mut dyn FnMut(&Stuck<S>) -> Flow) -> Found<Option<Stuck<S>>>,
+        first: impl FnOnce(&mut dyn FnMut(&[Vec<Val>]) -> bool) -> Found<Option<Stuck<S>>>,
     ) -> Progress<S> {
         let mut stop = None;
-        // What has returned is all that the specification is asked about.
-        let mut known = BTreeMap::new();
-        let mut could_go_on = |stuck: &Stuck<S>| {
-            let returned = self.returned(stuck);
-            known.entry(returned).or_insert_with_key(|returned| self.could_go_on(returned)).clone()
-        };
-        let found = candidates(&mut |stuck| match could_go_on(stuck) {
-            Ok(true) => Flow::Stop,
-            Ok(false) => Flow::Continue,
+        let mut known: BTreeMap<Vec<Vec<Val>>, bool> = BTreeMap::new();
+        let mut could_go_on = |returned: &[Vec<Val>]| match self.could_go_on(returned) {
+            Ok(could) => could,
             Err(stopped) => {
                 stop.get_or_insert(stopped);
-                Flow::Continue
+                false
             }
-        });
+        };
+        let found =
+            first(&mut |returned| *known.entry(returned.to_vec()).or_insert_with_key(|returned| could_go_on(returned)));
         match found.all() {
             Ok(Some(stuck)) => Progress::Stuck(self.world.clone(), self.client.clone(), Box::new(stuck)),
             Ok(None) => stop.map_or(Progress::Ends, Progress::Undecided),

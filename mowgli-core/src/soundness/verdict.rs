@@ -344,10 +344,10 @@ impl<S: Stamp> Question<'_, S> {
                 _ if local.violation.is_some() => Progress::Undecided(Stop::NotAsked),
                 Some(stop) => Progress::Undecided(stop.clone()),
                 None if !asks_progress => Progress::Undecided(Stop::NotAsked),
-                None if local.explored.stats.classes > 0 => specified.stuck(|visit| problem.stuck(&runs, visit)),
+                None if local.explored.stats.classes > 0 => specified.stuck(|matters| problem.stuck(&runs, matters)),
                 None => match specified.lets_all_return() {
                     Ok(true) => {
-                        let found = problem.stuck(&runs, &mut |_| Flow::Stop);
+                        let found = problem.stuck(&runs, &mut |_| true);
                         let stuck = found.so_far().0.clone().map(Box::new);
                         Progress::Blocks(world.clone(), client.clone(), stuck)
                     }
