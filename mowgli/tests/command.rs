@@ -305,7 +305,8 @@ fn further_questions_have_answers_and_errors() {
         "Acq: FAA                 left out                   caught",
         "Acq: FAA                 k + 1                      blocks: clients no longer end",
         "Acq: FAA                 after what follows it      equivalent: there is nothing to change",
-        "11 of 14 mutants are caught, 3 survive, 0 are undecided; 4 are equivalent",
+        "Rel: Write               made twice                 caught: an execution is stuck",
+        "12 of 14 mutants are caught, 2 survive, 0 are undecided; 4 are equivalent",
     ] {
         assert!(mutants.code == 0 && mutants.out.contains(said), "{}", mutants.out);
     }

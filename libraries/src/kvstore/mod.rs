@@ -242,7 +242,7 @@ pub fn entry() -> Entry {
         over("valid-first", "an insertion is valid before it is announced", Unsound, Arc::new(valid_first))
             .and(disagreeing),
         over("no-index-lock", "the index is read without a fence", Unsound, Arc::new(no_index_lock)),
-        over("silent", "a node keeps its acknowledgements to itself", Blocks, Arc::new(silent)),
+        variant("silent", "a node keeps its acknowledgements to itself", Blocks, silent, &[(2, 2, 1)]),
     ];
     Entry::new(
         Memory::rdma_wait(),
