@@ -37,7 +37,7 @@ fn statements_that_there_are_not_are_told_what_there_is() {
     says("if a = 1 then x := 1", &["if is written as if a = 1 {"]);
     says("while(p)", &["while is written as"]);
     says("for a = 1", &["there is no for"]);
-    says("whiles p = 0", &["expected"]);
+    says("whiles p = 0", &["arguments, as (x, y), or + or -"]);
     says("get(a, z)", &["a is a register, and this is to be a word of memory"]);
     says("put(a, x)", &["a is a register, and this is to be a word of memory"]);
     says("put(z, b)", &["b is not declared"]);
