@@ -194,7 +194,9 @@ fn returned<S>((run, start): &Idle<S>) -> Vec<Val> {
         }
         call
     };
-    let pending = start.and_then(|start| trace.groups[start]).map(outermost);
+    // A round without any call is of the call that was made last.
+    let last = trace.calls.len().checked_sub(1);
+    let pending = start.and_then(|start| trace.groups.get(start).copied().unwrap_or(last)).map(outermost);
     let calls = trace.calls.iter().enumerate();
     calls.filter(|(c, call)| call.parent.is_none() && Some(*c) != pending).map(|(_, call)| call.event.ret).collect()
 }

@@ -89,7 +89,7 @@ pub struct Necessity<S: Stamp = mowgli_rdma::Stamp> {
 const CLIENTS: u128 = 10_000;
 
 /// How long one change may take.
-const SECONDS: u64 = 30;
+const SECONDS: u64 = 60;
 
 /// The bounds by default: one thread with three calls, two threads with one or two calls each as far as those are not too
 /// many clients. Where a client needs two calls, as of a lock, two threads with two each or one with four.
