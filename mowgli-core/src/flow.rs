@@ -383,7 +383,9 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
         let going = self.going(state, prefix, any);
-        self.choose_rounds(prefix, &mut self.path.clone(), now, &going, &mut Vec::new(), state);
+        if going.iter().all(|(_, rounds)| !rounds.is_empty()) {
+            self.choose_rounds(prefix, &mut self.path.clone(), now, &going, &mut Vec::new(), state);
+        }
         self.prefixes.replace(prefixes);
     }
 
@@ -425,9 +427,6 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         chosen: &mut Vec<Going<'n, S>>,
         state: &State<'n, S>,
     ) {
-        if going.iter().any(|(_, rounds)| rounds.is_empty()) {
-            return;
-        }
         // What is too large to be looked at here is looked at later.
         let looked_at = prefix.go_to(path);
         if looked_at == Ok(false) {

@@ -172,7 +172,7 @@ impl<S: Stamp> Problem<'_, S> {
     }
 
     /// Whether every library says so of its own events.
-    fn all_say(&self, events: &[&Event], says: impl Fn(&dyn Library<S>, &[&Event]) -> bool) -> bool {
+    pub(crate) fn all_say(&self, events: &[&Event], says: impl Fn(&dyn Library<S>, &[&Event]) -> bool) -> bool {
         self.libraries.names().all(|name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();
             own.is_empty() || self.libraries.get(name).is_some_and(|l| says(l, &own))

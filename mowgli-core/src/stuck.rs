@@ -40,15 +40,6 @@ impl<S: Stamp> Stuck<S> {
         self.execution.of_thread(thread).skip(start).collect()
     }
 
-    /// How many calls of `library` have returned on a thread.
-    #[must_use]
-    pub fn returned(&self, thread: Tid) -> Vec<&Event> {
-        let pending = self.repeated(thread).first().and_then(|&e| self.outermost(e));
-        let calls = self.execution.calls.iter().enumerate();
-        let own = calls.filter(|(c, call)| call.parent.is_none() && Some(*c) != pending && call.event.thread == thread);
-        own.map(|(_, call)| &call.event).collect()
-    }
-
     /// The call of the client that a thread is in and that does not return.
     #[must_use]
     pub fn pending(&self, thread: Tid) -> Option<&Event> {
@@ -121,11 +112,7 @@ impl<S: Stamp> Problem<'_, S> {
     /// released it.
     fn says_something(&self, idle: &[Idle<S>]) -> bool {
         let events: Vec<&Event> = idle.iter().flat_map(|(run, _)| &run.trace.events).collect();
-        self.libraries.names().all(|name| {
-            let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();
-            let library = self.libraries.get(name).expect("a name of the set");
-            own.is_empty() || library.admits(self.world, &own) && library.is_well_formed(self.world, &own)
-        })
+        self.all_say(&events, |library, own| library.admits(self.world, own) && library.is_well_formed(self.world, own))
     }
 
     /// Whether some thread comes out of its loop with other results, with what is in memory at the end.
