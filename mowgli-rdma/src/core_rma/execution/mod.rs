@@ -21,6 +21,7 @@ use super::program::Program;
 pub(crate) use self::rules::fixed_edges;
 pub use self::rules::{Edge, Preset, Rule, Rules};
 pub(crate) use self::search::{Execution, Search};
+use self::values::Values;
 pub use self::witness::{Witness, witnesses};
 
 /// The most actions that a program may have.
@@ -43,13 +44,24 @@ pub fn outcomes(
     observed: &[usize],
     expired: &dyn Fn() -> bool,
 ) -> Result<Outputs<u64>, String> {
+    each_output(program, rules, observed, expired, |counts, output, _| *counts.entry(output).or_insert(0) += 1)
+}
+
+/// All outputs of a program, with the last values of these variables; `note` is told each execution's.
+fn each_output<T>(
+    program: &Program,
+    rules: &Rules,
+    observed: &[usize],
+    expired: &dyn Fn() -> bool,
+    note: impl Fn(&mut BTreeMap<Vec<Value>, T>, Vec<Value>, &mut Values<'_>),
+) -> Result<Outputs<T>, String> {
     let actions = program.actions()?;
     let search = Search::new(&actions, rules, expired);
     let mut found = BTreeMap::new();
     let ended = search.each(&mut |e| {
         search.values(e).try_for_each(|mut values| {
             if let Ok(Some(shown)) = values.shown(observed) {
-                *found.entry(shown).or_insert(0) += 1;
+                note(&mut found, shown, &mut values);
             }
             if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })

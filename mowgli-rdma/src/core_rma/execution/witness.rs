@@ -1,17 +1,11 @@
 //! Executions as they are shown.
 
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-
 use itertools::Itertools;
-use mowgli_core::outcome::Found;
 use mowgli_core::relation::matrix::WordOnes;
-use mowgli_core::runs::Stop;
 
 use super::rules::{Edge, Rule, Rules};
-use super::search::Search;
 use super::values::Values;
-use super::{Outputs, Value};
+use super::{Outputs, Value, each_output};
 use crate::core_rma::program::{Action, Kind, Program};
 
 /// One execution as it is shown.
@@ -41,18 +35,9 @@ pub fn witnesses(
     observed: &[usize],
     expired: &dyn Fn() -> bool,
 ) -> Result<Outputs<Witness>, String> {
-    let actions = program.actions()?;
-    let search = Search::new(&actions, rules, expired);
-    let mut found = BTreeMap::new();
-    let ended = search.each(&mut |e| {
-        search.values(e).try_for_each(|mut values| {
-            if let Ok(Some(shown)) = values.shown(observed) {
-                found.entry(shown).or_insert_with(|| values.witness());
-            }
-            if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })
-    });
-    Ok(Found::new(found, ended.is_break().then_some(Stop::Time)))
+    each_output(program, rules, observed, expired, |first, output, values| {
+        first.entry(output).or_insert_with(|| values.witness());
+    })
 }
 
 impl Values<'_> {
