@@ -203,15 +203,16 @@ struct Guessed<S> {
 
 fn guessed<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Guessed<S> {
     let mut written = Written::new();
-    let mut most = Rank::new();
+    let mut of_threads = vec![Rank::new(); programs.len()];
     let mut round = 0;
     loop {
-        let (runs, waiting, stop) = all_runs(unfolder, programs, &written, &most);
-        let mut grown = most.clone();
-        highest(&mut grown, &most_writes(&runs));
-        highest(&mut grown, &most_writes(&waiting));
-        let mut changed = grown != most;
-        most = grown;
+        let (runs, waiting, stop) = all_runs(unfolder, programs, &written, &of_threads);
+        let before = of_threads.clone();
+        for (of_thread, own) in of_threads.iter_mut().zip(runs.iter().zip(&waiting)) {
+            own.0.iter().chain(own.1).for_each(|run| highest(of_thread, &writes_of(run)));
+        }
+        let mut changed = of_threads != before;
+        let most = most_writes(&of_threads);
         let seen = written.clone();
         for runs in [&runs, &waiting] {
             changed |= collect_writes(unfolder, runs, &seen, &most, &mut written);
@@ -236,20 +237,19 @@ fn guessed<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Guessed<S
     }
 }
 
-/// How often each cell can be written in one execution, at most: no chain has more writes of it.
-fn most_writes<S: Stamp>(runs: &[Vec<Run<S>>]) -> Rank {
+/// How often a run writes each cell.
+fn writes_of<S: Stamp>(run: &Run<S>) -> Rank {
+    let cells = run.shapes.iter().flatten().filter(|s| s.writes.is_some()).filter_map(|s| s.cell);
+    cells.counts_by(|c| c).into_iter().map(|(c, n)| (c, n.min(255) as u8)).collect()
+}
+
+/// How often each cell can be written in one execution, at most, if that is how often each thread can write it: no chain has
+/// more writes of it.
+fn most_writes(of_threads: &[Rank]) -> Rank {
     let mut most = Rank::new();
-    for runs in runs {
-        let mut of_thread = Rank::new();
-        for run in runs {
-            let cells = run.shapes.iter().flatten().filter(|s| s.writes.is_some()).filter_map(|s| s.cell);
-            let counts: Rank = cells.counts_by(|c| c).into_iter().map(|(c, n)| (c, n.min(255) as u8)).collect();
-            highest(&mut of_thread, &counts);
-        }
-        for (cell, n) in of_thread {
-            let all: &mut u8 = most.entry(cell).or_default();
-            *all = all.saturating_add(n);
-        }
+    for (&cell, &n) in of_threads.iter().flatten() {
+        let all: &mut u8 = most.entry(cell).or_default();
+        *all = all.saturating_add(n);
     }
     most
 }
@@ -258,7 +258,7 @@ fn all_runs<S: Stamp>(
     unfolder: &Unfolder<'_, S>,
     programs: &[Prog],
     written: &Written,
-    most: &Rank,
+    of_threads: &[Rank],
 ) -> (Runs<S>, Runs<S>, Option<Stop>) {
     let mut stop = None;
     let mut waiting_runs = Vec::new();
@@ -282,7 +282,7 @@ fn all_runs<S: Stamp>(
             // What is left when the time is up is not looked at: the search reports that it was.
             let in_time = traces.into_iter().take_while(|_| !(unfolder.expired)());
             let runs = in_time.flat_map(|t| with_shapes(unfolder, t));
-            runs.filter(|run| justified(unfolder, thread, run, written, most)).collect()
+            runs.filter(|run| justified(unfolder, thread, run, written, of_threads)).collect()
         };
         waiting_runs.push(runs(waiting.into_iter().collect()));
         runs(traces)
@@ -416,10 +416,17 @@ impl<'a, S: Stamp> Holds<'a, S> {
     }
 }
 
-fn justified<S: Stamp>(unfolder: &Unfolder<'_, S>, thread: Tid, run: &Run<S>, written: &Written, most: &Rank) -> bool {
+fn justified<S: Stamp>(
+    unfolder: &Unfolder<'_, S>,
+    thread: Tid,
+    run: &Run<S>,
+    written: &Written,
+    of_threads: &[Rank],
+) -> bool {
     // What the run itself writes is not counted yet: a bound on it comes from the runs that are left here.
-    let mut most = most.clone();
-    highest(&mut most, &most_writes(&[vec![run.clone()]]));
+    let mut of_threads = of_threads.to_vec();
+    highest(&mut of_threads[thread.index()], &writes_of(run));
+    let most = most_writes(&of_threads);
     let holds = Holds::of(unfolder, thread, run, written, &most);
     run.shapes.iter().flatten().all(|sub| match (sub.cell, sub.reads) {
         (Some(cell), Some(reads)) => holds.values(cell).any(|(v, _)| reads.allows(v)),

@@ -215,9 +215,10 @@ fn can_be_stuck(threads: &[Vec<Step>]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
-    /// Whether an execution is stuck is the same by the search and by its plain twin, also where every thread can end.
+    /// Whether an execution is stuck is the same by the search and by its plain twin, also where every thread can end; so are
+    /// the outcomes of those that end.
     #[test]
     fn what_is_stuck_is_found(threads in proptest::collection::vec(proptest::collection::vec(step(), 1..4), 2..4)) {
         let programs: Vec<Prog> = threads.iter().map(|steps| made(steps)).collect();
@@ -226,6 +227,11 @@ proptest! {
             problem.stuck(&runs, &mut |_| true).all().expect("no limit").is_some()
         });
         prop_assert_eq!(found, can_be_stuck(&threads));
+        let [guessed, flowing] = asked(&programs, |problem| {
+            let flowing = problem.outcomes_by_flow().expect("no value comes out of nowhere");
+            [problem.outcomes_by_guessing(), flowing].map(|found| found.all().expect("no limit"))
+        });
+        prop_assert_eq!(guessed, flowing);
     }
 }
 
@@ -236,4 +242,17 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (word, 0..3i64).prop_map(|(x, v)| Step::Await(x, v)),
         1 => Just(Step::Fence),
     ]
+}
+
+/// What one thread writes while it waits, and another has read, justifies what that one writes.
+#[test]
+fn threads_that_wait_justify_values() {
+    let threads = [[Step::Write(0, 2), Step::Await(0, 1)], [Step::Await(0, 2), Step::Write(0, 1)]];
+    let programs = threads.map(|steps| made(&steps));
+    let [guessed, flowing, all] = asked(&programs, |problem| {
+        let flowing = problem.outcomes_by_flow().expect("no value comes out of nowhere");
+        [problem.outcomes_by_guessing(), flowing, problem.outcomes()].map(|found| found.all().expect("no limit"))
+    });
+    assert_eq!(flowing.len(), 1, "both end");
+    assert_eq!([&guessed, &all], [&flowing; 2]);
 }

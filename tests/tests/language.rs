@@ -60,6 +60,8 @@ fn an_await_is_the_read_that_ends_it() {
     assert_eq!(both(" x := 1 | await y = 1 ;\n y := 1 | a := x ;\n"), set(["a=1"]));
     assert_eq!(both(" x := 1 | a := await x != 0 ;\n x := 2 | ;\n"), set(["a=1", "a=2"]));
     assert_eq!(both(" await y = 1 | y := 1 ;\n await x = 1 | x := 1 ;\n"), set([""]));
+    // What a thread has written that waits is read by the one for which it waits.
+    assert_eq!(both(" x := 2 | await x = 2 ;\n await x = 1 | x := 1 ;\n"), set([""]));
     // It waits for ever: no execution ends.
     assert_eq!(both(" await y = 1 | a := x ;\n"), set([]));
     // A lock: one of the two has the word at a time.
