@@ -129,13 +129,17 @@ impl<S: Stamp> Problem<'_, S> {
     /// guessed.
     #[must_use]
     pub fn runs(&self) -> Runs<S> {
-        self.plain_runs().or_else(|| flow::runs(self)).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
+        self.runs_by(flow::runs)
     }
 
     /// The same, with those in which some thread goes round in a loop while no other goes on, where that takes no more.
     #[must_use]
     pub fn runs_and_idle(&self) -> Runs<S> {
-        self.plain_runs().or_else(|| flow::runs_and_idle(self)).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
+        self.runs_by(flow::runs_and_idle)
+    }
+
+    fn runs_by(&self, flowing: fn(&Self) -> Option<Runs<S>>) -> Runs<S> {
+        self.plain_runs().or_else(|| flowing(self)).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
     }
 
     /// The runs of a small program whose threads do the same whatever they read, as in most litmus tests: no state needs to

@@ -69,7 +69,7 @@ impl<S: Stamp> Problem<'_, S> {
         };
         let (idle, stopped) = idle.so_far();
         let mut stop = stopped.cloned();
-        for idle in idle.iter().filter(|idle| self.may_be_stuck(idle)) {
+        for idle in idle {
             if !matters(&idle.iter().map(returned).collect::<Vec<_>>()) {
                 continue;
             }
@@ -86,26 +86,6 @@ impl<S: Stamp> Problem<'_, S> {
             }
         }
         Found::new(None, stop)
-    }
-
-    /// Whether each value that a round reads, and does not write itself, can be the last one of its cell.
-    fn may_be_stuck(&self, idle: &[Idle<S>]) -> bool {
-        let subs = || idle.iter().flat_map(|(run, _)| run.shapes.iter().flatten());
-        let writes = |cell: Cell| subs().filter(move |s| s.cell == Some(cell)).filter_map(|s| s.writes);
-        let can_be_last = |cell: Cell, reads: crate::event::Reads| {
-            let mut none = true;
-            let written = writes(cell).any(|w| {
-                none = false;
-                !matches!(w, crate::event::Writes::Is(v) if !reads.allows(v))
-            });
-            written || none && reads.allows(self.initial(cell))
-        };
-        idle.iter().all(|(run, start)| {
-            let round = start.map_or(&[][..], |start| &run.shapes[start..]);
-            let own = |cell: Cell| round.iter().flatten().any(|s| s.cell == Some(cell) && s.writes.is_some());
-            let mut reads = round.iter().flatten().filter_map(|s| Some((s.cell?, s.reads?)));
-            reads.all(|(cell, reads)| own(cell) || can_be_last(cell, reads))
-        })
     }
 
     /// Whether the libraries say something of calls that others would have followed: one that holds a lock has not yet
