@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use smallvec::SmallVec;
 use typed_arena::Arena;
 
+use crate::ahead::{Ahead, Known, Reached};
 use crate::causal::is_causal;
 use crate::event::{Call, Cell, Event, Shape};
 use crate::ids::{Name, Tid};
 use crate::outcome::{Found, Problem};
-use crate::runs::{Future, Run, Skeleton, Stop, group, initial_value};
+use crate::runs::{Run, Skeleton, Stop, group, initial_value};
 use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window};
 use crate::search::solver::Flow;
 use crate::stamp::Stamp;
@@ -113,9 +114,9 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     /// Whether something reads what a round of a loop writes that has ended without a break.
     reads_rounds: bool,
     states: u64,
-    /// What threads can write, once it was asked and if it is known.
-    future: Option<Future>,
-    /// Whether that showed that some thread cannot end.
+    /// What is known of what may come.
+    ahead: RefCell<Known<'n, S>>,
+    /// Whether that showed, at the beginning, that some thread cannot end.
     cannot_end: bool,
     idle: BTreeSet<Vec<Idle<S>>>,
 }
@@ -130,12 +131,6 @@ pub fn runs<S: Stamp>(problem: &Problem<'_, S>) -> Option<Runs<S>> {
 pub fn runs_and_idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Runs<S>> {
     explored(problem, Wanted::Both)
 }
-
-/// After so many states it is asked what threads can still write, as far as [`FEW`] runs of each tell.
-const ASKED: u64 = 64;
-
-/// See [`ASKED`]: more take longer to find than they save.
-const FEW: usize = 16;
 
 /// Runs in which some thread goes round in a loop while no other goes on, for [`crate::stuck`]; `None` as for [`runs`].
 pub fn idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
@@ -159,7 +154,7 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, wanted: Wanted) -> Option<Runs<S
         bound: None,
         reads_rounds: rounds == 0,
         states: 0,
-        future: None,
+        ahead: RefCell::default(),
         cannot_end: false,
         idle: BTreeSet::new(),
     };
@@ -209,9 +204,6 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// Looks at a state and at all that come after it.
     fn state(&mut self, mut state: State<'n, S>, now: u32) -> Flow {
         self.states += 1;
-        if !self.asks_what_is_written() {
-            return Flow::Stop;
-        }
         if (self.problem.limits.expired)() {
             self.stop = Some(Stop::Time);
             return Flow::Stop;
@@ -249,51 +241,34 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         Flow::Continue
     }
 
-    /// Asks what threads can still write, if it is time to. `false`: some thread cannot end.
-    fn asks_what_is_written(&mut self) -> bool {
-        if self.states == ASKED {
-            self.future = self.problem.future(FEW);
-        }
-        self.cannot_end = self.wanted != Wanted::Idle && self.future.as_ref().is_some_and(|future| !future.ends);
-        !self.cannot_end
-    }
-
-    /// Whether a thread, with nothing there that it could read, waits for what no other will write. `done`: how many events
-    /// each thread has.
-    fn waits_in_vain(
+    /// How far threads may get, if that can be told: those that wait go on with something new only, the others with what is there.
+    fn ahead(
         &self,
-        t: usize,
-        place: Place<'n, S>,
+        state: &State<'n, S>,
+        waits: &[bool],
         prefix: &Prefix<'_, 'n, S>,
         any: &Available,
-        done: &[usize],
-    ) -> bool {
-        let (Some(future), Stand::Looks(call)) = (&self.future, &place.point.stand) else { return false };
-        let idles = self.wanted != Wanted::Ended;
-        let last_writes = if idles { &future.of_all } else { &future.of_ended };
-        let will_be_written = |cell: Cell| {
-            let mut others = last_writes.iter().zip(done).enumerate().filter(|(u, _)| *u != t);
-            others.any(|(_, (last, done))| last.get(&cell).is_some_and(|last| last >= done))
-        };
-        let thread = Tid::from_index(t);
-        let (_, cells) = self.ask(thread, place, call, &|cell| self.values(prefix, any, cell));
-        if cells.iter().any(|&cell| prefix.may_change(cell, &will_be_written)) {
-            return false;
-        }
-        // It may go round for ever, with what can be the last value of a cell.
+    ) -> Option<Reached> {
+        let standing: Vec<_> = state.iter().map(|p| p.point).zip(waits.iter().copied()).collect();
+        let now = |cell: Cell| self.values(prefix, any, cell);
+        let ahead = Ahead { threads: &self.threads, known: &self.ahead, now: &now, standing: &standing };
+        ahead.reach(&prefix.open_copies())
+    }
+
+    /// Whether a thread that waits for what nobody writes may not go round for ever either, with what can be the last value
+    /// of a cell.
+    fn waits_in_vain(&self, t: usize, point: &'n Point<'n, S>, prefix: &Prefix<'_, 'n, S>, any: &Available) -> bool {
         let last = |cell: Cell| {
             let written = prefix.values_of(any, cell);
             if written.is_empty() { self.values(prefix, any, cell) } else { written }
         };
-        !idles || self.rounds_of(thread, place.point, &last).is_empty()
+        self.wanted == Wanted::Ended || self.rounds_of(Tid::from_index(t), point, &last).is_empty()
     }
 
     /// The rounds that a thread can end without a break, with no other result that depends on memory than that of the call
     /// at which it stands, where cells can hold these values. What it looked at before it has read, or it would not be there.
     fn rounds_of(&self, thread: Tid, point: &'n Point<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Going<'n, S>> {
-        let Stand::Looks(call) = &point.stand else { return Vec::new() };
-        let library = self.problem.libraries.of(call);
-        let results = library.returns(self.problem.world, &point.run().trace.events, thread, call, cells);
+        let results = self.threads.returns(thread, point, cells);
         results.into_iter().flat_map(|ret| self.threads.rounds(point, thread, ret).to_vec()).collect()
     }
 
@@ -349,22 +324,34 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// The thread that goes on in a state, and in which ways: one with the fewest.
-    fn next(&self, state: &mut State<'n, S>, names: &[Name], available: &Available, now: u32) -> Next<'n, S> {
-        let mut prefixes = self.prefixes.borrow_mut();
+    fn next(&mut self, state: &mut State<'n, S>, names: &[Name], available: &Available, now: u32) -> Next<'n, S> {
+        let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
         // It has been where the threads went on from here.
         prefix.go_to(&self.path).expect("it has been here");
-        let done: SmallVec<[usize; 8]> = state.iter().map(|p| p.point.run().trace.events.len()).collect();
+        let next = self.next_in(state, prefix, available, now);
+        self.prefixes.replace(prefixes);
+        next
+    }
+
+    fn next_in(
+        &mut self,
+        state: &mut State<'n, S>,
+        prefix: &Prefix<'_, 'n, S>,
+        available: &Available,
+        now: u32,
+    ) -> Next<'n, S> {
         let mut best: Option<(usize, usize, Vec<Way<'n, S>>)> = None;
+        let mut waits: SmallVec<[bool; 8]> = SmallVec::from_elem(false, state.len());
         for (t, place) in state.iter_mut().enumerate() {
             let ways = self.ways(Tid::from_index(t), *place, prefix, available, now);
             if ways.is_empty() {
-                if self.waits_in_vain(t, *place, prefix, available, &done) {
-                    return Next::Nothing;
-                }
                 match place.point.stand {
                     Stand::Free(..) => return Next::Nothing,
-                    Stand::Looks(_) if place.postponed.is_none() => place.postponed = Some(now),
+                    Stand::Looks(_) => {
+                        waits[t] = true;
+                        place.postponed.get_or_insert(now);
+                    }
                     _ => {}
                 }
                 continue;
@@ -374,7 +361,31 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
                 best = Some((count, t, ways));
             }
         }
+        if self.is_in_vain(state, &waits, prefix, available, now) {
+            return Next::Nothing;
+        }
         best.map_or(Next::Waits, |(_, t, ways)| Next::Goes(t, ways))
+    }
+
+    /// Whether nothing that is wanted begins with a state in which these threads wait.
+    fn is_in_vain(
+        &mut self,
+        state: &State<'n, S>,
+        waits: &[bool],
+        prefix: &Prefix<'_, 'n, S>,
+        any: &Available,
+        now: u32,
+    ) -> bool {
+        if now > 0 && !waits.contains(&true) {
+            return false;
+        }
+        let Some(reached) = self.ahead(state, waits, prefix, any) else { return false };
+        if reached.ends.contains(&false) && (self.wanted == Wanted::Ended || now == 0 && self.wanted == Wanted::Both) {
+            self.cannot_end |= now == 0;
+            return true;
+        }
+        let mut waiting = reached.goes_on.iter().enumerate().filter(|(_, goes_on)| !**goes_on);
+        waiting.any(|(t, _)| self.waits_in_vain(t, state[t].point, prefix, any))
     }
 
     /// Where no thread goes on: those that have not ended may go round in a loop, if what they can read is not what they
@@ -469,7 +480,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
 
     fn cut_off(&mut self, stand: &Stand) {
         match stand {
-            Stand::Bound { place, remembered: true } => _ = self.stop.get_or_insert(Stop::Rounds(place.clone())),
+            Stand::Bound { place, remembered: true, .. } => _ = self.stop.get_or_insert(Stop::Rounds(place.clone())),
             Stand::Bound { place, .. } => _ = self.bound.get_or_insert(place.clone()),
             Stand::IllDefined(why) => self.stop = Some(Stop::IllDefined(why.clone())),
             _ => {}

@@ -77,6 +77,7 @@
 //! assert_eq!(outputs, [[zero, one], [one, zero], [one, one]]);
 //! ```
 pub mod abstraction;
+pub mod ahead;
 pub mod cat;
 pub mod causal;
 pub mod denote;

@@ -14,7 +14,7 @@ use crate::ids::Tid;
 use crate::implementation::Implementations;
 use crate::library::{Libraries, Library};
 use crate::program::Prog;
-use crate::runs::{Future, Skeleton, Skeletons, Stop, future, skeletons};
+use crate::runs::{Skeleton, Skeletons, Stop, skeletons};
 use crate::search::refute::{Refutation, refutations};
 use crate::search::solver::{Cut, End, Flow, Solver, Stats};
 use crate::stamp::Stamp;
@@ -158,11 +158,6 @@ impl<S: Stamp> Problem<'_, S> {
         let together = in_time.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
         let stop = if (self.limits.expired)() { Some(Stop::Time) } else { stop };
         Runs { threads, together, stop, bound: None, states: 0, idle: (!goes_round).then(Vec::new) }
-    }
-
-    /// What threads can write, if no thread has more than so many runs.
-    pub(crate) fn future(&self, most: usize) -> Option<Future> {
-        future(&Unfolder { limit: most.min(self.limits.traces), ..self.unfolder() }, self.programs)
     }
 
     /// Whether every library admits these events. Runs that share a skeleton differ in results, so each is asked about.

@@ -156,42 +156,6 @@ pub struct Skeletons<S> {
     pub goes_round: bool,
 }
 
-/// What threads can write, as far as it is known.
-pub struct Future {
-    /// For each thread and cell the last event that can write it in a run that ends: its position in the thread.
-    pub of_ended: Vec<LastWrites>,
-    /// The same in any run, also in those that wait for ever.
-    pub of_all: Vec<LastWrites>,
-    /// Whether each thread has a run that ends.
-    pub ends: bool,
-}
-
-/// What threads can write; `None` if that is not known, as where a bound was reached.
-pub fn future<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Option<Future> {
-    let Guessed { runs, waiting, stop } = guessed(unfolder, programs);
-    if stop.is_some() {
-        return None;
-    }
-    let ends = runs.iter().all(|runs| !runs.is_empty());
-    let of_ended = runs.iter().map(last_writes).collect();
-    let of_all = runs.iter().zip(&waiting).map(|(ended, waiting)| last_writes(ended.iter().chain(waiting))).collect();
-    Some(Future { of_ended, of_all, ends })
-}
-
-fn last_writes<'a, S: Stamp>(runs: impl IntoIterator<Item = &'a Run<S>>) -> LastWrites {
-    let mut last = LastWrites::new();
-    for (position, shape) in runs.into_iter().flat_map(|run| run.shapes.iter().enumerate()) {
-        for cell in shape.iter().filter(|s| s.writes.is_some()).filter_map(|s| s.cell) {
-            let all = last.entry(cell).or_insert(position);
-            *all = position.max(*all);
-        }
-    }
-    last
-}
-
-/// For each cell the position of an event in its thread.
-pub type LastWrites = BTreeMap<Cell, usize>;
-
 /// What every value that may be justified gives.
 struct Guessed<S> {
     /// For each thread the runs that end.

@@ -41,6 +41,8 @@ pub enum Stand {
     Bound {
         /// After which event.
         place: String,
+        /// The first event of the last round.
+        start: usize,
         /// Whether later results depend on the rounds.
         remembered: bool,
     },
@@ -146,6 +148,19 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         next
     }
 
+    /// Where a thread that has come to the bound on rounds comes to if it goes on for one more round.
+    #[must_use]
+    pub fn beyond(&self, point: &'n Point<'n, S>, thread: Tid) -> &'n Point<'n, S> {
+        // No shape has this number.
+        let key = (Val::Unit, usize::MAX);
+        if let Some(next) = point.next.borrow().get(&key) {
+            return next;
+        }
+        let next = self.go_on(thread, point.run().clone(), point.control.clone(), Some(point));
+        point.next.borrow_mut().insert(key, next);
+        next
+    }
+
     /// The rounds that a thread can end without a break, after the call at which it stands has returned `ret`, without a
     /// further result that depends on memory.
     #[must_use]
@@ -240,6 +255,13 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         })
     }
 
+    /// What the call at which a thread stands can return, where cells can hold these values.
+    #[must_use]
+    pub fn returns(&self, thread: Tid, point: &Point<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+        let Stand::Looks(call) = &point.stand else { return Vec::new() };
+        self.libraries.of(call).returns(self.world, &point.run().trace.events, thread, call, cells)
+    }
+
     /// The ways in which a call can return `ret`.
     #[must_use]
     pub fn shapes(&self, thread: Tid, call: &Call, ret: Val) -> Vec<Shape<S>> {
@@ -290,7 +312,10 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
                 Prog::Call(call) => self.call(thread, call, run, control),
                 Prog::Val(v) => self.value(thread, v, run, control),
                 Prog::Break(k, v) => broken(k, v, run, control),
-                Prog::Bound => Err(Stand::Bound { place: unrolled(thread, &run.trace.events), remembered: true }),
+                Prog::Bound => {
+                    let (place, start) = (unrolled(thread, &run.trace.events), run.trace.events.len());
+                    Err(Stand::Bound { place, start, remembered: true })
+                }
             };
             match next {
                 Ok(program) => control.program = program,
@@ -382,7 +407,11 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         let remembered = self.libraries.remember(own);
         if done >= self.rounds {
             let last = &events[end - 1];
-            return Err(Stand::Bound { place: format!("{thread}: a loop of {} after {last}", done + 1), remembered });
+            let place = format!("{thread}: a loop of {} after {last}", done + 1);
+            // Where it would go on.
+            control.program = (*body).clone();
+            control.stack.push(Frame::Loop { body, done, start: end });
+            return Err(Stand::Bound { place, start, remembered });
         }
         if !remembered {
             run.trace.rounds.push((start, end));

@@ -15,6 +15,7 @@ use super::network::Network;
 use super::schema::{Fixed, Open, Schema};
 use super::solver::Source;
 use super::values::{LIMIT, Numbering, Vals, intersect};
+use crate::ahead::Copied;
 use crate::algebra::SubView;
 use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::Name;
@@ -807,24 +808,17 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         std::iter::once(Source::Initial).chain(writes).collect()
     }
 
-    /// Whether a cell can get what it could not have before, if others come to be written: it is written itself, or an
-    /// operation that was issued copies to it what is.
+    /// The copies of which it is open whether they read what is not there yet.
     #[must_use]
-    pub fn may_change(&self, cell: Cell, will_be_written: &dyn Fn(Cell) -> bool) -> bool {
-        let mut cells: SmallVec<[Cell; 4]> = SmallVec::from_slice(&[cell]);
-        let mut next = 0;
-        while let Some(&cell) = cells.get(next) {
-            next += 1;
-            if will_be_written(cell) {
-                return true;
-            }
-            for w in (0..self.subs.len()).filter(|&w| self.subs[w].sub.cell == Some(cell)) {
-                let Some(from) = self.copied(w).filter(|&from| self.known.until[from] == u32::MAX) else { continue };
-                let copied = self.subs[from].sub.cell.filter(|c| !cells.contains(c));
-                cells.extend(copied.filter(|_| self.known.sources[from] != Source::Initial));
-            }
-        }
-        false
+    pub fn open_copies(&self) -> Vec<Copied<'n>> {
+        let of_steps = self.steps.iter().map(|step| (step.from, step.to, Some(self.events[step.event].0)));
+        let all = self.copies.iter().map(|&(from, to)| (from, to, None)).chain(of_steps);
+        let open =
+            all.filter(|&(from, ..)| self.known.until[from] == u32::MAX && self.known.sources[from] != Source::Initial);
+        open.filter_map(|(from, to, step)| {
+            Some(Copied { step, from: self.subs[from].sub.cell?, to: self.subs[to].sub.cell? })
+        })
+        .collect()
     }
 
     /// Whether something else may read what these events of a thread write: those from the first on, before the second.

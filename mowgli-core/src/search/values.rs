@@ -50,7 +50,7 @@ impl Numbering {
     }
 
     /// The bit of a value, which gets a number if it has none.
-    pub(super) fn bit(&mut self, v: Val) -> Vals {
+    pub(crate) fn bit(&mut self, v: Val) -> Vals {
         let next = self.values.len() as u32;
         let number = *self.numbers.entry(v).or_insert_with(|| {
             self.values.push(v);

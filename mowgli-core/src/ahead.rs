@@ -1,0 +1,478 @@
+//! What threads may still do, and so who waits in vain.
+//!
+//! From a state of [`crate::flow`] on, each thread is followed with every value that a cell may come to hold, whether that
+//! fits what is known of orders or not. So there is more than there can be, and what is not there will never be. A thread that
+//! waits goes on only if a cell at which it looks may be written.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use smallvec::SmallVec;
+
+use crate::event::{Cell, Event, Reads, Shape, Writes};
+use crate::ids::Tid;
+use crate::search::values::{LIMIT, Numbering, Vals};
+use crate::stamp::Stamp;
+use crate::thread::{Point, Stand, Threads};
+use crate::value::Val;
+
+/// How many points may be looked at, and how many more for each state. More would cost more than it saves.
+const CREDIT: (usize, usize) = (256, 64);
+
+/// The most points that are looked at for one state.
+const AT_ONCE: usize = 256;
+
+/// The most states in a row of which it is not asked, as it was too much for those before.
+const SKIPPED: usize = 256;
+
+/// The most cells that can be told apart.
+const CELLS: usize = 64;
+
+/// What a subevent writes that depends on what another one of its event reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Copied<'n> {
+    /// The event, if the value is changed on the way.
+    pub step: Option<&'n Event>,
+    /// The cell that is read.
+    pub from: Cell,
+    /// The cell that is written.
+    pub to: Cell,
+}
+
+/// How far threads may get.
+#[derive(Clone, Debug)]
+pub struct Reached {
+    /// Which threads go on.
+    pub goes_on: Vec<bool>,
+    /// Which of them may end.
+    pub ends: Vec<bool>,
+}
+
+/// More is not looked at, or a thread came to a place beyond which it is not followed.
+#[derive(Clone, Copy, Debug)]
+struct TooMuch;
+
+/// A copy between cells by their numbers.
+#[derive(Clone, Copy)]
+struct Link<'n> {
+    step: Option<&'n Event>,
+    from: usize,
+    to: usize,
+}
+
+/// What a thread does on the way to a point: cells are given by their numbers.
+struct Doings<'n> {
+    /// What is read, where it is not anything: one of these values, or, if the flag is set, another one.
+    reads: SmallVec<[(usize, Vals, bool); 2]>,
+    /// What is written.
+    writes: SmallVec<[(usize, Vals); 2]>,
+    copies: SmallVec<[Link<'n>; 2]>,
+}
+
+/// The points that come next where the cells at which the thread looks hold these values.
+struct Nexts<'n, S> {
+    looks: SmallVec<[(usize, Vals); 1]>,
+    points: Rc<[&'n Point<'n, S>]>,
+}
+
+/// What is the same in all states of a search.
+pub struct Known<'n, S> {
+    cells: Vec<Cell>,
+    numbers: BTreeMap<Cell, usize>,
+    values: Numbering,
+    doings: BTreeMap<usize, Rc<Doings<'n>>>,
+    nexts: BTreeMap<usize, Nexts<'n, S>>,
+    /// How many points may still be looked at.
+    credit: usize,
+    /// Of how many states it is not asked, and of how many it is not when it is too much again.
+    skipped: (usize, usize),
+}
+
+impl<S> Default for Known<'_, S> {
+    fn default() -> Self {
+        Self {
+            cells: Vec::new(),
+            numbers: BTreeMap::new(),
+            values: Numbering::default(),
+            doings: BTreeMap::new(),
+            nexts: BTreeMap::new(),
+            credit: CREDIT.0,
+            skipped: (0, 1),
+        }
+    }
+}
+
+impl<S> Known<'_, S> {
+    fn cell(&mut self, cell: Cell) -> usize {
+        *self.numbers.entry(cell).or_insert_with(|| {
+            self.cells.push(cell);
+            self.cells.len() - 1
+        })
+    }
+
+    /// How many points may be looked at for this state; `None` if it is not to be asked of it.
+    fn most(&mut self) -> Option<usize> {
+        self.credit += CREDIT.1;
+        if self.skipped.0 > 0 {
+            self.skipped.0 -= 1;
+            return None;
+        }
+        Some(self.credit.min(AT_ONCE))
+    }
+
+    /// Notes how many points were looked at, and whether that was enough.
+    fn took(&mut self, points: usize, was_enough: bool) {
+        self.credit -= points;
+        let (_, next) = self.skipped;
+        self.skipped = if was_enough { (0, 1) } else { (next, (2 * next).min(SKIPPED)) };
+        if self.is_too_much() {
+            let of_new = Self { credit: self.credit, skipped: self.skipped, ..Self::default() };
+            *self = of_new;
+        }
+    }
+
+    fn is_too_much(&self) -> bool {
+        self.cells.len() > CELLS || self.values.len() > LIMIT
+    }
+}
+
+/// A state, and what is needed to look ahead from it.
+pub struct Ahead<'a, 'p, 'n, S: Stamp> {
+    /// The threads.
+    pub threads: &'a Threads<'p, 'n, S>,
+    /// What is known of all states.
+    pub known: &'a RefCell<Known<'n, S>>,
+    /// What a cell can hold with what is there.
+    pub now: &'a dyn Fn(Cell) -> Vec<Val>,
+    /// Where each thread stands, and whether it waits for something new.
+    pub standing: &'a [(&'n Point<'n, S>, bool)],
+}
+
+impl<'n, S: Stamp> Ahead<'_, '_, 'n, S> {
+    /// How far threads may get from here, if that can be told with little work. `copies` are those of which it is open what
+    /// they read.
+    pub fn reach(&self, copies: &[Copied<'n>]) -> Option<Reached> {
+        let most = self.known.borrow_mut().most()?;
+        let mut left = most;
+        let reached = self.search(copies, &mut left);
+        self.known.borrow_mut().took(most - left, reached.is_ok());
+        reached.ok()
+    }
+
+    fn search(&self, copies: &[Copied<'n>], left: &mut usize) -> Result<Reached, TooMuch> {
+        let count = self.standing.len();
+        let links = {
+            let mut known = self.known.borrow_mut();
+            let link = |c: &Copied<'n>| Link { step: c.step, from: known.cell(c.from), to: known.cell(c.to) };
+            copies.iter().map(link).map(|link| (link, false)).collect()
+        };
+        if self.known.borrow().is_too_much() {
+            return Err(TooMuch);
+        }
+        let mut search = Search {
+            ahead: self,
+            now: vec![None; CELLS],
+            written: vec![vec![0; CELLS]; count],
+            copied: vec![0; CELLS],
+            is_new: 0,
+            links,
+            watched: vec![0; count],
+            goes_on: self.standing.iter().map(|(_, waits)| !waits).collect(),
+            ends: vec![false; count],
+            is_brief: true,
+            changed: false,
+            left,
+        };
+        search.watch()?;
+        search.follow_all()?;
+        Ok(Reached { goes_on: search.goes_on, ends: search.ends })
+    }
+
+    /// What a thread does between two points.
+    fn doings(&self, before: &'n Point<'n, S>, point: &'n Point<'n, S>) -> Result<Rc<Doings<'n>>, TooMuch> {
+        let mut known = self.known.borrow_mut();
+        if let Some(doings) = known.doings.get(&point.id) {
+            return Ok(Rc::clone(doings));
+        }
+        let mut doings = Doings { reads: SmallVec::new(), writes: SmallVec::new(), copies: SmallVec::new() };
+        let run = point.run();
+        for (event, shape) in run.trace.events.iter().zip(&run.shapes).skip(before.run().shapes.len()) {
+            add(&mut known, event, shape, &mut doings);
+        }
+        if known.is_too_much() {
+            return Err(TooMuch);
+        }
+        let doings = Rc::new(doings);
+        known.doings.insert(point.id, Rc::clone(&doings));
+        Ok(doings)
+    }
+}
+
+fn add<'n, S>(known: &mut Known<'n, S>, event: &'n Event, shape: &'n Shape<S>, doings: &mut Doings<'n>) {
+    for sub in shape {
+        let Some(cell) = sub.cell.map(|cell| known.cell(cell)) else { continue };
+        match sub.reads {
+            Some(Reads::Is(v)) => doings.reads.push((cell, known.values.bit(v), false)),
+            Some(Reads::IsNot(v)) => doings.reads.push((cell, known.values.bit(v), true)),
+            Some(Reads::Any) | None => {}
+        }
+        match sub.writes {
+            Some(Writes::Is(v)) => doings.writes.push((cell, known.values.bit(v))),
+            Some(written @ (Writes::Copy(from) | Writes::Step(from))) => {
+                let from = known.cell(shape[from].cell.expect("a subevent that reads touches a cell"));
+                let step = matches!(written, Writes::Step(_)).then_some(event);
+                doings.copies.push(Link { step, from, to: cell });
+            }
+            None => {}
+        }
+    }
+}
+
+/// Cells that a thread has written since, with what by itself, or `None` for what a copy brings.
+type Own = Vec<(usize, Option<Vals>)>;
+
+struct Search<'s, 'a, 'p, 'n, S: Stamp> {
+    ahead: &'s Ahead<'a, 'p, 'n, S>,
+    /// What cells can hold without any of it, where that was asked.
+    now: Vec<Option<Vals>>,
+    /// For each thread what it writes by itself.
+    written: Vec<Vec<Vals>>,
+    /// What comes by way of copies.
+    copied: Vec<Vals>,
+    /// The cells that are written.
+    is_new: u64,
+    /// The copies; whether they were issued since.
+    links: Vec<(Link<'n>, bool)>,
+    /// The cells at which threads look that wait.
+    watched: Vec<u64>,
+    goes_on: Vec<bool>,
+    ends: Vec<bool>,
+    /// Whether only one way to the end is looked for of each thread, as long as nobody waits.
+    is_brief: bool,
+    changed: bool,
+    left: &'s mut usize,
+}
+
+impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
+    fn watch(&mut self) -> Result<(), TooMuch> {
+        for (t, &(point, waits)) in self.ahead.standing.iter().enumerate() {
+            if waits {
+                let (_, looks) = self.results(t, point, &Vec::new())?;
+                self.watched[t] = looks.iter().fold(0, |all, (cell, _)| all | 1 << cell);
+            }
+        }
+        Ok(())
+    }
+
+    fn follow_all(&mut self) -> Result<(), TooMuch> {
+        loop {
+            self.changed = false;
+            for (t, &(point, _)) in self.ahead.standing.iter().enumerate() {
+                if self.goes_on[t] {
+                    self.follow(t, point, point.run().shapes.len(), &mut Vec::new())?;
+                }
+            }
+            self.spread()?;
+            let all = |of: &[bool]| !of.contains(&false);
+            if all(&self.ends) && all(&self.goes_on) || !self.changed && !self.is_brief {
+                return Ok(());
+            }
+            self.is_brief &= self.changed;
+        }
+    }
+
+    /// A cell is written: who looks at it goes on.
+    fn wake(&mut self, cell: usize) {
+        if self.is_new >> cell & 1 == 1 {
+            return;
+        }
+        self.is_new |= 1 << cell;
+        for (t, watched) in self.watched.iter().enumerate() {
+            self.goes_on[t] |= watched >> cell & 1 == 1;
+        }
+        self.changed = true;
+    }
+
+    /// What a cell can hold with what is there.
+    fn now(&mut self, cell: usize) -> Vals {
+        if let Some(values) = self.now[cell] {
+            return values;
+        }
+        let place = self.ahead.known.borrow().cells[cell];
+        let values = (self.ahead.now)(place);
+        let mut known = self.ahead.known.borrow_mut();
+        let values = values.into_iter().fold(0, |all, v| all | known.values.bit(v));
+        self.now[cell] = Some(values);
+        values
+    }
+
+    /// What a cell may hold.
+    fn values(&mut self, cell: usize) -> Vals {
+        let written = self.written.iter().fold(self.copied[cell], |all, of| all | of[cell]);
+        written | self.now(cell)
+    }
+
+    /// What a thread may find in a cell, which has written this since: nothing that it writes later.
+    fn values_for(&mut self, t: usize, own: &Own, cell: usize) -> Vals {
+        if own.contains(&(cell, None)) {
+            return self.values(cell);
+        }
+        let others = self.written.iter().enumerate().filter(|(u, _)| *u != t);
+        let others = others.fold(self.copied[cell], |all, (_, of)| all | of[cell]);
+        let own = own.iter().filter(|(c, _)| *c == cell).fold(0, |all, (_, v)| all | v.unwrap_or(0));
+        others | own | self.now(cell)
+    }
+
+    /// What the call at which a thread stands may return, and what is in the cells at which it looks.
+    fn results(
+        &mut self,
+        t: usize,
+        point: &'n Point<'n, S>,
+        own: &Own,
+    ) -> Result<(Vec<Val>, SmallVec<[(usize, Vals); 1]>), TooMuch> {
+        let this = RefCell::new((self, SmallVec::new(), false));
+        let cells = |cell: Cell| {
+            let (search, looks, is_too_much) = &mut *this.borrow_mut();
+            let number = search.ahead.known.borrow_mut().cell(cell);
+            if search.ahead.known.borrow().is_too_much() {
+                *is_too_much = true;
+                return Vec::new();
+            }
+            let values = search.values_for(t, own, number);
+            if !looks.contains(&(number, values)) {
+                looks.push((number, values));
+            }
+            search.ahead.known.borrow().values.all(values).collect()
+        };
+        let threads = this.borrow().0.ahead.threads;
+        let results = threads.returns(Tid::from_index(t), point, &cells);
+        let (_, looks, is_too_much) = this.into_inner();
+        if is_too_much { Err(TooMuch) } else { Ok((results, looks)) }
+    }
+
+    /// The points that come next.
+    fn nexts(&mut self, t: usize, point: &'n Point<'n, S>, own: &Own) -> Result<Rc<[&'n Point<'n, S>]>, TooMuch> {
+        let ahead = self.ahead;
+        let known = ahead.known.borrow().nexts.get(&point.id).map(|n| (n.looks.clone(), Rc::clone(&n.points)));
+        if let Some((looks, points)) = known {
+            if looks.into_iter().all(|(cell, values)| self.values_for(t, own, cell) == values) {
+                return Ok(points);
+            }
+        }
+        let thread = Tid::from_index(t);
+        let mut looks = SmallVec::new();
+        let ways: Vec<(Val, usize)> = match &point.stand {
+            Stand::Free(_, ways) => ways.clone(),
+            Stand::Looks(call) => {
+                let (results, at) = self.results(t, point, own)?;
+                looks = at;
+                let shapes = |ret: Val| (0..ahead.threads.shapes(thread, call, ret).len()).map(move |n| (ret, n));
+                results.into_iter().flat_map(shapes).collect()
+            }
+            _ => Vec::new(),
+        };
+        let points: Rc<[_]> =
+            ways.into_iter().map(|(ret, shape)| ahead.threads.after(point, thread, ret, shape)).collect();
+        let nexts = Nexts { looks, points: Rc::clone(&points) };
+        ahead.known.borrow_mut().nexts.insert(point.id, nexts);
+        Ok(points)
+    }
+
+    /// Whether enough is known of a thread for now.
+    fn is_enough(&self, t: usize) -> bool {
+        self.is_brief && self.ends[t] && !self.goes_on.contains(&false)
+    }
+
+    /// Follows a thread from a point on; its events are new from the one of number `first` on.
+    fn follow(&mut self, t: usize, point: &'n Point<'n, S>, first: usize, own: &mut Own) -> Result<(), TooMuch> {
+        *self.left = self.left.checked_sub(1).ok_or(TooMuch)?;
+        match &point.stand {
+            Stand::Ended => self.ends[t] = true,
+            Stand::Nowhere | Stand::Round(_) => {}
+            // As the rounds of a loop are one program, a further one does what this one has done, if all of it was followed.
+            Stand::Bound { remembered: false, start, .. } if *start >= first => {}
+            Stand::Bound { remembered: false, .. } => {
+                let next = self.ahead.threads.beyond(point, Tid::from_index(t));
+                self.enter(t, (point, next), first, own)?;
+            }
+            Stand::Bound { .. } | Stand::IllDefined(_) => return Err(TooMuch),
+            Stand::Free(..) | Stand::Looks(_) => {
+                for next in self.nexts(t, point, own)?.iter() {
+                    if self.is_enough(t) {
+                        break;
+                    }
+                    self.enter(t, (point, next), first, own)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes from one point to the next.
+    fn enter(
+        &mut self,
+        t: usize,
+        (point, next): (&'n Point<'n, S>, &'n Point<'n, S>),
+        first: usize,
+        own: &mut Own,
+    ) -> Result<(), TooMuch> {
+        let doings = self.ahead.doings(point, next)?;
+        let mut reads = doings.reads.iter();
+        if !reads.all(|&(cell, v, is_other)| self.values(cell) & if is_other { !v } else { v } != 0) {
+            return Ok(());
+        }
+        let before = own.len();
+        for &(cell, v) in &doings.writes {
+            self.changed |= v & !self.written[t][cell] != 0;
+            self.written[t][cell] |= v;
+            self.wake(cell);
+            own.push((cell, Some(v)));
+        }
+        for link in &doings.copies {
+            self.issue(link);
+            own.push((link.to, None));
+        }
+        self.follow(t, next, first, own)?;
+        own.truncate(before);
+        Ok(())
+    }
+
+    fn issue(&mut self, link: &Link<'n>) {
+        let is_same = |a: &Link<'n>| {
+            let step = |l: &Link<'n>| l.step.map(std::ptr::from_ref);
+            (a.from, a.to, step(a)) == (link.from, link.to, step(link))
+        };
+        if !self.links.iter().any(|(known, is_issued)| *is_issued && is_same(known)) {
+            self.links.push((*link, true));
+            self.changed = true;
+        }
+        self.wake(link.to);
+    }
+
+    /// Carries values along copies: of those that were there before only where what they read is new.
+    fn spread(&mut self) -> Result<(), TooMuch> {
+        for index in 0..self.links.len() {
+            let (Link { step, from, to }, is_issued) = self.links[index];
+            if !is_issued && self.is_new >> from & 1 == 0 {
+                continue;
+            }
+            let values = self.values(from);
+            let values = step.map_or(values, |event| self.step(event, values));
+            if values & !self.copied[to] != 0 {
+                self.copied[to] |= values;
+                self.changed = true;
+                self.wake(to);
+            }
+        }
+        if self.ahead.known.borrow().is_too_much() { Err(TooMuch) } else { Ok(()) }
+    }
+
+    /// What an update makes of these values.
+    fn step(&self, event: &Event, values: Vals) -> Vals {
+        let mut known = self.ahead.known.borrow_mut();
+        let read: Vec<Val> = known.values.all(values).collect();
+        let library = self.ahead.threads.libraries.of(&event.call);
+        read.into_iter().filter_map(|v| library.step(event, v)).fold(0, |all, v| all | known.values.bit(v))
+    }
+}
