@@ -5,7 +5,7 @@
 //! waits goes on only if a cell at which it looks may be written.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -47,6 +47,15 @@ pub struct Reached {
     pub goes_on: Vec<bool>,
     /// Which of them may end.
     pub ends: Vec<bool>,
+    /// The cells that are written on the way.
+    written: BTreeSet<Cell>,
+}
+
+impl Reached {
+    /// Whether a cell may be written on the way.
+    pub fn writes(&self, cell: Cell) -> bool {
+        self.written.contains(&cell)
+    }
 }
 
 /// More is not looked at, or a thread came to a place beyond which it is not followed.
@@ -186,7 +195,9 @@ impl<'n, S: Stamp> Ahead<'_, '_, 'n, S> {
         };
         search.watch()?;
         search.follow_all()?;
-        Ok(Reached { goes_on: search.goes_on, ends: search.ends })
+        let (known, is_new) = (self.known.borrow(), search.is_new);
+        let written = known.cells.iter().enumerate().filter(|(cell, _)| is_new >> cell & 1 == 1);
+        Ok(Reached { goes_on: search.goes_on, ends: search.ends, written: written.map(|(_, &cell)| cell).collect() })
     }
 
     /// What a thread does between two points.

@@ -255,16 +255,6 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         ahead.reach(&prefix.open_copies())
     }
 
-    /// Whether a thread that waits for what nobody writes may not go round for ever either, with what can be the last value
-    /// of a cell.
-    fn waits_in_vain(&self, t: usize, point: &'n Point<'n, S>, prefix: &Prefix<'_, 'n, S>, any: &Available) -> bool {
-        let last = |cell: Cell| {
-            let written = prefix.values_of(any, cell);
-            if written.is_empty() { self.values(prefix, any, cell) } else { written }
-        };
-        self.wanted == Wanted::Ended || self.rounds_of(Tid::from_index(t), point, &last).is_empty()
-    }
-
     /// The rounds that a thread can end without a break, with no other result that depends on memory than that of the call
     /// at which it stands, where cells can hold these values. What it looked at before it has read, or it would not be there.
     fn rounds_of(&self, thread: Tid, point: &'n Point<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Going<'n, S>> {
@@ -384,8 +374,12 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             self.cannot_end |= now == 0;
             return true;
         }
-        let mut waiting = reached.goes_on.iter().enumerate().filter(|(_, goes_on)| !**goes_on);
-        waiting.any(|(t, _)| self.waits_in_vain(t, state[t].point, prefix, any))
+        let waits = |t: usize| !reached.goes_on[t];
+        match self.wanted {
+            Wanted::Ended => (0..state.len()).any(waits),
+            // They may go round for ever.
+            _ => self.going(state, &waits, &|cell| reached.writes(cell), prefix, any).iter().any(|(_, r)| r.is_empty()),
+        }
     }
 
     /// Where no thread goes on: those that have not ended may go round in a loop, if what they can read is not what they
@@ -393,17 +387,26 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     fn idle(&mut self, state: &State<'n, S>, names: &[Name], any: &Available, now: u32) {
         let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
-        let going = self.going(state, prefix, any);
+        let waits = |t: usize| state[t].point.stand != Stand::Ended;
+        let going = self.going(state, &waits, &|_| false, prefix, any);
         if going.iter().all(|(_, rounds)| !rounds.is_empty()) {
             self.choose_rounds(prefix, &mut self.path.clone(), now, &going, &mut Vec::new(), state);
         }
         self.prefixes.replace(prefixes);
     }
 
-    /// The rounds that each thread can repeat that has not ended, as far as what they read can be last.
-    fn going(&self, state: &State<'n, S>, prefix: &Prefix<'_, 'n, S>, any: &Available) -> Vec<OfThread<'n, S>> {
+    /// The rounds that each thread that `waits` can repeat, as far as what they read can be last: of cells that others may
+    /// still write (`is_open`) that is not known.
+    fn going(
+        &self,
+        state: &State<'n, S>,
+        waits: &dyn Fn(usize) -> bool,
+        is_open: &dyn Fn(Cell) -> bool,
+        prefix: &Prefix<'_, 'n, S>,
+        any: &Available,
+    ) -> Vec<OfThread<'n, S>> {
         let mut going: Vec<OfThread<'n, S>> = Vec::new();
-        for (t, place) in state.iter().enumerate().filter(|(_, p)| p.point.stand != Stand::Ended) {
+        for (t, place) in state.iter().enumerate().filter(|(t, _)| waits(*t)) {
             let cells = |cell: Cell| self.values(prefix, any, cell);
             going.push((t, self.rounds_of(Tid::from_index(t), place.point, &cells)));
             if going.iter().any(|(_, rounds)| rounds.is_empty()) {
@@ -421,7 +424,8 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
                 let mut reads = point.run().shapes[*start..].iter().flatten().filter_map(|s| Some((s.cell?, s.reads?)));
                 reads.all(|(cell, reads)| {
                     let last = || prefix.last_values(any, cell, (*t, *start..known(*t)));
-                    written.contains(&cell) || last().is_none_or(|last| last.iter().any(|&v| reads.allows(v)))
+                    let may_change = written.contains(&cell) || is_open(cell);
+                    may_change || last().is_none_or(|last| last.iter().any(|&v| reads.allows(v)))
                 })
             });
         }
