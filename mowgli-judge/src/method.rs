@@ -66,6 +66,8 @@ pub struct Method {
     pub returns: Returns,
     /// Whether programs write a call as a statement, `put(x, y)`, and not as one of its object, `x.put(y)`.
     pub is_statement: bool,
+    /// Whether a call only looks: see [`Library::only_looks`](crate::library::Library::only_looks).
+    pub looks: bool,
     /// What it does, as the table says.
     pub about: &'static str,
 }
@@ -219,9 +221,17 @@ mod tests {
             takes: &[("x", Kind::Placed), ("d", Kind::Id), ("y", Kind::Local), ("ns", Kind::Nodes), ("v", Kind::Value)],
             returns: Returns::Nothing,
             is_statement: false,
+            looks: false,
             about: "",
         },
-        Method { name: "At", takes: &[("n", Kind::Node)], returns: Returns::Value, is_statement: true, about: "" },
+        Method {
+            name: "At",
+            takes: &[("n", Kind::Node)],
+            returns: Returns::Value,
+            is_statement: true,
+            looks: true,
+            about: "",
+        },
     ];
 
     #[test]

@@ -3,8 +3,6 @@
 //! `Push(s, v)` puts a value on top, `Pop(s)` takes the top off, and returns bottom where there is none. The specification is
 //! that of every stack over x86-TSO: linearisable. What is new is the implementation.
 
-use std::process::ExitCode;
-
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
@@ -95,6 +93,4 @@ pub fn entry() -> Entry<Stamp> {
     container::entry(library, variants)
 }
 
-fn main() -> ExitCode {
-    mowgli::main_with([entry().into()])
-}
+mowgli::main!(entry());

@@ -4,8 +4,6 @@
 //! lock over x86-TSO: `Acq` is a fence, and who acquires sees all that the one before did. What is new is the
 //! implementation.
 
-use std::process::ExitCode;
-
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Tid};
@@ -69,6 +67,4 @@ pub fn entry() -> Entry<Stamp> {
     lock::entry(TICKET, variants)
 }
 
-fn main() -> ExitCode {
-    mowgli::main_with([entry().into()])
-}
+mowgli::main!(entry());

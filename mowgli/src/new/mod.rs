@@ -154,7 +154,6 @@ fn files(name: &str, mowgli: &Path, parts: &Parts) -> Vec<(String, String)> {
 
 /// The source of an example as that of a library, with its tests.
 fn library(source: &str) -> String {
-    let (library, _) = source.split_once("fn main()").expect("the example has a main function");
-    let library = library.replacen("use std::process::ExitCode;\n", "", 1).replace("\n\n\n", "\n\n");
+    let (library, _) = source.split_once("mowgli::main!").expect("the example has a main function");
     format!("{}\n\n#[cfg(test)]\nmod tests;\n", library.trim_end())
 }
