@@ -430,7 +430,7 @@ impl Words {
                 Some((library, demand)) => {
                     let _ = writeln!(out, "    which {library} excludes ({demand})");
                 }
-                None => out.push_str("    and so round: a cycle\n"),
+                None => out.push_str("    back to the first event: a cycle\n"),
             }
         }
         if let Some(stop) = stop {

@@ -261,3 +261,33 @@ fn a_site_is_of_the_library_that_it_calls() {
         assert_eq!(left, [site.library != FAR, site.library == FAR]);
     }
 }
+
+/// Goes writes a pair, and Come looks for one: only then it writes another word.
+struct OfPairs;
+
+impl Implementation for OfPairs {
+    fn target(&self) -> Name {
+        OF
+    }
+
+    fn declare(&self, _: &mut World) {}
+
+    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
+        let [x, y] = ["x", "y"].map(Loc::new);
+        match call.method.text() {
+            "Go" => write(x, Val::tuple(&[Val::Int(7), Val::Int(8)])),
+            _ => read(x).bind(move |v| if let Val::Tuple(_) = v { write(y, v) } else { Prog::unit() }),
+        }
+    }
+}
+
+/// What a body does with a message that another one sends is found.
+#[test]
+fn sites_are_found_behind_what_other_bodies_write() {
+    let mut world = World::new(1, &[Node(1)]);
+    world.objects.extend(["x", "y"].map(|x| (Loc::new(x), word())));
+    let calls = ["Come", "Go"].map(|method| (world.clone(), Tid(1), Call::new(OF, method, &[])));
+    let sites = sites(&OfPairs, &Libraries::over(to).with(Memory), &calls);
+    let found: Vec<String> = sites.iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["Come: Read", "Come: Write", "Go: Write"]);
+}
