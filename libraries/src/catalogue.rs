@@ -145,10 +145,12 @@ impl<S: Stamp> Entry<S> {
         self
     }
 
-    /// The entry with its implementation, which is to be sound within these bounds of threads, nodes and calls.
+    /// The entry with its implementation, which is to be sound within these bounds of threads, nodes and calls. Clients write
+    /// two values, where methods have any.
     #[must_use]
     pub fn published(self, implementation: impl Implementation + 'static, bounds: &[(usize, u8, usize)]) -> Self {
-        self.with(variant("published", "the implementation", Expected::Sound, implementation, bounds))
+        let published = variant("published", "the implementation", Expected::Sound, implementation, bounds);
+        self.with(published.writing(&[1, 2]))
     }
 
     /// The entry with one more variant, which is to be unsound within the bounds of the first. What is different its edits

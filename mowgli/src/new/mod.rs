@@ -61,7 +61,7 @@ impl Example {
                 litmus: include_str!("latch.litmus"),
                 dependencies: &[CORE, LIBRARIES, RDMA],
                 broken: "no-fence",
-                to_break: "Break it: in `latch` move the fence behind `sv::write`, and run the tests again.",
+                to_break: "Break it: in `body` move the fence behind `sv::write`, and run the tests again.",
             },
             Self::Ticketlock => Parts {
                 name: "ticketlock",
