@@ -1,13 +1,13 @@
 //! The implementation keeps the promises of a counter in every client up to a bound, and what breaks it is caught.
 
 use expect_test::expect;
-use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound};
+use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound, bound};
 
 use super::entry;
 
 #[test]
 fn the_implementation_is_sound() {
-    let checked = assert_sound!(entry(), "published");
+    let checked = assert_sound!(entry(), "published", bound(2, 1, 1));
     // The concretisation that was found: which subevent of the implementation stands for each stamp.
     expect![[r#"
         g(Add, aMF) = aMF of the Acq
@@ -17,7 +17,7 @@ fn the_implementation_is_sound() {
 
 #[test]
 fn without_the_lock_it_is_not() {
-    let checked = assert_unsound!(entry(), "no-lock");
+    let checked = assert_unsound!(entry(), "no-lock", bound(2, 1, 1));
     // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
     expect![[r#"
         RDMA_WAIT tally-no-lock

@@ -1,13 +1,13 @@
 //! The implementation keeps the promises of a stack in every client up to a bound, and what breaks it is caught.
 
 use expect_test::expect;
-use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound};
+use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound, bound};
 
 use super::entry;
 
 #[test]
 fn the_implementation_is_sound() {
-    let checked = assert_sound!(entry(), "published");
+    let checked = assert_sound!(entry(), "published", bound(2, 1, 2));
     // The concretisation that was found: which subevent of the implementation stands for each stamp.
     expect![[r#"
         g(Pop, F) = R of the last Read or U of the CAS
@@ -18,7 +18,7 @@ fn the_implementation_is_sound() {
 
 #[test]
 fn a_push_must_compare() {
-    let checked = assert_unsound!(entry(), "push-writes");
+    let checked = assert_unsound!(entry(), "push-writes", bound(2, 1, 2));
     // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
     expect![[r#"
         X86_TSO stack-push-writes
