@@ -65,13 +65,17 @@ pub fn sites<S: Stamp>(
     calls: &[(World, Tid, Call)],
 ) -> Vec<Site> {
     let mut found: BTreeSet<(Name, Vec<Step>, [Name; 2])> = BTreeSet::new();
-    let mut written = BTreeMap::new();
+    // What is written in one world may make no sense in another, as the number of a thread.
+    let worlds: Vec<_> = calls.chunk_by(|(a, ..), (b, ..)| a.threads == b.threads && a.nodes == b.nodes).collect();
+    let mut written = vec![BTreeMap::new(); worlds.len()];
     loop {
         let before = found.len();
-        for (world, thread, call) in calls {
-            let (thread, method) = (*thread, call.method);
-            let mut walk = Walk { below, world, thread, method, left: STEPS, found: &mut found, written: &mut written };
-            walk.run(&implementation.body(world, thread, call), &mut Vec::new(), &mut |_, _| {});
+        for (calls, written) in worlds.iter().zip(&mut written) {
+            for (world, thread, call) in *calls {
+                let (thread, method) = (*thread, call.method);
+                let mut walk = Walk { below, world, thread, method, left: STEPS, found: &mut found, written };
+                walk.run(&implementation.body(world, thread, call), &mut Vec::new(), &mut |_, _| {});
+            }
         }
         if found.len() == before {
             break;
