@@ -19,6 +19,7 @@ use mowgli_x86::tso::Tso;
 
 use crate::bal::{self, Bal};
 use crate::rbl::{self, Rbl};
+use crate::x86::OneMachine;
 use crate::{kvstore, msw, nlock, sc_rmw, sequential, slock, sv, wlock, x86};
 
 /// The verdict that is expected of a variant.
@@ -115,7 +116,53 @@ impl Variant {
     }
 }
 
+impl Entry {
+    /// A library over RDMA-WAIT-RMW that is its own subject, to be implemented on another one.
+    #[must_use]
+    pub fn rdma(
+        library: impl Library<mowgli_rdma::Stamp> + Subject + Clone + 'static,
+        below: impl Library<mowgli_rdma::Stamp> + 'static,
+    ) -> Self {
+        Self::new(Memory::rdma_wait(), library, Libraries::over(mowgli_rdma::to).with(below), Vec::new())
+    }
+}
+
+impl Entry<mowgli_x86::Stamp> {
+    /// A library over x86-TSO that is its own subject, to be implemented on words of memory. Its clients run on one machine.
+    #[must_use]
+    pub fn x86(library: impl Library<mowgli_x86::Stamp> + Subject + Clone + 'static) -> Self {
+        let entry =
+            Self::new(Memory::x86_tso(), library.clone(), Libraries::over(mowgli_x86::to).with(Tso), Vec::new());
+        Self { subject: Box::new(OneMachine(library)), ..entry }
+    }
+}
+
 impl<S: Stamp> Entry<S> {
+    /// The entry with one more variant.
+    #[must_use]
+    pub fn with(mut self, variant: Variant) -> Self {
+        self.variants.push(variant);
+        self
+    }
+
+    /// The entry with its implementation, which is to be sound within these bounds of threads, nodes and calls. Clients write
+    /// two values, where methods have any.
+    #[must_use]
+    pub fn published(self, implementation: impl Implementation + 'static, bounds: &[(usize, u8, usize)]) -> Self {
+        let published = variant("published", "the implementation", Expected::Sound, implementation, bounds);
+        self.with(published.writing(&[1, 2]))
+    }
+
+    /// The entry with one more variant, which is to be unsound within the bounds of the first. What is different its edits
+    /// say.
+    #[must_use]
+    pub fn broken(self, name: &'static str, implementation: impl Implementation + 'static) -> Self {
+        let about = Name::new(&implementation.edits().join(", ")).text();
+        let bounds = self.variants.first().map(|v| v.bounds.clone()).unwrap_or_default();
+        let broken = variant(name, about, Expected::Unsound, implementation, &[]);
+        self.with(Variant { bounds, ..broken })
+    }
+
     /// A library that is its own subject, over a memory model, with implementations on the libraries `below`.
     #[must_use]
     pub fn new(

@@ -61,7 +61,7 @@ impl<S: Stamp> Library<S> for Lock<S> {
     /// Acq {aMF}; the kinds of locks differ in Rel.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
         vec![match Method::of(&event.call) {
-            Method::Acq { .. } => Shape::from_slice(&[Sub::quiet(self.fence)]),
+            Method::Acq { .. } => Shape::from([Sub::quiet(self.fence)]),
             Method::Rel { x } => (self.release)(world, home(world, x)),
         }]
     }

@@ -26,13 +26,13 @@ methods! {
         /// `Write(x, (v1..vk))`.
         fn write = Write(x: Local, values: Value);
         /// `TryRead(x)`, which returns the tuple or bottom.
-        fn try_read = TryRead(x: Local) -> Value;
+        fn try_read = TryRead(x: Local) -> Value, looks;
         /// `Get(x, y, d)`: copies remote y to local x.
         fn get = Get(x: Local, y: Placed, d: Id);
         /// `Put(x, y, d)`: copies local y to remote x.
         fn put = Put(x: Placed, y: Local, d: Id);
         /// `Wait(d)`.
-        fn wait = Wait(d: Id);
+        fn wait = Wait(d: Id), looks;
     }
 }
 
@@ -85,10 +85,6 @@ impl Library<Stamp> for Msw {
         false
     }
 
-    fn only_looks(&self, event: &Event) -> bool {
-        matches!(Method::of(&event.call), Method::TryRead { .. } | Method::Wait { .. })
-    }
-
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
         method::fault(world, thread, call, Method::TABLE).or_else(|| ill_sized(world, Method::of(call)))
     }
@@ -97,10 +93,10 @@ impl Library<Stamp> for Msw {
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let at = |loc| Cell { loc, node: home(world, loc) };
         let shape = match Method::of(&event.call) {
-            Method::Write { x, values } => Shape::from_slice(&[Sub::write(aCW, at(x), Writes::Is(values))]),
-            Method::TryRead { .. } if event.ret == Val::Bot => Shape::from_slice(&[Sub::quiet(aWT)]),
-            Method::TryRead { x } => Shape::from_slice(&[Sub::read(aCR, at(x), Reads::Is(event.ret))]),
-            Method::Wait { .. } => Shape::from_slice(&[Sub::quiet(aWT)]),
+            Method::Write { x, values } => Shape::from([Sub::write(aCW, at(x), Writes::Is(values))]),
+            Method::TryRead { .. } if event.ret == Val::Bot => Shape::from([Sub::quiet(aWT)]),
+            Method::TryRead { x } => Shape::from([Sub::read(aCR, at(x), Reads::Is(event.ret))]),
+            Method::Wait { .. } => Shape::from([Sub::quiet(aWT)]),
             Method::Put { x, y, d } => return wait::Method::Put { x, y, d }.shapes(world, event.ret),
             Method::Get { x, y, d } => return wait::Method::Get { x, y, d }.shapes(world, event.ret),
         };

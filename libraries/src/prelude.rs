@@ -1,22 +1,29 @@
-//! What a library over RDMA is written with: `use mowgli_libraries::prelude::*;`.
+//! What a library over RDMA is written with: `use mowgli_libraries::prelude::*;`. Over x86-TSO it is [`crate::x86::prelude`].
 
-pub use mowgli_core::algebra::{
-    Spec, SubView, cell, events, hb, id, po, ppo, reads, same, same_event, same_thread, stamps, writes,
-};
-pub use mowgli_core::edit::{Edits, calls};
-pub use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-pub use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
-pub use mowgli_core::implementation::Implementation;
-pub use mowgli_core::library::{Libraries, Library};
-pub use mowgli_core::method::methods;
-pub use mowgli_core::program::{Prog, prog};
-pub use mowgli_core::simple::{Over, Simple};
-pub use mowgli_core::soundness::client::{Bound, Subject};
-pub use mowgli_core::value::Val;
-pub use mowgli_core::world::{Object, World};
+pub use any::*;
+pub use mowgli_core::ids::{Node, NodeSet, Wid};
 pub use mowgli_rdma::Stamp::{self, *};
 pub use mowgli_rdma::to;
 pub use mowgli_rdma::wait::{self, Wait};
 
-pub use crate::catalogue::{Entry, Expected, Memory, Variant, variant};
 pub use crate::sv::{self, Sv};
+
+/// What a library over any memory model is written with.
+pub mod any {
+    pub use mowgli_core::algebra::{
+        Spec, SubView, cell, events, hb, id, po, ppo, reads, same, same_event, same_thread, stamps, writes,
+    };
+    pub use mowgli_core::edit::{Edits, calls};
+    pub use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+    pub use mowgli_core::ids::{Loc, Name, Tid};
+    pub use mowgli_core::implementation::Implementation;
+    pub use mowgli_core::library::{Libraries, Library};
+    pub use mowgli_core::method::methods;
+    pub use mowgli_core::program::{Prog, prog};
+    pub use mowgli_core::simple::{Over, Simple};
+    pub use mowgli_core::soundness::client::{Bound, Subject};
+    pub use mowgli_core::value::Val;
+    pub use mowgli_core::world::{Object, World};
+
+    pub use crate::catalogue::{Entry, Expected, Memory, Variant, variant};
+}

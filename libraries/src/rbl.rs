@@ -101,7 +101,7 @@ impl Library<Stamp> for Rbl {
         let Some((writer, readers)) = threads(world, x) else { return Vec::new() };
         let copy = |node: Node| Cell { loc: x, node };
         let here = world.node_of(event.thread);
-        let failed = || Shape::from_slice(&[Sub::quiet(aWT)]);
+        let failed = || Shape::from([Sub::quiet(aWT)]);
         let shape = match (Method::of(&event.call), event.ret) {
             (Method::Submit { .. }, _) if event.thread != writer => return Vec::new(),
             (Method::Receive { .. }, _) if !readers.contains(&event.thread) => return Vec::new(),
@@ -111,7 +111,7 @@ impl Library<Stamp> for Rbl {
                 remote.chain([Sub::write(aCW, copy(here), message)]).collect()
             }
             (Method::Submit { .. }, _) | (Method::Receive { .. }, Val::Bot) => failed(),
-            (Method::Receive { .. }, message) => Shape::from_slice(&[Sub::read(aCR, copy(here), Reads::Is(message))]),
+            (Method::Receive { .. }, message) => Shape::from([Sub::read(aCR, copy(here), Reads::Is(message))]),
         };
         vec![shape]
     }

@@ -80,7 +80,7 @@ impl Library<Stamp> for ScRmw {
             Method::CAS { x, .. } => Sub::read(aMF, word(x), found),
             Method::FAA { x, .. } => Sub::update(aMF, word(x), found, Writes::Step(0)),
         };
-        vec![Shape::from_slice(&[sub])]
+        vec![Shape::from([sub])]
     }
 
     fn spec(&self) -> Spec<Stamp> {

@@ -255,7 +255,7 @@ impl Library<Stamp> for Linearised {
     /// {aMF} for every call.
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let applied = Sub::update(aMF, state(event.call.loc(0)), Reads::Any, Writes::Step(0));
-        vec![Shape::from_slice(&[applied])]
+        vec![Shape::from([applied])]
     }
 
     /// As for RDMA-SC-RMW: `so = po u rf u mo u rb`. Every call is an update, so rf goes from each to the next.

@@ -28,13 +28,13 @@ methods! {
         /// `Write(x, v)`: the own node's copy.
         fn write = Write(x: Object, v: Value);
         /// `Read(x)`: the own node's copy.
-        fn read = Read(x: Object) -> Value;
+        fn read = Read(x: Object) -> Value, looks;
         /// `Bcast(x, d, ns)`: sends the own node's copy to these nodes.
         fn bcast = Bcast(x: Object, d: Id, ns: Nodes);
         /// `Wait(d)`: the own node's copy may be written again.
-        fn wait = Wait(d: Id);
+        fn wait = Wait(d: Id), looks;
         /// `GF(ns)`: everything towards these nodes has reached them.
-        fn gf = GF(ns: Nodes);
+        fn gf = GF(ns: Nodes), looks;
     }
 }
 
@@ -65,18 +65,14 @@ impl Library<Stamp> for Sv {
         false
     }
 
-    fn only_looks(&self, event: &Event) -> bool {
-        matches!(Method::of(&event.call), Method::Read { .. } | Method::Wait { .. } | Method::GF { .. })
-    }
-
     /// Write {aCW}, Read {aCR}, Bcast {aNLR_n, aNRW_n | n in ns}, Wait {aWT}, GF {aGF_n | n in ns}.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let here = world.node_of(event.thread);
         let copy = |loc, node| Cell { loc, node };
         vec![match Method::of(&event.call) {
-            Method::Write { x, v } => Shape::from_slice(&[Sub::write(aCW, copy(x, here), Writes::Is(v))]),
-            Method::Read { x } => Shape::from_slice(&[Sub::read(aCR, copy(x, here), Reads::Is(event.ret))]),
-            Method::Wait { .. } => Shape::from_slice(&[Sub::quiet(aWT)]),
+            Method::Write { x, v } => Shape::from([Sub::write(aCW, copy(x, here), Writes::Is(v))]),
+            Method::Read { x } => Shape::from([Sub::read(aCR, copy(x, here), Reads::Is(event.ret))]),
+            Method::Wait { .. } => Shape::from([Sub::quiet(aWT)]),
             Method::GF { ns } => ns.iter().map(|n| Sub::quiet(aGF(n))).collect(),
             Method::Bcast { x, ns, .. } => {
                 let halves = |(i, n)| {

@@ -28,7 +28,7 @@ pub const LIBRARY: Lock = Lock {
     name: WLOCK,
     form: Form { kind: "weak lock", parts: &[Part::Home] },
     fence: aMF,
-    release: |_, _| Shape::from_slice(&[Sub::quiet(aCW)]),
+    release: |_, _| Shape::from([Sub::quiet(aCW)]),
     lets_in: |a| a == aCW,
     first: |_| {},
 };
@@ -73,7 +73,7 @@ impl Implementation for WlockOverSv {
         let x = call.loc(0);
         let (x_a, p, x_t) = (dispenser(x), ticket(x, t), passed(x, t));
         let d = Val::Wid(x.wid("d"));
-        let others = world.all_nodes().without(world.node_of(t));
+        let others = world.other_nodes(t);
         let threads: Vec<Tid> = world.tids().collect();
         match Method::of(call) {
             Method::Acq { .. } => prog! {

@@ -375,10 +375,14 @@ impl<S: Stamped> Explained<S> {
 #[must_use]
 pub fn witness<S: Stamp>(outcome: &[(String, String)], implemented: &[String], scene: &Scene<'_, S>) -> String {
     let values = outcome.iter().map(|(name, v)| format!("{name}={v}")).join(", ");
-    let outcome = if values.is_empty() { "without values" } else { &values };
     let of = if implemented.is_empty() { String::new() } else { format!(" of {}", implemented.join(", ")) };
     let (events, relations) = (show::events(scene.execution, scene.names), show::relations(scene));
-    format!("\nThe outcome {outcome} is that of this execution{of}:\n{events}{relations}")
+    let head = if values.is_empty() {
+        format!("This execution{of} ends:")
+    } else {
+        format!("The outcome {values} is that of this execution{of}:")
+    };
+    format!("\n{head}\n{events}{relations}")
 }
 
 /// The words of a program.
@@ -425,12 +429,12 @@ impl Words {
             }
             match refutation.demand {
                 _ if refutation.edges.is_empty() => {
-                    out.push_str("    and then no write has the values that are left\n")
+                    out.push_str("    no write has the values that are then to be read\n")
                 }
                 Some((library, demand)) => {
                     let _ = writeln!(out, "    which {library} excludes ({demand})");
                 }
-                None => out.push_str("    and so round: a cycle\n"),
+                None => out.push_str("    back to the first event: a cycle\n"),
             }
         }
         if let Some(stop) = stop {

@@ -3,13 +3,12 @@
 //! The published body stands as it is in the figure; a variant says what is different.
 //!
 //! ```
-//! use std::sync::Arc;
 //! use mowgli_core::edit::{Edits, calls};
 //! use mowgli_core::event::Call;
-//! use mowgli_core::ids::{Loc, Name, Tid};
+//! use mowgli_core::ids::{Loc, Tid};
 //! use mowgli_core::implementation::Implementation;
 //! use mowgli_core::methods;
-//! use mowgli_core::program::{Prog, prog};
+//! use mowgli_core::program::prog;
 //! use mowgli_core::simple::Over;
 //! use mowgli_core::world::World;
 //!
@@ -30,11 +29,7 @@
 //!     }
 //! }
 //!
-//! let body = |_: &World, _: Tid, call: &Call| {
-//!     let Method::Light { x } = Method::of(call);
-//!     prog! { fence(); write(x, 1); fence() }
-//! };
-//! let published = Arc::new(Over::new(LAMP, |_, _| Vec::new(), body));
+//! let published = Over::new(|_, _, Method::Light { x }| prog! { fence(); write(x, 1); fence() });
 //! let no_fence = published.clone().without(calls!(Word::Fence {}).first());
 //! let too_bright = published.clone().replace(calls!(Word::Write { x, .. } in Method::Light { .. } => write(x, 2)));
 //! let fence_first = published.clone().swap(calls!(Word::Write { v, .. } if v == 1.into()));
@@ -43,6 +38,7 @@
 //! let dark = published.replace(calls!(Word::Write { x, v } if v == 3.into() => write(x, 0)));
 //! let light = Call::from(Method::Light { x: Loc::new("x") });
 //! let _ = dark.body(&World::new(1, &[]), Tid(1), &light);
+//! assert_eq!(no_fence.edits(), ["without Word::Fence {}, number 1"]);
 //! assert_eq!(dark.idle(), ["replace Word::Write { x, v } if v == 3.into() => write(x, 0)"]);
 //! ```
 
@@ -280,6 +276,10 @@ impl Implementation for Edited {
             }
             Edit::Parts(_) => self.of.body(world, thread, call),
         }
+    }
+
+    fn edits(&self) -> Vec<String> {
+        self.of.edits().into_iter().chain([self.text.clone()]).filter(|text| !text.is_empty()).collect()
     }
 
     fn idle(&self) -> Vec<String> {

@@ -20,6 +20,11 @@ pub trait Implementation: Send + Sync {
     /// `I(t, m, args)`.
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog;
 
+    /// The edits by which it was made, in words: see [`crate::edit`].
+    fn edits(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The edits by which it was made that have changed nothing so far, in no body: see [`crate::edit`].
     fn idle(&self) -> Vec<String> {
         Vec::new()
@@ -37,6 +42,10 @@ impl<I: Implementation + ?Sized> Implementation for Arc<I> {
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
         (**self).body(world, thread, call)
+    }
+
+    fn edits(&self) -> Vec<String> {
+        (**self).edits()
     }
 
     fn idle(&self) -> Vec<String> {

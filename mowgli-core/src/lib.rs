@@ -50,7 +50,7 @@
 //!             Method::Read { x } => Sub::read(Sc, cell(x), Reads::Is(event.ret)),
 //!             Method::Write { x, v } => Sub::write(Sc, cell(x), Writes::Is(v)),
 //!         };
-//!         vec![Shape::from_slice(&[sub])]
+//!         vec![Shape::from([sub])]
 //!     }
 //!     fn spec(&self) -> Spec<Sc> {
 //!         let mut c = Spec::default();
@@ -97,4 +97,4 @@ pub mod soundness;
 pub mod stuck;
 pub mod thread;
 
-pub use mowgli_judge::{algebra, event, execution, ids, judge, library, stamp, value, world};
+pub use mowgli_judge::{algebra, event, execution, few, ids, judge, library, stamp, value, world};

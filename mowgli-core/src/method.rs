@@ -18,6 +18,22 @@ pub trait Table: Sized {
     fn read(call: &Call) -> Option<Self>;
 }
 
+/// The methods of the one library that has a table.
+pub trait Methods: Table + Send + Sync + 'static {
+    /// The library's name.
+    const LIBRARY: Name;
+
+    /// The table.
+    const ALL: &'static [Method];
+
+    /// The method of a call, with its arguments.
+    ///
+    /// # Panics
+    /// If the call has a fault: see `Library::fault`.
+    #[must_use]
+    fn of(call: &Call) -> Self;
+}
+
 /// Writes the method table of a library.
 ///
 /// ```
@@ -32,7 +48,7 @@ pub trait Table: Sized {
 ///         /// `Set(x, v)`: from now on the lamp shows `v`.
 ///         fn set = Set(x: Object, v: Value);
 ///         /// `Look(x)`: what the lamp shows.
-///         fn look = Look(x: Object) -> Value;
+///         fn look = Look(x: Object) -> Value, looks;
 ///         /// `Tell(x, d, ns)`: tells these nodes of it.
 ///         fn tell = Tell(x: Object, d: Id, ns: Nodes);
 ///     }
@@ -51,8 +67,9 @@ pub trait Table: Sized {
 ///
 /// Arguments have a [`Kind`], which says what they have to be: `Local`, `Address`, `Placed` and `Object` are locations of the
 /// library's objects, [`Loc`](crate::ids::Loc) in Rust; `Node` and `Nodes` are [`Node`](crate::ids::Node) and [`NodeSet`];
-/// `Id` and `Value` are [`Val`]. What a method gives back is `-> Value`, `-> Bool`, `-> Handle`, or nothing ([`Returns`]). In
-/// litmus tests a call is written as one of its object, `x.set(1)`, or, if the name of the library is followed by
+/// `Id` and `Value` are [`Val`]. What a method gives back is `-> Value`, `-> Bool`, `-> Handle`, or nothing ([`Returns`]).
+/// `, looks` says that a call only looks: an execution without it is consistent whenever one with it is, so that loops can wait
+/// by it. In litmus tests a call is written as one of its object, `x.set(1)`, or, if the name of the library is followed by
 /// `as statements`, as `set(x, 1)`.
 ///
 /// Where several libraries have one table, as locks have, `of LAMP = "lamp"` is left out; then the library is the first
@@ -77,6 +94,13 @@ macro_rules! methods {
                 Self::read(call).filter(|_| call.library == $NAME)
             }
         }
+        impl $crate::method::Methods for $Enum {
+            const LIBRARY: $crate::ids::Name = $NAME;
+            const ALL: &'static [$crate::method::Method] = Self::TABLE;
+            fn of(call: &$crate::event::Call) -> Self {
+                Self::of(call)
+            }
+        }
     };
     (
         $(#[$about:meta])*
@@ -91,7 +115,7 @@ macro_rules! methods {
         }
     };
     (@table [$(#[$about:meta])*] $vis:vis $Enum:ident $form:tt
-        $( $(#[doc = $doc:literal])* fn $call:ident = $M:ident($($x:ident: $kind:ident),* $(,)?) $(-> $ret:ident)?; )*
+        $( $(#[doc = $doc:literal])* fn $call:ident = $M:ident($($x:ident: $kind:ident),* $(,)?) $(-> $ret:ident)? $(, $looks:ident)?; )*
     ) => {
         $(#[$about])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,6 +133,7 @@ macro_rules! methods {
                     takes: &[$((stringify!($x), $crate::method::Kind::$kind)),*],
                     returns: $crate::returns!($($ret)?),
                     is_statement: $crate::is_statement!($form),
+                    looks: $crate::looks!($($looks)?),
                     about: concat!($($doc),*),
                 },
             )*];
@@ -145,7 +170,7 @@ macro_rules! methods {
         }
     };
     (@constructors [$vis:vis] $library:tt $NAME:tt
-        $( $(#[doc = $doc:literal])* fn $call:ident = $M:ident($($x:ident: $kind:ident),* $(,)?) $(-> $ret:ident)?; )*
+        $( $(#[doc = $doc:literal])* fn $call:ident = $M:ident($($x:ident: $kind:ident),* $(,)?) $(-> $ret:ident)? $(, $looks:ident)?; )*
     ) => {
         $(
             $crate::methods!(@constructor [$(#[doc = $doc])*] $vis $call $library $NAME $M $($x: $kind,)*);
@@ -186,6 +211,20 @@ macro_rules! returns {
     };
     ($what:ident) => {
         $crate::method::Returns::$what
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! looks {
+    () => {
+        false
+    };
+    (looks) => {
+        true
+    };
+    ($other:ident) => {
+        compile_error!(concat!("after a method may stand `, looks`, and not `, ", stringify!($other), "`"))
     };
 }
 

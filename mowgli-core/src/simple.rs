@@ -1,42 +1,68 @@
 //! A library and an implementation that are given by functions: all that is needed where the method table says what calls
 //! there are, each call can happen in one way, and objects need nothing but a name.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::algebra::Spec;
-use crate::event::{Call, Event, Shape};
+use crate::event::{Call, Event, Reads, Shape, Sub, Writes};
 use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
 use crate::library::Library;
-use crate::method::{self, Method};
+use crate::method::{self, Method, Methods, Returns};
 use crate::program::Prog;
 use crate::soundness::client::{Bound, Subject};
 use crate::stamp::Stamp;
+use crate::value::Val;
 use crate::world::{Object, World};
 
-/// A library by its method table, the shape of a call, and its specification. Its clients make every call of the table, of
-/// as many objects as the bound says.
-#[derive(Clone, Copy, Debug)]
-pub struct Simple<S> {
-    /// The name.
-    pub name: Name,
-    /// The methods.
-    pub methods: &'static [Method],
-    /// `stmp(e)` with what each subevent does; empty for what cannot happen.
-    pub shape: fn(&World, &Event) -> Shape<S>,
-    /// The consistency predicate.
-    pub spec: fn(&mut Spec<S>),
+/// A library by its method table `M`, the shape of a call, and its specification. Its clients make every call of the table,
+/// of as many objects as the bound says.
+pub struct Simple<M, S> {
+    shape: fn(&World, &Event, M) -> Shape<S>,
+    spec: fn(&mut Spec<S>),
 }
 
-impl<S: Stamp> Library<S> for Simple<S> {
+impl<M, S> Simple<M, S> {
+    /// The library in which an event of this method has this `shape`, `stmp(e)` with what each subevent does, which is empty
+    /// for what cannot happen; and executions are consistent by this `spec`.
+    pub fn new(shape: fn(&World, &Event, M) -> Shape<S>, spec: fn(&mut Spec<S>)) -> Self {
+        Self { shape, spec }
+    }
+}
+
+impl<M, S> Clone for Simple<M, S> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M, S> Copy for Simple<M, S> {}
+
+impl<M: Methods, S> fmt::Debug for Simple<M, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Simple({})", M::LIBRARY)
+    }
+}
+
+impl<M: Methods, S: Stamp> Library<S> for Simple<M, S> {
     fn name(&self) -> Name {
-        self.name
+        M::LIBRARY
     }
 
     fn methods(&self) -> &'static [Method] {
-        self.methods
+        M::ALL
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
-        Some((self.shape)(world, event)).filter(|shape| !shape.is_empty()).into_iter().collect()
+        let shape = (self.shape)(world, event, M::of(&event.call));
+        // For what a call may return it is asked with a result that no call has.
+        let is_asked =
+            event.ret == Val::Top && method::find(M::ALL, &event.call).is_some_and(|m| m.returns == Returns::Value);
+        if let Some(mistake) = not_read(event, &shape).filter(|_| is_asked).or_else(|| mistake(&shape)) {
+            panic!("the shape of {} of {}: {mistake}", event.call, M::LIBRARY);
+        }
+        Some(shape).filter(|shape| !shape.is_empty()).into_iter().collect()
     }
 
     fn spec(&self) -> Spec<S> {
@@ -46,58 +72,185 @@ impl<S: Stamp> Library<S> for Simple<S> {
     }
 }
 
+/// What is wrong if the result of a call is a value that no subevent reads.
+fn not_read<S>(event: &Event, shape: &Shape<S>) -> Option<String> {
+    let reads = shape.iter().any(|sub| sub.reads == Some(Reads::Is(event.ret)));
+    let what = "it returns a value, and no subevent reads it: one is to be Sub::read(stamp, cell, event.ret), whatever the value is";
+    (!reads).then(|| what.to_owned())
+}
+
+/// What is wrong with a shape, whatever it is that happens.
+fn mistake<S>(shape: &Shape<S>) -> Option<String> {
+    let of = |(i, sub): (usize, &Sub<S>)| match sub.writes? {
+        Writes::Is(_) => None,
+        Writes::Step(_) => Some(format!(
+            "subevent {i} writes what Library::step makes of what another one reads, and Simple has no step: write an impl \
+             Library"
+        )),
+        Writes::Copy(from) if shape.get(from).is_some_and(|sub| sub.reads.is_some()) => None,
+        Writes::Copy(from) => Some(format!(
+            "subevent {i} copies what subevent {from} reads, which reads nothing or is not there; they are counted from 0"
+        )),
+    };
+    shape.iter().enumerate().find_map(of)
+}
+
 /// What objects are called in clients.
 const NAMES: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
 
-impl<S: Stamp> Subject for Simple<S> {
+impl<M: Methods, S: Stamp> Subject for Simple<M, S> {
     fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let with = |count: usize| {
             let mut world = empty.clone();
-            world.objects.extend(NAMES[..count].iter().map(|x| (Loc::new(x), Object::new(self.name))));
+            world.objects.extend(NAMES[..count].iter().map(|x| (Loc::new(x), Object::new(M::LIBRARY))));
             world
         };
         (1..=bound.objects.min(NAMES.len())).map(with).collect()
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
-        method::calls(self.name, self.methods, world, thread, bound, expired)
+        method::calls(M::LIBRARY, M::ALL, world, thread, bound, expired)
     }
 }
 
-/// An implementation by what each object is made of, and the program of each call.
-pub struct Over<P, B> {
-    target: Name,
-    parts: P,
-    body: B,
+/// An implementation by what each object is made of, and the program of each call of a method table `M`.
+pub struct Over<M> {
+    parts: Parts,
+    body: Body<M>,
 }
 
-impl<P, B> Over<P, B>
-where
-    P: Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync,
-    B: Fn(&World, Tid, &Call) -> Prog + Send + Sync,
-{
-    /// The implementation of `target` in which an object at a location has these `parts`, and a call of a thread this
-    /// `body`.
-    pub fn new(target: Name, parts: P, body: B) -> Self {
-        Self { target, parts, body }
+/// What an object at a location is made of.
+type Parts = Arc<dyn Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync>;
+
+/// The program of a call of a thread.
+type Body<M> = Arc<dyn Fn(&World, Tid, M) -> Prog + Send + Sync>;
+
+impl<M> Clone for Over<M> {
+    fn clone(&self) -> Self {
+        Self { parts: self.parts.clone(), body: self.body.clone() }
     }
 }
 
-impl<P, B> Implementation for Over<P, B>
-where
-    P: Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync,
-    B: Fn(&World, Tid, &Call) -> Prog + Send + Sync,
-{
+impl<M: Methods> Over<M> {
+    /// The implementation in which a call of a thread has this `body`, and objects have no parts.
+    pub fn new(body: impl Fn(&World, Tid, M) -> Prog + Send + Sync + 'static) -> Self {
+        Self { parts: Arc::new(|_, _| Vec::new()), body: Arc::new(body) }
+    }
+
+    /// The same with one more part of each object: at `x.part(role)` for an object at `x`.
+    #[must_use]
+    pub fn part(self, role: &'static str, object: Object) -> Self {
+        self.parts(move |_, x| vec![(x.part(role), object.clone())])
+    }
+
+    /// The same with more parts of each object, at locations made by [`Loc::part`].
+    #[must_use]
+    pub fn parts(self, more: impl Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync + 'static) -> Self {
+        let parts = self.parts;
+        let parts = Arc::new(move |world: &World, x| [parts(world, x), more(world, x)].concat());
+        Self { parts, ..self }
+    }
+}
+
+impl<M: Methods> Implementation for Over<M> {
     fn target(&self) -> Name {
-        self.target
+        M::LIBRARY
     }
 
     fn declare(&self, world: &mut World) {
-        let parts: Vec<_> = world.locations(self.target).into_iter().flat_map(|x| (self.parts)(world, x)).collect();
+        let parts: Vec<_> = world.locations(M::LIBRARY).into_iter().flat_map(|x| (self.parts)(world, x)).collect();
         world.objects.extend(parts);
     }
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        (self.body)(world, thread, call)
+        (self.body)(world, thread, M::of(call))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Node;
+    use crate::methods;
+
+    /// Reads and writes.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+    enum Plain {
+        R,
+        W,
+    }
+    use Plain::{R, W};
+
+    impl fmt::Display for Plain {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            write!(f, "{self:?}")
+        }
+    }
+
+    impl Stamp for Plain {
+        fn all(_: u8) -> Vec<Self> {
+            vec![R, W]
+        }
+    }
+
+    methods! {
+        enum Word of CELL = "cell" {
+            /// Sets it.
+            fn set = Set(x: Object, v: Value);
+            /// Looks at it.
+            fn get = Get(x: Object) -> Value, looks;
+        }
+    }
+
+    /// Asks for the shapes and the results of a call.
+    fn asked(shape: fn(&World, &Event, Word) -> Shape<Plain>, method: Word) -> (usize, Vec<Val>) {
+        let library = Simple::new(shape, |_| {});
+        let mut world = World::new(1, &[Node(1)]);
+        world.objects.insert(Loc::new("x"), Object::new(CELL));
+        let event = Event { thread: Tid(1), call: method.into(), ret: Val::Unit };
+        let results = library.returns(&world, &[], Tid(1), &event.call, &|_| vec![Val::Int(5)]);
+        (library.shapes(&world, &event).len(), results)
+    }
+
+    fn x() -> Loc {
+        Loc::new("x")
+    }
+
+    fn good(_: &World, event: &Event, method: Word) -> Shape<Plain> {
+        match method {
+            Word::Set { x, v } => [Sub::write(W, x.on(Node(1)), v)].into(),
+            Word::Get { x } => [Sub::read(R, x.on(Node(1)), event.ret)].into(),
+        }
+    }
+
+    #[test]
+    fn values_that_are_returned_are_those_that_are_read() {
+        assert_eq!(asked(good, Word::Get { x: x() }), (1, vec![Val::Int(5)]));
+        assert_eq!(asked(good, Word::Set { x: x(), v: 7.into() }), (1, vec![Val::Unit]));
+        let library = Simple::new(good, |_| {});
+        let looks = |call: Word| library.only_looks(&Event { thread: Tid(1), call: call.into(), ret: Val::Unit });
+        assert!(looks(Word::Get { x: x() }) && !looks(Word::Set { x: x(), v: 7.into() }));
+    }
+
+    #[test]
+    #[should_panic(expected = "the shape of Get(x) of cell: it returns a value, and no subevent reads it")]
+    fn a_result_that_nothing_reads_is_told() {
+        let _ = asked(|_, _, _| [Sub::quiet(R)].into(), Word::Get { x: x() });
+    }
+
+    #[test]
+    #[should_panic(expected = "the shape of Set(x, 7) of cell: subevent 0 copies what subevent 5 reads")]
+    fn a_copy_of_nothing_is_told() {
+        let _ = asked(
+            |_, _, _| [Sub::write(W, x().on(Node(1)), Writes::Copy(5))].into(),
+            Word::Set { x: x(), v: 7.into() },
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "and Simple has no step")]
+    fn a_step_is_told() {
+        let of = |_: &World, _: &Event, _: Word| [Sub::update(W, x().on(Node(1)), Reads::Any, Writes::Step(0))].into();
+        let _ = asked(of, Word::Set { x: x(), v: 7.into() });
     }
 }

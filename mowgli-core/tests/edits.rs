@@ -261,3 +261,68 @@ fn a_site_is_of_the_library_that_it_calls() {
         assert_eq!(left, [site.library != FAR, site.library == FAR]);
     }
 }
+
+/// Go writes a pair, and Come looks for one: only then it writes another word.
+struct OfPairs;
+
+impl Implementation for OfPairs {
+    fn target(&self) -> Name {
+        OF
+    }
+
+    fn declare(&self, _: &mut World) {}
+
+    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
+        let [x, y] = ["x", "y"].map(Loc::new);
+        match call.method.text() {
+            "Go" => write(x, Val::tuple(&[Val::Int(7), Val::Int(8)])),
+            _ => read(x).bind(move |v| if let Val::Tuple(_) = v { write(y, v) } else { Prog::unit() }),
+        }
+    }
+}
+
+/// What a body does with a message that another one sends is found.
+#[test]
+fn sites_are_found_behind_what_other_bodies_write() {
+    let mut world = World::new(1, &[Node(1)]);
+    world.objects.extend(["x", "y"].map(|x| (Loc::new(x), word())));
+    let calls = ["Come", "Go"].map(|method| (world.clone(), Tid(1), Call::new(OF, method, &[])));
+    let sites = sites(&OfPairs, &Libraries::over(to).with(Memory), &calls);
+    let found: Vec<String> = sites.iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["Come: Read", "Come: Write", "Go: Write"]);
+}
+
+/// Each thread writes its number, and goes where the thread is whose number it reads.
+struct OfNumbers;
+
+impl Implementation for OfNumbers {
+    fn target(&self) -> Name {
+        OF
+    }
+
+    fn declare(&self, _: &mut World) {}
+
+    fn body(&self, world: &World, t: Tid, _: &Call) -> Prog {
+        let (x, world) = (Loc::new("x"), world.clone());
+        let number = |t: Tid| Val::tuple(&[Val::Int(i64::from(t.0)), Val::Int(0)]);
+        let go = move |v: Val| {
+            let Val::Tuple(parts) = v else { return Prog::unit() };
+            let t = Tid(u8::try_from(parts.parts()[0].int().unwrap_or(1)).unwrap_or(1));
+            let _ = world.node_of(t);
+            write(x, 1)
+        };
+        write(x, number(t)).then(read(x)).bind(go)
+    }
+}
+
+/// A world with one thread has no second one, though the other world has.
+#[test]
+fn what_is_written_in_another_world_is_not_read() {
+    let of = |threads: &[Node]| {
+        let mut world = World::new(1, threads);
+        world.objects.insert(Loc::new("x"), word());
+        world.tids().map(move |t| (world.clone(), t, Call::new(OF, "Go", &[]))).collect::<Vec<_>>()
+    };
+    let calls = [of(&[Node(1), Node(1)]), of(&[Node(1)])].concat();
+    assert_eq!(sites(&OfNumbers, &Libraries::over(to).with(Memory), &calls).len(), 3);
+}

@@ -60,7 +60,7 @@ impl Library<Once> for Ticks {
 
     fn shapes(&self, _: &World, _: &Event) -> Vec<Shape<Once>> {
         let happens = *self != Self::Never;
-        happens.then(|| Shape::from_slice(&[Sub::quiet(Once)])).into_iter().collect()
+        happens.then(|| Shape::from([Sub::quiet(Once)])).into_iter().collect()
     }
 
     fn admits(&self, _: &World, events: &[&Event]) -> bool {

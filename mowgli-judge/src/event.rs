@@ -3,8 +3,8 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use smallvec::SmallVec;
 
+use crate::few::Few;
 use crate::ids::{Loc, Name, Node, Tid};
 use crate::value::Val;
 
@@ -16,14 +16,14 @@ pub struct Call {
     /// The method, under the paper's name.
     pub method: Name,
     /// The arguments, in the paper's order.
-    pub args: SmallVec<[Val; 4]>,
+    pub args: Few<Val>,
 }
 
 impl Call {
     /// The call `method(args)` of `library`.
     #[must_use]
     pub fn new(library: Name, method: &'static str, args: &[Val]) -> Self {
-        Self { library, method: Name::literal(method), args: SmallVec::from_slice(args) }
+        Self { library, method: Name::literal(method), args: Few::of(args) }
     }
 
     /// The argument at this position, as a location.
@@ -52,7 +52,7 @@ impl Call {
     /// Whether the two are the same call, data arguments aside.
     #[must_use]
     pub fn is_alike(&self, other: &Self) -> bool {
-        let names = |c: &Self| c.args.iter().map(|v| (!v.is_data()).then_some(*v)).collect::<SmallVec<[_; 4]>>();
+        let names = |c: &Self| c.args.iter().map(|v| (!v.is_data()).then_some(*v)).collect::<Few<_>>();
         self.library == other.library && self.method == other.method && names(self) == names(other)
     }
 }
@@ -111,7 +111,7 @@ pub struct Cell {
     pub node: Node,
 }
 
-/// What is known of the value that a subevent reads.
+/// What is known of the value that a subevent reads. A value stands for [`Self::Is`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Reads {
     /// Exactly this: the call's result tells.
@@ -134,7 +134,7 @@ impl Reads {
     }
 }
 
-/// The value that a subevent writes. Positions refer to the subevents of the same call.
+/// The value that a subevent writes. Positions refer to the subevents of the same call. A value stands for [`Self::Is`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Writes {
     /// An argument of the call.
@@ -143,6 +143,24 @@ pub enum Writes {
     Copy(usize),
     /// What [`Library::step`](crate::library::Library::step) makes of what the subevent at this position read.
     Step(usize),
+}
+
+impl From<Val> for Reads {
+    fn from(v: Val) -> Self {
+        Self::Is(v)
+    }
+}
+
+impl From<Val> for Writes {
+    fn from(v: Val) -> Self {
+        Self::Is(v)
+    }
+}
+
+impl From<i64> for Writes {
+    fn from(v: i64) -> Self {
+        Self::Is(v.into())
+    }
 }
 
 /// A subevent `<e, a>` as a library describes it: its stamp and what it does to memory.
@@ -165,23 +183,23 @@ impl<S> Sub<S> {
     }
 
     /// A read of `cell`.
-    pub fn read(stamp: S, cell: Cell, reads: Reads) -> Self {
-        Self { stamp, cell: Some(cell), reads: Some(reads), writes: None }
+    pub fn read(stamp: S, cell: Cell, reads: impl Into<Reads>) -> Self {
+        Self { stamp, cell: Some(cell), reads: Some(reads.into()), writes: None }
     }
 
     /// A write of `cell`.
-    pub fn write(stamp: S, cell: Cell, writes: Writes) -> Self {
-        Self { stamp, cell: Some(cell), reads: None, writes: Some(writes) }
+    pub fn write(stamp: S, cell: Cell, writes: impl Into<Writes>) -> Self {
+        Self { stamp, cell: Some(cell), reads: None, writes: Some(writes.into()) }
     }
 
     /// A read and a write of `cell` in one.
-    pub fn update(stamp: S, cell: Cell, reads: Reads, writes: Writes) -> Self {
-        Self { stamp, cell: Some(cell), reads: Some(reads), writes: Some(writes) }
+    pub fn update(stamp: S, cell: Cell, reads: impl Into<Reads>, writes: impl Into<Writes>) -> Self {
+        Self { stamp, cell: Some(cell), reads: Some(reads.into()), writes: Some(writes.into()) }
     }
 }
 
 /// One way in which a call can happen: `stmp(e)`, with what each subevent does. Never empty.
-pub type Shape<S> = SmallVec<[Sub<S>; 4]>;
+pub type Shape<S> = Few<Sub<S>>;
 
 #[cfg(test)]
 mod tests {

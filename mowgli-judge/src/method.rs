@@ -66,6 +66,8 @@ pub struct Method {
     pub returns: Returns,
     /// Whether programs write a call as a statement, `put(x, y)`, and not as one of its object, `x.put(y)`.
     pub is_statement: bool,
+    /// Whether a call only looks: see [`Library::only_looks`](crate::library::Library::only_looks).
+    pub looks: bool,
     /// What it does, as the table says.
     pub about: &'static str,
 }
@@ -129,7 +131,7 @@ fn wrong(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Optio
         (Kind::Local | Kind::Address | Kind::Placed | Kind::Object, _) => {}
     }
     let Some(x) = arg.loc() else { return Some(format!("{arg} is no location")) };
-    let Some(object) = world.objects.get(&x) else { return Some(format!("{x} is not declared")) };
+    let Some(object) = world.objects.get(&x) else { return Some(format!("{x} is not declared{}", beside(world, x))) };
     if object.library != call.library {
         return Some(format!("{x} is of {}", object.library));
     }
@@ -141,6 +143,15 @@ fn wrong(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Optio
         }
         _ => None,
     }
+}
+
+/// The parts of the same object, where a part is meant that there is not.
+fn beside(world: &World, x: Loc) -> String {
+    let owner = |x: Loc| x.0.text().rsplit_once('.').map(|(owner, _)| owner.to_owned());
+    let Some(of) = owner(x) else { return String::new() };
+    let parts: Vec<String> =
+        world.objects.keys().filter(|y| owner(**y).as_ref() == Some(&of)).map(Loc::to_string).collect();
+    if parts.is_empty() { format!("; {of} has no parts") } else { format!("; {of} has the parts {}", parts.join(", ")) }
 }
 
 /// The arguments of a call, one after the other.
@@ -219,9 +230,17 @@ mod tests {
             takes: &[("x", Kind::Placed), ("d", Kind::Id), ("y", Kind::Local), ("ns", Kind::Nodes), ("v", Kind::Value)],
             returns: Returns::Nothing,
             is_statement: false,
+            looks: false,
             about: "",
         },
-        Method { name: "At", takes: &[("n", Kind::Node)], returns: Returns::Value, is_statement: true, about: "" },
+        Method {
+            name: "At",
+            takes: &[("n", Kind::Node)],
+            returns: Returns::Value,
+            is_statement: true,
+            looks: true,
+            about: "",
+        },
     ];
 
     #[test]
@@ -230,6 +249,7 @@ mod tests {
         let (library, other) = (Name::literal("l"), Name::literal("other"));
         let mut world = World::new(2, &[Node(1)]);
         world.objects.extend([(here, Object::new(library).at(Node(1))), (far, Object::new(library).at(Node(2)))]);
+        world.objects.insert(Loc::new("l").part("turn"), Object::new(other));
         let floating = [(Loc::new("none"), Object::new(library)), (Loc::new("foreign"), Object::new(other))];
         world.objects.extend(floating);
         let fault = |method, args: &[Val]| fault(&world, Tid(1), &Call::new(library, method, args), TABLE);
@@ -248,6 +268,8 @@ mod tests {
             (copy(at, d, at, one), "1 is no set of nodes"),
             (copy(one, d, at, ns), "1 is no location"),
             (copy(Loc::new("z").into(), d, at, ns), "z is not declared"),
+            (copy(Loc::new("here").part("flag").into(), d, at, ns), "here.flag is not declared; here has no parts"),
+            (copy(Loc::new("l").part("flag").into(), d, at, ns), "l.flag is not declared; l has the parts l.turn"),
             (copy(foreign, d, at, ns), "foreign is of other"),
             (copy(on_none, d, at, ns), "none is on no node"),
             (copy(at, d, far.into(), ns), "far is on node 2, and P1 on node 1"),

@@ -165,6 +165,12 @@ impl World {
         NodeSet::all(self.nodes)
     }
 
+    /// All nodes but that of a thread.
+    #[must_use]
+    pub fn other_nodes(&self, thread: Tid) -> NodeSet {
+        self.all_nodes().without(self.node_of(thread))
+    }
+
     /// The locations of the objects of a library, in order.
     #[must_use]
     pub fn locations(&self, library: Name) -> Vec<Loc> {

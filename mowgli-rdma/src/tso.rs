@@ -223,7 +223,7 @@ impl Library<Stamp> for Tso {
     /// As RDMA-WAIT-RMW, Poll {aWT}, and {aMF} for the methods of sets.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let method = Method::of(&event.call);
-        let quiet = |stamp| vec![Shape::from_slice(&[Sub::quiet(stamp)])];
+        let quiet = |stamp| vec![Shape::from([Sub::quiet(stamp)])];
         match method.of_wait() {
             Some(of_wait) => of_wait.shapes(world, event.ret),
             None => quiet(if polls(&event.call) { aWT } else { aMF }),
@@ -259,7 +259,7 @@ impl Subject for Words {
         let of_wait = wait::Words { rmw: self.rmw }.calls(world, thread, bound, expired);
         let kept = of_wait.into_iter().filter(|call| call.method.text() != "Wait").map(|mut call| {
             call.library = TSO;
-            call.args.retain(|arg| !matches!(arg, Val::Wid(_)));
+            call.args = call.args.into_iter().filter(|arg| !matches!(arg, Val::Wid(_))).collect();
             call
         });
         let polls = world.all_nodes().iter().map(|n| Method::Poll { n }.into());

@@ -218,12 +218,12 @@ impl Method {
     #[must_use]
     pub fn shapes(self, world: &World, ret: Val) -> Vec<Shape<Stamp>> {
         let at = |loc| Cell { loc, node: home(world, loc) };
-        let one = |sub| vec![Shape::from_slice(&[sub])];
+        let one = |sub| vec![Shape::from([sub])];
         match self {
             Self::Write { x, v } => one(Sub::write(aCW, at(x), Writes::Is(v))),
             Self::Read { x } => one(Sub::read(aCR, at(x), Reads::Is(ret))),
             Self::CAS { x, v1, v2 } if ret == v1 => one(Sub::update(aCAS, at(x), Reads::Is(v1), Writes::Is(v2))),
-            Self::CAS { x, .. } => vec![Shape::from_slice(&[Sub::quiet(aMF), Sub::read(aCR, at(x), Reads::Is(ret))])],
+            Self::CAS { x, .. } => vec![Shape::from([Sub::quiet(aMF), Sub::read(aCR, at(x), Reads::Is(ret))])],
             Self::Xchg { x, v } => one(Sub::update(aCAS, at(x), Reads::Is(ret), Writes::Is(v))),
             Self::Mfence {} => one(Sub::quiet(aMF)),
             Self::Wait { .. } => one(Sub::quiet(aWT)),
@@ -231,12 +231,12 @@ impl Method {
             Self::Get { x, y, .. } => {
                 let n = home(world, y);
                 let read = Sub::read(aNRR(n), at(y), Reads::Any);
-                vec![Shape::from_slice(&[read, Sub::write(aNLW(n), at(x), Writes::Copy(0))])]
+                vec![Shape::from([read, Sub::write(aNLW(n), at(x), Writes::Copy(0))])]
             }
             Self::Put { x, y, .. } => {
                 let n = home(world, x);
                 let read = Sub::read(aNLR(n), at(y), Reads::Any);
-                vec![Shape::from_slice(&[read, Sub::write(aNRW(n), at(x), Writes::Copy(0))])]
+                vec![Shape::from([read, Sub::write(aNRW(n), at(x), Writes::Copy(0))])]
             }
             Self::RCAS { x, y, v1, v2, .. } => {
                 let n = home(world, y);
@@ -244,13 +244,13 @@ impl Method {
                 let swapped =
                     [Sub::read(aNAR(n), at(y), Reads::Is(v1)), Sub::write(aNRW(n), at(y), Writes::Is(v2)), back];
                 let failed = [Sub::read(aNAR(n), at(y), Reads::IsNot(v1)), back];
-                vec![Shape::from_slice(&swapped), Shape::from_slice(&failed)]
+                vec![Shape::from(swapped), Shape::from(failed)]
             }
             Self::RFAA { x, y, .. } => {
                 let n = home(world, y);
                 let write = Sub::write(aNRW(n), at(y), Writes::Step(0));
                 let back = Sub::write(aNLW(n), at(x), Writes::Copy(0));
-                vec![Shape::from_slice(&[Sub::read(aNAR(n), at(y), Reads::Any), write, back])]
+                vec![Shape::from([Sub::read(aNAR(n), at(y), Reads::Any), write, back])]
             }
         }
     }

@@ -58,7 +58,7 @@ impl Library<Stamp> for Pool {
     }
 
     fn shapes(&self, _: &World, _: &Event) -> Vec<Shape<Stamp>> {
-        vec![Shape::from_slice(&[Sub::quiet(W)])]
+        vec![Shape::from([Sub::quiet(W)])]
     }
 
     fn spec(&self) -> Spec<Stamp> {

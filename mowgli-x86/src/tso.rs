@@ -98,12 +98,12 @@ impl Library<Stamp> for Tso {
     /// Read {R}, Write {W}, Mfence {F}, locked instructions {U}, of which a CAS that fails {F, R}.
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let found = Reads::Is(event.ret);
-        let one = |sub| Shape::from_slice(&[sub]);
+        let one = |sub| Shape::from([sub]);
         vec![match Method::of(&event.call) {
             Method::Read { x } => one(Sub::read(R, at(x), found)),
             Method::Write { x, v } => one(Sub::write(W, at(x), Writes::Is(v))),
             Method::CAS { x, v1, v2 } if event.ret == v1 => one(Sub::update(U, at(x), found, Writes::Is(v2))),
-            Method::CAS { x, .. } => Shape::from_slice(&[Sub::quiet(F), Sub::read(R, at(x), found)]),
+            Method::CAS { x, .. } => Shape::from([Sub::quiet(F), Sub::read(R, at(x), found)]),
             Method::FAA { x, .. } => one(Sub::update(U, at(x), found, Writes::Step(0))),
             Method::Xchg { x, v } => one(Sub::update(U, at(x), found, Writes::Is(v))),
             Method::Mfence {} => one(Sub::quiet(F)),

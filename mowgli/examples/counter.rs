@@ -4,7 +4,6 @@
 //! program, once; it is the specification, which promises that calls of all nodes take effect one after the other, and the
 //! implementation, which gets the words, applies the call, and puts what has changed, all under a lock of the words' node.
 
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use mowgli_core::event::Call;
@@ -56,6 +55,4 @@ pub fn entry() -> Entry {
     sequential::entry(&object)
 }
 
-fn main() -> ExitCode {
-    mowgli::main_with([entry().into()])
-}
+mowgli::main!(entry());

@@ -3,21 +3,9 @@
 //! `Push(s, v)` puts a value on top, `Pop(s)` takes the top off, and returns bottom where there is none. The specification is
 //! that of every stack over x86-TSO: linearisable. What is new is the implementation.
 
-use std::process::ExitCode;
-
-use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::implementation::Implementation;
-use mowgli_core::method::methods;
-use mowgli_core::program::{Prog, prog};
-use mowgli_core::value::Val;
-use mowgli_core::world::World;
-use mowgli_libraries::catalogue::{Entry, Expected, variant};
 use mowgli_libraries::x86::container::{self, Container, declare_nodes, is_null, next, value};
-use mowgli_x86::Stamp;
+use mowgli_libraries::x86::prelude::*;
 use mowgli_x86::pool::new;
-use mowgli_x86::tso::{Method as Tso, cas, read, word, write};
 
 methods! {
     /// What can be done with a stack.
@@ -95,6 +83,4 @@ pub fn entry() -> Entry<Stamp> {
     container::entry(library, variants)
 }
 
-fn main() -> ExitCode {
-    mowgli::main_with([entry().into()])
-}
+mowgli::main!(entry());

@@ -4,19 +4,9 @@
 //! lock over x86-TSO: `Acq` is a fence, and who acquires sees all that the one before did. What is new is the
 //! implementation.
 
-use std::process::ExitCode;
-
-use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Tid};
-use mowgli_core::implementation::Implementation;
-use mowgli_core::program::{Prog, prog};
-use mowgli_core::world::World;
-use mowgli_libraries::catalogue::{Entry, Expected, variant};
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::x86::lock;
-use mowgli_x86::Stamp;
-use mowgli_x86::tso::{Method as Tso, faa, read, word, write};
+use mowgli_libraries::x86::prelude::*;
 
 const TICKET: Name = Name::literal("ticket");
 
@@ -69,6 +59,4 @@ pub fn entry() -> Entry<Stamp> {
     lock::entry(TICKET, variants)
 }
 
-fn main() -> ExitCode {
-    mowgli::main_with([entry().into()])
-}
+mowgli::main!(entry());

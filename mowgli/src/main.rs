@@ -1,7 +1,3 @@
 //! The `mowgli` command.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    mowgli::main_with([])
-}
+mowgli::main!();

@@ -28,8 +28,8 @@ fn a_new_crate_is_written_whole() {
         }
         let source = text("src/lib.rs");
         assert!(source.contains("pub fn entry()") && source.ends_with("\n#[cfg(test)]\nmod tests;\n"), "{source}");
-        assert!(!source.contains("fn main") && !source.contains("ExitCode"), "{source}");
-        assert!(text("command/main.rs").contains(&format!("main_with([{example}_of_mine::entry().into()])")));
+        assert!(!source.contains("main"), "{source}");
+        assert!(text("command/main.rs").contains(&format!("mowgli::main!({example}_of_mine::entry());")));
         assert!(text("README.md").contains(&format!("cargo run -- check {library} ")));
         for manifest in [text("Cargo.toml"), text("command/Cargo.toml")] {
             for path in manifest.split('"').filter(|part| part.starts_with('/')) {

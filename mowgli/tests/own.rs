@@ -54,12 +54,13 @@ fn own(which: &str) -> Vec<Own> {
     }
 }
 
-const TESTS: [(&str, fn()); 9] = [
+const TESTS: [(&str, fn()); 10] = [
     ("they_are_listed_before_those_that_are_built_in", they_are_listed_before_those_that_are_built_in),
     ("they_are_checked_where_nothing_is_named", they_are_checked_where_nothing_is_named),
     ("variants_are_caught_and_their_findings_explained", variants_are_caught_and_their_findings_explained),
     ("litmus_tests_have_their_objects_and_statements", litmus_tests_have_their_objects_and_statements),
     ("litmus_tests_run_their_implementations", litmus_tests_run_their_implementations),
+    ("loops_wait_by_calls_that_only_look", loops_wait_by_calls_that_only_look),
     ("other_commands_know_them", other_commands_know_them),
     ("slips_are_told_what_there_is", slips_are_told_what_there_is),
     ("names_that_clash_are_errors", names_that_clash_are_errors),
@@ -160,6 +161,27 @@ fn litmus_tests_run_their_implementations() {
         let (found, out, err) = ran(&["litmus", &litmus(example), "--implemented", implemented]);
         assert_eq!(found, code, "{implemented}: {out}{err}");
     }
+}
+
+/// A loop that waits has as many rounds as it needs: none of them is one of the bound.
+fn loops_wait_by_calls_that_only_look() {
+    for waits in [" await x.check = 1 | ;\n", " a := x.check | ;\n while a != 1 { | ;\n a := x.check | ;\n } | ;\n"] {
+        let world = "RDMA_WAIT t\n{ one@2 = 1; z@1 = 0; latch x; }\n P1@1 | P2@2 ;\n";
+        let text = format!("{world}{waits} b := z | put(z, one) ;\n | x.raise ;\nforall (b=1)\n");
+        let (_folder, path) = file(&text);
+        for implemented in [&[][..], &["--implemented", "latch"]] {
+            let (code, out, err) = ran(&[&["litmus", &path, "--json"], implemented].concat());
+            assert!(code == 0 && out.contains("\"complete\":true"), "{text}{out}{err}");
+        }
+    }
+    let (_folder, path) = file("RDMA_WAIT t { tally y; }\n P1@1 ;\n await y.add(1) = 1 ;\n");
+    let (code, _, err) = ran(&["litmus", &path]);
+    assert!(
+        code == 2
+            && err
+                .contains("in the method table which calls only look, as fn check = Check(x: Object) -> Value, looks;"),
+        "{err}"
+    );
 }
 
 fn other_commands_know_them() {

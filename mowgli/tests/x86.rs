@@ -34,7 +34,11 @@ fn an_execution_and_a_cycle_are_explained() {
     }
     let cycle = "    x := 1 keeps its place before y := 1 in its thread, as W does before W  (ppo)\n    a := y read 1, which y := 1 wrote  (rf)\n";
     assert!(ran.out.contains(cycle), "{}", ran.out);
-    assert!(ran.out.contains("b := x read 0, before x := 1 wrote  (rb)\n    and so round: a cycle\n"), "{}", ran.out);
+    assert!(
+        ran.out.contains("b := x read 0, before x := 1 wrote  (rb)\n    back to the first event: a cycle\n"),
+        "{}",
+        ran.out
+    );
     // Coherence is a demand.
     let coherence = "X86_TSO c\n{ x = 0; }\n P1 ;\n x := 1 ;\n a := x ;\nforbidden (a=0)\n";
     let ran = mowgli(&["explain", &file(folder.path(), "c.litmus", coherence)]);

@@ -24,7 +24,8 @@
 //! assert_outcomes!(test, ["z=0", "z=1"]);
 //! ```
 //!
-//! In place of a library of the catalogue there may be an [`Entry`] of one's own.
+//! In place of a library of the catalogue there may be an [`Entry`] of one's own. Where the bound is left out, it is those of the
+//! entry: `assert_sound!(entry(), "published")`.
 
 use std::collections::BTreeSet;
 
@@ -56,6 +57,16 @@ pub trait Checkable {
     /// # Panics
     /// If there is no such library or variant, or the entry's name is not that of a library that it specifies.
     fn checked(&self, variant: &str, bound: &Bound) -> Checked<Self::Stamp>;
+
+    /// The bounds within which `mowgli check` checks a variant.
+    ///
+    /// # Panics
+    /// If there is no such library or variant.
+    fn bounds(&self, variant: &str) -> Vec<Bound>;
+}
+
+fn bounds_of<S: Stamp>(entry: &Entry<S>, variant: &str) -> Vec<Bound> {
+    entry.variant(variant).unwrap_or_else(|e| panic!("{e}")).bounds.clone()
 }
 
 impl Checkable for &str {
@@ -64,6 +75,11 @@ impl Checkable for &str {
     fn checked(&self, variant: &str, bound: &Bound) -> Checked {
         checked(self, variant, bound)
     }
+
+    fn bounds(&self, variant: &str) -> Vec<Bound> {
+        let all = catalogue();
+        bounds_of(named(&all, self).unwrap_or_else(|e| panic!("{e}")), variant)
+    }
 }
 
 impl Checkable for Entry {
@@ -71,6 +87,10 @@ impl Checkable for Entry {
 
     fn checked(&self, variant: &str, bound: &Bound) -> Checked {
         checked_entry(self, variant, bound)
+    }
+
+    fn bounds(&self, variant: &str) -> Vec<Bound> {
+        bounds_of(self, variant)
     }
 }
 
@@ -81,6 +101,10 @@ impl Checkable for Entry<mowgli_x86::Stamp> {
     fn checked(&self, variant: &str, bound: &Bound) -> Checked<mowgli_x86::Stamp> {
         checked_entry(self, variant, bound)
     }
+
+    fn bounds(&self, variant: &str) -> Vec<Bound> {
+        bounds_of(self, variant)
+    }
 }
 
 impl<T: Checkable> Checkable for &T {
@@ -89,6 +113,10 @@ impl<T: Checkable> Checkable for &T {
     fn checked(&self, variant: &str, bound: &Bound) -> Checked<T::Stamp> {
         (**self).checked(variant, bound)
     }
+
+    fn bounds(&self, variant: &str) -> Vec<Bound> {
+        (**self).bounds(variant)
+    }
 }
 
 fn checked_entry<S: Stamp>(entry: &Entry<S>, variant: &str, bound: &Bound) -> Checked<S> {
@@ -96,17 +124,25 @@ fn checked_entry<S: Stamp>(entry: &Entry<S>, variant: &str, bound: &Bound) -> Ch
     check(entry, variant, bound, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Asserts that a variant of an implementation is sound within a bound; what it evaluates to is the check.
+/// Asserts that a variant of an implementation is sound within a bound, or within all those of its entry; what it evaluates to
+/// is the check, of several the last.
 #[macro_export]
 macro_rules! assert_sound {
+    ($library:expr, $variant:expr $(,)?) => {
+        $crate::expect_within(&$library, $variant, "sound")
+    };
     ($library:expr, $variant:expr, $bound:expr $(,)?) => {
         $crate::expect_verdict($crate::Checkable::checked(&$library, $variant, &$bound), "sound")
     };
 }
 
-/// Asserts that a variant of an implementation has a wrong outcome within a bound; what it evaluates to is the check.
+/// Asserts that a variant of an implementation has a wrong outcome within a bound, or within one of those of its entry; what it
+/// evaluates to is the check.
 #[macro_export]
 macro_rules! assert_unsound {
+    ($library:expr, $variant:expr $(,)?) => {
+        $crate::expect_within(&$library, $variant, "unsound")
+    };
     ($library:expr, $variant:expr, $bound:expr $(,)?) => {
         $crate::expect_verdict($crate::Checkable::checked(&$library, $variant, &$bound), "unsound")
     };
@@ -132,8 +168,28 @@ macro_rules! assert_outcomes {
 #[must_use = "the check can be asked for its concretisation and its counterexample"]
 #[track_caller]
 pub fn expect_verdict<S: Stamp>(checked: Checked<S>, verdict: &str) -> Checked<S> {
-    assert!(checked.verdict() == verdict, "expected {verdict}: {}\n\n{}", checked.title(), checked.explanation());
+    let hint = if (verdict, checked.verdict()) == ("unsound", "sound") { LARGER } else { "" };
+    assert!(checked.verdict() == verdict, "expected {verdict}: {}{hint}\n\n{}", checked.title(), checked.explanation());
     checked
+}
+
+/// What may help where a mistake is not found.
+const LARGER: &str = "\nNo client within this bound shows a mistake. A larger bound may: more calls or threads, or two values, \
+     as Bound { values: vec![1, 2], ..bound(2, 1, 2) }.";
+
+/// What [`assert_sound!`] and [`assert_unsound!`] do where no bound is given: they check within the bounds of the entry, up to
+/// the first at which it is not sound.
+///
+/// # Panics
+/// With the whole finding, if the verdict is another one, or there is no bound.
+#[must_use = "the check can be asked for its concretisation and its counterexample"]
+#[track_caller]
+pub fn expect_within<C: Checkable>(library: &C, variant: &str, verdict: &str) -> Checked<C::Stamp> {
+    let bounds = library.bounds(variant);
+    let (last, others) = bounds.split_last().unwrap_or_else(|| panic!("{variant} has no bounds: give one"));
+    let mut earlier = others.iter().map(|bound| library.checked(variant, bound));
+    let found = earlier.find(|checked| checked.verdict() != "sound").unwrap_or_else(|| library.checked(variant, last));
+    expect_verdict(found, verdict)
 }
 
 /// What [`assert_outcomes!`] does.
@@ -217,6 +273,14 @@ mod tests {
     #[should_panic(expected = "expected sound: bal (no-fence)")]
     fn a_failure_shows_the_counterexample() {
         let _ = assert_sound!("bal", "no-fence", bound(2, 2, 1));
+    }
+
+    #[test]
+    #[should_panic(expected = "expected unsound: ticketlock (published)")]
+    fn what_is_missed_may_need_a_larger_bound() {
+        let published = mowgli_libraries::x86::ticket::entry();
+        let _ = assert_sound!(&published, "published");
+        let _ = assert_unsound!(published, "published");
     }
 
     const STUCK: &str = "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n poll(2) ;\n poll(2) ;\n";

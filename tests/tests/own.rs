@@ -51,8 +51,8 @@ impl Library<Stamp> for Pile {
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let top = |loc| Cell { loc, node: Node(1) };
         vec![match OfPile::of(&event.call) {
-            OfPile::Pop { x } => Shape::from_slice(&[Sub::read(aCR, top(x), Reads::Is(event.ret))]),
-            OfPile::Push { x } => Shape::from_slice(&[Sub::write(aCW, top(x), Writes::Is(Val::Int(1)))]),
+            OfPile::Pop { x } => Shape::from([Sub::read(aCR, top(x), Reads::Is(event.ret))]),
+            OfPile::Push { x } => Shape::from([Sub::write(aCW, top(x), Writes::Is(Val::Int(1)))]),
         }]
     }
 
@@ -226,7 +226,7 @@ impl Implementation for SignalOverLatch {
     }
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        let call = Call { args: [Loc::new("s").part("latch").into()].into_iter().collect(), ..of_latch(call) };
+        let call = Call { args: [Loc::new("s").part("latch").into()].into(), ..of_latch(call) };
         Prog::call(call)
     }
 }

@@ -105,7 +105,7 @@ impl Library<Stamp> for Container {
             Val::Bot => Sub::read(R, whole, Reads::Is(empty())),
             _ => Sub::update(F, whole, Reads::Any, Writes::Step(0)),
         };
-        vec![Shape::from_slice(&[sub])]
+        vec![Shape::from([sub])]
     }
 
     fn spec(&self) -> Spec<Stamp> {

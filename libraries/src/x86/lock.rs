@@ -23,7 +23,7 @@ pub const fn lock(name: Name) -> Lock<Stamp> {
         name,
         form: Form { kind: name.text(), parts: &[] },
         fence: F,
-        release: |_, _| Shape::from_slice(&[Sub::quiet(W)]),
+        release: |_, _| Shape::from([Sub::quiet(W)]),
         lets_in: |a| matches!(a, W),
         first: |_| {},
     }

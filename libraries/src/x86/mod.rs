@@ -7,6 +7,7 @@ pub mod container;
 pub mod lock;
 pub mod mcs;
 pub mod msqueue;
+pub mod prelude;
 pub mod spin;
 pub mod ticket;
 pub mod treiber;

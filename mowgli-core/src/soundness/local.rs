@@ -53,7 +53,7 @@ impl fmt::Display for Reason {
         match self {
             Self::NoStamps(call) => write!(f, "the specification does not allow {call} to happen at all"),
             Self::NoCandidate { call, stamp } => {
-                write!(f, "nothing in {call} is ordered as a subevent with stamp {stamp} must be (condition 1)")
+                write!(f, "no event of {call} gives the ordering that stamp {stamp} promises (condition 1)")
             }
             Self::NoChoice => f.write_str("no g and so' keep the promised order inside hb (conditions 2 and 3)"),
         }
@@ -354,7 +354,7 @@ impl<'a, S: Stamp> Prover<'a, S> {
         self.larger(solver, least, never)
     }
 
-    /// A pair of which it is open whether hb has it: between subevents that stand for others, if there is one.
+    /// A pair that hb neither contains nor excludes: between subevents that stand for others, if there is one.
     fn next_in_hb(&self, solver: &Solver<'_, S>, never: &Matrix) -> Option<(usize, usize)> {
         let hb = solver.hb();
         let known = self.known.get(&runs(solver));

@@ -1,12 +1,12 @@
 //! The operations of an implementation, one by one: where each stands.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use itertools::Itertools;
 
 use crate::event::{Call, Cell};
-use crate::ids::{Name, Tid};
+use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
 use crate::library::Libraries;
 use crate::program::Prog;
@@ -57,7 +57,7 @@ impl fmt::Display for Site {
 const STEPS: usize = 20_000;
 
 /// The sites of an implementation, in the order of its bodies, found by following the results that calls could have in
-/// these worlds.
+/// these worlds: small numbers, and what the bodies themselves write to the same place, as long as that leads further.
 #[must_use]
 pub fn sites<S: Stamp>(
     implementation: &dyn Implementation,
@@ -65,9 +65,21 @@ pub fn sites<S: Stamp>(
     calls: &[(World, Tid, Call)],
 ) -> Vec<Site> {
     let mut found: BTreeSet<(Name, Vec<Step>, [Name; 2])> = BTreeSet::new();
-    for (world, thread, call) in calls {
-        let mut walk = Walk { below, world, thread: *thread, method: call.method, left: STEPS, found: &mut found };
-        walk.run(&implementation.body(world, *thread, call), &mut Vec::new(), &mut |_, _| {});
+    // What is written in one world may make no sense in another, as the number of a thread.
+    let worlds: Vec<_> = calls.chunk_by(|(a, ..), (b, ..)| a.threads == b.threads && a.nodes == b.nodes).collect();
+    let mut written = vec![BTreeMap::new(); worlds.len()];
+    loop {
+        let before = found.len();
+        for (calls, written) in worlds.iter().zip(&mut written) {
+            for (world, thread, call) in *calls {
+                let (thread, method) = (*thread, call.method);
+                let mut walk = Walk { below, world, thread, method, left: STEPS, found: &mut found, written };
+                walk.run(&implementation.body(world, thread, call), &mut Vec::new(), &mut |_, _| {});
+            }
+        }
+        if found.len() == before {
+            break;
+        }
     }
     let site = |(method, path, [library, calls]): (Name, Vec<Step>, [Name; 2])| Site {
         method,
@@ -96,6 +108,8 @@ struct Walk<'a, S: Stamp> {
     method: Name,
     left: usize,
     found: &'a mut BTreeSet<(Name, Vec<Step>, [Name; 2])>,
+    /// The values that calls with an object at a location have as arguments.
+    written: &'a mut BTreeMap<Loc, BTreeSet<Val>>,
 }
 
 type Next<'k, 'a, S> = &'k mut dyn FnMut(&mut Walk<'a, S>, Val);
@@ -115,9 +129,14 @@ impl<'a, S: Stamp> Walk<'a, S> {
                 if library.fault(self.world, self.thread, call).is_some() {
                     return;
                 }
+                let values = call.args.iter().copied().filter(|v| v.is_data());
+                for x in library.loc(call) {
+                    self.written.entry(x).or_default().extend(values.clone());
+                }
                 let cells = |cell: Cell| {
                     let init = self.world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init);
-                    [init].into_iter().chain((0..=2).map(Val::Int)).unique().collect()
+                    let written = self.written.get(&cell.loc).into_iter().flatten().copied();
+                    [init].into_iter().chain((0..=2).map(Val::Int)).chain(written).unique().collect()
                 };
                 for result in library.returns(self.world, &[], self.thread, call, &cells) {
                     next(self, result);

@@ -127,7 +127,7 @@ impl Library<Tso> for Memory {
             Method::CAS { x, .. } => Sub::read(Tso::R, cell(x), found),
             Method::Fence {} => Sub::quiet(Tso::F),
         };
-        vec![Shape::from_slice(&[sub])]
+        vec![Shape::from([sub])]
     }
 
     fn spec(&self) -> Spec<Tso> {
@@ -173,7 +173,7 @@ impl Library<Tso> for Lock {
 
     fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Tso>> {
         let stamp = if event.call.method.text() == "Acquire" { Tso::U } else { Tso::W };
-        vec![Shape::from_slice(&[Sub::quiet(stamp)])]
+        vec![Shape::from([Sub::quiet(stamp)])]
     }
 
     /// Each thread acquires and releases each lock in turn, and ends with a release.

@@ -257,10 +257,29 @@ enum Form {
 /// use std::process::ExitCode;
 ///
 /// fn main() -> ExitCode {
-///     mowgli::main_with([entry().into()])
+///     mowgli::main_with([entry()])
 /// }
 /// ```
-pub fn main_with(own: impl IntoIterator<Item = Own>) -> ExitCode {
+pub fn main_with(own: impl IntoIterator<Item = impl Into<Own>>) -> ExitCode {
+    run(own.into_iter().map(Into::into).collect())
+}
+
+/// Writes the main function of a command with libraries of one's own: see [`main_with`].
+///
+/// ```no_run
+/// # use mowgli_libraries::x86::treiber;
+/// mowgli::main!(treiber::entry());
+/// ```
+#[macro_export]
+macro_rules! main {
+    ($($entry:expr),* $(,)?) => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::main_with(Vec::<$crate::Own>::from([$($entry.into()),*]))
+        }
+    };
+}
+
+fn run(own: Vec<Own>) -> ExitCode {
     let stop = || {
         if interrupt::request() {
             eprintln!("Stopping: what is done is printed. Once more to stop at once.");

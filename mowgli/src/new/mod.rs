@@ -41,7 +41,6 @@ struct Parts {
 /// Crates of Mowgli with their folders.
 const CORE: (&str, &str) = ("mowgli-core", "mowgli-core");
 const LIBRARIES: (&str, &str) = ("mowgli-libraries", "libraries");
-const RDMA: (&str, &str) = ("mowgli-rdma", "mowgli-rdma");
 const X86: (&str, &str) = ("mowgli-x86", "mowgli-x86");
 
 impl Example {
@@ -59,9 +58,9 @@ impl Example {
                 source: include_str!("../../examples/latch.rs"),
                 tests: include_str!("tests/latch.rs"),
                 litmus: include_str!("latch.litmus"),
-                dependencies: &[CORE, LIBRARIES, RDMA],
+                dependencies: &[LIBRARIES],
                 broken: "no-fence",
-                to_break: "Break it: in `latch` move the fence behind `sv::write`, and run the tests again.",
+                to_break: "Break it: in `body` move the fence behind `sv::write`, and run the tests again.",
             },
             Self::Ticketlock => Parts {
                 name: "ticketlock",
@@ -69,7 +68,7 @@ impl Example {
                 source: include_str!("../../examples/ticketlock.rs"),
                 tests: include_str!("tests/ticketlock.rs"),
                 litmus: include_str!("ticketlock.litmus"),
-                dependencies: &[CORE, LIBRARIES, X86],
+                dependencies: &[LIBRARIES],
                 broken: "two-steps",
                 to_break: "Break it: in `Ticket::body` let a thread go on where `turn >= ticket`, and run the tests again.",
             },
@@ -79,7 +78,7 @@ impl Example {
                 source: include_str!("../../examples/stack.rs"),
                 tests: include_str!("tests/stack.rs"),
                 litmus: include_str!("stack.litmus"),
-                dependencies: &[CORE, LIBRARIES, X86],
+                dependencies: &[LIBRARIES, X86],
                 broken: "push-writes",
                 to_break: "Break it: in `Method::Pop` read the second node before the first, and run the tests again.",
             },
@@ -154,7 +153,6 @@ fn files(name: &str, mowgli: &Path, parts: &Parts) -> Vec<(String, String)> {
 
 /// The source of an example as that of a library, with its tests.
 fn library(source: &str) -> String {
-    let (library, _) = source.split_once("fn main()").expect("the example has a main function");
-    let library = library.replacen("use std::process::ExitCode;\n", "", 1).replace("\n\n\n", "\n\n");
+    let (library, _) = source.split_once("mowgli::main!").expect("the example has a main function");
     format!("{}\n\n#[cfg(test)]\nmod tests;\n", library.trim_end())
 }

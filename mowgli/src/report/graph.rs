@@ -164,9 +164,9 @@ impl Graph {
                 Some(Step { from, to, relation: edge.relation, sentence: words.sentence(edge) })
             });
             let end = match refutation.demand {
-                _ if refutation.edges.is_empty() => "No write has the values that are left.".to_owned(),
+                _ if refutation.edges.is_empty() => "No write has the values that are then to be read.".to_owned(),
                 Some((library, demand)) => format!("{library} excludes that ({demand})."),
-                None => "And so round: a cycle.".to_owned(),
+                None => "Back to the first event: a cycle.".to_owned(),
             };
             let cycle = Cycle { steps: steps.collect(), end };
             self.refutations.push(cycle);

@@ -131,8 +131,8 @@ impl Reader<'_> {
             tree,
             format!(
                 "{text} does more than look, so await may not make it again and again; write a loop, as a := {text}, and \
-                 while a != 1 {{, with a := {text} in its block; a library says of its calls which only look \
-                 (Library::only_looks)"
+                 while a != 1 {{, with a := {text} in its block; a library says in the method table which calls only look, \
+                 as fn check = Check(x: Object) -> Value, looks;"
             ),
         )
     }

@@ -1,5 +1,6 @@
 //! The implementation keeps the promises of a stack in every client up to a bound, and what breaks it is caught.
 
+use expect_test::expect;
 use mowgli_proofs::{assert_outcomes, assert_sound, assert_unsound, bound};
 
 use super::entry;
@@ -8,29 +9,30 @@ use super::entry;
 fn the_implementation_is_sound() {
     let checked = assert_sound!(entry(), "published", bound(2, 1, 2));
     // The concretisation that was found: which subevent of the implementation stands for each stamp.
-    insta::assert_snapshot!(checked.concretisation().join("\n"), @r"
-    g(Pop, F) = R of the last Read or U of the CAS
-    g(Pop, R) = R of the Read
-    g(Push, F) = U of the CAS
-    ");
+    expect![[r#"
+        g(Pop, F) = R of the last Read or U of the CAS
+        g(Pop, R) = R of the Read
+        g(Push, F) = U of the CAS"#]]
+    .assert_eq(&checked.concretisation().join("\n"));
 }
 
 #[test]
 fn a_push_must_compare() {
     let checked = assert_unsound!(entry(), "push-writes", bound(2, 1, 2));
     // A smallest client with a wrong outcome. `checked.explanation()` has the execution and the cycle too.
-    insta::assert_snapshot!(checked.litmus().expect("a counterexample"), @r"
-    X86_TSO stack-push-writes
-    {
-      py = 0;
-      stack s;
-    }
-     P1         | P2        ;
-     py := 1    | s.push(1) ;
-     mfence     | b := py   ;
-     a := s.pop |           ;
-    forbidden (a=bot /\ b=0)
-    ");
+    expect![[r#"
+        X86_TSO stack-push-writes
+        {
+          py = 0;
+          stack s;
+        }
+         P1         | P2        ;
+         py := 1    | s.push(1) ;
+         mfence     | b := py   ;
+         a := s.pop |           ;
+        forbidden (a=bot /\ b=0)
+    "#]]
+    .assert_eq(&checked.litmus().expect("a counterexample"));
 }
 
 /// What the specification says of a client with a word and the stack.
