@@ -165,6 +165,14 @@ const LEMMA: Duration = Duration::from_secs(1);
 /// After so many obligations that are not shown the others are not asked about: there is no proof anyway.
 const OPEN: usize = 2;
 
+/// When a question, or the search for executions, is given up after one that is not shown.
+const LATE: Duration = Duration::from_secs(5);
+
+/// How many obligations are not shown.
+fn open(rows: &[Row]) -> usize {
+    rows.iter().filter(|row| row.cases > 0 && !row.follows()).count()
+}
+
 impl<S: Stamp> Attempt<'_, S> {
     fn made(&self, source: &Source<'_, S>, lemmas: Vec<(Row, Question)>) -> Result<Proof, String> {
         let mut proof = Proof::default();
@@ -207,21 +215,28 @@ impl<S: Stamp> Attempt<'_, S> {
             }
             for obligation in self.model.consistency()? {
                 let cases = cases(&theory, &obligation, &stands);
-                let is_open = |rows: &[Row]| rows.iter().filter(|row| row.cases > 0 && !row.follows()).count();
-                let solvers = if is_open(&proof.rows) < OPEN { self.options.solvers.clone() } else { Vec::new() };
-                let options = Options { solvers, ..self.options.clone() };
+                let open = open(&proof.rows);
+                let solvers = if open < OPEN { self.options.solvers.clone() } else { Vec::new() };
+                let limit = if open == 0 { self.options.limit } else { self.options.limit.min(LATE) };
+                let options = Options { solvers, limit, ..self.options.clone() };
                 proof.rows.push(row(&options, &theory, &obligation, &cases));
                 questions.push(Question { obligation, cases });
             }
             proof.rows.extend(asked_of);
             let asked = [(&theory, &questions[..]), (&owing, &owed[..])];
-            let (executions, witnessed) = self.witnessed(source, &asked, &g)?;
-            proof.executions = executions;
-            for (row, witnessed) in proof.rows.iter_mut().zip(witnessed) {
-                row.witnessed |= witnessed;
-            }
-            if executions == 0 {
-                proof.obstacles.push("no client has an execution within the time".to_owned());
+            let limit = self.options.executions;
+            let limit = if open(&proof.rows) == 0 { limit } else { limit.min(LATE) };
+            match self.witnessed(source, &asked, &g, limit) {
+                Ok((executions, witnessed)) => {
+                    proof.executions = executions;
+                    for (row, witnessed) in proof.rows.iter_mut().zip(witnessed) {
+                        row.witnessed |= witnessed;
+                    }
+                    if executions == 0 {
+                        proof.obstacles.push("no client has an execution within the time".to_owned());
+                    }
+                }
+                Err(why) => proof.obstacles.push(why),
             }
         }
         Ok(proof)
@@ -269,6 +284,7 @@ impl<S: Stamp> Attempt<'_, S> {
         source: &Source<'_, S>,
         asked: &[(&Theory, &[Question])],
         g: &Concretisation,
+        limit: Duration,
     ) -> Result<(usize, Vec<bool>), String> {
         let questions = || asked.iter().flat_map(|(_, questions)| questions.iter());
         let mut witnessed: Vec<bool> = questions().map(|q| q.cases.is_empty()).collect();
@@ -276,7 +292,7 @@ impl<S: Stamp> Attempt<'_, S> {
         let mut seen = 0;
         let mut wrong = None;
         let mut late = 0;
-        executions(source, self.options.executions, &mut |execution| {
+        executions(source, limit, &mut |execution| {
             let mut start = 0;
             let found = asked.iter().try_for_each(|(theory, questions)| {
                 let these = start..start + questions.len();

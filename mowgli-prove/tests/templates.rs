@@ -81,8 +81,7 @@ fn a_call_that_happens_in_several_ways_has_a_template_for_each() {
             kinds.remove(0);
         }),
         ("a branch is taken for the other", |kinds| {
-            let given = kinds[0].given.clone();
-            kinds[0].given = std::mem::replace(&mut kinds[1].given, given);
+            kinds[0].given = kinds[1].given.clone();
         }),
         ("a failed exchange writes", |kinds| {
             let swapped = kinds[0].clone();
