@@ -1268,8 +1268,8 @@ fn put_before<'k, S: Stamp>(kind: &'k Kind<S>, role: &Role<S>) -> Option<&'k Rol
     let is_once = |r: &Role<S>| r.each.is_none() && !r.each_event;
     role.reads.as_ref().filter(|_| is_once(role))?;
     let puts = |r: &&Role<S>| r.writes.is_some() && is_once(r) && r.cell.as_ref() == Some(cell);
-    let before = kind.concrete.iter().filter(|r| r.library == role.library && r.position.0 < role.position.0);
-    before.filter(puts).last()
+    let mut before = kind.concrete.iter().filter(|r| r.library == role.library && r.position.0 < role.position.0);
+    before.rfind(puts)
 }
 
 impl Obligation {

@@ -734,6 +734,16 @@ struct Run<S> {
     result: Val,
 }
 
+/// What became of a body.
+enum Ran<S> {
+    /// It returned.
+    Returned(Box<Run<S>>),
+    /// It does not return.
+    Never,
+    /// A call below can happen in so many ways, and none was chosen.
+    Open(usize),
+}
+
 /// What is done in a run, as far as it is not of its nodes and data: a method with a family of stamps, and whether it reads
 /// and writes.
 type Done = (Name, Name, String, bool, bool);
@@ -1024,19 +1034,20 @@ impl<S: Stamp> Source<'_, S> {
         let mut todo: Vec<Vec<usize>> = vec![Vec::new()];
         let mut places = 0;
         while let Some(ways) = todo.pop() {
-            let mut open = None;
-            if let Some(run) = self.run(library, world, thread, call, data, &ways, &mut open)? {
-                let returned = run.results.iter().filter(|v| **v != Val::Top).count();
-                places = places.max(call.args.len() + returned);
-                runs.push(run);
+            match self.run(library, world, thread, call, data, &ways)? {
+                Ran::Never => {}
+                Ran::Open(several) => todo.extend((0..several).rev().map(|way| [&ways[..], &[way]].concat())),
+                Ran::Returned(run) => {
+                    let returned = run.results.iter().filter(|v| **v != Val::Top).count();
+                    places = places.max(call.args.len() + returned);
+                    runs.push(*run);
+                }
             }
-            todo.extend(open.into_iter().flat_map(|ways| ways.rev()).map(|way| [&ways[..], &[way]].concat()));
         }
         Ok(places)
     }
 
-    /// The run in which those calls below that can happen in several ways do so in these. None: it does not return, or these
-    /// are too few; then how many there are of the next one is left open.
+    /// The run in which those calls below that can happen in several ways do so in these.
     fn run(
         &self,
         library: &dyn Library<S>,
@@ -1045,8 +1056,7 @@ impl<S: Stamp> Source<'_, S> {
         call: &Call,
         data: &Data,
         ways: &[usize],
-        open: &mut Option<std::ops::Range<usize>>,
-    ) -> Result<Option<Run<S>>, String> {
+    ) -> Result<Ran<S>, String> {
         let mut run = Run {
             world: Arc::clone(world),
             env: Env::new(world, thread, call),
@@ -1081,10 +1091,7 @@ impl<S: Stamp> Source<'_, S> {
                         run.ways.push((run.events.len(), way));
                         way
                     }
-                    None => {
-                        *open = Some(0..several);
-                        return Err(Stop::Never);
-                    }
+                    None => return Err(Stop::Open(several)),
                 },
             };
             run.shapes.push(shapes[way].to_vec());
@@ -1094,14 +1101,15 @@ impl<S: Stamp> Source<'_, S> {
         };
         match follow(&self.implementation.body(world, thread, call), &mut made) {
             Ok(result) => run.result = result,
-            Err(Stop::Never) => return Ok(None),
+            Err(Stop::Never) => return Ok(Ran::Never),
+            Err(Stop::Open(several)) => return Ok(Ran::Open(several)),
             Err(Stop::No(why)) => return Err(why),
         }
         let event = Event { thread, call: call.clone(), ret: run.result };
         let own = library.shapes(world, &event);
         let own = own.into_iter().exactly_one().map_err(|all| format!("it can happen in {} ways", all.count()))?;
         run.shapes.push(own.to_vec());
-        Ok(Some(run))
+        Ok(Ran::Returned(Box::new(run)))
     }
 
     /// The template that explains all runs.
@@ -1237,6 +1245,8 @@ fn told_apart<'r, S: Stamp>(runs: &[&'r Run<S>], (one, other): (Datum, Datum)) -
 enum Stop {
     /// It goes on for ever, without a call.
     Never,
+    /// The next call can happen in so many ways.
+    Open(usize),
     /// It is none that can be looked at.
     No(String),
 }
@@ -1335,7 +1345,7 @@ fn added<S: Stamp>(seen: &[&Seen<S>], objects: &BTreeSet<Loc>, libraries: &Libra
         READ.into_iter().all(|read| step(s, read) == sum(read))
     };
     let is_none = |s: &&Seen<S>| READ.into_iter().all(|read| step(s, read).is_none());
-    let sums = cases().all(is_sum) && seen.iter().filter(|s| step(s, Val::Int(0)).is_none()).all(|s| is_none(&s));
+    let sums = cases().all(is_sum) && seen.iter().filter(|s| step(s, Val::Int(0)).is_none()).all(is_none);
     if sums { Ok(added) } else { Err("what it writes is computed from what it read, and no sum".to_owned()) }
 }
 
