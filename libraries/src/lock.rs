@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use itertools::{Itertools, iproduct};
-use mowgli_core::algebra::{Rel, Spec, SubView, same, stamps};
+use mowgli_core::algebra::{Rel, Spec, SubView, po, same, stamps};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Library;
@@ -56,6 +56,18 @@ impl<S: Stamp> Library<S> for Lock<S> {
 
     fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
         is_well_formed(events)
+    }
+
+    /// Lock-well-formed, as [`is_well_formed`] has it: every Acq has the next call of its thread and lock for its Rel.
+    fn owed(&self) -> Option<Spec<S>> {
+        let fence = self.fence;
+        let (acquires, releases) = (stamps(move |a| a == fence), stamps(self.lets_in));
+        let later = po() & same(lock);
+        let paired = (&later - later.then(&later)).between(&acquires, &releases);
+        let mut c = Spec::default();
+        c.empty("every Acq is released", &(acquires.on() - paired.then(&paired.inv())));
+        c.empty("every Rel has an Acq", &(releases.on() - paired.inv().then(&paired)));
+        Some(c)
     }
 
     /// Acq {aMF}; the kinds of locks differ in Rel.

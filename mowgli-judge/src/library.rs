@@ -114,6 +114,12 @@ pub trait Library<S: Stamp>: Send + Sync {
         true
     }
 
+    /// What [`Self::is_well_formed`] asks, in the algebra: demands on program order alone, without choices, that hold just
+    /// where it says yes. Proofs for all clients read this, as they cannot look into a function. None: it is not said so.
+    fn owed(&self) -> Option<Spec<S>> {
+        None
+    }
+
     /// Whether an event only looks: a round of a loop that has such events and does not break leaves no trace. True
     /// only if an execution without the event is consistent whenever one with it is. By itself what the table says.
     fn only_looks(&self, event: &Event) -> bool {

@@ -65,6 +65,26 @@ impl Law {
     }
 }
 
+/// That every subevent of a set has another one in a relation: `[set] - rel; rel^-1` is empty, or `[set] - rel^-1; rel`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Partner {
+    /// The predicate of the set.
+    pub of: String,
+    /// The predicate of the relation.
+    pub relation: String,
+    /// Whether the partner is the second one, or else the first.
+    pub is_second: bool,
+}
+
+impl Partner {
+    /// That a subevent, if it is of the set, has this one for its partner.
+    #[must_use]
+    pub fn is(&self, a: &Term, partner: &Term) -> Term {
+        let pair = if self.is_second { [a.clone(), partner.clone()] } else { [partner.clone(), a.clone()] };
+        app(&self.relation, &pair)
+    }
+}
+
 /// A specification in first-order logic.
 pub struct Encoding<S> {
     /// Its side.
@@ -83,6 +103,8 @@ pub struct Encoding<S> {
     pub relations: Theory,
     /// The parts of so, with the names of their predicates.
     pub so: Vec<(&'static str, String)>,
+    /// For each demand that subevents have a partner what it says.
+    pub partners: Vec<Option<Partner>>,
     /// The demands, with the names of their predicates.
     pub demands: Vec<(&'static str, Demand, String)>,
     /// The predicates of expressions that have been seen.
@@ -104,6 +126,7 @@ pub fn encode<S: Stamp>(spec: &Spec<S>, side: Side) -> Result<Encoding<S>, Strin
         closures: Vec::new(),
         relations: Theory::default(),
         so: Vec::new(),
+        partners: Vec::new(),
         demands: Vec::new(),
         known: BTreeMap::new(),
         taken: BTreeSet::new(),
@@ -121,6 +144,8 @@ pub fn encode<S: Stamp>(spec: &Spec<S>, side: Side) -> Result<Encoding<S>, Strin
     for (name, demand, rel) in &spec.demands {
         let predicate = encoding.predicate(rel)?;
         encoding.demands.push((name, *demand, predicate));
+        let partner = if *demand == Demand::Empty { encoding.partner(rel)? } else { None };
+        encoding.partners.push(partner);
     }
     Ok(encoding)
 }
@@ -186,6 +211,18 @@ impl<S: Stamp> Encoding<S> {
         };
         self.known.insert(rel.address(), name.clone());
         Ok(name)
+    }
+
+    /// What a relation says of partners if it is empty.
+    fn partner(&mut self, rel: &Rel<S>) -> Result<Option<Partner>, String> {
+        let Expr::Minus(members, pairs) = rel.expr() else { return Ok(None) };
+        let (Expr::On(set), Expr::Seq(one, other)) = (members.expr(), pairs.expr()) else { return Ok(None) };
+        let (relation, is_second) = match (one.expr(), other.expr()) {
+            (_, Expr::Inverse(back)) if back.address() == one.address() => (one, true),
+            (Expr::Inverse(back), _) if back.address() == other.address() => (other, false),
+            _ => return Ok(None),
+        };
+        Ok(Some(Partner { of: self.set(set), relation: self.predicate(relation)?, is_second }))
     }
 
     /// That a relation has a pair: by its name if it has one, else written out.

@@ -6,20 +6,30 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
-use mowgli_judge::algebra::{Key, Set};
+use mowgli_judge::algebra::{Choice, Key, Set};
 
-use crate::encode::{Encoding, Law, Side, encode};
-use crate::template::{Argument, Datum, Kind, Leaf, Nodes, Pattern, Read, Role, Write};
+use crate::encode::{Encoding, Law, Partner, Side, encode};
+use crate::template::{Argument, Datum, Guard, Kind, Leaf, Nodes, Pattern, Read, Role, Write};
 use crate::term::{Term, Theory, all, all_at, and, app, choose, equal, implies, not, or, symbol, truth};
 
 /// The subevents of implementations.
 pub const SUB: &str = "Sub";
 /// The subevents of calls, as the specification says.
 pub const ABS: &str = "Abs";
+
+/// What names begin with that say what libraries are owed.
+const OWED: &str = "owed.";
+
+/// The library that an encoding is of.
+fn library<S: Stamp>(encoding: &Encoding<S>) -> &str {
+    let prefix = encoding.side.prefix.as_str();
+    prefix.strip_prefix(OWED).unwrap_or(prefix).trim_end_matches('.')
+}
 
 /// What a solver is to show: from some things that are given another follows.
 #[derive(Clone, Debug)]
@@ -117,6 +127,8 @@ pub struct Model<'a, S: Stamp> {
     /// The specifications below.
     pub lower: Vec<Encoding<S>>,
     upper: Encoding<S>,
+    /// What the libraries below are owed, and the one that is implemented.
+    pub owed: Vec<Encoding<S>>,
     /// The values that stand in templates.
     pub constants: BTreeSet<Val>,
 }
@@ -324,12 +336,25 @@ fn datum_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, datum: Datum, call: &Term,
     })
 }
 
+/// That data of a call are as a guard says.
+fn guarded<S: Stamp>(kind: &Kind<S>, guard: Guard, call: &Term) -> Term {
+    let of_call = |name: String| app(&name, std::slice::from_ref(call));
+    let term = |datum| match datum {
+        Datum::Argument(i) => of_call(format!("datum.{i}")),
+        Datum::Result(event) => app(&result_of(&kind.name, event), &[call.clone(), own(call)]),
+        Datum::Initial(i) => app("init", &[of_call(format!("location.{i}"))]),
+        Datum::Constant(value) => symbol(&constant(value)),
+    };
+    let same = equal(term(guard.one), term(guard.other));
+    if guard.are_equal { same } else { not(same) }
+}
+
 fn constants_of<S: Stamp>(role: &Role<S>) -> impl Iterator<Item = Val> + '_ {
     let read = match role.reads {
         Some(Read::Is(d) | Read::IsNot(d)) => Some(d),
         _ => None,
     };
-    let write = if let Some(Write::Is(d)) = role.writes { Some(d) } else { None };
+    let write = if let Some(Write::Is(d) | Write::Plus(_, d)) = role.writes { Some(d) } else { None };
     let data = [read, write, role.initial].into_iter().flatten();
     data.filter_map(|d| if let Datum::Constant(value) = d { Some(value) } else { None })
 }
@@ -357,8 +382,18 @@ impl<'a, S: Stamp> Model<'a, S> {
         let side = Side { sort: ABS, prefix: format!("{}.", parts.library), shared: "abs.", own: None };
         let upper = encode(spec, side).map_err(|why| format!("{}: {why}", parts.library))?;
         let roles = parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
-        let constants = roles.flat_map(constants_of).collect();
-        let mut model = Self { parts, stamps, below: Theory::default(), lower, upper, constants };
+        let guards = parts.kinds.iter().flat_map(|k| &k.given).flat_map(|g| [g.one, g.other]);
+        let guards = guards.filter_map(|d| if let Datum::Constant(value) = d { Some(value) } else { None });
+        let constants = roles.flat_map(constants_of).chain(guards).collect();
+        let below = parts.below.names().map(|name| (name, parts.below, SUB, ""));
+        let owed = below.chain([(parts.library, parts.specification, ABS, "abs.")]);
+        let owed = owed.filter_map(|(name, libraries, sort, shared)| {
+            let own = (several && sort == SUB).then(|| format!("of.{name}"));
+            let side = Side { sort, prefix: format!("{OWED}{name}."), shared, own };
+            Some(encode(&libraries.get(name)?.owed()?, side).map_err(|why| format!("what {name} is owed: {why}")))
+        });
+        let owed = owed.collect::<Result<Vec<_>, _>>()?;
+        let mut model = Self { parts, stamps, below: Theory::default(), lower, upper, owed, constants };
         model.below = model.executions()?;
         Ok(model)
     }
@@ -398,13 +433,9 @@ impl<'a, S: Stamp> Model<'a, S> {
         self.program_order(&mut theory, &concrete);
         self.counts(&mut theory, &concrete);
         self.shared(&mut theory, &concrete)?;
+        self.libraries(&mut theory, &concrete)?;
         for encoding in &self.lower {
-            theory.comment(&format!("The consistency predicate of {}.", encoding.side.prefix.trim_end_matches('.')));
-            if let Some(own) = &encoding.side.own {
-                let name = own.trim_start_matches("of.");
-                let of = concrete.has_role(&symbol("s"), |r| Ok(r.library.text() == name))?;
-                theory.define(own, &[("s", SUB)], "Bool", of);
-            }
+            theory.comment(&format!("The consistency predicate of {}.", library(encoding)));
             self.vocabulary(&mut theory, &concrete, encoding)?;
             for (name, _) in &encoding.choices {
                 theory.function(name, &[SUB, SUB], "Bool");
@@ -429,6 +460,99 @@ impl<'a, S: Stamp> Model<'a, S> {
         theory.axiom("hb is transitive", all(&[("a", SUB), ("b", SUB), ("c", SUB)], implies(path, hb(&a, &c))));
         theory.axiom("hb is irreflexive", all(&[("a", SUB)], not(hb(&a, &a))));
         Ok(theory)
+    }
+
+    /// Which subevents are of which library.
+    fn libraries(&self, theory: &mut Theory, concrete: &Family<'_, S>) -> Result<(), String> {
+        for encoding in &self.lower {
+            if let Some(own) = &encoding.side.own {
+                let of = concrete.has_role(&symbol("s"), |r| Ok(r.library.text() == library(encoding)))?;
+                theory.define(own, &[("s", SUB)], "Bool", of);
+            }
+        }
+        Ok(())
+    }
+
+    /// The theory of calls and their subevents without any consistency predicate, with what the client owes, and what the
+    /// implementation owes to the libraries below. Their predicates hold only where they are given that.
+    ///
+    /// # Errors
+    /// What cannot be said in first-order logic.
+    pub fn owing(&self) -> Result<(Theory, Vec<Obligation>), String> {
+        let mut theory = Theory::default();
+        let (concrete, promises) = (self.concrete(), self.promises());
+        self.clients(&mut theory);
+        self.subevents(&mut theory, &concrete);
+        self.program_order(&mut theory, &concrete);
+        self.shared(&mut theory, &concrete)?;
+        self.libraries(&mut theory, &concrete)?;
+        self.promises_of(&mut theory)?;
+        let mut obligations = Vec::new();
+        // What is given comes first.
+        for encoding in self.owed.iter().rev() {
+            let is_client = encoding.side.sort == ABS;
+            theory.comment(&format!(
+                "What {} is owed{}",
+                library(encoding),
+                if is_client { ", and given." } else { "." }
+            ));
+            self.vocabulary(&mut theory, if is_client { &promises } else { &concrete }, encoding)?;
+            theory.0.extend(encoding.relations.0.iter().cloned());
+            let said = encoding.demands.iter().map(|(name, ..)| *name);
+            for ((law, partner), name) in encoding.demanded().into_iter().zip(&encoding.partners).zip(said) {
+                match (partner, is_client) {
+                    (Some(_), true) => {}
+                    (None, true) => theory.axiom(&law.words, law.closed(ABS)),
+                    (Some(partner), false) => obligations.push(self.partnered(library(encoding), name, partner)),
+                    (None, false) => {
+                        let of = law.of.iter().map(|v| ((*v).to_owned(), SUB)).collect();
+                        let name = format!("{} is owed: {}", library(encoding), law.words);
+                        let (from, to) = (law.from.clone(), law.to.clone());
+                        obligations.push(Obligation { name, of, hints: Vec::new(), from, to });
+                    }
+                }
+            }
+            if is_client {
+                for (mate, partner) in self.mates() {
+                    theory.function(&mate, &[ABS], ABS);
+                    let a = symbol("a");
+                    let has = partner.is(&a, &app(&mate, std::slice::from_ref(&a)));
+                    let given = app(&partner.of, std::slice::from_ref(&a));
+                    theory.axiom("each has its partner", all(&[("a", ABS)], implies(given, has)));
+                }
+            }
+        }
+        Ok((theory, obligations))
+    }
+
+    /// The functions that give promises the partners that clients owe them.
+    #[must_use]
+    pub fn mates(&self) -> Vec<(String, Partner)> {
+        let given = self.owed.iter().filter(|e| e.side.sort == ABS).flat_map(|e| e.partners.iter().flatten());
+        given.enumerate().map(|(i, partner)| (format!("mate.{i}"), partner.clone())).collect()
+    }
+
+    /// That subevents of implementations have partners: one in the same call, or in the call of a partner of a promise of it.
+    fn partnered(&self, of: &str, words: &str, partner: &Partner) -> Obligation {
+        let (concrete, promises) = (self.concrete(), self.promises());
+        let a = symbol("a");
+        let call = concrete.call(&a);
+        let promised = promises.roles.iter().map(|(_, r)| app(&format!("the.{}", r.name), &[call.clone(), own(&call)]));
+        let mates = self.mates();
+        let mates = promised.cartesian_product(&mates).map(|(promise, (mate, _))| app(mate, &[promise]));
+        let calls: Vec<Term> = mates.map(|mate| promises.call(&mate)).chain([call.clone()]).collect();
+        let roles = concrete.roles.iter().filter(|(_, r)| r.library.text() == of && r.each.is_none());
+        let there = roles.cartesian_product(&calls).map(|((kind, role), call)| {
+            let it = app(&format!("the.{}", role.name), &[call.clone(), own(call)]);
+            and([self.is_kind(kind, call), partner.is(&a, &it)])
+        });
+        Obligation {
+            name: format!("{of} is owed: {words}"),
+            of: vec![("a".to_owned(), SUB)],
+            hints: Vec::new(),
+            from: app(&partner.of, std::slice::from_ref(&a)),
+            to: or(there),
+        }
     }
 
     /// Calls, threads, nodes and arguments.
@@ -469,6 +593,22 @@ impl<'a, S: Stamp> Model<'a, S> {
         for value in &self.constants {
             theory.function(&constant(*value), &[], "Value");
         }
+        for (one, other) in self.constants.iter().tuple_combinations() {
+            let [a, b] = [one, other].map(|v| symbol(&constant(*v)));
+            theory.axiom(&format!("{one} is not {other}"), not(equal(a, b)));
+        }
+        if self.sums() {
+            theory.comment("Sums, and which values have one.");
+            theory.function("plus", &["Value", "Value"], "Value");
+            theory.function("have.sum", &["Value", "Value"], "Bool");
+        }
+        let c = symbol("c");
+        for kind in self.parts.kinds.iter().filter(|k| !k.given.is_empty()) {
+            let given = and(kind.given.iter().map(|guard| guarded(kind, *guard, &c)));
+            let words = format!("what the data of {} are like", kind.words());
+            theory.axiom(&words, all(&[("c", "Call")], implies(self.is_kind(kind, &c), given)));
+        }
+        theory.function("nth.call", &["Call"], "Count");
         theory.function("po.call", &["Call", "Call"], "Bool");
         let [a, b, c] = ["a", "b", "c"].map(symbol);
         let po = |a: &Term, b: &Term| app("po.call", &[a.clone(), b.clone()]);
@@ -566,7 +706,6 @@ impl<'a, S: Stamp> Model<'a, S> {
     /// How many calls like it a thread has made before: of an event that is the only one with its method, once in each call
     /// of one kind, so many as of the call.
     fn counts(&self, theory: &mut Theory, family: &Family<'_, S>) {
-        theory.function("nth.call", &["Call"], "Count");
         let s = symbol("s");
         let kinds = self.parts.kinds;
         for (kind, role) in &family.roles {
@@ -578,7 +717,25 @@ impl<'a, S: Stamp> Model<'a, S> {
                 let words = format!("the n-th {} is of the n-th {}", role.words, kind.name);
                 theory.axiom(&words, all(&[("s", SUB)], implies(family.is(role, &s), same)));
             }
+            if let Some(first) = self.counted_with(kind, role) {
+                let other = app(&format!("the.{}", first.name), &[family.call(&s), own(&family.call(&s))]);
+                let same = equal(family.common("nth", std::slice::from_ref(&s)), family.common("nth", &[other]));
+                let words = format!("the n-th {} is with the n-th {} in {}", role.words, first.words, kind.name);
+                theory.axiom(&words, all(&[("s", SUB)], implies(family.is(role, &s), same)));
+            }
         }
+    }
+
+    /// The first subevent of a kind of calls that comes as often as this one, whatever calls there are: the two methods, of one
+    /// library, are called once each, with equal arguments, in every kind in which one of them is.
+    fn counted_with(&self, kind: &'a Kind<S>, role: &Role<S>) -> Option<&'a Role<S>> {
+        let (library, method, _) = kind.made[role.position.0];
+        let is_with = |first: &&Role<S>| {
+            let (of, other, _) = kind.made[first.position.0];
+            let pair = [(library, method), (of, other)];
+            of == library && first.name != role.name && self.parts.kinds.iter().all(|k| k.makes_together(pair))
+        };
+        kind.concrete.iter().take_while(|r| r.name != role.name).find(is_with)
     }
 
     /// What the specifications of a side share: threads, stamps, cells and values.
@@ -609,7 +766,7 @@ impl<'a, S: Stamp> Model<'a, S> {
             }
             match role.writes {
                 Some(Write::Is(datum)) => facts.push(equal(value("wrote"), term(datum)?)),
-                Some(Write::Copy(from)) => self.copies(theory, (kind, role), from, family),
+                Some(Write::Copy(_) | Write::Plus(..)) => self.derived(theory, (kind, role), family)?,
                 None => {}
             }
             if facts != Vec::new() {
@@ -620,18 +777,50 @@ impl<'a, S: Stamp> Model<'a, S> {
         Ok(())
     }
 
-    /// That a subevent writes what the one at another position of its event reads.
-    fn copies(&self, theory: &mut Theory, of: (&Kind<S>, &Role<S>), from: usize, family: &Family<'_, S>) {
-        let (kind, role) = of;
-        let [s, t] = ["s", "t"].map(symbol);
+    /// The other subevent of its event on which it depends what one writes, and the terms for both.
+    fn source<'k>(
+        &self,
+        kind: &'k Kind<S>,
+        role: &Role<S>,
+        from: usize,
+        family: &Family<'_, S>,
+        of: &Term,
+    ) -> (&'k Role<S>, Term) {
         let roles = if family.sort == SUB { &kind.concrete } else { &kind.abstract_ };
         let source = roles.iter().find(|r| r.position == (role.position.0, from)).expect("a position of the event");
-        let together = if source.each.is_some() { equal(family.at(&s), family.at(&t)) } else { truth(true) };
-        let given =
-            and([family.is(role, &s), family.is(source, &t), equal(family.call(&s), family.call(&t)), together]);
-        let copied = equal(family.common("wrote", &[s]), family.common("read", &[t]));
-        let words = format!("{} writes what {} reads in {}", role.words, source.words, kind.name);
-        theory.axiom(&words, all(&[("s", family.sort), ("t", family.sort)], implies(given, copied)));
+        let at = if source.each.is_some() { family.at(of) } else { own(&family.call(of)) };
+        (source, app(&format!("the.{}", source.name), &[family.call(of), at]))
+    }
+
+    /// That a subevent writes what follows from what another one of its event reads.
+    fn derived(
+        &self,
+        theory: &mut Theory,
+        (kind, role): (&Kind<S>, &Role<S>),
+        family: &Family<'_, S>,
+    ) -> Result<(), String> {
+        let s = symbol("s");
+        let from = role.writes.as_ref().and_then(Write::source).expect("it depends on another");
+        let (source, term) = self.source(kind, role, from, family, &s);
+        let read = family.common("read", &[term]);
+        let wrote = family.common("wrote", std::slice::from_ref(&s));
+        let (facts, how) = match role.writes {
+            Some(Write::Plus(_, datum)) => {
+                let with = [read, datum_of(kind, role, datum, &family.call(&s), &family.at(&s))?];
+                let has_sum = if family.sort == SUB { app("have.sum", &with) } else { truth(true) };
+                (and([equal(wrote, app("plus", &with)), has_sum]), "a sum with ")
+            }
+            _ => (equal(wrote, read), ""),
+        };
+        let words = format!("{} writes {how}what {} reads in {}", role.words, source.words, kind.name);
+        theory.axiom(&words, all(&[("s", family.sort)], implies(family.is(role, &s), facts)));
+        Ok(())
+    }
+
+    /// Whether anything writes a sum.
+    fn sums(&self) -> bool {
+        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        roles.into_iter().any(|r| matches!(r.writes, Some(Write::Plus(..))))
     }
 
     /// That the stamp of a subevent is before that of another.
@@ -664,7 +853,7 @@ impl<'a, S: Stamp> Model<'a, S> {
 
     /// The sets and keys of a specification.
     fn vocabulary(&self, theory: &mut Theory, family: &Family<'_, S>, encoding: &Encoding<S>) -> Result<(), String> {
-        let own = |r: &Role<S>| r.library.text() == encoding.side.prefix.trim_end_matches('.');
+        let own = |r: &Role<S>| r.library.text() == library(encoding);
         for (name, set) in &encoding.sets {
             let members = self.members(family, set, &own)?;
             theory.define(name, &[("s", family.sort)], "Bool", members);
@@ -681,6 +870,20 @@ impl<'a, S: Stamp> Model<'a, S> {
         family.has_role(&symbol("s"), |r| Ok(own(r) && r.is_in(|view| set.has(view))?))
     }
 
+    /// The promises: which there are, and what they have.
+    fn promises_of(&self, theory: &mut Theory) -> Result<(), String> {
+        let family = self.promises();
+        theory.comment(&format!("What {} promises of each call.", self.parts.library));
+        self.subevents(theory, &family);
+        let [a, b, s] = ["a", "b", "s"].map(symbol);
+        let pair = [("a", ABS), ("b", ABS)];
+        theory.define("abs.po", &pair, "Bool", app("po.call", &[family.call(&a), family.call(&b)]));
+        theory.define("abs.same.event", &pair, "Bool", equal(family.call(&a), family.call(&b)));
+        let nth = [family.common("nth", std::slice::from_ref(&s)), app("nth.call", &[family.call(&s)])];
+        theory.axiom("the n-th promise is of the n-th call", all(&[("s", ABS)], app("=", &nth)));
+        self.shared(theory, &family)
+    }
+
     /// The theory with what is promised, and with g.
     ///
     /// # Errors
@@ -688,15 +891,9 @@ impl<'a, S: Stamp> Model<'a, S> {
     pub fn promised(&self, g: &Concretisation) -> Result<Theory, String> {
         let mut theory = self.below.clone();
         let family = self.promises();
-        theory.comment(&format!("What {} promises of each call.", self.parts.library));
-        self.subevents(&mut theory, &family);
+        self.promises_of(&mut theory)?;
         let [a, b, s] = ["a", "b", "s"].map(symbol);
         let pair = [("a", ABS), ("b", ABS)];
-        theory.define("abs.po", &pair, "Bool", app("po.call", &[family.call(&a), family.call(&b)]));
-        theory.define("abs.same.event", &pair, "Bool", equal(family.call(&a), family.call(&b)));
-        let nth = [family.common("nth", std::slice::from_ref(&s)), app("nth.call", &[family.call(&s)])];
-        theory.axiom("the n-th promise is of the n-th call", all(&[("s", ABS)], app("=", &nth)));
-        self.shared(&mut theory, &family)?;
         theory.comment("g: which subevent of its implementation stands for each of them.");
         theory.function("g", &[ABS], SUB);
         for (k, kind) in self.parts.kinds.iter().enumerate() {
@@ -717,12 +914,16 @@ impl<'a, S: Stamp> Model<'a, S> {
         theory
             .comment(&format!("The consistency predicate of {}, its choices pulled back along g.", self.parts.library));
         self.vocabulary(&mut theory, &family, &self.upper)?;
-        for (position, (name, _)) in self.upper.choices.iter().enumerate() {
-            let from = self.pulled_back(name)?;
-            let g = |s: &Term| app("g", std::slice::from_ref(s));
-            let chosen = app(&from, &[g(&a), g(&b)]);
+        let order = self.order_below(g);
+        for (position, (name, choice)) in self.upper.choices.iter().enumerate() {
             let may = self.upper.laws[position][0].to.clone();
-            theory.define(name, &pair, "Bool", and([chosen, may]));
+            let g = |s: &Term| app("g", std::slice::from_ref(s));
+            let along = |from: &str| app(from, &[g(&a), g(&b)]);
+            match (&order, choice) {
+                (Some(order), Choice::ReadsFrom { .. }) => Self::last_source(&mut theory, name, along(order), may),
+                (Some(order), _) => theory.define(name, &pair, "Bool", and([along(order), may])),
+                (None, _) => theory.define(name, &pair, "Bool", and([along(&self.pulled_back(name)?), may])),
+            }
         }
         theory.0.extend(self.upper.relations.0.iter().cloned());
         for law in self.upper.of_closures() {
@@ -744,6 +945,51 @@ impl<'a, S: Stamp> Model<'a, S> {
             theory.axiom("hb' is transitive", all(&[("a", ABS), ("b", ABS), ("c", ABS)], implies(path, hb(&a, &c))));
         }
         Ok(theory)
+    }
+
+    /// An order below in which everything is that stands for a promise with a cell, if there are promises that read or write
+    /// for which something stands that does not: then mo' is that order, and the source of each read the last write before.
+    fn order_below(&self, g: &Concretisation) -> Option<String> {
+        let images =
+            g.iter().map(|(&(k, p), &r)| (&self.parts.kinds[k].abstract_[p], &self.parts.kinds[k].concrete[r]));
+        let of_cells: Vec<(&Role<S>, &Role<S>)> = images.filter(|(promise, _)| promise.cell.is_some()).collect();
+        let does = |(promise, image): &(&Role<S>, &Role<S>)| {
+            (promise.reads.is_none() || image.reads.is_some()) && (promise.writes.is_none() || image.writes.is_some())
+        };
+        if of_cells.iter().all(does) {
+            return None;
+        }
+        let choices = self.lower.iter().flat_map(|e| e.choices.iter().map(move |choice| (library(e), choice)));
+        let is_order = |(of, (_, choice)): &(&str, &(String, Choice<S>))| {
+            let Choice::Order { members, .. } = choice else { return false };
+            of_cells.iter().all(|(_, image)| image.library.text() == *of && image.is_in(|s| members.has(s)) == Ok(true))
+        };
+        choices.into_iter().find(is_order).map(|(_, (name, _))| name.clone())
+    }
+
+    /// The reads-from choices for which the source of a read is the last write before it.
+    pub fn in_order(&self, g: &Concretisation) -> Vec<String> {
+        let choices = self.upper.choices.iter().filter(|(_, choice)| matches!(choice, Choice::ReadsFrom { .. }));
+        let names = choices.map(|(name, _)| name.clone());
+        if self.order_below(g).is_some() { names.collect() } else { Vec::new() }
+    }
+
+    /// Defines reads-from by an order: of the writes of the cell before a read the last one, if there is one. There is a last
+    /// one of any there are, as executions are finite.
+    fn last_source(theory: &mut Theory, name: &str, order: Term, may: Term) {
+        let [a, b] = ["a", "b"].map(symbol);
+        let pair = [("a", ABS), ("b", ABS)];
+        let [ordered, allowed, last] = ["order", "may", "last"].map(|part| format!("{name}.{part}"));
+        theory.define(&ordered, &pair, "Bool", order);
+        let before = app(&ordered, &[a.clone(), b.clone()]);
+        theory.define(&allowed, &pair, "Bool", and([before, may]));
+        theory.function(&last, &[ABS], ABS);
+        let may = |a: &Term| app(&allowed, &[a.clone(), b.clone()]);
+        let it = app(&last, std::slice::from_ref(&b));
+        let is_last = not(app(&ordered, &[it.clone(), a.clone()]));
+        let is_source = and([may(&it), is_last]);
+        theory.axiom("of the writes before a read one is the last", all(&pair, implies(may(&a), is_source)));
+        theory.define(name, &pair, "Bool", and([may(&a), equal(a.clone(), it)]));
     }
 
     /// For each role, by kind and position, a promise for which it stands alone.
@@ -802,7 +1048,7 @@ impl<'a, S: Stamp> Model<'a, S> {
             return Err(format!("{closure} is a closure in what is to be shown"));
         }
         let laws = self.upper.laws.iter().flatten().cloned().chain(self.upper.demanded());
-        let mut all: Vec<Obligation> = laws.map(|law| of_law(&law, self.present(&law.of))).collect();
+        let mut all: Vec<Obligation> = laws.map(|law| of_law(&law, self.hints(&law.of))).collect();
         let [a, b] = ["a", "b"].map(symbol);
         for (name, predicate) in &self.upper.so {
             let edge = app(predicate, &[a.clone(), b.clone()]);
@@ -810,19 +1056,30 @@ impl<'a, S: Stamp> Model<'a, S> {
             all.push(Obligation {
                 name: format!("{name}' inside hb"),
                 of: vec![("a".to_owned(), ABS), ("b".to_owned(), ABS)],
-                hints: self.present(&["a", "b"]),
+                hints: self.hints(&["a", "b"]),
                 from: edge,
                 to: image,
             });
         }
         let family = self.promises();
         for (kind, promise) in &family.roles {
+            if let Some(Write::Plus(from, datum)) = promise.writes {
+                let (_, source) = self.source(kind, promise, from, &family, &a);
+                let with = datum_of(kind, promise, datum, &family.call(&a), &family.at(&a))?;
+                all.push(Obligation {
+                    name: format!("{} of {} has a sum to write", promise.family, kind.name),
+                    of: vec![("a".to_owned(), ABS)],
+                    hints: self.hints(&["a"]),
+                    from: family.is(promise, &a),
+                    to: app("have.sum", &[family.common("read", &[source]), with]),
+                });
+            }
             if let Some(Read::IsNot(datum)) = promise.reads {
                 let value = datum_of(kind, promise, datum, &family.call(&a), &family.at(&a))?;
                 all.push(Obligation {
                     name: format!("{} does not read what it must not", promise.words),
                     of: vec![("a".to_owned(), ABS)],
-                    hints: self.present(&["a"]),
+                    hints: self.hints(&["a"]),
                     from: family.is(promise, &a),
                     to: not(equal(family.common("read", std::slice::from_ref(&a)), value)),
                 });
@@ -831,21 +1088,84 @@ impl<'a, S: Stamp> Model<'a, S> {
         Ok(all)
     }
 
+    /// What may help in proofs, each to be shown before it is used: that the orders below are inside hb, that a thread finds in
+    /// a word of its own what it has put there, and that of two branches one is never taken.
+    #[must_use]
+    pub fn lemmas(&self) -> Vec<Vec<Obligation>> {
+        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let family = self.concrete();
+        let subs = |names: &[&str]| names.iter().map(|v| ((*v).to_owned(), SUB)).collect::<Vec<_>>();
+        let present = |of: &Term| self.made(&family.call(of), &family.at(of));
+        // What is a part of so is inside hb anyway.
+        let is_part = |e: &Encoding<S>, name: &str| e.so.iter().any(|(_, part)| part == name);
+        let orders = self.lower.iter().flat_map(|e| e.choices.iter().filter(move |(name, _)| !is_part(e, name)));
+        let orders = orders.filter(|(_, c)| matches!(c, Choice::Order { .. }));
+        let orders = orders.map(|(name, _)| Obligation {
+            name: format!("{name} is inside hb"),
+            of: subs(&["a", "b"]),
+            hints: [present(&a), present(&b)].concat(),
+            from: app(name, &[a.clone(), b.clone()]),
+            to: app("hb", &[a.clone(), b.clone()]),
+        });
+        let found = family.roles.iter().filter_map(|(kind, role)| {
+            let put = put_before(kind, role)?;
+            let rf = self.reads_from(role.library)?;
+            let it = app(&format!("the.{}", put.name), &[family.call(&a), own(&family.call(&a))]);
+            Some(Obligation {
+                name: format!("in {} {} reads what {} wrote", kind.name, role.words, put.words),
+                of: subs(&["a"]),
+                hints: present(&a),
+                from: family.is(role, &a),
+                to: app(&rf, &[it, a.clone()]),
+            })
+        });
+        let branches = self.parts.kinds.iter().filter(|k| !k.given.is_empty()).map(|kind| Obligation {
+            name: format!("no call is {}", kind.words()),
+            of: vec![("c".to_owned(), "Call")],
+            hints: self.made(&c, &own(&c)),
+            from: self.is_kind(kind, &c),
+            to: truth(false),
+        });
+        vec![orders.collect(), found.collect(), branches.collect()]
+    }
+
+    /// The reads-from choice of a library below.
+    fn reads_from(&self, of: Name) -> Option<String> {
+        let encoding = self.lower.iter().find(|e| library(e) == of.text())?;
+        let mut choices = encoding.choices.iter().filter(|(_, c)| matches!(c, Choice::ReadsFrom { .. }));
+        choices.next().map(|(name, _)| name.clone())
+    }
+
+    /// The calls of which a lemma says that there are none.
+    #[must_use]
+    pub fn none_of(&self, lemma: &Obligation) -> Option<usize> {
+        let is = |k: &Kind<S>| lemma.to == truth(false) && lemma.from == self.is_kind(k, &symbol("c"));
+        self.parts.kinds.iter().position(is)
+    }
+
     /// That the calls of these promises have their subevents.
-    fn present(&self, of: &[&str]) -> Vec<Term> {
-        let (promises, concrete) = (self.promises(), self.concrete());
-        let present = |name: &&str| {
-            let a = symbol(name);
-            let (call, node) = (promises.call(&a), promises.at(&a));
-            let both = [(SUB, &concrete.roles), (ABS, &promises.roles)];
-            let roles = both.into_iter().flat_map(|(sort, roles)| roles.iter().map(move |of| (sort, of)));
-            let there = roles.map(|(sort, (kind, role))| {
-                let at = if role.each.is_some() { node.clone() } else { own(&call) };
-                self.there_is(kind, role, sort, &call, &at)
-            });
-            there.collect::<Vec<_>>()
-        };
+    fn hints(&self, of: &[&str]) -> Vec<Term> {
+        let promises = self.promises();
+        let present = |name: &&str| self.present(&promises.call(&symbol(name)), &promises.at(&symbol(name)));
         of.iter().flat_map(present).collect()
+    }
+
+    /// That a call has its subevents, and those of its implementation: those that are there once, and those at a node.
+    fn present(&self, call: &Term, node: &Term) -> Vec<Term> {
+        [self.made(call, node), self.there(ABS, &self.promises(), call, node)].concat()
+    }
+
+    /// That a call has the subevents of its implementation.
+    fn made(&self, call: &Term, node: &Term) -> Vec<Term> {
+        self.there(SUB, &self.concrete(), call, node)
+    }
+
+    fn there(&self, sort: &str, family: &Family<'_, S>, call: &Term, node: &Term) -> Vec<Term> {
+        let there = family.roles.iter().map(|(kind, role)| {
+            let at = if role.each.is_some() { node.clone() } else { own(call) };
+            self.there_is(kind, role, sort, call, &at)
+        });
+        there.collect()
     }
 
     /// That a call which has a subevent of a role at a node has it.
@@ -939,6 +1259,25 @@ impl<'a, S: Stamp> Model<'a, S> {
             }
         }
         Ok(Some((all, plain)))
+    }
+}
+
+/// What a call last wrote, before it reads it, to a word of its thread.
+fn put_before<'k, S: Stamp>(kind: &'k Kind<S>, role: &Role<S>) -> Option<&'k Role<S>> {
+    let cell = role.cell.as_ref().filter(|cell| cell.leaves.contains(&Leaf::Thread))?;
+    let is_once = |r: &Role<S>| r.each.is_none() && !r.each_event;
+    role.reads.as_ref().filter(|_| is_once(role))?;
+    let puts = |r: &&Role<S>| r.writes.is_some() && is_once(r) && r.cell.as_ref() == Some(cell);
+    let mut before = kind.concrete.iter().filter(|r| r.library == role.library && r.position.0 < role.position.0);
+    before.rfind(puts)
+}
+
+impl Obligation {
+    /// The obligation as one closed formula.
+    #[must_use]
+    pub fn closed(&self) -> Term {
+        let of: Vec<(&str, &str)> = self.of.iter().map(|(name, sort)| (name.as_str(), *sort)).collect();
+        all(&of, implies(self.from.clone(), self.to.clone()))
     }
 }
 

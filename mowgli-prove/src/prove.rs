@@ -6,13 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use mowgli_core::event::Event;
-use mowgli_core::execution::Execution;
+use mowgli_core::execution::{Execution, Subevent};
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::{Implementations, add_parts};
+use mowgli_core::judge::Reading;
+use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Limits, Problem};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client, clients};
 use mowgli_core::stamp::Stamp;
 use mowgli_core::world::World;
+use mowgli_judge::algebra::{Demand, Spec};
 use rayon::prelude::*;
 
 use crate::cases::cases;
@@ -51,11 +55,15 @@ pub struct Row {
 }
 
 impl Row {
+    /// Whether every solver shows it.
+    fn follows(&self) -> bool {
+        !self.answers.is_empty() && self.answers.iter().all(|(_, answer)| *answer == Answer::Follows)
+    }
+
     /// Whether every solver shows it, from what can be given.
     #[must_use]
     pub fn is_shown(&self) -> bool {
-        let all = self.answers.iter().all(|(_, answer)| *answer == Answer::Follows);
-        (all && !self.answers.is_empty()) && self.witnessed
+        self.follows() && self.witnessed
     }
 
     /// The result in a word.
@@ -109,12 +117,13 @@ pub fn prove<S: Stamp>(source: &Source<'_, S>, options: &Options) -> Proof {
     };
     let parts =
         Parts { kinds: &kinds, specification: source.specification, library: source.library, below: source.below };
-    let model = match Model::new(parts) {
+    let mut model = match Model::new(parts) {
         Ok(model) => model,
         Err(why) => return Proof::stopped(vec![why]),
     };
+    let lemmas = lemmas(&mut model, options);
     let attempt = Attempt { model: &model, kinds: &kinds, options };
-    let mut proof = attempt.made(source).unwrap_or_else(|why| Proof::stopped(vec![why]));
+    let mut proof = attempt.made(source, lemmas).unwrap_or_else(|why| Proof::stopped(vec![why]));
     proof.obstacles.extend(conditions(source, &kinds));
     proof
 }
@@ -131,12 +140,47 @@ struct Attempt<'a, S: Stamp> {
     options: &'a Options,
 }
 
+/// The lemmas that are shown, each of which is an axiom of the theory from then on; those that are not are dropped.
+fn lemmas<S: Stamp>(model: &mut Model<'_, S>, options: &Options) -> Vec<(Row, Question)> {
+    let mut shown = Vec::new();
+    for together in model.lemmas() {
+        let options = Options { limit: options.limit.min(LEMMA), ..options.clone() };
+        let asked = |lemma: &Obligation| row(&options, &model.below, lemma, std::slice::from_ref(lemma));
+        let rows: Vec<Row> = together.iter().map(asked).collect();
+        let rows = together.into_iter().zip(rows).filter(|(_, row)| row.follows());
+        let rows: Vec<(Obligation, Row)> = rows.collect();
+        for (lemma, row) in rows {
+            model.below.axiom(&format!("shown before: {}", lemma.name), lemma.closed());
+            // What a lemma is about need not be there: what it helps to show has its own witnesses.
+            let row = Row { obligation: format!("lemma: {}", row.obligation), witnessed: true, ..row };
+            shown.push((row, Question { obligation: lemma, cases: Vec::new() }));
+        }
+    }
+    shown
+}
+
+/// When a solver gives up a lemma.
+const LEMMA: Duration = Duration::from_secs(1);
+
+/// After so many obligations that are not shown the others are not asked about: there is no proof anyway.
+const OPEN: usize = 2;
+
+/// When a question, or the search for executions, is given up after one that is not shown.
+const LATE: Duration = Duration::from_secs(5);
+
+/// How many obligations are not shown.
+fn open(rows: &[Row]) -> usize {
+    rows.iter().filter(|row| row.cases > 0 && !row.follows()).count()
+}
+
 impl<S: Stamp> Attempt<'_, S> {
-    fn made(&self, source: &Source<'_, S>) -> Result<Proof, String> {
+    fn made(&self, source: &Source<'_, S>, lemmas: Vec<(Row, Question)>) -> Result<Proof, String> {
         let mut proof = Proof::default();
         let mut g = Concretisation::new();
-        let mut questions: Vec<Question> = Vec::new();
-        for (k, kind) in self.kinds.iter().enumerate() {
+        let (rows, mut questions): (Vec<Row>, Vec<Question>) = lemmas.into_iter().unzip();
+        let none: BTreeSet<usize> = questions.iter().filter_map(|q| self.model.none_of(&q.obligation)).collect();
+        proof.rows = rows;
+        for (k, kind) in self.kinds.iter().enumerate().filter(|(k, _)| !none.contains(k)) {
             for (p, promise) in kind.abstract_.iter().enumerate() {
                 let (role, rows, obligations, plain) = self.image(kind, promise)?;
                 proof.plain += plain;
@@ -162,18 +206,37 @@ impl<S: Stamp> Attempt<'_, S> {
                     (kind.abstract_[p].name.clone(), kind.concrete[r].name.clone())
                 })
                 .collect();
+            let (owing, obligations) = self.model.owing()?;
+            let mut owed = Vec::new();
+            let mut asked_of = Vec::new();
+            for obligation in obligations {
+                asked_of.push(row(self.options, &owing, &obligation, std::slice::from_ref(&obligation)));
+                owed.push(Question { cases: vec![obligation.clone()], obligation });
+            }
             for obligation in self.model.consistency()? {
                 let cases = cases(&theory, &obligation, &stands);
-                proof.rows.push(self.row(&theory, &obligation, &cases));
+                let open = open(&proof.rows);
+                let solvers = if open < OPEN { self.options.solvers.clone() } else { Vec::new() };
+                let limit = if open == 0 { self.options.limit } else { self.options.limit.min(LATE) };
+                let options = Options { solvers, limit, ..self.options.clone() };
+                proof.rows.push(row(&options, &theory, &obligation, &cases));
                 questions.push(Question { obligation, cases });
             }
-            let (executions, witnessed) = self.witnessed(source, &theory, &g, &questions)?;
-            proof.executions = executions;
-            for (row, witnessed) in proof.rows.iter_mut().zip(witnessed) {
-                row.witnessed |= witnessed;
-            }
-            if executions == 0 {
-                proof.obstacles.push("no client has an execution within the time".to_owned());
+            proof.rows.extend(asked_of);
+            let asked = [(&theory, &questions[..]), (&owing, &owed[..])];
+            let limit = self.options.executions;
+            let limit = if open(&proof.rows) == 0 { limit } else { limit.min(LATE) };
+            match self.witnessed(source, &asked, &g, limit) {
+                Ok((executions, witnessed)) => {
+                    proof.executions = executions;
+                    for (row, witnessed) in proof.rows.iter_mut().zip(witnessed) {
+                        row.witnessed |= witnessed;
+                    }
+                    if executions == 0 {
+                        proof.obstacles.push("no client has an execution within the time".to_owned());
+                    }
+                }
+                Err(why) => proof.obstacles.push(why),
             }
         }
         Ok(proof)
@@ -197,9 +260,9 @@ impl<S: Stamp> Attempt<'_, S> {
             let mut rows = Vec::new();
             let mut holds = true;
             for obligation in &obligations {
-                let mut row = self.row(&self.model.below, obligation, std::slice::from_ref(obligation));
+                let mut row = row(self.options, &self.model.below, obligation, std::slice::from_ref(obligation));
                 row.obligation = format!("{}: by {}", row.obligation, kind.concrete[role].words);
-                holds = row.answers.iter().all(|(_, answer)| *answer == Answer::Follows);
+                holds = row.follows();
                 rows.push(row);
                 if !holds {
                     break;
@@ -215,57 +278,32 @@ impl<S: Stamp> Attempt<'_, S> {
         Ok((None, best.unwrap_or_default(), Vec::new(), 0))
     }
 
-    fn row(&self, theory: &Theory, obligation: &Obligation, cases: &[Obligation]) -> Row {
-        let mut answers = Vec::new();
-        let mut time = Duration::ZERO;
-        let mut open = cases.first();
-        for &solver in &self.options.solvers {
-            let failed = AtomicBool::new(false);
-            let asked = |case| {
-                if failed.load(Ordering::Relaxed) {
-                    return (Answer::Unknown("not asked".to_owned()), Duration::ZERO);
-                }
-                let (answer, time) = ask(solver, theory, case, self.options.limit);
-                failed.fetch_or(answer != Answer::Follows, Ordering::Relaxed);
-                (answer, time)
-            };
-            let all: Vec<(Answer, Duration)> = cases.par_iter().map(asked).collect();
-            time += all.iter().map(|(_, time)| *time).sum();
-            // Of those that failed one that was asked: one after it may not have been.
-            let is_asked = |(answer, time): &&(Answer, Duration)| *answer != Answer::Follows && *time > Duration::ZERO;
-            let failed = all.iter().position(|case| is_asked(&case));
-            if let Some(i) = failed {
-                open = Some(&cases[i]);
-            }
-            answers.push((solver, failed.map_or(Answer::Follows, |i| all[i].0.clone())));
-        }
-        let about = "Local soundness (LOCO Def. 3.13) for every client.";
-        let file = file(theory, open.unwrap_or(obligation), about);
-        let cases = cases.len();
-        Row { obligation: obligation.name.clone(), cases, answers, time, witnessed: cases == 0, file }
-    }
-
-    /// In how many executions every axiom holds, and for each question whether what is given holds in one.
+    /// In how many executions every axiom of these theories holds, and for each question whether what is given holds in one.
     fn witnessed(
         &self,
         source: &Source<'_, S>,
-        theory: &Theory,
+        asked: &[(&Theory, &[Question])],
         g: &Concretisation,
-        questions: &[Question],
+        limit: Duration,
     ) -> Result<(usize, Vec<bool>), String> {
-        let mut witnessed: Vec<bool> = questions.iter().map(|q| q.cases.is_empty()).collect();
-        let givens: Vec<Term> = questions.iter().map(given).collect();
+        let questions = || asked.iter().flat_map(|(_, questions)| questions.iter());
+        let mut witnessed: Vec<bool> = questions().map(|q| q.cases.is_empty()).collect();
+        let givens: Vec<Term> = questions().map(given).collect();
         let mut seen = 0;
         let mut wrong = None;
         let mut late = 0;
-        executions(source, self.options.executions, &mut |execution| {
-            let found = structure(self.model, g, theory, execution).and_then(|structure| {
+        executions(source, limit, &mut |execution| {
+            let mut start = 0;
+            let found = asked.iter().try_for_each(|(theory, questions)| {
+                let these = start..start + questions.len();
+                start = these.end;
+                let structure = structure(self.model, g, theory, execution)?;
                 for (words, axiom) in theory.axioms() {
                     if !structure.holds(axiom)? {
                         return Err(format!("not every execution has this: {words}"));
                     }
                 }
-                for (known, given) in witnessed.iter_mut().zip(&givens) {
+                for (known, given) in witnessed[these.clone()].iter_mut().zip(&givens[these]) {
                     *known = *known || structure.holds(given)?;
                 }
                 Ok(())
@@ -282,6 +320,37 @@ impl<S: Stamp> Attempt<'_, S> {
         });
         wrong.map_or(Ok((seen, witnessed)), Err)
     }
+}
+
+/// Asks the solvers about an obligation, case by case.
+fn row(options: &Options, theory: &Theory, obligation: &Obligation, cases: &[Obligation]) -> Row {
+    let mut answers = Vec::new();
+    let mut time = Duration::ZERO;
+    let mut open = cases.first();
+    for &solver in &options.solvers {
+        let failed = AtomicBool::new(false);
+        let asked = |case| {
+            if failed.load(Ordering::Relaxed) {
+                return (Answer::Unknown("not asked".to_owned()), Duration::ZERO);
+            }
+            let (answer, time) = ask(solver, theory, case, options.limit);
+            failed.fetch_or(answer != Answer::Follows, Ordering::Relaxed);
+            (answer, time)
+        };
+        let all: Vec<(Answer, Duration)> = cases.par_iter().map(asked).collect();
+        time += all.iter().map(|(_, time)| *time).sum();
+        // Of those that failed one that was asked: one after it may not have been.
+        let is_asked = |(answer, time): &&(Answer, Duration)| *answer != Answer::Follows && *time > Duration::ZERO;
+        let failed = all.iter().position(|case| is_asked(&case));
+        if let Some(i) = failed {
+            open = Some(&cases[i]);
+        }
+        answers.push((solver, failed.map_or(Answer::Follows, |i| all[i].0.clone())));
+    }
+    let about = "Local soundness (LOCO Def. 3.13) for every client.";
+    let file = file(theory, open.unwrap_or(obligation), about);
+    let cases = cases.len();
+    Row { obligation: obligation.name.clone(), cases, answers, time, witnessed: cases == 0, file }
 }
 
 /// In how many executions more than necessary the axioms are looked at.
@@ -362,7 +431,7 @@ fn executions_of<S: Stamp>(
     goes_on
 }
 
-/// What the libraries ask of whole programs, beside their consistency predicates: it is not proved, so none may ask.
+/// What the libraries ask of whole programs, beside their consistency predicates, and what is not proved of it.
 fn conditions<S: Stamp>(source: &Source<'_, S>, kinds: &[Kind<S>]) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut rng = Draw(0x2545_f491_4f6c_dd1d);
@@ -372,6 +441,7 @@ fn conditions<S: Stamp>(source: &Source<'_, S>, kinds: &[Kind<S>]) -> Vec<String
         false,
     )]) {
         let Some(of) = libraries.get(library) else { continue };
+        let owed = of.owed();
         let roles = kinds.iter().flat_map(|k| if concrete { &k.concrete } else { &k.abstract_ });
         let mut events: Vec<(&World, &Event)> = roles
             .filter(|r| r.library == library)
@@ -385,10 +455,17 @@ fn conditions<S: Stamp>(source: &Source<'_, S>, kinds: &[Kind<S>]) -> Vec<String
             let mut chosen: Vec<&Event> = (0..rng.below(3)).map(|_| alike[rng.below(alike.len())]).collect();
             chosen.push(first);
             chosen.sort_by_key(|e| e.thread);
-            if concrete && !of.is_well_formed(world, &chosen) {
-                found.insert(format!(
-                    "{library} says nothing of some programs; that it does of these implementations is not proved"
-                ));
+            let told = of.is_well_formed(world, &chosen);
+            match &owed {
+                Some(owed) if is_given(libraries, library, owed, world, &chosen) != told => {
+                    found.insert(format!("what {library} says that it is owed is not what it looks at"));
+                }
+                None if concrete && !told => {
+                    found.insert(format!(
+                        "{library} says nothing of some programs; that it does of these implementations is not proved"
+                    ));
+                }
+                _ => {}
             }
             if !concrete && !of.admits(world, &chosen) {
                 found.insert(format!("{library} does not admit some calls; that there are none is not proved"));
@@ -396,6 +473,33 @@ fn conditions<S: Stamp>(source: &Source<'_, S>, kinds: &[Kind<S>]) -> Vec<String
         }
     }
     found.into_iter().collect()
+}
+
+/// Whether these calls of a library, thread by thread, keep what it is owed, as the judge reads that.
+#[must_use]
+pub fn is_given<S: Stamp>(
+    libraries: &Libraries<S>,
+    library: Name,
+    owed: &Spec<S>,
+    world: &World,
+    events: &[&Event],
+) -> bool {
+    let shapes = events.iter().map(|e| libraries.of(&e.call).shapes(world, e).into_iter().next());
+    let subs = shapes.enumerate().flat_map(|(event, shape)| shape.into_iter().flatten().map(move |sub| (event, sub)));
+    let execution = Execution {
+        world: world.clone(),
+        events: events.iter().map(|e| (*e).clone()).collect(),
+        subs: subs.map(|(event, sub)| Subevent { event, sub, read: None, wrote: None }).collect(),
+        chosen: Vec::new(),
+        outputs: Vec::new(),
+        calls: Vec::new(),
+        groups: vec![None; events.len()],
+    };
+    let reading = Reading { spec: owed, ..Reading::new(libraries, &execution, library) };
+    owed.demands.iter().all(|(_, demand, rel)| match demand {
+        Demand::Empty => reading.pairs(rel).is_empty(),
+        Demand::Irreflexive => reading.pairs(rel).iter().all(|(a, b)| a != b),
+    })
 }
 
 /// How many sequences of calls are looked at.

@@ -5,7 +5,7 @@
 //! each of these runs what happens, in terms of the call's thread, node, arguments and results; where there is none, or more
 //! than one, the method has no template, and nothing is proved of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use mowgli_core::event::{Call, Event, Reads, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, NodeSet, Tid, Wid};
 use mowgli_core::implementation::{Implementation, add_parts};
 use mowgli_core::library::{Libraries, Library};
+use mowgli_core::method::{self, Returns};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::stamp::Stamp;
@@ -114,13 +115,15 @@ pub struct Env {
     own: Node,
     /// The node that a subevent is one of several for.
     pub at: Option<Node>,
-    nth: usize,
+    nth: Option<usize>,
     args: Vec<Val>,
     homes: Vec<Option<Node>>,
     initial: Vec<Option<Val>>,
     all: NodeSet,
     /// The results of its events, by position in the template; of those for each node there is one that counts.
     pub results: Vec<Val>,
+    /// Data that are equal in all calls of the kind.
+    equal: Arc<[(Datum, Datum)]>,
 }
 
 impl Env {
@@ -132,12 +135,13 @@ impl Env {
             thread,
             own: world.node_of(thread),
             at: None,
-            nth: 0,
+            nth: None,
             args: call.args.to_vec(),
             homes: call.args.iter().map(|v| object(v).and_then(|o| o.node)).collect(),
             initial: call.args.iter().map(|v| object(v).map(|o| o.init)).collect(),
             all: world.all_nodes(),
             results: Vec::new(),
+            equal: Arc::new([]),
         }
     }
 
@@ -150,6 +154,17 @@ impl Env {
     pub fn nodes(&self, set: Nodes) -> NodeSet {
         let all = set.of.map_or(self.all, |arg| self.args[arg].nodes().unwrap_or_default());
         if set.but_own { all.without(self.own) } else { all }
+    }
+
+    /// A datum that does not depend on what the call does.
+    #[must_use]
+    pub fn datum(&self, datum: Datum) -> Option<Val> {
+        match datum {
+            Datum::Argument(i) => Some(self.args[i]),
+            Datum::Initial(i) => self.initial[i],
+            Datum::Constant(value) => Some(value),
+            Datum::Result(event) => self.results.get(event).copied(),
+        }
     }
 
     /// The sets of nodes that a call can be about.
@@ -181,7 +196,7 @@ impl Env {
                 let results = self.results.iter().positions(|v| v == datum).map(Datum::Result);
                 let initial = self.initial.iter().positions(|v| *v == Some(*datum)).map(Datum::Initial);
                 let data = args.chain(results).chain(initial).map(Leaf::Datum);
-                let count = datum.int() == Some(self.nth as i64);
+                let count = self.nth.is_some_and(|nth| datum.int() == Some(nth as i64));
                 let thread = datum.int() == Some(i64::from(self.thread.0));
                 data.chain(count.then_some(Leaf::Count)).chain(thread.then_some(Leaf::Thread)).collect()
             }
@@ -300,6 +315,15 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
         candidates.retain(|leaf| possible.contains(leaf));
     }
     let is_constant = (1..all.len()).all(|i| raw(i) == raw(0));
+    // Of data that are known to be equal one is as good as the other; a constant is best.
+    for &(one, other) in &*all[0].0.equal {
+        let (one, other) = (Leaf::Datum(one), Leaf::Datum(other));
+        if matches!(other, Leaf::Datum(Datum::Constant(_))) {
+            candidates.retain(|leaf| *leaf != one);
+        } else if candidates.contains(&one) {
+            candidates.retain(|leaf| *leaf != other);
+        }
+    }
     match &candidates[..] {
         [one] if !is_constant => Ok(Ok(*one)),
         [] if is_constant => match raw(0) {
@@ -422,6 +446,47 @@ pub enum Write {
     Is(Datum),
     /// What the subevent at this position of the same event reads.
     Copy(usize),
+    /// What that one reads, plus this. It reads a number, and this is one.
+    Plus(usize, Datum),
+}
+
+impl Write {
+    /// The position, in the same event, of what it depends on.
+    #[must_use]
+    pub fn source(&self) -> Option<usize> {
+        match self {
+            Self::Is(_) => None,
+            Self::Copy(from) | Self::Plus(from, _) => Some(*from),
+        }
+    }
+}
+
+/// A comparison of two data of a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Guard {
+    /// One.
+    pub one: Datum,
+    /// The other.
+    pub other: Datum,
+    /// Whether they are equal, or else differ.
+    pub are_equal: bool,
+}
+
+impl fmt::Display for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is {}{}", self.one, if self.are_equal { "" } else { "not " }, self.other)
+    }
+}
+
+impl fmt::Display for Datum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Argument(i) => write!(f, "argument {}", i + 1),
+            Self::Result(event) => write!(f, "result {}", event + 1),
+            Self::Initial(i) => write!(f, "the initial value of argument {}", i + 1),
+            Self::Constant(value) => value.fmt(f),
+        }
+    }
 }
 
 /// A subevent of a template: what it is in every call of the kind.
@@ -474,7 +539,8 @@ impl<S: Stamp> Role<S> {
     /// # Errors
     /// If it is nothing of the call, or there only now and then.
     pub fn key(&self, of: impl Fn(&SubView<'_, S>) -> Option<Val>) -> Result<Option<Pattern>, String> {
-        let views = self.seen.iter().flat_map(|s| COUNTS.map(|nth| (Env { nth, ..s.env.clone() }, of(&s.view(nth)))));
+        let env = |s: &Seen<S>, nth| Env { nth: Some(nth), ..s.env.clone() };
+        let views = self.seen.iter().flat_map(|s| COUNTS.map(|nth| (env(s, nth), of(&s.view(nth)))));
         let (some, none): (Vec<_>, Vec<_>) = views.partition(|(_, key)| key.is_some());
         if some.is_empty() {
             return Ok(None);
@@ -488,7 +554,8 @@ impl<S: Stamp> Role<S> {
     }
 }
 
-/// What one kind of call does.
+/// What one kind of call does: the calls of one form, or those of them that take one branch of the body, where the calls below
+/// happen in one of their ways. Every call that returns is of some kind.
 #[derive(Clone)]
 pub struct Kind<S> {
     /// Its name, different from all others.
@@ -497,6 +564,10 @@ pub struct Kind<S> {
     pub method: Name,
     /// What its arguments are.
     pub arguments: Vec<Argument>,
+    /// What its data are like.
+    pub given: Vec<Guard>,
+    /// Which of its calls below happen in which of several ways.
+    pub ways: Vec<Way>,
     /// The subevents of its implementation.
     pub concrete: Vec<Role<S>>,
     /// Its own subevents, as its specification says.
@@ -509,6 +580,9 @@ pub struct Kind<S> {
     promised: Vec<Segment>,
 }
 
+/// The position of a call below that can happen in several ways, and in which of them it does.
+pub type Way = (usize, usize);
+
 /// One subevent of a call: its position in the list of roles, and the node that it is one of several for.
 pub type Placed = (usize, Option<Node>);
 
@@ -518,6 +592,14 @@ impl<S: Stamp> Kind<S> {
     pub fn has(&self, call: &Call) -> bool {
         let arguments: Option<Vec<Argument>> = call.args.iter().map(|v| Argument::of(*v).ok()).collect();
         self.method == call.method && arguments.as_ref() == Some(&self.arguments)
+    }
+
+    /// The kind in words: its name, and what is special about it.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let ways = self.ways.iter().map(|(event, way)| format!("{} in way {}", self.made[*event].1, way + 1));
+        let about = ways.chain(self.given.iter().map(Guard::to_string)).join(", ");
+        if about.is_empty() { self.name.clone() } else { format!("{} ({about})", self.name) }
     }
 
     /// The subevents of the implementation of a call, in order, each with the position of its event in the template.
@@ -535,6 +617,49 @@ impl<S: Stamp> Kind<S> {
     #[must_use]
     pub fn abstractly(&self, env: &Env) -> Vec<Placed> {
         expanded(&self.promised, env)
+    }
+
+    /// Whether the event at a position, and all before it, are there once.
+    fn is_once(&self, position: usize) -> bool {
+        let mut start = 0;
+        self.events.iter().all(|segment| {
+            let is_later = start > position;
+            start += segment.len;
+            is_later || segment.each.is_none()
+        })
+    }
+
+    /// Whether two methods are called once each and with equal arguments, or neither is.
+    #[must_use]
+    pub fn makes_together(&self, methods: [(Name, Name); 2]) -> bool {
+        let calls = methods
+            .map(|of| (0..self.made.len()).filter(|&i| (self.made[i].0, self.made[i].1) == of).collect::<Vec<usize>>());
+        let is_alone = |event: usize| self.concrete.iter().all(|r| r.position.0 != event || !r.each_event);
+        match [&calls[0][..], &calls[1][..]] {
+            [[], []] => true,
+            [[one], [other]] => is_alone(*one) && is_alone(*other) && self.made[*one].2 == self.made[*other].2,
+            _ => false,
+        }
+    }
+
+    /// Gives its roles names that no others have.
+    fn name_roles(&mut self) {
+        let name = &self.name;
+        for role in &mut self.concrete {
+            role.name = format!("{name}.{}", role.name);
+        }
+        for role in &mut self.abstract_ {
+            role.name = format!("promise.{name}.{}", role.family);
+        }
+        for roles in [&mut self.concrete, &mut self.abstract_] {
+            let names: Vec<String> = roles.iter().map(|r| r.name.clone()).collect();
+            for (i, role) in roles.iter_mut().enumerate() {
+                let earlier = names[..i].iter().filter(|n| **n == names[i]).count();
+                if earlier > 0 {
+                    role.name = format!("{}.{}", role.name, earlier + 1);
+                }
+            }
+        }
     }
 
     /// Whether of two positions of events the first is in the same segment for each node as the second.
@@ -603,7 +728,44 @@ struct Run<S> {
     call: Call,
     events: Vec<Event>,
     shapes: Vec<Vec<Sub<S>>>,
+    /// The results that are data; `Top`, which equals no datum, where a method returns nothing.
+    results: Vec<Val>,
+    ways: Vec<Way>,
     result: Val,
+}
+
+/// What became of a body.
+enum Ran<S> {
+    /// It returned.
+    Returned(Box<Run<S>>),
+    /// It does not return.
+    Never,
+    /// A call below can happen in so many ways, and none was chosen.
+    Open(usize),
+}
+
+/// What is done in a run, as far as it is not of its nodes and data: a method with a family of stamps, and whether it reads
+/// and writes.
+type Done = (Name, Name, String, bool, bool);
+
+impl<S: Stamp> Run<S> {
+    fn done(&self) -> Vec<Done> {
+        let own = (self.call.library, self.call.method);
+        let methods = self.events.iter().map(|e| (e.call.library, e.call.method)).chain([own]);
+        let of_event = |((library, method), shape): ((Name, Name), &Vec<Sub<S>>)| {
+            let family = |sub: &Sub<S>| sub.stamp.to_string().split('_').next().map(str::to_owned).unwrap_or_default();
+            let done = |sub: &Sub<S>| (library, method, family(sub), sub.reads.is_some(), sub.writes.is_some());
+            shape.iter().map(done).collect::<Vec<_>>()
+        };
+        let all: BTreeSet<Done> = methods.zip(&self.shapes).flat_map(of_event).collect();
+        all.into_iter().collect()
+    }
+}
+
+impl<S> Run<S> {
+    fn datum(&self, datum: Datum) -> Option<Val> {
+        if let Datum::Result(event) = datum { Some(self.results[event]) } else { self.env.datum(datum) }
+    }
 }
 
 /// Where the worlds of the runs have threads: numbers of threads and nodes differ.
@@ -616,37 +778,57 @@ const DATA: i64 = 1_000_003;
 const SPECIAL: [Val; 8] =
     [Val::Int(0), Val::Int(1), Val::Int(2), Val::Int(-1), Val::Bool(true), Val::Bool(false), Val::Bot, Val::Unit];
 
-/// How the data of a run are chosen: arguments first, then results.
-#[derive(Clone, Copy)]
-enum Data {
-    /// All different.
-    Different(i64),
-    /// This one special.
-    Special(usize, Val),
-    /// These two equal.
-    Equal(usize, usize),
+/// The data of a run, arguments first, then results: different ones, apart from these.
+#[derive(Clone, Debug)]
+struct Data {
+    seed: i64,
+    /// What is at these places.
+    special: Vec<(usize, Val)>,
+    /// Places that have what is at others.
+    equal: Vec<(usize, usize)>,
 }
 
 impl Data {
-    fn at(self, place: usize) -> Val {
-        let any = |place: usize| Val::Int(DATA + 7 * place as i64);
-        match self {
-            Self::Different(seed) => Val::Int(DATA * seed + 7 * place as i64),
-            Self::Special(special, value) if special == place => value,
-            Self::Equal(one, other) if other == place => any(one),
-            _ => any(place),
-        }
+    fn at(&self, place: usize) -> Val {
+        let place = self.equal.iter().find(|(_, copy)| *copy == place).map_or(place, |(of, _)| *of);
+        let special = self.special.iter().find(|(at, _)| *at == place).map(|(_, value)| *value);
+        special.unwrap_or(Val::Int(DATA * self.seed + 7 * place as i64))
     }
 
-    /// How many data are looked at one by one.
+    /// The most data that are looked at one by one.
     const PLACES: usize = 12;
 
-    fn all() -> Vec<Self> {
-        let special = (0..Self::PLACES).flat_map(|place| SPECIAL.map(|value| Self::Special(place, value)));
-        let equal = (0..Self::PLACES).tuple_combinations().map(|(a, b)| Self::Equal(a, b));
-        [Self::Different(1), Self::Different(3)].into_iter().chain(special).chain(equal).collect()
+    /// No two equal, none special.
+    fn different() -> Vec<Self> {
+        [1, 3].map(|seed| Self { seed, special: Vec::new(), equal: Vec::new() }).to_vec()
+    }
+
+    /// Each one special, each two equal.
+    fn single(places: usize) -> Vec<Self> {
+        let special = (0..places).cartesian_product(SPECIAL).map(|s| (vec![s], Vec::new()));
+        let equal = (0..places).tuple_combinations().map(|pair| (Vec::new(), vec![pair]));
+        special.chain(equal).map(|(special, equal)| Self { seed: 1, special, equal }).collect()
+    }
+
+    /// Each two of these together.
+    fn double(places: usize) -> Vec<Self> {
+        let both = |(a, b): (Self, Self)| Self {
+            seed: 1,
+            special: [a.special, b.special].concat(),
+            equal: [a.equal, b.equal].concat(),
+        };
+        Self::single(places).into_iter().tuple_combinations().map(both).collect()
     }
 }
+
+/// In how many worlds two data at once are special.
+const TWICE: usize = 5;
+
+/// One in so many calls is run with special data.
+const EVERY: usize = 5;
+
+/// How many comparisons lead to a branch, at most.
+const DEEPEST: usize = 3;
 
 impl<S: Stamp> Source<'_, S> {
     /// The templates of all kinds of calls.
@@ -682,8 +864,8 @@ impl<S: Stamp> Source<'_, S> {
         for (method, arguments) in forms {
             let ends = arguments.iter().filter(|a| **a == Argument::NoIdentifier).map(|_| "_");
             let name = format!("{method}{}", ends.collect::<String>());
-            match self.kind(&name, method, &arguments, &worlds) {
-                Ok(kind) => kinds.push(kind),
+            match self.branches(&name, method, &arguments, &worlds) {
+                Ok(branches) => kinds.extend(branches),
                 Err(why) => untold.push(Untold { kind: name, why }),
             }
         }
@@ -717,36 +899,70 @@ impl<S: Stamp> Source<'_, S> {
         PLACES.iter().flat_map(of_place).map(told).collect()
     }
 
-    fn kind(
+    /// The kinds of the calls of one form: one for each branch.
+    fn branches(
         &self,
         name: &str,
         method: Name,
         arguments: &[Argument],
         worlds: &[(World, Arc<World>)],
-    ) -> Result<Kind<S>, String> {
+    ) -> Result<Vec<Kind<S>>, String> {
         let runs = self.runs(method, arguments, worlds)?;
         let objects: BTreeSet<Loc> = worlds.iter().flat_map(|(before, _)| before.objects.keys().copied()).collect();
-        let (events, mut kind) = self.events(&runs, &objects)?;
-        kind.name = name.to_owned();
-        kind.method = method;
-        kind.arguments = arguments.to_vec();
-        kind.events = events;
-        for role in &mut kind.concrete {
-            role.name = format!("{name}.{}", role.name);
+        let mut by_way: BTreeMap<&[Way], Vec<&Run<S>>> = BTreeMap::new();
+        for run in &runs {
+            by_way.entry(&run.ways).or_default().push(run);
         }
-        for role in &mut kind.abstract_ {
-            role.name = format!("promise.{name}.{}", role.family);
-        }
-        for roles in [&mut kind.concrete, &mut kind.abstract_] {
-            let names: Vec<String> = roles.iter().map(|r| r.name.clone()).collect();
-            for (i, role) in roles.iter_mut().enumerate() {
-                let earlier = names[..i].iter().filter(|n| **n == names[i]).count();
-                if earlier > 0 {
-                    role.name = format!("{}.{}", role.name, earlier + 1);
+        let mut kinds = Vec::new();
+        for (ways, runs) in by_way {
+            for kind in self.tree(&runs, &objects, &[])? {
+                if ways.iter().any(|(event, _)| !kind.is_once(*event)) {
+                    return Err("a call that is made for each node can happen in several ways".to_owned());
                 }
+                kinds.push(Kind { ways: ways.to_vec(), ..kind });
             }
         }
-        Ok(kind)
+        let several = kinds.len() > 1;
+        for (i, kind) in kinds.iter_mut().enumerate() {
+            kind.name = if several { format!("{name}.{}", i + 1) } else { name.to_owned() };
+            kind.method = method;
+            kind.arguments = arguments.to_vec();
+            kind.name_roles();
+        }
+        Ok(kinds)
+    }
+
+    /// The templates of some runs: one, or if there is none those of the runs in which two data are equal and of those in
+    /// which they differ.
+    fn tree(&self, runs: &[&Run<S>], objects: &BTreeSet<Loc>, given: &[Guard]) -> Result<Vec<Kind<S>>, String> {
+        let equal = given.iter().filter(|g| g.are_equal).map(|g| (g.one, g.other)).collect();
+        let mut why = match self.events(runs, &equal, objects) {
+            Ok((events, kind)) => {
+                let kind = Kind { events, given: given.to_vec(), ..kind };
+                let of_guards = given.iter().flat_map(|g| [g.one, g.other]);
+                let once = |datum| if let Datum::Result(event) = datum { kind.is_once(event) } else { true };
+                return if of_guards.into_iter().all(once) {
+                    Ok(vec![kind])
+                } else {
+                    Err("what tells branches apart is one of several results".to_owned())
+                };
+            }
+            Err(why) => why,
+        };
+        if given.len() == DEEPEST {
+            return Err(why);
+        }
+        for (one, other) in comparisons(runs) {
+            let (yes, no) = told_apart(runs, (one, other));
+            let half = |runs: &[&Run<S>], are_equal| {
+                self.tree(runs, objects, &[given, &[Guard { one, other, are_equal }]].concat())
+            };
+            match (half(&yes, true), half(&no, false)) {
+                (Ok(yes), Ok(no)) => return Ok([yes, no].concat()),
+                (Err(reason), _) | (_, Err(reason)) => why = reason,
+            }
+        }
+        Err(why)
     }
 
     /// The runs of the body of a method.
@@ -758,23 +974,35 @@ impl<S: Stamp> Source<'_, S> {
     ) -> Result<Vec<Run<S>>, String> {
         let library = self.specification.get(self.library).ok_or("there is no specification")?;
         let mut runs = Vec::new();
-        for (before, after) in worlds {
-            for thread in before.tids() {
-                for (i, names) in self.names(arguments, before).into_iter().enumerate() {
+        let mut places = arguments.len();
+        // How many data there are shows in the first world; two at once are special in some of the last ones.
+        for (w, (before, after)) in worlds.iter().enumerate() {
+            let looked_at = if w == 0 { Data::PLACES } else { places };
+            let different = Data::different();
+            let single = [different.clone(), Data::single(looked_at)].concat();
+            let double = if w + TWICE < worlds.len() { Vec::new() } else { Data::double(looked_at) };
+            let double = [single.clone(), double].concat();
+            for (t, thread) in before.tids().enumerate() {
+                let all = self.names(arguments, before);
+                let turn = (w + t) % all.len().clamp(1, EVERY);
+                for (i, names) in all.into_iter().enumerate() {
                     // Special data and equal ones in some of the runs, different ones in all.
-                    let all = Data::all();
-                    let data = if i % 5 == 0 { &all[..] } else { &all[..2] };
+                    let data = match (i % EVERY == turn, t == w % before.threads.len()) {
+                        (true, true) => &double,
+                        (true, false) => &single,
+                        (false, _) => &different,
+                    };
                     for data in data {
                         let args: Vec<Val> = names.iter().enumerate().map(|(i, v)| v.unwrap_or(data.at(i))).collect();
                         let call = Call::new(self.library, method.text(), &args);
                         if library.fault(before, thread, &call).is_none() {
-                            runs.push(self.run(library, after, thread, call, *data)?);
+                            places = places.max(self.every_way(library, after, thread, &call, data, &mut runs)?);
                         }
                     }
                 }
             }
         }
-        if runs.is_empty() { Err("every call of this form has a fault".to_owned()) } else { Ok(runs) }
+        if runs.is_empty() { Err("no call of this form returns".to_owned()) } else { Ok(runs) }
     }
 
     /// The arguments that are names, in every way; none stands for data.
@@ -793,53 +1021,108 @@ impl<S: Stamp> Source<'_, S> {
         arguments.iter().map(of).multi_cartesian_product().collect()
     }
 
+    /// Adds the runs in which the calls below happen in each of their ways; how many data they have.
+    fn every_way(
+        &self,
+        library: &dyn Library<S>,
+        world: &Arc<World>,
+        thread: Tid,
+        call: &Call,
+        data: &Data,
+        runs: &mut Vec<Run<S>>,
+    ) -> Result<usize, String> {
+        let mut todo: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut places = 0;
+        while let Some(ways) = todo.pop() {
+            match self.run(library, world, thread, call, data, &ways)? {
+                Ran::Never => {}
+                Ran::Open(several) => todo.extend((0..several).rev().map(|way| [&ways[..], &[way]].concat())),
+                Ran::Returned(run) => {
+                    let returned = run.results.iter().filter(|v| **v != Val::Top).count();
+                    places = places.max(call.args.len() + returned);
+                    runs.push(*run);
+                }
+            }
+        }
+        Ok(places)
+    }
+
+    /// The run in which those calls below that can happen in several ways do so in these.
     fn run(
         &self,
         library: &dyn Library<S>,
         world: &Arc<World>,
         thread: Tid,
-        call: Call,
-        data: Data,
-    ) -> Result<Run<S>, String> {
-        let mut events: Vec<Event> = Vec::new();
-        let mut shapes = Vec::new();
+        call: &Call,
+        data: &Data,
+        ways: &[usize],
+    ) -> Result<Ran<S>, String> {
+        let mut run = Run {
+            world: Arc::clone(world),
+            env: Env::new(world, thread, call),
+            call: call.clone(),
+            events: Vec::new(),
+            shapes: Vec::new(),
+            results: Vec::new(),
+            ways: Vec::new(),
+            result: Val::Unit,
+        };
         let mut place = call.args.len();
         let mut made = |inner: &Call| {
-            let of = self.below.get(inner.library).ok_or_else(|| format!("{inner} is of no library below"))?;
+            let of =
+                self.below.get(inner.library).ok_or_else(|| Stop::No(format!("{inner} is of no library below")))?;
             if let Some(fault) = of.fault(world, thread, inner) {
-                return Err(format!("{inner} has a fault: {fault}"));
+                return Err(Stop::No(format!("{inner} has a fault: {fault}")));
             }
-            let event = |ret| Event { thread, call: inner.clone(), ret };
-            let mut event = event(data.at(place));
-            place += 1;
+            let has_result = method::find(of.methods(), inner).is_none_or(|m| m.returns != Returns::Nothing);
+            let result = if has_result { data.at(place) } else { Val::Top };
+            place += usize::from(has_result);
             if place > Data::PLACES {
-                return Err("it has more results than can be looked at one by one".to_owned());
+                return Err(Stop::No("it has more results than can be looked at one by one".to_owned()));
             }
-            let mut ways = of.shapes(world, &event);
-            if ways.is_empty() {
-                event.ret = Val::Unit;
-                ways = of.shapes(world, &event);
-            }
-            let shape = ways.iter().exactly_one().map_err(|_| format!("{inner} can happen in several ways"))?;
-            shapes.push(shape.to_vec());
-            events.push(event.clone());
-            Ok(event.ret)
+            let ret = if has_result { result } else { Val::Unit };
+            let event = Event { thread, call: inner.clone(), ret };
+            let shapes = of.shapes(world, &event);
+            let way = match shapes.len() {
+                0 => return Err(Stop::No(format!("{event} cannot happen"))),
+                1 => 0,
+                several => match ways.get(run.ways.len()) {
+                    Some(&way) => {
+                        run.ways.push((run.events.len(), way));
+                        way
+                    }
+                    None => return Err(Stop::Open(several)),
+                },
+            };
+            run.shapes.push(shapes[way].to_vec());
+            run.events.push(event);
+            run.results.push(result);
+            Ok(ret)
         };
-        let result = follow(&self.implementation.body(world, thread, &call), &mut made)?;
-        let env = Env::new(world, thread, &call);
-        let event = Event { thread, call: call.clone(), ret: result };
+        match follow(&self.implementation.body(world, thread, call), &mut made) {
+            Ok(result) => run.result = result,
+            Err(Stop::Never) => return Ok(Ran::Never),
+            Err(Stop::Open(several)) => return Ok(Ran::Open(several)),
+            Err(Stop::No(why)) => return Err(why),
+        }
+        let event = Event { thread, call: call.clone(), ret: run.result };
         let own = library.shapes(world, &event);
         let own = own.into_iter().exactly_one().map_err(|all| format!("it can happen in {} ways", all.count()))?;
-        shapes.push(own.to_vec());
-        Ok(Run { world: Arc::clone(world), env, call, events, shapes, result })
+        run.shapes.push(own.to_vec());
+        Ok(Ran::Returned(Box::new(run)))
     }
 
     /// The template that explains all runs.
-    fn events(&self, runs: &[Run<S>], objects: &BTreeSet<Loc>) -> Result<(Vec<Segment>, Kind<S>), String> {
+    fn events(
+        &self,
+        runs: &[&Run<S>],
+        equal: &Arc<[(Datum, Datum)]>,
+        objects: &BTreeSet<Loc>,
+    ) -> Result<(Vec<Segment>, Kind<S>), String> {
         let lengths: Vec<(&Env, usize)> = runs.iter().map(|r| (&r.env, r.events.len())).collect();
         let mut why = "how many calls it makes is nothing that depends on the nodes in question".to_owned();
         for segments in segmentations(&lengths) {
-            match self.explained(runs, &segments, objects) {
+            match self.explained(runs, &segments, equal, objects) {
                 Ok(kind) => return Ok((segments, kind)),
                 Err(reason) => why = reason,
             }
@@ -847,23 +1130,30 @@ impl<S: Stamp> Source<'_, S> {
         Err(why)
     }
 
-    fn explained(&self, runs: &[Run<S>], segments: &[Segment], objects: &BTreeSet<Loc>) -> Result<Kind<S>, String> {
+    fn explained(
+        &self,
+        runs: &[&Run<S>],
+        segments: &[Segment],
+        equal: &Arc<[(Datum, Datum)]>,
+        objects: &BTreeSet<Loc>,
+    ) -> Result<Kind<S>, String> {
         let positions: usize = segments.iter().map(|s| s.len).sum();
         // The instances of each position, with the results that came before.
         let mut seen: Vec<Vec<Instance<S>>> = vec![Vec::new(); positions];
         let mut own = Vec::new();
         for run in runs {
+            let known_equal = Env { equal: Arc::clone(equal), ..run.env.clone() };
             let places = expanded(segments, &run.env);
             let mut results = vec![None; positions];
             for (i, (position, at)) in places.into_iter().enumerate() {
-                let env = Env { results: known(&results), ..run.env.at(at) };
+                let env = Env { results: known(&results), ..known_equal.at(at) };
                 let event = run.events[i].clone();
-                results[position] = Some(event.ret);
+                results[position] = Some(run.results[i]);
                 let env = Env { results: known(&results), ..env };
                 let (world, sub) = (Arc::clone(&run.world), run.shapes[i][0]);
                 seen[position].push((Seen { world, event, sub, env }, run.shapes[i].clone()));
             }
-            let env = Env { results: known(&results), ..run.env.clone() };
+            let env = Env { results: known(&results), ..known_equal };
             let event = Event { thread: env.thread, call: run.call.clone(), ret: run.result };
             let shape = run.shapes[run.events.len()].clone();
             own.push((Seen { world: Arc::clone(&run.world), event, sub: shape[0], env }, shape));
@@ -872,6 +1162,8 @@ impl<S: Stamp> Source<'_, S> {
             name: String::new(),
             method: Name::literal(""),
             arguments: Vec::new(),
+            given: Vec::new(),
+            ways: Vec::new(),
             concrete: Vec::new(),
             abstract_: Vec::new(),
             made: Vec::new(),
@@ -908,8 +1200,59 @@ fn known(results: &[Option<Val>]) -> Vec<Val> {
     results.iter().map(|r| r.unwrap_or(Val::Top)).collect()
 }
 
-/// Runs a body without loops.
-fn follow(body: &Prog, made: &mut dyn FnMut(&Call) -> Result<Val, String>) -> Result<Val, String> {
+/// How many comparisons are tried to tell runs apart.
+const TRIED: usize = 3;
+
+/// What two data may tell branches of some runs apart, arguments and results of calls that all of the runs make: first those
+/// that tell most. None if all runs are of one branch.
+fn comparisons<S: Stamp>(runs: &[&Run<S>]) -> Vec<(Datum, Datum)> {
+    let Some(first) = runs.first() else { return Vec::new() };
+    let method = |run: &Run<S>, event: usize| run.events.get(event).map(|e| (e.call.library, e.call.method));
+    let common = |event: &usize| runs.iter().map(|run| method(run, *event)).all_equal();
+    let arguments = (0..first.call.args.len()).filter(|i| first.call.args[*i].is_data()).map(Datum::Argument);
+    let results = (0..first.events.len()).take_while(common).filter(|event| first.results[*event] != Val::Top);
+    let data: Vec<Datum> = arguments.chain(results.map(Datum::Result)).collect();
+    let constants = data.iter().copied().cartesian_product(SPECIAL.map(Datum::Constant));
+    let branches: Vec<Vec<Done>> = runs.iter().map(|run| run.done()).collect();
+    let sorts: Vec<&Vec<Done>> = branches.iter().sorted().dedup().collect();
+    let sort: Vec<usize> = branches.iter().map(|b| sorts.binary_search(&b).expect("one of them")).collect();
+    let mixed = |of: [Datum; 2]| {
+        let mut counts = [vec![0usize; sorts.len()], vec![0usize; sorts.len()]];
+        for (run, sort) in runs.iter().zip(&sort) {
+            counts[usize::from(run.datum(of[0]) == run.datum(of[1]))][*sort] += 1;
+        }
+        // In thousandths of runs that are not of the most frequent sort.
+        let rest = |counts: &Vec<usize>| {
+            let all: usize = counts.iter().sum();
+            let squares: usize = counts.iter().map(|n| n * n).sum();
+            all * 1000 - (squares * 1000).checked_div(all).unwrap_or(0)
+        };
+        let is_split = counts.iter().all(|side| side.iter().any(|n| *n > 0));
+        (is_split && sorts.len() > 1).then(|| rest(&counts[0]) + rest(&counts[1]))
+    };
+    let pairs = data.iter().copied().tuple_combinations().chain(constants);
+    let told = pairs.filter_map(|(one, other)| Some((mixed([one, other])?, (one, other))));
+    told.sorted().map(|(_, pair)| pair).take(TRIED).collect()
+}
+
+/// The runs in which two data are equal, and those in which they differ.
+#[allow(clippy::type_complexity, reason = "two lists of runs")]
+fn told_apart<'r, S: Stamp>(runs: &[&'r Run<S>], (one, other): (Datum, Datum)) -> (Vec<&'r Run<S>>, Vec<&'r Run<S>>) {
+    runs.iter().copied().partition(|run| run.datum(one) == run.datum(other))
+}
+
+/// Why a run does not end with a result.
+enum Stop {
+    /// It goes on for ever, without a call.
+    Never,
+    /// The next call can happen in so many ways.
+    Open(usize),
+    /// It is none that can be looked at.
+    No(String),
+}
+
+/// Runs a body without loops, but for the one that does nothing for ever.
+fn follow(body: &Prog, made: &mut dyn FnMut(&Call) -> Result<Val, Stop>) -> Result<Val, Stop> {
     match body {
         Prog::Val(v) => Ok(*v),
         Prog::Call(call) => made(call),
@@ -917,9 +1260,10 @@ fn follow(body: &Prog, made: &mut dyn FnMut(&Call) -> Result<Val, String>) -> Re
             let v = follow(first, made)?;
             follow(&rest(v), made)
         }
-        Prog::Loop(_) => Err("it has a loop".to_owned()),
-        Prog::Break(..) => Err("it breaks out of no loop".to_owned()),
-        Prog::Bound => Err("it has a loop that is unrolled".to_owned()),
+        Prog::Loop(round) if matches!(**round, Prog::Val(_)) => Err(Stop::Never),
+        Prog::Loop(_) => Err(Stop::No("it has a loop".to_owned())),
+        Prog::Break(..) => Err(Stop::No("it breaks out of no loop".to_owned())),
+        Prog::Bound => Err(Stop::No("it has a loop that is unrolled".to_owned())),
     }
 }
 
@@ -947,7 +1291,7 @@ fn subevents<S: Stamp>(
             for (&(position, at), sub) in places.iter().zip(subs) {
                 let env = Env { at: at.or(instance.env.at), ..instance.env.clone() };
                 let copied = match sub.writes {
-                    Some(Writes::Copy(from)) => {
+                    Some(Writes::Copy(from) | Writes::Step(from)) => {
                         let (from, there) = places[from];
                         fits &= there.is_none() || there == at;
                         Some(from)
@@ -985,6 +1329,24 @@ fn datum<'a>(cases: impl IntoIterator<Item = (&'a Env, Val)>, objects: &BTreeSet
         [Leaf::Datum(datum)] => Ok(*datum),
         other => Err(format!("a datum is {other:?}")),
     }
+}
+
+/// Values of several sorts, of which a sum says what it is the sum with.
+const READ: [Val; 8] =
+    [Val::Int(0), Val::Int(1), Val::Int(-1), Val::Int(41), Val::Int(i64::MAX), Val::Bool(true), Val::Bot, Val::Unit];
+
+/// What is added to what is read, if that is how the events make what they write.
+fn added<S: Stamp>(seen: &[&Seen<S>], objects: &BTreeSet<Loc>, libraries: &Libraries<S>) -> Result<Datum, String> {
+    let step = |s: &Seen<S>, read| libraries.of(&s.event.call).step(&s.event, read);
+    let cases = || seen.iter().filter_map(|s| Some((*s, step(s, Val::Int(0))?)));
+    let added = datum(cases().map(|(s, v)| (&s.env, v)), objects)?;
+    let is_sum = |(s, v): (&Seen<S>, Val)| {
+        let sum = |read: Val| v.int().and_then(|k| read.plus(k));
+        READ.into_iter().all(|read| step(s, read) == sum(read))
+    };
+    let is_none = |s: &&Seen<S>| READ.into_iter().all(|read| step(s, read).is_none());
+    let sums = cases().all(is_sum) && seen.iter().filter(|s| step(s, Val::Int(0)).is_none()).all(is_none);
+    if sums { Ok(added) } else { Err("what it writes is computed from what it read, and no sum".to_owned()) }
 }
 
 /// The role of the subevent at one position, from its instances; with each the position of what it copies.
@@ -1052,7 +1414,13 @@ fn role<S: Stamp>(
                     let from = one(seen.iter().map(|(_, copied)| *copied), "what it copies")?;
                     Some(Write::Copy(from.ok_or("it copies nothing")?))
                 }
-                _ => return Err("what it writes is computed from what it read".to_owned()),
+                Some(Writes::Step(_)) => {
+                    let from = one(seen.iter().map(|(_, from)| *from), "what it depends on")?;
+                    let from = from.ok_or("it depends on nothing")?;
+                    let seen: Vec<&Seen<S>> = seen.iter().map(|(s, _)| s).collect();
+                    Some(Write::Plus(from, added(&seen, objects, libraries)?))
+                }
+                None => unreachable!("all of them write"),
             },
         };
     if (reads.is_some() || writes.is_some()) && cell.is_none() {

@@ -272,6 +272,12 @@ impl<'a> Structure<'a> {
         }
     }
 
+    /// Whether a function is given or defined.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        self.tables.contains_key(name) || self.definitions.contains_key(name)
+    }
+
     /// Whether a closed formula holds.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Node, Wid};
 use mowgli_core::judge::{Pairs, closure, judge};
@@ -57,27 +58,21 @@ pub fn structure<S: Stamp>(
     let mut place = vec![0; execution.subs.len()];
     for (call, replaced) in execution.calls.iter().enumerate() {
         let event = &replaced.event;
-        let kind = parts.kinds.iter().position(|k| k.has(&event.call));
-        let kind = kind.ok_or_else(|| format!("{} is of no kind", event.call))?;
         let env = Env::new(&execution.world, event.thread, &event.call);
         let own = execution.world.node_of(event.thread);
-        let expected: Vec<Placed> = parts.kinds[kind].concretely(&env);
         let actual: Vec<usize> =
             (0..execution.subs.len()).filter(|&s| execution.groups[execution.subs[s].event] == Some(call)).collect();
-        let roles = &parts.kinds[kind].concrete;
-        let family = |s: usize| execution.subs[s].sub.stamp.to_string().split('_').next().map(str::to_owned);
-        let fits = expected.len() == actual.len()
-            && expected.iter().zip(&actual).all(|((r, _), s)| family(*s).as_deref() == Some(&roles[*r].family));
-        if !fits {
-            return Err(format!("the template of {} does not fit", event.call));
-        }
-        let mut results = BTreeMap::new();
-        for ((role, at), s) in expected.into_iter().zip(actual) {
-            let at = at.unwrap_or(own);
-            results.insert((roles[role].position.0, at), execution.events[execution.subs[s].event].ret);
+        let taken = |kind| as_kind(model, execution, kind, &actual, &env, own);
+        let of_form = parts.kinds.iter().positions(|k| k.has(&event.call));
+        let fitting: Vec<(usize, Taken)> = of_form.filter_map(|kind| Some((kind, taken(kind)?))).collect();
+        let [(kind, (elements, results))] = &fitting[..] else {
+            return Err(format!("{} templates of {} fit {}", fitting.len(), event.call.method, event.call));
+        };
+        for ((role, at), s) in elements.iter().zip(actual) {
             place[s] = subs.len();
-            subs.push(Element { call, role, at });
+            subs.push(Element { call, role: *role, at: *at });
         }
+        let (kind, results) = (*kind, results.clone());
         let (thread, args) = (event.thread.index(), event.call.args.to_vec());
         calls.push(Called { kind, env, own, thread, args, results });
     }
@@ -91,6 +86,38 @@ pub fn structure<S: Stamp>(
     }
     let filled = Filled { model, g, execution, calls, subs, promises, place };
     filled.structure(theory, &judged.hb)
+}
+
+/// The roles and nodes of the subevents of a call, and the results of its events by position and node.
+type Taken = (Vec<(usize, Node)>, BTreeMap<(usize, Node), Val>);
+
+/// The subevents of a call taken as a kind of call has them; none if it is not of the kind.
+fn as_kind<S: Stamp>(
+    model: &Model<'_, S>,
+    execution: &Execution<S>,
+    kind: usize,
+    actual: &[usize],
+    env: &Env,
+    own: Node,
+) -> Option<Taken> {
+    let kind = &model.parts.kinds[kind];
+    let expected: Vec<Placed> = kind.concretely(env);
+    let family = |s: usize| execution.subs[s].sub.stamp.to_string().split('_').next().map(str::to_owned);
+    let is_like = |((r, _), s): (&Placed, &usize)| family(*s).as_deref() == Some(&kind.concrete[*r].family);
+    if expected.len() != actual.len() || !expected.iter().zip(actual).all(is_like) {
+        return None;
+    }
+    let elements: Vec<(usize, Node)> = expected.into_iter().map(|(role, at)| (role, at.unwrap_or(own))).collect();
+    let result = |((role, at), s): (&(usize, Node), &usize)| {
+        ((kind.concrete[*role].position.0, *at), execution.events[execution.subs[*s].event].ret)
+    };
+    let results: BTreeMap<(usize, Node), Val> = elements.iter().zip(actual).map(result).collect();
+    let datum = |datum| match datum {
+        Datum::Result(event) => results.get(&(event, own)).copied(),
+        other => env.datum(other),
+    };
+    let fits = kind.given.iter().all(|guard| (datum(guard.one) == datum(guard.other)) == guard.are_equal);
+    fits.then_some((elements, results))
 }
 
 struct Filled<'m, 'a, S: Stamp> {
@@ -132,6 +159,13 @@ impl<S: Stamp> Filled<'_, '_, S> {
         self.subs.iter().position(|s| *s == Element { call: a.call, role, at })
     }
 
+    /// The promise of the same call on which it depends what one writes.
+    fn source(&self, a: Element, from: usize) -> Option<usize> {
+        let is_it =
+            |b: &Element| b.call == a.call && b.role == from && (b.at == a.at || self.role(*b, false).each.is_none());
+        self.promises.iter().position(is_it)
+    }
+
     /// What a promise reads, as the theory chooses it.
     fn promised_read(&self, a: Element, reads: &[Option<Val>]) -> Option<Val> {
         match self.role(a, false).reads {
@@ -160,9 +194,10 @@ impl<S: Stamp> Filled<'_, '_, S> {
             .iter()
             .map(|&a| match self.role(a, false).writes {
                 Some(Write::Is(datum)) => Some(self.datum(a, datum)),
-                Some(Write::Copy(from)) => {
-                    let is_it = |b: &Element| b.call == a.call && b.role == from && b.at == a.at;
-                    self.promises.iter().position(is_it).and_then(|b| abs_reads[b])
+                Some(Write::Copy(from)) => self.source(a, from).and_then(|b| abs_reads[b]),
+                Some(Write::Plus(from, datum)) => {
+                    let read = self.source(a, from).and_then(|b| abs_reads[b]);
+                    self.datum(a, datum).int().and_then(|k| read?.plus(k))
                 }
                 None => None,
             })
@@ -183,6 +218,14 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let numbers = |all: Vec<Option<Val>>| all.into_iter().map(value).collect::<Vec<usize>>();
         let mut structure = Structure::default();
         structure.define(theory);
+        let sums = values.clone();
+        let sum = move |p: &[usize]| sums[p[1]].and_then(Val::int).and_then(|k| sums[p[0]]?.plus(k));
+        let all = values.clone();
+        structure.table("have.sum", {
+            let sum = sum.clone();
+            move |p| flag(sum(p).is_some())
+        });
+        structure.table("plus", move |p| sum(p).map_or(0, |v| index(&all, &Some(v))));
         self.clients(&mut structure, &values);
         let [reads, wrote, initial] = [reads, wrote, initial].map(numbers);
         let [abs_reads, abs_wrote, abs_initial] = [abs_reads, abs_wrote, abs_initial].map(numbers);
@@ -211,13 +254,15 @@ impl<S: Stamp> Filled<'_, '_, S> {
         };
         let promise: Vec<usize> = self.subs.iter().map(|s| promise_of(s).unwrap_or(0)).collect();
         structure.table("promise", move |p| promise[p[0]]);
-        for encoding in &self.model.lower {
+        for encoding in self.model.lower.iter().chain(&self.model.owed) {
             for (name, _) in &encoding.choices {
                 let chosen = ex.chosen.iter().filter(|c| *name == format!("{}.{}", c.library, c.name));
                 let pairs: Pairs = chosen.flat_map(|c| c.pairs.iter().map(|&(a, b)| (place[a], place[b]))).collect();
                 structure.table(name, move |p| flag(pairs.contains(&(p[0], p[1]))));
             }
-            for (name, inner) in &encoding.closures {
+            // A theory may be without the specifications.
+            for (name, inner) in encoding.closures.iter().filter(|(_, inner)| structure.has(inner)).collect::<Vec<_>>()
+            {
                 let mut edges = Pairs::new();
                 for (a, b) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))) {
                     if structure.apply(inner, &[a, b])? == 1 {
@@ -228,7 +273,43 @@ impl<S: Stamp> Filled<'_, '_, S> {
                 structure.table(name, move |p| flag(pairs.contains(&(p[0], p[1]))));
             }
         }
+        let mates = self.model.mates().into_iter().filter(|(_, p)| structure.has(&p.relation));
+        for (mate, partner) in mates.collect::<Vec<_>>() {
+            let n = self.promises.len();
+            let is_mate = |a: usize, b: usize| {
+                let pair = if partner.is_second { [a, b] } else { [b, a] };
+                structure.apply(&partner.relation, &pair)
+            };
+            let mut mates = vec![0; n];
+            for (a, b) in (0..n).cartesian_product(0..n) {
+                if is_mate(a, b)? == 1 {
+                    mates[a] = b;
+                }
+            }
+            structure.table(&mate, move |p| mates[p[0]]);
+        }
+        for name in self.model.in_order(self.g).into_iter().filter(|name| structure.has(name)).collect::<Vec<_>>() {
+            let last = self.last_before(&structure, &name)?;
+            structure.table(&format!("{name}.last"), move |p| last[p[0]]);
+        }
         Ok(structure)
+    }
+
+    /// For each promise the last one before it, of those that may be the source of what it reads.
+    fn last_before(&self, structure: &Structure<'_>, name: &str) -> Result<Vec<usize>, String> {
+        let n = self.promises.len();
+        let has =
+            |predicate: &str, a, b| Ok::<_, String>(structure.apply(&format!("{name}.{predicate}"), &[a, b])? == 1);
+        let last = |b: usize| {
+            let mut last = None;
+            for a in 0..n {
+                if has("may", a, b)? && last.map_or(Ok(true), |known| has("order", known, a))? {
+                    last = Some(a);
+                }
+            }
+            Ok(last.unwrap_or(0))
+        };
+        (0..n).map(last).collect()
     }
 
     /// How many events like that of a subevent its thread has made before.

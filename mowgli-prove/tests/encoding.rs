@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use itertools::Itertools;
+use mowgli_core::event::{Call, Event};
 use mowgli_core::execution::Execution;
+use mowgli_core::ids::Tid;
 use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::{Pairs, Reading, closure, consistent};
 use mowgli_core::outcome::{Limits, Problem};
@@ -15,6 +18,7 @@ use mowgli_judge::ids::Name;
 use mowgli_judge::library::Libraries;
 use mowgli_libraries::catalogue::{Entry, bound, catalogue};
 use mowgli_prove::encode::{Encoding, Side, encode};
+use mowgli_prove::prove::is_given;
 use mowgli_prove::term::Structure;
 
 /// An execution as a structure, with the encoding's symbols read as the judge reads them.
@@ -241,4 +245,49 @@ fn the_encoding_agrees_with_the_judge() {
     println!("{:#?}", compared.broken);
     assert_eq!(missing, Vec::<&str>::new(), "operators that were not compared");
     assert!(compared.consistent > 300 && compared.inconsistent > 1000);
+}
+
+/// Whether programs are well-formed, asked of the function and of what stands in the algebra, for all short sequences of calls.
+fn compare_owed<S: Stamp>(entry: &Entry<S>) -> [usize; 2] {
+    let library = entry.library().unwrap();
+    let Some(owed) = library.owed() else { return [0, 0] };
+    let mut told = [0, 0];
+    for bound in [
+        Bound { threads: 1, calls: 5, objects: 2, ..Bound::default() },
+        Bound { threads: 2, calls: 2, ..Bound::default() },
+    ] {
+        for world in worlds(&*entry.subject, &bound, &|| false).unwrap() {
+            let calls = |t| entry.subject.calls(&world, t, &bound, &|| false);
+            let threads: Vec<_> = world.tids().map(|t| (t, calls(t))).collect();
+            let of_thread = |(t, calls): &(Tid, Vec<Call>)| {
+                let events: Vec<Event> =
+                    calls.iter().map(|c| Event { thread: *t, call: c.clone(), ret: Val::Unit }).collect();
+                let sequences =
+                    (0..=bound.calls).flat_map(|n| std::iter::repeat_n(events.clone(), n).multi_cartesian_product());
+                sequences.collect::<Vec<_>>()
+            };
+            for events in threads.iter().map(of_thread).multi_cartesian_product() {
+                let events: Vec<Event> = events.concat();
+                let events: Vec<&Event> = events.iter().collect();
+                let expected = library.is_well_formed(&world, &events);
+                let found = is_given(&entry.specification, library.name(), &owed, &world, &events);
+                assert_eq!(found, expected, "{}: {events:?}", entry.name);
+                told[usize::from(expected)] += 1;
+            }
+        }
+    }
+    told
+}
+
+#[test]
+fn what_libraries_are_owed_is_what_they_look_at() {
+    let mut asked = Vec::new();
+    for entry in catalogue() {
+        let told = compare_owed(&entry);
+        if told != [0, 0] {
+            assert!(told.into_iter().all(|n| n > 10), "{}: {told:?}", entry.name);
+            asked.push(entry.name);
+        }
+    }
+    assert_eq!(asked, ["wlock", "slock", "nlock"]);
 }

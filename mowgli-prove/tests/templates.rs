@@ -13,7 +13,7 @@ use mowgli_libraries::catalogue::{Entry, catalogue, named};
 use mowgli_libraries::sv;
 use mowgli_prove::model::{Concretisation, Model, Parts};
 use mowgli_prove::prove::executions;
-use mowgli_prove::template::{Datum, Kind, Source, Write};
+use mowgli_prove::template::{Datum, Kind, Role, Source, Write};
 use mowgli_prove::witness::structure;
 use mowgli_rdma::{Stamp, wait};
 
@@ -46,7 +46,54 @@ fn what_has_no_template_is_named() {
     let first_only = of_variant("sv", "first-target-only");
     assert_eq!(first_only.len(), 2, "a broadcast with an identifier and one without: {first_only:?}");
     assert!(first_only.iter().all(|why| why.starts_with("Bcast")));
-    assert!(of_variant("sc-rmw", "published").iter().any(|why| why.starts_with("CAS: ")));
+    assert_eq!(of_variant("counter", "published").len(), 2, "what is written is computed");
+    // Two calls in one.
+    let in_two_steps = of_variant("sc-rmw", "cas-as-read-write");
+    assert!(in_two_steps.iter().all(|why| why.starts_with("CAS: ")), "{in_two_steps:?}");
+}
+
+#[test]
+fn a_call_that_happens_in_several_ways_has_a_template_for_each() {
+    let all = catalogue();
+    let entry = named(&all, "sc-rmw").unwrap();
+    let source = source(entry, entry.variants[0].implementation.clone());
+    let kinds = source.kinds().unwrap();
+    let words: Vec<String> = kinds.iter().map(Kind::words).collect();
+    let cas = |way, is: &str, n| format!("CAS.{n} (RCAS in way {way}, argument 2 {is} result 5)");
+    let branches = [cas(1, "is", 1), cas(1, "is not", 2), cas(2, "is", 3), cas(2, "is not", 4)];
+    assert_eq!(words[..4], branches);
+    assert_eq!(words[4..], ["FAA", "Read", "Write"]);
+    // An addition is known as one, below and above.
+    let sums = |roles: &[Role<Stamp>]| roles.iter().filter_map(|r| r.writes.clone()).collect::<Vec<_>>();
+    let faa = &kinds[4];
+    let sum = Write::Plus(0, Datum::Argument(1));
+    assert!(sums(&faa.concrete).contains(&sum) && sums(&faa.abstract_) == [sum]);
+    assert_eq!(fits(&kinds, &source), Ok(150));
+    let changes: [(&str, Change); 4] = [
+        ("another number is added", |kinds| {
+            for role in &mut kinds[4].concrete {
+                if let Some(Write::Plus(_, datum)) = &mut role.writes {
+                    *datum = Datum::Constant(Val::Int(77));
+                }
+            }
+        }),
+        ("a branch is left out", |kinds| {
+            kinds.remove(0);
+        }),
+        ("a branch is taken for the other", |kinds| {
+            kinds[0].given = kinds[1].given.clone();
+        }),
+        ("a failed exchange writes", |kinds| {
+            let swapped = kinds[0].clone();
+            kinds[3].concrete = swapped.concrete;
+        }),
+    ];
+    for (what, change) in changes {
+        let mut changed = kinds.clone();
+        change(&mut changed);
+        let found = fits(&changed, &source);
+        assert!(found.is_err(), "{what} was not noticed: {found:?}");
+    }
 }
 
 /// SV as published, but for calls for which `is` holds: those write another value.
