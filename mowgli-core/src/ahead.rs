@@ -346,11 +346,11 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
         let cells = |cell: Cell| {
             let (search, looks, is_too_much) = &mut *this.borrow_mut();
             let number = search.ahead.known.borrow_mut().cell(cell);
+            let values = if number < CELLS { search.values_for(t, own, number) } else { 0 };
             if search.ahead.known.borrow().is_too_much() {
                 *is_too_much = true;
                 return Vec::new();
             }
-            let values = search.values_for(t, own, number);
             if !looks.contains(&(number, values)) {
                 looks.push((number, values));
             }
@@ -469,6 +469,9 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
                 continue;
             }
             let values = self.values(from);
+            if self.ahead.known.borrow().is_too_much() {
+                return Err(TooMuch);
+            }
             let values = step.map_or(values, |event| self.step(event, values));
             if values & !self.copied[to] != 0 {
                 self.copied[to] |= values;

@@ -369,6 +369,10 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         if now > 0 && !waits.contains(&true) {
             return false;
         }
+        // Where no thread goes on is asked next whether they go round for ever.
+        if state.iter().zip(waits).all(|(place, waits)| *waits || place.point.stand == Stand::Ended) {
+            return false;
+        }
         let Some(reached) = self.ahead(state, waits, prefix, any) else { return false };
         if reached.ends.contains(&false) && (self.wanted == Wanted::Ended || now == 0 && self.wanted == Wanted::Both) {
             self.cannot_end |= now == 0;
@@ -419,13 +423,13 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
                 going.iter().flat_map(|(t, rounds)| rounds.iter().flat_map(|(p, _)| &p.run().shapes[known(*t)..]));
             new.flatten().filter(|s| s.writes.is_some()).filter_map(|s| s.cell).collect()
         };
+        let may_change = |cell: Cell| written.contains(&cell) || is_open(cell);
         for (t, rounds) in &mut going {
             rounds.retain(|(point, start)| {
                 let mut reads = point.run().shapes[*start..].iter().flatten().filter_map(|s| Some((s.cell?, s.reads?)));
                 reads.all(|(cell, reads)| {
-                    let last = || prefix.last_values(any, cell, (*t, *start..known(*t)));
-                    let may_change = written.contains(&cell) || is_open(cell);
-                    may_change || last().is_none_or(|last| last.iter().any(|&v| reads.allows(v)))
+                    let last = || prefix.last_values(any, cell, (*t, *start..known(*t)), &may_change);
+                    may_change(cell) || last().is_none_or(|last| last.iter().any(|&v| reads.allows(v)))
                 })
             });
         }

@@ -833,27 +833,47 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
     }
 
     /// What can be read of a cell when all is over, if nothing else is written: what its last write can write, or what these
-    /// events of a thread write to it. `None` if nothing writes it.
+    /// events of a thread write to it, which are repeated, so that they copy what is last. `None` if nothing writes it.
+    /// `may_change`: the cells that others may still write.
     #[must_use]
     pub fn last_values(
         &self,
         available: &Available,
         cell: Cell,
         (thread, own): (usize, Range<usize>),
+        may_change: &dyn Fn(Cell) -> bool,
     ) -> Option<Vec<Val>> {
-        let is_write = |w: &usize| self.subs[*w].sub.cell == Some(cell) && self.subs[*w].sub.writes.is_some();
-        let writes = (0..self.subs.len()).filter(is_write).fold(0, |all, w| all | bit(w));
         let is_own = |w: usize| self.subs[w].thread == thread && own.contains(&self.position(self.subs[w].event));
-        let has_later = |w: usize| {
-            let mut choices = self.schema.choices.iter().zip(&self.partners);
-            choices.any(|((_, open), partners)| match open {
-                Open::Order { closed, .. } => mask_of(self.net.row(*closed, w)) & partners[w] & writes != 0,
-                Open::ReadsFrom { .. } => false,
-            })
+        let lasts = |cell: Cell| {
+            let writes = self.writes_of(cell);
+            (writes, bits(writes).filter(move |&w| is_own(w) || !self.has_later(w, writes)))
         };
-        let lasts = bits(writes).filter(|&w| is_own(w) || !has_later(w));
-        let values = lasts.fold(0, |all, w| all | available.any[w]);
+        let copied = |w: usize| {
+            let from =
+                self.copied(w).filter(|_| is_own(w) && matches!(self.subs[w].sub.writes, Some(Writes::Copy(_))))?;
+            let source = self.subs[from].sub.cell.filter(|&c| !may_change(c))?;
+            let (writes, lasts) = lasts(source);
+            let initial = if writes == 0 { self.init[from] } else { 0 };
+            Some(lasts.fold(initial, |all, w| all | available.any[w]))
+        };
+        let (writes, lasts) = lasts(cell);
+        let values = lasts.fold(0, |all, w| all | available.any[w] & copied(w).unwrap_or(Vals::MAX));
         (writes != 0).then(|| self.numbering.all(values).collect())
+    }
+
+    /// The subevents that write a cell.
+    fn writes_of(&self, cell: Cell) -> Mask {
+        let is_write = |w: &usize| self.subs[*w].sub.cell == Some(cell) && self.subs[*w].sub.writes.is_some();
+        (0..self.subs.len()).filter(is_write).fold(0, |all, w| all | bit(w))
+    }
+
+    /// Whether one of these `writes` comes after this one.
+    fn has_later(&self, w: usize, writes: Mask) -> bool {
+        let mut choices = self.schema.choices.iter().zip(&self.partners);
+        choices.any(|((_, open), partners)| match open {
+            Open::Order { closed, .. } => mask_of(self.net.row(*closed, w)) & partners[w] & writes != 0,
+            Open::ReadsFrom { .. } => false,
+        })
     }
 
     /// The position of an event in its thread.
