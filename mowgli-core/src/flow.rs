@@ -418,11 +418,15 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             }
         }
         let known = |t: usize| state[t].point.run().shapes.len();
-        let written: BTreeSet<Cell> = {
+        let mut written: BTreeSet<Cell> = {
             let new =
                 going.iter().flat_map(|(t, rounds)| rounds.iter().flat_map(|(p, _)| &p.run().shapes[known(*t)..]));
             new.flatten().filter(|s| s.writes.is_some()).filter_map(|s| s.cell).collect()
         };
+        let copies = prefix.open_copies();
+        while let Some(c) = copies.iter().find(|c| written.contains(&c.from) && !written.contains(&c.to)) {
+            written.insert(c.to);
+        }
         let may_change = |cell: Cell| written.contains(&cell) || is_open(cell);
         for (t, rounds) in &mut going {
             rounds.retain(|(point, start)| {
