@@ -58,7 +58,7 @@ impl<S: Stamp> Library<S> for Lock<S> {
         is_well_formed(events)
     }
 
-    /// Lock-well-formed, as [`is_well_formed`] has it: every Acq has the next call of its thread and lock for its Rel.
+    /// Lock-well-formed, as `is_well_formed` has it: every Acq has the next call of its thread and lock for its Rel.
     fn owed(&self) -> Option<Spec<S>> {
         let fence = self.fence;
         let (acquires, releases) = (stamps(move |a| a == fence), stamps(self.lets_in));

@@ -79,9 +79,12 @@ struct Doings<'n> {
     copies: SmallVec<[Link<'n>; 2]>,
 }
 
+/// Cells at which a call looks, by their numbers, and what is in them.
+type Looks = SmallVec<[(usize, Vals); 1]>;
+
 /// The points that come next where the cells at which the thread looks hold these values.
 struct Nexts<'n, S> {
-    looks: SmallVec<[(usize, Vals); 1]>,
+    looks: Looks,
     points: Rc<[&'n Point<'n, S>]>,
 }
 
@@ -336,12 +339,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
     }
 
     /// What the call at which a thread stands may return, and what is in the cells at which it looks.
-    fn results(
-        &mut self,
-        t: usize,
-        point: &'n Point<'n, S>,
-        own: &Own,
-    ) -> Result<(Vec<Val>, SmallVec<[(usize, Vals); 1]>), TooMuch> {
+    fn results(&mut self, t: usize, point: &'n Point<'n, S>, own: &Own) -> Result<(Vec<Val>, Looks), TooMuch> {
         let this = RefCell::new((self, SmallVec::new(), false));
         let cells = |cell: Cell| {
             let (search, looks, is_too_much) = &mut *this.borrow_mut();
@@ -366,10 +364,10 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
     fn nexts(&mut self, t: usize, point: &'n Point<'n, S>, own: &Own) -> Result<Rc<[&'n Point<'n, S>]>, TooMuch> {
         let ahead = self.ahead;
         let known = ahead.known.borrow().nexts.get(&point.id).map(|n| (n.looks.clone(), Rc::clone(&n.points)));
-        if let Some((looks, points)) = known {
-            if looks.into_iter().all(|(cell, values)| self.values_for(t, own, cell) == values) {
-                return Ok(points);
-            }
+        if let Some((looks, points)) = known
+            && looks.into_iter().all(|(cell, values)| self.values_for(t, own, cell) == values)
+        {
+            return Ok(points);
         }
         let thread = Tid::from_index(t);
         let mut looks = SmallVec::new();
