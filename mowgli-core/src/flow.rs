@@ -11,7 +11,7 @@ use typed_arena::Arena;
 
 use crate::ahead::{Ahead, Known, Reached};
 use crate::causal::is_causal;
-use crate::event::{Call, Cell, Event, Shape};
+use crate::event::{Cell, Event, Shape};
 use crate::ids::{Name, Tid};
 use crate::outcome::{Found, Problem};
 use crate::runs::{Run, Skeleton, Stop, group, initial_value};
@@ -378,12 +378,9 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             self.cannot_end |= now == 0;
             return true;
         }
-        let waits = |t: usize| !reached.goes_on[t];
-        match self.wanted {
-            Wanted::Ended => (0..state.len()).any(waits),
-            // They may go round for ever.
-            _ => self.going(state, &waits, &|cell| reached.writes(cell), prefix, any).iter().any(|(_, r)| r.is_empty()),
-        }
+        // Those that wait do not end, but may go round for ever.
+        let (waits, is_open) = (|t: usize| !reached.goes_on[t], |cell: Cell| reached.writes(cell));
+        self.going(state, &waits, &is_open, prefix, any).iter().any(|(_, rounds)| rounds.is_empty())
     }
 
     /// Where no thread goes on: those that have not ended may go round in a loop, if what they can read is not what they
@@ -515,7 +512,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         match &place.point.stand {
             Stand::Free(_, results) => results.iter().filter_map(|&(ret, shape)| after(ret, shape, None)).collect(),
             Stand::Looks(call) => {
-                let (results, cells) = self.results(t, place, call, prefix, any);
+                let (results, cells) = self.results(t, place, prefix, any);
                 let mut ways = Vec::new();
                 for ret in results {
                     for (number, shape) in self.threads.shapes(t, call, ret).iter().enumerate() {
@@ -540,30 +537,23 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         &self,
         t: Tid,
         place: Place<'n, S>,
-        call: &Call,
         prefix: &Prefix<'_, 'n, S>,
         any: &Available,
     ) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
         let all = |cell: Cell| self.values(prefix, any, cell);
-        let (results, cells) = self.ask(t, place, call, &all);
+        let (results, cells) = self.ask(t, place, &all);
         let Some(since) = place.postponed else { return (results, cells) };
         let fresh = prefix.available(Some(since));
         let of =
             |cell: Cell| prefix.values_of(&fresh, cell).into_iter().collect::<BTreeSet<Val>>().into_iter().collect();
         match cells[..] {
-            [_] => (self.ask(t, place, call, &of).0, cells),
+            [_] => (self.ask(t, place, &of).0, cells),
             _ if cells.iter().all(|&c| prefix.values_of(&fresh, c).is_empty()) => (Vec::new(), cells),
             _ => (results, cells),
         }
     }
 
-    fn ask(
-        &self,
-        t: Tid,
-        place: Place<'n, S>,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
+    fn ask(&self, t: Tid, place: Place<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
         let asked = RefCell::new(SmallVec::new());
         let noted = |cell: Cell| {
             if !asked.borrow().contains(&cell) {
@@ -571,8 +561,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             }
             cells(cell)
         };
-        let library = self.problem.libraries.of(call);
-        let results = library.returns(self.problem.world, &place.point.run().trace.events, t, call, &noted);
+        let results = self.threads.returns(t, place.point, &noted);
         (results, asked.into_inner())
     }
 }
