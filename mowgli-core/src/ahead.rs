@@ -157,6 +157,11 @@ pub struct Ahead<'a, 'p, 'n, S: Stamp> {
     pub known: &'a RefCell<Known<'n, S>>,
     /// What a cell can hold with what is there.
     pub now: &'a dyn Fn(Cell) -> Vec<Val>,
+    /// The same, without the initial value and what the thread of this number writes by itself.
+    pub by_others: &'a dyn Fn(Cell, usize) -> Vec<Val>,
+    /// Whether the call at which the thread of this number stands does not return this value of a cell from before its own
+    /// last write of it.
+    pub is_gone: &'a dyn Fn(usize, &'n Point<'n, S>, Cell, Val) -> bool,
     /// Where each thread stands, and whether it waits for something new.
     pub standing: &'a [(&'n Point<'n, S>, bool)],
 }
@@ -185,6 +190,7 @@ impl<'n, S: Stamp> Ahead<'_, '_, 'n, S> {
         let mut search = Search {
             ahead: self,
             now: vec![None; CELLS],
+            by_others: vec![vec![None; CELLS]; count],
             written: vec![vec![0; CELLS]; count],
             copied: vec![0; CELLS],
             is_new: 0,
@@ -243,6 +249,12 @@ fn add<'n, S>(known: &mut Known<'n, S>, event: &'n Event, shape: &'n Shape<S>, d
     }
 }
 
+/// What a thread has last written to a cell by itself.
+fn last_write<S>(point: &Point<'_, S>, cell: Cell) -> Option<Val> {
+    let mut subs = point.run().shapes.iter().rev().flatten().filter(|sub| sub.cell == Some(cell));
+    subs.find_map(|sub| if let Some(Writes::Is(v)) = sub.writes { Some(v) } else { None })
+}
+
 /// Cells that a thread has written since, with what by itself, or `None` for what a copy brings.
 type Own = Vec<(usize, Option<Vals>)>;
 
@@ -250,6 +262,8 @@ struct Search<'s, 'a, 'p, 'n, S: Stamp> {
     ahead: &'s Ahead<'a, 'p, 'n, S>,
     /// What cells can hold without any of it, where that was asked.
     now: Vec<Option<Vals>>,
+    /// For each thread the same, without the initial value and what it has written by itself.
+    by_others: Vec<Vec<Option<Vals>>>,
     /// For each thread what it writes by itself.
     written: Vec<Vec<Vals>>,
     /// What comes by way of copies.
@@ -313,12 +327,28 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
         if let Some(values) = self.now[cell] {
             return values;
         }
-        let place = self.ahead.known.borrow().cells[cell];
-        let values = (self.ahead.now)(place);
-        let mut known = self.ahead.known.borrow_mut();
-        let values = values.into_iter().fold(0, |all, v| all | known.values.bit(v));
+        let values = self.numbers((self.ahead.now)(self.cell(cell)));
         self.now[cell] = Some(values);
         values
+    }
+
+    /// The same, without the initial value and what a thread has written by itself.
+    fn by_others(&mut self, t: usize, cell: usize) -> Vals {
+        if let Some(values) = self.by_others[t][cell] {
+            return values;
+        }
+        let values = self.numbers((self.ahead.by_others)(self.cell(cell), t));
+        self.by_others[t][cell] = Some(values);
+        values
+    }
+
+    fn cell(&self, cell: usize) -> Cell {
+        self.ahead.known.borrow().cells[cell]
+    }
+
+    fn numbers(&self, values: Vec<Val>) -> Vals {
+        let mut known = self.ahead.known.borrow_mut();
+        values.into_iter().fold(0, |all, v| all | known.values.bit(v))
     }
 
     /// What a cell may hold.
@@ -327,15 +357,22 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
         written | self.now(cell)
     }
 
-    /// What a thread may find in a cell, which has written this since: nothing that it writes later.
-    fn values_for(&mut self, t: usize, own: &Own, cell: usize) -> Vals {
+    /// What a thread may find in a cell where it stands, which has written this since: nothing that it writes later, and
+    /// nothing that its last write has hidden.
+    fn values_for(&mut self, t: usize, point: &'n Point<'n, S>, own: &Own, cell: usize) -> Vals {
         if own.contains(&(cell, None)) {
             return self.values(cell);
         }
         let others = self.written.iter().enumerate().filter(|(u, _)| *u != t);
         let others = others.fold(self.copied[cell], |all, (_, of)| all | of[cell]);
         let own = own.iter().filter(|(c, _)| *c == cell).fold(0, |all, (_, v)| all | v.unwrap_or(0));
-        others | own | self.now(cell)
+        let all = others | own | self.now(cell);
+        let place = self.cell(cell);
+        let Some(last) = last_write(point, place) else { return all };
+        let fresh = others | self.numbers(vec![last]) | self.by_others(t, cell);
+        let older: Vec<Val> = self.ahead.known.borrow().values.all(all & !fresh).collect();
+        let found: Vec<Val> = older.into_iter().filter(|&v| !(self.ahead.is_gone)(t, point, place, v)).collect();
+        fresh | self.numbers(found)
     }
 
     /// What the call at which a thread stands may return, and what is in the cells at which it looks.
@@ -344,7 +381,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
         let cells = |cell: Cell| {
             let (search, looks, is_too_much) = &mut *this.borrow_mut();
             let number = search.ahead.known.borrow_mut().cell(cell);
-            let values = if number < CELLS { search.values_for(t, own, number) } else { 0 };
+            let values = if number < CELLS { search.values_for(t, point, own, number) } else { 0 };
             if search.ahead.known.borrow().is_too_much() {
                 *is_too_much = true;
                 return Vec::new();
@@ -365,7 +402,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
         let ahead = self.ahead;
         let known = ahead.known.borrow().nexts.get(&point.id).map(|n| (n.looks.clone(), Rc::clone(&n.points)));
         if let Some((looks, points)) = known
-            && looks.into_iter().all(|(cell, values)| self.values_for(t, own, cell) == values)
+            && looks.into_iter().all(|(cell, values)| self.values_for(t, point, own, cell) == values)
         {
             return Ok(points);
         }

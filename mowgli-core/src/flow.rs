@@ -11,11 +11,12 @@ use typed_arena::Arena;
 
 use crate::ahead::{Ahead, Known, Reached};
 use crate::causal::is_causal;
-use crate::event::{Cell, Event, Shape};
+use crate::event::{Cell, Event};
 use crate::ids::{Name, Tid};
 use crate::outcome::{Found, Problem};
 use crate::runs::{Run, Skeleton, Stop, group, initial_value};
-use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window};
+use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window, reads_of};
+use crate::stale::Stale;
 use crate::search::solver::Flow;
 use crate::stamp::Stamp;
 use crate::thread::{Going, Point, Stand, Threads};
@@ -116,6 +117,8 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     states: u64,
     /// What is known of what may come.
     ahead: RefCell<Known<'n, S>>,
+    /// What is known of what a thread's own writes hide.
+    stale: RefCell<Stale<'p, 'n, S>>,
     /// Whether that showed, at the beginning, that some thread cannot end.
     cannot_end: bool,
     idle: BTreeSet<Vec<Idle<S>>>,
@@ -155,6 +158,7 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, wanted: Wanted) -> Option<Runs<S
         reads_rounds: rounds == 0,
         states: 0,
         ahead: RefCell::default(),
+        stale: RefCell::default(),
         cannot_end: false,
         idle: BTreeSet::new(),
     };
@@ -251,7 +255,13 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     ) -> Option<Reached> {
         let standing: Vec<_> = state.iter().map(|p| p.point).zip(waits.iter().copied()).collect();
         let now = |cell: Cell| self.values(prefix, any, cell);
-        let ahead = Ahead { threads: &self.threads, known: &self.ahead, now: &now, standing: &standing };
+        let by_others = |cell: Cell, t: usize| prefix.values_of_others(any, cell, t);
+        let is_gone = |t: usize, point: &'n Point<'n, S>, cell: Cell, v: Val| {
+            let mut others = state.iter().enumerate().filter(|(u, _)| *u != t).map(|(_, p)| p.point);
+            self.stale.borrow_mut().is_gone(&self.threads, point, &mut others, (cell, v))
+        };
+        let (threads, known) = (&self.threads, &self.ahead);
+        let ahead = Ahead { threads, known, now: &now, by_others: &by_others, is_gone: &is_gone, standing: &standing };
         ahead.reach(&prefix.open_copies())
     }
 
@@ -564,9 +574,4 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         let results = self.threads.returns(t, place.point, &noted);
         (results, asked.into_inner())
     }
-}
-
-/// How many subevents read one of these cells.
-fn reads_of<S>(shape: &Shape<S>, cells: &[Cell]) -> usize {
-    shape.iter().filter(|s| s.reads.is_some() && s.cell.is_some_and(|c| cells.contains(&c))).count()
 }

@@ -77,7 +77,7 @@
 //! assert_eq!(outputs, [[zero, one], [one, zero], [one, one]]);
 //! ```
 pub mod abstraction;
-pub mod ahead;
+mod ahead;
 pub mod cat;
 pub mod causal;
 pub mod denote;
@@ -94,6 +94,7 @@ pub mod runs;
 pub mod search;
 pub mod simple;
 pub mod soundness;
+mod stale;
 pub mod stuck;
 pub mod thread;
 

@@ -76,6 +76,16 @@ pub struct Available {
     any: Vec<Vals>,
 }
 
+/// An event of a thread, without those around it.
+pub struct Alone<'n, S> {
+    /// The event.
+    pub event: &'n Event,
+    /// How many earlier ones of its thread are alike.
+    pub nth: usize,
+    /// How it happens.
+    pub shape: &'n Shape<S>,
+}
+
 /// A subevent and its event.
 struct Placed<S> {
     event: usize,
@@ -156,6 +166,11 @@ pub struct Prefix<'p, 'n, S: Stamp> {
     /// From a subevent that reads to one that writes the same.
     copies: Vec<(usize, usize)>,
     known: Known,
+}
+
+/// How many subevents read one of these cells.
+pub fn reads_of<S>(shape: &Shape<S>, cells: &[Cell]) -> usize {
+    shape.iter().filter(|s| s.reads.is_some() && s.cell.is_some_and(|c| cells.contains(&c))).count()
 }
 
 fn bit(s: usize) -> Mask {
@@ -308,7 +323,9 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         self.done[advance.thread] = run.trace.events.len();
         let mut window = advance.window.as_ref();
         for (event, shape) in new {
-            self.add_event(event, shape, advance, window.take())?;
+            let nth =
+                self.events.iter().filter(|(o, _)| o.thread == event.thread && o.call.is_alike(&event.call)).count();
+            self.add_event(&Alone { event, nth, shape }, advance.now, window.take())?;
         }
         self.number_steps()?;
         if let Some(Window { after: Some(time), cells, .. }) = &advance.window {
@@ -327,24 +344,41 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         sub.reads.is_some() && sub.cell.is_some_and(|c| cells.contains(&c))
     }
 
-    fn add_event(
-        &mut self,
-        event: &'n Event,
-        shape: &Shape<S>,
-        advance: &Advance<'n, S>,
-        window: Option<&Window>,
-    ) -> Result<(), TooMany> {
+    /// Whether no execution has these events of a thread, in this order and perhaps among others, in which the last one
+    /// reads `cell` from what was there before the last but one wrote it: from one of those before, or the initial value.
+    pub fn forbids_stale(&mut self, events: &[Alone<'n, S>], cell: Cell) -> bool {
+        // Whose turn it is depends on events that are not here.
+        if !self.schema.turns.is_empty() {
+            return false;
+        }
+        let before = self.save();
+        let may = self.may_be_stale(events, cell);
+        self.restore(before);
+        may == Ok(false)
+    }
+
+    fn may_be_stale(&mut self, events: &[Alone<'n, S>], cell: Cell) -> Result<bool, TooMany> {
+        let window = Window { cells: SmallVec::from_slice(&[cell]), until: 0, after: None };
+        for (i, alone) in events.iter().enumerate() {
+            let now = u32::from(i + 2 >= events.len());
+            self.add_event(alone, now, Some(&window).filter(|_| i + 1 == events.len()))?;
+        }
+        self.number_steps()?;
+        Ok(self.propagate())
+    }
+
+    fn add_event(&mut self, alone: &Alone<'n, S>, now: u32, window: Option<&Window>) -> Result<(), TooMany> {
+        let &Alone { event, nth, shape } = alone;
         if self.subs.len() + shape.len() > self.net.capacity() {
             return Err(TooMany::Subevents);
         }
-        let nth = self.events.iter().filter(|(o, _)| o.thread == event.thread && o.call.is_alike(&event.call)).count();
         let (index, base) = (self.events.len(), self.subs.len());
         self.events.push((event, nth));
         for sub in shape {
             let s = self.subs.len();
-            let (thread, library) = (advance.thread, event.call.library);
+            let (thread, library) = (event.thread.index(), event.call.library);
             self.subs.push(Placed { event: index, base, thread, library, sub: *sub });
-            self.births.push(advance.now);
+            self.births.push(now);
             self.known.until.push(u32::MAX);
             if let Some(window) = window.filter(|w| self.looks(s, &w.cells)) {
                 self.known.until[s] = window.until;
@@ -885,7 +919,19 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
     /// What the writes of a cell can write.
     #[must_use]
     pub fn values_of(&self, available: &Available, cell: Cell) -> Vec<Val> {
-        let writes = self.subs.iter().zip(&available.any).filter(|(placed, _)| placed.sub.cell == Some(cell));
+        self.values_where(available, cell, |_| true)
+    }
+
+    /// The same, without what the thread of this number writes by itself.
+    #[must_use]
+    pub fn values_of_others(&self, available: &Available, cell: Cell, thread: usize) -> Vec<Val> {
+        let is_own = |placed: &Placed<S>| placed.thread == thread && matches!(placed.sub.writes, Some(Writes::Is(_)));
+        self.values_where(available, cell, |placed| !is_own(placed))
+    }
+
+    fn values_where(&self, available: &Available, cell: Cell, is: impl Fn(&Placed<S>) -> bool) -> Vec<Val> {
+        let of_cell = |placed: &Placed<S>| placed.sub.cell == Some(cell) && is(placed);
+        let writes = self.subs.iter().zip(&available.any).filter(|(placed, _)| of_cell(placed));
         self.numbering.all(writes.fold(0, |all, (_, set)| all | set)).collect()
     }
 }

@@ -1,0 +1,119 @@
+//! What a thread no longer finds in a cell once it has written it.
+//!
+//! It is asked of the specification: by the beginning of an execution that has nothing but the thread's own writes of the
+//! cell and the call that looks at it. Whatever is forbidden there is forbidden where there is more.
+
+use std::collections::BTreeMap;
+
+use crate::event::{Call, Cell, Event, Shape, Writes};
+use crate::ids::{Name, Tid};
+use crate::search::prefix::{Alone, Prefix, reads_of};
+use crate::stamp::Stamp;
+use crate::thread::{Point, Stand, Threads};
+use crate::value::Val;
+
+/// A thread's own writes of a cell, each with how many calls before it are alike; the call that looks at it; the value.
+type Asked<'n> = (Vec<(&'n Event, usize)>, (&'n Call, usize), (Cell, Val));
+
+/// What is known of it.
+pub struct Stale<'p, 'n, S: Stamp> {
+    prefixes: BTreeMap<Name, Prefix<'p, 'n, S>>,
+    known: BTreeMap<Asked<'n>, bool>,
+}
+
+impl<S: Stamp> Default for Stale<'_, '_, S> {
+    fn default() -> Self {
+        Self { prefixes: BTreeMap::new(), known: BTreeMap::new() }
+    }
+}
+
+impl<'p, 'n, S: Stamp> Stale<'p, 'n, S> {
+    /// Whether the call at which a thread stands does not return what a cell held, this value, before the thread's own last
+    /// write of it. `others`: where the other threads are.
+    pub fn is_gone(
+        &mut self,
+        threads: &Threads<'p, 'n, S>,
+        point: &'n Point<'n, S>,
+        others: &mut dyn Iterator<Item = &'n Point<'n, S>>,
+        (cell, v): (Cell, Val),
+    ) -> bool {
+        let Stand::Looks(call) = &point.stand else { return false };
+        let run = point.run();
+        let alike = |position: usize, call: &Call| {
+            run.trace.events[..position].iter().filter(|e| e.call.is_alike(call)).count()
+        };
+        let is_write = |shape: &Shape<S>| {
+            shape.iter().any(|s| s.cell == Some(cell) && matches!(s.writes, Some(Writes::Is(_))))
+        };
+        let all = run.trace.events.iter().zip(&run.shapes).enumerate();
+        let own: Vec<Alone<'n, S>> = all
+            .filter(|(_, (_, shape))| is_write(shape))
+            .map(|(i, (event, shape))| Alone { event, nth: alike(i, &event.call), shape })
+            .collect();
+        let nth = alike(run.trace.events.len(), call);
+        let asked: Asked<'n> = (own.iter().map(|o| (o.event, o.nth)).collect(), (call, nth), (cell, v));
+        if !self.is_heard(threads, point, others, call.library) {
+            return false;
+        }
+        if let Some(&known) = self.known.get(&asked) {
+            return known;
+        }
+        let is_gone = self.is_forbidden(threads, point, own, (call, nth), (cell, v));
+        self.known.insert(asked, is_gone);
+        is_gone
+    }
+
+    /// Whether the specification of a library says something of its calls so far.
+    fn is_heard(
+        &self,
+        threads: &Threads<'p, 'n, S>,
+        point: &'n Point<'n, S>,
+        others: &mut dyn Iterator<Item = &'n Point<'n, S>>,
+        library: Name,
+    ) -> bool {
+        let events = others.chain([point]).flat_map(|p| &p.run().trace.events);
+        let own: Vec<&Event> = events.filter(|e| e.call.library == library).collect();
+        threads.libraries.get(library).is_some_and(|l| l.is_well_formed(threads.world, &own))
+    }
+
+    fn is_forbidden(
+        &mut self,
+        threads: &Threads<'p, 'n, S>,
+        point: &'n Point<'n, S>,
+        mut own: Vec<Alone<'n, S>>,
+        (call, nth): (&'n Call, usize),
+        (cell, v): (Cell, Val),
+    ) -> bool {
+        let library = call.library;
+        if own.iter().any(|o| o.event.call.library != library) {
+            return false;
+        }
+        let thread = own[0].event.thread;
+        let new = || Prefix::new(threads.libraries, threads.world, vec![library]);
+        let prefix = self.prefixes.entry(library).or_insert_with(new);
+        let looks_elsewhere = std::cell::Cell::new(false);
+        let cells = |c: Cell| {
+            looks_elsewhere.set(looks_elsewhere.get() || c != cell);
+            vec![v]
+        };
+        let results = threads.returns(thread, point, &cells);
+        if looks_elsewhere.get() {
+            return false;
+        }
+        let ways = results.into_iter().flat_map(|ret| ways(threads, thread, call, ret).map(move |n| (ret, n)));
+        ways.collect::<Vec<_>>().into_iter().all(|(ret, n)| {
+            let run = threads.after(point, thread, ret, n).run();
+            let position = point.run().shapes.len();
+            let (event, shape) = (&run.trace.events[position], &run.shapes[position]);
+            own.push(Alone { event, nth, shape });
+            let is_forbidden = reads_of(shape, &[cell]) == 1 && prefix.forbids_stale(&own, cell);
+            own.pop();
+            is_forbidden
+        })
+    }
+}
+
+/// The numbers of the ways in which a call can return `ret`.
+fn ways<S: Stamp>(threads: &Threads<'_, '_, S>, thread: Tid, call: &Call, ret: Val) -> std::ops::Range<usize> {
+    0..threads.shapes(thread, call, ret).len()
+}
