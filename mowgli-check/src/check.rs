@@ -546,8 +546,8 @@ impl<S: Stamp> Checked<S> {
 
     /// Clients that were left when the check ended.
     fn not_asked(&self) -> usize {
-        let Report { generated, ill_formed, renamed, clients, .. } = self.report;
-        generated - ill_formed - renamed - clients
+        let Report { generated, ill_formed, clients, .. } = self.report;
+        generated - ill_formed - clients
     }
 
     /// How many leaves of the search there are for each class of executions: 1 is perfect.
@@ -562,14 +562,15 @@ impl<S: Stamp> Checked<S> {
         let Report { generated, ill_formed, renamed, clients, vacuous, probed, stats, .. } = &self.report;
         let dropped = [
             (*ill_formed, "that the specification says nothing of"),
-            (*renamed, "others with their values renamed"),
+            (*renamed, "others renamed"),
             (self.not_asked(), "left when the check ended"),
         ];
         let dropped = dropped.iter().filter(|(n, _)| *n > 0).map(|(n, why)| format!(", less {n} {why}")).join("");
         let probed = if *probed > 0 { format!("; {probed} looked at for their outcomes") } else { String::new() };
         format!(
-            "clients: {generated}{dropped}: {clients} looked at, of which {vacuous} never end{probed}\n\
+            "clients: {generated}{dropped}: {} looked at; {vacuous} never end{probed}\n\
              search: {} skeletons, {} states, {} nodes, {} leaves, {} classes, {:.3} leaves per class",
+            clients - renamed,
             stats.skeletons,
             stats.states,
             stats.nodes,
@@ -606,7 +607,7 @@ impl<S: Stamp> Checked<S> {
             clients: self.report.clients,
             vacuous: self.report.vacuous,
             unreached: self.unreached(),
-            executions: stats.classes,
+            executions: self.report.executions,
             concretisation: self.concretisation(),
             counterexample,
             seconds: self.time.as_secs_f64(),

@@ -16,8 +16,8 @@ use crate::ids::{Name, Tid};
 use crate::outcome::{Found, Problem};
 use crate::runs::{Run, Skeleton, Stop, group, initial_value};
 use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window, reads_of};
-use crate::stale::Stale;
 use crate::search::solver::Flow;
+use crate::stale::Stale;
 use crate::stamp::Stamp;
 use crate::thread::{Going, Point, Stand, Threads};
 use crate::value::Val;
@@ -55,6 +55,19 @@ type OfThread<'n, S> = (usize, Vec<Going<'n, S>>);
 
 /// A run of a thread, and the first event of the round that it repeats, if it repeats one.
 pub type Idle<S> = (Run<S>, Option<usize>);
+
+/// What a search asked, and was told.
+pub struct Transcript<'t, 'p, 'n, S: Stamp> {
+    /// The threads, with all points to which they came.
+    pub threads: &'t Threads<'p, 'n, S>,
+    /// Where each thread stands before any result that has to be chosen.
+    pub starts: Vec<&'n Point<'n, S>>,
+    /// The numbers of the points at which threads stood together.
+    pub states: &'t BTreeSet<Vec<usize>>,
+}
+
+/// Who is given a [`Transcript`].
+pub type Note<'a, S> = &'a mut dyn FnMut(&Transcript<'_, '_, '_, S>);
 
 /// How far a thread is.
 struct Place<'n, S> {
@@ -122,32 +135,40 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     /// Whether that showed, at the beginning, that some thread cannot end.
     cannot_end: bool,
     idle: BTreeSet<Vec<Idle<S>>>,
+    /// The points at which threads stood together, where that is to be known.
+    together: BTreeSet<Vec<usize>>,
 }
 
 /// The runs that a program can have. `None` if its libraries let values come out of nowhere: then some could be missed.
 pub fn runs<S: Stamp>(problem: &Problem<'_, S>) -> Option<Runs<S>> {
-    explored(problem, Wanted::Ended)
+    explored(problem, Wanted::Ended, None)
 }
 
 /// The runs that a program can have, and those in which some thread goes round in a loop while no other goes on, if some run
 /// ends; `None` as for [`runs`].
 pub fn runs_and_idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Runs<S>> {
-    explored(problem, Wanted::Both)
+    explored(problem, Wanted::Both, None)
+}
+
+/// As [`runs_and_idle`], or as [`runs`] if those that are idle are not wanted. If nothing was cut off, `note` is given what was
+/// asked.
+pub fn noted<S: Stamp>(problem: &Problem<'_, S>, idle: bool, note: Note<'_, S>) -> Option<Runs<S>> {
+    explored(problem, if idle { Wanted::Both } else { Wanted::Ended }, Some(note))
 }
 
 /// Runs in which some thread goes round in a loop while no other goes on, for [`crate::stuck`]; `None` as for [`runs`].
 pub fn idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
-    let runs = explored(problem, Wanted::Idle)?;
+    let runs = explored(problem, Wanted::Idle, None)?;
     Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
 }
 
-fn explored<S: Stamp>(problem: &Problem<'_, S>, wanted: Wanted) -> Option<Runs<S>> {
+fn explored<S: Stamp>(problem: &Problem<'_, S>, wanted: Wanted, note: Option<Note<'_, S>>) -> Option<Runs<S>> {
     let points = Arena::new();
     let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
     let (seen, rounds) = (RefCell::default(), problem.limits.rounds);
     let mut explorer = Explorer {
         problem,
-        threads: Threads { libraries, implementations, world, rounds, points: &points, seen },
+        threads: Threads { libraries, implementations, world, rounds, points: &points, seen, notes: note.is_some() },
         path: Vec::new(),
         prefixes: RefCell::default(),
         is_too_large: false,
@@ -161,19 +182,23 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, wanted: Wanted) -> Option<Runs<S
         stale: RefCell::default(),
         cannot_end: false,
         idle: BTreeSet::new(),
+        together: BTreeSet::new(),
     };
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
     let starts: State<'_, S> = starts.map(|point| Place { point, postponed: None }).collect();
     if starts.iter().all(|p| p.point.stand != Stand::Nowhere) {
         let all = starts.iter().enumerate();
         explorer.path.extend(all.map(|(thread, p)| Advance { thread, point: p.point, now: 0, window: None }));
-        explorer.state(starts, 0);
+        explorer.state(starts.clone(), 0);
     }
-    let Explorer { found, mut stop, mut bound, reads_rounds, states, threads, idle, cannot_end, is_too_large, .. } =
-        explorer;
-    if is_too_large || !is_causal(libraries, world, &threads.seen.into_inner()) {
+    if explorer.is_too_large || !is_causal(libraries, world, &explorer.threads.seen.borrow()) {
         return None;
     }
+    if let (Some(note), None) = (note, &explorer.stop) {
+        let starts = starts.iter().map(|p| p.point).collect();
+        note(&Transcript { threads: &explorer.threads, starts, states: &explorer.together });
+    }
+    let Explorer { found, mut stop, mut bound, reads_rounds, states, idle, cannot_end, .. } = explorer;
     if reads_rounds {
         stop = stop.or(bound.take().map(Stop::Loop));
     }
@@ -208,6 +233,9 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// Looks at a state and at all that come after it.
     fn state(&mut self, mut state: State<'n, S>, now: u32) -> Flow {
         self.states += 1;
+        if self.threads.notes {
+            self.together.insert(state.iter().map(|p| p.point.id).collect());
+        }
         if (self.problem.limits.expired)() {
             self.stop = Some(Stop::Time);
             return Flow::Stop;
@@ -463,6 +491,14 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             return;
         }
         let Some(((thread, rounds), rest)) = going.split_first() else {
+            if self.threads.notes {
+                let mut chosen = chosen.iter();
+                let at = |p: &Place<'n, S>| match p.point.stand {
+                    Stand::Ended => p.point.id,
+                    _ => chosen.next().expect("one for each").0.id,
+                };
+                self.together.insert(state.iter().map(at).collect());
+            }
             if looked_at.is_err() || prefix.may_end(now) {
                 let mut chosen = chosen.iter();
                 let of_thread = |p: &Place<'n, S>| match p.point.stand {

@@ -8,7 +8,7 @@ use crate::abstraction::replay;
 use crate::denote::Unfolder;
 use crate::event::{Cell, Event, Reads, Writes};
 use crate::execution::Execution;
-use crate::flow::{self, Runs};
+use crate::flow::{self, Note, Runs};
 use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::implementation::Implementations;
@@ -129,16 +129,21 @@ impl<S: Stamp> Problem<'_, S> {
     /// guessed.
     #[must_use]
     pub fn runs(&self) -> Runs<S> {
-        self.runs_by(flow::runs)
+        self.runs_by(&mut flow::runs)
     }
 
     /// The same, with those in which some thread goes round in a loop while no other goes on, where that takes no more.
     #[must_use]
     pub fn runs_and_idle(&self) -> Runs<S> {
-        self.runs_by(flow::runs_and_idle)
+        self.runs_by(&mut flow::runs_and_idle)
     }
 
-    fn runs_by(&self, flowing: fn(&Self) -> Option<Runs<S>>) -> Runs<S> {
+    /// As [`Self::runs_and_idle`], or as [`Self::runs`]; where values flow, `note` is given what was asked.
+    pub fn runs_noted(&self, idle: bool, note: Note<'_, S>) -> Runs<S> {
+        self.runs_by(&mut |problem| flow::noted(problem, idle, note))
+    }
+
+    fn runs_by(&self, flowing: &mut dyn FnMut(&Self) -> Option<Runs<S>>) -> Runs<S> {
         self.plain_runs().or_else(|| flowing(self)).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
     }
 

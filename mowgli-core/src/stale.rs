@@ -42,9 +42,8 @@ impl<'p, 'n, S: Stamp> Stale<'p, 'n, S> {
         let alike = |position: usize, call: &Call| {
             run.trace.events[..position].iter().filter(|e| e.call.is_alike(call)).count()
         };
-        let is_write = |shape: &Shape<S>| {
-            shape.iter().any(|s| s.cell == Some(cell) && matches!(s.writes, Some(Writes::Is(_))))
-        };
+        let is_write =
+            |shape: &Shape<S>| shape.iter().any(|s| s.cell == Some(cell) && matches!(s.writes, Some(Writes::Is(_))));
         let all = run.trace.events.iter().zip(&run.shapes).enumerate();
         let own: Vec<Alone<'n, S>> = all
             .filter(|(_, (_, shape))| is_write(shape))

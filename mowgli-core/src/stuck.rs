@@ -100,7 +100,7 @@ impl<S: Stamp> Problem<'_, S> {
         let points = Arena::new();
         let (libraries, implementations, world) = (self.libraries, self.implementations, self.world);
         let (seen, rounds) = (RefCell::default(), usize::MAX);
-        let threads = Threads { libraries, implementations, world, rounds, points: &points, seen };
+        let threads = Threads { libraries, implementations, world, rounds, points: &points, seen, notes: false };
         let last = |cell: Cell| vec![execution.last(libraries, cell).unwrap_or_else(|| self.initial(cell))];
         let mut programs = self.world.tids().zip(self.programs).zip(idle);
         programs.any(|((t, program), (run, start))| {

@@ -4,7 +4,7 @@
 //! given; each is made once, however often a search comes to it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -61,13 +61,36 @@ pub struct Point<'n, S> {
     control: Control,
     next: RefCell<BTreeMap<(Val, usize), &'n Point<'n, S>>>,
     rounds: RefCell<BTreeMap<Val, Rounds<'n, S>>>,
+    /// What the call at which it stands was said to return, by what is in the cells that it was asked with; where
+    /// [`Threads::notes`] is set.
+    pub returned: RefCell<BTreeSet<Returned>>,
 }
 
-impl<S> Point<'_, S> {
+/// Values of cells, and what a call returns with those.
+type Returned = (Vec<(Cell, Vec<Val>)>, Vec<Val>);
+
+/// The number of a shape that no shape has: the thread went on beyond the bound on rounds.
+const BEYOND: usize = usize::MAX;
+
+impl<'n, S> Point<'n, S> {
     /// The events so far.
     #[must_use]
     pub fn run(&self) -> &Run<S> {
         &self.skeleton.runs[0]
+    }
+
+    /// The points that were asked for after this one: by what the call returned, and the number of its shape, or none where
+    /// the thread went on beyond the bound on rounds.
+    #[must_use]
+    pub fn nexts(&self) -> Vec<(Val, Option<usize>, &'n Self)> {
+        let next = self.next.borrow();
+        next.iter().map(|(&(ret, shape), &p)| (ret, Some(shape).filter(|s| *s != BEYOND), p)).collect()
+    }
+
+    /// The rounds that were asked for, by what the call returned.
+    #[must_use]
+    pub fn known_rounds(&self) -> Vec<(Val, Rounds<'n, S>)> {
+        self.rounds.borrow().iter().map(|(&ret, rounds)| (ret, Rc::clone(rounds))).collect()
     }
 }
 
@@ -87,7 +110,7 @@ struct Control {
 pub type Going<'n, S> = (&'n Point<'n, S>, usize);
 
 /// The ways in which a thread can end a round.
-type Rounds<'n, S> = Rc<[Going<'n, S>]>;
+pub type Rounds<'n, S> = Rc<[Going<'n, S>]>;
 
 #[derive(Clone)]
 enum Frame {
@@ -120,6 +143,8 @@ pub struct Threads<'a, 'n, S: Stamp> {
     pub points: &'n Arena<Point<'n, S>>,
     /// What the calls were that threads have made.
     pub seen: RefCell<BTreeMap<Name, Seen<S>>>,
+    /// Whether it is kept what calls are said to return.
+    pub notes: bool,
 }
 
 impl<'n, S: Stamp> Threads<'_, 'n, S> {
@@ -151,8 +176,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
     /// Where a thread that has come to the bound on rounds comes to if it goes on for one more round.
     #[must_use]
     pub fn beyond(&self, point: &'n Point<'n, S>, thread: Tid) -> &'n Point<'n, S> {
-        // No shape has this number.
-        let key = (Val::Unit, usize::MAX);
+        let key = (Val::Unit, BEYOND);
         if let Some(next) = point.next.borrow().get(&key) {
             return next;
         }
@@ -259,7 +283,30 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
     #[must_use]
     pub fn returns(&self, thread: Tid, point: &Point<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
         let Stand::Looks(call) = &point.stand else { return Vec::new() };
-        self.libraries.of(call).returns(self.world, &point.run().trace.events, thread, call, cells)
+        let returns = |cells: &dyn Fn(Cell) -> Vec<Val>| {
+            self.libraries.of(call).returns(self.world, &point.run().trace.events, thread, call, cells)
+        };
+        if !self.notes {
+            return returns(cells);
+        }
+        let asked = RefCell::new(Vec::new());
+        let noted = |cell: Cell| {
+            let values = cells(cell);
+            asked.borrow_mut().push((cell, values.clone()));
+            values
+        };
+        let results = returns(&noted);
+        point.returned.borrow_mut().insert((asked.into_inner(), results.clone()));
+        results
+    }
+
+    /// Whether the call at which a thread stands can return `ret` in a shape of this number.
+    #[must_use]
+    pub fn is_way(&self, thread: Tid, point: &Point<'n, S>, ret: Val, shape: usize) -> bool {
+        match &point.stand {
+            Stand::Free(call, _) | Stand::Looks(call) => shape < self.shapes(thread, call, ret).len(),
+            _ => false,
+        }
     }
 
     /// The ways in which a call can return `ret`.
@@ -282,8 +329,8 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
 
     fn point(&self, run: Run<S>, stand: Stand, control: Control) -> &'n Point<'n, S> {
         let skeleton = Skeleton { runs: vec![run] };
-        let (next, rounds) = (RefCell::default(), RefCell::default());
-        self.points.alloc(Point { id: self.points.len(), skeleton, stand, control, next, rounds })
+        let (next, rounds, returned) = Default::default();
+        self.points.alloc(Point { id: self.points.len(), skeleton, stand, control, next, rounds, returned })
     }
 
     /// Notes what the calls do that a thread has made since it was at `before`.

@@ -8,7 +8,7 @@ use crate::ids::{Loc, Name, Node, NodeSet, Tid};
 use crate::value::Val;
 
 /// One object of a library, by its location. A library reads the parts it has a use for.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Object {
     /// The library whose object this is.
     pub library: Name,
@@ -131,7 +131,7 @@ impl Form {
 }
 
 /// Nodes, threads and objects: everything that a program takes as given.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct World {
     /// How many nodes there are; they are `1..=nodes`.
     pub nodes: u8,

@@ -105,6 +105,19 @@ impl mowgli_core::stamp::Stamp for Stamp {
         }
         all
     }
+
+    fn renamed(self, node: &dyn Fn(Node) -> Node) -> Self {
+        match self {
+            aNLR(n) => aNLR(node(n)),
+            aNRW(n) => aNRW(node(n)),
+            aNAR(n) => aNAR(node(n)),
+            aNRR(n) => aNRR(node(n)),
+            aNLW(n) => aNLW(node(n)),
+            aRF(n) => aRF(node(n)),
+            aGF(n) => aGF(node(n)),
+            aCR | aCW | aCAS | aMF | aWT => self,
+        }
+    }
 }
 
 impl fmt::Display for Stamp {

@@ -140,7 +140,7 @@ pub fn necessity<S: Stamp>(
     let mut stop = whole.iter().find_map(Checked::stop).cloned();
     let is_stuck = whole.iter().any(|c| c.stuck().is_some());
     let vacuous = |all: &[Checked<S>]| all.iter().map(|c| c.report.vacuous).sum::<usize>();
-    let executions = |all: &[Checked<S>]| all.iter().map(|c| c.report.stats.classes).sum::<u64>();
+    let executions = |all: &[Checked<S>]| all.iter().map(|c| c.report.executions).sum::<u64>();
     let (vacuous_before, executions_before) = (vacuous(&whole), executions(&whole));
     let mut rows = Vec::new();
     let all = all_sites(entry, variant, &bounds, &expired).unwrap_or_else(|late| {

@@ -353,7 +353,7 @@ fn stats_say_what_was_looked_at_and_what_was_dropped() {
     let ran = mowgli(&args);
     // Enq(1), Enq(2), Deq: 3 + 9 clients of one thread, 12 * 12 of two.
     assert!(ran.code == 0 && ran.err.contains("clients: 156, less "), "{}{}", ran.out, ran.err);
-    for said in ["others with their values renamed: ", " looked at, of which 0 never end", " leaves per class"] {
+    for said in ["others renamed: ", " looked at; 0 never end", " leaves per class"] {
         assert!(ran.err.contains(said), "{said}: {}", ran.err);
     }
     let line = mowgli(&[&args[..], &["--json"]].concat()).out;
@@ -361,10 +361,10 @@ fn stats_say_what_was_looked_at_and_what_was_dropped() {
     let of = |name: &str| json["stats"][name].as_u64().unwrap();
     assert_eq!(of("generated"), 156);
     assert_eq!((of("ill_formed"), of("not_asked")), (0, 0));
-    // Those that enqueue nothing, and one of each two others.
-    let nothing = (1 + 1) + 2 * 2;
-    assert_eq!(json["clients"].as_u64().unwrap(), 156 - of("renamed"));
-    assert_eq!(of("renamed"), (156 - nothing) / 2);
+    assert_eq!(json["clients"].as_u64().unwrap(), 156);
+    // A thread's calls up to a renaming of values: with one call two, with two E1 E1, E1 E2, E1 D, D E1, D D. Of two threads,
+    // half of those that enqueue something are others by values alone, and most of what is left is another by threads, too.
+    assert!(of("renamed") > 156 / 2 && of("renamed") < 156, "{line}");
     assert!(of("leaves") >= of("classes") && json["leaves_per_class"].as_f64().unwrap() >= 1.0);
     let locks = mowgli(&["check", "nlock", "--threads", "1", "--nodes", "1", "--calls", "2", "--stats"]);
     assert!(

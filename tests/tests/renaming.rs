@@ -1,13 +1,20 @@
-//! Clients that are left out because they are others with their values renamed; and mistakes that only values tell.
+//! Clients that are left out because they are others renamed; and mistakes that only some values, nodes or threads tell.
+
+use std::collections::BTreeMap;
 
 use mowgli::check::{Options, check};
+use mowgli_core::algebra::{SubView, events, id};
+use mowgli_core::edit::{Edits, calls};
+use mowgli_core::ids::{Node, Tid};
 use mowgli_core::implementation::{Implementations, add_parts};
 use mowgli_core::outcome::{Limits, Problem};
 use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::local;
-use mowgli_core::soundness::renaming::Renaming;
+use mowgli_core::soundness::renaming::{Asked, Form, Renaming, Side, relates};
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::{Entry, Variant, catalogue, named};
+use mowgli_libraries::bal::{self, BalOverSv};
+use mowgli_libraries::catalogue::{Entry, Expected, Variant, catalogue, named, variant};
+use mowgli_libraries::sv::Method as Sv;
 use mowgli_rdma::Stamp;
 
 /// Asks something of a client with its calls implemented.
@@ -38,42 +45,73 @@ fn found(problem: &Problem<'_, Stamp>, entry: &Entry) -> (u64, bool) {
     (local.explored.stats.classes, local.violation.is_some())
 }
 
-/// How many clients of how many that write values in another order are those that write them in order, renamed; all of
-/// them have as many classes of executions, and a g where those have one.
-fn renamed(library: &str, variant: &str, values: &[i64]) -> (usize, usize) {
+/// What differs by a renaming.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// Nodes, objects and values.
+    Nodes,
+    /// Those, and threads.
+    All,
+}
+
+/// How many clients of how many that may be earlier ones renamed are just that; all of them have as many classes of
+/// executions, and a g where those have one.
+fn renamed(library: &str, variant: &str, bound: &Bound, by: By) -> (usize, usize) {
     let all = catalogue();
     let entry = named(&all, library).unwrap();
     let variant = entry.variant(variant).unwrap();
-    let bound = Bound { threads: 2, nodes: 1, calls: 2, total: Some(2), values: values.to_vec(), ..Bound::default() };
+    let asked = [Asked::by(&entry.below), Asked::by(&entry.specification)];
+    let sides = [(&entry.below, &asked[0]), (&entry.specification, &asked[1])];
+    let [below, above] = sides.map(|(libraries, asked)| Side { libraries, asked });
+    let mut orbits: BTreeMap<Form, Vec<((World, Client), Renaming)>> = BTreeMap::new();
+    for (world, client) in entry.clients(bound, &|| false).unwrap() {
+        let (form, renaming) = Renaming::canonical(&world, &client, &bound.values, by == By::All);
+        let (again, _) = Renaming::canonical(&form.0, &form.1, &bound.values, by == By::All);
+        assert_eq!(again, form);
+        orbits.entry(form).or_default().push(((world, client), renaming));
+    }
     let (mut others, mut same) = (0, 0);
-    for (world, client) in entry.clients(&bound, &|| false).unwrap() {
-        let Some(renaming) = Renaming::in_order(values, &client) else { continue };
-        let first = renaming.client(&client);
-        assert_eq!(Renaming::in_order(values, &first), None, "{first:?}");
-        others += 1;
-        let asked = |client: &Client, ask: &mut dyn FnMut(&Problem<'_, Stamp>)| {
-            implemented(entry, variant, (&world, client), |problem| ask(problem));
-        };
-        asked(&client, &mut |one| {
-            asked(&first, &mut |other| {
-                if renaming.relates(one, other, &entry.specification) {
-                    same += 1;
-                    assert_eq!(found(one, entry), found(other, entry), "{library}: {client:?}");
+    for orbit in orbits.values() {
+        let ((world, client), to_form) = &orbit[0];
+        implemented(entry, variant, (world, client), |one| {
+            let mut related = Vec::new();
+            let _ = one.runs_noted(true, &mut |transcript| {
+                for ((world, client), other_to_form) in &orbit[1..] {
+                    let renaming = to_form.and_back(other_to_form);
+                    let relates = |other: &Problem<'_, Stamp>| relates(&renaming, transcript, other, [&below, &above]);
+                    if implemented(entry, variant, (world, client), relates) {
+                        related.push((world, client));
+                    }
                 }
             });
+            (others, same) = (others + orbit.len() - 1, same + related.len());
+            let first = found(one, entry);
+            for (world, client) in related {
+                let other = implemented(entry, variant, (world, client), |other| found(other, entry));
+                assert_eq!(other, first, "{library}: {client:?}");
+            }
         });
     }
     (same, others)
 }
 
+fn bound(values: &[i64], calls: usize) -> Bound {
+    Bound { threads: 2, nodes: 2, calls, total: Some(3), values: values.to_vec(), ..Bound::default() }
+}
+
 #[test]
 fn what_is_left_out_has_the_executions_of_what_is_not() {
-    for (library, values) in [("sv", [1, 2]), ("msw", [1, 2]), ("queue", [1, 2]), ("map", [1, 2]), ("kvstore", [8, 9])]
-    {
-        let (same, others) = renamed(library, "published", &values);
+    let values = [("sv", [1, 2]), ("msw", [1, 2]), ("queue", [1, 2]), ("map", [1, 2]), ("kvstore", [8, 9])];
+    for (library, values) in values {
+        let one_node = Bound { nodes: 1, total: Some(2), ..bound(&values, 2) };
+        let (same, others) = renamed(library, "published", &one_node, By::Nodes);
         assert!(same == others && same > 0, "{library}: {same} of {others}");
     }
-    let (same, others) = renamed("sv", "published", &[1, 2, 3]);
+    for library in ["wlock", "slock", "nlock", "sc-rmw"] {
+        let (same, others) = renamed(library, "published", &bound(&[1], 2), By::All);
+        assert!(same * 4 > others * 3, "{library}: {same} of {others}");
+    }
+    let (same, others) = renamed("bal", "published", &bound(&[1], 2), By::Nodes);
     assert!(same == others && same > 0, "{same} of {others}");
 }
 
@@ -82,9 +120,43 @@ fn what_is_left_out_has_the_executions_of_what_is_not() {
 fn what_looks_at_values_is_not_left_out() {
     for (library, variant) in [("msw", "sum"), ("sc-rmw", "cas-writes-two"), ("sc-rmw", "published"), ("rbl", "fenced")]
     {
-        let (same, others) = renamed(library, variant, &[1, 2]);
+        let one_node = Bound { nodes: 1, total: Some(2), ..bound(&[1, 2], 2) };
+        let (same, others) = renamed(library, variant, &one_node, By::Nodes);
         assert!(same < others, "{library} {variant}: {same} of {others}");
     }
+}
+
+/// A barrier looks at the counters of its participants in their order.
+#[test]
+fn what_looks_at_the_order_of_threads_is_not_left_out() {
+    let (same, others) = renamed("bal", "published", &bound(&[1], 2), By::All);
+    assert!(same < others && same > 0, "{same} of {others}");
+}
+
+/// An implementation that is wrong for one node or one thread only, and a specification that says more of one.
+#[test]
+fn a_mistake_of_one_node_or_thread_is_found() {
+    let all = catalogue();
+    let entry = named(&all, "bal").unwrap();
+    let published = BalOverSv::default();
+    let on_node_2 = published.without(calls!(|here| Sv::GF { .. } if here.world.node_of(here.thread) == Node(2)));
+    let of_p_2 = published.without(calls!(|here| Sv::GF { .. } if here.thread == Tid(2)));
+    for (edited, threads, nodes) in [(on_node_2, 1, 2), (of_p_2, 3, 3)] {
+        let bound = Bound { threads, nodes, ..Bound::default() };
+        let wrong = variant("wrong", "", Expected::Unsound, edited, &[(3, 3, 1)]);
+        assert_eq!(check(entry, &wrong, &bound, &Options::default()).unwrap().verdict(), "unsound");
+    }
+    let mut stricter = catalogue().into_iter().find(|e| e.name == "bal").unwrap();
+    fn on_node_2_of_two(s: &SubView<Stamp>) -> bool {
+        s.node() == Node(2) && s.world.nodes == 2
+    }
+    stricter.specification = stricter.specification.clone().respecified(bal::BAL, |spec| {
+        let there = events(on_node_2_of_two);
+        spec.empty("nobody on node 2", &id().between(&there, &there));
+    });
+    let bound = Bound { threads: 1, nodes: 2, ..Bound::default() };
+    assert_eq!(check(entry, &entry.variants[0], &bound, &Options::default()).unwrap().verdict(), "sound");
+    assert_ne!(check(&stricter, &stricter.variants[0], &bound, &Options::default()).unwrap().verdict(), "sound");
 }
 
 /// The bounds of the published implementation are enough for mistakes that one value cannot show.

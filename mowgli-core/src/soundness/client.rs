@@ -143,9 +143,6 @@ fn program(calls: Vec<Call>, results: Vec<Val>) -> Prog {
 }
 
 /// All placements of `threads` threads on the nodes `1..=nodes`.
-///
-/// Placements and clients that differ by a renaming of threads or nodes are all kept: an implementation gets the numbers
-/// of threads and nodes and may depend on them, be it by the order in which it goes through a set.
 pub fn placements(threads: usize, nodes: u8) -> impl Iterator<Item = Vec<Node>> {
     std::iter::repeat_n((1..=nodes).map(Node), threads).multi_cartesian_product()
 }

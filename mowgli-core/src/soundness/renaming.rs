@@ -1,159 +1,173 @@
-//! Clients that differ by a renaming of the values that they write.
+//! Clients that differ by a renaming: of threads, of nodes, of the objects, of the values that they write.
 //!
-//! Nothing that a search asks of values but whether they are equal changes when they are renamed one to one. So if the runs
-//! of a client's threads are those of another one renamed, and the specification takes its calls for the same, what holds
-//! of the one holds of the other. Whether that is so is not assumed of an implementation, which may add values or compare
-//! them with its own: both clients are run, and their runs compared. A client with any difference is looked at itself.
+//! If whatever the search for one client was told is what the search for another one would be told, renamed, then the one
+//! finds what the other does. Whether it is so is not assumed: an implementation may use the numbers of threads and nodes,
+//! or compare values with its own, and a specification too. So when a client has been searched, what it asked is asked again
+//! about the other one: where threads stand, how calls happen, what they can return, what the specifications say of
+//! subevents and of events together ([`Transcript`]). That is far less than a search. A client with any difference is looked
+//! at itself.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::Hash;
 
 use itertools::Itertools;
 
 use super::client::Client;
-use crate::event::{Call, Event, Reads, Shape, Writes};
-use crate::flow::Runs;
+use crate::algebra::{Choice, Expr, Key, Rel, Set, Spec, SubView};
+use crate::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use crate::flow::Transcript;
+use crate::ids::{Loc, Name, Node, Tid, Wid};
 use crate::library::Libraries;
 use crate::outcome::Problem;
-use crate::runs::Run;
 use crate::stamp::Stamp;
+use crate::thread::{Going, Point, Stand, Threads};
 use crate::value::Val;
-use crate::world::World;
+use crate::world::{Object, World};
 
-/// A one-to-one map of integers; those that it does not name stay.
+/// The most threads whose orders are all tried.
+const THREADS: usize = 4;
+
+/// A one-to-one map of threads, nodes and integers. Integers that it does not name stay.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Renaming(BTreeMap<i64, i64>);
+pub struct Renaming {
+    /// For each thread what it becomes.
+    threads: Vec<Tid>,
+    /// For each node what it becomes.
+    nodes: Vec<Node>,
+    values: BTreeMap<i64, i64>,
+}
+
+/// What clients have in common that differ by a renaming.
+pub type Form = (World, Client);
 
 impl Renaming {
-    /// The renaming of these `values` with which those that a client writes appear in their order; `None` if they do
-    /// already.
+    /// A client with its nodes, objects and these `values` in the order in which they appear, and the renaming to it; with
+    /// `threads`, in that order of its threads for which it is least.
     #[must_use]
-    pub fn in_order(values: &[i64], client: &Client) -> Option<Self> {
-        let mut seen: Vec<i64> = Vec::new();
-        let args = client.threads.iter().flatten().flat_map(|call| &call.args);
-        for v in args.flat_map(|&arg| integers(arg)).filter(|v| values.contains(v)) {
-            if !seen.contains(&v) {
-                seen.push(v);
-            }
+    pub fn canonical(world: &World, client: &Client, values: &[i64], threads: bool) -> (Form, Self) {
+        let count = world.threads.len();
+        let in_order = (0..count).collect_vec();
+        if !threads || count > THREADS {
+            return Self::in_order(world, client, values, &in_order);
         }
-        let rest = values.iter().copied().filter(|v| !seen.contains(v)).collect_vec();
-        let to: BTreeMap<i64, i64> = seen.into_iter().chain(rest).zip(values.iter().copied()).collect();
-        to.iter().any(|(a, b)| a != b).then_some(Self(to))
+        // Threads with unlike calls change places with each other in no case that matters.
+        let methods = |t: &usize| client.threads[*t].iter().map(|call| call.method).collect_vec();
+        let sorted = in_order.into_iter().sorted_by_key(methods).collect_vec();
+        let orders = sorted.iter().copied().permutations(count);
+        let is_sorted = |order: &Vec<usize>| order.iter().map(&methods).eq(sorted.iter().map(&methods));
+        let all = orders.filter(is_sorted).map(|order| Self::in_order(world, client, values, &order));
+        all.min_by(|(a, _), (b, _)| a.cmp(b)).expect("one order at least")
     }
 
-    fn value(&self, v: Val) -> Val {
+    /// The same, for this order of threads.
+    fn in_order(world: &World, client: &Client, values: &[i64], order: &[usize]) -> (Form, Self) {
+        let calls = || order.iter().flat_map(|&t| &client.threads[t]);
+        let args = || calls().flat_map(|call| call.args.iter().copied());
+        let locs = numbered(args().filter_map(Val::loc), world.objects.keys().copied());
+        let objects = world.objects.keys().sorted_by_key(|x| locs[x]).map(|x| &world.objects[x]).collect_vec();
+        let homes = objects.iter().filter_map(|o| o.node);
+        let placed = order.iter().map(|&t| world.threads[t]).chain(homes).chain(args().flat_map(nodes_of));
+        let nodes = numbered(placed, (1..=world.nodes).map(Node));
+        let written = args().flat_map(integers).filter(|v| values.contains(v));
+        let values: BTreeMap<i64, i64> =
+            numbered(written, values.iter().copied()).into_iter().map(|(v, n)| (v, values[n])).collect();
+        let position = |t: usize| Tid::from_index(order.iter().position(|&o| o == t).expect("each thread has a place"));
+        let renaming = Self {
+            threads: (0..order.len()).map(position).collect(),
+            nodes: (1..=world.nodes).map(|n| Node(nodes[&Node(n)] as u8 + 1)).collect(),
+            values,
+        };
+        let names = world.objects.keys().copied().collect_vec();
+        let loc = |x: Loc| locs.get(&x).map_or(x, |&n| names[n]);
+        let call =
+            |call: &Call| Call { args: call.args.iter().map(|&v| renaming.image(v, &loc)).collect(), ..call.clone() };
+        let form = World {
+            nodes: world.nodes,
+            threads: order.iter().map(|&t| renaming.node(world.threads[t])).collect(),
+            objects: world.objects.iter().map(|(&x, o)| (loc(x), renaming.object(o, &loc))).collect(),
+        };
+        let threads = order.iter().map(|&t| client.threads[t].iter().map(call).collect()).collect();
+        ((form, Client { threads }), renaming)
+    }
+
+    /// First this one, then the other one.
+    #[must_use]
+    pub fn then(&self, other: &Self) -> Self {
+        Self {
+            threads: self.threads.iter().map(|&t| other.thread(t)).collect(),
+            nodes: self.nodes.iter().map(|&n| other.node(n)).collect(),
+            values: self.values.iter().map(|(&v, w)| (v, *other.values.get(w).unwrap_or(w))).collect(),
+        }
+    }
+
+    /// First this one, then the other one the wrong way round.
+    #[must_use]
+    pub fn and_back(&self, other: &Self) -> Self {
+        let back = |t: &Tid| Tid::from_index(other.threads.iter().position(|u| u == t).expect("one-to-one"));
+        let node = |n: &Node| Node(other.nodes.iter().position(|m| m == n).expect("one-to-one") as u8 + 1);
+        let value = |v: &i64| other.values.iter().find(|(_, w)| *w == v).map_or(*v, |(w, _)| *w);
+        Self {
+            threads: self.threads.iter().map(back).collect(),
+            nodes: self.nodes.iter().map(node).collect(),
+            values: self.values.iter().map(|(v, w)| (*v, value(w))).collect(),
+        }
+    }
+
+    /// What becomes of threads, and of values.
+    pub(super) fn but_nodes(&self) -> (&[Tid], &BTreeMap<i64, i64>) {
+        (&self.threads, &self.values)
+    }
+
+    fn thread(&self, t: Tid) -> Tid {
+        self.threads[t.index()]
+    }
+
+    fn node(&self, n: Node) -> Node {
+        self.nodes[usize::from(n.0) - 1]
+    }
+
+    fn image(&self, v: Val, loc: &dyn Fn(Loc) -> Loc) -> Val {
         match v {
-            Val::Int(i) => Val::Int(*self.0.get(&i).unwrap_or(&i)),
-            Val::Tuple(parts) => Val::tuple(&parts.parts().iter().map(|&v| self.value(v)).collect::<Vec<_>>()),
+            Val::Int(i) => Val::Int(*self.values.get(&i).unwrap_or(&i)),
+            Val::Loc(x) => Val::Loc(loc(x)),
+            Val::Node(n) => Val::Node(self.node(n)),
+            Val::Nodes(ns) => Val::Nodes(ns.iter().map(|n| self.node(n)).collect()),
+            Val::Tuple(parts) => Val::tuple(&parts.parts().iter().map(|&v| self.image(v, loc)).collect_vec()),
             other => other,
         }
     }
 
-    fn call(&self, call: &Call) -> Call {
-        Call { args: call.args.iter().map(|&v| self.value(v)).collect(), ..call.clone() }
-    }
-
-    fn event(&self, event: &Event) -> Event {
-        Event { thread: event.thread, call: self.call(&event.call), ret: self.value(event.ret) }
-    }
-
-    fn shape<S: Stamp>(&self, shape: &Shape<S>) -> Shape<S> {
-        let mut shape = shape.clone();
-        for sub in &mut shape {
-            sub.reads = sub.reads.map(|reads| match reads {
-                Reads::Is(v) => Reads::Is(self.value(v)),
-                Reads::IsNot(v) => Reads::IsNot(self.value(v)),
-                Reads::Any => Reads::Any,
-            });
-            sub.writes = sub.writes.map(|writes| match writes {
-                Writes::Is(v) => Writes::Is(self.value(v)),
-                other => other,
-            });
+    /// Members that stand in the order of their numbers do so afterwards.
+    fn object(&self, object: &Object, loc: &dyn Fn(Loc) -> Loc) -> Object {
+        let mut members = object.members.iter().map(|&t| self.thread(t)).collect_vec();
+        if object.members.is_sorted() {
+            members.sort();
         }
-        shape
-    }
-
-    fn run<S: Stamp>(&self, run: &Run<S>) -> Run<S> {
-        let mut run = run.clone();
-        run.trace.events.iter_mut().for_each(|e| *e = self.event(e));
-        run.trace.calls.iter_mut().for_each(|group| group.event = self.event(&group.event));
-        run.trace.output = self.value(run.trace.output);
-        run.shapes = run.shapes.iter().map(|shape| self.shape(shape)).collect();
-        run
-    }
-
-    /// The client with its values renamed.
-    #[must_use]
-    pub fn client(&self, client: &Client) -> Client {
-        let thread = |calls: &Vec<Call>| calls.iter().map(|call| self.call(call)).collect();
-        Client { threads: client.threads.iter().map(thread).collect() }
-    }
-
-    /// Whether the runs of `one` renamed are just those of `other`, nothing of either was cut off, and what else is asked
-    /// of values gives the same: what the libraries of the calls make of a value that an update reads, and how the
-    /// `specification` says that the replaced calls happen.
-    pub fn relates<S: Stamp>(
-        &self,
-        one: &Problem<'_, S>,
-        other: &Problem<'_, S>,
-        specification: &Libraries<S>,
-    ) -> bool {
-        let (first, second) = (one.runs(), other.runs());
-        let is_whole = |runs: &Runs<S>| runs.stop.is_none();
-        let all = |runs: &Runs<S>, rename: &dyn Fn(&Run<S>) -> Run<S>| -> Vec<BTreeSet<Run<S>>> {
-            let threads = runs.threads.iter();
-            threads.map(|of_thread| of_thread.iter().flat_map(|s| &s.runs).map(rename).collect()).collect()
-        };
-        is_whole(&first)
-            && is_whole(&second)
-            && first.bound == second.bound
-            && first.together.len() == second.together.len()
-            && all(&first, &|run| self.run(run)) == all(&second, &Run::clone)
-            && self.keeps(one.world, one.libraries, &events(&first, |run| run.trace.events.iter().collect()))
-            && self.keeps(one.world, specification, &events(&first, |run| replaced(run)))
-    }
-
-    /// Whether these events happen in the same ways when they are renamed, and those that update write what they would have.
-    fn keeps<S: Stamp>(&self, world: &World, libraries: &Libraries<S>, events: &BTreeSet<&Event>) -> bool {
-        let shapes = |e: &Event| libraries.of(&e.call).shapes(world, e);
-        let same = |e: &Event| shapes(e).iter().map(|s| self.shape(s)).eq(shapes(&self.event(e)));
-        let updates = |e: &Event| shapes(e).iter().flatten().any(|s| matches!(s.writes, Some(Writes::Step(_))));
-        let updates: Vec<&Event> = events.iter().copied().filter(|e| updates(e)).collect();
-        let step = |e: &Event, v: Val| libraries.of(&e.call).step(e, v);
-        events.iter().all(|e| same(e))
-            && made(&updates, world, libraries).is_some_and(|values| {
-                let of = |e: &Event| {
-                    let renamed = self.event(e);
-                    values.iter().all(|&v| step(e, v).map(|w| self.value(w)) == step(&renamed, self.value(v)))
-                };
-                updates.iter().all(|e| of(e))
-            })
+        Object {
+            node: object.node.map(|n| self.node(n)),
+            init: self.image(object.init, loc),
+            members,
+            ..object.clone()
+        }
     }
 }
 
-/// What updates can make of initial values and of the values of their calls, one after the other; `None` where there is no
-/// end to that.
-fn made<S: Stamp>(updates: &[&Event], world: &World, libraries: &Libraries<S>) -> Option<BTreeSet<Val>> {
-    let of_calls = updates.iter().flat_map(|e| e.call.args.iter().copied().chain([e.ret]));
-    let initial = updates.iter().flat_map(|e| {
-        let library = libraries.of(&e.call);
-        let cells = library.shapes(world, e).into_iter().flatten().filter_map(|sub| sub.cell);
-        cells.map(|cell| library.init(world, cell)).collect::<Vec<_>>()
-    });
-    let mut values: BTreeSet<Val> = initial.chain(of_calls).collect();
-    for _ in 0..ROUNDS {
-        let more = |e: &&Event| values.iter().filter_map(|&v| libraries.of(&e.call).step(e, v)).collect::<Vec<_>>();
-        let more: Vec<Val> = updates.iter().flat_map(more).collect();
-        let before = values.len();
-        values.extend(more);
-        if values.len() == before {
-            return Some(values);
-        }
-    }
-    None
+/// For each of `all` its number: those that occur `first` come first, in that order.
+fn numbered<T: Ord + Copy + Hash>(first: impl Iterator<Item = T>, all: impl Iterator<Item = T>) -> BTreeMap<T, usize> {
+    let all = all.collect_vec();
+    let first = first.filter(|x| all.contains(x)).collect_vec();
+    first.into_iter().chain(all.iter().copied()).unique().enumerate().map(|(n, x)| (x, n)).collect()
 }
 
-/// How many updates one after the other may make new values.
-const ROUNDS: usize = 16;
+fn nodes_of(v: Val) -> Vec<Node> {
+    match v {
+        Val::Node(n) => vec![n],
+        Val::Nodes(ns) => ns.iter().collect(),
+        Val::Tuple(parts) => parts.parts().iter().flat_map(|&v| nodes_of(v)).collect(),
+        _ => Vec::new(),
+    }
+}
 
 fn integers(v: Val) -> Vec<i64> {
     match v {
@@ -163,11 +177,440 @@ fn integers(v: Val) -> Vec<i64> {
     }
 }
 
-/// The calls that no other replaced call made.
-fn replaced<S>(run: &Run<S>) -> Vec<&Event> {
-    run.trace.calls.iter().filter(|group| group.parent.is_none()).map(|group| &group.event).collect()
+/// A one-to-one relation that grows.
+struct Pairs<T>(BTreeMap<T, T>, BTreeMap<T, T>);
+
+impl<T> Default for Pairs<T> {
+    fn default() -> Self {
+        Self(BTreeMap::new(), BTreeMap::new())
+    }
 }
 
-fn events<S>(runs: &Runs<S>, of: impl Fn(&Run<S>) -> Vec<&Event>) -> BTreeSet<&Event> {
-    runs.threads.iter().flatten().flat_map(|s| &s.runs).flat_map(of).collect()
+impl<T: Ord + Copy> Pairs<T> {
+    /// Relates two, if neither is related to another one.
+    fn relate(&mut self, a: T, b: T) -> bool {
+        *self.0.entry(a).or_insert(b) == b && *self.1.entry(b).or_insert(a) == a
+    }
+}
+
+/// What a specification asks of single subevents.
+pub struct Asked<S> {
+    sets: Vec<(Name, Set<S>)>,
+    keys: Vec<(Name, Key<S>)>,
+}
+
+impl<S: Stamp> Asked<S> {
+    /// What these libraries ask.
+    #[must_use]
+    pub fn by(libraries: &Libraries<S>) -> Self {
+        let mut asked = Self { sets: Vec::new(), keys: Vec::new() };
+        for name in libraries.names() {
+            asked.add(name, libraries.spec(name).expect("a name of the set"));
+        }
+        asked
+    }
+
+    fn add(&mut self, name: Name, spec: &Spec<S>) {
+        for (_, choice) in &spec.choices {
+            match choice {
+                Choice::ReadsFrom { reads, writes } => {
+                    self.sets.extend([(name, reads.clone()), (name, writes.clone())])
+                }
+                Choice::Order { members, key } => {
+                    self.sets.push((name, members.clone()));
+                    self.keys.push((name, key.clone()));
+                }
+                Choice::Orient { pairs } => self.relation(name, pairs),
+            }
+        }
+        let demands = spec.demands.iter().map(|(_, _, rel)| rel);
+        spec.so.iter().map(|(_, rel)| rel).chain(demands).for_each(|rel| self.relation(name, rel));
+    }
+
+    fn relation(&mut self, name: Name, rel: &Rel<S>) {
+        match rel.expr() {
+            Expr::Po | Expr::Ppo | Expr::Hb | Expr::SameEvent | Expr::SameThread => {}
+            Expr::Chosen(_) | Expr::BeforeAny(_) => {}
+            Expr::Same(key) => self.keys.push((name, key.clone())),
+            Expr::InTurn(from, to, key) => {
+                self.sets.extend([(name, from.clone()), (name, to.clone())]);
+                self.keys.push((name, key.clone()));
+            }
+            Expr::On(set) => self.sets.push((name, set.clone())),
+            Expr::Cross(a, b) => self.sets.extend([(name, a.clone()), (name, b.clone())]),
+            Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) | Expr::Seq(a, b) => {
+                self.relation(name, a);
+                self.relation(name, b);
+            }
+            Expr::Inverse(a) | Expr::Plus(a) => self.relation(name, a),
+        }
+    }
+}
+
+/// One of the sets of libraries of which a search asks: those of the calls that are made, or the specification.
+pub struct Side<'a, S> {
+    /// The libraries.
+    pub libraries: &'a Libraries<S>,
+    /// What they ask of subevents.
+    pub asked: &'a Asked<S>,
+}
+
+/// Whether all that was asked in the search for one client would have been told of another one, renamed.
+///
+/// `below` is about the calls that are made, `above` about those that are replaced.
+pub fn relates<'m, S: Stamp>(
+    renaming: &Renaming,
+    transcript: &Transcript<'_, '_, 'm, S>,
+    other: &Problem<'_, S>,
+    [below, above]: [&Side<'_, S>; 2],
+) -> bool {
+    let points = typed_arena::Arena::new();
+    let one = transcript.threads;
+    let threads = Threads {
+        libraries: other.libraries,
+        implementations: other.implementations,
+        world: other.world,
+        rounds: one.rounds,
+        points: &points,
+        seen: Default::default(),
+        notes: false,
+    };
+    let mut relation = Relation {
+        renaming,
+        one: one.world,
+        other: other.world,
+        threads: &threads,
+        below,
+        above,
+        locs: Pairs::default(),
+        wids: Pairs::default(),
+        cells: Pairs::default(),
+        keys: [below, above].map(|side| side.asked.keys.iter().map(|_| Pairs::default()).collect()),
+        seen: BTreeSet::new(),
+        points: BTreeMap::new(),
+        updates: BTreeSet::new(),
+        written: BTreeSet::new(),
+    };
+    let starts = transcript.starts.iter().enumerate().all(|(t, &point)| {
+        let thread = renaming.thread(Tid::from_index(t));
+        let start = threads.start(thread, &other.programs[thread.index()]);
+        relation.tree(thread, point, start, 0)
+    });
+    starts
+        && relation.stamps()
+        && relation.steps(transcript.states)
+        && transcript.states.iter().all(|state| relation.state(state))
+}
+
+struct Relation<'r, 'm, 'n, S: Stamp> {
+    renaming: &'r Renaming,
+    one: &'r World,
+    other: &'r World,
+    /// Those of the other client.
+    threads: &'r Threads<'r, 'n, S>,
+    below: &'r Side<'r, S>,
+    above: &'r Side<'r, S>,
+    locs: Pairs<Loc>,
+    wids: Pairs<Wid>,
+    cells: Pairs<Cell>,
+    /// For each side and key what its values become.
+    keys: [Vec<Pairs<Val>>; 2],
+    /// What was compared already: of which side, the event, how many before it are alike, and how it happens.
+    seen: BTreeSet<(bool, Event, usize, Shape<S>)>,
+    /// For each point of the one what it becomes.
+    points: BTreeMap<usize, (&'m Point<'m, S>, &'n Point<'n, S>)>,
+    /// Events of the one that update, each with what it becomes.
+    updates: BTreeSet<(Event, Event)>,
+    /// What is written without an update, and initial values.
+    written: BTreeSet<Val>,
+}
+
+impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
+    fn value(&mut self, a: Val, b: Val) -> bool {
+        match (a, b) {
+            (Val::Loc(x), Val::Loc(y)) => self.locs.relate(x, y),
+            (Val::Wid(d), Val::Wid(e)) => self.wids.relate(d, e),
+            (Val::Tuple(a), Val::Tuple(b)) => self.values(a.parts(), b.parts()),
+            (Val::Loc(_) | Val::Wid(_) | Val::Tuple(_), _) => false,
+            _ => self.renaming.image(a, &|x| x) == b,
+        }
+    }
+
+    fn values(&mut self, a: &[Val], b: &[Val]) -> bool {
+        a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| self.value(a, b))
+    }
+
+    /// What a value becomes; `None` if it names something that nothing has told of.
+    fn image(&self, v: Val) -> Option<Val> {
+        match v {
+            Val::Loc(x) => self.locs.0.get(&x).copied().map(Val::Loc),
+            Val::Wid(d) => self.wids.0.get(&d).copied().map(Val::Wid),
+            Val::Tuple(parts) => {
+                let parts: Option<Vec<Val>> = parts.parts().iter().map(|&v| self.image(v)).collect();
+                parts.map(|parts| Val::tuple(&parts))
+            }
+            other => Some(self.renaming.image(other, &|x| x)),
+        }
+    }
+
+    fn call(&mut self, a: &Call, b: &Call) -> bool {
+        (a.library, a.method) == (b.library, b.method) && self.values(&a.args, &b.args)
+    }
+
+    fn event(&mut self, a: &Event, b: &Event) -> bool {
+        self.renaming.thread(a.thread) == b.thread && self.call(&a.call, &b.call) && self.value(a.ret, b.ret)
+    }
+
+    /// Whether a call happens in the same way. Its subevents may stand in another order.
+    fn shape(&mut self, a: &Shape<S>, b: &Shape<S>) -> Option<Vec<usize>> {
+        let mut places = Vec::with_capacity(a.len());
+        for sub in a {
+            let stamp = sub.stamp.renamed(&|n| self.renaming.node(n));
+            let place = (0..b.len()).find(|j| b[*j].stamp == stamp && !places.contains(j))?;
+            places.push(place);
+        }
+        let same = a.len() == b.len() && a.iter().zip(&places).all(|(sub, &j)| self.sub(sub, &b[j], &places));
+        same.then_some(places)
+    }
+
+    fn sub(&mut self, a: &Sub<S>, b: &Sub<S>, places: &[usize]) -> bool {
+        let cells = match (a.cell, b.cell) {
+            (Some(a), Some(b)) => self.cells.relate(a, b),
+            (a, b) => a == b,
+        };
+        let reads = match (a.reads, b.reads) {
+            (Some(Reads::Is(a)), Some(Reads::Is(b))) | (Some(Reads::IsNot(a)), Some(Reads::IsNot(b))) => {
+                self.value(a, b)
+            }
+            (a, b) => a == b,
+        };
+        let writes = match (a.writes, b.writes) {
+            (Some(Writes::Is(a)), Some(Writes::Is(b))) => self.value(a, b),
+            (Some(Writes::Copy(a)), Some(Writes::Copy(b))) | (Some(Writes::Step(a)), Some(Writes::Step(b))) => {
+                places[a] == b
+            }
+            (a, b) => a == b,
+        };
+        cells && reads && writes
+    }
+
+    /// Compares what a thread has done since its first `known` events, where it stands, and all that comes after.
+    fn tree(&mut self, thread: Tid, p: &'m Point<'m, S>, q: &'n Point<'n, S>, known: usize) -> bool {
+        let (a, b) = (p.run(), q.run());
+        let is_alike = a.shapes.len() == b.shapes.len()
+            && a.trace.groups == b.trace.groups
+            && a.trace.rounds == b.trace.rounds
+            && a.trace.calls.len() == b.trace.calls.len();
+        if !is_alike || !self.stand(&p.stand, &q.stand) || !self.value(a.trace.output, b.trace.output) {
+            return false;
+        }
+        let groups = a.trace.calls.iter().zip(&b.trace.calls);
+        if !groups.into_iter().all(|(a, b)| a.parent == b.parent && self.event(&a.event, &b.event)) {
+            return false;
+        }
+        for i in known..a.shapes.len() {
+            let ([a_events, b_events], shapes) = ([&a.trace.events, &b.trace.events], (&a.shapes[i], &b.shapes[i]));
+            if !self.event(&a_events[i], &b_events[i]) || !self.happens(false, [a_events, b_events], i, shapes) {
+                return false;
+            }
+        }
+        if p.stand == Stand::Ended && !self.ended(p, q) {
+            return false;
+        }
+        self.points.insert(p.id, (p, q));
+        self.after(thread, p, q) && self.returned(thread, p, q)
+    }
+
+    /// Compares all that comes after a point.
+    fn after(&mut self, thread: Tid, p: &'m Point<'m, S>, q: &'n Point<'n, S>) -> bool {
+        let known = p.run().shapes.len();
+        let nexts = p.nexts();
+        let nexts = nexts.into_iter().all(|(ret, shape, next)| {
+            let Some(other) = self.image(ret) else { return false };
+            let other = match shape {
+                Some(shape) if self.threads.is_way(thread, q, other, shape) => {
+                    self.threads.after(q, thread, other, shape)
+                }
+                Some(_) => return false,
+                None => self.threads.beyond(q, thread),
+            };
+            self.tree(thread, next, other, known)
+        });
+        nexts
+            && p.known_rounds().into_iter().all(|(ret, rounds)| {
+                let Some(other) = self.image(ret) else { return false };
+                let others = self.threads.rounds(q, thread, other);
+                let same = |(a, b): (&Going<'m, S>, &Going<'n, S>)| a.1 == b.1 && self.tree(thread, a.0, b.0, known);
+                rounds.len() == others.len() && rounds.iter().zip(others.iter()).all(same)
+            })
+    }
+
+    fn stand(&mut self, a: &Stand, b: &Stand) -> bool {
+        match (a, b) {
+            (Stand::Free(a, ways), Stand::Free(b, others)) => {
+                let image = |(ret, shape): &(Val, usize)| self.image(*ret).map(|ret| (ret, *shape));
+                let ways: Option<BTreeSet<_>> = ways.iter().map(image).collect();
+                ways == Some(others.iter().copied().collect()) && self.call(a, b)
+            }
+            (Stand::Looks(a), Stand::Looks(b)) => self.call(a, b),
+            (Stand::Ended, Stand::Ended) | (Stand::Nowhere, Stand::Nowhere) => true,
+            (Stand::Round(a), Stand::Round(b)) => a == b,
+            (Stand::Bound { start: a, remembered: r, .. }, Stand::Bound { start: b, remembered: s, .. }) => {
+                (a, r) == (b, s)
+            }
+            _ => false,
+        }
+    }
+
+    /// Compares what the call at which a thread stands was said to return, by what is in cells.
+    fn returned(&mut self, thread: Tid, p: &'m Point<'m, S>, q: &'n Point<'n, S>) -> bool {
+        p.returned.borrow().iter().all(|(cells, results)| {
+            let image =
+                |values: &Vec<Val>| -> Option<BTreeSet<Val>> { values.iter().map(|&v| self.image(v)).collect() };
+            let images: Option<Vec<_>> = cells.iter().map(|(_, values)| image(values)).collect();
+            let (Some(images), Some(results)) = (images, image(results)) else { return false };
+            let asked = RefCell::new(Vec::new());
+            let of = |cell: Cell| {
+                asked.borrow_mut().push(cell);
+                images.get(asked.borrow().len() - 1).into_iter().flatten().copied().collect()
+            };
+            let others: BTreeSet<Val> = self.threads.returns(thread, q, &of).into_iter().collect();
+            let asked = asked.into_inner();
+            results == others
+                && asked.len() == cells.len()
+                && cells.iter().zip(asked).all(|((a, _), b)| self.cells.relate(*a, b))
+        })
+    }
+
+    /// Compares how the replaced calls of a thread that has ended happen, by their specification.
+    fn ended(&mut self, p: &Point<'m, S>, q: &Point<'n, S>) -> bool {
+        let (a, b) = (replaced(p), replaced(q));
+        let specification = self.above.libraries;
+        (0..a.len()).filter(|&i| specification.get(a[i].call.library).is_some()).all(|i| {
+            let ways = specification.of(&a[i].call).shapes(self.one, &a[i]);
+            let others = specification.of(&b[i].call).shapes(self.other, &b[i]);
+            ways.len() == others.len()
+                && ways.iter().zip(&others).all(|(way, other)| self.happens(true, [&a, &b], i, (way, other)))
+        })
+    }
+
+    /// Compares how events of this position happen, what their specification asks of their subevents, and initial values.
+    fn happens(&mut self, above: bool, [a, b]: [&[Event]; 2], i: usize, (p, q): (&Shape<S>, &Shape<S>)) -> bool {
+        let nth = |events: &[Event]| events[..i].iter().filter(|e| e.call.is_alike(&events[i].call)).count();
+        let nth = [nth(a), nth(b)];
+        if nth[0] != nth[1] {
+            return false;
+        }
+        let Some(places) = self.shape(p, q) else { return false };
+        if !self.seen.insert((above, a[i].clone(), nth[0], p.clone())) {
+            return true;
+        }
+        if p.iter().any(|sub| matches!(sub.writes, Some(Writes::Step(_)))) {
+            self.updates.insert((a[i].clone(), b[i].clone()));
+        }
+        let side = if above { self.above } else { self.below };
+        let name = a[i].call.library;
+        for (sub, other) in p.iter().zip(places.iter().map(|&j| &q[j])) {
+            let view = SubView { world: self.one, event: &a[i], sub, nth: nth[0] };
+            let other_view = SubView { world: self.other, event: &b[i], sub: other, nth: nth[1] };
+            let sets = side.asked.sets.iter().filter(|(of, _)| *of == name);
+            if !sets.into_iter().all(|(_, set)| set.has(&view) == set.has(&other_view)) {
+                return false;
+            }
+            let keys = side.asked.keys.iter().enumerate().filter(|(_, (of, _))| *of == name);
+            let same = keys.into_iter().all(|(k, (_, key))| match (key.of(&view), key.of(&other_view)) {
+                (Some(a), Some(b)) => self.keys[usize::from(above)][k].relate(a, b),
+                (a, b) => a == b,
+            });
+            let library = side.libraries.of(&a[i].call);
+            let initial = sub.cell.map(|cell| library.init(self.one, cell));
+            let initial = initial.zip(other.cell.map(|cell| library.init(self.other, cell)));
+            if !same || !initial.is_none_or(|(a, b)| self.value(a, b)) {
+                return false;
+            }
+            let written = if let Some(Writes::Is(v)) = sub.writes { Some(v) } else { None };
+            self.written.extend(initial.map(|(v, _)| v).into_iter().chain(written));
+        }
+        true
+    }
+
+    /// Compares the stamp order.
+    fn stamps(&self) -> bool {
+        let all = S::all(self.one.nodes);
+        let renamed = all.iter().map(|a| a.renamed(&|n| self.renaming.node(n))).collect_vec();
+        let to = |a: S, b: S| (self.below.libraries.to(a, b), self.above.libraries.to(a, b));
+        let pairs = (0..all.len()).cartesian_product(0..all.len());
+        self.one.nodes == self.other.nodes
+            && pairs.into_iter().all(|(i, j)| to(all[i], all[j]) == to(renamed[i], renamed[j]))
+    }
+
+    /// Compares what updates make of every value that there can be, if each of them happens once.
+    fn steps(&self, states: &BTreeSet<Vec<usize>>) -> bool {
+        let side = |e: &Event| if self.below.libraries.get(e.call.library).is_some() { self.below } else { self.above };
+        let step = |e: &Event, v: Val| side(e).libraries.of(&e.call).step(e, v);
+        let of_calls = self.updates.iter().flat_map(|(e, _)| e.call.args.iter().copied().chain([e.ret]));
+        let mut values: BTreeSet<Val> = of_calls.chain(self.written.iter().copied()).collect();
+        for _ in 0..self.most_updates(states) {
+            let more = |(e, _): &(Event, Event)| values.iter().filter_map(|&v| step(e, v)).collect_vec();
+            let more = self.updates.iter().flat_map(more).collect_vec();
+            let before = values.len();
+            values.extend(more);
+            if values.len() == before {
+                break;
+            }
+        }
+        self.updates.iter().all(|(a, b)| {
+            values.iter().all(|&v| {
+                let renamed = self.image(v).and_then(|v| step(b, v));
+                step(a, v).map_or(renamed.is_none(), |made| renamed.is_some() && self.image(made) == renamed)
+            })
+        })
+    }
+
+    /// How many updates happen in a state at most.
+    fn most_updates(&self, states: &BTreeSet<Vec<usize>>) -> usize {
+        let updates: BTreeSet<&Event> = self.updates.iter().map(|(a, _)| a).collect();
+        if updates.is_empty() {
+            return 0;
+        }
+        let of_thread = |id: &usize| {
+            let run = self.points.get(id).map(|(p, _)| p.run());
+            run.map_or(0, |run| run.trace.events.iter().filter(|e| updates.contains(e)).count())
+        };
+        states.iter().map(|state| state.iter().map(of_thread).sum()).max().unwrap_or(0)
+    }
+
+    /// Compares what the libraries say of all events of a state together; where all threads have ended, of the replaced calls,
+    /// too.
+    fn state(&self, state: &[usize]) -> bool {
+        let points: Option<Vec<_>> = state.iter().map(|id| self.points.get(id)).collect();
+        let Some(points) = points else { return false };
+        let a = points.iter().flat_map(|(p, _)| &p.run().trace.events).collect();
+        let b = points.iter().flat_map(|(_, q)| &q.run().trace.events).collect();
+        let is_same = self.say_the_same(self.below, [a, b]);
+        if !is_same || points.iter().any(|(p, _)| p.stand != Stand::Ended) {
+            return is_same;
+        }
+        let of_ended = points.iter().map(|(p, q)| (replaced(p), replaced(q)));
+        let (a, b): (Vec<_>, Vec<_>) = of_ended.unzip();
+        self.say_the_same(self.above, [a.iter().flatten().collect(), b.iter().flatten().collect()])
+    }
+
+    fn say_the_same(&self, side: &Side<'_, S>, events: [Vec<&Event>; 2]) -> bool {
+        let worlds = [self.one, self.other];
+        side.libraries.names().all(|name| {
+            let library = side.libraries.get(name).expect("a name of the set");
+            let [a, b] = [0, 1].map(|i| {
+                let own = events[i].iter().copied().filter(|e| e.call.library == name).collect_vec();
+                let of = (library.is_well_formed(worlds[i], &own), library.admits(worlds[i], &own));
+                (own.len(), of, library.must_return(worlds[i], &own))
+            });
+            a == b
+        })
+    }
+}
+
+/// The calls of a thread that no other replaced call made.
+fn replaced<S>(point: &Point<'_, S>) -> Vec<Event> {
+    point.run().trace.calls.iter().filter(|g| g.parent.is_none()).map(|g| g.event.clone()).collect()
 }

@@ -4,7 +4,7 @@
 //! at the level of outcomes (LOCO Def. 3.10): is there a client, which may also call other libraries, with an outcome that
 //! the specification does not have?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,10 +13,9 @@ use rayon::prelude::*;
 use super::client::{self, Bound, Client, Subject, well_formed};
 use super::local::{Concretisation, Local, Violation, check};
 use super::progress::{self, Progress};
-use super::renaming::Renaming;
-use crate::event::Call;
+use super::renaming::{Asked, Form, Renaming, Side, relates};
 use crate::execution::Execution;
-use crate::ids::{Name, Tid};
+use crate::ids::Name;
 use crate::implementation::{Implementation, Implementations, add_parts};
 use crate::judge::judge;
 use crate::library::Libraries;
@@ -72,6 +71,84 @@ pub trait Probes: Send + Sync {
 
     /// Larger clients, the smallest first.
     fn extend(&self, world: &World, client: &Client, stage: usize) -> Vec<(World, Client)>;
+}
+
+/// What was found of a client.
+struct Looked<S> {
+    local: Local<S>,
+    progress: Progress<S>,
+    /// The positions of those that are it, renamed.
+    renamed: Vec<usize>,
+}
+
+/// A client that may be another one, renamed.
+struct Other<'c> {
+    position: usize,
+    client: &'c (World, Client),
+    renaming: Renaming,
+}
+
+/// Which clients may be others renamed.
+struct Orbits {
+    /// For each client the number of what it has in common with those that differ by a renaming.
+    class: Vec<usize>,
+    /// The renaming of each client to what it has in common with the others.
+    to_form: Vec<Renaming>,
+    /// The members of each class, in order.
+    members: Vec<Vec<usize>>,
+}
+
+impl Orbits {
+    fn of(clients: &[(World, Client)], values: &[i64]) -> Self {
+        // Orders of threads are tried of those only that differ by more than the rest.
+        let canonical = |(world, client): &(World, Client)| Renaming::canonical(world, client, values, false);
+        let (forms, mut to_form): (Vec<Form>, Vec<Renaming>) = clients.par_iter().map(canonical).unzip();
+        let (narrow, of_narrow) = classes(forms.iter());
+        let wide: Vec<(Form, Renaming)> = of_narrow
+            .par_iter()
+            .map(|members| {
+                let (world, client) = &forms[members[0]];
+                Renaming::canonical(world, client, values, true)
+            })
+            .collect();
+        let (wide_of_narrow, _) = classes(wide.iter().map(|(form, _)| form));
+        for (renaming, &class) in to_form.iter_mut().zip(&narrow) {
+            *renaming = renaming.then(&wide[class].1);
+        }
+        let class: Vec<usize> = narrow.iter().map(|&class| wide_of_narrow[class]).collect();
+        let mut members = vec![Vec::new(); of_narrow.len()];
+        class.iter().enumerate().for_each(|(i, &class)| members[class].push(i));
+        Self { class, to_form, members }
+    }
+
+    /// The first of each class among these clients, each with all later ones of its class of which nothing is known.
+    fn firsts(&self, left: &[usize], is_known: &[bool]) -> Vec<(usize, Vec<usize>)> {
+        let mut seen = BTreeSet::new();
+        let later = |i: usize| {
+            self.members[self.class[i]].iter().copied().filter(|&j| j > i && !is_known[j]).collect::<Vec<_>>()
+        };
+        left.iter().filter(|i| seen.insert(self.class[**i])).map(|&i| (i, later(i))).collect()
+    }
+
+    /// The renaming of one client to another one.
+    fn between(&self, i: usize, j: usize) -> Renaming {
+        self.to_form[i].and_back(&self.to_form[j])
+    }
+}
+
+/// For each of `all` the number of its class of equals, and the members of each class.
+fn classes<'f, T: Ord + 'f>(all: impl Iterator<Item = &'f T>) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let (mut numbers, mut members): (BTreeMap<&T, usize>, Vec<Vec<usize>>) = Default::default();
+    let mut number = |(i, x): (usize, &'f T)| {
+        let class = *numbers.entry(x).or_insert(members.len());
+        if class == members.len() {
+            members.push(Vec::new());
+        }
+        members[class].push(i);
+        class
+    };
+    let of = all.enumerate().map(&mut number).collect();
+    (of, members)
 }
 
 /// What is to be checked.
@@ -145,17 +222,19 @@ pub struct Report<S> {
     pub generated: usize,
     /// Those of them that are not well-formed, so that the specification says nothing of them.
     pub ill_formed: usize,
-    /// Those that are others with their values renamed, as a comparison of their runs has shown.
-    pub renamed: usize,
-    /// Clients looked at.
+    /// Clients of which something is known: those that were looked at, and those that are one of them renamed.
     pub clients: usize,
+    /// Those of them that are others renamed, as a comparison has shown: by threads, nodes, objects or values.
+    pub renamed: usize,
+    /// Classes of consistent executions of all of them.
+    pub executions: u64,
     /// Clients none of whose executions ends.
     pub vacuous: usize,
     /// Clients looked at for their outcomes.
     pub probed: usize,
     /// What first stopped the search for the outcomes of one of them.
     pub unanswered: Option<Stop>,
-    /// Counts over all clients.
+    /// Counts over the clients that were looked at.
     pub stats: Stats,
     /// The concretisations found.
     pub concretisation: Concretisation,
@@ -197,23 +276,39 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let mut report = Report::new(&all);
     (report.generated, report.ill_formed) = (generated, generated - all.len());
     report.progress = undecided.clone().map_or(Progress::Ends, Progress::Undecided);
-    for group in groups(&all) {
+    let orbits = Orbits::of(&all, &question.bound.values);
+    let asked = [Asked::by(&question.below), Asked::by(&question.specification)];
+    let sides = [(&question.below, &asked[0]), (&question.specification, &asked[1])];
+    let sides = sides.map(|(libraries, asked)| Side { libraries, asked });
+    // Which clients were looked at, or are others renamed.
+    let mut is_known = vec![false; all.len()];
+    let positions: Vec<usize> = (0..all.len()).collect();
+    for group in groups(&positions) {
         // Once it is open whether clients end, larger ones are not asked, as it would stay so.
         let asks_progress = question.asks_progress && !matches!(report.progress, Progress::Undecided(_));
-        let ask = |(world, client): &(World, Client)| {
-            let is_asked = !question.is_another_renamed(world, client);
-            is_asked.then(|| question.local(world, client, asks_progress))
-        };
-        let fails =
-            |result: &Option<(Local<S>, _)>| result.as_ref().is_some_and(|(local, _)| local.violation.is_some());
-        let results: Vec<Option<(Local<S>, Progress<S>)>> = until_first(group, ask, fails);
-        for ((world, client), result) in group.iter().zip(results) {
-            let Some((local, progress)) = result else {
-                report.renamed += 1;
-                continue;
+        let mut looked: BTreeMap<usize, Looked<S>> = BTreeMap::new();
+        loop {
+            let fails = looked.iter().find(|(_, l)| l.local.violation.is_some()).map(|(i, _)| *i);
+            let is_left = |i: &usize| !is_known[*i] && fails.is_none_or(|first| *i < first);
+            let left: Vec<usize> = group.iter().copied().filter(is_left).collect();
+            if left.is_empty() {
+                break;
+            }
+            let now = orbits.firsts(&left, &is_known);
+            let ask = |(i, others): &(usize, Vec<usize>)| {
+                let other = |&j: &usize| Other { position: j, client: &all[j], renaming: orbits.between(*i, j) };
+                question.local(&all[*i], asks_progress, &others.iter().map(other).collect::<Vec<_>>(), &sides)
             };
+            let results = until_first(&now, ask, |looked| looked.local.violation.is_some());
+            for ((i, _), result) in now.into_iter().zip(results) {
+                [i].iter().chain(&result.renamed).for_each(|j| is_known[*j] = true);
+                looked.insert(i, result);
+            }
+        }
+        for (i, Looked { local, progress, renamed }) in looked {
+            let (world, client) = &all[i];
             report.progress = report.progress.and(progress);
-            report.add(client, &local.explored, local.concretisation);
+            report.add(client, &local.explored, local.concretisation, renamed.len());
             if let Some(stop) = local.explored.stop.filter(|_| local.violation.is_none()) {
                 report.stopped_at.get_or_insert_with(|| (world.clone(), client.clone()));
                 if matches!(stop, Stop::IllDefined(_)) {
@@ -228,7 +323,7 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
                 return report;
             }
         }
-        (question.progress)(report.clients + report.renamed, all.len());
+        (question.progress)(report.clients, all.len());
         if (question.expired)() {
             undecided = Some(Stop::Time);
             report.progress = report.progress.and(Progress::Undecided(Stop::Time));
@@ -258,6 +353,7 @@ impl<S: Stamp> Report<S> {
             generated: 0,
             ill_formed: 0,
             renamed: 0,
+            executions: 0,
             clients: 0,
             vacuous: 0,
             probed: 0,
@@ -268,14 +364,17 @@ impl<S: Stamp> Report<S> {
         }
     }
 
-    fn add(&mut self, client: &Client, explored: &Explored, concretisation: Concretisation) {
-        self.clients += 1;
+    /// Adds what was found of a client, and of so many that are it, renamed.
+    fn add(&mut self, client: &Client, explored: &Explored, concretisation: Concretisation, renamed: usize) {
+        self.clients += 1 + renamed;
+        self.renamed += renamed;
+        self.executions += explored.stats.classes * (1 + renamed as u64);
         if explored.stats.classes > 0 {
             methods(client).for_each(|m| {
                 self.unreached.remove(&m);
             });
         }
-        self.vacuous += usize::from(explored.stats.classes == 0 && explored.stop.is_none());
+        self.vacuous += if explored.stats.classes == 0 && explored.stop.is_none() { 1 + renamed } else { 0 };
         self.stats += explored.stats;
         for (key, words) in concretisation {
             self.concretisation.entry(key).or_default().extend(words);
@@ -288,22 +387,6 @@ impl<S: Stamp> Question<'_, S> {
     fn clients(&self, bound: &Bound) -> Result<(Vec<(World, Client)>, usize), Stop> {
         let library = self.specification.get(self.library).expect("the library that is checked");
         well_formed(library, self.subject, std::slice::from_ref(bound), self.expired)
-    }
-
-    /// Whether nothing need be asked about a client, because it is an earlier one with its values renamed.
-    fn is_another_renamed(&self, world: &World, client: &Client) -> bool {
-        let Some(renaming) = Renaming::in_order(&self.bound.values, client) else { return false };
-        let other = renaming.client(client);
-        let is_made = |(t, calls): (Tid, &Vec<Call>)| {
-            let known = self.subject.calls(world, t, &self.bound, self.expired);
-            calls.iter().all(|call| known.contains(call))
-        };
-        let related = || {
-            self.implemented(world, client, |one| {
-                self.implemented(world, &other, |other| renaming.relates(one, other, &self.specification))
-            })
-        };
-        world.tids().zip(&other.threads).all(is_made) && related()
     }
 
     /// Asks something of a client whose calls are those of the implementation.
@@ -333,18 +416,47 @@ impl<S: Stamp> Question<'_, S> {
         world
     }
 
-    /// Local soundness of one client, and what is known of its progress.
-    fn local(&self, world: &World, client: &Client, asks_progress: bool) -> (Local<S>, Progress<S>) {
+    /// Local soundness of a client, what is known of its progress, and which of the others are it, renamed.
+    fn local(
+        &self,
+        (world, client): &(World, Client),
+        asks_progress: bool,
+        others: &[Other<'_>],
+        sides: &[Side<'_, S>; 2],
+    ) -> Looked<S> {
+        let mut renamed = Vec::new();
         self.implemented(world, client, |problem| {
-            let runs = if asks_progress { problem.runs_and_idle() } else { problem.runs() };
+            let runs = problem.runs_noted(asks_progress, &mut |transcript| {
+                // Where a renaming of threads and values leads to something else, it does so with most renamings of nodes.
+                let mut in_vain = BTreeSet::new();
+                for other in others {
+                    let (world, client) = other.client;
+                    let is_it =
+                        |problem: &Problem<'_, S>| relates(&other.renaming, transcript, problem, sides.each_ref());
+                    if in_vain.contains(&other.renaming.but_nodes()) || (self.expired)() {
+                        continue;
+                    }
+                    if self.implemented(world, client, is_it) {
+                        renamed.push(other.position);
+                    } else {
+                        in_vain.insert(other.renaming.but_nodes());
+                    }
+                }
+            });
             let local = check(problem, &runs, &self.specification, self.library);
             let limits = problem.limits;
             let specified = progress::Specified { libraries: &self.specification, world, client, limits };
+            let mut asked_specification = false;
             let progress = match &local.explored.stop {
                 _ if local.violation.is_some() => Progress::Undecided(Stop::NotAsked),
                 Some(stop) => Progress::Undecided(stop.clone()),
                 None if !asks_progress => Progress::Undecided(Stop::NotAsked),
-                None if local.explored.stats.classes > 0 => specified.stuck(|matters| problem.stuck(&runs, matters)),
+                None if local.explored.stats.classes > 0 => specified.stuck(|matters| {
+                    problem.stuck(&runs, &mut |returned| {
+                        asked_specification = true;
+                        matters(returned)
+                    })
+                }),
                 None => match specified.lets_all_return() {
                     Ok(true) => {
                         let found = problem.stuck(&runs, &mut |_| true);
@@ -357,7 +469,19 @@ impl<S: Stamp> Question<'_, S> {
                     Err(stop) => Progress::Undecided(stop),
                 },
             };
-            (local, progress)
+            if asked_specification || local.violation.is_some() || local.explored.stop.is_some() {
+                renamed.clear();
+            }
+            if asks_progress && local.explored.stats.classes == 0 {
+                // What the specification lets return is asked of each.
+                let ends = |j: &usize| {
+                    let (world, client) = others.iter().find(|o| o.position == *j).expect("one of them").client;
+                    let specified = progress::Specified { libraries: &self.specification, world, client, limits };
+                    specified.lets_all_return() == Ok(false)
+                };
+                renamed.retain(ends);
+            }
+            Looked { local, progress, renamed }
         })
     }
 

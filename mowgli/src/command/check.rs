@@ -515,7 +515,7 @@ fn row<S: Stamped>(c: &Checked<S>) -> [String; 9] {
         c.over.clone(),
         c.bound_text().replace(", ", "\n"),
         format!("{}{vacuous}{unreached}", c.report.clients),
-        c.report.stats.classes.to_string(),
+        c.report.executions.to_string(),
         format!("{}{expected}{stop}", c.verdict()),
         c.progress().to_owned(),
         c.concretisation().join("\n"),

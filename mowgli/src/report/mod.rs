@@ -132,7 +132,7 @@ impl CheckRow {
             bound: checked.bound_text(),
             clients: checked.report.clients,
             stats: checked.stats(),
-            executions: checked.report.stats.classes,
+            executions: checked.report.executions,
             verdict: checked.verdict().to_owned(),
             progress: checked.progress().to_owned(),
             stopped: match &checked.report.verdict {
