@@ -1,0 +1,152 @@
+//! How checks grow with calls and with threads: a table, and with `--svg FILE` a figure.
+//!
+//! Counts are what to compare between versions: clients, those that are others renamed, states, executions. The seconds depend
+//! on the machine.
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use comfy_table::Table;
+use mowgli_core::ids::Name;
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::verdict::{Question, Verdict, local};
+use mowgli_libraries::catalogue::{Entry, catalogue, named};
+use mowgli_rdma::Stamp;
+use plotters::prelude::*;
+
+/// A library, the variant that is checked, and the most calls of two threads, and the most threads with as many calls as make
+/// a client that does something.
+const CHECKED: [(&str, &str, usize, (usize, usize)); 7] = [
+    ("sv", "published", 2, (3, 1)),
+    ("bal", "published", 4, (4, 1)),
+    ("msw", "published", 2, (3, 1)),
+    ("rbl", "fenced", 3, (4, 1)),
+    ("wlock", "published", 6, (3, 2)),
+    ("nlock", "published", 4, (3, 2)),
+    ("sc-rmw", "published", 2, (3, 1)),
+];
+
+/// The longest that one check may take, in seconds.
+const LIMIT: u64 = 60;
+
+/// What a check counted.
+struct Row {
+    bound: (usize, usize),
+    counts: [u64; 4],
+    seconds: f64,
+}
+
+/// The rows of a library.
+struct Growth {
+    library: &'static str,
+    rows: Vec<Row>,
+}
+
+fn row(entry: &Entry<Stamp>, variant: &str, (threads, calls): (usize, usize)) -> Option<Row> {
+    let variant = entry.variant(variant).expect("a variant of the catalogue");
+    let first = variant.bounds[0].clone();
+    let bound = Bound { threads, nodes: threads as u8, calls, objects: 1, total: None, ..first };
+    let start = Instant::now();
+    let report = local(&Question {
+        library: Name::literal(entry.name),
+        specification: entry.specification.clone(),
+        below: entry.below.clone(),
+        beside: entry.below.clone(),
+        chain: vec![variant.implementation.clone()],
+        subject: &*entry.subject,
+        probes: &[],
+        bound,
+        asks_progress: false,
+        expired: &|| start.elapsed().as_secs() >= LIMIT,
+        progress: &|_, _| {},
+    });
+    let counts = [report.clients as u64, report.renamed as u64, report.stats.states, report.executions];
+    let seconds = start.elapsed().as_secs_f64();
+    matches!(report.verdict, Verdict::Sound).then_some(Row { bound: (threads, calls), counts, seconds })
+}
+
+/// Bounds one after the other, up to the first that takes too long.
+fn growth(entries: &[Entry<Stamp>], bounds: impl Fn(usize, (usize, usize)) -> Vec<(usize, usize)>) -> Vec<Growth> {
+    let of = |(library, variant, calls, threads): (&'static str, &str, usize, (usize, usize))| {
+        let entry = named(entries, library).expect("a library of the catalogue");
+        Growth { library, rows: bounds(calls, threads).into_iter().map_while(|b| row(entry, variant, b)).collect() }
+    };
+    CHECKED.into_iter().map(of).collect()
+}
+
+/// By how much executions grow from one row to the next, on average.
+fn factor(growth: &Growth) -> Option<f64> {
+    let [first, .., last] = &growth.rows[..] else { return None };
+    let steps = (growth.rows.len() - 1) as f64;
+    (first.counts[3] > 0).then(|| (last.counts[3] as f64 / first.counts[3] as f64).powf(1.0 / steps))
+}
+
+fn table(title: &str, all: &[Growth]) -> Table {
+    let mut table = Table::new();
+    table.set_header([title, "threads", "calls", "clients", "renamed", "states", "executions", "seconds", "factor"]);
+    for growth in all {
+        for (i, Row { bound, counts, seconds }) in growth.rows.iter().enumerate() {
+            let last = i + 1 == growth.rows.len();
+            let factor = factor(growth).filter(|_| last).map_or(String::new(), |f| format!("{f:.0}"));
+            let bound = [bound.0, bound.1].map(|n| n.to_string());
+            let counts = counts.map(|n| n.to_string());
+            let library = [growth.library.to_owned()].into_iter();
+            table.add_row(library.chain(bound).chain(counts).chain([format!("{seconds:.2}"), factor]));
+        }
+    }
+    table
+}
+
+/// Executions over calls on the left, over threads on the right.
+fn figure(path: &PathBuf, [calls, threads]: [&[Growth]; 2]) -> Result<(), Box<dyn Error>> {
+    let root = SVGBackend::new(path, (900, 420)).into_drawing_area();
+    root.fill(&WHITE)?;
+    let (left, right) = root.split_horizontally(450);
+    panel(&left, "calls of each of two threads", calls, |row| row.bound.1)?;
+    panel(&right, "threads, on as many nodes", threads, |row| row.bound.0)?;
+    root.present()?;
+    Ok(())
+}
+
+fn panel(
+    area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
+    title: &str,
+    all: &[Growth],
+    x: impl Fn(&Row) -> usize,
+) -> Result<(), Box<dyn Error>> {
+    let rows = || all.iter().flat_map(|g| &g.rows);
+    let most = rows().map(|row| row.counts[3]).max().unwrap_or(1);
+    let last = rows().map(&x).max().unwrap_or(1);
+    let mut chart = ChartBuilder::on(area)
+        .margin(12)
+        .x_label_area_size(36)
+        .y_label_area_size(64)
+        .build_cartesian_2d(1..last, (1..2 * most).log_scale())?;
+    chart.configure_mesh().x_desc(title).y_desc("executions").x_labels(last).disable_x_mesh().draw()?;
+    for (i, growth) in all.iter().enumerate() {
+        let colour = Palette99::pick(i).to_rgba();
+        let points = || growth.rows.iter().filter(|row| row.counts[3] > 0).map(|row| (x(row), row.counts[3]));
+        let line = LineSeries::new(points(), colour.stroke_width(2));
+        let key = move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2));
+        chart.draw_series(line)?.label(growth.library).legend(key);
+        chart.draw_series(points().map(|at| Circle::new(at, 3, colour.filled())))?;
+    }
+    chart
+        .configure_series_labels()
+        .position(SeriesLabelPosition::UpperLeft)
+        .border_style(BLACK)
+        .background_style(WHITE)
+        .draw()?;
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let svg = std::env::args().skip_while(|arg| arg != "--svg").nth(1).map(PathBuf::from);
+    let entries = catalogue();
+    let by_calls = growth(&entries, |most, _| (1..=most).map(|calls| (2, calls)).collect());
+    println!("{}", table("by calls", &by_calls));
+    let by_threads = growth(&entries, |_, (most, calls)| (1..=most).map(|threads| (threads, calls)).collect());
+    println!("{}", table("by threads", &by_threads));
+    svg.map_or(Ok(()), |path| figure(&path, [&by_calls, &by_threads]))
+}
