@@ -14,7 +14,7 @@ use mowgli_libraries::catalogue::Entry;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::check::own_calls;
+use crate::entry::own_calls;
 use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
 use crate::litmus::test::Model;
