@@ -12,7 +12,7 @@ use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::core_rma::execution::{self, Rule, Rules, Value, Witness};
-use mowgli_rdma::core_rma::program::{Action, Kind, Expr, Place, Program, Statement, Variable};
+use mowgli_rdma::core_rma::program::{Action, ActionType, Expr, Place, Program, Statement, Variable};
 
 use super::print;
 use super::run::Answer;
@@ -218,7 +218,7 @@ fn pictured(test: &Test, witness: &Witness) -> String {
     let place = |a: usize| {
         let text = test.threads.iter().zip(&test.world.threads).find(|(_, n)| process(**n) == all[a].src);
         let text = text.and_then(|(t, _)| t.source.get(all[a].statement)).map_or("", |(_, text)| text);
-        if all[a].kind == Kind::Init {
+        if all[a].kind == ActionType::Init {
             "the initial value".to_owned()
         } else {
             format!("{text} ({})", all[a].kind)
@@ -233,7 +233,7 @@ fn pictured(test: &Test, witness: &Witness) -> String {
 
 /// The actions of a statement of the process on this node, by position.
 pub fn of_statement(witness: &Witness, node: Node, statement: usize) -> impl Iterator<Item = usize> {
-    let is_own = move |a: &Action| a.kind != Kind::Init && a.src == process(node) && a.statement == statement;
+    let is_own = move |a: &Action| a.kind != ActionType::Init && a.src == process(node) && a.statement == statement;
     witness.actions.iter().enumerate().filter(move |(_, a)| is_own(a)).map(|(i, _)| i)
 }
 

@@ -4,7 +4,7 @@ use super::{Solver, Source};
 use crate::relation::Matrix;
 use crate::relation::matrix::ones;
 use crate::search::compile::Open;
-use crate::search::network::{Kind, Id};
+use crate::search::network::{Derivation, Id};
 use crate::search::values::{Vals, intersect};
 use crate::stamp::Stamp;
 
@@ -113,13 +113,13 @@ impl<S: Stamp> Solver<'_, S> {
         if let Some(&(_, a, b)) = self.compiled.differences.iter().find(|d| d.0 == relation) {
             return self.at_most(a).minus(&net.matrix(b));
         }
-        match net.kind(relation) {
-            Kind::Base => self.choice_at_most(relation),
-            Kind::Union(of) => of.iter().fold(Matrix::empty(self.graph.len()), |m, &o| m.or(&self.at_most(o))),
-            Kind::Inter(a, b) => self.at_most(*a).and(&self.at_most(*b)),
-            Kind::Seq(a, b) => self.at_most(*a).then(&self.at_most(*b)),
-            Kind::Inverse(a) => self.at_most(*a).inverse(),
-            Kind::Plus(a) => self.at_most(*a).closure(),
+        match net.derivation(relation) {
+            Derivation::Base => self.choice_at_most(relation),
+            Derivation::Union(of) => of.iter().fold(Matrix::empty(self.graph.len()), |m, &o| m.or(&self.at_most(o))),
+            Derivation::Inter(a, b) => self.at_most(*a).and(&self.at_most(*b)),
+            Derivation::Seq(a, b) => self.at_most(*a).then(&self.at_most(*b)),
+            Derivation::Inverse(a) => self.at_most(*a).inverse(),
+            Derivation::Plus(a) => self.at_most(*a).closure(),
         }
     }
 
