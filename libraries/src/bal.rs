@@ -105,7 +105,7 @@ impl Library<Stamp> for Bal {
 
     fn spec(&self) -> Spec<Stamp> {
         let mut c = Spec::default();
-        // so = {<<e1, aGF_n>, <e2, aCR>> | same x, o(e1) = o(e2)}, o(e) the call's index on its thread
+        // Def. 4.1: so = {<<e1, aGF_n>, <e2, aCR>> | same x, o(e1) = o(e2)}, o(e) the call's index on its thread
         let round = same(barrier_and_round)
             .between(&stamps(|a| matches!(a, aGF(_))), &stamps(|a| a == aCR))
             .named("round", "{b} ends after {a} has begun: they are one round");

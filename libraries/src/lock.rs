@@ -164,7 +164,7 @@ pub struct Sections {
 
 /// How a section touches a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum Access {
     Cpu,
     Nic,
     /// By a get that is waited for only after the section.
@@ -179,30 +179,30 @@ fn call(method: &'static str, args: &[Val]) -> Call {
 }
 
 /// The calls that write `v`; `None` if the thread cannot do so in this way.
-fn writes(world: &mut World, t: Tid, x: Loc, node: Node, v: i64, way: Way) -> Option<Vec<Call>> {
+fn writes(world: &mut World, t: Tid, x: Loc, node: Node, v: i64, way: Access) -> Option<Vec<Call>> {
     let here = world.node_of(t);
     world.objects.insert(x, word(node));
     match way {
-        Way::Cpu => (here == node).then(|| vec![call("Write", &[x.into(), v.into()])]),
-        Way::Nic => {
+        Access::Cpu => (here == node).then(|| vec![call("Write", &[x.into(), v.into()])]),
+        Access::Nic => {
             let o = Loc::new(&format!("o{t}{v}"));
             world.objects.insert(o, word(here).init(v.into()));
             Some(vec![call("Put", &[x.into(), o.into(), Val::NoWid])])
         }
-        Way::Late => None,
+        Access::Late => None,
     }
 }
 
-fn looks(world: &mut World, t: Tid, x: Loc, node: Node, way: Way) -> Option<Split> {
+fn looks(world: &mut World, t: Tid, x: Loc, node: Node, way: Access) -> Option<Split> {
     let here = world.node_of(t);
-    if way == Way::Cpu {
+    if way == Access::Cpu {
         return (here == node).then(|| (vec![call("Read", &[x.into()])], Vec::new()));
     }
     let (l, d) = (Loc::new(&format!("r{t}")), Val::Wid(Wid(Name::new(&format!("dp{t}")))));
     world.objects.insert(l, word(here).init(Val::Int(9)));
     let get = call("Get", &[l.into(), x.into(), d]);
     let rest = vec![call("Wait", &[d]), call("Read", &[l.into()])];
-    Some(if way == Way::Late { (vec![get], rest) } else { ([vec![get], rest].concat(), Vec::new()) })
+    Some(if way == Access::Late { (vec![get], rest) } else { ([vec![get], rest].concat(), Vec::new()) })
 }
 
 /// For each pair of threads with a section on one lock of this kind where to put calls: after its Acq, and after its Rel.
@@ -237,10 +237,10 @@ impl Probes for Sections {
 
     fn extend(&self, world: &World, client: &Client, _: usize) -> Vec<(World, Client)> {
         let nodes: Vec<Node> = world.all_nodes().iter().collect();
-        let touches = [Way::Cpu, Way::Nic];
+        let touches = [Access::Cpu, Access::Nic];
         let mut all = Vec::new();
         for sections in pairs(self.library, client) {
-            for (m, look) in iproduct!(&nodes, [Way::Cpu, Way::Nic, Way::Late]) {
+            for (m, look) in iproduct!(&nodes, [Access::Cpu, Access::Nic, Access::Late]) {
                 all.extend(touches.iter().filter_map(|&touch| torn(world, client, sections, *m, touch, look)));
                 for (n, one, two) in iproduct!(&nodes, touches, touches) {
                     all.extend(exchange(world, client, sections, [*m, *n], [one, two], look));
@@ -260,8 +260,8 @@ fn torn(
     client: &Client,
     [one, two]: [Section; 2],
     node: Node,
-    touch: Way,
-    look: Way,
+    touch: Access,
+    look: Access,
 ) -> Option<(World, Client)> {
     let (mut world, x) = (world.clone(), Loc::new("px"));
     let first = writes(&mut world, one.0, x, node, 1, touch)?;
@@ -276,8 +276,8 @@ fn exchange(
     client: &Client,
     sections: [Section; 2],
     nodes: [Node; 2],
-    touches: [Way; 2],
-    look: Way,
+    touches: [Access; 2],
+    look: Access,
 ) -> Option<(World, Client)> {
     let (mut world, mut client) = (world.clone(), client.clone());
     let words = ["px", "py"].map(Loc::new);

@@ -118,12 +118,12 @@ impl Library<Stamp> for Rbl {
 
     fn spec(&self) -> Spec<Stamp> {
         let mut c = Spec::default();
-        // rf: each read has one write of its node with the same message
+        // Def. 5.1 (1) to (3): rf^n_x <= W^n_x x R^n_x, each read has one write of its node, with the same message
         let (rf, _) = c.reads_from("rf", reads(), writes());
         let rf = rf.named("rf", "{b} received {b reads}, which {a} submitted");
-        // a thread reads each message at most once
+        // (4) a thread reads each message at most once
         c.empty("once", &((rf.inv().then(&rf) & same_thread()) - id()));
-        // in order, without skipping: if s1 po s2 and s2 rf s4 then s1 rf s3 for some s3 po s4
+        // (5) no message is jumped: if s1 po s2 and s2 rf s4 then s1 rf s3 for some s3 po s4
         let earlier = (po() & same(cell)).between(&writes(), &writes());
         c.empty("in-order", &(earlier.then(&rf) - rf.then(&po())));
         // fb = U (F^n_x x W^n_x) \ (po^-1; rf^-1): a failed receive is before every write that its thread has not read
@@ -132,7 +132,7 @@ impl Library<Stamp> for Rbl {
 
         c.so([&rf]);
         match self {
-            // so = rf u fb
+            // Def. 5.2: so = rf u fb
             Self::Strong => c.so([&fb]),
             // so = rf, and hb^-1 & fb is empty
             Self::Weak => c.empty("not-missed", &(hb().inv() & fb)),

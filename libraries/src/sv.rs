@@ -72,8 +72,6 @@ impl Library<Stamp> for Sv {
         vec![match Method::of(&event.call) {
             Method::Write { x, v } => Shape::from([Sub::write(aCW, copy(x, here), Writes::Is(v))]),
             Method::Read { x } => Shape::from([Sub::read(aCR, copy(x, here), Reads::Is(event.ret))]),
-            Method::Wait { .. } => Shape::from([Sub::quiet(aWT)]),
-            Method::GF { ns } => ns.iter().map(|n| Sub::quiet(aGF(n))).collect(),
             Method::Bcast { x, ns, .. } => {
                 let halves = |(i, n)| {
                     let read = Sub::read(aNLR(n), copy(x, here), Reads::Any);
@@ -81,6 +79,8 @@ impl Library<Stamp> for Sv {
                 };
                 ns.iter().enumerate().flat_map(halves).collect()
             }
+            Method::Wait { .. } => Shape::from([Sub::quiet(aWT)]),
+            Method::GF { ns } => ns.iter().map(|n| Sub::quiet(aGF(n))).collect(),
         }]
     }
 
@@ -92,7 +92,7 @@ impl Library<Stamp> for Sv {
         let nic_writes = stamps(|a| matches!(a, aNRW(_)));
         let waits = stamps(|a| a == aWT);
 
-        // rf^n <= W^n x R^n and mo^n total on W^n_x: a cell is one node's copy
+        // Def. 3.7. rf^n <= W^n x R^n and mo^n total on W^n_x: a cell is one node's copy
         let [rf, mo, rb] = c.coherence();
 
         // rf_e = rf \ [aCW]; (po n rf); [aCR]
@@ -105,7 +105,7 @@ impl Library<Stamp> for Sv {
         let iso =
             (same_event() & same(target)).between(&nic_reads, &nic_writes).named("iso", "{a} reads before it writes");
 
-        // [aCR]; (po^-1 n rb); [aCW] is empty: no read misses its own thread's earlier write
+        // Def. 3.8. [aCR]; (po^-1 n rb); [aCW] is empty: no read misses its own thread's earlier write
         let missed = (po().inv() & &rb)
             .between(&cpu_reads, &cpu_writes)
             .named("rb", "{a} read {a reads}, though its thread did {b} before");
@@ -153,10 +153,10 @@ impl Implementation for SvOverWait {
         match Method::of(call) {
             Method::Write { x, v } => wait::write(copy(x, here), v),
             Method::Read { x } => wait::read(copy(x, here)),
-            Method::Wait { d } => wait::wait(d),
             Method::Bcast { x, d, ns } => prog! {
                 for n in (ns.iter()) { wait::put(copy(x, n), copy(x, here), d) }
             },
+            Method::Wait { d } => wait::wait(d),
             Method::GF { ns } => prog! {
                 for n in (ns.iter()) { wait::get(dummy(here), dummy(n), d0) };
                 wait::wait(d0);

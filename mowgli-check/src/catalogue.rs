@@ -6,12 +6,13 @@ use itertools::Itertools;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
-use mowgli_libraries::catalogue::{Entry, Memory};
+use mowgli_libraries::catalogue::{Entry, Memory, bound};
 use mowgli_rdma::sc;
 use mowgli_rdma::tso::Tso;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::entry::fault;
 use crate::litmus::known::Known;
 use crate::litmus::test::Model;
 
@@ -125,17 +126,17 @@ impl Catalogue {
     /// These libraries beside those that are built in.
     ///
     /// # Errors
-    /// If two have one name, or an entry's name is not that of a library that it specifies.
+    /// If two have one name, or there is a mistake in an entry: see [`fault`].
     pub fn with(own: impl IntoIterator<Item = Own>) -> Result<Self, String> {
         let (mut over_rdma, mut over_x86) = (Vec::new(), Vec::new());
         for entry in own {
             match entry {
                 Own::Rdma(entry) => {
-                    entry.library()?;
+                    fault(&entry, &bound(2, 2, 1), &|| false)?;
                     over_rdma.push(entry);
                 }
                 Own::X86(entry) => {
-                    entry.library()?;
+                    fault(&entry, &bound(2, 2, 1), &|| false)?;
                     over_x86.push(entry);
                 }
             }

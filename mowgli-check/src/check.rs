@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use itertools::Itertools;
-use mowgli_core::event::Call;
 use mowgli_core::execution::Execution;
-use mowgli_core::ids::{Name, Tid};
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::{Implementation, add_parts};
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::{Bound, Client, worlds};
+use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::sites::sites;
 use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
@@ -23,6 +22,7 @@ use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant};
 use serde::Serialize;
 
+use crate::entry::{self, own_calls};
 use crate::explain::{self, Finding, Words};
 use crate::interrupt::{self, Deadline};
 use crate::litmus::print;
@@ -116,19 +116,12 @@ pub fn check<S: Stamp>(
     options: &Options<'_, S>,
 ) -> Result<Checked<S>, String> {
     let start = Instant::now();
-    entry.library()?;
-    of_one_model(entry)?;
+    entry::fault(entry, bound, &|| options.deadline.expired())?;
     let target = variant.implementation.target();
     if target != Name::literal(entry.name) {
         return Err(format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name));
     }
     let expired = || options.deadline.expired();
-    if let Some(call) = foreign(entry, bound, &expired) {
-        return Err(format!(
-            "the subject of {} makes the call {call} of {}, which neither its specification nor the memory model has",
-            entry.name, call.library
-        ));
-    }
     let of_memory = (entry.memory.probes)(options.loopback);
     let own = entry.probes.iter().map(|p| &**p);
     let probes: Vec<&dyn Probes> = own.chain([&*of_memory]).collect();
@@ -182,27 +175,6 @@ pub fn check<S: Stamp>(
     })
 }
 
-/// That an entry's specification and what it is built on are over the stamp order of its memory model.
-fn of_one_model<S: Stamp>(entry: &Entry<S>) -> Result<(), String> {
-    for (part, libraries) in [("specification", &entry.specification), ("implementation", &entry.below)] {
-        if let Some((a, b)) = libraries.differs_at(&entry.memory.libraries) {
-            return Err(format!(
-                "the {part} of {} is over another stamp order than its memory model: only one of them has {a} before {b}",
-                entry.name
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// A call that clients within a bound make, of a library that nothing specifies.
-fn foreign<S: Stamp>(entry: &Entry<S>, bound: &Bound, expired: &dyn Fn() -> bool) -> Option<Call> {
-    let specified = entry.specification.and(&entry.memory.libraries);
-    // Where the time is up before the calls are known, it is so for the check too.
-    let calls = own_calls(entry, std::slice::from_ref(bound), expired).ok()?;
-    calls.into_iter().map(|(_, _, call)| call).find(|call| specified.get(call.library).is_none())
-}
-
 /// An edit by which a variant was made and that has changed no body so far, nor does one of those within the variant's bounds.
 fn idle<S: Stamp>(entry: &Entry<S>, variant: &Variant, expired: &dyn Fn() -> bool) -> Option<String> {
     let implementation = &*variant.implementation;
@@ -214,32 +186,6 @@ fn idle<S: Stamp>(entry: &Entry<S>, variant: &Variant, expired: &dyn Fn() -> boo
     calls.iter_mut().for_each(|(world, ..)| add_parts(implementation, world));
     let _ = sites(implementation, &entry.below, &calls);
     implementation.idle().into_iter().next()
-}
-
-/// The calls that clients within these bounds make, in every world.
-///
-/// # Errors
-/// If the time is up before there are all.
-pub fn own_calls<S: Stamp>(
-    entry: &Entry<S>,
-    bounds: &[Bound],
-    expired: &dyn Fn() -> bool,
-) -> Result<Vec<(World, Tid, Call)>, Stop> {
-    let mut calls = Vec::new();
-    for bound in bounds {
-        for world in worlds(&*entry.subject, bound, expired)? {
-            for thread in world.tids() {
-                let own = entry.subject.calls(&world, thread, bound, expired);
-                calls.extend(own.into_iter().map(|call| (world.clone(), thread, call)));
-            }
-            if expired() {
-                return Err(Stop::Time);
-            }
-        }
-    }
-    calls.sort_by_cached_key(|(w, t, call)| (w.nodes, w.threads.clone(), *t, call.clone()));
-    calls.dedup();
-    Ok(calls)
 }
 
 /// Replaces the libraries below an entry by their published implementations, until only memory models are left: first those

@@ -16,6 +16,7 @@
 
 pub mod catalogue;
 pub mod check;
+pub mod entry;
 pub mod explain;
 pub mod interrupt;
 pub mod litmus;

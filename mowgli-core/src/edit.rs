@@ -51,7 +51,7 @@ use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
 use crate::method::Table;
 use crate::program::Prog;
-use crate::soundness::sites::{Site, Step};
+use crate::soundness::sites::{Child, Site};
 use crate::value::Val;
 use crate::world::World;
 
@@ -368,7 +368,7 @@ struct Walk {
 /// Where a run of a body is.
 #[derive(Clone, Default)]
 struct Place {
-    path: Vec<Step>,
+    path: Vec<Child>,
     /// How many calls of the kind came before.
     passed: usize,
     /// The calls that are still to be made.
@@ -376,8 +376,8 @@ struct Place {
 }
 
 impl Place {
-    fn down(mut self, step: Step) -> Self {
-        self.path.push(step);
+    fn down(mut self, to: Child) -> Self {
+        self.path.push(to);
         self
     }
 }
@@ -413,10 +413,10 @@ impl Walk {
             Prog::Call(call) => self.call(call, place, then),
             Prog::Let(first, f) => {
                 let (walk, f, then, second) =
-                    (self.clone(), Arc::clone(f), Arc::clone(then), place.clone().down(Step::Then).path);
+                    (self.clone(), Arc::clone(f), Arc::clone(then), place.clone().down(Child::Then).path);
                 let rest: Then =
                     Arc::new(move |v, place| walk.walk(&f(v), Place { path: second.clone(), ..place }, &then));
-                self.walk(first, place.down(Step::First), &rest)
+                self.walk(first, place.down(Child::First), &rest)
             }
             Prog::Loop(body) => {
                 if matches!(self.change, Change::LeaveLoopOut) && self.begins(body, &place) {
@@ -426,7 +426,7 @@ impl Walk {
                 if !place.delayed.is_empty() {
                     self.note();
                 }
-                let round = Place { delayed: Vec::new(), ..place.clone().down(Step::Round) };
+                let round = Place { delayed: Vec::new(), ..place.clone().down(Child::Round) };
                 followed(self.walk(body, round, &self.end()).repeat(), place, then)
             }
         }
@@ -477,7 +477,7 @@ impl Walk {
             At::Calls(calls) => {
                 calls.has(&self.here, call)
                     && calls.nth.is_none_or(|nth| nth == place.passed)
-                    && (!calls.in_loops || place.path.contains(&Step::Round))
+                    && (!calls.in_loops || place.path.contains(&Child::Round))
             }
         }
     }

@@ -69,7 +69,7 @@ pub trait Methods: Table + Send + Sync + 'static {
 /// library's objects, [`Loc`](crate::ids::Loc) in Rust; `Node` and `Nodes` are [`Node`](crate::ids::Node) and [`NodeSet`];
 /// `Id` and `Value` are [`Val`]. What a method gives back is `-> Value`, `-> Bool`, `-> Handle`, or nothing ([`Returns`]).
 /// `, looks` says that a call only looks: an execution without it is consistent whenever one with it is, so that loops can wait
-/// by it. In litmus tests a call is written as one of its object, `x.set(1)`, or, if the name of the library is followed by
+/// by it; a check says so if it writes. In litmus tests a call is written as one of its object, `x.set(1)`, or, if the name of the library is followed by
 /// `as statements`, as `set(x, 1)`.
 ///
 /// Where several libraries have one table, as locks have, `of LAMP = "lamp"` is left out; then the library is the first
@@ -134,6 +134,7 @@ macro_rules! methods {
                     returns: $crate::returns!($($ret)?),
                     is_statement: $crate::is_statement!($form),
                     looks: $crate::looks!($($looks)?),
+                    place: concat!(file!(), ":", line!()),
                     about: concat!($($doc),*),
                 },
             )*];

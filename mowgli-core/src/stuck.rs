@@ -99,7 +99,9 @@ impl<S: Stamp> Problem<'_, S> {
     fn comes_out(&self, execution: &Execution<S>, idle: &[Idle<S>]) -> bool {
         let points = Arena::new();
         let (libraries, implementations, world) = (self.libraries, self.implementations, self.world);
-        let (seen, rounds) = (RefCell::default(), usize::MAX);
+        // A thread that goes round without a choice does so for ever: as many rounds as its run has calls are enough.
+        let rounds = idle.iter().map(|(run, _)| run.trace.events.len()).max().unwrap_or(0);
+        let seen = RefCell::default();
         let threads = Threads { libraries, implementations, world, rounds, points: &points, seen, notes: false };
         let last = |cell: Cell| vec![execution.last(libraries, cell).unwrap_or_else(|| self.initial(cell))];
         let mut programs = self.world.tids().zip(self.programs).zip(idle);

@@ -70,6 +70,8 @@ enum Flags {
     Waiting,
     /// A release leaves the flag up.
     NeverLowered,
+    /// Who waits writes, and looks at nothing.
+    Blind,
 }
 
 fn flag(l: Loc, t: Tid) -> Loc {
@@ -93,6 +95,7 @@ impl Implementation for Flags {
         let others: Vec<Loc> = world.tids().filter(|&t| t != thread).map(|t| flag(call.loc(0), t)).collect();
         let down = if matches!(self, Self::NeverLowered) { 1 } else { 0 };
         match call.method.text() {
+            "Acquire" if matches!(self, Self::Blind) => prog! { read(own); write(own, 1).repeat() },
             "Acquire" => prog! {
                 write(own, 1);
                 crate::x86_tso::fence();
@@ -132,6 +135,14 @@ fn a_lock_that_is_never_released_blocks() {
     assert!(waits >= 1);
 }
 
+#[test]
+fn a_thread_that_looks_at_nothing_goes_round_for_ever() {
+    let report = checked(&Lock, Flags::Blind, 2);
+    let Progress::Blocks(_, client, Some(stuck)) = report.progress else { panic!("{:?}", report.progress) };
+    assert_eq!(client.len(), 2, "{client:?}");
+    assert_eq!(stuck.pending(Tid(1)).map(|e| e.call.method.text()), Some("Acquire"));
+}
+
 /// Two threads that take two locks in opposite orders can wait for each other: the specification has no execution that begins
 /// so, and so it is not the lock's fault. It would be found if that were not asked.
 #[test]
@@ -156,9 +167,9 @@ fn a_deadlock_by_the_specification_is_no_bug() {
     );
 }
 
-/// A step of a random thread.
+/// A statement of a random thread.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum Statement {
     Write(usize, i64),
     Await(usize, i64),
     Fence,
@@ -166,13 +177,13 @@ enum Step {
 
 const WORDS: [&str; 2] = ["x", "y"];
 
-fn made(steps: &[Step]) -> Prog {
-    Prog::all(steps.iter().map(|step| match *step {
-        Step::Write(x, v) => write(Loc::new(WORDS[x]), v),
-        Step::Await(x, v) => {
+fn made(statements: &[Statement]) -> Prog {
+    Prog::all(statements.iter().map(|s| match *s {
+        Statement::Write(x, v) => write(Loc::new(WORDS[x]), v),
+        Statement::Await(x, v) => {
             prog! { let seen = read(Loc::new(WORDS[x])); Prog::break_if(seen == Val::Int(v)) }.repeat()
         }
-        Step::Fence => crate::x86_tso::fence(),
+        Statement::Fence => crate::x86_tso::fence(),
     }))
 }
 
@@ -191,21 +202,21 @@ fn asked<T>(programs: &[Prog], ask: impl FnOnce(&Problem<'_, Tso>) -> T) -> T {
 }
 
 /// The plain twin: threads that never go on are cut off at one of their awaits, where they read what is no good and last.
-fn can_be_stuck(threads: &[Vec<Step>]) -> bool {
-    let cuts = threads.iter().map(|steps| {
-        let awaits = (0..steps.len()).filter(|&i| matches!(steps[i], Step::Await(..)));
+fn can_be_stuck(threads: &[Vec<Statement>]) -> bool {
+    let cuts = threads.iter().map(|statements| {
+        let awaits = (0..statements.len()).filter(|&i| matches!(statements[i], Statement::Await(..)));
         awaits.map(Some).chain([None]).collect::<Vec<_>>()
     });
     cuts.multi_cartesian_product().any(|cut| {
-        let programs = threads.iter().zip(&cut).map(|(steps, cut)| match cut.map(|i| (i, steps[i])) {
-            Some((i, Step::Await(x, _))) => made(&steps[..i]).then(read(Loc::new(WORDS[x]))),
-            _ => made(steps),
+        let programs = threads.iter().zip(&cut).map(|(statements, cut)| match cut.map(|i| (i, statements[i])) {
+            Some((i, Statement::Await(x, _))) => made(&statements[..i]).then(read(Loc::new(WORDS[x]))),
+            _ => made(statements),
         });
         let programs: Vec<Prog> = programs.collect();
         let is_stuck = |outcome: &Outcome| {
             let mut waiting = threads.iter().zip(&cut).zip(&outcome.outputs);
-            waiting.all(|((steps, cut), seen)| match cut.map(|i| steps[i]) {
-                Some(Step::Await(x, v)) => *seen != Val::Int(v) && *seen == outcome.finals[x],
+            waiting.all(|((statements, cut), seen)| match cut.map(|i| statements[i]) {
+                Some(Statement::Await(x, v)) => *seen != Val::Int(v) && *seen == outcome.finals[x],
                 _ => true,
             })
         };
@@ -220,8 +231,8 @@ proptest! {
     /// Whether an execution is stuck is the same by the search and by its plain twin, also where every thread can end; so are
     /// the outcomes of those that end.
     #[test]
-    fn what_is_stuck_is_found(threads in proptest::collection::vec(proptest::collection::vec(step(), 1..4), 2..4)) {
-        let programs: Vec<Prog> = threads.iter().map(|steps| made(steps)).collect();
+    fn what_is_stuck_is_found(threads in proptest::collection::vec(proptest::collection::vec(statement(), 1..4), 2..4)) {
+        let programs: Vec<Prog> = threads.iter().map(|statements| made(statements)).collect();
         let found = asked(&programs, |problem| {
             let runs = problem.runs_and_idle();
             problem.stuck(&runs, &mut |_| true).all().expect("no limit").is_some()
@@ -235,20 +246,20 @@ proptest! {
     }
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn statement() -> impl Strategy<Value = Statement> {
     let word = 0..WORDS.len();
     prop_oneof![
-        3 => (word.clone(), 1..3i64).prop_map(|(x, v)| Step::Write(x, v)),
-        3 => (word, 0..3i64).prop_map(|(x, v)| Step::Await(x, v)),
-        1 => Just(Step::Fence),
+        3 => (word.clone(), 1..3i64).prop_map(|(x, v)| Statement::Write(x, v)),
+        3 => (word, 0..3i64).prop_map(|(x, v)| Statement::Await(x, v)),
+        1 => Just(Statement::Fence),
     ]
 }
 
 /// What one thread writes while it waits, and another has read, justifies what that one writes.
 #[test]
 fn threads_that_wait_justify_values() {
-    let threads = [[Step::Write(0, 2), Step::Await(0, 1)], [Step::Await(0, 2), Step::Write(0, 1)]];
-    let programs = threads.map(|steps| made(&steps));
+    let threads = [[Statement::Write(0, 2), Statement::Await(0, 1)], [Statement::Await(0, 2), Statement::Write(0, 1)]];
+    let programs = threads.map(|statements| made(&statements));
     let [guessed, flowing, all] = asked(&programs, |problem| {
         let flowing = problem.outcomes_by_flow().expect("no value comes out of nowhere");
         [problem.outcomes_by_guessing(), flowing, problem.outcomes()].map(|found| found.all().expect("no limit"))

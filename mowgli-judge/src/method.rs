@@ -68,6 +68,8 @@ pub struct Method {
     pub is_statement: bool,
     /// Whether a call only looks: see [`Library::only_looks`](crate::library::Library::only_looks).
     pub looks: bool,
+    /// Where the table stands: a file and a line.
+    pub place: &'static str,
     /// What it does, as the table says.
     pub about: &'static str,
 }
@@ -231,6 +233,7 @@ mod tests {
             returns: Returns::Nothing,
             is_statement: false,
             looks: false,
+            place: "",
             about: "",
         },
         Method {
@@ -239,6 +242,7 @@ mod tests {
             returns: Returns::Value,
             is_statement: true,
             looks: true,
+            place: "",
             about: "",
         },
     ];

@@ -24,8 +24,8 @@ pub struct WaitProbes {
     pub loopback: bool,
 }
 
-/// A step of a probe: its calls, and the words that it needs.
-struct Step {
+/// A part of a probe: its calls, and the words that it needs.
+struct Part {
     calls: Vec<Call>,
     words: Vec<(Loc, Node, i64)>,
 }
@@ -36,29 +36,29 @@ fn call(method: &'static str, args: &[Val]) -> Call {
 
 impl WaitProbes {
     /// Ways for a thread on `here` to set a word `x` on `node` to 1: by itself, or by a put of `o`.
-    fn touches(self, x: Loc, node: Node, here: Node, o: &str) -> Vec<Step> {
+    fn touches(self, x: Loc, node: Node, here: Node, o: &str) -> Vec<Part> {
         let mut steps = Vec::new();
         if self.loopback || node != here {
             let o = Loc::new(o);
             let words = vec![(x, node, 0), (o, here, 1)];
-            steps.push(Step { calls: vec![call("Put", &[x.into(), o.into(), Val::NoWid])], words });
+            steps.push(Part { calls: vec![call("Put", &[x.into(), o.into(), Val::NoWid])], words });
         }
         if node == here {
-            steps.push(Step { calls: vec![call("Write", &[x.into(), Val::Int(1)])], words: vec![(x, node, 0)] });
+            steps.push(Part { calls: vec![call("Write", &[x.into(), Val::Int(1)])], words: vec![(x, node, 0)] });
         }
         steps
     }
 
     /// Ways for a thread on `here` to look at a word: by itself, or by a get to `l`.
-    fn looks(self, x: Loc, node: Node, here: Node, l: &str) -> Vec<Step> {
+    fn looks(self, x: Loc, node: Node, here: Node, l: &str) -> Vec<Part> {
         let mut steps = Vec::new();
         if node == here {
-            steps.push(Step { calls: vec![call("Read", &[x.into()])], words: Vec::new() });
+            steps.push(Part { calls: vec![call("Read", &[x.into()])], words: Vec::new() });
         }
         if self.loopback || node != here {
             let (l, d) = (Loc::new(l), Val::Wid(Wid(Name::literal("dp"))));
             let calls = vec![call("Get", &[l.into(), x.into(), d]), call("Wait", &[d]), call("Read", &[l.into()])];
-            steps.push(Step { calls, words: vec![(l, here, 9)] });
+            steps.push(Part { calls, words: vec![(l, here, 9)] });
         }
         steps
     }
@@ -80,7 +80,7 @@ impl WaitProbes {
     }
 
     /// For every pair of threads: a flag after all calls of one, seen before all calls of the other. `with` adds to that.
-    fn signal(self, world: &World, mut with: impl FnMut(Tid, Tid, [&Step; 2])) {
+    fn signal(self, world: &World, mut with: impl FnMut(Tid, Tid, [&Part; 2])) {
         let y = Loc::new("py");
         for (from, to) in world.tids().flat_map(|a| world.tids().map(move |b| (a, b))).filter(|(a, b)| a != b) {
             let (here, there) = (world.node_of(from), world.node_of(to));
@@ -105,7 +105,7 @@ impl WaitProbes {
         for (from, to) in world.tids().flat_map(|a| world.tids().map(move |b| (a, b))).filter(|(a, b)| a != b) {
             let node = world.node_of(to);
             let calls = vec![call("Write", &[y.into(), Val::Int(1)]), call("Mfence", &[])];
-            let touch = Step { calls, words: vec![(y, node, 0)] };
+            let touch = Part { calls, words: vec![(y, node, 0)] };
             let last = client.threads[from.index()].len();
             for look in self.looks(y, node, world.node_of(from), "pl") {
                 all.extend(extended(world, client, &[(from, last, &look), (to, 0, &touch)]));
@@ -158,7 +158,7 @@ fn places(client: &Client, from: Tid, to: Tid) -> Vec<(usize, usize)> {
 
 /// The client with steps put before the calls at these positions, in this order; `None` if two steps need one word
 /// differently.
-fn extended(world: &World, client: &Client, steps: &[(Tid, usize, &Step)]) -> Option<(World, Client)> {
+fn extended(world: &World, client: &Client, steps: &[(Tid, usize, &Part)]) -> Option<(World, Client)> {
     let (mut world, mut client) = (world.clone(), client.clone());
     for (thread, at, step) in steps {
         client.threads[thread.index()].splice(*at..*at, step.calls.iter().cloned());

@@ -14,7 +14,7 @@ use mowgli_libraries::catalogue::Entry;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::check::own_calls;
+use crate::entry::own_calls;
 use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
 use crate::litmus::test::Model;
@@ -27,7 +27,7 @@ const GROUP: usize = 64;
 pub struct Difference {
     /// The name of the specification that has the outcome.
     pub allowed_by: &'static str,
-    /// The name of the one that has it not.
+    /// The name of the one that lacks it.
     pub forbidden_by: &'static str,
     /// The memory model that both are over.
     pub model: Model,

@@ -13,7 +13,7 @@
 //! # Ok::<(), String>(())
 //! ```
 
-pub use mowgli_check::{catalogue, check, explain, interrupt, show};
+pub use mowgli_check::{catalogue, check, entry, explain, interrupt, show};
 
 pub mod cat;
 mod command;

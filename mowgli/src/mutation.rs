@@ -11,8 +11,8 @@ use mowgli_core::stamp::Stamp;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use serde::Serialize;
 
-use crate::check::own_calls;
 use crate::check::{Ask, Options, check};
+use crate::entry::own_calls;
 use crate::interrupt::cause;
 
 /// How long one variant may take against one specification.

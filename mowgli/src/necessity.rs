@@ -22,7 +22,8 @@ use mowgli_core::stamp::Stamp;
 use mowgli_libraries::catalogue::{Entry, Expected, Variant};
 use serde::Serialize;
 
-use crate::check::{Checked, Options, check, own_calls};
+use crate::check::{Checked, Options, check};
+use crate::entry::own_calls;
 use crate::interrupt::cause;
 
 /// Whether an operation is needed.

@@ -7,8 +7,7 @@ use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::{Arguments, Trial};
 use mowgli::Own;
-use mowgli_libraries::catalogue::Entry;
-use mowgli_libraries::sv;
+use mowgli_libraries::prelude::*;
 
 #[allow(dead_code, missing_docs, reason = "an example of its own")]
 #[path = "../examples/counter.rs"]
@@ -49,12 +48,30 @@ fn own(which: &str) -> Vec<Own> {
         "latch" => vec![latch::entry().into()],
         "built in" => vec![latch::entry().into(), sv::entry().into()],
         "two of one name" => vec![latch::entry().into(), latch::entry().into()],
+        "a bell" => vec![bell().into()],
         "another name" => vec![Entry { name: "lache", ..latch::entry() }.into()],
         other => panic!("there are no libraries {other}"),
     }
 }
 
-const TESTS: [(&str, fn()); 10] = [
+methods! {
+    enum Method of BELL = "bell" {
+        /// Rings it.
+        fn ring = Ring(x: Object), looks;
+    }
+}
+
+/// A bell whose method table is wrong: who rings it writes.
+fn bell() -> Entry {
+    fn shape(world: &World, event: &Event, Method::Ring { x }: Method) -> Shape<Stamp> {
+        [Sub::write(aCW, x.on(world.node_of(event.thread)), 1)].into()
+    }
+    let body = |_: &World, _, Method::Ring { x }| sv::write(x.part("rung"), 1);
+    let over = Over::new(body).part("rung", sv::variable());
+    Entry::rdma(Simple::new(shape, |_| {}), Sv).published(over, &[(2, 2, 1)])
+}
+
+const TESTS: [(&str, fn()); 11] = [
     ("they_are_listed_before_those_that_are_built_in", they_are_listed_before_those_that_are_built_in),
     ("they_are_checked_where_nothing_is_named", they_are_checked_where_nothing_is_named),
     ("variants_are_caught_and_their_findings_explained", variants_are_caught_and_their_findings_explained),
@@ -64,6 +81,7 @@ const TESTS: [(&str, fn()); 10] = [
     ("other_commands_know_them", other_commands_know_them),
     ("slips_are_told_what_there_is", slips_are_told_what_there_is),
     ("names_that_clash_are_errors", names_that_clash_are_errors),
+    ("a_call_that_writes_does_not_only_look", a_call_that_writes_does_not_only_look),
     ("stacks_go_down_through_them", stacks_go_down_through_them),
 ];
 
@@ -231,6 +249,18 @@ fn names_that_clash_are_errors() {
     ] {
         let (code, _, err) = with(which, &["check", "--list"]);
         assert!(code == 2 && err.contains(said), "{which}: {err}");
+    }
+}
+
+fn a_call_that_writes_does_not_only_look() {
+    let (_folder, path) = file("RDMA_WAIT t { bell x; }\n P1@1 ;\n x.ring ;\n");
+    for args in [&["check", "bell"][..], &["litmus", &path]] {
+        let (code, _, err) = with("a bell", args);
+        assert!(code == 2 && err.contains("the method table of bell (mowgli/tests/own.rs:"), "{err}");
+        assert!(
+            err.contains("says that Ring(x) only looks, and in its shape it writes x on node 1: take `, looks` out"),
+            "{err}"
+        );
     }
 }
 

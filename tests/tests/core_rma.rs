@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use mowgli_rdma::core_rma::execution::{Rule, Rules, Value, outputs, witnesses};
 use mowgli_rdma::core_rma::generate::{Row, programs, test};
-use mowgli_rdma::core_rma::program::{Action, Actions, Data, Expr, Kind, Place, Program, Source, Statement, Variable};
+use mowgli_rdma::core_rma::program::{
+    Action, ActionType, Actions, Data, Expr, Place, Program, Source, Statement, Variable,
+};
 use proptest::prelude::*;
 
 type Outputs = BTreeSet<Vec<Value>>;
@@ -17,8 +19,8 @@ type Read<'a> = &'a dyn Fn(usize) -> Value;
 /// The order that the rules give to actions without looking at values or sources, pair by pair.
 fn fixed(actions: &Actions, rules: &Rules, a: usize, b: usize) -> bool {
     let (one, other) = (&actions.all[a], &actions.all[b]);
-    if one.kind == Kind::Init || other.kind == Kind::Init {
-        return one.kind == Kind::Init && other.kind != Kind::Init;
+    if one.kind == ActionType::Init || other.kind == ActionType::Init {
+        return one.kind == ActionType::Init && other.kind != ActionType::Init;
     }
     // Program order, which is also the order inside a statement.
     if one.src != other.src || a >= b {
@@ -33,9 +35,9 @@ fn fixed(actions: &Actions, rules: &Rules, a: usize, b: usize) -> bool {
     let inside = statement(a).is_some() && statement(a) == statement(b);
     let rule = |rule: Rule, holds: bool| rules.has(rule) && holds;
     rule(Rule::Lo, one.is_local())
-        || rule(Rule::F1, one.kind == Kind::Flush && other.is_local())
-        || rule(Rule::F2, other.kind == Kind::Flush && target(a) == Some(other.dst))
-        || rule(Rule::F3, one.kind == Kind::Flush && target(b) == Some(one.dst))
+        || rule(Rule::F1, one.kind == ActionType::Flush && other.is_local())
+        || rule(Rule::F2, other.kind == ActionType::Flush && target(a) == Some(other.dst))
+        || rule(Rule::F3, one.kind == ActionType::Flush && target(b) == Some(one.dst))
         || rule(Rule::Ir, routed)
         || rule(Rule::PutPut, routed && both(|s| matches!(s, Statement::Put { .. })))
         || rule(Rule::GetGet, routed && both(|s| matches!(s, Statement::Get { .. })))
@@ -48,7 +50,8 @@ fn fixed(actions: &Actions, rules: &Rules, a: usize, b: usize) -> bool {
                 Statement::Rga { .. } => rules.has(Rule::Ga),
                 // Both rules for compare-and-swaps are on or off together here; the two local reads are not ordered.
                 Statement::Cas { .. } => {
-                    rules.has(Rule::CasT) && !(one.kind == Kind::ExternalRead && other.kind == Kind::ExternalRead)
+                    rules.has(Rule::CasT)
+                        && !(one.kind == ActionType::ExternalRead && other.kind == ActionType::ExternalRead)
                 }
                 _ => rules.has(Rule::Pg),
             }

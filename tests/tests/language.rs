@@ -176,6 +176,38 @@ fn a_register_can_be_put() {
     assert_eq!(robust(&test, None, &|| false).unwrap().is_robust(), Some(true));
 }
 
+/// A register can stand in a tuple wherever one can: in a message, a put, a comparison, an assertion.
+#[test]
+fn registers_stand_in_tuples() {
+    let ring = |rows: &str| {
+        let head = "RDMA_WAIT t { ring q = P1 -> {P2} size 4; x@1 = 4; }\n P1@1 | P2@2 ;\n a := x | ;\n";
+        let test = parse("t", &format!("{head}{rows}")).unwrap_or_else(|e| panic!("{e}"));
+        let answer = solve(&test, &[], Limits::default());
+        (outcomes(&test, &answer), answer.holds)
+    };
+    let rows = " submit(q, (a, a + 1, (1, a))) | b := await receive(q) != bot ;\nforall (b = (4, 5, (1, 4)))\nforall (b = (a, 5, (1, a)))\n";
+    assert_eq!(ring(rows), (set(["a=4 b=(4, 5, (1, 4))"]), vec![Some(true), Some(true)]));
+    let rows =
+        " submit(q, (a, 1)) | c := 4 ;\n | b := await receive(q) = (c, 1) ;\n | if b = (c, 1) { d := (b, c) } ;\n";
+    assert_eq!(ring(rows).0, set(["a=4 b=(4, 1) c=4 d=((4, 1), 4)"]));
+    assert_eq!(
+        both(" a := x | ;\n put(z, (a, 2)) | ;\n x := (1, a) | ;\nlocations [x; z;]\n"),
+        set(["a=0 x=(1, 0) z=(0, 2)"])
+    );
+    let rows = " a := x | ;\n put(z, (a, 1)) | if true { b := (7, 1) } ;\nforbidden (z = (a, 1))\n";
+    is_printed(&of("RDMA_TSO", rows));
+    let test = of("RDMA_TSO", rows);
+    let error = verbs::program(&test, &solve(&test, &[], Limits::default())).unwrap_err().to_string();
+    assert!(error.contains("it is several numbers"), "{error}");
+}
+
+/// What is computed is data in a call of a library of one's own too.
+#[test]
+fn registers_are_printed_as_data() {
+    let test = parse("t", "X86_TSO t { treiber s; }\n P1 ;\n a := 1 ;\n s.push((a, a + 1)) ;\n s.push(a) ;\n").unwrap();
+    assert!(print::test(&test).contains(" s.push((a, a + 1)) ;\n s.push(a)"), "{}", print::test(&test));
+}
+
 #[test]
 fn conditions_compare_what_is_shown() {
     let with = |condition: &str| {
@@ -240,6 +272,12 @@ fn slips_are_told_with_place_and_remedy() {
     says(" assume x = 1 | ;\n", &["x is declared"]);
     says(" a := 1 | assume a = 1 ;\n", &["t.litmus:4:18", "a is neither"]);
     says(" a := 1 | ;\n assume P1:a = 1 | ;\n", &["its own registers only"]);
+    says(" a := (1, x) | ;\n", &["t.litmus:4:10", "one statement accesses memory once"]);
+    says(" put(z, (1, x)) | ;\n", &["t.litmus:4:13", "one statement accesses memory once"]);
+    says(
+        " a := x | ;\n while a = 1 { | ;\n put(z, (a, 1)) | ;\n } | ;\n",
+        &["(a, 1) is made of registers", "write w := (a, 1)"],
+    );
     says(" a := w[3] | ;\n", &["w has 3 words, w[0] to w[2]"]);
     says(" a := x[0] | ;\n", &["x is no array; one is declared as x@1[2] = 0;"]);
     says(" v[0] := 1 | ;\n", &["v is no array"]);
@@ -335,7 +373,7 @@ fn shown(guard: &Guard) -> String {
         Arg::Val(v) => v.to_string(),
         Arg::Register(r, 0) => r.to_string(),
         Arg::Register(r, k) => format!("{r} + {k}"),
-        Arg::Element(..) | Arg::Sent(..) => unreachable!("guards have none"),
+        Arg::Element(..) | Arg::Tuple(_) | Arg::Sent(..) => unreachable!("guards have none"),
     };
     match guard {
         Condition::Is(a, b) => format!("{} = {}", side(a), side(b)),
@@ -508,6 +546,7 @@ impl Interleaved<'_> {
     fn value(registers: &BTreeMap<Name, Val>, arg: &Arg) -> Val {
         let of = |r: &Name| registers.get(r).copied().unwrap_or(Val::Int(0));
         match arg {
+            Arg::Tuple(all) => Val::tuple(&all.iter().map(|arg| Self::value(registers, arg)).collect::<Vec<_>>()),
             Arg::Val(v) => *v,
             Arg::Register(r, k) => of(r).plus(*k).unwrap(),
             Arg::Element(x, r, k) => Loc::new(&format!("{x}[{}]", of(r).plus(*k).unwrap())).into(),

@@ -229,7 +229,7 @@ struct LiteralSc;
 
 /// A row or column of Fig. 4.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Row {
     Cpu,
     LocalRead,
     RemoteWrite,
@@ -238,20 +238,20 @@ enum Kind {
     Fence,
 }
 
-fn kind(a: Stamp) -> Kind {
+fn kind(a: Stamp) -> Row {
     match a {
-        Stamp::aNLR(_) => Kind::LocalRead,
-        Stamp::aNRW(_) => Kind::RemoteWrite,
-        Stamp::aNRR(_) => Kind::RemoteRead,
-        Stamp::aNLW(_) => Kind::LocalWrite,
-        Stamp::aRF(_) => Kind::Fence,
-        _ => Kind::Cpu,
+        Stamp::aNLR(_) => Row::LocalRead,
+        Stamp::aNRW(_) => Row::RemoteWrite,
+        Stamp::aNRR(_) => Row::RemoteRead,
+        Stamp::aNLW(_) => Row::LocalWrite,
+        Stamp::aRF(_) => Row::Fence,
+        _ => Row::Cpu,
     }
 }
 
 /// Fig. 4: whether the cell is marked sqp; with the two cells in which ippo is more than oppo.
-fn is_same_queue_pair(a: Kind, b: Kind, issue: bool) -> bool {
-    use Kind::{Cpu, Fence, LocalRead, LocalWrite, RemoteRead, RemoteWrite};
+fn is_same_queue_pair(a: Row, b: Row, issue: bool) -> bool {
+    use Row::{Cpu, Fence, LocalRead, LocalWrite, RemoteRead, RemoteWrite};
     match (a, b) {
         (Cpu, _) | (_, Cpu) => false,
         (LocalRead | Fence, _) => true,
@@ -294,17 +294,17 @@ impl Library<Stamp> for LiteralSc {
         let sqp = same(|s: &SubView<Stamp>| {
             Some(Val::tuple(&[Val::Int(i64::from(s.event.thread.0)), Val::Node(s.sub.stamp.node()?)]))
         });
-        let of_kind = |k: Kind| stamps(move |a| kind(a) == k);
+        let of_kind = |k: Row| stamps(move |a| kind(a) == k);
         let inside = |a, b| same_event().between(&of_kind(a), &of_kind(b));
         let cross = |a, b| of_kind(a).cross(&of_kind(b));
-        let nfo_pairs = cross(Kind::LocalRead, Kind::LocalWrite) | cross(Kind::RemoteRead, Kind::RemoteWrite);
+        let nfo_pairs = cross(Row::LocalRead, Row::LocalWrite) | cross(Row::RemoteRead, Row::RemoteWrite);
         let nfo = c.orient("nfo", nfo_pairs & &sqp);
-        let kinds = [Kind::Cpu, Kind::LocalRead, Kind::RemoteWrite, Kind::RemoteRead, Kind::LocalWrite, Kind::Fence];
+        let kinds = [Row::Cpu, Row::LocalRead, Row::RemoteWrite, Row::RemoteRead, Row::LocalWrite, Row::Fence];
         // The two events of an operation are in program order too.
         let in_po = |issue: bool| {
-            let mut all = po().between(&of_kind(Kind::Cpu), &stamps(|_| true))
-                | inside(Kind::LocalRead, Kind::RemoteWrite)
-                | inside(Kind::RemoteRead, Kind::LocalWrite);
+            let mut all = po().between(&of_kind(Row::Cpu), &stamps(|_| true))
+                | inside(Row::LocalRead, Row::RemoteWrite)
+                | inside(Row::RemoteRead, Row::LocalWrite);
             // A CAS that fails is a fence, then a read.
             all = all | same_event().between(&stamps(|a| a == Stamp::aMF), &stamps(|a| a == Stamp::aCR));
             for (a, b) in kinds.into_iter().flat_map(|a| kinds.map(|b| (a, b))) {
@@ -317,7 +317,7 @@ impl Library<Stamp> for LiteralSc {
         let (ippo, oppo, pf) = (in_po(true), in_po(false), tso::pf());
         let ib = (&ippo | &rf | &pf | &nfo).plus();
         let inst = stamps(|a| !matches!(a, Stamp::aNLW(_) | Stamp::aNRW(_)));
-        let seen = pf.between(&of_kind(Kind::LocalWrite), &stamps(|_| true));
+        let seen = pf.between(&of_kind(Row::LocalWrite), &stamps(|_| true));
         let ob = (&oppo | &rf | &seen | &nfo | &rb | &mo | inst.on().then(&ib)).plus();
         c.irreflexive("ib", &ib);
         c.irreflexive("ob", &ob);

@@ -127,6 +127,44 @@ fn checked(entry: &Entry) -> Result<Checked, String> {
     check(entry, variant, &variant.bounds[0], &Options::default())
 }
 
+/// A pile of which it is said that a pop only looks, and a push too.
+struct Glance;
+
+impl Library<Stamp> for Glance {
+    fn name(&self) -> Name {
+        PILE
+    }
+
+    fn methods(&self) -> &'static [method::Method] {
+        OfPile::TABLE
+    }
+
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        Pile.shapes(world, event)
+    }
+
+    fn only_looks(&self, _: &Event) -> bool {
+        true
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        Pile.spec()
+    }
+}
+
+#[test]
+fn a_library_whose_writes_only_look_is_told_where() {
+    let said =
+        checked(&Entry { specification: Libraries::over(to).with(Glance), ..pile("pile") }).err().expect("a mistake");
+    let expected = "only_looks of pile (tests/tests/own.rs:";
+    assert!(
+        said.contains(expected)
+            && said.contains("says that Push(s) only looks, and in its shape it writes s on node 1"),
+        "{said}"
+    );
+    assert!(said.contains("let it be false of this call"), "{said}");
+}
+
 /// A result is what is not unit, whatever the method is called: without it the assertion would be false.
 #[test]
 fn a_counterexample_shows_the_results_of_all_methods() {

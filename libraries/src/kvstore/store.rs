@@ -73,6 +73,12 @@ impl Store {
         self.x.part(format_args!("slot_{}_{}", slot.owner.0, slot.nth))
     }
 
+    /// The node of a slot. One of a thread that there is not is taken to be here, where no word is declared for it: an
+    /// implementation that has such an entry makes a call with a fault.
+    fn home(&self, slot: Slot) -> Node {
+        if self.world.tids().any(|t| t == slot.owner) { self.world.node_of(slot.owner) } else { self.here }
+    }
+
     /// A thread's own words for what it gets, or puts.
     fn copy(&self, purpose: &str) -> Loc {
         self.x.part(format_args!("{purpose}_{}", self.t.0))
@@ -111,7 +117,7 @@ impl Store {
     /// Writes a slot, wherever it is.
     fn fill(&self, slot: Slot, content: Val) -> Prog {
         let to = self.slot(slot);
-        if self.world.node_of(slot.owner) == self.here {
+        if self.home(slot) == self.here {
             return msw::write(to, content);
         }
         let from = self.copy("put");
@@ -120,13 +126,13 @@ impl Store {
 
     /// Waits until what was written to a slot is in the memory of its node.
     fn fence(&self, slot: Slot) -> Prog {
-        sv::gf([self.world.node_of(slot.owner)].into_iter().collect())
+        sv::gf([self.home(slot)].into_iter().collect())
     }
 
     /// Reads a slot once; bottom if it is torn.
     fn try_fetch(&self, slot: Slot) -> Prog {
         let from = self.slot(slot);
-        if self.world.node_of(slot.owner) == self.here {
+        if self.home(slot) == self.here {
             return msw::try_read(from);
         }
         let (to, d) = (self.copy("got"), Val::Wid(self.x.wid("d")));
@@ -365,4 +371,21 @@ pub fn no_counter() -> Edited {
         .replace(
             calls!(Msw::TryRead { x } in Method::Lookup { .. } => msw::try_read(x).map(move |v| with_part(v, 1, one))),
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A mutant may add 1 to what an entry says.
+    #[test]
+    fn a_slot_of_no_thread_is_a_word_that_is_not_declared() {
+        let (x, world) = (Loc::new("m"), World::new(1, &[Node(1)]));
+        let store = KvstoreOverLoco.seen_from(&world, x, Tid(1));
+        for owner in [Tid(0), Tid(2)] {
+            let slot = Slot { owner, nth: 0 };
+            assert!(matches!(store.fill(slot, Val::Bot), Prog::Call(call) if call.loc(0) == store.slot(slot)));
+            assert!(matches!(store.try_fetch(slot), Prog::Call(_)));
+        }
+    }
 }

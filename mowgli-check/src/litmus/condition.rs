@@ -16,22 +16,32 @@ pub enum Condition<A = Side> {
 }
 
 /// A side of an equation of an assertion.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Side {
     /// What the test shows at this position.
     Shown(usize),
     /// A value.
     Val(Val),
+    /// Several of these.
+    Tuple(Vec<Self>),
+}
+
+impl Side {
+    /// What it is where a test shows these values.
+    fn value(&self, shown: &[Val]) -> Val {
+        match self {
+            Self::Shown(position) => shown[*position],
+            Self::Val(v) => *v,
+            Self::Tuple(all) => Val::tuple(&all.iter().map(|side| side.value(shown)).collect::<Vec<_>>()),
+        }
+    }
 }
 
 impl Condition {
     /// Whether it holds of the values that a test shows.
     #[must_use]
     pub fn holds(&self, values: &[Val]) -> bool {
-        self.is_true(&|side| match *side {
-            Side::Shown(position) => values[position],
-            Side::Val(v) => v,
-        })
+        self.is_true(&|side| side.value(values))
     }
 }
 

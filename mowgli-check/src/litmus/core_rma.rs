@@ -12,7 +12,7 @@ use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::core_rma::execution::{self, Rule, Rules, Value, Witness};
-use mowgli_rdma::core_rma::program::{Action, Expr, Kind, Place, Program, Statement, Variable};
+use mowgli_rdma::core_rma::program::{Action, ActionType, Expr, Place, Program, Statement, Variable};
 
 use super::print;
 use super::run::Answer;
@@ -44,13 +44,15 @@ pub fn program(test: &Test) -> (Program, BTreeMap<Loc, usize>) {
         let expr = |arg: &Arg| match arg {
             Arg::Val(v) => Expr::Int(v.int().expect("integers only")),
             Arg::Register(r, k) => Expr::Register(number(r), *k),
-            Arg::Element(..) | Arg::Sent(..) => unreachable!("the parser has none for this model"),
+            Arg::Element(..) | Arg::Tuple(_) | Arg::Sent(..) => unreachable!("the parser has none for this model"),
         };
         let statement = |s: &test::Statement| match s {
             test::Statement::Set(r, arg) => Statement::Set { register: number(r), value: expr(arg) },
             test::Statement::Call { register, method, args, .. } => {
-                let place = |i: usize| match (args[2 * i], args[2 * i + 1]) {
-                    (Arg::Val(Val::Loc(x)), Arg::Val(Val::Bool(atomic))) => Place { variable: position[&x], atomic },
+                let place = |i: usize| match (&args[2 * i], &args[2 * i + 1]) {
+                    (Arg::Val(Val::Loc(x)), Arg::Val(Val::Bool(atomic))) => {
+                        Place { variable: position[x], atomic: *atomic }
+                    }
                     _ => unreachable!("an access is a location and whether it is atomic"),
                 };
                 match *method {
@@ -216,7 +218,11 @@ fn pictured(test: &Test, witness: &Witness) -> String {
     let place = |a: usize| {
         let text = test.threads.iter().zip(&test.world.threads).find(|(_, n)| process(**n) == all[a].src);
         let text = text.and_then(|(t, _)| t.source.get(all[a].statement)).map_or("", |(_, text)| text);
-        if all[a].kind == Kind::Init { "the initial value".to_owned() } else { format!("{text} ({})", all[a].kind) }
+        if all[a].kind == ActionType::Init {
+            "the initial value".to_owned()
+        } else {
+            format!("{text} ({})", all[a].kind)
+        }
     };
     for (name, pairs) in relations(witness) {
         let _ = writeln!(out, "  {name}");
@@ -227,7 +233,7 @@ fn pictured(test: &Test, witness: &Witness) -> String {
 
 /// The actions of a statement of the process on this node, by position.
 pub fn of_statement(witness: &Witness, node: Node, statement: usize) -> impl Iterator<Item = usize> {
-    let is_own = move |a: &Action| a.kind != Kind::Init && a.src == process(node) && a.statement == statement;
+    let is_own = move |a: &Action| a.kind != ActionType::Init && a.src == process(node) && a.statement == statement;
     witness.actions.iter().enumerate().filter(move |(_, a)| is_own(a)).map(|(i, _)| i)
 }
 

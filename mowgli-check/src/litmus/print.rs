@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::fmt::{Display, Write as _};
 
+use itertools::Itertools;
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::outcome::Outcome;
@@ -13,8 +14,7 @@ use mowgli_rdma::core_rma::CORE_RMA;
 
 use super::condition::Symbols;
 use super::known::{builtin, is_written_alone};
-use super::program::element;
-use super::test::{Arg, Guard, Model, Statement, Test, Thread};
+use super::test::{Arg, Guard, Model, Statement, Test, Thread, element};
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.
 #[must_use]
@@ -33,9 +33,10 @@ pub fn statement(call: &Call) -> String {
 /// What a call with these arguments looks like.
 fn made(library: Name, method: &str, args: &[Arg]) -> String {
     let takes = builtin(library).and_then(|l| l.method(method)).map_or(&[][..], |m| m.takes);
-    // Of a library of one's own the arguments tell.
-    let is_place = |at: usize| takes.get(at).is_none_or(|(_, kind)| kind.is_object());
-    let texts: Vec<String> = args.iter().enumerate().map(|(at, a)| argument(a, is_place(at))).collect();
+    // Of a library of one's own the arguments tell: what is computed is data, as objects are named.
+    let is_place =
+        |(at, arg): (usize, &Arg)| takes.get(at).map_or(matches!(arg, Arg::Val(_)), |(_, kind)| kind.is_object());
+    let texts: Vec<String> = args.iter().enumerate().map(|(at, arg)| argument(arg, is_place((at, arg)))).collect();
     let is_memory = Model::ALL.iter().any(|model| model.memory() == library);
     match (method, &texts[..]) {
         _ if library == CORE_RMA => return made_of_core_rma(method, args),
@@ -63,12 +64,14 @@ fn made(library: Name, method: &str, args: &[Arg]) -> String {
 
 /// An argument as it is written, where a place or where data stands.
 fn argument(arg: &Arg, is_place: bool) -> String {
-    let sum = |r: Name, k: i64| if k == 0 { r.to_string() } else { format!("{r} + {k}") };
-    match *arg {
+    let sum = |r: &Name, k: &i64| if *k == 0 { r.to_string() } else { format!("{r} + {k}") };
+    match arg {
         Arg::Val(v) if is_place => v.to_string(),
         Arg::Val(v) => v.literal(),
         Arg::Register(r, _) if is_place => format!("*{r}"),
-        Arg::Register(r, k) | Arg::Sent(_, r, k) => sum(r, k),
+        Arg::Register(r, k) => sum(r, k),
+        Arg::Sent(_, sent) => argument(sent, false),
+        Arg::Tuple(all) => format!("({})", all.iter().map(|arg| argument(arg, false)).join(", ")),
         Arg::Element(array, r, k) if is_place => format!("{array}[{}]", sum(r, k)),
         Arg::Element(array, r, k) => format!("&{array}[{}]", sum(r, k)),
     }
@@ -172,8 +175,8 @@ fn written(test: &Test, statement: &Statement) -> String {
     match statement {
         Statement::Call { register, library, method, args } => {
             let literal = |arg: &Arg| match arg {
-                Arg::Val(Val::Loc(x)) => test.literals.get(x).map_or(*arg, |v| Arg::Val(*v)),
-                _ => *arg,
+                Arg::Val(Val::Loc(x)) => test.literals.get(x).map_or_else(|| arg.clone(), |v| Arg::Val(*v)),
+                _ => arg.clone(),
             };
             let args: Vec<Arg> = args.iter().map(literal).collect();
             format!("{}{}", target(*register), made(*library, method, &args))

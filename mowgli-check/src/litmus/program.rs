@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use im::OrdMap;
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name};
+use mowgli_core::ids::Name;
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 
@@ -32,28 +32,8 @@ fn held(registers: &Registers, r: Name) -> Val {
     registers.get(&r).copied().unwrap_or(Val::Int(0))
 }
 
-/// The element of an array, as it is written.
-#[must_use]
-pub fn element(array: Name, number: i64) -> Loc {
-    Loc::new(&format!("{array}[{number}]"))
-}
-
-/// A register and a number; what is no integer has no sum, and stays what it is.
-fn sum(registers: &Registers, r: Name, k: i64) -> Val {
-    held(registers, r).plus(k).unwrap_or_else(|| held(registers, r))
-}
-
 fn value(registers: &Registers, arg: &Arg) -> Val {
-    match *arg {
-        Arg::Val(v) => v,
-        Arg::Sent(x, ..) => x.into(),
-        Arg::Register(r, k) => sum(registers, r, k),
-        // What is no number is no location either, and the call that is given it has a fault.
-        Arg::Element(array, r, k) => {
-            let number = sum(registers, r, k);
-            number.int().map_or(number, |i| element(array, i).into())
-        }
-    }
+    arg.value(&|r| held(registers, r))
 }
 
 fn holds(registers: &Registers, guard: &Guard) -> bool {
@@ -110,8 +90,10 @@ impl Body {
     /// What is written before a call is made.
     fn sent(&self, call: &Statement, registers: &Registers) -> Prog {
         let Statement::Call { library, args, .. } = call else { unreachable!("only calls send") };
-        let write = |arg: &Arg| match *arg {
-            Arg::Sent(x, r, k) => Some(Prog::call(Call::new(*library, "Write", &[x.into(), sum(registers, r, k)]))),
+        let write = |arg: &Arg| match arg {
+            Arg::Sent(x, sent) => {
+                Some(Prog::call(Call::new(*library, "Write", &[(*x).into(), value(registers, sent)])))
+            }
             _ => None,
         };
         Prog::all(args.iter().filter_map(write))

@@ -81,8 +81,8 @@ impl Model {
     }
 }
 
-/// An argument: known, or computed from a register.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// An argument: known, or computed from registers.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Arg {
     /// A value.
     Val(Val),
@@ -90,19 +90,47 @@ pub enum Arg {
     Register(Name, i64),
     /// The element of this array that the register's value plus a number is the number of.
     Element(Name, Name, i64),
-    /// A private word, to which the register's value plus a number is written before the call: what a put sends is in memory.
-    Sent(Loc, Name, i64),
+    /// Several values.
+    Tuple(Vec<Arg>),
+    /// A private word, to which this is written before the call: what a put sends is in memory.
+    Sent(Loc, Box<Arg>),
 }
 
 impl Arg {
-    /// The register that it is computed from.
+    /// The registers that it is computed from.
     #[must_use]
-    pub fn register(&self) -> Option<Name> {
-        match *self {
-            Self::Val(_) => None,
-            Self::Register(r, _) | Self::Element(_, r, _) | Self::Sent(_, r, _) => Some(r),
+    pub fn registers(&self) -> Vec<Name> {
+        match self {
+            Self::Val(_) => Vec::new(),
+            Self::Register(r, _) | Self::Element(_, r, _) => vec![*r],
+            Self::Tuple(all) => all.iter().flat_map(Self::registers).collect(),
+            Self::Sent(_, arg) => arg.registers(),
         }
     }
+
+    /// What it is where registers have these values.
+    #[must_use]
+    pub fn value(&self, register: &dyn Fn(Name) -> Val) -> Val {
+        // What is no integer has no sum, and stays what it is.
+        let sum = |r: Name, k: i64| register(r).plus(k).unwrap_or_else(|| register(r));
+        match self {
+            Self::Val(v) => *v,
+            Self::Register(r, k) => sum(*r, *k),
+            // What is no number is no location either, and the call that is given it has a fault.
+            Self::Element(array, r, k) => {
+                let number = sum(*r, *k);
+                number.int().map_or(number, |i| element(*array, i).into())
+            }
+            Self::Tuple(all) => Val::tuple(&all.iter().map(|arg| arg.value(register)).collect::<Vec<_>>()),
+            Self::Sent(x, _) => (*x).into(),
+        }
+    }
+}
+
+/// The element of an array, as it is written.
+#[must_use]
+pub fn element(array: Name, number: i64) -> Loc {
+    Loc::new(&format!("{array}[{number}]"))
 }
 
 /// A condition on the registers of a thread.
@@ -161,11 +189,11 @@ impl Statement {
     #[must_use]
     pub fn uses(&self) -> Vec<Name> {
         match self {
-            Self::Call { args, .. } => args.iter().filter_map(Arg::register).collect(),
-            Self::Set(_, arg) => arg.register().into_iter().collect(),
-            Self::Await { call, value, .. } => [call.uses(), value.register().into_iter().collect()].concat(),
+            Self::Call { args, .. } => args.iter().flat_map(Arg::registers).collect(),
+            Self::Set(_, arg) => arg.registers(),
+            Self::Await { call, value, .. } => [call.uses(), value.registers()].concat(),
             Self::Assume(guard) | Self::If(guard) | Self::While(guard) => {
-                guard.names().into_iter().filter_map(Arg::register).collect()
+                guard.names().into_iter().flat_map(Arg::registers).collect()
             }
             Self::Else | Self::End => Vec::new(),
         }
@@ -175,7 +203,7 @@ impl Statement {
     #[must_use]
     pub fn sent(&self) -> Vec<Loc> {
         let Self::Call { args, .. } = self else { return Vec::new() };
-        args.iter().filter_map(|arg| if let Arg::Sent(x, ..) = arg { Some(*x) } else { None }).collect()
+        args.iter().filter_map(|arg| if let Arg::Sent(x, _) = arg { Some(*x) } else { None }).collect()
     }
 
     /// Whether it opens a block.

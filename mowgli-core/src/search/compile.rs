@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::network::{Check, Id, Kind, Network};
+use super::network::{Check, Derivation, Id, Network};
 use crate::algebra::{Choice, Demand, Expr, Rel, Set, Spec};
 use crate::event::Event;
 use crate::graph::Graph;
@@ -128,18 +128,18 @@ pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Comp
         }
         parts.extend(compiler.library(spec).into_iter().map(|(part, id)| (Some(name), part, id)));
     }
-    let so = compiler.net.derive(Kind::Union(parts.iter().map(|p| p.2).collect()));
+    let so = compiler.net.derive(Derivation::Union(parts.iter().map(|p| p.2).collect()));
     let outside = compiler.net.base(&Matrix::empty(n));
-    let strays = compiler.net.derive(Kind::Inter(so, outside));
+    let strays = compiler.net.derive(Derivation::Inter(so, outside));
     compiler.net.check(strays, Check::Empty);
     parts.push((None, "ppo", compiler.net.base(&graph.ppo(libraries))));
     let ppo = parts[parts.len() - 1].2;
-    let edges = compiler.net.derive(Kind::Union(vec![so, ppo, extra]));
-    let hb = compiler.net.derive(Kind::Plus(edges));
+    let edges = compiler.net.derive(Derivation::Union(vec![so, ppo, extra]));
+    let hb = compiler.net.derive(Derivation::Plus(edges));
     compiler.net.check(hb, Check::Irreflexive);
     let given = compiler.net.base(&Matrix::empty(n));
     if !beyond_so.is_empty() {
-        compiler.seen_hb = Some(compiler.net.derive(Kind::Union(vec![hb, given])));
+        compiler.seen_hb = Some(compiler.net.derive(Derivation::Union(vec![hb, given])));
     }
     for (name, spec, first_choice, mask) in beyond_so {
         (compiler.name, compiler.first_choice, compiler.mask) = (name, first_choice, mask);
@@ -168,11 +168,11 @@ fn dependent(net: &Network, choices: &[(Name, &'static str, Open)], differences:
 /// What is derived from something open is open.
 pub(super) fn spread_open(net: &Network, open: &mut [bool]) {
     for r in 0..net.relations() {
-        open[r] |= match net.kind(r) {
-            Kind::Base => false,
-            Kind::Union(of) => of.iter().any(|&o| open[o]),
-            Kind::Inter(a, b) | Kind::Seq(a, b) => open[*a] || open[*b],
-            Kind::Inverse(a) | Kind::Plus(a) => open[*a],
+        open[r] |= match net.derivation(r) {
+            Derivation::Base => false,
+            Derivation::Union(of) => of.iter().any(|&o| open[o]),
+            Derivation::Inter(a, b) | Derivation::Seq(a, b) => open[*a] || open[*b],
+            Derivation::Inverse(a) | Derivation::Plus(a) => open[*a],
         };
     }
 }
@@ -270,7 +270,7 @@ impl<S: Stamp> Compiler<'_, S> {
                 let same = self.same_key(&members, |s| key.of(&self.graph.view(s)));
                 let pairs = same.minus(&Matrix::identity(&members, n));
                 let raw = self.net.base(&Matrix::empty(n));
-                let closed = self.net.derive(Kind::Plus(raw));
+                let closed = self.net.derive(Derivation::Plus(raw));
                 self.net.check(closed, Check::Irreflexive);
                 Open::Order { raw, closed, pairs }
             }
@@ -305,7 +305,7 @@ impl<S: Stamp> Compiler<'_, S> {
                 if let Some(k) = known.filter(|k| !k.is_empty()) {
                     open.push(self.net.base(&k));
                 }
-                Term::Open(if open.len() == 1 { open[0] } else { self.net.derive(Kind::Union(open)) })
+                Term::Open(if open.len() == 1 { open[0] } else { self.net.derive(Derivation::Union(open)) })
             }
         }
     }
@@ -358,7 +358,7 @@ impl<S: Stamp> Compiler<'_, S> {
             Expr::Inter(a, b) => match (self.term(a), self.term(b)) {
                 (Term::Known(a), Term::Known(b)) => known((*a).clone().and(&b)),
                 (Term::Known(m), Term::Open(o)) | (Term::Open(o), Term::Known(m)) => self.restrict(o, &m),
-                (Term::Open(a), Term::Open(b)) => Term::Open(self.net.derive(Kind::Inter(a, b))),
+                (Term::Open(a), Term::Open(b)) => Term::Open(self.net.derive(Derivation::Inter(a, b))),
             },
             Expr::Minus(a, b) => {
                 let b = match self.term(b) {
@@ -382,11 +382,11 @@ impl<S: Stamp> Compiler<'_, S> {
             Expr::Seq(a, b) => self.sequence(a, b),
             Expr::Inverse(a) => match self.term(a) {
                 Term::Known(a) => known(a.inverse()),
-                Term::Open(a) => Term::Open(self.net.derive(Kind::Inverse(a))),
+                Term::Open(a) => Term::Open(self.net.derive(Derivation::Inverse(a))),
             },
             Expr::Plus(a) => match self.term(a) {
                 Term::Known(a) => known((*a).clone().closure()),
-                Term::Open(a) => Term::Open(self.net.derive(Kind::Plus(a))),
+                Term::Open(a) => Term::Open(self.net.derive(Derivation::Plus(a))),
             },
         }
     }
@@ -396,7 +396,7 @@ impl<S: Stamp> Compiler<'_, S> {
             return Term::Known(Rc::new(to.clone()));
         }
         let to = self.net.base(to);
-        Term::Open(self.net.derive(Kind::Inter(open, to)))
+        Term::Open(self.net.derive(Derivation::Inter(open, to)))
     }
 
     /// A composition; `[S]; r` and `r; [S]` become restrictions, which are cheaper.
@@ -415,7 +415,7 @@ impl<S: Stamp> Compiler<'_, S> {
             (Term::Known(m), _) | (_, Term::Known(m)) if m.is_empty() => Term::Known(m),
             (a, b) => {
                 let (a, b) = (self.open(a), self.open(b));
-                Term::Open(self.net.derive(Kind::Seq(a, b)))
+                Term::Open(self.net.derive(Derivation::Seq(a, b)))
             }
         }
     }

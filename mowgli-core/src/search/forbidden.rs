@@ -1,7 +1,7 @@
 //! Which pairs relations must not get: "forbidden" is carried from the demands down to the choices, against the direction in
 //! which the network carries pairs up.
 
-use super::network::{Check, Id, Kind, Network};
+use super::network::{Check, Derivation, Id, Network};
 use crate::relation::matrix::ones;
 
 /// The pairs that relations of a network must not get.
@@ -48,7 +48,7 @@ impl Forbidden {
                 Check::Irreflexive => {
                     for a in 0..n {
                         out[r * size + a * width + a / 64] |= 1 << (a % 64);
-                        if matches!(net.kind(r), Kind::Plus(_)) {
+                        if matches!(net.derivation(r), Derivation::Plus(_)) {
                             for b in ones(net.row(r, a)) {
                                 out[r * size + b * width + a / 64] |= 1 << (a % 64);
                             }
@@ -59,21 +59,21 @@ impl Forbidden {
             let (below, above) = out.split_at_mut(r * size);
             let above = &above[..used];
             let mut pass = |to: Id, a: usize, word: usize, bits: u64| below[to * size + a * width + word] |= bits;
-            match net.kind(r) {
-                Kind::Base => {}
-                Kind::Union(of) => {
+            match net.derivation(r) {
+                Derivation::Base => {}
+                Derivation::Union(of) => {
                     for &o in of.iter().filter(|&&o| open[o]) {
                         for (i, &bits) in above.iter().enumerate() {
                             pass(o, i / width, i % width, bits);
                         }
                     }
                 }
-                Kind::Plus(o) => {
+                Derivation::Plus(o) => {
                     for (i, &bits) in above.iter().enumerate() {
                         pass(*o, i / width, i % width, bits);
                     }
                 }
-                Kind::Inter(a, b) => {
+                Derivation::Inter(a, b) => {
                     for (one, other) in [(*a, *b), (*b, *a)] {
                         if open[one] {
                             for (i, &bits) in above.iter().enumerate() {
@@ -82,14 +82,14 @@ impl Forbidden {
                         }
                     }
                 }
-                Kind::Inverse(o) => {
+                Derivation::Inverse(o) => {
                     for a in 0..n {
                         for b in ones(&above[a * width..(a + 1) * width]).filter(|&b| b < n) {
                             pass(*o, b, a / 64, 1 << (a % 64));
                         }
                     }
                 }
-                Kind::Seq(a, b) => {
+                Derivation::Seq(a, b) => {
                     for x in 0..n {
                         let row = &above[x * width..(x + 1) * width];
                         if row.iter().all(|&w| w == 0) {

@@ -7,7 +7,7 @@
 pub mod compile;
 pub mod forbidden;
 pub mod network;
-pub mod prefix;
+pub(crate) mod prefix;
 pub mod refute;
 mod schema;
 pub mod solver;

@@ -13,7 +13,7 @@ pub type Id = usize;
 
 /// How a relation is derived. Operands are made before what is derived from them.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum Derivation {
     /// Given: constants, and choices that are added from outside.
     Base,
     /// Union.
@@ -65,7 +65,7 @@ pub struct Network {
     /// Only the first so many elements are in any pair.
     live: usize,
     width: usize,
-    kinds: Vec<Kind>,
+    derivations: Vec<Derivation>,
     checks: Vec<Check>,
     users: Vec<Vec<Id>>,
     bits: Vec<u64>,
@@ -84,7 +84,7 @@ impl Network {
             n,
             live: n,
             width: n.div_ceil(64).max(1),
-            kinds: Vec::new(),
+            derivations: Vec::new(),
             checks: Vec::new(),
             users: Vec::new(),
             bits: Vec::new(),
@@ -120,29 +120,29 @@ impl Network {
 
     /// Adds a relation with these first pairs.
     pub fn base(&mut self, matrix: &Matrix) -> Id {
-        self.push(Kind::Base, matrix)
+        self.push(Derivation::Base, matrix)
     }
 
     /// Adds a derived relation.
-    pub fn derive(&mut self, kind: Kind) -> Id {
-        let matrix = self.evaluate(&kind);
-        self.push(kind, &matrix)
+    pub fn derive(&mut self, derivation: Derivation) -> Id {
+        let matrix = self.evaluate(&derivation);
+        self.push(derivation, &matrix)
     }
 
-    fn push(&mut self, kind: Kind, matrix: &Matrix) -> Id {
-        let id = self.kinds.len();
-        let operands = match &kind {
-            Kind::Base => Vec::new(),
-            Kind::Union(of) => of.clone(),
-            Kind::Inter(a, b) | Kind::Seq(a, b) => vec![*a, *b],
-            Kind::Inverse(a) | Kind::Plus(a) => vec![*a],
+    fn push(&mut self, derivation: Derivation, matrix: &Matrix) -> Id {
+        let id = self.derivations.len();
+        let operands = match &derivation {
+            Derivation::Base => Vec::new(),
+            Derivation::Union(of) => of.clone(),
+            Derivation::Inter(a, b) | Derivation::Seq(a, b) => vec![*a, *b],
+            Derivation::Inverse(a) | Derivation::Plus(a) => vec![*a],
         };
         for operand in operands {
             if !self.users[operand].contains(&id) {
                 self.users[operand].push(id);
             }
         }
-        self.kinds.push(kind);
+        self.derivations.push(derivation);
         self.checks.push(Check::None);
         self.users.push(Vec::new());
         self.bits.extend_from_slice(matrix.words());
@@ -162,29 +162,29 @@ impl Network {
         self.standing = self.conflict;
     }
 
-    /// The relations that `kind` derives, by definition, from the present state of its operands.
+    /// The relations that `derivation` derives, by definition, from the present state of its operands.
     #[must_use]
-    pub fn evaluate(&self, kind: &Kind) -> Matrix {
-        match kind {
-            Kind::Base => Matrix::empty(self.n),
-            Kind::Union(of) => of.iter().fold(Matrix::empty(self.n), |m, &r| m.or(&self.matrix(r))),
-            Kind::Inter(a, b) => self.matrix(*a).and(&self.matrix(*b)),
-            Kind::Seq(a, b) => self.matrix(*a).then(&self.matrix(*b)),
-            Kind::Inverse(a) => self.matrix(*a).inverse(),
-            Kind::Plus(a) => self.matrix(*a).closure(),
+    pub fn evaluate(&self, derivation: &Derivation) -> Matrix {
+        match derivation {
+            Derivation::Base => Matrix::empty(self.n),
+            Derivation::Union(of) => of.iter().fold(Matrix::empty(self.n), |m, &r| m.or(&self.matrix(r))),
+            Derivation::Inter(a, b) => self.matrix(*a).and(&self.matrix(*b)),
+            Derivation::Seq(a, b) => self.matrix(*a).then(&self.matrix(*b)),
+            Derivation::Inverse(a) => self.matrix(*a).inverse(),
+            Derivation::Plus(a) => self.matrix(*a).closure(),
         }
     }
 
     /// How many relations there are.
     #[must_use]
     pub fn relations(&self) -> usize {
-        self.kinds.len()
+        self.derivations.len()
     }
 
     /// How a relation is derived.
     #[must_use]
-    pub fn kind(&self, relation: Id) -> &Kind {
-        &self.kinds[relation]
+    pub fn derivation(&self, relation: Id) -> &Derivation {
+        &self.derivations[relation]
     }
 
     /// What is demanded of a relation.
@@ -293,20 +293,20 @@ impl Network {
     }
 
     fn carry(&mut self, user: Id, from: Id, row: usize, word: usize, new: u64) {
-        match self.kinds[user] {
-            Kind::Base => unreachable!("given relations depend on none"),
-            Kind::Union(_) => self.add_word(user, row, word, new),
-            Kind::Inter(a, b) => {
+        match self.derivations[user] {
+            Derivation::Base => unreachable!("given relations depend on none"),
+            Derivation::Union(_) => self.add_word(user, row, word, new),
+            Derivation::Inter(a, b) => {
                 let other = if a == from { b } else { a };
                 let both = new & self.row(other, row)[word];
                 self.add_word(user, row, word, both);
             }
-            Kind::Inverse(_) => {
+            Derivation::Inverse(_) => {
                 for b in WordOnes(new) {
                     self.add(user, word * 64 + b, row);
                 }
             }
-            Kind::Seq(a, b) => {
+            Derivation::Seq(a, b) => {
                 if a == from {
                     for y in WordOnes(new) {
                         self.or_row(user, row, b, word * 64 + y);
@@ -320,7 +320,7 @@ impl Network {
                     }
                 }
             }
-            Kind::Plus(_) => self.close(user, row, word, new),
+            Derivation::Plus(_) => self.close(user, row, word, new),
         }
     }
 
@@ -358,13 +358,13 @@ mod tests {
         let mut net = Network::new(n);
         let a = net.base(&Matrix::empty(n));
         let b = net.base(&Matrix::empty(n));
-        let seq = net.derive(Kind::Seq(a, b));
-        let inverse = net.derive(Kind::Inverse(seq));
-        let twice = net.derive(Kind::Seq(a, a));
-        let inter = net.derive(Kind::Inter(inverse, twice));
-        let union = net.derive(Kind::Union(vec![inverse, b, inter]));
-        let closed = net.derive(Kind::Plus(union));
-        net.derive(Kind::Seq(closed, a));
+        let seq = net.derive(Derivation::Seq(a, b));
+        let inverse = net.derive(Derivation::Inverse(seq));
+        let twice = net.derive(Derivation::Seq(a, a));
+        let inter = net.derive(Derivation::Inter(inverse, twice));
+        let union = net.derive(Derivation::Union(vec![inverse, b, inter]));
+        let closed = net.derive(Derivation::Plus(union));
+        net.derive(Derivation::Seq(closed, a));
         (net, [a, b])
     }
 
@@ -373,7 +373,8 @@ mod tests {
     }
 
     fn is_settled(net: &Network) -> bool {
-        (0..net.relations()).all(|r| *net.kind(r) == Kind::Base || net.matrix(r) == net.evaluate(net.kind(r)))
+        (0..net.relations())
+            .all(|r| *net.derivation(r) == Derivation::Base || net.matrix(r) == net.evaluate(net.derivation(r)))
     }
 
     proptest! {
@@ -410,7 +411,7 @@ mod tests {
     fn a_cycle_is_a_conflict_until_it_is_undone() {
         let mut net = Network::new(3);
         let edges = net.base(&Matrix::empty(3));
-        let closed = net.derive(Kind::Plus(edges));
+        let closed = net.derive(Derivation::Plus(edges));
         net.check(closed, Check::Irreflexive);
         net.add(edges, 0, 1);
         net.add(edges, 1, 2);

@@ -115,7 +115,7 @@ fn refutation<S: Stamp>(solver: &Solver<'_, S>, libraries: &Libraries<S>) -> Ref
 }
 
 /// An edge between subevents by position, with name and sentence.
-type Step = (usize, (&'static str, &'static str), usize);
+type Labelled = (usize, (&'static str, &'static str), usize);
 
 const PPO: (&str, &str) = ("ppo", "{a} keeps its place before {b} in its thread, as {a stamp} does before {b stamp}");
 const PO: (&str, &str) = ("po", "{a} is before {b} in its thread");
@@ -140,11 +140,11 @@ impl<S: Stamp> Why<'_, '_, S> {
         }
     }
 
-    fn edge(&self, (a, (relation, sentence), b): Step) -> Edge {
+    fn edge(&self, (a, (relation, sentence), b): Labelled) -> Edge {
         Edge { from: self.end(a), relation, sentence, to: self.end(b) }
     }
 
-    fn conflict(&self, conflict: Conflict) -> (Option<(Name, &'static str)>, Vec<Step>) {
+    fn conflict(&self, conflict: Conflict) -> (Option<(Name, &'static str)>, Vec<Labelled>) {
         let compiled = &self.solver.compiled;
         let demand = compiled.demands.iter().find(|d| d.2 == conflict.relation);
         let Some(&(library, name, _)) = demand else { return (None, self.cycle()) };
@@ -154,7 +154,7 @@ impl<S: Stamp> Why<'_, '_, S> {
     }
 
     /// A shortest cycle of hb, each edge as its steps.
-    fn cycle(&self) -> Vec<Step> {
+    fn cycle(&self) -> Vec<Labelled> {
         let (net, n) = (&self.solver.compiled.net, self.solver.graph.len());
         let parts = &self.solver.compiled.parts;
         let next = |a: usize| (0..n).filter(move |&b| parts.iter().any(|p| net.has(p.2, a, b)));
@@ -164,7 +164,7 @@ impl<S: Stamp> Why<'_, '_, S> {
     }
 
     /// The steps of an edge of hb.
-    fn part(&self, a: usize, b: usize) -> Vec<Step> {
+    fn part(&self, a: usize, b: usize) -> Vec<Labelled> {
         let parts = &self.solver.compiled.parts;
         let Some(&(library, name, _)) = parts.iter().rev().find(|p| self.solver.compiled.net.has(p.2, a, b)) else {
             return Vec::new();
@@ -186,7 +186,7 @@ impl<S: Stamp> Why<'_, '_, S> {
     }
 
     /// A pair of a relation, taken apart down to relations that have a name.
-    fn steps(&self, library: Name, rel: &Rel<S>, a: usize, b: usize) -> Vec<Step> {
+    fn steps(&self, library: Name, rel: &Rel<S>, a: usize, b: usize) -> Vec<Labelled> {
         let n = self.solver.graph.len();
         let spec = self.libraries.spec(library).expect("a library of the search");
         if let Some(said) = rel.said() {
@@ -205,7 +205,7 @@ impl<S: Stamp> Why<'_, '_, S> {
                 [self.steps(library, q, a, b), self.steps(library, p, a, b)].concat()
             }
             Expr::Inter(p, q) => {
-                let unnamed = |steps: &Vec<Step>| steps.iter().any(|s| s.1.0.is_empty());
+                let unnamed = |steps: &Vec<Labelled>| steps.iter().any(|s| s.1.0.is_empty());
                 let left = self.steps(library, p, a, b);
                 if unnamed(&left) { self.steps(library, q, a, b) } else { left }
             }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use super::network::{Check, Id, Kind, Network};
+use super::network::{Check, Derivation, Id, Network};
 use crate::algebra::{Choice, Demand, Expr, Key, Rel, Set, Spec};
 use crate::ids::Name;
 use crate::library::Libraries;
@@ -148,8 +148,8 @@ impl<S: Stamp> Builder<S> {
         let ppo = self.base();
         self.schema.bases.push((ppo, None, Fixed::Ppo));
         so.push(ppo);
-        let edges = self.schema.net.derive(Kind::Union(so));
-        let hb = self.schema.net.derive(Kind::Plus(edges));
+        let edges = self.schema.net.derive(Derivation::Union(so));
+        let hb = self.schema.net.derive(Derivation::Plus(edges));
         self.schema.net.check(hb, Check::Irreflexive);
         self.seen_hb = Some(hb);
         for (name, spec, first_choice) in beyond_so {
@@ -190,7 +190,7 @@ impl<S: Stamp> Builder<S> {
                 let (members, key) = (self.set(members), self.key(key));
                 let pairs = inter(Fixed::Same(key), Fixed::Cross(members, members));
                 let raw = self.base();
-                let closed = self.schema.net.derive(Kind::Plus(raw));
+                let closed = self.schema.net.derive(Derivation::Plus(raw));
                 self.schema.net.check(closed, Check::Irreflexive);
                 Open::Order { raw, closed, pairs }
             }
@@ -306,13 +306,13 @@ impl<S: Stamp> Builder<S> {
             Expr::Union(..) => {
                 let mut parts = Vec::new();
                 self.flatten(expr, &mut parts);
-                Term::Derived(self.schema.net.derive(Kind::Union(parts)))
+                Term::Derived(self.schema.net.derive(Derivation::Union(parts)))
             }
             Expr::Inter(a, b) => match (self.term(a), self.term(b)) {
                 (Term::Derived(id), Term::Fixed(to)) | (Term::Fixed(to), Term::Derived(id)) => self.restrict(id, to),
                 (a, b) => {
                     let (a, b) = (self.derived(a), self.derived(b));
-                    Term::Derived(self.schema.net.derive(Kind::Inter(a, b)))
+                    Term::Derived(self.schema.net.derive(Derivation::Inter(a, b)))
                 }
             },
             Expr::Minus(a, b) if is_fixed(b) => {
@@ -332,16 +332,16 @@ impl<S: Stamp> Builder<S> {
                 }
                 (None, None) => {
                     let (a, b) = (self.relation(a), self.relation(b));
-                    Term::Derived(self.schema.net.derive(Kind::Seq(a, b)))
+                    Term::Derived(self.schema.net.derive(Derivation::Seq(a, b)))
                 }
             },
             Expr::Inverse(a) => {
                 let a = self.relation(a);
-                Term::Derived(self.schema.net.derive(Kind::Inverse(a)))
+                Term::Derived(self.schema.net.derive(Derivation::Inverse(a)))
             }
             Expr::Plus(a) => {
                 let a = self.relation(a);
-                Term::Derived(self.schema.net.derive(Kind::Plus(a)))
+                Term::Derived(self.schema.net.derive(Derivation::Plus(a)))
             }
             _ => unreachable!("fixed"),
         }
@@ -349,7 +349,7 @@ impl<S: Stamp> Builder<S> {
 
     fn restrict(&mut self, id: Id, to: Fixed) -> Term {
         let to = self.derived(Term::Fixed(to));
-        Term::Derived(self.schema.net.derive(Kind::Inter(id, to)))
+        Term::Derived(self.schema.net.derive(Derivation::Inter(id, to)))
     }
 
     fn flatten(&mut self, expr: &Expr<S>, parts: &mut Vec<Id>) {

@@ -90,14 +90,14 @@ struct Link {
 }
 
 /// In one run: what a subevent writes, depending on what another one of its call reads.
-struct Step {
+struct Dependency {
     from: usize,
     to: usize,
     /// For each number of a value that is read the value that is then written, if there is one.
     table: Vec<Vals>,
 }
 
-impl Step {
+impl Dependency {
     /// The values that can be read and those that can be written, if `reads` are allowed by the run.
     fn allowed(&self, domains: &Domains, reads: Vals) -> (Vals, Vals) {
         let (mut read, mut written) = (0, 0);
@@ -121,7 +121,7 @@ pub struct Values {
     rows: Vec<Vec<Vec<Row>>>,
     links: Vec<Link>,
     /// For each thread and run.
-    steps: Vec<Vec<Vec<Step>>>,
+    steps: Vec<Vec<Vec<Dependency>>>,
     starts: Vec<usize>,
 }
 
@@ -190,14 +190,14 @@ fn steps<S: Stamp>(
     start: usize,
     step: &impl Fn(&Event, Val) -> Option<Val>,
     numbering: &Numbering,
-) -> Vec<Step> {
+) -> Vec<Dependency> {
     let mut all = Vec::new();
     let mut base = start;
     for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
         for (position, sub) in shape.iter().enumerate() {
             if let Some(Writes::Step(from)) = sub.writes {
                 let results = numbering.values.iter().map(|&v| step(event, v).map_or(0, |w| numbering.known(w)));
-                all.push(Step { from: base + from, to: base + position, table: results.collect() });
+                all.push(Dependency { from: base + from, to: base + position, table: results.collect() });
             }
         }
         base += shape.len();
@@ -285,7 +285,7 @@ impl Values {
                 let (r, w) = step.allowed(domains, self.rows[thread][run][step.from - start].reads);
                 (read, written) = (read | r, written | w);
             }
-            let Step { from, to, .. } = self.steps[thread][0][index];
+            let Dependency { from, to, .. } = self.steps[thread][0][index];
             intersect(&mut domains.reads[from], read, changed);
             intersect(&mut domains.writes[to], written, changed);
         }

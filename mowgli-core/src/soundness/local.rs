@@ -8,12 +8,17 @@
 //! For one that does, every larger strict partial order is looked at too: pairs that `(ppo u so)+` leaves open are put
 //! into hb or kept out of it, one by one, where no g works for all of them.
 
+mod concretise;
+mod orders;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
 use itertools::Itertools;
 use typed_arena::Arena;
+
+use concretise::{AbstractCall, Abstraction, FEW, Known, Promise, StampChoice, describe};
 
 use crate::algebra::Spec;
 use crate::denote::Trace;
@@ -26,7 +31,6 @@ use crate::library::Libraries;
 use crate::outcome::{Explored, Problem};
 use crate::relation::Matrix;
 use crate::runs::{Run, Skeleton, Stop};
-use crate::search::network::Id;
 use crate::search::solver::{Cut, Flow, Solver};
 use crate::stamp::Stamp;
 use crate::value::Val;
@@ -71,29 +75,6 @@ pub struct Violation<S> {
     pub reason: Reason,
 }
 
-/// What is known of hb in all executions that are left.
-struct Known {
-    /// Pairs that are in hb.
-    least: Matrix,
-    /// Pairs that may be in hb; for a specification that mentions it.
-    most: Option<Matrix>,
-}
-
-/// What a concretisation and so' rest on.
-struct Proof {
-    /// Pairs that must be in hb.
-    needs: Matrix,
-    /// Pairs that may be in hb; any pair if the specification does not mention it.
-    most: Option<Matrix>,
-}
-
-impl Proof {
-    fn holds(&self, hb: &Known) -> bool {
-        let within = |most: &Matrix| hb.most.as_ref().is_some_and(|m| m.is_subset(most));
-        self.needs.is_subset(&hb.least) && self.most.as_ref().is_none_or(within)
-    }
-}
-
 /// For each method and stamp of the specification the subevents that stand for it, in words.
 pub type Concretisation = BTreeMap<(Name, String), BTreeSet<String>>;
 
@@ -107,47 +88,6 @@ pub struct Local<S> {
     /// The first execution without one.
     pub violation: Option<Violation<S>>,
 }
-
-/// A call of the specification in one class: its event, and the subevents of the implementation that are its own.
-struct AbstractCall {
-    event: Event,
-    own: Vec<usize>,
-}
-
-/// One subevent `<e', a'>` of the specification.
-struct Promise<S> {
-    call: usize,
-    stamp: S,
-}
-
-/// One choice of stmp', with the search for so'.
-struct Way<'a, S: Stamp> {
-    promises: Vec<Promise<S>>,
-    solver: Solver<'a, S>,
-}
-
-/// For each promise of a way the subevent that stands for it, and the edges of hb that condition 1 rests on.
-#[derive(Clone)]
-struct Image {
-    way: usize,
-    g: Vec<usize>,
-    needs: Matrix,
-}
-
-/// The calls of the specification in one run of every thread, and what was found out about them.
-struct Abstraction<'a, S: Stamp> {
-    calls: Vec<AbstractCall>,
-    /// A call that the specification does not have at all.
-    impossible: Option<usize>,
-    ways: Vec<Way<'a, S>>,
-    /// The g that worked last.
-    last: Option<Image>,
-    /// What the latest proofs rest on: each proves every execution of the same runs that has it.
-    proofs: VecDeque<Proof>,
-}
-
-/// How many proofs are kept for reuse.
-const KEPT: usize = 8;
 
 /// One run in every thread, by identity: what the results of all calls depend on.
 type RunsById = Vec<(usize, usize)>;
@@ -261,11 +201,11 @@ impl<'a, S: Stamp> Prover<'a, S> {
         let shapes: Vec<_> = shapes.collect();
         let impossible = shapes.iter().position(Vec::is_empty);
         let choices = shapes.iter().map(|s| s.iter()).multi_cartesian_product();
-        let ways = choices.filter_map(|choice| self.way(&calls, &choice)).collect();
-        Abstraction { calls, impossible, ways, last: None, proofs: VecDeque::new() }
+        let choices = choices.filter_map(|choice| self.choice(&calls, &choice)).collect();
+        Abstraction { calls, impossible, choices, last: None, proofs: VecDeque::new() }
     }
 
-    fn way(&mut self, calls: &[AbstractCall], choice: &[&Shape<S>]) -> Option<Way<'a, S>> {
+    fn choice(&mut self, calls: &[AbstractCall], choice: &[&Shape<S>]) -> Option<StampChoice<'a, S>> {
         let promises =
             choice.iter().enumerate().flat_map(|(call, shape)| shape.iter().map(move |sub| (call, sub.stamp)));
         let promises = promises.map(|(call, stamp)| Promise { call, stamp }).collect();
@@ -277,7 +217,7 @@ impl<'a, S: Stamp> Prover<'a, S> {
         }
         let graph = Graph::new(self.world, skeletons.iter().collect());
         match Solver::new(graph, self.specification, &[], self.expired) {
-            Ok(solver) => Some(Way { promises, solver }),
+            Ok(solver) => Some(StampChoice { promises, solver }),
             Err(stop) => {
                 self.stop = Some(stop);
                 None
@@ -295,73 +235,6 @@ impl<'a, S: Stamp> Prover<'a, S> {
         let silent: BTreeSet<usize> = calls.iter().filter(|c| !reads(c)).flat_map(|c| c.own.iter().copied()).collect();
         let silent = solver.graph.mask(|s| silent.contains(&s));
         solver.decide_last_of_all(silent);
-    }
-
-    /// The pair of an order to decide next: one between subevents that stand for others, as so' is about those.
-    fn next_pair(&self, solver: &Solver<'_, S>) -> Option<(Id, usize, usize)> {
-        let open = solver.open_pairs();
-        let known = self.known.get(&runs(solver));
-        let g = known.and_then(|k| k.last.as_ref()).map_or(&[][..], |image| &image.g);
-        let of_images = open.iter().find(|(_, a, b)| g.contains(a) && g.contains(b));
-        of_images.or(open.first()).copied()
-    }
-
-    /// All executions that are left once every read has its source: decides orders one by one where that is needed. When
-    /// the time is up what is left is not looked at; [`check`] asks the clock.
-    fn class(&mut self, solver: &mut Solver<'_, S>) -> Result<(), Box<Violation<S>>> {
-        let open = self.next_pair(solver);
-        let Some((raw, a, b)) = open else {
-            let (least, never) = (solver.hb(), Matrix::empty(solver.graph.len()));
-            return self.larger(solver, &least, never);
-        };
-        if self.prove(solver, None, FEW).is_ok() || (self.expired)() {
-            return Ok(());
-        }
-        for (a, b) in [(a, b), (b, a)] {
-            let snapshot = solver.snapshot();
-            solver.order(raw, a, b);
-            let result = if solver.propagate() { self.class(solver) } else { Ok(()) };
-            solver.restore(snapshot);
-            result?;
-        }
-        Ok(())
-    }
-
-    /// One execution, everything but hb decided: hb is what holds so far, or for a specification that mentions it any
-    /// larger strict partial order without a pair of `never`. `least` is `(ppo u so)+`.
-    fn larger(
-        &mut self,
-        solver: &mut Solver<'_, S>,
-        least: &Matrix,
-        mut never: Matrix,
-    ) -> Result<(), Box<Violation<S>>> {
-        let Err(reason) = self.prove(solver, Some(&never), usize::MAX) else { return Ok(()) };
-        if (self.expired)() {
-            return Ok(());
-        }
-        let Some((a, b)) = self.next_in_hb(solver, &never).filter(|_| self.sees_hb) else {
-            let execution = solver.execution().expect("everything is decided");
-            let beyond = solver.hb().minus(least).pairs().collect();
-            return Err(Box::new(Violation { execution, beyond, reason }));
-        };
-        let snapshot = solver.snapshot();
-        solver.demand(a, b);
-        let possible = solver.propagate() && solver.hb().and(&never).is_empty();
-        let result = if possible { self.larger(solver, least, never.clone()) } else { Ok(()) };
-        solver.restore(snapshot);
-        result?;
-        never.set(a, b);
-        self.larger(solver, least, never)
-    }
-
-    /// A pair that hb neither contains nor excludes: between subevents that stand for others, if there is one.
-    fn next_in_hb(&self, solver: &Solver<'_, S>, never: &Matrix) -> Option<(usize, usize)> {
-        let hb = solver.hb();
-        let known = self.known.get(&runs(solver));
-        let g = known.and_then(|k| k.last.as_ref()).map_or(&[][..], |image| &image.g);
-        let is_open = |&(a, b): &(usize, usize)| a != b && !hb.has(a, b) && !hb.has(b, a) && !never.has(a, b);
-        let of_images = g.iter().copied().cartesian_product(g.iter().copied()).find(is_open);
-        of_images.or_else(|| (0..hb.len()).cartesian_product(0..hb.len()).find(is_open))
     }
 }
 
@@ -389,128 +262,6 @@ fn abstract_calls<S: Stamp>(solver: &Solver<'_, S>, library: Name) -> Vec<Abstra
     calls
 }
 
-/// How many g are tried where a failure is not final.
-const FEW: usize = 4;
-
-impl<S: Stamp> Abstraction<'_, S> {
-    /// Whether the g that worked last works for what is known of hb.
-    fn works_again(&mut self, hb: &Known) -> bool {
-        let last = self.last.as_ref().filter(|i| i.needs.is_subset(&hb.least));
-        let Some(Image { way, g, needs }) = last else { return false };
-        let Some(so) = self.ways[*way].so_within(g, hb) else { return false };
-        let needs = so.or(needs);
-        self.keep(needs, hb);
-        true
-    }
-
-    fn keep(&mut self, needs: Matrix, hb: &Known) {
-        self.proofs.truncate(KEPT - 1);
-        self.proofs.push_front(Proof { needs, most: hb.most.clone() });
-    }
-
-    /// g and so' for what is known of hb; gives up after `tries` g for each choice of stamps.
-    fn concretise(
-        &mut self,
-        solver: &Solver<'_, S>,
-        hb: &Known,
-        tries: usize,
-        (libraries, expired): (&Libraries<S>, &dyn Fn() -> bool),
-    ) -> Result<Image, Reason> {
-        if let Some(call) = self.impossible {
-            return Err(Reason::NoStamps(self.calls[call].event.to_string()));
-        }
-        let mut reason = Reason::NoChoice;
-        for (position, way) in self.ways.iter_mut().enumerate() {
-            let of = |p: &Promise<S>| candidates(solver, libraries, &self.calls[p.call], p.stamp, &hb.least);
-            let all: Vec<Vec<usize>> = way.promises.iter().map(of).collect();
-            if let Some((p, _)) = way.promises.iter().zip(&all).find(|(_, c)| c.is_empty()) {
-                let (call, stamp) = (self.calls[p.call].event.to_string(), p.stamp.to_string());
-                reason = Reason::NoCandidate { call, stamp };
-                continue;
-            }
-            for g in all.iter().map(|c| c.iter().copied()).multi_cartesian_product().take(tries) {
-                if expired() {
-                    return Err(Reason::NoChoice);
-                }
-                let Some(so) = way.so_within(&g, hb) else { continue };
-                let mut needs = Matrix::empty(hb.least.len());
-                for (promise, &s) in way.promises.iter().zip(&g) {
-                    let order = keeps_order(solver, libraries, &self.calls[promise.call], promise.stamp, s, &hb.least);
-                    order.expect("a candidate").into_iter().for_each(|(a, b)| needs.set(a, b));
-                }
-                self.keep(so.or(&needs), hb);
-                return Ok(Image { way: position, g, needs });
-            }
-        }
-        Err(reason)
-    }
-}
-
-impl<S: Stamp> Way<'_, S> {
-    /// Conditions 2 and 3: some so' within `g^-1(hb)` that makes the execution consistent, with the largest hb' that is
-    /// possible; returns g of it. None is found either when the time is up.
-    fn so_within(&mut self, g: &[usize], hb: &Known) -> Option<Matrix> {
-        let before = self.solver.snapshot();
-        let image = |of: &Matrix| Matrix::from_fn(g.len(), |a, b| of.has(g[a], g[b]));
-        self.solver.confine(&image(&hb.least));
-        if let Some(most) = &hb.most {
-            self.solver.give_hb(&image(most));
-        }
-        let mut found = None;
-        let _ = self.solver.explore(&mut |solver| {
-            let snapshot = solver.snapshot();
-            assert!(solver.complete(), "a class has a completion");
-            let mut image = Matrix::empty(hb.least.len());
-            solver.so().for_each(|(_, _, so)| so.pairs().for_each(|(a, b)| image.set(g[a], g[b])));
-            solver.restore(snapshot);
-            found = Some(image);
-            Flow::Stop
-        });
-        self.solver.restore(before);
-        found
-    }
-}
-
-/// Condition 1: the subevents of a call that keep `to` both ways for every stamp of the model; the latest first.
-fn candidates<S: Stamp>(
-    solver: &Solver<'_, S>,
-    libraries: &Libraries<S>,
-    call: &AbstractCall,
-    stamp: S,
-    hb: &Matrix,
-) -> Vec<usize> {
-    let stands = |s: &&usize| keeps_order(solver, libraries, call, stamp, **s, hb).is_some();
-    let mut found: Vec<usize> = call.own.iter().rev().filter(stands).copied().collect();
-    // The same stamp is the obvious choice: try it first.
-    found.sort_by_key(|&s| solver.graph.subs[s].sub.stamp != stamp);
-    found
-}
-
-/// Condition 1 for one subevent: the edges of hb, as far as it needs any, by which `s` can stand for `stamp`.
-fn keeps_order<S: Stamp>(
-    solver: &Solver<'_, S>,
-    libraries: &Libraries<S>,
-    call: &AbstractCall,
-    stamp: S,
-    s: usize,
-    hb: &Matrix,
-) -> Option<Vec<(usize, usize)>> {
-    let of = |s: usize| solver.graph.subs[s].sub.stamp;
-    let mut edges = Vec::new();
-    // The subevent itself needs no edge; it is asked first.
-    let own = || std::iter::once(s).chain(call.own.iter().copied().filter(|&e| e != s));
-    for a0 in S::all(solver.graph.world.nodes) {
-        if libraries.to(a0, stamp) {
-            edges.push((own().find(|&e1| libraries.to(a0, of(e1)) && (e1 == s || hb.has(e1, s)))?, s));
-        }
-        if libraries.to(stamp, a0) {
-            edges.push((s, own().find(|&e2| libraries.to(of(e2), a0) && (e2 == s || hb.has(s, e2)))?));
-        }
-    }
-    edges.retain(|(a, b)| a != b);
-    Some(edges)
-}
-
 fn abstract_skeletons<S: Stamp>(threads: usize, calls: &[AbstractCall], choice: &[&Shape<S>]) -> Vec<Skeleton<S>> {
     let of_thread = |t: usize| {
         let own = calls.iter().zip(choice).filter(|(c, _)| c.event.thread.index() == t);
@@ -520,29 +271,4 @@ fn abstract_skeletons<S: Stamp>(threads: usize, calls: &[AbstractCall], choice: 
         Skeleton { runs: vec![Run { trace, shapes }] }
     };
     (0..threads).map(of_thread).collect()
-}
-
-/// In words: "the last aCR of Read".
-fn describe<S: Stamp>(solver: &Solver<'_, S>, known: &Abstraction<'_, S>, image: &Image, words: &mut Concretisation) {
-    for (promise, &s) in known.ways[image.way].promises.iter().zip(&image.g) {
-        let call = &known.calls[promise.call];
-        let place = &solver.graph.subs[s];
-        let event = solver.graph.events[place.event];
-        let alike = |o: usize| {
-            let other = &solver.graph.subs[o];
-            other.sub.stamp == place.sub.stamp && solver.graph.events[other.event].call.method == event.call.method
-        };
-        let alike: BTreeSet<usize> =
-            call.own.iter().filter(|&&o| alike(o)).map(|&o| solver.graph.subs[o].event).collect();
-        let which = match alike.iter().position(|&e| e == place.event) {
-            _ if alike.len() == 1 => "the",
-            Some(p) if p + 1 == alike.len() => "the last",
-            Some(0) => "the first",
-            _ => "an inner",
-        };
-        let stamp = |s: S| s.to_string().split('_').next().unwrap_or_default().to_owned();
-        let key = (call.event.call.method, stamp(promise.stamp));
-        let text = format!("{} of {which} {}", stamp(place.sub.stamp), event.call.method);
-        words.entry(key).or_default().insert(text);
-    }
 }

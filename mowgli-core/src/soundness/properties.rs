@@ -50,7 +50,7 @@ pub struct Instance<S> {
 }
 
 /// A kind of event: the method, and what it returned, values aside.
-pub type Kind = (Name, &'static str);
+pub type EventKind = (Name, &'static str);
 
 /// What was found about one specification.
 #[derive(Clone, Debug)]
@@ -66,7 +66,7 @@ pub struct Properties<S> {
     /// Where a part with its own locations is not consistent with just the so of the whole.
     pub with_the_same_so: Option<Instance<S>>,
     /// Kinds of events that clients have and no consistent execution does; none if the check was stopped.
-    pub unsatisfied: BTreeSet<Kind>,
+    pub unsatisfied: BTreeSet<EventKind>,
     /// What stopped the check, if anything did.
     pub stop: Option<Stop>,
     /// Whether only some of the larger hb of an execution were looked at.
@@ -76,7 +76,7 @@ pub struct Properties<S> {
 /// Of a method that does not even occur.
 const ANYTHING: &str = "anything";
 
-fn kind(event: &Event) -> Kind {
+fn kind(event: &Event) -> EventKind {
     let of = match event.ret {
         Val::Unit => "nothing",
         Val::Bool(true) => "true",
@@ -173,7 +173,7 @@ impl<S: Stamp> Properties<S> {
 impl<S: Stamp> Specified<'_, S> {
     /// What one client shows, with the kinds of events that occur in place of those that do not; and all its kinds.
     /// What hb disallows is looked at too, with the `loose` specification: with another hb it may be allowed.
-    fn client(&self, loose: &Libraries<S>, world: &World, client: &Client) -> (Properties<S>, BTreeSet<Kind>) {
+    fn client(&self, loose: &Libraries<S>, world: &World, client: &Client) -> (Properties<S>, BTreeSet<EventKind>) {
         let none = Implementations::new();
         let expired = || (self.expired)();
         let programs = client.programs();

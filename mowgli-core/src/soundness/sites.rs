@@ -14,9 +14,9 @@ use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
-/// A step down in a program.
+/// Where a part of a program is in it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Step {
+pub(crate) enum Child {
     /// To what comes first in a sequence.
     First,
     /// To what comes then.
@@ -32,7 +32,7 @@ pub struct Site {
     /// The implemented method.
     pub method: Name,
     /// Where in its body.
-    pub(crate) path: Vec<Step>,
+    pub(crate) path: Vec<Child>,
     /// The library that is called there.
     pub library: Name,
     /// The method that is called there.
@@ -64,7 +64,7 @@ pub fn sites<S: Stamp>(
     below: &Libraries<S>,
     calls: &[(World, Tid, Call)],
 ) -> Vec<Site> {
-    let mut found: BTreeSet<(Name, Vec<Step>, [Name; 2])> = BTreeSet::new();
+    let mut found: BTreeSet<(Name, Vec<Child>, [Name; 2])> = BTreeSet::new();
     // What is written in one world may make no sense in another, as the number of a thread.
     let worlds: Vec<_> = calls.chunk_by(|(a, ..), (b, ..)| a.threads == b.threads && a.nodes == b.nodes).collect();
     let mut written = vec![BTreeMap::new(); worlds.len()];
@@ -81,7 +81,7 @@ pub fn sites<S: Stamp>(
             break;
         }
     }
-    let site = |(method, path, [library, calls]): (Name, Vec<Step>, [Name; 2])| Site {
+    let site = |(method, path, [library, calls]): (Name, Vec<Child>, [Name; 2])| Site {
         method,
         path,
         library,
@@ -107,7 +107,7 @@ struct Walk<'a, S: Stamp> {
     thread: Tid,
     method: Name,
     left: usize,
-    found: &'a mut BTreeSet<(Name, Vec<Step>, [Name; 2])>,
+    found: &'a mut BTreeSet<(Name, Vec<Child>, [Name; 2])>,
     /// The values that calls with an object at a location have as arguments.
     written: &'a mut BTreeMap<Loc, BTreeSet<Val>>,
 }
@@ -116,7 +116,7 @@ type Next<'k, 'a, S> = &'k mut dyn FnMut(&mut Walk<'a, S>, Val);
 
 impl<'a, S: Stamp> Walk<'a, S> {
     /// Goes through a program with every result that its calls could have; a loop is passed once, and left.
-    fn run(&mut self, program: &Prog, path: &mut Vec<Step>, next: Next<'_, 'a, S>) {
+    fn run(&mut self, program: &Prog, path: &mut Vec<Child>, next: Next<'_, 'a, S>) {
         if self.left == 0 {
             return;
         }
@@ -143,15 +143,15 @@ impl<'a, S: Stamp> Walk<'a, S> {
                 }
             }
             Prog::Let(first, f) => {
-                path.push(Step::First);
+                path.push(Child::First);
                 let mut after = path.clone();
-                *after.last_mut().expect("just pushed") = Step::Then;
+                *after.last_mut().expect("just pushed") = Child::Then;
                 self.run(first, path, &mut |walk, v| walk.run(&f(v), &mut after.clone(), next));
                 path.pop();
             }
             Prog::Bound => {}
             Prog::Loop(body) => {
-                path.push(Step::Round);
+                path.push(Child::Round);
                 self.run(body, path, next);
                 path.pop();
             }

@@ -107,7 +107,7 @@ pub struct Program {
 
 /// The type of an action (CORERMA §4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ActionType {
     /// The initial value of a variable: a write before all actions.
     Init,
     /// A local read, r.
@@ -124,7 +124,7 @@ pub enum Kind {
     Flush,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for ActionType {
     /// The paper's short names.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -172,7 +172,7 @@ pub enum Data {
 #[derive(Clone, Copy, Debug)]
 pub struct Action {
     /// Its type.
-    pub kind: Kind,
+    pub kind: ActionType,
     /// src: the process that issues it.
     pub src: usize,
     /// dst: the process in whose memory it acts; for a flush the one that is waited for.
@@ -193,7 +193,7 @@ impl Action {
     /// Whether it is a local action.
     #[must_use]
     pub fn is_local(&self) -> bool {
-        matches!(self.kind, Kind::Read | Kind::Write)
+        matches!(self.kind, ActionType::Read | ActionType::Write)
     }
 }
 
@@ -235,7 +235,7 @@ impl Program {
             return Err(format!("a program of coreRMA can have {MOST} actions, and this one has {}", self.size()));
         }
         let init = |(x, v): (usize, &Variable)| Action {
-            kind: Kind::Init,
+            kind: ActionType::Init,
             src: v.owner,
             dst: v.owner,
             statement: 0,
@@ -264,7 +264,7 @@ impl Program {
         (src, statement): (usize, usize),
         s: &Statement,
     ) {
-        use Kind::{ExternalRead, ExternalReadWrite, ExternalWrite};
+        use ActionType::{ExternalRead, ExternalReadWrite, ExternalWrite};
         let value = |registers: &[Source], e: Expr| match e {
             Expr::Int(i) => Source::Int(i),
             Expr::Register(r, k) => match registers.get(r) {
@@ -278,24 +278,24 @@ impl Program {
             registers[register] = source;
         };
         let first = actions.all.len();
-        let mut add = |kind: Kind, place: Place, data: Data| {
-            let reads = matches!(kind, Kind::Read | ExternalRead | ExternalReadWrite).then_some(place.variable);
+        let mut add = |kind: ActionType, place: Place, data: Data| {
+            let reads = matches!(kind, ActionType::Read | ExternalRead | ExternalReadWrite).then_some(place.variable);
             let writes = (data != Data::Nothing).then_some(place.variable);
             let dst = self.variables[place.variable].owner;
             actions.all.push(Action { kind, src, dst, statement, reads, writes, atomic: place.atomic, data });
         };
         let at = match *s {
             Statement::Read { register, from } => {
-                add(Kind::Read, from, Data::Nothing);
+                add(ActionType::Read, from, Data::Nothing);
                 return set(registers, register, Source::Read(first, 0));
             }
-            Statement::Write { to, value: e } => return add(Kind::Write, to, Data::Local(value(registers, e))),
+            Statement::Write { to, value: e } => return add(ActionType::Write, to, Data::Local(value(registers, e))),
             Statement::Set { register, value: e } => {
                 let source = value(registers, e);
                 return set(registers, register, source);
             }
             Statement::Flush { process: dst } => {
-                let (kind, data) = (Kind::Flush, Data::Nothing);
+                let (kind, data) = (ActionType::Flush, Data::Nothing);
                 let flush = Action { kind, src, dst, statement, reads: None, writes: None, atomic: true, data };
                 return actions.all.push(flush);
             }

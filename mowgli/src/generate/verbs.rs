@@ -4,7 +4,6 @@
 //! operation is issued, which the model allows and is not all that it allows.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::fmt::Write as _;
 
 use itertools::Itertools;
@@ -98,7 +97,7 @@ fn text(test: &Test, answer: &Answer) -> Result<String, String> {
     let _ = writeln!(out, "void (*const thread_body[THREADS])(struct ctx *) = {{ {all} }};\n");
     out.push_str("int judge(const struct outcome *o)\n{\n");
     for assertion in test.assertions.iter().filter(|a| a.quantifier == Quantifier::Forbidden) {
-        let _ = writeln!(out, "\tif ({}) return -1;", names.condition(test, &assertion.condition));
+        let _ = writeln!(out, "\tif ({}) return -1;", names.condition(test, &assertion.condition)?);
     }
     for values in answer.outcomes.keys() {
         let equal = test.shown.iter().zip(values).filter(|(_, v)| **v != Val::Top);
@@ -122,14 +121,13 @@ impl Names {
         }
     }
 
-    fn condition(&self, test: &Test, condition: &Condition) -> String {
-        let side = |side: &Side| match *side {
-            Side::Shown(i) => format!("o->value[{}]", self.slot(test, &test.shown[i].1)),
-            Side::Val(v) => v.to_string(),
+    fn condition(&self, test: &Test, condition: &Condition) -> Result<String, String> {
+        let side = |side: &Side| match side {
+            Side::Shown(i) => Ok(format!("o->value[{}]", self.slot(test, &test.shown[*i].1))),
+            Side::Val(v) => Ok(v.to_string()),
+            Side::Tuple(_) => Err(format!("{}: a condition compares several numbers at once", test.name)),
         };
-        let equal = |a: &Side, b: &Side| Ok::<_, Infallible>(format!("{} == {}", side(a), side(b)));
-        let Ok(text) = condition.text(&Symbols::C, &equal);
-        text
+        condition.text(&Symbols::C, &|a, b| Ok(format!("{} == {}", side(a)?, side(b)?)))
     }
 
     fn body(&mut self, thread: usize, t: &Thread) -> Result<String, String> {
@@ -197,6 +195,7 @@ impl Names {
             Arg::Val(Val::Int(i)) => Ok(i.to_string()),
             Arg::Val(other) => Err(format!("{other} is no integer")),
             Arg::Element(..) => Err("its index is computed".to_owned()),
+            Arg::Tuple(_) => Err("it is several numbers".to_owned()),
             Arg::Sent(..) => unreachable!("it is a word"),
         }
     }
@@ -215,8 +214,8 @@ impl Names {
                 number.to_string()
             }
             Arg::Val(Val::Loc(x)) => self.word(*x)?.to_string(),
-            Arg::Sent(x, r, k) => {
-                let (word, sent) = (self.word(*x)?, self.number(&Arg::Register(*r, *k), register)?);
+            Arg::Sent(x, sent) => {
+                let (word, sent) = (self.word(*x)?, self.number(sent, register)?);
                 format!("(cpu_write({word}, {sent}), {word})")
             }
             number => self.number(number, register)?,

@@ -107,6 +107,7 @@ fn instructions(thread: &Thread, statement: &Statement) -> Result<Vec<String>, S
             Arg::Register(r, 0) => vec![format!("movl {},{to}", own(r)?)],
             Arg::Register(r, k) => vec![format!("movl {},{to}", own(r)?), format!("addl ${k},{to}")],
             Arg::Val(other) => return Err(format!("the value {other}")),
+            Arg::Tuple(_) => return Err("several values in one".to_owned()),
             Arg::Element(..) | Arg::Sent(..) => return Err("a place that is computed".to_owned()),
         })
     };
@@ -152,9 +153,9 @@ fn observable(test: &Test, o: &Observable) -> Result<String, String> {
 }
 
 fn conditions(test: &Test, condition: &Condition) -> Result<String, String> {
-    condition.text(&Symbols::LITMUS, &|a, b| match (*a, *b) {
+    condition.text(&Symbols::LITMUS, &|a, b| match (a, b) {
         (Side::Shown(position), Side::Val(v)) | (Side::Val(v), Side::Shown(position)) => {
-            Ok(format!("{}={v}", observable(test, &test.shown[position].1)?))
+            Ok(format!("{}={v}", observable(test, &test.shown[*position].1)?))
         }
         _ => Err("an equation that is not between a name and a value".to_owned()),
     })

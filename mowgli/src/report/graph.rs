@@ -5,7 +5,7 @@ use mowgli_core::search::refute::{End, Refutation};
 use mowgli_core::stamp::Stamp;
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::core_rma::execution::Witness;
-use mowgli_rdma::core_rma::program::Kind;
+use mowgli_rdma::core_rma::program::ActionType;
 use serde::Serialize;
 
 use crate::catalogue::Stamped;
@@ -62,13 +62,13 @@ struct Relation {
 /// One way to get an outcome, and the cycle that it makes.
 #[derive(Clone, Debug, Serialize)]
 struct Cycle {
-    steps: Vec<Step>,
+    steps: Vec<Edge>,
     end: String,
 }
 
 /// An edge between two calls, by position.
 #[derive(Clone, Debug, Serialize)]
-struct Step {
+struct Edge {
     from: usize,
     to: usize,
     relation: &'static str,
@@ -137,7 +137,7 @@ impl Graph {
                 calls.push(Call { thread, label: label.clone(), events });
             }
         }
-        let is_shown = |a: usize| witness.actions[a].kind != Kind::Init;
+        let is_shown = |a: usize| witness.actions[a].kind != ActionType::Init;
         let relations = core_rma::relations(witness).into_iter().map(|(name, mut pairs)| {
             pairs.retain(|&(a, b)| is_shown(a) && is_shown(b));
             Relation { name, library: CORE_RMA.to_string(), pairs }
@@ -161,7 +161,7 @@ impl Graph {
         for refutation in refutations {
             let steps = refutation.edges.iter().filter_map(|edge| {
                 let (from, to) = (place(&self.calls, &edge.from)?, place(&self.calls, &edge.to)?);
-                Some(Step { from, to, relation: edge.relation, sentence: words.sentence(edge) })
+                Some(Edge { from, to, relation: edge.relation, sentence: words.sentence(edge) })
             });
             let end = match refutation.demand {
                 _ if refutation.edges.is_empty() => "No write has the values that are then to be read.".to_owned(),

@@ -104,7 +104,7 @@ impl Reader<'_> {
         }
         let mut all: Vec<Option<Arg>> = vec![None; method.takes.len()];
         if let Some(first) = all.first_mut() {
-            *first = receiver;
+            *first = receiver.clone();
         }
         let written: Vec<(usize, &'static str, Kind)> = method.written(receiver.is_some()).collect();
         for (at, &(position, _, kind)) in written.iter().enumerate() {

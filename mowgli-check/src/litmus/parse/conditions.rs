@@ -143,6 +143,10 @@ impl Reader<'_> {
                     )
                 }
             },
+            Rule::sides => {
+                let all = parts(&inner, Rule::side).map(|side| self.side(thread, &side));
+                all.collect::<Parsed<_>>().map(Arg::Tuple)
+            }
             Rule::undefined => fail(&inner, "top is for assertions"),
             Rule::thread_register => fail(&inner, "a thread sees its own registers only; write a in place of P1:a"),
             _ => self.expression(thread, tree),
@@ -160,6 +164,10 @@ impl Reader<'_> {
         match inner.as_rule() {
             Rule::undefined => Ok(Side::Val(Val::Top)),
             Rule::value => Ok(Side::Val(self.value(&inner)?)),
+            Rule::sides => {
+                let all = parts(&inner, Rule::side).map(|side| self.observed_side(&side, observed, shown));
+                all.collect::<Parsed<_>>().map(Side::Tuple)
+            }
             Rule::sum => fail(&inner, "an assertion has no sums: let a register have it, as b := a + 1"),
             Rule::thread_register => self.register_of(&inner, shown),
             _ => {

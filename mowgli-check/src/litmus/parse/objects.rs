@@ -6,8 +6,8 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part};
 
 use super::{Parsed, Reader, Rule, Tree, core_rma, fail, node_name, number, part, parts, value};
-use crate::litmus::program::element;
 use crate::litmus::test::Model;
+use crate::litmus::test::element;
 
 /// The most words of an array.
 const MOST_WORDS: usize = 64;

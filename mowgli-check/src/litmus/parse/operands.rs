@@ -5,8 +5,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::Object;
 
 use super::{Parsed, Reader, Rule, Tree, fail, indexed, node_name, number, part, parts, pointee};
-use crate::litmus::program::element;
-use crate::litmus::test::{Arg, Statement};
+use crate::litmus::test::{Arg, Statement, element};
 
 impl Reader<'_> {
     pub(super) fn library(&self, name: &Tree<'_>) -> Option<Name> {
@@ -94,6 +93,10 @@ impl Reader<'_> {
         match form.as_rule() {
             Rule::value => Ok(Arg::Val(self.value(&form)?)),
             Rule::sum => self.sum(thread, &form),
+            Rule::list => {
+                let all = parts(&form, Rule::expression).map(|e| self.expression(thread, &e));
+                all.collect::<Parsed<_>>().map(Arg::Tuple)
+            }
             Rule::name => Ok(Arg::Register(self.register(thread, &form)?, 0)),
             Rule::pointer => self.element(thread, &part(&form, Rule::element).expect("by the grammar")),
             _ => fail(tree, "one statement accesses memory once: read into a register first"),
@@ -188,12 +191,11 @@ impl Reader<'_> {
         Ok((!set.is_empty()).then(|| set.into_iter().collect()))
     }
 
-    /// The source of a put: a local word, or a number or a register, which gets a private word of its own.
+    /// The source of a put: a local word, or a value or what is made of registers, which gets a private word of its own.
     pub(super) fn source(&mut self, thread: usize, argument: &Tree<'_>) -> Parsed<Arg> {
-        if let Some(register) = self.sent(thread, argument)? {
+        if let Some(sent) = self.sent(thread, argument)? {
             let x = self.private_word(thread, Val::Int(0));
-            let Arg::Register(r, k) = register else { unreachable!("it is a register") };
-            return Ok(Arg::Sent(x, r, k));
+            return Ok(Arg::Sent(x, Box::new(sent)));
         }
         let Some(v) = part(argument, Rule::expression).and_then(|e| part(&e, Rule::value)) else {
             return self.local(thread, argument);
@@ -213,19 +215,22 @@ impl Reader<'_> {
         x
     }
 
-    /// The register that is sent. In a loop it would be written anew while the network card still reads it.
+    /// What is sent that is made of registers. In a loop it would be written anew while the network card still reads it.
     fn sent(&self, thread: usize, argument: &Tree<'_>) -> Parsed<Option<Arg>> {
         let Some(e) = part(argument, Rule::expression) else { return Ok(None) };
         let is_place = part(&e, Rule::pointee).is_some() || part(&e, Rule::element).is_some();
-        let Some(r) = self.register_in(thread, argument).filter(|_| !is_place) else { return Ok(None) };
+        let r = self.register_in(thread, argument).filter(|_| !is_place);
+        if r.is_none() && part(&e, Rule::list).is_none() {
+            return Ok(None);
+        }
         let is_loop = |at: &usize| matches!(self.threads[thread].statements[*at], Statement::While(_));
         if self.opened(thread).iter().any(is_loop) {
             let (text, node) = (argument.as_str().trim(), self.world.threads[thread]);
             return fail(
                 argument,
                 format!(
-                    "a put sends a word of memory, and {r} is a register: in a loop its word would be written again while \
-                     the network card still reads it; declare a word w@{node} = 0; write w := {text} before the put, and \
+                    "a put sends a word of memory, and {text} is made of registers: in a loop its word would be written \
+                     again while the network card still reads it; declare a word w@{node} = 0; write w := {text} before the put, and \
                      put w"
                 ),
             );

@@ -101,6 +101,7 @@ pub(super) fn describe(rule: Rule) -> String {
         Rule::row_end => ";".into(),
         Rule::comparison => "= or !=".into(),
         Rule::side => "a value or a register".into(),
+        Rule::list | Rule::sides => "values in parentheses, as (a, 1)".into(),
         Rule::element => "an element, as x[a]".into(),
         Rule::address => "an address, as &x".into(),
         Rule::pointee => "an access through a register, as *p".into(),

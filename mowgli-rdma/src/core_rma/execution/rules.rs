@@ -5,7 +5,7 @@ use std::fmt;
 
 use itertools::Itertools;
 
-use crate::core_rma::program::{Action, Actions, Kind, Statement};
+use crate::core_rma::program::{Action, ActionType, Actions, Statement};
 
 /// A rule that orders actions (CORERMA Fig. 4), or a promise of one network beyond those (CORERMA §7).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -186,20 +186,20 @@ pub(crate) fn fixed_edges(actions: &Actions, rules: &Rules) -> Vec<Edge> {
     };
     let remote_of = |a: usize| actions.remote.iter().find(|r| r.all.contains(&a));
     for (a, one) in all.iter().enumerate() {
-        let later = (a + 1..all.len()).filter(|&b| all[b].kind != Kind::Init && all[b].src == one.src);
-        for b in later.filter(|_| one.kind != Kind::Init) {
+        let later = (a + 1..all.len()).filter(|&b| all[b].kind != ActionType::Init && all[b].src == one.src);
+        for b in later.filter(|_| one.kind != ActionType::Init) {
             let other = &all[b];
             let towards = |flush: &Action, r: usize| remote_of(r).is_some_and(|r| all[r.at].dst == flush.dst);
             if one.is_local() {
                 add(Rule::Lo, a, b);
             }
-            if one.kind == Kind::Flush && other.is_local() {
+            if one.kind == ActionType::Flush && other.is_local() {
                 add(Rule::F1, a, b);
             }
-            if other.kind == Kind::Flush && towards(other, a) {
+            if other.kind == ActionType::Flush && towards(other, a) {
                 add(Rule::F2, a, b);
             }
-            if one.kind == Kind::Flush && towards(one, b) {
+            if one.kind == ActionType::Flush && towards(one, b) {
                 add(Rule::F3, a, b);
             }
             let source_of_put = remote_of(a).is_some_and(|r| matches!(r.statement, Statement::Put { .. }) && r.at != a);

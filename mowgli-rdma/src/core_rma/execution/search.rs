@@ -8,7 +8,7 @@ use mowgli_core::relation::matrix::WordOnes;
 use super::MOST;
 use super::rules::{Edge, Rule, Rules, fixed_edges};
 use super::values::Values;
-use crate::core_rma::program::{Action, Actions, Data, Kind, Statement};
+use crate::core_rma::program::{Action, ActionType, Actions, Data, Statement};
 
 /// Happens-before: a transitive relation, kept closed.
 #[derive(Clone)]
@@ -68,7 +68,7 @@ impl<'a> Search<'a> {
         let set = |holds: &dyn Fn(&Action) -> bool| {
             all.iter().enumerate().filter(|(_, a)| holds(a)).fold(0, |set, (i, _)| set | 1 << i)
         };
-        let variables = all.iter().filter(|a| a.kind == Kind::Init).count();
+        let variables = all.iter().filter(|a| a.kind == ActionType::Init).count();
         Self {
             actions,
             rules,
@@ -77,7 +77,7 @@ impl<'a> Search<'a> {
             expired,
             writers: (0..variables).map(|x| set(&|a| a.writes == Some(x))).collect(),
             readers: set(&|a| a.reads.is_some()),
-            local_readers: set(&|a| a.kind == Kind::Read),
+            local_readers: set(&|a| a.kind == ActionType::Read),
             atomic: set(&|a| a.atomic),
         }
     }

@@ -6,7 +6,7 @@ use mowgli_core::relation::matrix::WordOnes;
 use super::rules::{Edge, Rule, Rules};
 use super::values::Values;
 use super::{Outputs, Value, each_output};
-use crate::core_rma::program::{Action, Kind, Program};
+use crate::core_rma::program::{Action, ActionType, Program};
 
 /// One execution as it is shown.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ impl Values<'_> {
                 edges.extend(next.map(|to| Edge { rule: Rule::Ws, from: w, to }));
             }
         }
-        edges.retain(|e| all[e.from].kind != Kind::Init && all[e.to].kind != Kind::Init);
+        edges.retain(|e| all[e.from].kind != ActionType::Init && all[e.to].kind != ActionType::Init);
         let touches = |a: usize| all[a].reads.into_iter().chain(all[a].writes).collect_vec();
         let race = |&(a, b): &(usize, usize)| {
             let one = touches(a).into_iter().any(|x| touches(b).contains(&x));

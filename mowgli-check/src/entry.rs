@@ -1,0 +1,108 @@
+//! What is wrong with an entry, whatever its implementations do: it is told before anything is checked.
+
+use mowgli_core::event::{Call, Cell, Event};
+use mowgli_core::ids::Tid;
+use mowgli_core::library::Library;
+use mowgli_core::method;
+use mowgli_core::runs::Stop;
+use mowgli_core::soundness::client::{Bound, worlds};
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_libraries::catalogue::Entry;
+
+/// That an entry can be checked with clients within a bound. Where the time is up before their calls are known, it is so for
+/// a check too, and nothing is said of them.
+///
+/// # Errors
+/// What is wrong, and what to do.
+pub fn fault<S: Stamp>(entry: &Entry<S>, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<(), String> {
+    let library = entry.library()?;
+    of_one_model(entry)?;
+    let calls = own_calls(entry, std::slice::from_ref(bound), expired).unwrap_or_default();
+    let specified = entry.specification.and(&entry.memory.libraries);
+    if let Some((_, _, call)) = calls.iter().find(|(_, _, call)| specified.get(call.library).is_none()) {
+        return Err(format!(
+            "the subject of {} makes the call {call} of {}, which neither its specification nor the memory model has",
+            entry.name, call.library
+        ));
+    }
+    let own = calls.iter().filter(|(_, _, call)| call.library == library.name());
+    own.map(|(world, thread, call)| only_looks(library, world, *thread, call, bound)).collect()
+}
+
+/// That an entry's specification and what it is built on are over the stamp order of its memory model.
+fn of_one_model<S: Stamp>(entry: &Entry<S>) -> Result<(), String> {
+    for (part, libraries) in [("specification", &entry.specification), ("implementation", &entry.below)] {
+        if let Some((a, b)) = libraries.differs_at(&entry.memory.libraries) {
+            return Err(format!(
+                "the {part} of {} is over another stamp order than its memory model: only one of them has {a} before {b}",
+                entry.name
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// That a call of which a library says that it only looks writes nothing, whatever it returns.
+fn only_looks<S: Stamp>(
+    library: &dyn Library<S>,
+    world: &World,
+    thread: Tid,
+    call: &Call,
+    bound: &Bound,
+) -> Result<(), String> {
+    let of_bound = bound.values.iter().map(|&v| Val::Int(v));
+    let cells = |cell: Cell| [library.init(world, cell)].into_iter().chain(of_bound.clone()).collect();
+    for ret in library.returns(world, &[], thread, call, &cells) {
+        let event = Event { thread, call: call.clone(), ret };
+        let shapes = if library.only_looks(&event) { library.shapes(world, &event) } else { Vec::new() };
+        if let Some(written) = shapes.iter().flatten().find(|sub| sub.writes.is_some()) {
+            return Err(no_look(library, &event, written.cell));
+        }
+    }
+    Ok(())
+}
+
+/// What is said of an event that writes a cell, where the library says that it only looks.
+fn no_look<S: Stamp>(library: &dyn Library<S>, event: &Event, cell: Option<Cell>) -> String {
+    let name = library.name();
+    let table = method::find(library.methods(), &event.call);
+    let place = table.map_or_else(String::new, |m| format!(" ({})", m.place));
+    let (says, remedy) = if table.is_some_and(|m| m.looks) {
+        (format!("the method table of {name}{place}"), "take `, looks` out of the table".to_owned())
+    } else {
+        (format!("Library::only_looks of {name}{place}"), "let it be false of this call".to_owned())
+    };
+    let cell = cell.map_or_else(String::new, |cell| format!(" {} on node {}", cell.loc, cell.node));
+    format!(
+        "{says} says that {event} only looks, and in its shape it writes{cell}: {remedy}, as what is written would be lost where \
+         a loop waits by it, or let the shape write nothing"
+    )
+}
+
+/// The calls that clients within these bounds make, in every world.
+///
+/// # Errors
+/// If the time is up before there are all.
+pub fn own_calls<S: Stamp>(
+    entry: &Entry<S>,
+    bounds: &[Bound],
+    expired: &dyn Fn() -> bool,
+) -> Result<Vec<(World, Tid, Call)>, Stop> {
+    let mut calls = Vec::new();
+    for bound in bounds {
+        for world in worlds(&*entry.subject, bound, expired)? {
+            for thread in world.tids() {
+                let own = entry.subject.calls(&world, thread, bound, expired);
+                calls.extend(own.into_iter().map(|call| (world.clone(), thread, call)));
+            }
+            if expired() {
+                return Err(Stop::Time);
+            }
+        }
+    }
+    calls.sort_by_cached_key(|(w, t, call)| (w.nodes, w.threads.clone(), *t, call.clone()));
+    calls.dedup();
+    Ok(calls)
+}

@@ -1,0 +1,63 @@
+//! Whether the orders can be completed, once all sources are decided.
+
+use super::Solver;
+use crate::search::compile::Open;
+use crate::search::network::Id;
+use crate::stamp::Stamp;
+
+impl<S: Stamp> Solver<'_, S> {
+    /// Decides all orders of a class that was visited, in one way that is consistent: that takes no longer than it took
+    /// to find out that there is one. `false` if there is none.
+    pub fn complete(&mut self) -> bool {
+        let expired = std::mem::replace(&mut self.expired, &|| false);
+        let complete = self.completed();
+        self.expired = expired;
+        complete == Some(true)
+    }
+
+    /// Decides all orders that are open, in one way that is consistent; `None` if the time was up before that was known.
+    pub(super) fn completed(&mut self) -> Option<bool> {
+        let open = self.open_pairs();
+        let Some(&(raw, a, b)) = open.first() else { return Some(true) };
+        if (self.expired)() {
+            return None;
+        }
+        let snapshot = self.snapshot();
+        for &(raw, a, b) in &open {
+            self.compiled.net.add(raw, a, b);
+        }
+        if self.propagate() && self.open_pairs().is_empty() {
+            return Some(true);
+        }
+        self.restore(snapshot);
+        for (a, b) in [(a, b), (b, a)] {
+            let snapshot = self.snapshot();
+            self.compiled.net.add(raw, a, b);
+            match if self.propagate() { self.completed() } else { Some(false) } {
+                Some(false) => self.restore(snapshot),
+                found => return found,
+            }
+        }
+        Some(false)
+    }
+
+    /// The pairs of orders that are undecided, each once, in the direction of one linear extension of hb.
+    #[must_use]
+    pub fn open_pairs(&self) -> Vec<(Id, usize, usize)> {
+        let net = &self.compiled.net;
+        let successors: Vec<u32> =
+            (0..self.graph.len()).map(|s| net.row(self.compiled.hb, s).iter().map(|w| w.count_ones()).sum()).collect();
+        let mut open = Vec::new();
+        for (_, _, choice) in &self.compiled.choices {
+            let Open::Order { raw, closed, pairs } = choice else { continue };
+            for (a, b) in pairs.pairs().filter(|&(a, b)| a < b) {
+                if net.has(*closed, a, b) || net.has(*closed, b, a) {
+                    continue;
+                }
+                let forward = (successors[b], a) <= (successors[a], b);
+                open.push(if forward { (*raw, a, b) } else { (*raw, b, a) });
+            }
+        }
+        open
+    }
+}

@@ -1,0 +1,73 @@
+//! What is decided: where a read reads from, and which write of a cell is the last.
+
+use super::{Solver, Source};
+use crate::relation::matrix::ones;
+use crate::search::compile::Open;
+use crate::stamp::Stamp;
+
+impl<S: Stamp> Solver<'_, S> {
+    /// The sources that a read can still have.
+    pub(in crate::search) fn options(&self, choice: usize, read: usize) -> Vec<Source> {
+        let Open::ReadsFrom { excluded, candidates, .. } = &self.compiled.choices[choice].2 else {
+            unreachable!("only reads-from has reads")
+        };
+        let out = self.compiled.net.row(*excluded, read);
+        let initial = (out[read / 64] >> (read % 64) & 1 == 0).then_some(Source::Initial);
+        let left: Vec<u64> = candidates.row(read).iter().zip(out).map(|(c, o)| c & !o).collect();
+        let writes = ones(&left).map(Source::Write).collect::<Vec<_>>();
+        let all = initial.into_iter().chain(writes);
+        all.filter(|&o| self.source_values(read, o) & self.domains.reads[read] != 0).collect()
+    }
+
+    pub(in crate::search) fn decide(&mut self, choice: usize, read: usize, source: Source) {
+        let Open::ReadsFrom { chosen, before, candidates, .. } = &self.compiled.choices[choice].2 else {
+            unreachable!("only reads-from has reads")
+        };
+        self.sources[read] = source;
+        match source {
+            Source::Write(w) => self.compiled.net.add(*chosen, w, read),
+            _ => self.compiled.net.add_row(*before, read, candidates.row(read)),
+        }
+    }
+
+    /// The undecided read to decide next: one whose value is open, with the fewest sources; the first of those.
+    pub(in crate::search) fn open_read(&self) -> Option<(usize, usize)> {
+        let mut best = None;
+        for (choice, (_, _, open)) in self.compiled.choices.iter().enumerate() {
+            let Open::ReadsFrom { reads, .. } = open else { continue };
+            for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
+                let late = self.last[read / 64] >> (read % 64) & 1 == 1;
+                let count = (late, self.domains.reads[read].is_power_of_two(), self.options(choice, read).len());
+                if best.as_ref().is_none_or(|(fewest, _)| count < *fewest) {
+                    best = Some((count, (choice, read)));
+                }
+            }
+        }
+        best.map(|(_, place)| place)
+    }
+
+    /// The first observed cell whose last write is open, with the writes that can be last.
+    pub(in crate::search) fn open_last(&self) -> Option<(usize, Vec<usize>)> {
+        self.observed.iter().enumerate().find_map(|(index, (writes, order))| {
+            let lasts = self.lasts(writes, *order);
+            (lasts.len() > 1).then_some((index, lasts))
+        })
+    }
+
+    pub(super) fn lasts(&self, writes: &[u64], order: Option<usize>) -> Vec<usize> {
+        let Some(order) = order else { return ones(writes).collect() };
+        let Open::Order { closed, .. } = &self.compiled.choices[order].2 else { unreachable!("an order") };
+        let after = |w: usize| self.compiled.net.row(*closed, w).iter().zip(writes).any(|(a, b)| a & b != 0);
+        ones(writes).filter(|&w| !after(w)).collect()
+    }
+
+    pub(in crate::search) fn decide_last(&mut self, index: usize, last: usize) {
+        let (writes, order) = &self.observed[index];
+        let Open::Order { raw, .. } = &self.compiled.choices[order.expect("several writes are ordered")].2 else {
+            unreachable!("an order")
+        };
+        for w in ones(writes).filter(|&w| w != last) {
+            self.compiled.net.add(*raw, w, last);
+        }
+    }
+}

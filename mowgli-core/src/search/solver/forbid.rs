@@ -1,0 +1,59 @@
+//! What is forbidden is out: sources of reads, and one direction of a pair of an order.
+
+use super::{Solver, Source};
+use crate::relation::matrix::ones;
+use crate::search::compile::Open;
+use crate::stamp::Stamp;
+
+impl<S: Stamp> Solver<'_, S> {
+    /// Draws the consequences of what is forbidden for the choices.
+    pub(super) fn force(&mut self, changed: &mut bool) -> bool {
+        for choice in 0..self.compiled.choices.len() {
+            match &self.compiled.choices[choice].2 {
+                Open::ReadsFrom { .. } if self.thorough => {}
+                Open::ReadsFrom { .. } => self.exclude_sources(choice, changed),
+                Open::Order { .. } => self.force_pairs(choice, changed),
+            }
+        }
+        true
+    }
+
+    fn exclude_sources(&mut self, choice: usize, changed: &mut bool) {
+        let Open::ReadsFrom { chosen, before, excluded, reads, candidates } = &self.compiled.choices[choice].2 else {
+            unreachable!("only reads-from has reads")
+        };
+        let mut out = Vec::new();
+        for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
+            let writes = || ones(candidates.row(read));
+            out.extend(writes().filter(|&w| self.forbidden.has(*chosen, w, read)).map(|w| (read, w)));
+            if writes().any(|w| self.forbidden.has(*before, read, w)) {
+                out.push((read, read));
+            }
+        }
+        for (read, w) in out {
+            if !self.compiled.net.has(*excluded, read, w) {
+                *changed = true;
+                self.compiled.net.add(*excluded, read, w);
+            }
+        }
+    }
+
+    fn force_pairs(&mut self, choice: usize, changed: &mut bool) {
+        let Open::Order { raw, closed, pairs } = &self.compiled.choices[choice].2 else { unreachable!("an order") };
+        let mut forced = Vec::new();
+        for a in 0..self.graph.len() {
+            let (forbidden, known) = (self.forbidden.row(*raw, a), self.compiled.net.row(*closed, a));
+            for (word, &pairs) in pairs.row(a).iter().enumerate() {
+                let bits = pairs & forbidden[word] & !known[word];
+                forced.extend(ones(&[bits]).map(|b| (word * 64 + b, a)));
+            }
+        }
+        let (raw, closed) = (*raw, *closed);
+        for (a, b) in forced {
+            if !self.compiled.net.has(closed, a, b) {
+                *changed = true;
+                self.compiled.net.add(raw, a, b);
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What follows from what is decided: which values and which sources are left, and what relations can still become.
+
+use super::{Solver, Source};
+use crate::relation::Matrix;
+use crate::relation::matrix::ones;
+use crate::search::compile::Open;
+use crate::search::network::{Derivation, Id};
+use crate::search::values::{Vals, intersect};
+use crate::stamp::Stamp;
+
+impl<S: Stamp> Solver<'_, S> {
+    /// Derives everything that follows. `false`: nothing consistent is left.
+    pub fn propagate(&mut self) -> bool {
+        loop {
+            if !self.compiled.net.settle() {
+                return false;
+            }
+            let mut changed = false;
+            if !self.values.narrow(&mut self.domains, &mut changed) || !self.narrow_sources(&mut changed) {
+                return false;
+            }
+            self.grow_differences(&mut changed);
+            if changed {
+                continue;
+            }
+            self.forbidden.find(&self.compiled.net, &self.compiled.open);
+            if !self.force(&mut changed) {
+                return false;
+            }
+            if !changed {
+                return true;
+            }
+        }
+    }
+
+    /// Draws the consequences of the sources for values alone, also where the orders are in conflict.
+    pub(in crate::search) fn narrow_values(&mut self) {
+        for _ in 0..self.graph.len() {
+            let mut changed = false;
+            for read in 0..self.graph.len() {
+                if let Source::Write(w) = self.sources[read] {
+                    let both = self.domains.reads[read] & self.domains.writes[w];
+                    intersect(&mut self.domains.reads[read], both, &mut changed);
+                    intersect(&mut self.domains.writes[w], both, &mut changed);
+                } else if self.sources[read] == Source::Initial {
+                    intersect(&mut self.domains.reads[read], self.values.init[read], &mut changed);
+                }
+            }
+            if !self.values.narrow(&mut self.domains, &mut changed) || !changed {
+                return;
+            }
+        }
+    }
+
+    fn narrow_sources(&mut self, changed: &mut bool) -> bool {
+        for choice in 0..self.compiled.choices.len() {
+            let Open::ReadsFrom { reads, .. } = &self.compiled.choices[choice].2 else { continue };
+            for position in 0..reads.len() {
+                let Open::ReadsFrom { reads, .. } = &self.compiled.choices[choice].2 else { unreachable!() };
+                if !self.narrow_read(choice, reads[position], changed) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn narrow_read(&mut self, choice: usize, read: usize, changed: &mut bool) -> bool {
+        match self.sources[read] {
+            Source::Write(w) => {
+                let both = self.domains.reads[read] & self.domains.writes[w];
+                intersect(&mut self.domains.reads[read], both, changed);
+                intersect(&mut self.domains.writes[w], both, changed);
+            }
+            Source::Initial => intersect(&mut self.domains.reads[read], self.values.init[read], changed),
+            Source::Open => {
+                let options = self.options(choice, read);
+                let possible = options.iter().fold(0, |all, o| all | self.source_values(read, *o));
+                intersect(&mut self.domains.reads[read], possible, changed);
+                if let [only] = options[..] {
+                    *changed = true;
+                    self.decide(choice, read, only);
+                }
+            }
+        }
+        self.domains.reads[read] != 0
+    }
+
+    pub(super) fn source_values(&self, read: usize, source: Source) -> Vals {
+        match source {
+            Source::Write(w) => self.domains.writes[w],
+            _ => self.values.init[read],
+        }
+    }
+
+    /// Adds to each difference what can no longer be in what is taken away.
+    fn grow_differences(&mut self, changed: &mut bool) {
+        for index in 0..self.compiled.differences.len() {
+            let (difference, a, b) = self.compiled.differences[index];
+            let gone = self.compiled.net.matrix(a).minus(&self.at_most(b));
+            for (x, y) in gone.pairs() {
+                if !self.compiled.net.has(difference, x, y) {
+                    *changed = true;
+                    self.compiled.net.add(difference, x, y);
+                }
+            }
+        }
+    }
+
+    /// What a relation can still become.
+    fn at_most(&self, relation: Id) -> Matrix {
+        let net = &self.compiled.net;
+        if let Some(&(_, a, b)) = self.compiled.differences.iter().find(|d| d.0 == relation) {
+            return self.at_most(a).minus(&net.matrix(b));
+        }
+        match net.derivation(relation) {
+            Derivation::Base => self.choice_at_most(relation),
+            Derivation::Union(of) => of.iter().fold(Matrix::empty(self.graph.len()), |m, &o| m.or(&self.at_most(o))),
+            Derivation::Inter(a, b) => self.at_most(*a).and(&self.at_most(*b)),
+            Derivation::Seq(a, b) => self.at_most(*a).then(&self.at_most(*b)),
+            Derivation::Inverse(a) => self.at_most(*a).inverse(),
+            Derivation::Plus(a) => self.at_most(*a).closure(),
+        }
+    }
+
+    fn choice_at_most(&self, relation: Id) -> Matrix {
+        let net = &self.compiled.net;
+        let mut most = net.matrix(relation);
+        for (choice, (_, _, open)) in self.compiled.choices.iter().enumerate() {
+            match open {
+                Open::ReadsFrom { chosen, before, reads, candidates, .. } if [*chosen, *before].contains(&relation) => {
+                    for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
+                        for option in self.options(choice, read) {
+                            match option {
+                                Source::Write(w) if relation == *chosen => most.set(w, read),
+                                Source::Initial if relation == *before => {
+                                    ones(candidates.row(read)).for_each(|w| most.set(read, w));
+                                }
+                                _ => {}
+                            }
+                        }
+                    }
+                }
+                Open::Order { raw, closed, pairs } if *raw == relation => {
+                    return pairs.clone().minus(&net.matrix(*closed).inverse());
+                }
+                _ => {}
+            }
+        }
+        most
+    }
+}

@@ -1,0 +1,228 @@
+//! Concretisations of one client's calls: g and so' for what is known of hb (LOCO Def. 3.13).
+
+use std::collections::{BTreeSet, VecDeque};
+
+use itertools::Itertools;
+
+use super::{Concretisation, Reason};
+use crate::event::Event;
+use crate::library::Libraries;
+use crate::relation::Matrix;
+use crate::search::solver::{Flow, Solver};
+use crate::stamp::Stamp;
+
+/// What is known of hb in all executions that are left.
+pub(super) struct Known {
+    /// Pairs that are in hb.
+    pub(super) least: Matrix,
+    /// Pairs that may be in hb; for a specification that mentions it.
+    pub(super) most: Option<Matrix>,
+}
+
+/// What a concretisation and so' rest on.
+pub(super) struct Proof {
+    /// Pairs that must be in hb.
+    needs: Matrix,
+    /// Pairs that may be in hb; any pair if the specification does not mention it.
+    most: Option<Matrix>,
+}
+
+impl Proof {
+    pub(super) fn holds(&self, hb: &Known) -> bool {
+        let within = |most: &Matrix| hb.most.as_ref().is_some_and(|m| m.is_subset(most));
+        self.needs.is_subset(&hb.least) && self.most.as_ref().is_none_or(within)
+    }
+}
+
+/// A call of the specification in one class: its event, and the subevents of the implementation that are its own.
+pub(super) struct AbstractCall {
+    pub(super) event: Event,
+    pub(super) own: Vec<usize>,
+}
+
+/// One subevent `<e', a'>` of the specification.
+pub(super) struct Promise<S> {
+    pub(super) call: usize,
+    pub(super) stamp: S,
+}
+
+/// One choice of stmp', with the search for so'.
+pub(super) struct StampChoice<'a, S: Stamp> {
+    pub(super) promises: Vec<Promise<S>>,
+    pub(super) solver: Solver<'a, S>,
+}
+
+/// For each promise of a choice the subevent that stands for it, and the edges of hb that condition 1 rests on.
+#[derive(Clone)]
+pub(super) struct Image {
+    pub(super) choice: usize,
+    pub(super) g: Vec<usize>,
+    pub(super) needs: Matrix,
+}
+
+/// The calls of the specification in one run of every thread, and what was found out about them.
+pub(super) struct Abstraction<'a, S: Stamp> {
+    pub(super) calls: Vec<AbstractCall>,
+    /// A call that the specification does not have at all.
+    pub(super) impossible: Option<usize>,
+    pub(super) choices: Vec<StampChoice<'a, S>>,
+    /// The g that worked last.
+    pub(super) last: Option<Image>,
+    /// What the latest proofs rest on: each proves every execution of the same runs that has it.
+    pub(super) proofs: VecDeque<Proof>,
+}
+
+/// How many proofs are kept for reuse.
+const KEPT: usize = 8;
+
+/// How many g are tried where a failure is not final.
+pub(super) const FEW: usize = 4;
+
+impl<S: Stamp> Abstraction<'_, S> {
+    /// Whether the g that worked last works for what is known of hb.
+    pub(super) fn works_again(&mut self, hb: &Known) -> bool {
+        let last = self.last.as_ref().filter(|i| i.needs.is_subset(&hb.least));
+        let Some(Image { choice, g, needs }) = last else { return false };
+        let Some(so) = self.choices[*choice].so_within(g, hb) else { return false };
+        let needs = so.or(needs);
+        self.keep(needs, hb);
+        true
+    }
+
+    fn keep(&mut self, needs: Matrix, hb: &Known) {
+        self.proofs.truncate(KEPT - 1);
+        self.proofs.push_front(Proof { needs, most: hb.most.clone() });
+    }
+
+    /// g and so' for what is known of hb; gives up after `tries` g for each choice of stamps.
+    pub(super) fn concretise(
+        &mut self,
+        solver: &Solver<'_, S>,
+        hb: &Known,
+        tries: usize,
+        (libraries, expired): (&Libraries<S>, &dyn Fn() -> bool),
+    ) -> Result<Image, Reason> {
+        if let Some(call) = self.impossible {
+            return Err(Reason::NoStamps(self.calls[call].event.to_string()));
+        }
+        let mut reason = Reason::NoChoice;
+        for (position, choice) in self.choices.iter_mut().enumerate() {
+            let of = |p: &Promise<S>| candidates(solver, libraries, &self.calls[p.call], p.stamp, &hb.least);
+            let all: Vec<Vec<usize>> = choice.promises.iter().map(of).collect();
+            if let Some((p, _)) = choice.promises.iter().zip(&all).find(|(_, c)| c.is_empty()) {
+                let (call, stamp) = (self.calls[p.call].event.to_string(), p.stamp.to_string());
+                reason = Reason::NoCandidate { call, stamp };
+                continue;
+            }
+            for g in all.iter().map(|c| c.iter().copied()).multi_cartesian_product().take(tries) {
+                if expired() {
+                    return Err(Reason::NoChoice);
+                }
+                let Some(so) = choice.so_within(&g, hb) else { continue };
+                let mut needs = Matrix::empty(hb.least.len());
+                for (promise, &s) in choice.promises.iter().zip(&g) {
+                    let order = keeps_order(solver, libraries, &self.calls[promise.call], promise.stamp, s, &hb.least);
+                    order.expect("a candidate").into_iter().for_each(|(a, b)| needs.set(a, b));
+                }
+                self.keep(so.or(&needs), hb);
+                return Ok(Image { choice: position, g, needs });
+            }
+        }
+        Err(reason)
+    }
+}
+
+impl<S: Stamp> StampChoice<'_, S> {
+    /// Conditions 2 and 3: some so' within `g^-1(hb)` that makes the execution consistent, with the largest hb' that is
+    /// possible; returns g of it. None is found either when the time is up.
+    fn so_within(&mut self, g: &[usize], hb: &Known) -> Option<Matrix> {
+        let before = self.solver.snapshot();
+        let image = |of: &Matrix| Matrix::from_fn(g.len(), |a, b| of.has(g[a], g[b]));
+        self.solver.confine(&image(&hb.least));
+        if let Some(most) = &hb.most {
+            self.solver.give_hb(&image(most));
+        }
+        let mut found = None;
+        let _ = self.solver.explore(&mut |solver| {
+            let snapshot = solver.snapshot();
+            assert!(solver.complete(), "a class has a completion");
+            let mut image = Matrix::empty(hb.least.len());
+            solver.so().for_each(|(_, _, so)| so.pairs().for_each(|(a, b)| image.set(g[a], g[b])));
+            solver.restore(snapshot);
+            found = Some(image);
+            Flow::Stop
+        });
+        self.solver.restore(before);
+        found
+    }
+}
+
+/// Condition 1: the subevents of a call that keep `to` both ways for every stamp of the model; the latest first.
+fn candidates<S: Stamp>(
+    solver: &Solver<'_, S>,
+    libraries: &Libraries<S>,
+    call: &AbstractCall,
+    stamp: S,
+    hb: &Matrix,
+) -> Vec<usize> {
+    let stands = |s: &&usize| keeps_order(solver, libraries, call, stamp, **s, hb).is_some();
+    let mut found: Vec<usize> = call.own.iter().rev().filter(stands).copied().collect();
+    // The same stamp is the obvious choice: try it first.
+    found.sort_by_key(|&s| solver.graph.subs[s].sub.stamp != stamp);
+    found
+}
+
+/// Condition 1 for one subevent: the edges of hb, as far as it needs any, by which `s` can stand for `stamp`.
+fn keeps_order<S: Stamp>(
+    solver: &Solver<'_, S>,
+    libraries: &Libraries<S>,
+    call: &AbstractCall,
+    stamp: S,
+    s: usize,
+    hb: &Matrix,
+) -> Option<Vec<(usize, usize)>> {
+    let of = |s: usize| solver.graph.subs[s].sub.stamp;
+    let mut edges = Vec::new();
+    // The subevent itself needs no edge; it is asked first.
+    let own = || std::iter::once(s).chain(call.own.iter().copied().filter(|&e| e != s));
+    for a0 in S::all(solver.graph.world.nodes) {
+        if libraries.to(a0, stamp) {
+            edges.push((own().find(|&e1| libraries.to(a0, of(e1)) && (e1 == s || hb.has(e1, s)))?, s));
+        }
+        if libraries.to(stamp, a0) {
+            edges.push((s, own().find(|&e2| libraries.to(of(e2), a0) && (e2 == s || hb.has(s, e2)))?));
+        }
+    }
+    edges.retain(|(a, b)| a != b);
+    Some(edges)
+}
+
+/// In words: "the last aCR of Read".
+pub(super) fn describe<S: Stamp>(
+    solver: &Solver<'_, S>,
+    known: &Abstraction<'_, S>,
+    image: &Image,
+    words: &mut Concretisation,
+) {
+    for (promise, &s) in known.choices[image.choice].promises.iter().zip(&image.g) {
+        let call = &known.calls[promise.call];
+        let place = &solver.graph.subs[s];
+        let event = solver.graph.events[place.event];
+        let alike = |o: usize| {
+            let other = &solver.graph.subs[o];
+            other.sub.stamp == place.sub.stamp && solver.graph.events[other.event].call.method == event.call.method
+        };
+        let alike: BTreeSet<usize> =
+            call.own.iter().filter(|&&o| alike(o)).map(|&o| solver.graph.subs[o].event).collect();
+        let which = match alike.iter().position(|&e| e == place.event) {
+            _ if alike.len() == 1 => "the",
+            Some(p) if p + 1 == alike.len() => "the last",
+            Some(0) => "the first",
+            _ => "an inner",
+        };
+        let stamp = |s: S| s.to_string().split('_').next().unwrap_or_default().to_owned();
+        let key = (call.event.call.method, stamp(promise.stamp));
+        let text = format!("{} of {which} {}", stamp(place.sub.stamp), event.call.method);
+        words.entry(key).or_default().insert(text);
+    }
+}
