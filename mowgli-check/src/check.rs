@@ -116,12 +116,13 @@ pub fn check<S: Stamp>(
     options: &Options<'_, S>,
 ) -> Result<Checked<S>, String> {
     let start = Instant::now();
-    entry::fault(entry, bound, &|| options.deadline.expired())?;
+    entry.library()?;
     let target = variant.implementation.target();
     if target != Name::literal(entry.name) {
         return Err(format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name));
     }
     let expired = || options.deadline.expired();
+    entry::fault(entry, bound, &expired)?;
     let of_memory = (entry.memory.probes)(options.loopback);
     let own = entry.probes.iter().map(|p| &**p);
     let probes: Vec<&dyn Probes> = own.chain([&*of_memory]).collect();
