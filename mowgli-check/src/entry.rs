@@ -27,8 +27,8 @@ pub fn fault<S: Stamp>(entry: &Entry<S>, bound: &Bound, expired: &dyn Fn() -> bo
             entry.name, call.library
         ));
     }
-    let own = calls.iter().filter(|(_, _, call)| call.library == library.name());
-    own.map(|(world, thread, call)| only_looks(library, world, *thread, call, bound)).collect()
+    let mut own = calls.iter().filter(|(_, _, call)| call.library == library.name());
+    own.try_for_each(|(world, thread, call)| only_looks(library, world, *thread, call, bound))
 }
 
 /// That an entry's specification and what it is built on are over the stamp order of its memory model.
