@@ -286,7 +286,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
     fn watch(&mut self) -> Result<(), TooMuch> {
         for (t, &(point, waits)) in self.ahead.standing.iter().enumerate() {
             if waits {
-                let (_, looks) = self.results(t, point, &Vec::new())?;
+                let (_, looks) = self.results(t, point, Some(&Vec::new()))?;
                 self.watched[t] = looks.iter().fold(0, |all, (cell, _)| all | 1 << cell);
             }
         }
@@ -298,7 +298,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
             self.changed = false;
             for (t, &(point, _)) in self.ahead.standing.iter().enumerate() {
                 if self.goes_on[t] {
-                    self.follow(t, point, point.run().shapes.len(), &mut Vec::new())?;
+                    self.follow(t, point, None, &mut Vec::new())?;
                 }
             }
             self.spread()?;
@@ -358,11 +358,9 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
     }
 
     /// What a thread may find in a cell where it stands, which has written this since: nothing that it writes later, and
-    /// nothing that its last write has hidden.
-    fn values_for(&mut self, t: usize, point: &'n Point<'n, S>, own: &Own, cell: usize) -> Vals {
-        if own.contains(&(cell, None)) {
-            return self.values(cell);
-        }
+    /// nothing that its last write has hidden; anything if it is not known what it has written.
+    fn values_for(&mut self, t: usize, point: &'n Point<'n, S>, own: Option<&Own>, cell: usize) -> Vals {
+        let Some(own) = own.filter(|own| !own.contains(&(cell, None))) else { return self.values(cell) };
         let others = self.written.iter().enumerate().filter(|(u, _)| *u != t);
         let others = others.fold(self.copied[cell], |all, (_, of)| all | of[cell]);
         let own = own.iter().filter(|(c, _)| *c == cell).fold(0, |all, (_, v)| all | v.unwrap_or(0));
@@ -376,7 +374,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
     }
 
     /// What the call at which a thread stands may return, and what is in the cells at which it looks.
-    fn results(&mut self, t: usize, point: &'n Point<'n, S>, own: &Own) -> Result<(Vec<Val>, Looks), TooMuch> {
+    fn results(&mut self, t: usize, point: &'n Point<'n, S>, own: Option<&Own>) -> Result<(Vec<Val>, Looks), TooMuch> {
         let this = RefCell::new((self, SmallVec::new(), false));
         let cells = |cell: Cell| {
             let (search, looks, is_too_much) = &mut *this.borrow_mut();
@@ -398,7 +396,12 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
     }
 
     /// The points that come next.
-    fn nexts(&mut self, t: usize, point: &'n Point<'n, S>, own: &Own) -> Result<Rc<[&'n Point<'n, S>]>, TooMuch> {
+    fn nexts(
+        &mut self,
+        t: usize,
+        point: &'n Point<'n, S>,
+        own: Option<&Own>,
+    ) -> Result<Rc<[&'n Point<'n, S>]>, TooMuch> {
         let ahead = self.ahead;
         let known = ahead.known.borrow().nexts.get(&point.id).map(|n| (n.looks.clone(), Rc::clone(&n.points)));
         if let Some((looks, points)) = known
@@ -430,25 +433,33 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
         self.is_brief && self.ends[t] && !self.goes_on.contains(&false)
     }
 
-    /// Follows a thread from a point on; its events are new from the one of number `first` on.
-    fn follow(&mut self, t: usize, point: &'n Point<'n, S>, first: usize, own: &mut Own) -> Result<(), TooMuch> {
+    /// Follows a thread from a point on. From the event of number `beyond` on it stands for rounds beyond the bound, of which
+    /// it is not known how many came before: there it finds whatever it writes in any of them.
+    fn follow(
+        &mut self,
+        t: usize,
+        point: &'n Point<'n, S>,
+        beyond: Option<usize>,
+        own: &mut Own,
+    ) -> Result<(), TooMuch> {
         *self.left = self.left.checked_sub(1).ok_or(TooMuch)?;
         match &point.stand {
             Stand::Ended => self.ends[t] = true,
             Stand::Nowhere | Stand::Round(_) => {}
-            // As the rounds of a loop are one program, a further one does what this one has done, if all of it was followed.
-            Stand::Bound { remembered: false, start, .. } if *start >= first => {}
+            // As the rounds of a loop are one program, a further one does what this one has done.
+            Stand::Bound { remembered: false, start, .. } if beyond.is_some_and(|first| *start >= first) => {}
             Stand::Bound { remembered: false, .. } => {
                 let next = self.ahead.threads.beyond(point, Tid::from_index(t));
-                self.enter(t, (point, next), first, own)?;
+                self.enter(t, (point, next), beyond.or(Some(point.run().shapes.len())), own)?;
             }
             Stand::Bound { .. } | Stand::IllDefined(_) => return Err(TooMuch),
             Stand::Free(..) | Stand::Looks(_) => {
-                for next in self.nexts(t, point, own)?.iter() {
+                let own_or_any = if beyond.is_some() { None } else { Some(&*own) };
+                for next in self.nexts(t, point, own_or_any)?.iter() {
                     if self.is_enough(t) {
                         break;
                     }
-                    self.enter(t, (point, next), first, own)?;
+                    self.enter(t, (point, next), beyond, own)?;
                 }
             }
         }
@@ -460,7 +471,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
         &mut self,
         t: usize,
         (point, next): (&'n Point<'n, S>, &'n Point<'n, S>),
-        first: usize,
+        beyond: Option<usize>,
         own: &mut Own,
     ) -> Result<(), TooMuch> {
         let doings = self.ahead.doings(point, next)?;
@@ -479,7 +490,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
             self.issue(link);
             own.push((link.to, None));
         }
-        self.follow(t, next, first, own)?;
+        self.follow(t, next, beyond, own)?;
         own.truncate(before);
         Ok(())
     }

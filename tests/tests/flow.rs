@@ -130,6 +130,32 @@ proptest! {
     }
 }
 
+/// A loop that counts to four comes to its end in more rounds than the bound allows, and what it writes in those is what it
+/// goes on from: nothing is found to wait in vain before the bound is met.
+#[test]
+fn rounds_beyond_the_bound_go_on_from_each_other() {
+    let x = Loc::new("x");
+    let count = prog! {
+        let v = wait::read(x);
+        wait::write(x, v.plus(1).unwrap_or(v));
+        if v == Val::Int(4) { Prog::Break(1, v) } else { Prog::unit() }
+    };
+    let (world, none, libraries) = (one_node(1), Implementations::new(), Libraries::over(to).with(Wait));
+    let programs = [count.repeat()];
+    let of = |rounds: usize| {
+        let problem = within(rounds, problem(&libraries, &none, &world, &programs, &[]));
+        problem.outcomes_by_flow().expect("no value comes out of nowhere")
+    };
+    for rounds in 1..4 {
+        assert!(matches!(of(rounds).explored.stop, Some(Stop::Loop(_))), "{rounds}");
+    }
+    assert_eq!((of(4).explored.stop, of(4).so_far().0.len()), (None, 1));
+    for threads in [[&[7u8][..], &[7, 7]], [&[7, 7], &[7, 7]]] {
+        let programs = threads.map(|statements| sequence(statements, Val::Int(0)));
+        is_as_complete_as_it_says(&libraries, &one_node(2), &programs, &[]).unwrap();
+    }
+}
+
 /// Whether an answer that is complete within a bound on rounds stays the same with two more.
 fn is_as_complete_as_it_says(
     libraries: &Libraries<Stamp>,

@@ -54,6 +54,9 @@ enum By {
     All,
 }
 
+/// A client and the renaming to what it has in common with others.
+type Member = ((World, Client), Renaming);
+
 /// How many clients of how many that may be earlier ones renamed are just that; all of them have as many classes of
 /// executions, and a g where those have one.
 fn renamed(library: &str, variant: &str, bound: &Bound, by: By) -> (usize, usize) {
@@ -63,7 +66,7 @@ fn renamed(library: &str, variant: &str, bound: &Bound, by: By) -> (usize, usize
     let asked = [Asked::by(&entry.below), Asked::by(&entry.specification)];
     let sides = [(&entry.below, &asked[0]), (&entry.specification, &asked[1])];
     let [below, above] = sides.map(|(libraries, asked)| Side { libraries, asked });
-    let mut orbits: BTreeMap<Form, Vec<((World, Client), Renaming)>> = BTreeMap::new();
+    let mut orbits: BTreeMap<Form, Vec<Member>> = BTreeMap::new();
     for (world, client) in entry.clients(bound, &|| false).unwrap() {
         let (form, renaming) = Renaming::canonical(&world, &client, &bound.values, by == By::All);
         let (again, _) = Renaming::canonical(&form.0, &form.1, &bound.values, by == By::All);
