@@ -38,6 +38,7 @@ pub mod msw;
 pub mod nlock;
 pub mod prelude;
 pub mod rbl;
+pub mod remedies;
 pub mod sc_rmw;
 pub mod sequential;
 pub mod slock;

@@ -90,6 +90,7 @@ pub mod method;
 pub mod outcome;
 pub mod program;
 pub mod relation;
+pub mod repair;
 pub mod runs;
 pub mod search;
 pub mod simple;

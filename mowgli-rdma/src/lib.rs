@@ -38,6 +38,7 @@
 pub mod core_rma;
 pub mod operational;
 pub mod probes;
+pub mod remedies;
 pub mod robust;
 pub mod sc;
 pub mod stamp;

@@ -37,6 +37,7 @@
 
 pub mod pool;
 pub mod probes;
+pub mod remedies;
 pub mod stamp;
 pub mod tso;
 

@@ -26,6 +26,7 @@ pub mod necessity;
 pub mod new;
 pub mod properties;
 pub mod prove;
+pub mod repair;
 pub mod report;
 pub mod robust;
 pub mod svg;

@@ -70,6 +70,10 @@ pub struct Robust<'a> {
     pub untried: bool,
 }
 
+/// What is said where the theorems say nothing.
+const HAND_OVER: &str =
+    "; `mowgli repair FILE` finds what to insert so that what its `forbidden` lines say does not happen";
+
 /// The most things to insert into one thread.
 const MOST: usize = 4;
 /// The most candidates for a repair by search.
@@ -150,7 +154,8 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
         Model::RdmaTso => Cpu::Tso,
         Model::RdmaSc => Cpu::Sc,
         Model::RdmaWait | Model::CoreRma | Model::X86Tso => {
-            return Err(format!("{}: robustness is asked of programs with polls", test.name));
+            let next = if test.model == Model::CoreRma { "" } else { HAND_OVER };
+            return Err(format!("{}: robustness is asked of programs with polls{next}", test.name));
         }
     };
     let limits = Limits { expired, ..Limits::default() };
@@ -311,7 +316,10 @@ impl Robust<'_> {
         match &self.conditions {
             None if self.is_vacuous() => {}
             None => {
-                lines.push(format!("  the theorems, and so repairs, are for programs {}", self.theorems_are_about()))
+                lines.push(format!("  the theorems, and so repairs, are for programs {}", self.theorems_are_about()));
+                if self.is_robust() != Some(true) {
+                    lines.push(format!("  {}", HAND_OVER.trim_start_matches("; ")));
+                }
             }
             Some(Conditions { races, unfenced, not_a_tree }) => {
                 let mut say = |name: &str, def: &str, reasons: Vec<String>| {

@@ -166,7 +166,7 @@ fn observed(world: &World, cell: Cell) -> String {
 }
 
 /// A statement of a test.
-fn written(test: &Test, statement: &Statement) -> String {
+pub fn written(test: &Test, statement: &Statement) -> String {
     let target = |r: Option<Name>| r.map_or_else(String::new, |r| format!("{r} := "));
     let guard = |guard: &Guard| {
         let equation = |a: &Arg, b: &Arg| Ok(format!("{} = {}", argument(a, false), argument(b, false)));

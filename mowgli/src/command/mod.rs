@@ -5,6 +5,7 @@ mod explain;
 mod generate;
 mod litmus;
 mod prove;
+mod repair;
 mod report;
 mod serve;
 
@@ -44,6 +45,8 @@ enum Command {
     Litmus(litmus::LitmusArgs),
     /// Decide whether programs with polls are robust, why, and what to insert if they are not.
     Robust(RobustArgs),
+    /// Find the least to insert into litmus tests so that nothing forbidden happens, and what is more than needed.
+    Repair(repair::RepairArgs),
     /// Find the smallest programs on which two memory models differ.
     Compare(CompareArgs),
     /// Write tests that probe a memory model rule by rule, with their expected outcomes.
@@ -106,7 +109,13 @@ impl Command {
     fn keeps_what_is_done(&self) -> bool {
         matches!(
             self,
-            Self::Litmus(_) | Self::Robust(_) | Self::Compare(_) | Self::Generate(_) | Self::Report(_) | Self::Check(_)
+            Self::Litmus(_)
+                | Self::Robust(_)
+                | Self::Repair(_)
+                | Self::Compare(_)
+                | Self::Generate(_)
+                | Self::Report(_)
+                | Self::Check(_)
         )
     }
 }
@@ -305,6 +314,7 @@ fn run(own: Vec<Own>) -> ExitCode {
         Command::Litmus(args) => litmus::litmus(&args, &catalogue),
         Command::Compare(args) => compare(&args),
         Command::Robust(args) => robust(&args),
+        Command::Repair(args) => repair::repaired(&args),
         Command::Generate(args) => told(generate::generate(&args)),
         Command::Report(args) => told(report::report(&args, &catalogue)),
         Command::Serve(args) => told(serve::serve(&args)),

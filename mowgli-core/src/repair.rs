@@ -1,0 +1,333 @@
+//! Smallest repairs: what is the least to insert so that nothing wrong can happen?
+//!
+//! A memory model tells what can be inserted where, as [`Offer`]s. [`Repairs::of`] finds every minimal set of them, cheapest first, from
+//! counterexamples: a set of insertions with which something wrong still happens is made as large as possible; what is not in it
+//! is a *conflict*, of which every repair has something. Only the cheapest set that has something of every conflict is asked about.
+//!
+//! More insertions leave fewer executions. So what is wrong with some insertions is so with fewer, and what has to stay possible
+//! and is not, is not with more either: that is what makes conflicts true, and sets minimal.
+//!
+//! ```
+//! use mowgli_core::repair::{Asked, Limit, Repairs, Set};
+//! use mowgli_core::runs::Stop;
+//!
+//! // Wrong without the first, and without one of the others.
+//! struct Either;
+//! impl Asked for Either {
+//!     fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+//!         Ok(!set.contains(&0) || !set.contains(&1) && !set.contains(&2))
+//!     }
+//!     fn keeps(&mut self, _: &Set) -> Result<bool, Stop> {
+//!         Ok(true)
+//!     }
+//! }
+//! let found = Repairs::of(&mut Either, &[1, 5, 2], Limit::default());
+//! assert_eq!(found.minimal, [Set::from([0, 2]), Set::from([0, 1])]);
+//! assert!(found.open.is_none());
+//! ```
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::event::Call;
+use crate::ids::{Loc, Tid};
+use crate::runs::Stop;
+use crate::value::Val;
+use crate::world::{Object, World};
+
+/// Something that a memory model offers to insert into a thread.
+#[derive(Clone)]
+pub struct Offer {
+    /// What it is called where costs are given.
+    pub kind: &'static str,
+    /// The calls that are inserted after these calls of the thread, with what was inserted before.
+    pub calls: Arc<dyn Fn(&[Call]) -> Vec<Call> + Send + Sync>,
+    /// An earlier call of the thread that gets an argument by which it is referred to: its position, that of the argument, and
+    /// the value.
+    pub named: Option<(usize, usize, Val)>,
+    /// The objects that it needs.
+    pub objects: Vec<(Loc, Object)>,
+}
+
+impl Offer {
+    /// One call that does not depend on those before it.
+    #[must_use]
+    pub fn call(kind: &'static str, call: Call) -> Self {
+        Self { kind, calls: Arc::new(move |_| vec![call.clone()]), named: None, objects: Vec::new() }
+    }
+}
+
+/// Where something could be inserted.
+#[derive(Clone, Copy)]
+pub struct Gap<'a> {
+    /// The surroundings.
+    pub world: &'a World,
+    /// The thread.
+    pub thread: Tid,
+    /// The calls of the thread that come before.
+    pub before: &'a [Call],
+    /// Those that come after.
+    pub after: &'a [Call],
+    /// A value by which the call at a position can be referred to, which nothing else of the program has.
+    pub fresh: &'a dyn Fn(usize) -> Val,
+}
+
+/// What a memory model knows of repairs.
+pub trait Remedies {
+    /// The kinds of what can be inserted, each with what it costs.
+    fn costs(&self) -> Vec<(&'static str, u64)>;
+
+    /// What is worth inserting into a gap.
+    fn offers(&self, gap: &Gap<'_>) -> Vec<Offer>;
+
+    /// The kind of a call, if it is one that only orders others, and so could be left out.
+    fn kind(&self, call: &Call) -> Option<&'static str>;
+}
+
+/// A set of insertions, by their positions.
+pub type Set = BTreeSet<usize>;
+
+/// A program in which something wrong happens.
+pub trait Asked {
+    /// Whether something wrong can happen with these insertions.
+    ///
+    /// # Errors
+    /// What stopped the search.
+    fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop>;
+
+    /// Whether everything that is to stay possible is possible with them.
+    ///
+    /// # Errors
+    /// What stopped the search.
+    fn keeps(&mut self, set: &Set) -> Result<bool, Stop>;
+}
+
+/// How far repairs are looked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Limit {
+    /// The most insertions of one repair.
+    pub insertions: usize,
+    /// The most repairs.
+    pub repairs: usize,
+    /// The most that a repair may cost.
+    pub cost: u64,
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self { insertions: 6, repairs: 100, cost: u64::MAX }
+    }
+}
+
+/// Why there may be more repairs than were found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Open {
+    /// A search was stopped.
+    Stopped(Stop),
+    /// There may be repairs with more insertions.
+    Larger(usize),
+    /// There may be further ones: so many were found.
+    More(usize),
+}
+
+impl fmt::Display for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stopped(stop) => stop.fmt(f),
+            Self::Larger(most) => write!(f, "repairs of more than {most} insertions are not looked for"),
+            Self::More(most) => write!(f, "no more than {most} repairs are looked for"),
+        }
+    }
+}
+
+/// The minimal repairs of a program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Repairs {
+    /// The minimal ones, cheapest first.
+    pub minimal: Vec<Set>,
+    /// The minimal sets with which nothing wrong happens, but something that is to stay possible does not either.
+    pub spoiling: Vec<Set>,
+    /// Whether something wrong happens even with all insertions: then there is no repair.
+    pub hopeless: bool,
+    /// Why there may be more than these.
+    pub open: Option<Open>,
+    /// How many sets were asked about.
+    pub asked: usize,
+}
+
+impl Repairs {
+    /// All minimal repairs within a limit. Costs are positive, one for each insertion.
+    pub fn of(program: &mut dyn Asked, costs: &[u64], limit: Limit) -> Self {
+        let mut search =
+            Search { program, costs, limit, conflicts: Vec::new(), over: Vec::new(), found: Self::default() };
+        if let Err(open) = search.run() {
+            search.found.open = Some(open);
+        }
+        search.found
+    }
+
+    /// What a set costs.
+    #[must_use]
+    pub fn cost(set: &Set, costs: &[u64]) -> u64 {
+        set.iter().map(|&i| costs[i]).sum()
+    }
+}
+
+struct Search<'a> {
+    program: &'a mut dyn Asked,
+    costs: &'a [u64],
+    limit: Limit,
+    conflicts: Vec<Set>,
+    /// The sets with which nothing wrong happens: no larger one is minimal.
+    over: Vec<Set>,
+    found: Repairs,
+}
+
+impl Search<'_> {
+    fn run(&mut self) -> Result<(), Open> {
+        let all: Set = (0..self.costs.len()).collect();
+        if self.is_wrong(&all)? {
+            self.found.hopeless = true;
+            return Ok(());
+        }
+        while let Some(set) = self.cheapest(usize::MAX) {
+            if self.found.minimal.len() >= self.limit.repairs {
+                return Err(Open::More(self.limit.repairs));
+            }
+            let Some(set) = self.within(set) else { return Err(Open::Larger(self.limit.insertions)) };
+            if self.is_wrong(&set)? {
+                let rest: Vec<usize> = all.difference(&set).copied().collect();
+                let largest = self.grown(set, &rest)?;
+                self.conflicts.push(all.difference(&largest).copied().collect());
+                continue;
+            }
+            let keeps = self.program.keeps(&set).map_err(Open::Stopped)?;
+            self.over.push(set.clone());
+            if keeps { self.found.minimal.push(set) } else { self.found.spoiling.push(set) }
+        }
+        Ok(())
+    }
+
+    /// The set, or where that is too large the cheapest one that is not.
+    fn within(&self, set: Set) -> Option<Set> {
+        if set.len() <= self.limit.insertions { Some(set) } else { self.cheapest(self.limit.insertions) }
+    }
+
+    fn is_wrong(&mut self, set: &Set) -> Result<bool, Open> {
+        self.found.asked += 1;
+        self.program.is_wrong(set).map_err(Open::Stopped)
+    }
+
+    /// A largest set with some of `rest` with which something wrong still happens: halves are tried before their parts.
+    fn grown(&mut self, set: Set, rest: &[usize]) -> Result<Set, Open> {
+        if rest.is_empty() {
+            return Ok(set);
+        }
+        let larger: Set = set.iter().chain(rest).copied().collect();
+        if self.is_wrong(&larger)? {
+            return Ok(larger);
+        }
+        if rest.len() == 1 {
+            return Ok(set);
+        }
+        let (one, other) = rest.split_at(rest.len() / 2);
+        let set = self.grown(set, one)?;
+        self.grown(set, other)
+    }
+
+    /// A cheapest set, of at most so many, that has something of every conflict, and not all of a set that is known.
+    fn cheapest(&self, most: usize) -> Option<Set> {
+        let mut best = None;
+        self.extend(Set::new(), 0, most, &mut best);
+        best.map(|(_, _, set)| set)
+    }
+
+    fn extend(&self, set: Set, cost: u64, most: usize, best: &mut Option<(u64, usize, Set)>) {
+        let key = (cost, set.len(), set);
+        if key.0 > self.limit.cost || key.1 > most || best.as_ref().is_some_and(|best| *best <= key) {
+            return;
+        }
+        let set = &key.2;
+        if self.over.iter().any(|known| known.is_subset(set)) {
+            return;
+        }
+        let Some(missed) = self.conflicts.iter().filter(|c| c.is_disjoint(set)).min_by_key(|c| c.len()) else {
+            *best = Some(key);
+            return;
+        };
+        for &i in missed {
+            let mut larger = set.clone();
+            larger.insert(i);
+            self.extend(larger, cost + self.costs[i], most, best);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::{btree_set, vec};
+    use proptest::prelude::*;
+
+    /// Wrong without something of each of these, and spoilt by all of some.
+    struct Known {
+        needed: Vec<Set>,
+        spoilt: Vec<Set>,
+    }
+
+    impl Asked for Known {
+        fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+            Ok(self.needed.iter().any(|n| n.is_disjoint(set)))
+        }
+
+        fn keeps(&mut self, set: &Set) -> Result<bool, Stop> {
+            Ok(!self.spoilt.iter().any(|s| s.is_subset(set)))
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn all_minimal_repairs_are_found_cheapest_first(
+            needed in vec(btree_set(0..7usize, 0..4), 0..5),
+            spoilt in vec(btree_set(0..7usize, 1..4), 0..3),
+            costs in vec(1..5u64, 7),
+        ) {
+            let mut known = Known { needed, spoilt };
+            let found = Repairs::of(&mut known, &costs, Limit { insertions: 7, ..Limit::default() });
+            let subsets: Vec<Set> = (0..1 << 7).map(|bits: u32| (0..7).filter(|i| bits >> i & 1 == 1).collect()).collect();
+            let good: Vec<&Set> = subsets.iter().filter(|s| known.is_wrong(s) == Ok(false)).collect();
+            let minimal = good.iter().filter(|s| !good.iter().any(|o| o.is_subset(s) && o != *s));
+            let wanted: BTreeSet<&Set> = minimal.filter(|s| known.keeps(s) == Ok(true)).copied().collect();
+            prop_assert_eq!(found.minimal.iter().collect::<BTreeSet<_>>(), wanted);
+            prop_assert_eq!(found.hopeless, good.is_empty());
+            prop_assert!(found.open.is_none());
+            prop_assert!(found.minimal.iter().map(|s| Repairs::cost(s, &costs)).is_sorted());
+        }
+    }
+
+    #[test]
+    fn what_is_larger_than_the_limit_is_not_called_none() {
+        let needed = (0..3).map(|i| Set::from([i])).collect();
+        let found = Repairs::of(
+            &mut Known { needed, spoilt: Vec::new() },
+            &[1; 3],
+            Limit { insertions: 2, ..Limit::default() },
+        );
+        assert_eq!((found.minimal, found.open), (vec![], Some(Open::Larger(2))));
+    }
+
+    #[test]
+    fn a_search_that_is_stopped_is_open() {
+        struct Late;
+        impl Asked for Late {
+            fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+                if set.is_empty() { Err(Stop::Time) } else { Ok(false) }
+            }
+            fn keeps(&mut self, _: &Set) -> Result<bool, Stop> {
+                Ok(true)
+            }
+        }
+        assert_eq!(Repairs::of(&mut Late, &[1], Limit::default()).open, Some(Open::Stopped(Stop::Time)));
+    }
+}

@@ -1,0 +1,28 @@
+//! What can be inserted into programs of x86-TSO so that more is in order: fences.
+
+use mowgli_core::event::Call;
+use mowgli_core::repair::{Gap, Offer, Remedies};
+
+use crate::tso::X86;
+
+/// Those of x86-TSO.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OfX86;
+
+impl Remedies for OfX86 {
+    fn costs(&self) -> Vec<(&'static str, u64)> {
+        vec![("mfence", 1)]
+    }
+
+    fn offers(&self, gap: &Gap<'_>) -> Vec<Offer> {
+        let has_written = gap.before.iter().any(|c| c.method.text() == "Write");
+        // Only reads pass a write.
+        let is_before_access = gap.after.first().is_some_and(|c| c.library != X86 || c.method.text() == "Read");
+        let fence = || Offer::call("mfence", Call::new(X86, "Mfence", &[]));
+        (has_written && is_before_access).then(fence).into_iter().collect()
+    }
+
+    fn kind(&self, call: &Call) -> Option<&'static str> {
+        (call.library == X86 && call.method.text() == "Mfence").then_some("mfence")
+    }
+}

@@ -1,0 +1,109 @@
+//! What is to be inserted into litmus tests, and what can be left out of them.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+#[path = "common/ran.rs"]
+mod ran;
+
+use ran::{file, is_bad, mowgli};
+
+/// The programs of published algorithms that are broken on purpose.
+fn broken() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/litmus/broken");
+    let mut all: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn published_algorithms_that_were_broken_are_repaired() {
+    let mut said = String::new();
+    for path in broken() {
+        let begin = Instant::now();
+        let ran = mowgli(&["repair", path.to_str().unwrap()]);
+        assert_eq!(ran.code, 1, "{}: {}{}", path.display(), ran.out, ran.err);
+        assert!(ran.out.contains("minimal repair"), "{}", ran.out);
+        // A second where it is optimised.
+        assert!(begin.elapsed() < Duration::from_secs(30), "{}: {:?}", path.display(), begin.elapsed());
+        said.push_str(&ran.out);
+    }
+    insta::assert_snapshot!(said);
+}
+
+/// What is written holds, and nothing is to be done then; what was inserted is not more than needed.
+#[test]
+fn repaired_tests_hold_and_need_no_repair() {
+    for path in broken() {
+        let folder = tempfile::tempdir().unwrap();
+        let test = file(folder.path(), "t.litmus", &std::fs::read_to_string(&path).unwrap());
+        let fixed = folder.path().join("t.fixed.litmus").display().to_string();
+        assert_eq!(mowgli(&["repair", "--fix", &test]).code, 1, "{}", path.display());
+        for args in [&["litmus", &fixed][..], &["repair", &fixed]] {
+            let ran = mowgli(args);
+            assert_eq!(ran.code, 0, "{args:?} of {}: {}{}", path.display(), ran.out, ran.err);
+        }
+    }
+}
+
+const SB: &str = "X86_TSO sb\n{ x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | y := 1 ;\n a := y | b := x ;\n";
+
+#[test]
+fn what_is_more_than_needed_can_be_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "RDMA_TSO t\n{ x@1 = 1; y@2 = 0; }\n P1@1 ;\n put(y, x) ;\n poll(2) ;\n mfence ;\n x := 2 ;\n\
+                locations [y;]\nallowed (y=1)\nforbidden (y=2)\n";
+    let test = file(folder.path(), "t.litmus", text);
+    let ran = mowgli(&["repair", "--weaken", "--fix", &test]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("without P1: mfence (line 6)") && !ran.out.contains("without P1: poll"), "{}", ran.out);
+    let fixed = folder.path().join("t.fixed.litmus").display().to_string();
+    let ran = mowgli(&["repair", "--weaken", &fixed]);
+    assert!(ran.code == 0 && ran.out.contains("nothing can be left out"), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn costs_are_what_is_said_and_answers_are_three_valued() {
+    let folder = tempfile::tempdir().unwrap();
+    let sb = file(folder.path(), "sb.litmus", &format!("{SB}forbidden (a=0 /\\ b=0)\n"));
+    let line = |args: &[&str]| {
+        let ran = mowgli(&[&["repair", "--json"], args].concat());
+        (ran.code, serde_json::from_str::<serde_json::Value>(&ran.out).unwrap())
+    };
+    let (code, found) = line(&["--cost", "mfence=7", &sb]);
+    assert_eq!((code, &found["repairs"][0]["cost"]), (1, &14.into()), "{found}");
+    assert_eq!(found["repairs"].as_array().unwrap().len(), 1);
+    let (code, found) = line(&["--most", "1", &sb]);
+    assert!(code == 3 && found["undecided"].is_string() && found["repairs"] == serde_json::json!([]), "{found}");
+    let (code, found) = line(&["--timeout", "0", &sb]);
+    assert!(code == 3 && found["is_done"].is_null(), "{found}");
+    let hopeless = file(folder.path(), "all.litmus", &format!("{SB}forbidden (a=1 /\\ b=1)\n"));
+    let ran = mowgli(&["repair", &hopeless]);
+    assert!(ran.code == 1 && ran.out.contains("possible with everything inserted everywhere"), "{}", ran.out);
+    let both = file(folder.path(), "both.litmus", &format!("{SB}forbidden (a=0 /\\ b=0)\nallowed (a=0 /\\ b=0)\n"));
+    let ran = mowgli(&["repair", &both]);
+    assert!(ran.code == 1 && ran.out.contains("would forbid what is to be allowed"), "{}", ran.out);
+}
+
+#[test]
+fn what_cannot_be_repaired_is_told_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |more: &str| file(folder.path(), "t.litmus", &format!("{SB}{more}"));
+    is_bad(&["repair", &with("")], &["say what must not happen, as `forbidden (a=1)`"]);
+    is_bad(&["repair", &with("allowed (a=1)\n")], &["nothing to repair towards"]);
+    is_bad(&["repair", &with("forbidden (a=0)\nallowed (a=7)\n")], &["insertions only take away"]);
+    is_bad(&["repair", "--weaken", &with("forbidden (a=0)\n")], &["without --weaken"]);
+    is_bad(&["repair", "--cost", "wait=1", &with("forbidden (a=0)\n")], &["what can be inserted here is mfence"]);
+    is_bad(&["repair", "--cost", "mfence", &with("forbidden (a=0)\n")], &["a cost is written as mfence=1"]);
+    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/litmus/corerma-fig6.litmus");
+    is_bad(&["repair", core.to_str().unwrap()], &["nothing can be inserted into tests of CORE_RMA"]);
+}
+
+#[test]
+fn robust_hands_over_where_its_theorems_say_nothing() {
+    let wait = broken().into_iter().find(|p| p.ends_with("ticket.litmus")).unwrap();
+    is_bad(&["robust", wait.to_str().unwrap()], &["`mowgli repair FILE` finds what to insert"]);
+    let rmw = broken().into_iter().find(|p| p.ends_with("batched-lock.litmus")).unwrap();
+    let ran = mowgli(&["robust", rmw.to_str().unwrap()]);
+    assert!(ran.out.contains("`mowgli repair FILE`"), "{}{}", ran.out, ran.err);
+}
