@@ -36,13 +36,16 @@ use crate::runs::Stop;
 use crate::value::Val;
 use crate::world::{Object, World};
 
+/// The calls that are inserted after those of a thread.
+type CallsAfter = dyn Fn(&[Call]) -> Vec<Call> + Send + Sync;
+
 /// Something that a memory model offers to insert into a thread.
 #[derive(Clone)]
 pub struct Offer {
     /// What it is called where costs are given.
     pub kind: &'static str,
     /// The calls that are inserted after these calls of the thread, with what was inserted before.
-    pub calls: Arc<dyn Fn(&[Call]) -> Vec<Call> + Send + Sync>,
+    pub calls: Arc<CallsAfter>,
     /// An earlier call of the thread that gets an argument by which it is referred to: its position, that of the argument, and
     /// the value.
     pub named: Option<(usize, usize, Val)>,

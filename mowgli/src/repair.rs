@@ -102,12 +102,7 @@ fn call(s: &Statement) -> Option<Call> {
     match s {
         Statement::Await { call: inner, .. } => call(inner),
         Statement::Call { library, method, args, .. } => {
-            let value = |arg: &Arg| match *arg {
-                Arg::Val(v) => v,
-                Arg::Register(..) => Val::Int(0),
-                Arg::Element(array, ..) => Val::Loc(Loc::new(&format!("{array}[0]"))),
-                Arg::Sent(x, ..) => Val::Loc(x),
-            };
+            let value = |arg: &Arg| arg.value(&|_| Val::Int(0));
             Some(Call::new(*library, method, &args.iter().map(value).collect_vec()))
         }
         _ => None,
