@@ -139,21 +139,11 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     together: BTreeSet<Vec<usize>>,
 }
 
-/// The runs that a program can have. `None` if its libraries let values come out of nowhere: then some could be missed.
-pub fn runs<S: Stamp>(problem: &Problem<'_, S>) -> Option<Runs<S>> {
-    explored(problem, Wanted::Ended, None)
-}
-
-/// The runs that a program can have, and those in which some thread goes round in a loop while no other goes on, if some run
-/// ends; `None` as for [`runs`].
-pub fn runs_and_idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Runs<S>> {
-    explored(problem, Wanted::Both, None)
-}
-
-/// As [`runs_and_idle`], or as [`runs`] if those that are idle are not wanted. If nothing was cut off, `note` is given what was
-/// asked.
-pub fn noted<S: Stamp>(problem: &Problem<'_, S>, idle: bool, note: Note<'_, S>) -> Option<Runs<S>> {
-    explored(problem, if idle { Wanted::Both } else { Wanted::Ended }, Some(note))
+/// The runs that a program can have; if `idle`, those in which some thread goes round in a loop while no other goes on, too, if
+/// some run ends. If nothing was cut off, `note` is given what was asked. `None` if the program's libraries let values come
+/// out of nowhere: then some could be missed.
+pub fn runs<S: Stamp>(problem: &Problem<'_, S>, idle: bool, note: Option<Note<'_, S>>) -> Option<Runs<S>> {
+    explored(problem, if idle { Wanted::Both } else { Wanted::Ended }, note)
 }
 
 /// Runs in which some thread goes round in a loop while no other goes on, for [`crate::stuck`]; `None` as for [`runs`].
@@ -286,6 +276,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         let by_others = |cell: Cell, t: usize| prefix.values_of_others(any, cell, t);
         let is_gone = |t: usize, point: &'n Point<'n, S>, cell: Cell, v: Val| {
             let mut others = state.iter().enumerate().filter(|(u, _)| *u != t).map(|(_, p)| p.point);
+            let point = (Tid::from_index(t), point);
             self.stale.borrow_mut().is_gone(&self.threads, point, &mut others, (cell, v))
         };
         let (threads, known) = (&self.threads, &self.ahead);
@@ -491,21 +482,17 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             return;
         }
         let Some(((thread, rounds), rest)) = going.split_first() else {
+            let mut chosen = chosen.iter();
+            let of_thread = |p: &Place<'n, S>| match p.point.stand {
+                Stand::Ended => (p.point, None),
+                _ => chosen.next().map(|&(point, start)| (point, Some(start))).expect("one for each"),
+            };
+            let last: Vec<(&Point<'n, S>, Option<usize>)> = state.iter().map(of_thread).collect();
             if self.threads.notes {
-                let mut chosen = chosen.iter();
-                let at = |p: &Place<'n, S>| match p.point.stand {
-                    Stand::Ended => p.point.id,
-                    _ => chosen.next().expect("one for each").0.id,
-                };
-                self.together.insert(state.iter().map(at).collect());
+                self.together.insert(last.iter().map(|(point, _)| point.id).collect());
             }
             if looked_at.is_err() || prefix.may_end(now) {
-                let mut chosen = chosen.iter();
-                let of_thread = |p: &Place<'n, S>| match p.point.stand {
-                    Stand::Ended => (p.point.run().clone(), None),
-                    _ => chosen.next().map(|(p, start)| (p.run().clone(), Some(*start))).expect("one for each"),
-                };
-                self.idle.insert(state.iter().map(of_thread).collect());
+                self.idle.insert(last.into_iter().map(|(point, start)| (point.run().clone(), start)).collect());
             }
             return;
         };

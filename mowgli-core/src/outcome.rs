@@ -129,22 +129,20 @@ impl<S: Stamp> Problem<'_, S> {
     /// guessed.
     #[must_use]
     pub fn runs(&self) -> Runs<S> {
-        self.runs_by(&mut flow::runs)
+        self.runs_noted(false, None)
     }
 
     /// The same, with those in which some thread goes round in a loop while no other goes on, where that takes no more.
     #[must_use]
     pub fn runs_and_idle(&self) -> Runs<S> {
-        self.runs_by(&mut flow::runs_and_idle)
+        self.runs_noted(true, None)
     }
 
     /// As [`Self::runs_and_idle`], or as [`Self::runs`]; where values flow, `note` is given what was asked.
-    pub fn runs_noted(&self, idle: bool, note: Note<'_, S>) -> Runs<S> {
-        self.runs_by(&mut |problem| flow::noted(problem, idle, note))
-    }
-
-    fn runs_by(&self, flowing: &mut dyn FnMut(&Self) -> Option<Runs<S>>) -> Runs<S> {
-        self.plain_runs().or_else(|| flowing(self)).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
+    #[must_use]
+    pub fn runs_noted(&self, idle: bool, note: Option<Note<'_, S>>) -> Runs<S> {
+        let flowing = || flow::runs(self, idle, note);
+        self.plain_runs().or_else(flowing).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
     }
 
     /// The runs of a small program whose threads do the same whatever they read, as in most litmus tests: no state needs to
@@ -224,7 +222,7 @@ impl<S: Stamp> Problem<'_, S> {
     /// come out of nowhere: then some could be missed.
     #[must_use]
     pub fn outcomes_by_flow(&self) -> Option<Outcomes> {
-        Some(self.outcomes_of(flow::runs(self)?))
+        Some(self.outcomes_of(flow::runs(self, false, None)?))
     }
 
     fn outcomes_of(&self, runs: Runs<S>) -> Outcomes {

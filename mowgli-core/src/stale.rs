@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::{Call, Cell, Event, Shape, Writes};
+use crate::event::{Call, Cell, Event, Shape, Writes, alike};
 use crate::ids::{Name, Tid};
 use crate::search::prefix::{Alone, Prefix, reads_of};
 use crate::stamp::Stamp;
@@ -33,23 +33,21 @@ impl<'p, 'n, S: Stamp> Stale<'p, 'n, S> {
     pub fn is_gone(
         &mut self,
         threads: &Threads<'p, 'n, S>,
-        point: &'n Point<'n, S>,
+        (thread, point): (Tid, &'n Point<'n, S>),
         others: &mut dyn Iterator<Item = &'n Point<'n, S>>,
         (cell, v): (Cell, Val),
     ) -> bool {
         let Stand::Looks(call) = &point.stand else { return false };
         let run = point.run();
-        let alike = |position: usize, call: &Call| {
-            run.trace.events[..position].iter().filter(|e| e.call.is_alike(call)).count()
-        };
+        let nth = |position: usize, call: &Call| alike(&run.trace.events[..position], thread, call);
         let is_write =
             |shape: &Shape<S>| shape.iter().any(|s| s.cell == Some(cell) && matches!(s.writes, Some(Writes::Is(_))));
         let all = run.trace.events.iter().zip(&run.shapes).enumerate();
         let own: Vec<Alone<'n, S>> = all
             .filter(|(_, (_, shape))| is_write(shape))
-            .map(|(i, (event, shape))| Alone { event, nth: alike(i, &event.call), shape })
+            .map(|(i, (event, shape))| Alone { event, nth: nth(i, &event.call), shape })
             .collect();
-        let nth = alike(run.trace.events.len(), call);
+        let nth = nth(run.trace.events.len(), call);
         let asked: Asked<'n> = (own.iter().map(|o| (o.event, o.nth)).collect(), (call, nth), (cell, v));
         if !self.is_heard(threads, point, others, call.library) {
             return false;
@@ -57,7 +55,7 @@ impl<'p, 'n, S: Stamp> Stale<'p, 'n, S> {
         if let Some(&known) = self.known.get(&asked) {
             return known;
         }
-        let is_gone = self.is_forbidden(threads, point, own, (call, nth), (cell, v));
+        let is_gone = self.is_forbidden(threads, (thread, point), own, (call, nth), (cell, v));
         self.known.insert(asked, is_gone);
         is_gone
     }
@@ -78,7 +76,7 @@ impl<'p, 'n, S: Stamp> Stale<'p, 'n, S> {
     fn is_forbidden(
         &mut self,
         threads: &Threads<'p, 'n, S>,
-        point: &'n Point<'n, S>,
+        (thread, point): (Tid, &'n Point<'n, S>),
         mut own: Vec<Alone<'n, S>>,
         (call, nth): (&'n Call, usize),
         (cell, v): (Cell, Val),
@@ -87,7 +85,6 @@ impl<'p, 'n, S: Stamp> Stale<'p, 'n, S> {
         if own.iter().any(|o| o.event.call.library != library) {
             return false;
         }
-        let thread = own[0].event.thread;
         let new = || Prefix::new(threads.libraries, threads.world, vec![library]);
         let prefix = self.prefixes.entry(library).or_insert_with(new);
         let looks_elsewhere = std::cell::Cell::new(false);

@@ -90,12 +90,17 @@ impl fmt::Display for Event {
     }
 }
 
+/// How many of these `earlier` events are the same call of this thread, data aside.
+pub fn alike<'a>(earlier: impl IntoIterator<Item = &'a Event>, thread: Tid, call: &Call) -> usize {
+    earlier.into_iter().filter(|e| e.thread == thread && e.call.is_alike(call)).count()
+}
+
 /// For each event how many earlier ones of its thread make the same call, data aside.
 pub fn occurrences<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<usize> {
     let mut seen: Vec<&Event> = Vec::new();
     events
         .map(|e| {
-            let earlier = seen.iter().filter(|o| o.thread == e.thread && o.call.is_alike(&e.call)).count();
+            let earlier = alike(seen.iter().copied(), e.thread, &e.call);
             seen.push(e);
             earlier
         })

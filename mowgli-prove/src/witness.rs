@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
+use mowgli_core::event::alike;
 use mowgli_core::execution::Execution;
 use mowgli_core::ids::{Node, Wid};
 use mowgli_core::judge::{Pairs, closure, judge};
@@ -316,15 +317,13 @@ impl<S: Stamp> Filled<'_, '_, S> {
     fn nth(&self, s: usize) -> usize {
         let event = self.execution.subs[s].event;
         let of = &self.execution.events[event];
-        let earlier = self.execution.events[..event].iter();
-        earlier.filter(|e| e.thread == of.thread && e.call.is_alike(&of.call)).count()
+        alike(&self.execution.events[..event], of.thread, &of.call)
     }
 
     /// How many calls like it its thread has made before.
     fn nth_call(&self, call: usize) -> usize {
         let of = &self.execution.calls[call].event;
-        let earlier = self.execution.calls[..call].iter().map(|c| &c.event);
-        earlier.filter(|e| e.thread == of.thread && e.call.is_alike(&of.call)).count()
+        alike(self.execution.calls[..call].iter().map(|c| &c.event), of.thread, &of.call)
     }
 
     fn clients(&self, structure: &mut Structure<'static>, values: &[Option<Val>]) {

@@ -78,15 +78,19 @@ fn renamed(library: &str, variant: &str, bound: &Bound, by: By) -> (usize, usize
         let ((world, client), to_form) = &orbit[0];
         implemented(entry, variant, (world, client), |one| {
             let mut related = Vec::new();
-            let _ = one.runs_noted(true, &mut |transcript| {
-                for ((world, client), other_to_form) in &orbit[1..] {
-                    let renaming = to_form.and_back(other_to_form);
-                    let relates = |other: &Problem<'_, Stamp>| relates(&renaming, transcript, other, [&below, &above]);
-                    if implemented(entry, variant, (world, client), relates) {
-                        related.push((world, client));
+            let _ = one.runs_noted(
+                true,
+                Some(&mut |transcript| {
+                    for ((world, client), other_to_form) in &orbit[1..] {
+                        let renaming = to_form.and_back(other_to_form);
+                        let relates =
+                            |other: &Problem<'_, Stamp>| relates(&renaming, transcript, other, [&below, &above]);
+                        if implemented(entry, variant, (world, client), relates) {
+                            related.push((world, client));
+                        }
                     }
-                }
-            });
+                }),
+            );
             (others, same) = (others + orbit.len() - 1, same + related.len());
             let first = found(one, entry);
             for (world, client) in related {

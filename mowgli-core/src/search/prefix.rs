@@ -17,7 +17,7 @@ use super::solver::Source;
 use super::values::{LIMIT, Numbering, Vals, intersect};
 use crate::ahead::Copied;
 use crate::algebra::SubView;
-use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
+use crate::event::{Cell, Event, Reads, Shape, Sub, Writes, alike};
 use crate::ids::Name;
 use crate::library::Libraries;
 use crate::stamp::Stamp;
@@ -323,8 +323,7 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         self.done[advance.thread] = run.trace.events.len();
         let mut window = advance.window.as_ref();
         for (event, shape) in new {
-            let nth =
-                self.events.iter().filter(|(o, _)| o.thread == event.thread && o.call.is_alike(&event.call)).count();
+            let nth = alike(self.events.iter().map(|(e, _)| *e), event.thread, &event.call);
             self.add_event(&Alone { event, nth, shape }, advance.now, window.take())?;
         }
         self.number_steps()?;

@@ -15,7 +15,7 @@ use itertools::Itertools;
 
 use super::client::Client;
 use crate::algebra::{Choice, Expr, Key, Rel, Set, Spec, SubView};
-use crate::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use crate::event::{Call, Cell, Event, Reads, Shape, Sub, Writes, alike};
 use crate::flow::Transcript;
 use crate::ids::{Loc, Name, Node, Tid, Wid};
 use crate::library::Libraries;
@@ -496,7 +496,7 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
 
     /// Compares how events of this position happen, what their specification asks of their subevents, and initial values.
     fn happens(&mut self, above: bool, [a, b]: [&[Event]; 2], i: usize, (p, q): (&Shape<S>, &Shape<S>)) -> bool {
-        let nth = |events: &[Event]| events[..i].iter().filter(|e| e.call.is_alike(&events[i].call)).count();
+        let nth = |events: &[Event]| alike(&events[..i], events[i].thread, &events[i].call);
         let nth = [nth(a), nth(b)];
         if nth[0] != nth[1] {
             return false;

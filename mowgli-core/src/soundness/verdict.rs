@@ -15,6 +15,7 @@ use super::local::{Concretisation, Local, Violation, check};
 use super::progress::{self, Progress};
 use super::renaming::{Asked, Form, Renaming, Side, relates};
 use crate::execution::Execution;
+use crate::flow::Note;
 use crate::ids::Name;
 use crate::implementation::{Implementation, Implementations, add_parts};
 use crate::judge::judge;
@@ -424,9 +425,9 @@ impl<S: Stamp> Question<'_, S> {
         others: &[Other<'_>],
         sides: &[Side<'_, S>; 2],
     ) -> Looked<S> {
-        let mut renamed = Vec::new();
+        let mut renamed: Vec<&Other<'_>> = Vec::new();
         self.implemented(world, client, |problem| {
-            let runs = problem.runs_noted(asks_progress, &mut |transcript| {
+            let note: Note<'_, S> = &mut |transcript| {
                 // Where a renaming of threads and values leads to something else, it does so with most renamings of nodes.
                 let mut in_vain = BTreeSet::new();
                 for other in others {
@@ -437,12 +438,13 @@ impl<S: Stamp> Question<'_, S> {
                         continue;
                     }
                     if self.implemented(world, client, is_it) {
-                        renamed.push(other.position);
+                        renamed.push(other);
                     } else {
                         in_vain.insert(other.renaming.but_nodes());
                     }
                 }
-            });
+            };
+            let runs = problem.runs_noted(asks_progress, Some(note).filter(|_| !others.is_empty()));
             let local = check(problem, &runs, &self.specification, self.library);
             let limits = problem.limits;
             let specified = progress::Specified { libraries: &self.specification, world, client, limits };
@@ -474,14 +476,14 @@ impl<S: Stamp> Question<'_, S> {
             }
             if asks_progress && local.explored.stats.classes == 0 {
                 // What the specification lets return is asked of each.
-                let ends = |j: &usize| {
-                    let (world, client) = others.iter().find(|o| o.position == *j).expect("one of them").client;
+                let ends = |other: &&Other<'_>| {
+                    let (world, client) = other.client;
                     let specified = progress::Specified { libraries: &self.specification, world, client, limits };
                     specified.lets_all_return() == Ok(false)
                 };
                 renamed.retain(ends);
             }
-            Looked { local, progress, renamed }
+            Looked { local, progress, renamed: renamed.into_iter().map(|other| other.position).collect() }
         })
     }
 
