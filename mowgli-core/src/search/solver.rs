@@ -102,8 +102,8 @@ pub struct Solver<'a, S: Stamp> {
     forbidden: Forbidden,
     /// The subevents of each round that does not break.
     rounds: Vec<Vec<u64>>,
-    /// The reads to decide after all others.
-    last: Vec<u64>,
+    /// For each subevent how late the source of what it reads is decided: those with the least first.
+    rank: Vec<u8>,
     /// Whether sources are tried out even where they are known to be impossible, so that it shows why.
     thorough: bool,
     expired: &'a dyn Fn() -> bool,
@@ -117,6 +117,8 @@ pub type Visit<'v, 'a, S> = &'v mut dyn FnMut(&mut Solver<'a, S>) -> Flow;
 pub enum Cut {
     /// It does.
     Open,
+    /// It does, and on this pair of an order first.
+    On(Id, usize, usize),
     /// Nothing: the executions from here on are one class, if there is one.
     Class,
     /// Nothing, and what they show is known already.
@@ -147,7 +149,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
         let observed = observed.iter().map(|&cell| last_writes(&graph, &compiled, cell)).collect();
         let forbidden = Forbidden::of(&compiled.net);
         let sources = vec![Source::Open; graph.len()];
-        let last = graph.mask(|_| false);
+        let rank = vec![0; graph.len()];
         let rounds = graph.rounds();
         Ok(Self {
             graph,
@@ -159,7 +161,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
             observed,
             forbidden,
             rounds,
-            last,
+            rank,
             thorough: false,
             expired,
         })
@@ -188,6 +190,9 @@ impl<'a, S: Stamp> Solver<'a, S> {
         if self.has_one_run() {
             match settled(self) {
                 Cut::Open => {}
+                Cut::On(raw, a, b) => {
+                    return self.branch(vec![(a, b), (b, a)], |s, (a, b)| s.order(raw, a, b), settled, visit);
+                }
                 Cut::Known => {
                     self.stats.leaves += 1;
                     return End::Searched;
@@ -198,6 +203,11 @@ impl<'a, S: Stamp> Solver<'a, S> {
                     return End::Searched;
                 }
             }
+        }
+        if let Some(read) = self.telling_read() {
+            let least = self.domains.reads[read] & self.domains.reads[read].wrapping_neg();
+            let parts = vec![least, self.domains.reads[read] & !least];
+            return self.branch(parts, |s, values| s.domains.reads[read] = values, settled, visit);
         }
         if let Some((choice, read)) = self.open_read() {
             let options = self.options(choice, read);
@@ -268,9 +278,9 @@ impl<'a, S: Stamp> Solver<'a, S> {
         self.domains.writes[write] &= self.values.numbering.known(value);
     }
 
-    /// Has these reads decided after all others.
-    pub fn decide_last_of_all(&mut self, reads: Vec<u64>) {
-        self.last = reads;
+    /// Has sources decided in the order of these ranks of their reads, a rank for each subevent.
+    pub fn decide_by_rank(&mut self, rank: Vec<u8>) {
+        self.rank = rank;
     }
 
     /// Whether there are rounds of loops that do not break.

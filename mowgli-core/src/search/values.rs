@@ -267,6 +267,18 @@ impl Values {
         alive.map(|(index, _)| index)
     }
 
+    /// The first subevent of a thread that can read several values, and whose value says which of its runs it is.
+    pub fn telling(&self, thread: usize, domains: &Domains) -> Option<usize> {
+        let mut alive = self.alive(thread, domains);
+        let first = &self.rows[thread][alive.next()?];
+        let differs = |rows: &Vec<Row>, i: usize| rows[i].reads != first[i].reads;
+        let others: Vec<&Vec<Row>> = alive.map(|run| &self.rows[thread][run]).collect();
+        let start = self.starts[thread];
+        (0..first.len())
+            .find(|&i| !domains.reads[start + i].is_power_of_two() && others.iter().any(|rows| differs(rows, i)))
+            .map(|i| start + i)
+    }
+
     fn narrow_link(&self, link: &Link, domains: &mut Domains, changed: &mut bool) -> bool {
         let from = domains.reads[link.from];
         intersect(&mut domains.writes[link.to], from, changed);

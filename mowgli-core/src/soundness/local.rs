@@ -144,8 +144,7 @@ pub fn check<S: Stamp>(
         if prover.prove(solver, None, FEW).is_ok() {
             return Cut::Class;
         }
-        prover.defer_silent_reads(solver);
-        Cut::Open
+        prover.decide_next(solver)
     };
     let mut explored = problem.explore_runs(runs, &mut settled, &mut |solver| {
         let snapshot = solver.snapshot();
@@ -202,7 +201,7 @@ impl<'a, S: Stamp> Prover<'a, S> {
         let impossible = shapes.iter().position(Vec::is_empty);
         let choices = shapes.iter().map(|s| s.iter()).multi_cartesian_product();
         let choices = choices.filter_map(|choice| self.choice(&calls, &choice)).collect();
-        Abstraction { calls, impossible, choices, last: None, proofs: VecDeque::new() }
+        Abstraction { calls, impossible, choices, tried: Vec::new(), last: None, proofs: VecDeque::new() }
     }
 
     fn choice(&mut self, calls: &[AbstractCall], choice: &[&Shape<S>]) -> Option<StampChoice<'a, S>> {
@@ -225,16 +224,29 @@ impl<'a, S: Stamp> Prover<'a, S> {
         }
     }
 
-    /// What the specification does not read, as the dummy words of a fence, seldom matters: it is decided last.
-    fn defer_silent_reads(&self, solver: &mut Solver<'_, S>) {
+    /// What is decided first: the sources and the order of the subevents that g maps to, as so' must be inside hb between
+    /// those. What the specification does not read, as the dummy words of a fence, seldom matters: it is decided last.
+    fn decide_next(&self, solver: &mut Solver<'_, S>) -> Cut {
         let reads = |c: &AbstractCall| {
             let shapes = self.specification.of(&c.event.call).shapes(solver.graph.world, &c.event);
             shapes.iter().flatten().any(|s| s.reads.is_some())
         };
         let calls = abstract_calls(solver, self.library);
-        let silent: BTreeSet<usize> = calls.iter().filter(|c| !reads(c)).flat_map(|c| c.own.iter().copied()).collect();
-        let silent = solver.graph.mask(|s| silent.contains(&s));
-        solver.decide_last_of_all(silent);
+        let mut rank = vec![1; solver.graph.len()];
+        calls.iter().filter(|c| !reads(c)).flat_map(|c| &c.own).for_each(|&s| rank[s] = 2);
+        for &s in self.images(solver) {
+            rank[s] = if rank[s] == 2 { 2 } else { 0 };
+        }
+        solver.decide_by_rank(rank);
+        match self.pair_of_images(solver) {
+            Some((raw, a, b)) if !solver.has_open_read_of_rank(0) => Cut::On(raw, a, b),
+            _ => Cut::Open,
+        }
+    }
+
+    /// The subevents that the g stands for that worked last, or before one did, the one that was tried first.
+    fn images(&self, solver: &Solver<'_, S>) -> &[usize] {
+        self.known.get(&runs(solver)).map_or(&[][..], |known| &known.tried)
     }
 }
 

@@ -30,14 +30,29 @@ impl<S: Stamp> Solver<'_, S> {
         }
     }
 
-    /// The undecided read to decide next: one whose value is open, with the fewest sources; the first of those.
+    /// Whether the source of a read of this rank is undecided.
+    pub fn has_open_read_of_rank(&self, rank: u8) -> bool {
+        let is_open = |r: &usize| self.sources[*r] == Source::Open && self.rank[*r] == rank;
+        self.compiled.choices.iter().any(|(_, _, open)| match open {
+            Open::ReadsFrom { reads, .. } => reads.iter().any(is_open),
+            Open::Order { .. } => false,
+        })
+    }
+
+    /// A read whose value decides which run of its thread it is.
+    pub(super) fn telling_read(&self) -> Option<usize> {
+        (0..self.graph.skeletons.len()).find_map(|t| self.values.telling(t, &self.domains))
+    }
+
+    /// The undecided read to decide next: of those with the least rank one whose value is open, with the fewest sources; the first of
+    /// those.
     pub(in crate::search) fn open_read(&self) -> Option<(usize, usize)> {
         let mut best = None;
         for (choice, (_, _, open)) in self.compiled.choices.iter().enumerate() {
             let Open::ReadsFrom { reads, .. } = open else { continue };
             for &read in reads.iter().filter(|&&r| self.sources[r] == Source::Open) {
-                let late = self.last[read / 64] >> (read % 64) & 1 == 1;
-                let count = (late, self.domains.reads[read].is_power_of_two(), self.options(choice, read).len());
+                let count =
+                    (self.rank[read], self.domains.reads[read].is_power_of_two(), self.options(choice, read).len());
                 if best.as_ref().is_none_or(|(fewest, _)| count < *fewest) {
                     best = Some((count, (choice, read)));
                 }

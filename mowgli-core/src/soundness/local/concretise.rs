@@ -66,6 +66,8 @@ pub(super) struct Abstraction<'a, S: Stamp> {
     /// A call that the specification does not have at all.
     pub(super) impossible: Option<usize>,
     pub(super) choices: Vec<StampChoice<'a, S>>,
+    /// The g that worked last, or before one did, the first that was tried.
+    pub(super) tried: Vec<usize>,
     /// The g that worked last.
     pub(super) last: Option<Image>,
     /// What the latest proofs rest on: each proves every execution of the same runs that has it.
@@ -118,12 +120,16 @@ impl<S: Stamp> Abstraction<'_, S> {
                 if expired() {
                     return Err(Reason::NoChoice);
                 }
+                if self.tried.is_empty() {
+                    self.tried.clone_from(&g);
+                }
                 let Some(so) = choice.so_within(&g, hb) else { continue };
                 let mut needs = Matrix::empty(hb.least.len());
                 for (promise, &s) in choice.promises.iter().zip(&g) {
                     let order = keeps_order(solver, libraries, &self.calls[promise.call], promise.stamp, s, &hb.least);
                     order.expect("a candidate").into_iter().for_each(|(a, b)| needs.set(a, b));
                 }
+                self.tried.clone_from(&g);
                 self.keep(so.or(&needs), hb);
                 return Ok(Image { choice: position, g, needs });
             }

@@ -4,26 +4,23 @@
 use itertools::Itertools;
 
 use super::concretise::FEW;
-use super::{Prover, Violation, runs};
+use super::{Prover, Violation};
 use crate::relation::Matrix;
 use crate::search::network::Id;
 use crate::search::solver::Solver;
 use crate::stamp::Stamp;
 
 impl<S: Stamp> Prover<'_, S> {
-    /// The pair of an order to decide next: one between subevents that stand for others, as so' is about those.
-    fn next_pair(&self, solver: &Solver<'_, S>) -> Option<(Id, usize, usize)> {
-        let open = solver.open_pairs();
-        let known = self.known.get(&runs(solver));
-        let g = known.and_then(|k| k.last.as_ref()).map_or(&[][..], |image| &image.g);
-        let of_images = open.iter().find(|(_, a, b)| g.contains(a) && g.contains(b));
-        of_images.or(open.first()).copied()
+    /// A pair of an order that is open, between subevents that stand for others, as so' is about those.
+    pub(super) fn pair_of_images(&self, solver: &Solver<'_, S>) -> Option<(Id, usize, usize)> {
+        let g = self.images(solver);
+        solver.open_pairs().into_iter().find(|(_, a, b)| g.contains(a) && g.contains(b))
     }
 
     /// All executions that are left once every read has its source: decides orders one by one where that is needed. When
     /// the time is up what is left is not looked at; [`super::check`] asks the clock.
     pub(super) fn class(&mut self, solver: &mut Solver<'_, S>) -> Result<(), Box<Violation<S>>> {
-        let open = self.next_pair(solver);
+        let open = self.pair_of_images(solver).or_else(|| solver.open_pairs().first().copied());
         let Some((raw, a, b)) = open else {
             let (least, never) = (solver.hb(), Matrix::empty(solver.graph.len()));
             return self.larger(solver, &least, never);
@@ -71,8 +68,7 @@ impl<S: Stamp> Prover<'_, S> {
     /// A pair that hb neither contains nor excludes: between subevents that stand for others, if there is one.
     fn next_in_hb(&self, solver: &Solver<'_, S>, never: &Matrix) -> Option<(usize, usize)> {
         let hb = solver.hb();
-        let known = self.known.get(&runs(solver));
-        let g = known.and_then(|k| k.last.as_ref()).map_or(&[][..], |image| &image.g);
+        let g = self.images(solver);
         let is_open = |&(a, b): &(usize, usize)| a != b && !hb.has(a, b) && !hb.has(b, a) && !never.has(a, b);
         let of_images = g.iter().copied().cartesian_product(g.iter().copied()).find(is_open);
         of_images.or_else(|| (0..hb.len()).cartesian_product(0..hb.len()).find(is_open))
