@@ -102,35 +102,46 @@ fn table(title: &str, all: &[Growth]) -> Table {
     table
 }
 
-/// Executions over calls on the left, over threads on the right.
+/// Executions above and seconds below, over calls on the left and over threads on the right.
 fn figure(path: &PathBuf, [calls, threads]: [&[Growth]; 2]) -> Result<(), Box<dyn Error>> {
-    let root = SVGBackend::new(path, (900, 420)).into_drawing_area();
+    let root = SVGBackend::new(path, (900, 840)).into_drawing_area();
     root.fill(&WHITE)?;
-    let (left, right) = root.split_horizontally(450);
-    panel(&left, "calls of each of two threads", calls, |row| row.bound.1)?;
-    panel(&right, "threads, on as many nodes", threads, |row| row.bound.0)?;
+    let parts = root.split_evenly((2, 2));
+    let of_calls = |row: &Row| row.bound.1;
+    let of_threads = |row: &Row| row.bound.0;
+    let executions: fn(&Row) -> f64 = |row| row.counts[3] as f64;
+    let seconds: fn(&Row) -> f64 = |row| row.seconds.max(SHORTEST);
+    for (parts, y) in parts.chunks(2).zip([("executions", 1.0, executions), ("seconds", SHORTEST, seconds)]) {
+        panel(&parts[0], calls, ("calls of each of two threads", of_calls), y)?;
+        panel(&parts[1], threads, ("threads, on as many nodes", of_threads), y)?;
+    }
     root.present()?;
     Ok(())
 }
 
+/// What is shorter is drawn as so many seconds.
+const SHORTEST: f64 = 0.001;
+
 fn panel(
     area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>,
-    title: &str,
     all: &[Growth],
-    x: impl Fn(&Row) -> usize,
+    (along, x): (&str, fn(&Row) -> usize),
+    (up, least, y): (&str, f64, fn(&Row) -> f64),
 ) -> Result<(), Box<dyn Error>> {
     let rows = || all.iter().flat_map(|g| &g.rows);
-    let most = rows().map(|row| row.counts[3]).max().unwrap_or(1);
-    let last = rows().map(&x).max().unwrap_or(1);
+    let most = rows().map(y).fold(least, f64::max);
+    let last = rows().map(x).max().unwrap_or(1);
     let mut chart = ChartBuilder::on(area)
         .margin(12)
         .x_label_area_size(36)
         .y_label_area_size(64)
-        .build_cartesian_2d(1..last, (1..2 * most).log_scale())?;
-    chart.configure_mesh().x_desc(title).y_desc("executions").x_labels(last).disable_x_mesh().draw()?;
+        .build_cartesian_2d(1..last, (least..2.0 * most).log_scale())?;
+    let digits = |y: &f64| format!("{y}");
+    let mut mesh = chart.configure_mesh();
+    mesh.x_desc(along).y_desc(up).x_labels(last).y_label_formatter(&digits).disable_x_mesh().draw()?;
     for (i, growth) in all.iter().enumerate() {
         let colour = Palette99::pick(i).to_rgba();
-        let points = || growth.rows.iter().filter(|row| row.counts[3] > 0).map(|row| (x(row), row.counts[3]));
+        let points = || growth.rows.iter().filter(|row| row.counts[3] > 0).map(|row| (x(row), y(row)));
         let line = LineSeries::new(points(), colour.stroke_width(2));
         let key = move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour.stroke_width(2));
         chart.draw_series(line)?.label(growth.library).legend(key);

@@ -21,7 +21,7 @@ use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
 use mowgli_rdma::to;
 
 use crate::bal::members;
-use crate::catalogue::{Entry, Expected, Memory, variant};
+use crate::catalogue::{Entry, Expected, Memory, bound, variant};
 use crate::sv::{self, Method as Sv};
 
 methods! {
@@ -377,7 +377,7 @@ pub fn entry(of: Rbl) -> Entry {
     let early_release = fenced.clone().swap(words.clone()).swap(words);
     let variants = vec![
         over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Arc::new(published)),
-        over("fenced", FENCED, Sound, fenced),
+        over("fenced", FENCED, Sound, fenced).and(Bound { values: vec![1, 2], ..bound(2, 2, 3) }),
         over("no-wait", "the head changes while it is broadcast", Unsound, Arc::new(no_wait)),
         over("head-first", "the head is broadcast before the data", Unsound, Arc::new(head_first)),
         over("room-off-by-one", "one word too many is taken to be free", Unsound, Arc::new(room_off_by_one)),

@@ -1,4 +1,4 @@
-//! The search itself: decide where each read reads from, then find out whether the orders can be completed.
+//! The search itself: decide what is read, then where from, then find out whether the orders can be completed.
 //!
 //! Two rules derive decisions instead of guessing them. Values: a source that cannot hold what the read must yield is
 //! out. Order: a pair that would break a demand, given what holds already, is out ([`super::forbidden`]); of an order's
@@ -34,7 +34,8 @@ pub struct Stats {
     pub nodes: u64,
     /// States that had no successor: classes and dead ends.
     pub leaves: u64,
-    /// Classes of consistent executions: those that agree on runs, sources and observed last writes.
+    /// Classes of consistent executions: those that agree on what was decided. If nothing cuts the search short, that is
+    /// runs, sources and observed last writes.
     pub classes: u64,
 }
 

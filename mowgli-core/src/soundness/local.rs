@@ -2,8 +2,8 @@
 //!
 //! As soon as the results of all calls are known, a concretisation g and the choices of the specification are searched
 //! for. What is known of hb then holds in every execution that is left, so a g that works for that works for all of them
-//! and nothing more need be decided. Where none does, reads-from and then the orders are decided one by one, down to
-//! executions in which everything is decided. Only there a failure is final. For a library whose
+//! and nothing more need be decided. Where none does, reads-from and the orders are decided one by one, first those of the
+//! subevents that g maps to, down to executions in which everything is decided. Only there a failure is final. For a library whose
 //! specification does not mention hb it is enough to look at `hb = (ppo u so)+`, and at the largest hb' (Def. 3.13, 3).
 //! For one that does, every larger strict partial order is looked at too: pairs that `(ppo u so)+` leaves open are put
 //! into hb or kept out of it, one by one, where no g works for all of them.
