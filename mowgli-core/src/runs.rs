@@ -85,7 +85,7 @@ impl std::fmt::Display for Stop {
         match self {
             Self::IllDefined(why) => write!(f, "not well defined (LOCO Def. 3.9): {why}"),
             Self::Loop(place) | Self::Rounds(place) => {
-                write!(f, "a loop with effects reached the bound on rounds ({place})")
+                write!(f, "a loop with effects reached the bound on rounds ({place}); more loops let it go on")
             }
             Self::Traces(t) => write!(f, "thread {t} has more plain executions than the limit"),
             Self::Values => f.write_str("more than 127 different values in one program"),

@@ -529,7 +529,7 @@ fn row<S: Stamped>(c: &Checked<S>) -> [String; 9] {
     [
         if c.variant == "published" { c.library.to_owned() } else { format!("{} ({})", c.library, c.variant) },
         c.over.clone(),
-        c.bound_text().replace(", ", "\n"),
+        c.bound_parts().join("\n"),
         format!("{}{vacuous}{unreached}", c.report.clients),
         c.report.executions.to_string(),
         format!("{}{expected}{stop}", c.verdict()),
