@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Event};
-use mowgli_core::execution::Execution;
+use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Tid};
-use mowgli_core::judge::{Judged, Pairs};
+use mowgli_core::judge::Judged;
 use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;

@@ -15,7 +15,6 @@ use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::Prog;
 use crate::stamp::Stamp;
-use crate::thread::unrolled;
 use crate::value::Val;
 use crate::world::World;
 
@@ -124,6 +123,12 @@ pub(crate) fn breaks_out(call: &Call) -> String {
 /// What is wrong with a body that makes no call.
 pub(crate) fn does_nothing(call: &Call) -> String {
     format!("the body of {call} of {} has a run without a call: let it make one, which can stand for it", call.library)
+}
+
+/// Where a loop that was unrolled reached the bound on rounds.
+pub(crate) fn unrolled(thread: Tid, events: &[Event]) -> String {
+    let after = events.last().map_or_else(String::new, |last| format!(" after {last}"));
+    format!("{thread}: a loop whose rounds begin with other values each time{after}")
 }
 
 type Next<'k, 'a> = &'k mut dyn FnMut(&mut State<'a>, Val, usize);

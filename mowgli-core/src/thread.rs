@@ -12,7 +12,7 @@ use itertools::Itertools;
 use typed_arena::Arena;
 
 use crate::causal::Seen;
-use crate::denote::{Group, Trace, breaks_out, does_nothing, makes, not_below};
+use crate::denote::{Group, Trace, breaks_out, does_nothing, makes, not_below, unrolled};
 use crate::event::{Call, Cell, Event, Shape};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementations;
@@ -473,12 +473,6 @@ impl Control {
         run.trace.groups.push(self.group);
         run.shapes.push(shape);
     }
-}
-
-/// Where a loop that was unrolled reached the bound on rounds.
-pub(crate) fn unrolled(thread: Tid, events: &[Event]) -> String {
-    let after = events.last().map_or_else(String::new, |last| format!(" after {last}"));
-    format!("{thread}: a loop whose rounds begin with other values each time{after}")
 }
 
 /// A break out of `k` loops.
