@@ -372,25 +372,28 @@ impl<S: Stamp> Checked<S> {
     /// The bound in words.
     #[must_use]
     pub fn bound_text(&self) -> String {
+        self.bound_parts().join(", ")
+    }
+
+    /// Each part of the bound in words.
+    #[must_use]
+    pub fn bound_parts(&self) -> Vec<String> {
         let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members, total } = &self.bound;
-        let values = values.iter().join(", ");
-        let in_all = total.map(|total| format!(", at most {total} in all")).unwrap_or_default();
-        let mut text = format!(
-            "threads {threads}, nodes {nodes}, calls {calls}{in_all}, objects {objects}, loops {loops}, values {{{values}}}"
-        );
+        let mut parts = vec![format!("threads {threads}"), format!("nodes {nodes}"), format!("calls {calls}")];
+        parts.extend(total.map(|total| format!("at most {total} in all")));
+        parts.extend([format!("objects {objects}"), format!("loops {loops}")]);
+        parts.push(format!("values {{{}}}", values.iter().join(", ")));
         if *words > 1 {
-            text.push_str(&format!(", words {words}"));
+            parts.push(format!("words {words}"));
         }
         if !sizes.is_empty() {
-            text.push_str(&format!(", sizes {{{}}}", sizes.iter().join(", ")));
+            parts.push(format!("sizes {{{}}}", sizes.iter().join(", ")));
         }
         if !homes.is_empty() {
-            text.push_str(&format!(", homes {{{}}}", homes.iter().join(", ")));
+            parts.push(format!("homes {{{}}}", homes.iter().join(", ")));
         }
-        if let Some(members) = members {
-            text.push_str(&format!(", members {members}"));
-        }
-        text
+        parts.extend(members.map(|members| format!("members {members}")));
+        parts
     }
 
     /// What stands for each stamp of the specification, one line each.

@@ -1,9 +1,11 @@
 //! What is wrong with an entry, whatever its implementations do: it is told before anything is checked.
 
+use itertools::Itertools;
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::ids::Tid;
+use mowgli_core::implementation::misdeclared;
 use mowgli_core::library::Library;
-use mowgli_core::method;
+use mowgli_core::method::{self, Returns};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, worlds};
 use mowgli_core::stamp::Stamp;
@@ -27,8 +29,13 @@ pub fn fault<S: Stamp>(entry: &Entry<S>, bound: &Bound, expired: &dyn Fn() -> bo
             entry.name, call.library
         ));
     }
+    let worlds = calls.iter().map(|(world, ..)| world).dedup();
+    let all = worlds.cartesian_product(&entry.variants);
+    if let Some(mistake) = all.into_iter().find_map(|(world, v)| misdeclared(&*v.implementation, world)) {
+        return Err(mistake);
+    }
     let mut own = calls.iter().filter(|(_, _, call)| call.library == library.name());
-    own.try_for_each(|(world, thread, call)| only_looks(library, world, *thread, call, bound))
+    own.try_for_each(|(world, thread, call)| is_as_said(library, world, *thread, call, bound))
 }
 
 /// That an entry's specification and what it is built on are over the stamp order of its memory model.
@@ -44,18 +51,27 @@ fn of_one_model<S: Stamp>(entry: &Entry<S>) -> Result<(), String> {
     Ok(())
 }
 
-/// That a call of which a library says that it only looks writes nothing, whatever it returns.
-fn only_looks<S: Stamp>(
+/// That the shapes of a call are right, and that it writes nothing if the library says that it only looks, whatever it
+/// returns.
+fn is_as_said<S: Stamp>(
     library: &dyn Library<S>,
     world: &World,
     thread: Tid,
     call: &Call,
     bound: &Bound,
 ) -> Result<(), String> {
+    let right = |event: &Event| {
+        let mistake = library.wrong_shape(world, event);
+        mistake.map_or(Ok(()), |m| Err(format!("the shape of {call} of {}: {m}", place(library, call))))
+    };
+    if method::find(library.methods(), call).is_some_and(|m| m.returns == Returns::Value) {
+        right(&Event { thread, call: call.clone(), ret: Val::Top })?;
+    }
     let of_bound = bound.values.iter().map(|&v| Val::Int(v));
     let cells = |cell: Cell| [library.init(world, cell)].into_iter().chain(of_bound.clone()).collect();
     for ret in library.returns(world, &[], thread, call, &cells) {
         let event = Event { thread, call: call.clone(), ret };
+        right(&event)?;
         let shapes = if library.only_looks(&event) { library.shapes(world, &event) } else { Vec::new() };
         if let Some(written) = shapes.iter().flatten().find(|sub| sub.writes.is_some()) {
             return Err(no_look(library, &event, written.cell));
@@ -64,15 +80,20 @@ fn only_looks<S: Stamp>(
     Ok(())
 }
 
+/// The name of a library, and where the method of a call is declared.
+fn place<S: Stamp>(library: &dyn Library<S>, call: &Call) -> String {
+    let place = method::find(library.methods(), call).map(|m| format!(" ({})", m.place));
+    format!("{}{}", library.name(), place.unwrap_or_default())
+}
+
 /// What is said of an event that writes a cell, where the library says that it only looks.
 fn no_look<S: Stamp>(library: &dyn Library<S>, event: &Event, cell: Option<Cell>) -> String {
-    let name = library.name();
+    let name = place(library, &event.call);
     let table = method::find(library.methods(), &event.call);
-    let place = table.map_or_else(String::new, |m| format!(" ({})", m.place));
     let (says, remedy) = if table.is_some_and(|m| m.looks) {
-        (format!("the method table of {name}{place}"), "take `, looks` out of the table".to_owned())
+        (format!("the method table of {name}"), "take `, looks` out of the table".to_owned())
     } else {
-        (format!("Library::only_looks of {name}{place}"), "let it be false of this call".to_owned())
+        (format!("Library::only_looks of {name}"), "let it be false of this call".to_owned())
     };
     let cell = cell.map_or_else(String::new, |cell| format!(" {} on node {}", cell.loc, cell.node));
     format!(

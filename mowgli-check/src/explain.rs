@@ -462,14 +462,43 @@ impl Words {
         format!("{sentence}  ({})", edge.relation)
     }
 
-    /// The statement of an event; with its thread where the same text occurs in several.
+    /// The statement of an event; with its thread where the same text occurs in several, and which of them it is where it
+    /// occurs in one thread several times. In a thread that branches the call.
     fn end(&self, end: &End) -> String {
-        let text = self.statements.get(end.thread.index()).and_then(|t| t.get(end.position));
+        let own = self.statements.get(end.thread.index()).map_or(&[][..], |texts| texts);
         let thread = self.names.thread(end.thread);
-        let Some(text) = text else { return format!("{thread}: {}", self.names.event(&end.event)) };
-        let alike = self.statements.iter().flatten().filter(|t| *t == text).count();
-        if alike > 1 { format!("{text} ({thread})") } else { text.clone() }
+        let Some(text) = own.get(end.position) else {
+            let (nth, of) = end.nth;
+            let which = if of > 1 { format!(" ({} of {of})", ordinal(nth)) } else { String::new() };
+            // Of several runs that are left the result is shown only where all have it.
+            let is_known = end.read == Some(end.event.ret);
+            let call = if is_known { self.names.event(&end.event) } else { self.names.call(&end.event.call) };
+            return format!("{thread}: {call}{which}");
+        };
+        let alike = |texts: &[String]| texts.iter().filter(|t| *t == text).count();
+        // What a call sends is written just before it, under the same text.
+        let of_each = if self.names.is_sent(&end.event.call) { 2 } else { 1 };
+        let (before, of) = (alike(&own[..end.position]) / of_each, alike(own) / of_each);
+        if of > 1 {
+            format!("{text} ({thread}, {} of {of})", ordinal(before + 1))
+        } else if self.statements.iter().map(|texts| alike(texts)).sum::<usize>() > of_each {
+            format!("{text} ({thread})")
+        } else {
+            text.clone()
+        }
     }
+}
+
+/// 1st, 2nd, 3rd and so on.
+fn ordinal(n: usize) -> String {
+    let end = match (n % 10, n % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{n}{end}")
 }
 
 type Assumed = (End, Option<End>);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use itertools::Itertools;
-use mowgli_core::event::Event;
-use mowgli_core::execution::Execution;
+use mowgli_core::event::{Call, Event};
+use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Tid};
-use mowgli_core::judge::{Judged, Pairs};
+use mowgli_core::judge::Judged;
 use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
@@ -38,13 +38,29 @@ impl Names {
     /// An event, without its thread.
     #[must_use]
     pub fn event(&self, event: &Event) -> String {
-        let mut event = event.clone();
-        for arg in &mut event.call.args {
+        Event { call: self.named(&event.call), ..event.clone() }.to_string()
+    }
+
+    /// A call, whatever it returns.
+    #[must_use]
+    pub fn call(&self, call: &Call) -> String {
+        self.named(call).to_string()
+    }
+
+    /// Whether a call writes or reads a word that holds a literal: what it sends is written by a call of its own.
+    #[must_use]
+    pub fn is_sent(&self, call: &Call) -> bool {
+        call.args.iter().any(|arg| arg.loc().is_some_and(|x| self.literals.contains_key(&x)))
+    }
+
+    fn named(&self, call: &Call) -> Call {
+        let mut call = call.clone();
+        for arg in &mut call.args {
             if let Some(literal) = arg.loc().and_then(|x| self.literals.get(&x)) {
                 *arg = *literal;
             }
         }
-        event.to_string()
+        call
     }
 }
 

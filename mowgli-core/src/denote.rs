@@ -15,7 +15,6 @@ use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::Prog;
 use crate::stamp::Stamp;
-use crate::thread::unrolled;
 use crate::value::Val;
 use crate::world::World;
 
@@ -93,11 +92,43 @@ impl State<'_> {
         self.result.ill_defined.get_or_insert(why);
     }
 
+    /// That a call is made, and where.
+    fn makes(&self, call: &Call) -> String {
+        makes(self.thread, self.group.map(|g| &self.calls[g].event.call), call)
+    }
+
     /// The first `length` events as a trace.
     fn trace(&self, length: usize, output: Val) -> Trace {
         let (events, groups) = (self.events[..length].to_vec(), self.groups[..length].to_vec());
         Trace { events, groups, calls: self.calls.clone(), rounds: self.rounds.clone(), output }
     }
+}
+
+/// That a thread makes a call, in the body of another one if there is one.
+pub(crate) fn makes(thread: Tid, within: Option<&Call>, call: &Call) -> String {
+    let within = within.map(|c| format!(", in the body of {c} of {},", c.library));
+    format!("{thread}{} calls {call} of {}", within.unwrap_or_default(), call.library)
+}
+
+/// What is wrong with a call of a library that is not there.
+pub(crate) fn not_below(makes: &str) -> String {
+    format!("{makes}, which is not among the libraries below: put it among those that the entry is built on")
+}
+
+/// What is wrong with a body that breaks out of no loop.
+pub(crate) fn breaks_out(call: &Call) -> String {
+    format!("the body of {call} of {} ends with a break: let it break only within a loop", call.library)
+}
+
+/// What is wrong with a body that makes no call.
+pub(crate) fn does_nothing(call: &Call) -> String {
+    format!("the body of {call} of {} has a run without a call: let it make one, which can stand for it", call.library)
+}
+
+/// Where a loop that was unrolled reached the bound on rounds.
+pub(crate) fn unrolled(thread: Tid, events: &[Event]) -> String {
+    let after = events.last().map_or_else(String::new, |last| format!(" after {last}"));
+    format!("{thread}: a loop whose rounds begin with other values each time{after}")
 }
 
 type Next<'k, 'a> = &'k mut dyn FnMut(&mut State<'a>, Val, usize);
@@ -185,12 +216,10 @@ impl<S: Stamp> Unfolder<'_, S> {
             return self.replaced(call, &body, state, next);
         }
         let Some(library) = self.libraries.get(call.library) else {
-            let by = state.group.map_or_else(|| "the program".to_owned(), |g| state.calls[g].event.call.to_string());
-            state.ill_defined(format!("{by} calls {call} of {}, which is not among the libraries below", call.library));
-            return;
+            return state.ill_defined(not_below(&state.makes(call)));
         };
         if let Some(fault) = library.fault(self.world, state.thread, call) {
-            return state.ill_defined(format!("{} calls {call} of {}: {fault}", state.thread, call.library));
+            return state.ill_defined(format!("{}: {fault}", state.makes(call)));
         }
         for ret in library.returns(self.world, &state.events, state.thread, call, state.cells) {
             state.events.push(Event { thread: state.thread, call: call.clone(), ret });
@@ -209,10 +238,10 @@ impl<S: Stamp> Unfolder<'_, S> {
         let start = state.events.len();
         self.run(body, state, &mut |s, v, breaks| {
             if breaks > 0 {
-                return s.ill_defined(format!("the implementation of {call} ends with a break"));
+                return s.ill_defined(breaks_out(call));
             }
             if s.events.len() == start {
-                return s.ill_defined(format!("the implementation of {call} has a run without a call"));
+                return s.ill_defined(does_nothing(call));
             }
             s.group = outer;
             s.calls[this].event.ret = v;

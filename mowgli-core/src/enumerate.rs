@@ -6,9 +6,9 @@ use itertools::Itertools;
 
 use crate::algebra::Choice;
 use crate::event::{Event, Writes};
-use crate::execution::{Abstracted, Chosen, Execution, Subevent};
+use crate::execution::{Abstracted, Chosen, Execution, Pairs, Subevent};
 use crate::ids::Name;
-use crate::judge::{Pairs, Reading, judge};
+use crate::judge::{Reading, judge};
 use crate::library::Libraries;
 use crate::runs::{Run, Stop};
 use crate::stamp::Stamp;

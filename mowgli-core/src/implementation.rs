@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::event::Call;
 use crate::ids::{Loc, Name, Tid};
 use crate::program::Prog;
-use crate::world::World;
+use crate::world::{Object, World};
 
 /// An implementation of one library on top of others.
 pub trait Implementation: Send + Sync {
@@ -56,17 +56,33 @@ impl<I: Implementation + ?Sized> Implementation for Arc<I> {
 /// Adds what `implementation` needs to `world`.
 ///
 /// # Panics
-/// If it changes an object that is there, or makes one that a client could name: parts are made by [`Loc::part`].
+/// If it adds what it may not: see [`misdeclared`].
 pub fn add_parts(implementation: &dyn Implementation, world: &mut World) {
     let before = world.objects.clone();
     implementation.declare(world);
+    if let Some(mistake) = difference(implementation, &before, world) {
+        panic!("{mistake}");
+    }
+}
+
+/// What is wrong with the parts that `implementation` adds to a world: it may neither change an object that is there, nor
+/// make one that a client could name.
+#[must_use]
+pub fn misdeclared(implementation: &dyn Implementation, world: &World) -> Option<String> {
+    let mut after = world.clone();
+    implementation.declare(&mut after);
+    difference(implementation, &world.objects, &after)
+}
+
+fn difference(implementation: &dyn Implementation, before: &BTreeMap<Loc, Object>, after: &World) -> Option<String> {
     let of = implementation.target();
-    for (x, object) in &before {
-        assert!(world.objects.get(x) == Some(object), "the implementation of {of} changes {x}, which is its client's");
+    if let Some(x) = before.iter().find(|(x, object)| after.objects.get(x) != Some(object)).map(|(x, _)| x) {
+        return Some(format!(
+            "the implementation of {of} changes {x}, which is its client's: make parts by `{x}.part(..)`"
+        ));
     }
-    for &Loc(x) in world.objects.keys().filter(|x| !before.contains_key(x)) {
-        assert!(x.is_part(), "the implementation of {of} makes {x}, which a client could name: see `Loc::part`");
-    }
+    let foreign = after.objects.keys().find(|x| !before.contains_key(x) && !x.0.is_part())?;
+    Some(format!("the implementation of {of} makes {foreign}, which a client could name: make parts by `x.part(..)`"))
 }
 
 /// The implementations in force, by the library that each replaces.

@@ -110,43 +110,53 @@ impl Prog {
 /// | `if (c) { .. } else { .. };`, `if (c) { .. };` | the one or the other; nothing without `else` |
 /// | `for x in (xs) { .. };` | one after the other |
 ///
-/// Conditions and what is gone through stand in parentheses.
+/// Conditions and what is gone through stand in parentheses. Behind a block the `;` may be left out; behind the last one it
+/// makes the value `()`.
 #[macro_export]
 macro_rules! prog {
-    (let $name:ident = loop { $($body:tt)+ }; $($rest:tt)+) => {
-        $crate::program::Prog::bind($crate::prog!(loop { $($body)+ }), move |$name| $crate::prog!($($rest)+))
-    };
-    (loop { $($body:tt)+ }; $($rest:tt)+) => {
-        $crate::program::Prog::then($crate::prog!(loop { $($body)+ }), $crate::prog!($($rest)+))
+    () => { $crate::program::Prog::unit() };
+    (let $name:ident = loop { $($body:tt)+ }; $($rest:tt)*) => {
+        $crate::program::Prog::bind($crate::prog!(loop { $($body)+ }), move |$name| $crate::prog!($($rest)*))
     };
     (loop { $($body:tt)+ }) => {
         $crate::program::Prog::repeat($crate::prog!($($body)+))
     };
-    (break) => { $crate::program::Prog::Break(1, $crate::value::Val::Unit) };
-    (break $v:expr) => { $crate::program::Prog::Break(1, $v) };
-    (if ($c:expr) { $($yes:tt)+ } else { $($no:tt)+ }; $($rest:tt)+) => {
-        $crate::program::Prog::then($crate::prog!(if ($c) { $($yes)+ } else { $($no)+ }), $crate::prog!($($rest)+))
+    (loop { $($body:tt)+ }; $($rest:tt)*) => {
+        $crate::program::Prog::then($crate::prog!(loop { $($body)+ }), $crate::prog!($($rest)*))
     };
+    (loop { $($body:tt)+ } $($rest:tt)+) => { $crate::prog!(loop { $($body)+ }; $($rest)+) };
+    (break $(;)?) => { $crate::program::Prog::Break(1, $crate::value::Val::Unit) };
+    (break $v:expr $(;)?) => { $crate::program::Prog::Break(1, $v) };
     (if ($c:expr) { $($yes:tt)+ } else { $($no:tt)+ }) => {
         if $c { $crate::prog!($($yes)+) } else { $crate::prog!($($no)+) }
     };
-    (if ($c:expr) { $($yes:tt)+ }; $($rest:tt)+) => {
-        $crate::program::Prog::then($crate::prog!(if ($c) { $($yes)+ }), $crate::prog!($($rest)+))
+    (if ($c:expr) { $($yes:tt)+ } else { $($no:tt)+ }; $($rest:tt)*) => {
+        $crate::program::Prog::then($crate::prog!(if ($c) { $($yes)+ } else { $($no)+ }), $crate::prog!($($rest)*))
+    };
+    (if ($c:expr) { $($yes:tt)+ } else { $($no:tt)+ } $($rest:tt)+) => {
+        $crate::prog!(if ($c) { $($yes)+ } else { $($no)+ }; $($rest)+)
     };
     (if ($c:expr) { $($yes:tt)+ }) => {
         if $c { $crate::prog!($($yes)+) } else { $crate::program::Prog::unit() }
     };
-    (for $x:ident in ($all:expr) { $($body:tt)+ }; $($rest:tt)+) => {
-        $crate::program::Prog::then($crate::prog!(for $x in ($all) { $($body)+ }), $crate::prog!($($rest)+))
+    (if ($c:expr) { $($yes:tt)+ }; $($rest:tt)*) => {
+        $crate::program::Prog::then($crate::prog!(if ($c) { $($yes)+ }), $crate::prog!($($rest)*))
     };
+    (if ($c:expr) { $($yes:tt)+ } $($rest:tt)+) => { $crate::prog!(if ($c) { $($yes)+ }; $($rest)+) };
     (for $x:ident in ($all:expr) { $($body:tt)+ }) => {
         $crate::program::Prog::all(::std::iter::IntoIterator::into_iter($all).map(|$x| $crate::prog!($($body)+)))
     };
-    (let $name:ident = $p:expr; $($rest:tt)+) => {
-        $crate::program::Prog::bind($p, move |$name| $crate::prog!($($rest)+))
+    (for $x:ident in ($all:expr) { $($body:tt)+ }; $($rest:tt)*) => {
+        $crate::program::Prog::then($crate::prog!(for $x in ($all) { $($body)+ }), $crate::prog!($($rest)*))
     };
-    ($p:expr; $($rest:tt)+) => {
-        $crate::program::Prog::then($p, $crate::prog!($($rest)+))
+    (for $x:ident in ($all:expr) { $($body:tt)+ } $($rest:tt)+) => {
+        $crate::prog!(for $x in ($all) { $($body)+ }; $($rest)+)
+    };
+    (let $name:ident = $p:expr; $($rest:tt)*) => {
+        $crate::program::Prog::bind($p, move |$name| $crate::prog!($($rest)*))
+    };
+    ($p:expr; $($rest:tt)*) => {
+        $crate::program::Prog::then($p, $crate::prog!($($rest)*))
     };
     ($p:expr) => { $p };
 }

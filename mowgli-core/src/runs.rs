@@ -60,6 +60,8 @@ pub enum Stop {
     Values,
     /// More ways to make the choices of an execution than this limit.
     Choices(usize),
+    /// More clients within a bound than this limit.
+    Clients(usize),
     /// Values that threads could return kept growing, each justified by others.
     Growth,
     /// More states of a machine than this limit.
@@ -83,11 +85,17 @@ impl std::fmt::Display for Stop {
         match self {
             Self::IllDefined(why) => write!(f, "not well defined (LOCO Def. 3.9): {why}"),
             Self::Loop(place) | Self::Rounds(place) => {
-                write!(f, "a loop with effects reached the bound on rounds ({place})")
+                write!(f, "a loop with effects reached the bound on rounds ({place}); more loops let it go on")
             }
             Self::Traces(t) => write!(f, "thread {t} has more plain executions than the limit"),
             Self::Values => f.write_str("more than 127 different values in one program"),
             Self::Choices(limit) => write!(f, "more than {limit} ways to make the choices of an execution"),
+            Self::Clients(limit) => {
+                write!(
+                    f,
+                    "more than {limit} clients within the bound: fewer objects, values or calls in all have fewer"
+                )
+            }
             Self::Growth => f.write_str("the values that threads could return kept growing"),
             Self::States(limit) => write!(f, "more than {limit} states"),
             Self::Vacuous => f.write_str("no client within the bound has an execution that ends"),

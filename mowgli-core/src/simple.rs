@@ -54,15 +54,18 @@ impl<M: Methods, S: Stamp> Library<S> for Simple<M, S> {
         M::ALL
     }
 
+    /// # Panics
+    /// If the shape is wrong.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
         let shape = (self.shape)(world, event, M::of(&event.call));
-        // For what a call may return it is asked with a result that no call has.
-        let is_asked =
-            event.ret == Val::Top && method::find(M::ALL, &event.call).is_some_and(|m| m.returns == Returns::Value);
-        if let Some(mistake) = not_read(event, &shape).filter(|_| is_asked).or_else(|| mistake(&shape)) {
+        if let Some(mistake) = mistake::<M, S>(event, &shape) {
             panic!("the shape of {} of {}: {mistake}", event.call, M::LIBRARY);
         }
         Some(shape).filter(|shape| !shape.is_empty()).into_iter().collect()
+    }
+
+    fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
+        mistake::<M, S>(event, &(self.shape)(world, event, M::of(&event.call)))
     }
 
     fn spec(&self) -> Spec<S> {
@@ -73,14 +76,16 @@ impl<M: Methods, S: Stamp> Library<S> for Simple<M, S> {
 }
 
 /// What is wrong if the result of a call is a value that no subevent reads.
-fn not_read<S>(event: &Event, shape: &Shape<S>) -> Option<String> {
+fn not_read<S>(event: &Event, shape: &[Sub<S>]) -> Option<String> {
     let reads = shape.iter().any(|sub| sub.reads == Some(Reads::Is(event.ret)));
     let what = "it returns a value, and no subevent reads it: one is to be Sub::read(stamp, cell, event.ret), whatever the value is";
     (!reads).then(|| what.to_owned())
 }
 
-/// What is wrong with a shape, whatever it is that happens.
-fn mistake<S>(shape: &Shape<S>) -> Option<String> {
+/// What is wrong with the shape of an event. For what a call may return it is asked with a result that no call has.
+fn mistake<M: Methods, S>(event: &Event, shape: &[Sub<S>]) -> Option<String> {
+    let is_asked =
+        event.ret == Val::Top && method::find(M::ALL, &event.call).is_some_and(|m| m.returns == Returns::Value);
     let of = |(i, sub): (usize, &Sub<S>)| match sub.writes? {
         Writes::Is(_) => None,
         Writes::Step(_) => Some(format!(
@@ -92,7 +97,8 @@ fn mistake<S>(shape: &Shape<S>) -> Option<String> {
             "subevent {i} copies what subevent {from} reads, which reads nothing or is not there; they are counted from 0"
         )),
     };
-    shape.iter().enumerate().find_map(of)
+    let unread = || not_read(event, shape).filter(|_| is_asked);
+    unread().or_else(|| shape.iter().enumerate().find_map(of))
 }
 
 /// What objects are called in clients.

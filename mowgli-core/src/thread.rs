@@ -12,7 +12,7 @@ use itertools::Itertools;
 use typed_arena::Arena;
 
 use crate::causal::Seen;
-use crate::denote::{Group, Trace};
+use crate::denote::{Group, Trace, breaks_out, does_nothing, makes, not_below, unrolled};
 use crate::event::{Call, Cell, Event, Shape};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementations;
@@ -381,14 +381,12 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
             control.stack.push(Frame::Body { call: index, outer, start: run.trace.events.len() });
             return Ok(body);
         }
+        let makes = || makes(thread, control.group.map(|g| &run.trace.calls[g].event.call), &call);
         let Some(library) = self.libraries.get(call.library) else {
-            let by = control.group.map_or_else(|| "the program".into(), |g| run.trace.calls[g].event.call.to_string());
-            let why = format!("{by} calls {call} of {}, which is not among the libraries below", call.library);
-            return Err(Stand::IllDefined(why));
+            return Err(Stand::IllDefined(not_below(&makes())));
         };
         if let Some(fault) = library.fault(self.world, thread, &call) {
-            let why = format!("{thread} calls {call} of {}: {fault}", call.library);
-            return Err(Stand::IllDefined(why));
+            return Err(Stand::IllDefined(format!("{}: {fault}", makes())));
         }
         let looked = RefCell::new(false);
         let cells = |cell: Cell| {
@@ -423,8 +421,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
             Some(Frame::Body { call, outer, start }) => {
                 let replaced = &mut run.trace.calls[call].event;
                 if run.trace.events.len() == start {
-                    let why = format!("the implementation of {} has a run without a call", replaced.call);
-                    return Err(Stand::IllDefined(why));
+                    return Err(Stand::IllDefined(does_nothing(&replaced.call)));
                 }
                 replaced.ret = v;
                 control.group = outer;
@@ -478,12 +475,6 @@ impl Control {
     }
 }
 
-/// Where a loop that was unrolled reached the bound on rounds.
-pub(crate) fn unrolled(thread: Tid, events: &[Event]) -> String {
-    let after = events.last().map_or_else(String::new, |last| format!(" after {last}"));
-    format!("{thread}: a loop whose rounds begin with other values each time{after}")
-}
-
 /// A break out of `k` loops.
 fn broken<S>(k: usize, v: Val, run: &Run<S>, control: &mut Control) -> Result<Prog, Stand> {
     match control.stack.pop() {
@@ -493,7 +484,7 @@ fn broken<S>(k: usize, v: Val, run: &Run<S>, control: &mut Control) -> Result<Pr
         Some(Frame::Loop { .. }) => Ok(Prog::Val(v)),
         Some(Frame::Body { call, .. }) => {
             let call = &run.trace.calls[call].event.call;
-            Err(Stand::IllDefined(format!("the implementation of {call} ends with a break")))
+            Err(Stand::IllDefined(breaks_out(call)))
         }
     }
 }

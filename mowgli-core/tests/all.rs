@@ -3,6 +3,7 @@
 mod edits;
 mod limits;
 mod lock;
+mod notation;
 mod progress;
 mod properties;
 mod x86_tso;

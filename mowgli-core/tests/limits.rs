@@ -17,7 +17,8 @@ use mowgli_core::outcome::{Limits, Outcome, Problem};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
-use mowgli_core::soundness::client::{Bound, Subject, are_at_most, clients, well_formed, worlds};
+use mowgli_core::simple::{Over, Simple};
+use mowgli_core::soundness::client::{Bound, MOST, Subject, are_at_most, clients, well_formed, worlds};
 use mowgli_core::soundness::properties::{Specified, properties};
 use mowgli_core::soundness::verdict::{Question, Verdict, local, run};
 use mowgli_core::value::Val;
@@ -145,6 +146,8 @@ fn clients_are_made_until_the_time_is_up() {
     assert!(needed > all * all && (0..needed).all(|asks| within(asks) == Err(Stop::Time)));
     let many = Bound { threads: 40, nodes: 1, calls: 9, ..Bound::default() };
     assert_eq!(clients(&Lock, &many, &late_after(5_000)), Err(Stop::Time));
+    let kept = Bound { threads: 1, calls: 17, ..many.clone() };
+    assert_eq!(clients(&Lock, &kept, &|| false), Err(Stop::Clients(MOST)));
     let placed = Bound { nodes: 40, ..many.clone() };
     assert_eq!(worlds(&Lock, &placed, &late_after(5_000)), Err(Stop::Time));
     let alternating = Bound { threads: 1, calls: 40, ..many };
@@ -305,4 +308,40 @@ fn too_many_values_are_no_failure_of_local_soundness() {
     };
     assert!(matches!(verdict(3), Verdict::Sound));
     assert!(matches!(verdict(200), Verdict::Undecided(Stop::Values)));
+}
+
+methods! {
+    /// What can be done with a bell.
+    enum Bell of BELL = "bell" {
+        /// Rings it so many times.
+        fn ring = Ring(x: Object, n: Value);
+    }
+}
+
+/// Clients that may have a wrong outcome, as another is not locally sound, are not all held: there may be very many. Where
+/// some were not looked at it is not said that none has one.
+#[test]
+fn too_many_clients_to_be_probed_are_no_verdict() {
+    let verdict = |values: i64| {
+        let bell = Simple::new(|_: &World, _: &Event, _: Bell| [Sub::quiet(Tso::F)].into(), |_| {});
+        let word = |_: &World, x: Loc| vec![(x.part("word"), word())];
+        let a_write_for_a_fence = Over::new(|_, _, Bell::Ring { x, .. }| write(x.part("word"), 1)).parts(word);
+        let report = run(&Question {
+            library: BELL,
+            specification: Libraries::over(to).with(bell),
+            below: Libraries::over(to).with(Memory),
+            beside: Libraries::over(to),
+            chain: vec![Arc::new(a_write_for_a_fence)],
+            subject: &bell,
+            probes: &[],
+            bound: Bound { values: (1..=values).collect(), ..Bound::default() },
+            asks_progress: false,
+            expired: &|| false,
+            progress: &|_, _| {},
+        });
+        assert!(report.violation.is_some());
+        report.verdict
+    };
+    assert!(matches!(verdict(4), Verdict::NotLocallySound));
+    assert!(matches!(verdict(100), Verdict::Undecided(Stop::Clients(MOST))));
 }

@@ -116,6 +116,14 @@ pub struct Cell {
     pub node: Node,
 }
 
+impl Loc {
+    /// The copy of this location on a node.
+    #[must_use]
+    pub fn on(self, node: Node) -> Cell {
+        Cell { loc: self, node }
+    }
+}
+
 /// What is known of the value that a subevent reads. A value stands for [`Self::Is`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Reads {

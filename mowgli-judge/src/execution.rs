@@ -1,15 +1,19 @@
 //! Executions `<E, po, stmp, so, hb>` with their choices (LOCO §3.2). An execution never changes once it is built.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::algebra::Role;
 use crate::event::{Cell, Event, Sub};
 use crate::ids::{Name, Tid};
-use crate::judge::Pairs;
 use crate::library::Libraries;
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
+
+/// A relation as a set of pairs.
+pub type Pairs = BTreeSet<(usize, usize)>;
 
 /// A subevent with the values that it read and wrote.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -9,8 +9,6 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::event::Cell;
-
 static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// An interned name, ordered by its text.
@@ -117,12 +115,6 @@ impl Loc {
     #[must_use]
     pub fn part(self, role: impl fmt::Display) -> Self {
         Self(self.0.part(role))
-    }
-
-    /// The copy of this location on a node.
-    #[must_use]
-    pub fn on(self, node: Node) -> Cell {
-        Cell { loc: self, node }
     }
 
     /// A work identifier that an implementation uses for the object here, and no client: see [`Name::part`].

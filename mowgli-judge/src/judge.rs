@@ -8,14 +8,11 @@ use std::fmt;
 
 use crate::algebra::{Choice, Demand, Expr, Key, Rel, Role, Set, Spec, SubView};
 use crate::event::{Event, Writes, occurrences};
-use crate::execution::Execution;
+use crate::execution::{Execution, Pairs};
 use crate::ids::Name;
 use crate::library::Libraries;
 use crate::stamp::Stamp;
 use crate::value::Val;
-
-/// A relation as a set of pairs.
-pub type Pairs = BTreeSet<(usize, usize)>;
 
 /// Why an execution is not consistent.
 #[derive(Clone, PartialEq, Eq, Debug)]

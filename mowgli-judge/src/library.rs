@@ -78,6 +78,13 @@ pub trait Library<S: Stamp>: Send + Sync {
     /// The ways in which an event can happen, `stmp(e)` with what each subevent does. None: no execution has it.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>>;
 
+    /// What is wrong with the shapes of an event, and what to do, where a library can tell: nothing by itself. For what a call
+    /// returns whatever that is, it is asked with [`Val::Top`].
+    fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
+        let _ = (world, event);
+        None
+    }
+
     /// What a subevent of `event` with [`Writes::Step`](crate::event::Writes::Step) writes if the subevent that it depends
     /// on reads `read`; `None` if an event with this result cannot read that. Every value of a search is asked about.
     fn step(&self, event: &Event, read: Val) -> Option<Val> {

@@ -153,7 +153,11 @@ fn beside(world: &World, x: Loc) -> String {
     let Some(of) = owner(x) else { return String::new() };
     let parts: Vec<String> =
         world.objects.keys().filter(|y| owner(**y).as_ref() == Some(&of)).map(Loc::to_string).collect();
-    if parts.is_empty() { format!("; {of} has no parts") } else { format!("; {of} has the parts {}", parts.join(", ")) }
+    if parts.is_empty() {
+        format!("; {of} has no parts: an implementation declares those that it uses")
+    } else {
+        format!("; {of} has the parts {}", parts.join(", "))
+    }
 }
 
 /// The arguments of a call, one after the other.
@@ -272,7 +276,10 @@ mod tests {
             (copy(at, d, at, one), "1 is no set of nodes"),
             (copy(one, d, at, ns), "1 is no location"),
             (copy(Loc::new("z").into(), d, at, ns), "z is not declared"),
-            (copy(Loc::new("here").part("flag").into(), d, at, ns), "here.flag is not declared; here has no parts"),
+            (
+                copy(Loc::new("here").part("flag").into(), d, at, ns),
+                "here.flag is not declared; here has no parts: an implementation declares those that it uses",
+            ),
             (copy(Loc::new("l").part("flag").into(), d, at, ns), "l.flag is not declared; l has the parts l.turn"),
             (copy(foreign, d, at, ns), "foreign is of other"),
             (copy(on_none, d, at, ns), "none is on no node"),

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use mowgli_core::event::alike;
-use mowgli_core::execution::Execution;
+use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Node, Wid};
-use mowgli_core::judge::{Pairs, closure, judge};
+use mowgli_core::judge::{closure, judge};
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Event};
-use mowgli_core::execution::Execution;
+use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::Tid;
 use mowgli_core::implementation::Implementations;
-use mowgli_core::judge::{Pairs, Reading, closure, consistent};
+use mowgli_core::judge::{Reading, closure, consistent};
 use mowgli_core::outcome::{Limits, Problem};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client, worlds};

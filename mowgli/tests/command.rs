@@ -438,6 +438,27 @@ fn a_litmus_test_is_explained_assertion_by_assertion() {
     is_bad(&["explain", &good, "--assertion", "2", "--svg"], &["no execution to draw"]);
 }
 
+/// What occurs several times in a thread is told apart, where it is written and in a thread that branches.
+#[test]
+fn what_occurs_twice_in_a_thread_is_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let explained = |reader: [&str; 5]| {
+        let writer = ["y := 1", "x := 1", "y := 1", "", ""];
+        let rows: String = writer.iter().zip(reader).map(|(w, r)| format!(" {w} | {r} ;\n")).collect();
+        let text = format!("X86_TSO twice\n{{ x = 0; y = 0; }}\n P1 | P2 ;\n{rows}forbidden (a=1 /\\ b=0)\n");
+        let ran = mowgli(&["explain", &file(folder.path(), "twice.litmus", &text)]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        ran.out
+    };
+    let plain = explained(["a := x", "b := y", "c := x", "", ""]);
+    assert!(plain.contains("b := y read 0, before y := 1 (P1, 1st of 2) wrote  (rb)"), "{plain}");
+    assert!(plain.contains("if c := x reads from x := 1:"), "{plain}");
+    let branching = explained(["a := x", "if a = 1 {", "b := y", "c := x", "}"]);
+    assert!(branching.contains("P2: Read(x) = 1 (1st of 2) read 1, which x := 1 wrote  (rf)"), "{branching}");
+    assert!(branching.contains(" (2nd of 2) reads from x := 1:"), "{branching}");
+    assert!(branching.contains(" read 0, before y := 1 (P1, 1st of 2) wrote  (rb)"), "{branching}");
+}
+
 const PUT_THEN_WRITE: &str =
     "RDMA_TSO pw\n{ x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nallowed (z=1)\nallowed (z=0)\n";
 

@@ -49,6 +49,8 @@ fn own(which: &str) -> Vec<Own> {
         "built in" => vec![latch::entry().into(), sv::entry().into()],
         "two of one name" => vec![latch::entry().into(), latch::entry().into()],
         "a bell" => vec![bell().into()],
+        "a gong" => vec![gong("hung").into()],
+        "a foreign part" => vec![gong("foreign").into()],
         "another name" => vec![Entry { name: "lache", ..latch::entry() }.into()],
         other => panic!("there are no libraries {other}"),
     }
@@ -71,7 +73,33 @@ fn bell() -> Entry {
     Entry::rdma(Simple::new(shape, |_| {}), Sv).published(over, &[(2, 2, 1)])
 }
 
-const TESTS: [(&str, fn()); 11] = [
+methods! {
+    enum Struck of GONG = "gong" {
+        /// How often it was struck.
+        fn struck = Struck(x: Object) -> Value, looks;
+    }
+}
+
+/// A gong of which it is not said where its result is read. If it is `foreign` its implementation makes a variable of a name
+/// that a client can give.
+fn gong(which: &str) -> Entry {
+    fn unread(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape<Stamp> {
+        [Sub::read(aCR, x.on(world.node_of(event.thread)), Reads::Any)].into()
+    }
+    fn read(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape<Stamp> {
+        [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into()
+    }
+    let is_foreign = which == "foreign";
+    let body = |_: &World, _, Struck::Struck { x }| sv::read(x.part("count"));
+    let count =
+        move |_: &World, x: Loc| vec![(if is_foreign { Loc::new("count") } else { x.part("count") }, sv::variable())];
+    let library = Simple::new(if is_foreign { read } else { unread }, |_| {});
+    Entry::rdma(library, Sv).published(Over::new(body).parts(count), &[(1, 1, 1)])
+}
+
+const TESTS: [(&str, fn()); 13] = [
+    ("one_is_listed_where_it_is_named", one_is_listed_where_it_is_named),
+    ("what_is_wrong_with_an_entry_is_told_with_its_place", what_is_wrong_with_an_entry_is_told_with_its_place),
     ("they_are_listed_before_those_that_are_built_in", they_are_listed_before_those_that_are_built_in),
     ("they_are_checked_where_nothing_is_named", they_are_checked_where_nothing_is_named),
     ("variants_are_caught_and_their_findings_explained", variants_are_caught_and_their_findings_explained),
@@ -117,8 +145,10 @@ fn they_are_listed_before_those_that_are_built_in() {
     let (code, out, _) = ran(&["check", "--list"]);
     assert_eq!(code, 0);
     let heads: Vec<&str> = out.lines().filter(|l| !l.starts_with(' ')).collect();
-    assert_eq!(heads[..3], ["latch over sv", "tally over nlock, rdma-wait-rmw", "sv over rdma-wait-rmw"], "{out}");
-    assert!(heads.contains(&"ticket over x86-tso") && heads.contains(&"spinlock over x86-tso"), "{out}");
+    let own =
+        ["latch over sv", "tally over nlock, rdma-wait-rmw", "ticket over x86-tso", "stack over x86-pool, x86-tso"];
+    assert_eq!(heads[..5], [&own[..], &["sv over rdma-wait-rmw"]].concat(), "{out}");
+    assert!(heads.contains(&"spinlock over x86-tso"), "{out}");
 }
 
 /// One's own, and not the five minutes of those that are built in.
@@ -250,6 +280,28 @@ fn names_that_clash_are_errors() {
         let (code, _, err) = with(which, &["check", "--list"]);
         assert!(code == 2 && err.contains(said), "{which}: {err}");
     }
+}
+
+fn one_is_listed_where_it_is_named() {
+    let (code, out, _) = ran(&["check", "ticket", "--list"]);
+    assert!(code == 0 && out.starts_with("ticket over x86-tso\n") && !out.contains("latch"), "{out}");
+    let (code, _, err) = ran(&["check", "tikcet", "--list"]);
+    assert!(code == 2 && err.contains("no library tikcet; there are latch"), "{err}");
+}
+
+fn what_is_wrong_with_an_entry_is_told_with_its_place() {
+    let of = |which: &str, said: &[&str]| {
+        let (code, _, err) = with(which, &["check"]);
+        assert!(code == 2 && said.iter().all(|s| err.contains(s)) && !err.contains("panicked"), "{which}: {err}");
+    };
+    of(
+        "a gong",
+        &["the shape of Struck(x) of gong (mowgli/tests/own.rs:", "no subevent reads it: one is to be Sub::read("],
+    );
+    of(
+        "a foreign part",
+        &["the implementation of gong makes count, which a client could name: make parts by `x.part(..)`"],
+    );
 }
 
 fn a_call_that_writes_does_not_only_look() {

@@ -62,7 +62,7 @@ fn is_ill_defined(entry: &str, call: Call, why: &str) {
     assert_eq!(checked.verdict(), "undecided", "{call}");
     let text = format!("{} {}", checked.title(), checked.explanation());
     assert!(text.contains("not well defined") && text.contains(&call.to_string()), "{text}");
-    assert!(text.contains(why), "{text}");
+    assert!(text.contains(why) && text.contains(", in the body of "), "{text}");
     let page = serde_json::to_string(&CheckRow::new(&checked)).expect("strings and numbers");
     assert!(page.contains(&call.to_string()) && page.contains(why), "{page}");
 }
@@ -97,7 +97,7 @@ fn a_method_is_one_of_the_library() {
 
 #[test]
 fn a_library_is_one_of_those_below() {
-    let why = "which is not among the libraries below";
+    let why = "which is not among the libraries below: put it among those that the entry is built on";
     is_ill_defined("bal", Call::new(WAIT, "Read", &[there().into()]), why);
     is_ill_defined("sv", Call::new(Name::literal("words"), "Read", &[there().into()]), why);
 }

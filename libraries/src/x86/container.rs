@@ -115,12 +115,12 @@ impl Library<Stamp> for Container {
 
 /// Whether a call takes something out of a queue, or finds it empty.
 fn takes_out(s: &SubView<Stamp>) -> bool {
-    s.event.call.method.text() == "Deq"
+    s.event.call.args.len() == 1
 }
 
 /// Whether a call puts something into a queue.
 fn puts_in(s: &SubView<Stamp>) -> bool {
-    s.event.call.method.text() == "Enq"
+    s.event.call.args.len() > 1
 }
 
 /// One order of the calls, of which it is no promise that something is taken out before something else is put in.

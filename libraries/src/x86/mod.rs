@@ -59,10 +59,11 @@ pub(crate) fn without_comparing(x: Loc, v1: Val, v2: Val) -> Prog {
     write(x, v2).map(move |_| v1)
 }
 
-/// No location.
-pub(crate) const NULL: Val = Val::Int(0);
+/// No location: what a word holds that nobody has written.
+pub const NULL: Val = Val::Int(0);
 
 /// A word of the record at a location that was read. Of what is no location there is none, and an access to it is a fault.
-pub(crate) fn field(record: Val, role: &str) -> Val {
+#[must_use]
+pub fn field(record: Val, role: &str) -> Val {
     record.loc().map_or(record, |x: Loc| x.part(role).into())
 }

@@ -7,7 +7,7 @@ use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::core_rma::execution::MOST;
+use mowgli_rdma::core_rma::program::MOST;
 use mowgli_x86::tso::MACHINE;
 use pest::Parser;
 use pest::error::{Error, ErrorVariant};

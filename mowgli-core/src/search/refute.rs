@@ -21,6 +21,8 @@ pub struct End {
     pub position: usize,
     /// The event.
     pub event: Event,
+    /// Which of the equal calls of its thread it is, from 1, and how many of them there are.
+    pub nth: (usize, usize),
     /// Its stamp.
     pub stamp: String,
     /// What it read.
@@ -130,10 +132,15 @@ impl<S: Stamp> Why<'_, '_, S> {
         let graph = &self.solver.graph;
         let place = &graph.subs[s];
         let event = graph.events[place.event];
+        let of_thread = |events: &[&Event]| events.iter().filter(|e| e.thread == event.thread).count();
+        let alike =
+            |events: &[&Event]| events.iter().filter(|e| e.thread == event.thread && e.call == event.call).count();
+        let before = &graph.events[..place.event];
         End {
             thread: event.thread,
-            position: graph.events[..place.event].iter().filter(|e| e.thread == event.thread).count(),
+            position: of_thread(before),
             event: event.clone(),
+            nth: (alike(before) + 1, alike(&graph.events)),
             stamp: place.sub.stamp.to_string(),
             read: self.solver.value_read(s),
             wrote: self.solver.value_written(s),

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Call, Event};
 use crate::ids::{Node, Tid};
 use crate::library::Library;
+use crate::outcome::Found;
 use crate::program::Prog;
 use crate::runs::Stop;
 use crate::stamp::Stamp;
@@ -70,19 +71,42 @@ impl Bound {
         Self { threads: self.threads.max(2), nodes: self.nodes.max(2), calls: self.calls.max(2), total, ..self.clone() }
     }
 
-    /// How many calls each thread of a world makes: every choice, also of more in all than the bound has. Only a thread
-    /// that an object names may make none, as a participant of a barrier that never comes: without others the client is a
-    /// smaller one.
-    fn lengths(&self, world: &World) -> impl Iterator<Item = Vec<usize>> + '_ {
+    /// Shows every way to share so many calls among the threads of a world. Only a thread that an object names may make
+    /// none, as a participant of a barrier that never comes: without others the client is a smaller one.
+    fn share(
+        &self,
+        world: &World,
+        total: usize,
+        visit: &mut dyn FnMut(&[usize]) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
         let is_member = |t: Tid| world.objects.values().any(|o| o.members.contains(&t));
-        let of_thread = |t: Tid| usize::from(!is_member(t))..=self.calls;
-        world.tids().map(of_thread).collect_vec().into_iter().multi_cartesian_product()
+        let least: Vec<usize> = world.tids().map(|t| usize::from(!is_member(t))).collect();
+        share(&least, self.calls, total, &mut Vec::new(), visit)
     }
 
-    /// Whether clients have so many calls in all.
-    fn has(&self, calls: usize) -> bool {
-        calls > 0 && self.total.is_none_or(|most| calls <= most)
+    /// The numbers of calls in all that clients may have.
+    fn totals(&self) -> impl Iterator<Item = usize> + '_ {
+        (1..=self.threads * self.calls).take_while(|&calls| self.total.is_none_or(|most| calls <= most))
     }
+}
+
+/// Shows every way to share `total` among places each of which takes at least so many, and at most `most`, after those that
+/// are `chosen`.
+fn share(
+    least: &[usize],
+    most: usize,
+    total: usize,
+    chosen: &mut Vec<usize>,
+    visit: &mut dyn FnMut(&[usize]) -> Result<(), Stop>,
+) -> Result<(), Stop> {
+    let Some((&first, rest)) = least.split_first() else { return visit(chosen) };
+    let Some(left) = total.checked_sub(rest.iter().sum()) else { return Ok(()) };
+    for n in first.max(total.saturating_sub(rest.len() * most))..=most.min(left) {
+        chosen.push(n);
+        share(rest, most, total - n, chosen, visit)?;
+        chosen.pop();
+    }
+    Ok(())
 }
 
 /// What a library adds to be checked: which objects there can be, and which calls. Where there can be very many of them, it
@@ -164,13 +188,16 @@ pub fn worlds(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool) 
     Ok(all)
 }
 
+/// The most clients that are held at a time.
+pub const MOST: usize = 200_000;
+
 /// All clients of a subject within a bound, smallest first, each with its world.
 ///
 /// # Errors
-/// If the time is up before there are all.
+/// If the time is up before there are all, or there are more than [`MOST`].
 pub fn clients(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<Vec<(World, Client)>, Stop> {
     let mut all = Vec::new();
-    for_each(subject, bound, expired, &mut |world, client| all.push((world.clone(), client)))?;
+    for_each(subject, bound, expired, &mut |world, client| hold(&mut all, world, client))?;
     sort(&mut all);
     Ok(all)
 }
@@ -179,11 +206,19 @@ fn in_time(expired: &dyn Fn() -> bool) -> Result<(), Stop> {
     if expired() { Err(Stop::Time) } else { Ok(()) }
 }
 
+fn hold(all: &mut Vec<(World, Client)>, world: &World, client: Client) -> Result<(), Stop> {
+    if all.len() == MOST {
+        return Err(Stop::Clients(MOST));
+    }
+    all.push((world.clone(), client));
+    Ok(())
+}
+
 /// The clients of which the library says anything at all, smallest first: all others may do anything. And how many clients
 /// there are with those.
 ///
 /// # Errors
-/// If the time is up before there are all.
+/// If the time is up before there are all, or there are more than [`MOST`].
 pub fn well_formed<S: Stamp>(
     library: &dyn Library<S>,
     subject: &dyn Subject,
@@ -194,14 +229,30 @@ pub fn well_formed<S: Stamp>(
     for bound in bounds {
         for_each(subject, bound, expired, &mut |world, client| {
             generated += 1;
-            if client.is_well_formed(library, world) {
-                all.push((world.clone(), client));
-            }
+            if client.is_well_formed(library, world) { hold(&mut all, world, client) } else { Ok(()) }
         })?;
     }
     sort(&mut all);
     all.dedup();
     Ok((all, generated))
+}
+
+/// As [`well_formed`], of those only that are `wanted`, and if there are more than [`MOST`] the smallest.
+pub(crate) fn wanted<S: Stamp>(
+    library: &dyn Library<S>,
+    subject: &dyn Subject,
+    bound: &Bound,
+    expired: &dyn Fn() -> bool,
+    wanted: &dyn Fn(&World, &Client) -> bool,
+) -> Found<Vec<(World, Client)>> {
+    let mut all = Vec::new();
+    let searched = for_each(subject, bound, expired, &mut |world, client| {
+        let is_held = wanted(world, &client) && client.is_well_formed(library, world);
+        if is_held { hold(&mut all, world, client) } else { Ok(()) }
+    });
+    sort(&mut all);
+    all.dedup();
+    Found::new(all, searched.err())
 }
 
 fn sort(clients: &mut [(World, Client)]) {
@@ -222,46 +273,50 @@ pub fn are_at_most(subject: &dyn Subject, bound: &Bound, most: u128) -> bool {
     let mut sum = 0u128;
     for world in worlds {
         let calls = world.tids().map(|t| subject.calls(&world, t, bound, &|| false).len() as u128).collect_vec();
-        for lengths in bound.lengths(&world).filter(|lengths| bound.has(lengths.iter().sum())) {
-            let of_lengths = calls.iter().zip(lengths).map(|(c, n)| c.saturating_pow(n as u32)).product::<u128>();
+        let mut add = |lengths: &[usize]| {
+            let of_lengths = calls.iter().zip(lengths).map(|(c, &n)| c.saturating_pow(n as u32)).product::<u128>();
             sum = sum.saturating_add(of_lengths);
-            if sum > most {
-                return false;
-            }
+            if sum > most { Err(Stop::Clients(MOST)) } else { Ok(()) }
+        };
+        if bound.totals().try_for_each(|total| bound.share(&world, total, &mut add)).is_err() {
+            return false;
         }
     }
     true
 }
 
-fn for_each(
-    subject: &dyn Subject,
-    bound: &Bound,
-    expired: &dyn Fn() -> bool,
-    visit: &mut dyn FnMut(&World, Client),
-) -> Result<(), Stop> {
-    worlds(subject, bound, expired)?.iter().try_for_each(|world| for_each_of(subject, bound, world, expired, visit))
+/// Who is shown clients, and says whether more are to be shown.
+type Visit<'v> = &'v mut dyn FnMut(&World, Client) -> Result<(), Stop>;
+
+/// Shows every client within a bound: those with fewer calls first, among them those with fewer threads, then nodes.
+fn for_each(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool, visit: Visit<'_>) -> Result<(), Stop> {
+    let calls = |world: World| {
+        let calls: Vec<Vec<Call>> = world.tids().map(|t| subject.calls(&world, t, bound, expired)).collect();
+        in_time(expired).map(|()| (world, calls))
+    };
+    let worlds: Vec<_> = worlds(subject, bound, expired)?.into_iter().map(calls).collect::<Result<_, _>>()?;
+    for total in bound.totals() {
+        for (world, calls) in &worlds {
+            bound.share(world, total, &mut |lengths| for_each_of(world, calls, lengths, expired, visit))?;
+        }
+    }
+    Ok(())
 }
 
 fn for_each_of(
-    subject: &dyn Subject,
-    bound: &Bound,
     world: &World,
+    calls: &[Vec<Call>],
+    lengths: &[usize],
     expired: &dyn Fn() -> bool,
-    visit: &mut dyn FnMut(&World, Client),
+    visit: Visit<'_>,
 ) -> Result<(), Stop> {
-    let calls: Vec<Vec<Call>> = world.tids().map(|t| subject.calls(world, t, bound, expired)).collect();
-    for lengths in bound.lengths(world) {
+    in_time(expired)?;
+    let all_calls = calls.iter().zip(lengths).flat_map(|(calls, &n)| std::iter::repeat_n(calls.iter(), n));
+    for chosen in all_calls.multi_cartesian_product() {
         in_time(expired)?;
-        if !bound.has(lengths.iter().sum()) {
-            continue;
-        }
-        let all_calls = calls.iter().zip(&lengths).flat_map(|(calls, &n)| std::iter::repeat_n(calls.iter(), n));
-        for chosen in all_calls.multi_cartesian_product() {
-            in_time(expired)?;
-            let mut rest = chosen.into_iter().cloned();
-            let threads = lengths.iter().map(|&n| rest.by_ref().take(n).collect()).collect();
-            visit(world, Client { threads });
-        }
+        let mut rest = chosen.into_iter().cloned();
+        let threads = lengths.iter().map(|&n| rest.by_ref().take(n).collect()).collect();
+        visit(world, Client { threads })?;
     }
     Ok(())
 }

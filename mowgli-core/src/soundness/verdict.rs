@@ -497,16 +497,18 @@ impl<S: Stamp> Question<'_, S> {
         // it are locally sound, so have no wrong outcome whatever is put around them (LOCO Thm. 3.14).
         let key = client::size(world, failing);
         let calls: Vec<_> = failing.threads.iter().flatten().collect();
-        let mut related = match self.clients(&self.bound.at_least_two()) {
-            Ok((related, _)) => related,
-            Err(stop) => return Verdict::Undecided(stop),
-        };
-        related.retain(|(w, c)| {
+        let own = self.probe(&[(world.clone(), failing.clone())], report, Verdict::NotLocallySound);
+        if !matches!(own, Verdict::NotLocallySound) {
+            return own;
+        }
+        let is_related = |w: &World, c: &Client| {
             let theirs: Vec<_> = c.threads.iter().flatten().collect();
             client::size(w, c) >= key && c != failing && calls.iter().all(|call| theirs.contains(call))
-        });
-        let own = self.probe(&[(world.clone(), failing.clone())], report, Verdict::NotLocallySound);
-        if matches!(own, Verdict::NotLocallySound) { self.probe(&related, report, own) } else { own }
+        };
+        let library = self.specification.get(self.library).expect("the library that is checked");
+        let found = client::wanted(library, self.subject, &self.bound.at_least_two(), self.expired, &is_related);
+        let (related, stop) = found.so_far();
+        self.probe(related, report, stop.cloned().map_or(own, Verdict::Undecided))
     }
 
     /// Looks for a wrong outcome of these clients with every probe; `otherwise` if there is none.

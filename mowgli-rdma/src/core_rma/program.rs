@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use super::execution::MOST;
+/// The most actions that a program may have.
+pub const MOST: usize = 64;
 
 /// An access to a shared variable.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

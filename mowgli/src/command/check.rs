@@ -10,6 +10,7 @@ use crate::necessity::{Needed, Question};
 use crate::properties::{Specification, specifications, x86_specifications};
 use crate::{distinguish, mutation, necessity};
 use clap::Args;
+use comfy_table::{ColumnConstraint, Table, Width, presets};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
@@ -183,34 +184,45 @@ fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
     bounds
 }
 
-fn list<S: Stamped>(all: &[Entry<S>], json: bool) {
-    for entry in all {
-        if json {
-            for v in &entry.variants {
-                let expected = format!("{:?}", v.expected);
-                let line = serde_json::json!({
-                    "library": entry.name, "over": entry.over(), "variant": v.name, "about": v.about,
-                    "expected": expected, "bounds": v.bounds,
-                });
-                println!("{line}");
-            }
-            continue;
+/// The libraries that are named, or else all, one's own first.
+fn list(args: &CheckArgs, catalogue: &Catalogue) -> Result<u8, String> {
+    let known = catalogue.names();
+    let asked: Vec<&str> = args.names.iter().map(String::as_str).collect();
+    for name in if asked.is_empty() { &known } else { &asked } {
+        let of_x86 = || named(catalogue.entries::<mowgli_x86::Stamp>(), name);
+        match (named(catalogue.entries::<mowgli_rdma::Stamp>(), name), of_x86()) {
+            (Ok(entry), _) => list_one(entry, args.json),
+            (_, Ok(entry)) => list_one(entry, args.json),
+            _ => return Err(catalogue.no_library(name)),
         }
-        println!("{} over {}", entry.name, entry.over());
+    }
+    Ok(0)
+}
+
+fn list_one<S: Stamped>(entry: &Entry<S>, json: bool) {
+    if json {
         for v in &entry.variants {
-            println!("  {:<20} {:?}: {}", v.name, v.expected, v.about);
-            for Bound { threads, nodes, calls, objects, .. } in &v.bounds {
-                println!("  {:<20} threads {threads}, nodes {nodes}, calls {calls}, objects {objects}", "");
-            }
+            let expected = format!("{:?}", v.expected);
+            let line = serde_json::json!({
+                "library": entry.name, "over": entry.over(), "variant": v.name, "about": v.about,
+                "expected": expected, "bounds": v.bounds,
+            });
+            println!("{line}");
+        }
+        return;
+    }
+    println!("{} over {}", entry.name, entry.over());
+    for v in &entry.variants {
+        println!("  {:<20} {:?}: {}", v.name, v.expected, v.about);
+        for Bound { threads, nodes, calls, objects, .. } in &v.bounds {
+            println!("  {:<20} threads {threads}, nodes {nodes}, calls {calls}, objects {objects}", "");
         }
     }
 }
 
 pub(super) fn check(args: &CheckArgs, catalogue: Catalogue) -> u8 {
     if args.list {
-        list(catalogue.entries::<mowgli_rdma::Stamp>(), args.json);
-        list(catalogue.entries::<mowgli_x86::Stamp>(), args.json);
-        return 0;
+        return told(list(args, &catalogue));
     }
     if let Some(jobs) = args.jobs {
         // The pool can be set once in a process, and nothing has used it yet.
@@ -431,7 +443,7 @@ fn check_implementations(args: &CheckArgs, catalogue: &Catalogue, deadline: Dead
 
 /// What checks have found so far.
 struct Shown {
-    table: comfy_table::Table,
+    table: Table,
     /// Counterexamples, as RON.
     findings: Vec<String>,
     code: u8,
@@ -439,8 +451,8 @@ struct Shown {
 
 impl Default for Shown {
     fn default() -> Self {
-        let mut table = comfy_table::Table::new();
-        table.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED);
+        let mut table = Table::new();
+        table.load_preset(presets::UTF8_FULL_CONDENSED);
         table.set_header([
             "library",
             "over",
@@ -452,6 +464,10 @@ impl Default for Shown {
             "concretisation",
             "time",
         ]);
+        // Why something is undecided can be long.
+        if let Some(verdict) = table.column_mut(5) {
+            verdict.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(48)));
+        }
         Self { table, findings: Vec::new(), code: 0 }
     }
 }
@@ -513,7 +529,7 @@ fn row<S: Stamped>(c: &Checked<S>) -> [String; 9] {
     [
         if c.variant == "published" { c.library.to_owned() } else { format!("{} ({})", c.library, c.variant) },
         c.over.clone(),
-        c.bound_text().replace(", ", "\n"),
+        c.bound_parts().join("\n"),
         format!("{}{vacuous}{unreached}", c.report.clients),
         c.report.executions.to_string(),
         format!("{}{expected}{stop}", c.verdict()),

@@ -24,9 +24,6 @@ pub(crate) use self::search::{Execution, Search};
 use self::values::Values;
 pub use self::witness::{Witness, witnesses};
 
-/// The most actions that a program may have.
-pub const MOST: usize = 64;
-
 /// A value read; `None` is the undefined value, top.
 pub type Value = Option<i64>;
 

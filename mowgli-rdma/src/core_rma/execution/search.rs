@@ -5,10 +5,9 @@ use std::ops::ControlFlow;
 use itertools::Itertools;
 use mowgli_core::relation::matrix::WordOnes;
 
-use super::MOST;
 use super::rules::{Edge, Rule, Rules, fixed_edges};
 use super::values::Values;
-use crate::core_rma::program::{Action, ActionType, Actions, Data, Statement};
+use crate::core_rma::program::{Action, ActionType, Actions, Data, MOST, Statement};
 
 /// Happens-before: a transitive relation, kept closed.
 #[derive(Clone)]

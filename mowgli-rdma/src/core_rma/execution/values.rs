@@ -3,9 +3,9 @@
 use itertools::Itertools;
 use mowgli_core::relation::matrix::WordOnes;
 
+use super::Value;
 use super::search::{Execution, Search};
-use super::{MOST, Value};
-use crate::core_rma::program::{Data, Source};
+use crate::core_rma::program::{Data, MOST, Source};
 
 /// A value that depends on itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
