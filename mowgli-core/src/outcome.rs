@@ -415,6 +415,11 @@ impl<T> Found<T> {
     pub fn so_far(&self) -> (&T, Option<&Stop>) {
         (&self.so_far, self.stop.as_ref())
     }
+
+    /// The same, to keep.
+    pub fn into_parts(self) -> (T, Option<Stop>) {
+        (self.so_far, self.stop)
+    }
 }
 
 /// All outcomes of a program, with the number of classes of each.

@@ -146,12 +146,13 @@ fn clients_are_made_until_the_time_is_up() {
     assert!(needed > all * all && (0..needed).all(|asks| within(asks) == Err(Stop::Time)));
     let many = Bound { threads: 40, nodes: 1, calls: 9, ..Bound::default() };
     assert_eq!(clients(&Lock, &many, &late_after(5_000)), Err(Stop::Time));
-    let kept = Bound { threads: 1, calls: 17, ..many.clone() };
+    let kept = Bound { threads: 1, calls: 18, ..many.clone() };
     assert_eq!(clients(&Lock, &kept, &|| false), Err(Stop::Clients(MOST)));
     let placed = Bound { nodes: 40, ..many.clone() };
     assert_eq!(worlds(&Lock, &placed, &late_after(5_000)), Err(Stop::Time));
     let alternating = Bound { threads: 1, calls: 40, ..many };
-    assert_eq!(well_formed(&Lock as &dyn Library<Tso>, &Lock, &[alternating], &late_after(5_000)), Err(Stop::Time));
+    let begun = well_formed(&Lock as &dyn Library<Tso>, &Lock, &[alternating], &late_after(5_000));
+    assert!(begun.so_far().0.0.len() > 10 && begun.all() == Err(Stop::Time));
     let few = Bound { threads: 1, nodes: 1, calls: 40, ..two };
     assert!(!are_at_most(&Lock, &few, 1_000) && are_at_most(&Lock, &Bound { calls: 3, ..few }, 14));
 }

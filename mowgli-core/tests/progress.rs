@@ -160,6 +160,7 @@ fn a_deadlock_by_the_specification_is_no_bug() {
     let bound = Bound { threads: 2, nodes: 1, calls: 4, ..Bound::default() };
     assert!(
         well_formed(&Lock as &dyn Library<Tso>, &TwoLocks, &[bound], &|| false)
+            .all()
             .unwrap()
             .0
             .iter()

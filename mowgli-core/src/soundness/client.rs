@@ -189,7 +189,7 @@ pub fn worlds(subject: &dyn Subject, bound: &Bound, expired: &dyn Fn() -> bool) 
 }
 
 /// The most clients that are held at a time.
-pub const MOST: usize = 200_000;
+pub const MOST: usize = 500_000;
 
 /// All clients of a subject within a bound, smallest first, each with its world.
 ///
@@ -224,17 +224,16 @@ pub fn well_formed<S: Stamp>(
     subject: &dyn Subject,
     bounds: &[Bound],
     expired: &dyn Fn() -> bool,
-) -> Result<(Vec<(World, Client)>, usize), Stop> {
+) -> Found<(Vec<(World, Client)>, usize)> {
     let (mut all, mut generated) = (Vec::new(), 0);
-    for bound in bounds {
-        for_each(subject, bound, expired, &mut |world, client| {
-            generated += 1;
-            if client.is_well_formed(library, world) { hold(&mut all, world, client) } else { Ok(()) }
-        })?;
-    }
+    let mut add = |world: &World, client: Client| {
+        generated += 1;
+        if client.is_well_formed(library, world) { hold(&mut all, world, client) } else { Ok(()) }
+    };
+    let searched = bounds.iter().try_for_each(|bound| for_each(subject, bound, expired, &mut add));
     sort(&mut all);
     all.dedup();
-    Ok((all, generated))
+    Found::new((all, generated), searched.err())
 }
 
 /// As [`well_formed`], of those only that are `wanted`, and if there are more than [`MOST`] the smallest.

@@ -120,10 +120,8 @@ pub struct Specified<'a, S: Stamp> {
 pub fn properties<S: Stamp>(specified: &Specified<'_, S>, bounds: &[Bound]) -> Properties<S> {
     let library = specified.specification.get(specified.library).expect("the library that is checked");
     let mut sum = Properties::empty();
-    let (all, _) = well_formed(library, specified.subject, bounds, specified.expired).unwrap_or_else(|stop| {
-        sum.stop = Some(stop);
-        Default::default()
-    });
+    let ((all, _), stop) = well_formed(library, specified.subject, bounds, specified.expired).into_parts();
+    sum.stop = stop;
     let loose = specified.specification.clone().respecified(specified.library, Spec::forget_hb);
     let mut wanted = BTreeSet::new();
     for group in all.chunks(GROUP) {

@@ -246,7 +246,7 @@ pub struct Report<S> {
 /// Compares outcomes alone (LOCO Def. 3.10), of every client within the bound and of what the probes make of it.
 pub fn outcomes<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let mut report = Report::new(&[]);
-    report.verdict = match question.clients(&question.bound) {
+    report.verdict = match question.clients().all() {
         Ok((all, generated)) => {
             report.generated = generated;
             report.clients = all.len();
@@ -270,10 +270,7 @@ pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
 
 /// Runs the check for local soundness alone.
 pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
-    let ((all, generated), mut undecided) = match question.clients(&question.bound) {
-        Ok(all) => (all, None),
-        Err(stop) => (Default::default(), Some(stop)),
-    };
+    let ((all, generated), mut undecided) = question.clients().into_parts();
     let mut report = Report::new(&all);
     (report.generated, report.ill_formed) = (generated, generated - all.len());
     report.progress = undecided.clone().map_or(Progress::Ends, Progress::Undecided);
@@ -384,10 +381,10 @@ impl<S: Stamp> Report<S> {
 }
 
 impl<S: Stamp> Question<'_, S> {
-    /// The clients within a bound of which the specification says anything, and how many there are beside.
-    fn clients(&self, bound: &Bound) -> Result<(Vec<(World, Client)>, usize), Stop> {
+    /// The clients of which the specification says anything, and how many there are with the others.
+    fn clients(&self) -> Found<(Vec<(World, Client)>, usize)> {
         let library = self.specification.get(self.library).expect("the library that is checked");
-        well_formed(library, self.subject, std::slice::from_ref(bound), self.expired)
+        well_formed(library, self.subject, std::slice::from_ref(&self.bound), self.expired)
     }
 
     /// Asks something of a client whose calls are those of the implementation.
