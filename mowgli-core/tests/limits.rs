@@ -152,7 +152,7 @@ fn clients_are_made_until_the_time_is_up() {
     assert_eq!(worlds(&Lock, &placed, &late_after(5_000)), Err(Stop::Time));
     let alternating = Bound { threads: 1, calls: 40, ..many };
     let begun = well_formed(&Lock as &dyn Library<Tso>, &Lock, &[alternating], &late_after(5_000));
-    assert!(begun.so_far().0.0.len() > 10 && begun.all() == Err(Stop::Time));
+    assert!(!begun.so_far().0.0.is_empty() && begun.all() == Err(Stop::Time));
     let few = Bound { threads: 1, nodes: 1, calls: 40, ..two };
     assert!(!are_at_most(&Lock, &few, 1_000) && are_at_most(&Lock, &Bound { calls: 3, ..few }, 14));
 }
