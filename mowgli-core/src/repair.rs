@@ -30,6 +30,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::edit::Here;
 use crate::event::Call;
 use crate::ids::{Loc, Tid};
 use crate::runs::Stop;
@@ -76,7 +77,27 @@ pub struct Gap<'a> {
     pub fresh: &'a dyn Fn(usize) -> Val,
 }
 
-/// What a memory model knows of repairs.
+/// Something to insert beside a call of a body.
+#[derive(Clone)]
+pub struct Remedy {
+    /// What it is called where costs are given.
+    pub kind: &'static str,
+    /// What it is, in words.
+    pub text: &'static str,
+    /// The calls that are inserted beside this one; none where it is of no use.
+    pub calls: fn(&Here, &Call) -> Vec<Call>,
+}
+
+/// How what a call has begun is waited for.
+#[derive(Clone, Copy)]
+pub struct Await {
+    /// The position of the identifier among its arguments.
+    pub id: usize,
+    /// The wait for what has an identifier.
+    pub wait: fn(Val) -> Call,
+}
+
+/// What a memory model, or a library, knows of repairs.
 pub trait Remedies {
     /// The kinds of what can be inserted, each with what it costs.
     fn costs(&self) -> Vec<(&'static str, u64)>;
@@ -86,6 +107,16 @@ pub trait Remedies {
 
     /// The kind of a call, if it is one that only orders others, and so could be left out.
     fn kind(&self, call: &Call) -> Option<&'static str>;
+
+    /// What is worth inserting beside calls in the bodies of implementations.
+    fn beside(&self) -> Vec<Remedy> {
+        Vec::new()
+    }
+
+    /// How what this call begins is waited for, if it goes on after the call has returned.
+    fn awaited(&self, _: &Call) -> Option<Await> {
+        None
+    }
 }
 
 /// A set of insertions, by their positions.
@@ -104,6 +135,15 @@ pub trait Asked {
     /// # Errors
     /// What stopped the search.
     fn keeps(&mut self, set: &Set) -> Result<bool, Stop>;
+
+    /// The same, as far as what was seen before tells: it may say no where nobody knows. To learn more from what is wrong this is
+    /// asked, and often; that it says no makes for more questions, and for no other answer.
+    ///
+    /// # Errors
+    /// What stopped the search.
+    fn is_known_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+        self.is_wrong(set)
+    }
 }
 
 /// How far repairs are looked for.
@@ -165,7 +205,7 @@ impl Repairs {
         let mut search =
             Search { program, costs, limit, conflicts: Vec::new(), over: Vec::new(), found: Self::default() };
         if let Err(open) = search.run() {
-            search.found.open = Some(open);
+            search.found.open.get_or_insert(open);
         }
         search.found
     }
@@ -176,6 +216,9 @@ impl Repairs {
         set.iter().map(|&i| costs[i]).sum()
     }
 }
+
+/// Of how many sets it may be unknown whether they are wrong.
+const STOPPED: usize = 8;
 
 struct Search<'a> {
     program: &'a mut dyn Asked,
@@ -190,19 +233,31 @@ struct Search<'a> {
 impl Search<'_> {
     fn run(&mut self) -> Result<(), Open> {
         let all: Set = (0..self.costs.len()).collect();
-        if self.is_wrong(&all)? {
-            self.found.hopeless = true;
-            return Ok(());
-        }
+        let mut stopped = 0;
         while let Some(set) = self.cheapest(usize::MAX) {
             if self.found.minimal.len() >= self.limit.repairs {
                 return Err(Open::More(self.limit.repairs));
             }
             let Some(set) = self.within(set) else { return Err(Open::Larger(self.limit.insertions)) };
-            if self.is_wrong(&set)? {
+            let is_wrong = match self.is_wrong(&set) {
+                // Of this one it is not known. Others are not the worse for it.
+                Err(Open::Stopped(stop)) if !matches!(stop, Stop::Time | Stop::Interrupted) && stopped < STOPPED => {
+                    stopped += 1;
+                    self.found.open.get_or_insert(Open::Stopped(stop));
+                    self.over.push(set);
+                    continue;
+                }
+                answer => answer?,
+            };
+            if is_wrong {
                 let rest: Vec<usize> = all.difference(&set).copied().collect();
                 let largest = self.grown(set, &rest)?;
-                self.conflicts.push(all.difference(&largest).copied().collect());
+                let conflict: Set = all.difference(&largest).copied().collect();
+                if conflict.is_empty() {
+                    self.found.hopeless = true;
+                    return Ok(());
+                }
+                self.conflicts.push(conflict);
                 continue;
             }
             let keeps = self.program.keeps(&set).map_err(Open::Stopped)?;
@@ -228,7 +283,8 @@ impl Search<'_> {
             return Ok(set);
         }
         let larger: Set = set.iter().chain(rest).copied().collect();
-        if self.is_wrong(&larger)? {
+        self.found.asked += 1;
+        if self.program.is_known_wrong(&larger).map_err(Open::Stopped)? {
             return Ok(larger);
         }
         if rest.len() == 1 {
