@@ -25,6 +25,8 @@ use crate::litmus::run::{libraries, shown, with_problem};
 use crate::litmus::test::{Arg, Assertion, Model, Quantifier, Statement, Test};
 use crate::show::Names;
 
+pub mod bodies;
+
 /// What can be inserted into tests of a model.
 fn remedies(model: Model) -> Vec<Box<dyn Remedies>> {
     match model {
@@ -56,7 +58,11 @@ impl Costs {
 
     /// The costs of a model, with these in place of its own.
     fn of(&self, remedies: &[Box<dyn Remedies>]) -> Result<BTreeMap<&'static str, u64>, String> {
-        let mut all: BTreeMap<&'static str, u64> = remedies.iter().flat_map(|r| r.costs()).collect();
+        self.with(remedies.iter().flat_map(|r| r.costs()).collect())
+    }
+
+    /// These costs, with those that were given in their place.
+    fn with(&self, mut all: BTreeMap<&'static str, u64>) -> Result<BTreeMap<&'static str, u64>, String> {
         for (kind, cost) in &self.0 {
             let names = all.keys().join(", ");
             let Some(known) = all.iter_mut().find(|(name, _)| *name == kind) else {

@@ -87,7 +87,7 @@ pub enum What {
 }
 
 /// Some nodes of a set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Towards {
     /// The thread's own.
     Own,
@@ -106,18 +106,36 @@ pub struct Unit {
     pub kind: &'static str,
 }
 
+impl Unit {
+    /// What it is, and in which body.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        let Self { at, what, .. } = self;
+        let what = match what {
+            What::Remedy(_, remedy) => remedy.text.to_owned(),
+            What::Wait(_, of, _) => format!("a wait for {of}"),
+            What::Own(None) => at.to_string(),
+            What::Own(Some(Towards::Own)) => format!("{at} towards the own node"),
+            What::Own(Some(Towards::Others)) => format!("{at} towards the other nodes"),
+        };
+        format!("{}: {what}", at.method)
+    }
+
+    /// Where it is; nothing for what the body has itself.
+    #[must_use]
+    pub fn place(&self) -> Option<String> {
+        match &self.what {
+            What::Remedy(Side::Before, _) | What::Wait(Side::Before, ..) => Some(format!("before {}", self.at)),
+            What::Remedy(Side::After, _) | What::Wait(Side::After, ..) => Some(format!("after {}", self.at)),
+            What::Own(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for Unit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { at, what, .. } = self;
-        let side = |side: &Side| if *side == Side::Before { "before" } else { "after" };
-        write!(f, "{}: ", at.method)?;
-        match what {
-            What::Remedy(s, remedy) => write!(f, "{} {} {at}", remedy.text, side(s)),
-            What::Wait(s, of, _) => write!(f, "a wait for {of} {} {at}", side(s)),
-            What::Own(None) => write!(f, "{at}"),
-            What::Own(Some(Towards::Own)) => write!(f, "{at}, towards the own node"),
-            What::Own(Some(Towards::Others)) => write!(f, "{at}, towards other nodes"),
-        }
+        f.write_str(&self.subject())?;
+        self.place().map_or(Ok(()), |place| write!(f, " {place}"))
     }
 }
 
@@ -132,8 +150,10 @@ pub struct Bodies {
     waiting: BTreeSet<Alike>,
     /// The identifiers that calls of a body have, by thread, call and kind.
     ids: BTreeMap<(Tid, Call), BTreeMap<Alike, BTreeSet<Val>>>,
-    /// The nodes' sets and waits: a call of each kind.
+    /// A call of each kind.
     examples: BTreeMap<Alike, Call>,
+    /// Whether those that name nodes name the own one, and others.
+    towards: BTreeMap<Alike, BTreeSet<Towards>>,
 }
 
 /// The loop that a place is in.
@@ -162,10 +182,11 @@ impl Bodies {
             waiting: BTreeSet::new(),
             ids: BTreeMap::new(),
             examples: BTreeMap::new(),
+            towards: BTreeMap::new(),
         };
         let mut busy = BTreeSet::new();
         let (mut next, mut last) = (BTreeMap::<Alike, BTreeSet<_>>::new(), BTreeMap::<Alike, BTreeSet<_>>::new());
-        for ((_, thread, own), body) in calls.iter().zip(&all) {
+        for ((world, thread, own), body) in calls.iter().zip(&all) {
             let made = &body.made;
             let alike = |path: &[Child], call: &Call| Alike::of(own.method, path.contains(&Child::Round), call);
             let is_busy = |m: &&Made| m.path.contains(&Child::Round) && !looks(&m.call);
@@ -189,6 +210,10 @@ impl Bodies {
                     next.entry(before.clone()).or_default().insert(Some(of.clone()).filter(|_| *is_near));
                 }
                 last.entry(of.clone()).or_default().insert(before.filter(|(_, near)| *near).map(|(a, _)| a));
+                let nodes = m.call.args.iter().filter_map(|v| v.nodes()).flat_map(|ns| ns.iter().collect_vec());
+                let here = world.node_of(*thread);
+                let towards = nodes.map(|n| if n == here { Towards::Own } else { Towards::Others });
+                found.towards.entry(of.clone()).or_default().extend(towards);
                 let ids = m.call.args.iter().copied().filter(|v| matches!(v, Val::Wid(_)));
                 let of_body = found.ids.entry((*thread, own.clone())).or_default();
                 of_body.entry(of).or_default().extend(ids);
@@ -237,9 +262,9 @@ impl Bodies {
         let of = |at: &Alike| -> Option<Vec<Unit>> {
             let call = &self.examples[at];
             let kind = remedies.iter().find_map(|r| r.kind(call))?;
-            let parts = match call.args.iter().any(|v| v.nodes().is_some()) {
-                true => vec![Some(Towards::Own), Some(Towards::Others)],
-                false => vec![None],
+            let parts = match self.towards[at].len() {
+                2 => vec![Some(Towards::Own), Some(Towards::Others)],
+                _ => vec![None],
             };
             Some(parts.into_iter().map(|part| Unit { at: at.clone(), what: What::Own(part), kind }).collect())
         };
