@@ -250,7 +250,10 @@ impl Search<'_> {
                 answer => answer?,
             };
             if is_wrong {
-                let rest: Vec<usize> = all.difference(&set).copied().collect();
+                let mut rest: Vec<usize> = all.difference(&set).copied().collect();
+                // Where not everything can be tried, something else is tried each time.
+                let first = rest.iter().position(|i| set.last() < Some(i)).unwrap_or(0);
+                rest.rotate_left(first);
                 let largest = self.grown(set, &rest)?;
                 let conflict: Set = all.difference(&largest).copied().collect();
                 if conflict.is_empty() {

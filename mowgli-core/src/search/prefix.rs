@@ -177,8 +177,9 @@ fn bit(s: usize) -> Mask {
     1 << s
 }
 
+/// The subevents before `s`, which may be all that a mask has room for.
 fn below(s: usize) -> Mask {
-    bit(s) - 1
+    if s < MOST { bit(s) - 1 } else { Mask::MAX }
 }
 
 fn bits(mut mask: Mask) -> impl Iterator<Item = usize> {

@@ -49,11 +49,11 @@ impl Alike {
     }
 }
 
-/// The role of a part, without numbers.
+/// The role of a part, without numbers and threads.
 fn role(v: &Val) -> Option<String> {
     let x = v.loc()?.0.text();
     let (_, role) = x.rsplit_once('.')?;
-    Some(role.split('_').filter(|word| !word.is_empty() && !word.chars().all(|c| c.is_ascii_digit())).join("_"))
+    Some(role.split('_').filter(|word| !word.is_empty() && !word.contains(|c: char| c.is_ascii_digit())).join("_"))
 }
 
 impl fmt::Display for Alike {
@@ -154,6 +154,10 @@ pub struct Bodies {
     examples: BTreeMap<Alike, Call>,
     /// Whether those that name nodes name the own one, and others.
     towards: BTreeMap<Alike, BTreeSet<Towards>>,
+    /// What the libraries below know.
+    remedies: Vec<Box<dyn Remedies>>,
+    /// The remedies that insert something beside some of these calls.
+    of_use: BTreeMap<Alike, Vec<Remedy>>,
 }
 
 /// The loop that a place is in.
@@ -169,6 +173,7 @@ impl Bodies {
         implementation: Arc<dyn Implementation>,
         below: &Libraries<S>,
         calls: &[(World, Tid, Call)],
+        remedies: Vec<Box<dyn Remedies>>,
     ) -> Self {
         let all = bodies(&*implementation, below, calls);
         let looks = |call: &Call| {
@@ -183,11 +188,17 @@ impl Bodies {
             ids: BTreeMap::new(),
             examples: BTreeMap::new(),
             towards: BTreeMap::new(),
+            remedies,
+            of_use: BTreeMap::new(),
         };
+        let beside: Vec<Remedy> = found.remedies.iter().flat_map(|r| r.beside()).collect();
+        // Beside which calls a remedy inserts something, and as which ones before it everywhere.
+        let mut does: BTreeMap<Alike, Vec<(bool, Vec<bool>)>> = BTreeMap::new();
         let mut busy = BTreeSet::new();
         let (mut next, mut last) = (BTreeMap::<Alike, BTreeSet<_>>::new(), BTreeMap::<Alike, BTreeSet<_>>::new());
         for ((world, thread, own), body) in calls.iter().zip(&all) {
             let made = &body.made;
+            let here = Here { world: Arc::new(world.clone()), thread: *thread, call: own.clone(), in_loop: false };
             let alike = |path: &[Child], call: &Call| Alike::of(own.method, path.contains(&Child::Round), call);
             let is_busy = |m: &&Made| m.path.contains(&Child::Round) && !looks(&m.call);
             let loops: BTreeSet<&[Child]> = made.iter().filter(is_busy).map(|m| in_loop(&m.path)).collect();
@@ -210,9 +221,15 @@ impl Bodies {
                     next.entry(before.clone()).or_default().insert(Some(of.clone()).filter(|_| *is_near));
                 }
                 last.entry(of.clone()).or_default().insert(before.filter(|(_, near)| *near).map(|(a, _)| a));
+                let inserted = beside.iter().map(|r| (r.calls)(&here, &m.call)).collect_vec();
+                let does = does.entry(of.clone()).or_insert_with(|| vec![(false, vec![true; beside.len()]); beside.len()]);
+                for (i, (is_some, alike)) in does.iter_mut().enumerate() {
+                    *is_some |= !inserted[i].is_empty();
+                    alike.iter_mut().zip(&inserted[..i]).for_each(|(a, before)| *a &= *before == inserted[i]);
+                }
                 let nodes = m.call.args.iter().filter_map(|v| v.nodes()).flat_map(|ns| ns.iter().collect_vec());
-                let here = world.node_of(*thread);
-                let towards = nodes.map(|n| if n == here { Towards::Own } else { Towards::Others });
+                let node = world.node_of(*thread);
+                let towards = nodes.map(|n| if n == node { Towards::Own } else { Towards::Others });
                 found.towards.entry(of.clone()).or_default().extend(towards);
                 let ids = m.call.args.iter().copied().filter(|v| matches!(v, Val::Wid(_)));
                 let of_body = found.ids.entry((*thread, own.clone())).or_default();
@@ -223,6 +240,11 @@ impl Bodies {
             }
         }
         found.waiting.retain(|a| !busy.contains(a));
+        for (of, does) in does {
+            let is_new = |(i, (is_some, alike)): (usize, &(bool, Vec<bool>))| *is_some && !alike[..i].contains(&true);
+            let new = does.iter().enumerate().map(is_new).zip(&beside).filter(|(is, _)| *is);
+            found.of_use.insert(of, new.map(|(_, remedy)| remedy.clone()).collect());
+        }
         for (a, after) in next {
             if let [Some(b)] = &after.into_iter().collect_vec()[..] {
                 if last[b] == BTreeSet::from([Some(a.clone())]) {
@@ -233,9 +255,9 @@ impl Bodies {
         found
     }
 
-    /// What can be inserted, by what the libraries below know.
+    /// What can be inserted.
     #[must_use]
-    pub fn insertions(&self, remedies: &[Box<dyn Remedies>]) -> Vec<Unit> {
+    pub fn insertions(&self) -> Vec<Unit> {
         let mut all = Vec::new();
         // What only waits is not made to do something.
         for at in self.alike.iter().filter(|a| !self.waiting.contains(a)) {
@@ -244,8 +266,8 @@ impl Bodies {
                     continue;
                 }
                 let unit = |kind, what| Unit { at: at.clone(), what, kind };
-                for r in remedies {
-                    all.extend(r.beside().into_iter().map(|remedy| unit(remedy.kind, What::Remedy(side, remedy))));
+                all.extend(self.of_use[at].iter().map(|r| unit(r.kind, What::Remedy(side, r.clone()))));
+                for r in &self.remedies {
                     for of in self.alike.iter().filter(|o| o.method == at.method) {
                         let awaited = r.awaited(&self.examples[of]);
                         all.extend(awaited.map(|a| unit("wait", What::Wait(side, of.clone(), a))));
@@ -258,10 +280,10 @@ impl Bodies {
 
     /// What of the bodies only orders, and so could be left out.
     #[must_use]
-    pub fn own(&self, remedies: &[Box<dyn Remedies>]) -> Vec<Unit> {
+    pub fn own(&self) -> Vec<Unit> {
         let of = |at: &Alike| -> Option<Vec<Unit>> {
             let call = &self.examples[at];
-            let kind = remedies.iter().find_map(|r| r.kind(call))?;
+            let kind = self.remedies.iter().find_map(|r| r.kind(call))?;
             let parts = match self.towards[at].len() {
                 2 => vec![Some(Towards::Own), Some(Towards::Others)],
                 _ => vec![None],

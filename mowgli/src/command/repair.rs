@@ -46,7 +46,8 @@ pub(super) struct RepairArgs {
     /// One JSON object a line and test or library.
     #[arg(long)]
     json: bool,
-    /// Seconds for one test, 60 if not given, or one library, 600 if not given.
+    /// Seconds for one test, 60 if not given, or for one library; if not given that is 600, and no more than ten times what the
+    /// check of the first repair takes.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
 }
@@ -116,6 +117,7 @@ fn library_over<S: Stamped>(
         weaken: args.weaken,
         limit: Limit { insertions: args.most as usize, repairs: args.first as usize, ..Limit::default() },
         bounds: args.within.limited(variant.bounds.clone()),
+        is_brief: args.timeout.is_none(),
         options: &options,
         prove: Some(&prove).filter(|p| !p.solvers.is_empty()),
     };

@@ -6,11 +6,13 @@
 //! sound with it is not without it. That is what [`Repairs::of`] needs. A client for which there is no g is asked again, by itself,
 //! with other insertions; only what is right for all such clients is checked in full.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use itertools::Itertools;
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::{Implementation, add_parts};
 use mowgli_core::repair::{Asked, Limit, Open, Remedies, Repairs, Set};
 use mowgli_core::runs::Stop;
@@ -27,7 +29,7 @@ use super::Costs;
 use crate::catalogue::Stamped;
 use crate::check::{self, Options, check, with_question};
 use crate::entry::own_calls;
-use crate::interrupt::cause;
+use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
 use crate::prove::{Word, proved};
 
@@ -41,6 +43,8 @@ pub struct Ask<'a, S: Stamped> {
     pub limit: Limit,
     /// The bounds of the clients.
     pub bounds: Vec<Bound>,
+    /// Whether no more time is spent, once there is a repair, than ten times what its check takes.
+    pub is_brief: bool,
     /// The options of each check.
     pub options: &'a Options<'a, S>,
     /// How what is weaker is proved, if it is to be.
@@ -53,6 +57,8 @@ struct Seen {
     world: World,
     client: Client,
     reason: String,
+    /// With how many insertions at most it is asked again to learn more: longer bodies take too long.
+    most: Cell<usize>,
 }
 
 /// Whether calls return wherever the specification lets them.
@@ -83,6 +89,8 @@ struct Search<'a, S: Stamped> {
     checks: usize,
     /// Why the entry cannot be checked.
     fault: Option<String>,
+    begin: Instant,
+    deadline: Deadline,
 }
 
 impl<S: Stamped> Search<'_, S> {
@@ -108,24 +116,25 @@ impl<S: Stamped> Search<'_, S> {
     }
 
     /// Of a client that was seen before, whether there is no g for it now. Whatever stops it, it is not known.
-    fn fails(&self, variant: &Variant, seen: &Seen) -> bool {
-        let sound = with_question(self.entry, variant, &seen.bound, self.ask.options, |question| {
+    fn fails(&self, variant: &Variant, seen: &Seen, time: Duration) -> bool {
+        let options = Options { deadline: self.deadline.after_at_most(time), ..*self.ask.options };
+        let sound = with_question(self.entry, variant, &seen.bound, &options, |question| {
             question.is_locally_sound(&seen.world, &seen.client)
         });
         sound == Ok(Ok(false))
     }
 
     fn fails_as_before(&self, variant: &Variant) -> Result<bool, Stop> {
-        if self.ask.options.deadline.expired() {
+        if self.deadline.expired() {
             return Err(cause(Stop::Time));
         }
-        Ok(self.seen.iter().rev().any(|seen| self.fails(variant, seen)))
+        Ok(self.seen.iter().rev().any(|seen| self.fails(variant, seen, ONE)))
     }
 
     /// Checks every client. Gives nothing if it is not sound, or whether calls return.
     fn check(&mut self, variant: &Variant) -> Result<Option<Returns>, Stop> {
         self.checks += 1;
-        let options = Options { ask: check::Ask::Local, ends: true, ..*self.ask.options };
+        let options = Options { ask: check::Ask::Local, ends: true, deadline: self.deadline, ..*self.ask.options };
         let mut returns = Returns::Yes;
         for bound in &self.ask.bounds {
             let checked = check(self.entry, variant, bound, &options).map_err(|fault| {
@@ -134,7 +143,7 @@ impl<S: Stamped> Search<'_, S> {
             })?;
             if let Some((world, client, violation)) = checked.report.violation {
                 let reason = violation.reason.to_string();
-                self.seen.push(Seen { bound: bound.clone(), world, client, reason });
+                self.seen.push(Seen { bound: bound.clone(), world, client, reason, most: Cell::new(usize::MAX) });
                 return Ok(None);
             }
             match (checked.report.verdict, checked.report.progress) {
@@ -156,7 +165,7 @@ impl<S: Stamped> Search<'_, S> {
     fn without(&self, set: &Set, unit: usize) -> Option<&Seen> {
         let less: Set = set.iter().copied().filter(|i| *i != unit).collect();
         let variant = self.changed(&Changed::Units(&less));
-        self.seen.iter().find(|seen| self.fails(&variant, seen))
+        self.seen.iter().find(|seen| self.fails(&variant, seen, ONE))
     }
 }
 
@@ -166,7 +175,13 @@ impl<S: Stamped> Asked for Search<'_, S> {
         if self.fails_as_before(&variant)? {
             return Ok(true);
         }
+        let begin = Instant::now();
         let returns = self.check(&variant)?;
+        if returns.is_some() && self.ask.is_brief {
+            // More repairs may be worth so much, and no more.
+            let time = (CHECKS * begin.elapsed()).max(LEAST).saturating_sub(self.begin.elapsed());
+            self.deadline = self.deadline.after_at_most(time);
+        }
         let is_wrong = returns.is_none();
         self.returns.extend(returns.map(|r| (set.clone(), r)));
         Ok(is_wrong)
@@ -181,7 +196,25 @@ impl<S: Stamped> Asked for Search<'_, S> {
 
     fn is_known_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
         let variant = self.changed(&Changed::Units(set));
-        self.fails_as_before(&variant)
+        if self.deadline.expired() {
+            return Err(cause(Stop::Time));
+        }
+        let methods: Vec<Name> = set.iter().map(|&i| self.units[i].at.method).collect();
+        for seen in self.seen.iter().rev() {
+            let calls = |m: &&Name| seen.client.threads.iter().flatten().any(|c| c.method == **m);
+            let size = methods.iter().filter(calls).count();
+            if size > seen.most.get() {
+                continue;
+            }
+            let begin = Instant::now();
+            if self.fails(&variant, seen, GROWN) {
+                return Ok(true);
+            }
+            if begin.elapsed() >= GROWN {
+                seen.most.set((size / 2).max(1));
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -236,6 +269,16 @@ pub struct Answer {
     pub weaken: bool,
 }
 
+/// How long one client may take that was seen before.
+const ONE: Duration = Duration::from_secs(1);
+
+/// The same where it is asked only to learn more.
+const GROWN: Duration = Duration::from_millis(100);
+
+/// How many times what the check of a repair takes may be spent on more of them, and the least that it is worth.
+const CHECKS: u32 = 10;
+const LEAST: Duration = Duration::from_secs(5);
+
 /// What a change of places costs.
 const MOVE: (&str, u64) = ("move", 1);
 
@@ -252,18 +295,19 @@ pub fn repair<S: Stamped>(entry: &Entry<S>, variant: &Variant, ask: &Ask<'_, S>)
     let stop = found_calls.as_ref().err().cloned().map(cause);
     let mut calls = found_calls.unwrap_or_default();
     calls.iter_mut().for_each(|(world, ..)| add_parts(&*variant.implementation, world));
-    let bodies = Bodies::of(variant.implementation.clone(), &entry.below, &calls);
+    let bodies = Bodies::of(variant.implementation.clone(), &entry.below, &calls, remedies);
     let (units, gone) = if ask.weaken {
-        let own = bodies.own(&remedies);
+        let own = bodies.own();
         let gone = own.iter().map(|u| u.at.clone()).collect();
         (own, gone)
     } else {
-        (bodies.insertions(&remedies), BTreeSet::new())
+        (bodies.insertions(), BTreeSet::new())
     };
     let unit_costs: Vec<u64> = units.iter().map(|u| costs[u.kind]).collect();
     let (seen, returns) = (Vec::new(), BTreeMap::new());
+    let (begin, deadline) = (Instant::now(), ask.options.deadline);
     let mut search =
-        Search { entry, variant, ask, bodies, units, gone, seen, returns, checks: 0, fault: None };
+        Search { entry, variant, ask, bodies, units, gone, seen, returns, checks: 0, fault: None, begin, deadline };
     let whole: Set = if ask.weaken { (0..unit_costs.len()).collect() } else { Set::new() };
     let found = match stop {
         Some(stop) => Repairs { open: Some(Open::Stopped(stop)), ..Repairs::default() },
@@ -276,6 +320,9 @@ pub fn repair<S: Stamped>(entry: &Entry<S>, variant: &Variant, ask: &Ask<'_, S>)
         [] if found.open.is_some() => None,
         sets => Some(sets.contains(&whole)),
     };
+    let is_late = search.deadline.expired() && !ask.options.deadline.expired();
+    // Reasons, and the changes of places, have what is left of all the time.
+    search.deadline = ask.options.deadline;
     let mut repairs: Vec<(Vec<Set>, Told)> = Vec::new();
     for set in found.minimal.iter().filter(|set| **set != whole) {
         match repairs.iter_mut().find(|(alike, _)| is_elsewhere(&search.units, &alike[0], set)) {
@@ -288,6 +335,9 @@ pub fn repair<S: Stamped>(entry: &Entry<S>, variant: &Variant, ask: &Ask<'_, S>)
     }
     let mut repairs: Vec<Told> = repairs.into_iter().map(|(_, told)| told).collect();
     let mut undecided = found.open.as_ref().map(ToString::to_string);
+    if let (true, Some(why)) = (is_late, &mut undecided) {
+        *why = format!("{CHECKS} times the time of one check is up; --timeout gives more");
+    }
     if is_done == Some(false) && !ask.weaken || found.spoiling.contains(&Set::new()) {
         match moves(&mut search, move_cost) {
             Ok(moved) => repairs.extend(moved),
