@@ -68,7 +68,9 @@ impl Remedies for OfSv {
     fn beside(&self) -> Vec<Remedy> {
         let remedy = |text, calls| Remedy { kind: "gf", text, calls };
         vec![
-            remedy("a global fence of the own node", |here, _| fence([here.world.node_of(here.thread)].into_iter().collect())),
+            remedy("a global fence of the own node", |here, _| {
+                fence([here.world.node_of(here.thread)].into_iter().collect())
+            }),
             remedy("a global fence of the other nodes", |here, _| {
                 fence(here.world.all_nodes().without(here.world.node_of(here.thread)))
             }),

@@ -935,3 +935,13 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         self.numbering.all(writes.fold(0, |all, (_, set)| all | set)).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_a_mask_has_room_for_is_below_its_end() {
+        assert_eq!((below(0), below(1), below(MOST - 1), below(MOST)), (0, 1, Mask::MAX >> 1, Mask::MAX));
+    }
+}

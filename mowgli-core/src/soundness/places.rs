@@ -222,7 +222,8 @@ impl Bodies {
                 }
                 last.entry(of.clone()).or_default().insert(before.filter(|(_, near)| *near).map(|(a, _)| a));
                 let inserted = beside.iter().map(|r| (r.calls)(&here, &m.call)).collect_vec();
-                let does = does.entry(of.clone()).or_insert_with(|| vec![(false, vec![true; beside.len()]); beside.len()]);
+                let does =
+                    does.entry(of.clone()).or_insert_with(|| vec![(false, vec![true; beside.len()]); beside.len()]);
                 for (i, (is_some, alike)) in does.iter_mut().enumerate() {
                     *is_some |= !inserted[i].is_empty();
                     alike.iter_mut().zip(&inserted[..i]).for_each(|(a, before)| *a &= *before == inserted[i]);
@@ -253,6 +254,12 @@ impl Bodies {
             }
         }
         found
+    }
+
+    /// What is inserted, or left out, costs this by its kind.
+    #[must_use]
+    pub fn costs(&self) -> BTreeMap<&'static str, u64> {
+        self.remedies.iter().flat_map(|r| r.costs()).collect()
     }
 
     /// What can be inserted.

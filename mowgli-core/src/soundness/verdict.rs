@@ -422,9 +422,8 @@ impl<S: Stamp> Question<'_, S> {
     /// # Errors
     /// What stopped the search before there was an answer.
     pub fn is_locally_sound(&self, world: &World, client: &Client) -> Result<bool, Stop> {
-        let local = self.implemented(world, client, |problem| {
-            check(problem, &problem.runs(), &self.specification, self.library)
-        });
+        let local = self
+            .implemented(world, client, |problem| check(problem, &problem.runs(), &self.specification, self.library));
         if local.violation.is_some() { Ok(false) } else { local.explored.stop.map_or(Ok(true), Err) }
     }
 

@@ -41,6 +41,9 @@ pub(super) struct RepairArgs {
     /// Of a library at most this many repairs, each of which takes a check of all clients.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     first: u64,
+    /// Of a library: ask about the same insertions in every place, not only in the first that does.
+    #[arg(long)]
+    everywhere: bool,
     #[command(flatten)]
     within: Within,
     /// One JSON object a line and test or library.
@@ -94,12 +97,7 @@ fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) 
     }
 }
 
-fn library_over<S: Stamped>(
-    name: &str,
-    args: &RepairArgs,
-    costs: &Costs,
-    catalogue: &Catalogue,
-) -> Result<u8, String> {
+fn library_over<S: Stamped>(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) -> Result<u8, String> {
     let entry = named(catalogue.entries::<S>(), name)?;
     let variant = entry.variant(args.variant.as_deref().unwrap_or("published"))?;
     let deadline = Deadline::after(Some(args.timeout.unwrap_or(600)));
@@ -107,16 +105,14 @@ fn library_over<S: Stamped>(
     let progress = moving(&bar);
     let options = Options { deadline, progress: &progress, own: catalogue.own(), ..Options::default() };
     let solvers: Vec<Program> = [Program::Z3].into_iter().filter(|p| args.weaken && p.is_there()).collect();
-    let prove = mowgli_prove::prove::Options {
-        solvers,
-        limit: Duration::from_secs(10),
-        executions: Duration::from_secs(30),
-    };
+    let prove =
+        mowgli_prove::prove::Options { solvers, limit: Duration::from_secs(10), executions: Duration::from_secs(30) };
     let ask = bodies::Ask {
         costs,
         weaken: args.weaken,
         limit: Limit { insertions: args.most as usize, repairs: args.first as usize, ..Limit::default() },
         bounds: args.within.limited(variant.bounds.clone()),
+        is_everywhere: args.everywhere,
         is_brief: args.timeout.is_none(),
         options: &options,
         prove: Some(&prove).filter(|p| !p.solvers.is_empty()),

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use itertools::Itertools;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::{Implementation, add_parts};
-use mowgli_core::repair::{Asked, Limit, Open, Remedies, Repairs, Set};
+use mowgli_core::repair::{Asked, Limit, Open, Repairs, Set};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::places::{Alike, Bodies, Unit};
@@ -43,6 +43,8 @@ pub struct Ask<'a, S: Stamped> {
     pub limit: Limit,
     /// The bounds of the clients.
     pub bounds: Vec<Bound>,
+    /// Whether it is asked about the same insertions in every place.
+    pub is_everywhere: bool,
     /// Whether no more time is spent, once there is a repair, than ten times what its check takes.
     pub is_brief: bool,
     /// The options of each check.
@@ -93,7 +95,24 @@ struct Search<'a, S: Stamped> {
     deadline: Deadline,
 }
 
-impl<S: Stamped> Search<'_, S> {
+impl<'a, S: Stamped> Search<'a, S> {
+    /// A search, and what kept it from knowing all bodies, if anything did.
+    fn new(entry: &'a Entry<S>, variant: &'a Variant, ask: &'a Ask<'a, S>) -> (Self, Option<Stop>) {
+        let deadline = ask.options.deadline;
+        let found = own_calls(entry, &ask.bounds, &|| deadline.expired());
+        let stop = found.as_ref().err().cloned().map(cause);
+        let mut calls = found.unwrap_or_default();
+        calls.iter_mut().for_each(|(world, ..)| add_parts(&*variant.implementation, world));
+        let remedies = entry.below.names().filter_map(remedies_of).collect();
+        let bodies = Bodies::of(variant.implementation.clone(), &entry.below, &calls, remedies);
+        let units = if ask.weaken { bodies.own() } else { bodies.insertions() };
+        let gone = units.iter().filter(|_| ask.weaken).map(|u| u.at.clone()).collect();
+        let (seen, returns, begin) = (Vec::new(), BTreeMap::new(), Instant::now());
+        let search =
+            Self { entry, variant, ask, bodies, units, gone, seen, returns, checks: 0, fault: None, begin, deadline };
+        (search, stop)
+    }
+
     fn implementation(&self, changed: &Changed<'_>) -> Arc<dyn Implementation> {
         match changed {
             Changed::Units(set) if set.is_empty() && self.gone.is_empty() => self.variant.implementation.clone(),
@@ -216,6 +235,10 @@ impl<S: Stamped> Asked for Search<'_, S> {
         }
         Ok(false)
     }
+
+    fn is_news(&self, set: &Set, found: &[Set]) -> bool {
+        self.ask.is_everywhere || !found.iter().any(|known| elsewhere(&self.units, known, set).is_some())
+    }
 }
 
 /// A repair of bodies, for people.
@@ -287,27 +310,10 @@ const MOVE: (&str, u64) = ("move", 1);
 /// # Errors
 /// If the entry cannot be checked, a cost is of something else, or what is to be weakened is not right as it is.
 pub fn repair<S: Stamped>(entry: &Entry<S>, variant: &Variant, ask: &Ask<'_, S>) -> Result<Answer, String> {
-    let remedies: Vec<Box<dyn Remedies>> = entry.below.names().filter_map(remedies_of).collect();
-    let mut costs = ask.costs.with(remedies.iter().flat_map(|r| r.costs()).chain([MOVE]).collect())?;
+    let (mut search, stop) = Search::new(entry, variant, ask);
+    let mut costs = ask.costs.with(search.bodies.costs().into_iter().chain([MOVE]).collect())?;
     let move_cost = costs.remove(MOVE.0).unwrap_or(MOVE.1);
-    let expired = || ask.options.deadline.expired();
-    let found_calls = own_calls(entry, &ask.bounds, &expired);
-    let stop = found_calls.as_ref().err().cloned().map(cause);
-    let mut calls = found_calls.unwrap_or_default();
-    calls.iter_mut().for_each(|(world, ..)| add_parts(&*variant.implementation, world));
-    let bodies = Bodies::of(variant.implementation.clone(), &entry.below, &calls, remedies);
-    let (units, gone) = if ask.weaken {
-        let own = bodies.own();
-        let gone = own.iter().map(|u| u.at.clone()).collect();
-        (own, gone)
-    } else {
-        (bodies.insertions(), BTreeSet::new())
-    };
-    let unit_costs: Vec<u64> = units.iter().map(|u| costs[u.kind]).collect();
-    let (seen, returns) = (Vec::new(), BTreeMap::new());
-    let (begin, deadline) = (Instant::now(), ask.options.deadline);
-    let mut search =
-        Search { entry, variant, ask, bodies, units, gone, seen, returns, checks: 0, fault: None, begin, deadline };
+    let unit_costs: Vec<u64> = search.units.iter().map(|u| costs[u.kind]).collect();
     let whole: Set = if ask.weaken { (0..unit_costs.len()).collect() } else { Set::new() };
     let found = match stop {
         Some(stop) => Repairs { open: Some(Open::Stopped(stop)), ..Repairs::default() },
@@ -325,7 +331,12 @@ pub fn repair<S: Stamped>(entry: &Entry<S>, variant: &Variant, ask: &Ask<'_, S>)
     search.deadline = ask.options.deadline;
     let mut repairs: Vec<(Vec<Set>, Told)> = Vec::new();
     for set in found.minimal.iter().filter(|set| **set != whole) {
-        match repairs.iter_mut().find(|(alike, _)| is_elsewhere(&search.units, &alike[0], set)) {
+        // Of each repair that is told one insertion alone has several places: not every choice of places of two need do.
+        let is_one_more = |alike: &[Set]| {
+            let moved = elsewhere(&search.units, &alike[0], set);
+            moved.is_some() && alike[1..].iter().all(|other| elsewhere(&search.units, &alike[0], other) == moved)
+        };
+        match repairs.iter_mut().find(|(alike, _)| is_one_more(alike)) {
             Some((alike, _)) => alike.push(set.clone()),
             None => repairs.push((vec![set.clone()], told(&search, set, &whole, &unit_costs)?)),
         }
@@ -385,12 +396,13 @@ fn searched<S: Stamped>(search: &mut Search<'_, S>, costs: &[u64], whole: &Set) 
     Ok(Repairs::of(search, costs, limit))
 }
 
-/// Whether two sets differ in the place of one insertion alone.
-fn is_elsewhere(units: &[Unit], one: &Set, other: &Set) -> bool {
-    let (lost, new) = (one.difference(other).collect_vec(), other.difference(one).collect_vec());
+/// The insertion of a set that another has in another place, if the sets differ in that alone.
+fn elsewhere(units: &[Unit], one: &Set, other: &Set) -> Option<usize> {
+    let only = |a: &Set, b: &Set| a.difference(b).copied().collect_vec();
+    let (lost, new) = (only(one, other), only(other, one));
     match (&lost[..], &new[..]) {
-        ([a], [b]) => units[**a].place().is_some() && units[**a].subject() == units[**b].subject(),
-        _ => false,
+        ([a], [b]) if units[*a].place().is_some() && units[*a].subject() == units[*b].subject() => Some(*a),
+        _ => None,
     }
 }
 
@@ -513,5 +525,59 @@ impl Answer {
     #[must_use]
     pub fn json(&self) -> String {
         serde_json::to_string(self).expect("strings, numbers and truth values")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mowgli_core::soundness::client::Bound;
+    use mowgli_libraries::catalogue::{catalogue, named};
+
+    /// On small implementations what is found is what all subsets of insertions tell, each checked by itself.
+    #[test]
+    fn minimal_repairs_are_those_that_brute_force_finds() {
+        let all = catalogue();
+        let mut repaired = 0;
+        for (name, variant, method) in
+            [("slock", "no-fence", "Rel"), ("nlock", "no-rfence", "Rel"), ("bal", "no-fence", "BAR")]
+        {
+            let entry = named(&all, name).unwrap();
+            let variant = entry.variant(variant).unwrap();
+            let least = entry.through().calls;
+            let bounds = vec![Bound { threads: 2, nodes: 2, calls: least, ..variant.bounds[0].clone() }];
+            let (costs, options, limit) = (Costs::default(), Options::default(), Limit::default());
+            let ask = Ask {
+                costs: &costs,
+                weaken: false,
+                limit,
+                bounds,
+                is_everywhere: true,
+                is_brief: false,
+                options: &options,
+                prove: None,
+            };
+            let (mut search, _) = Search::new(entry, variant, &ask);
+            // Waits are of no use here, and there are many.
+            search.units.retain(|u| u.at.method.text() == method && u.kind != "wait");
+            search.units.truncate(6);
+            let costs = vec![1; search.units.len()];
+            let found = Repairs::of(&mut search, &costs, limit);
+            let subsets =
+                (0..1_u32 << costs.len()).map(|bits| (0..costs.len()).filter(|i| bits >> i & 1 == 1).collect());
+            let mut good: Vec<Set> = Vec::new();
+            for set in subsets {
+                let changed = search.changed(&Changed::Units(&set));
+                if let Some(returns) = search.check(&changed).unwrap() {
+                    assert!(matches!(returns, Returns::Yes), "{name}");
+                    good.push(set);
+                }
+            }
+            let minimal = good.iter().filter(|s| !good.iter().any(|o| o.is_subset(s) && o != *s));
+            assert_eq!(found.minimal.iter().collect::<BTreeSet<_>>(), minimal.collect(), "{name}");
+            assert_eq!(found.open, None, "{name}");
+            repaired += found.minimal.len();
+        }
+        assert!(repaired > 3, "{repaired}");
     }
 }
