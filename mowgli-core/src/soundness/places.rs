@@ -247,19 +247,13 @@ impl Bodies {
             found.of_use.insert(of, new.map(|(_, remedy)| remedy.clone()).collect());
         }
         for (a, after) in next {
-            if let [Some(b)] = &after.into_iter().collect_vec()[..] {
-                if last[b] == BTreeSet::from([Some(a.clone())]) {
-                    found.same.insert(a, b.clone());
-                }
+            if let [Some(b)] = &after.into_iter().collect_vec()[..]
+                && last[b] == BTreeSet::from([Some(a.clone())])
+            {
+                found.same.insert(a, b.clone());
             }
         }
         found
-    }
-
-    /// What is inserted, or left out, costs this by its kind.
-    #[must_use]
-    pub fn costs(&self) -> BTreeMap<&'static str, u64> {
-        self.remedies.iter().flat_map(|r| r.costs()).collect()
     }
 
     /// What can be inserted.

@@ -310,9 +310,10 @@ const MOVE: (&str, u64) = ("move", 1);
 /// # Errors
 /// If the entry cannot be checked, a cost is of something else, or what is to be weakened is not right as it is.
 pub fn repair<S: Stamped>(entry: &Entry<S>, variant: &Variant, ask: &Ask<'_, S>) -> Result<Answer, String> {
-    let (mut search, stop) = Search::new(entry, variant, ask);
-    let mut costs = ask.costs.with(search.bodies.costs().into_iter().chain([MOVE]).collect())?;
+    let known = entry.below.names().filter_map(remedies_of).flat_map(|r| r.costs());
+    let mut costs = ask.costs.with(known.chain([MOVE]).collect())?;
     let move_cost = costs.remove(MOVE.0).unwrap_or(MOVE.1);
+    let (mut search, stop) = Search::new(entry, variant, ask);
     let unit_costs: Vec<u64> = search.units.iter().map(|u| costs[u.kind]).collect();
     let whole: Set = if ask.weaken { (0..unit_costs.len()).collect() } else { Set::new() };
     let found = match stop {
