@@ -171,6 +171,16 @@ fn what_implementations_lack_is_found() {
     }
 }
 
+/// The same insertions elsewhere are no other repairs, and none with one more is called minimal because of that.
+#[test]
+fn what_is_not_asked_about_makes_nothing_minimal() {
+    let bounds = ["bal", "--variant", "no-fence", "--threads", "2", "--nodes", "2", "--calls", "1"];
+    let (_, found) = of_library(&bounds);
+    assert_eq!((inserted(&found).len(), found["undecided"].is_string()), (1, true), "{found}");
+    let (_, found) = of_library(&[&bounds[..], &["--everywhere", "--first", "60", "--timeout", "300"]].concat());
+    assert!(found["repairs"].as_array().unwrap().iter().all(|repair| repair["cost"] == 24), "{found}");
+}
+
 #[test]
 fn what_is_sound_needs_no_repair() {
     let (code, found) = of_library(&["slock", "--threads", "2", "--nodes", "2"]);

@@ -236,8 +236,11 @@ impl<S: Stamped> Asked for Search<'_, S> {
         Ok(false)
     }
 
+    /// What has the insertions of a known repair, in whatever places, may well be right without the others: it is not asked about, so
+    /// that nothing is called minimal that is not.
     fn is_news(&self, set: &Set, found: &[Set]) -> bool {
-        self.ask.is_everywhere || !found.iter().any(|known| elsewhere(&self.units, known, set).is_some())
+        let has = |known: &usize| set.iter().any(|&i| self.units[i].subject() == self.units[*known].subject());
+        self.ask.is_everywhere || self.ask.weaken || !found.iter().any(|known| known.iter().all(has))
     }
 }
 
