@@ -229,10 +229,10 @@ impl<S: Stamp> Entry<S> {
     /// The clients within a bound of which the specification says anything; none where it is of another library.
     ///
     /// # Errors
-    /// If the time is up before there are all.
+    /// If the time is up before there are all, or they are too many.
     pub fn clients(&self, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<Vec<(World, Client)>, Stop> {
         let within = |library| well_formed(library, &*self.subject, std::slice::from_ref(bound), expired);
-        self.library().map_or_else(|_| Ok(Vec::new()), |library| Ok(within(library)?.0))
+        self.library().map_or_else(|_| Ok(Vec::new()), |library| Ok(within(library).all()?.0))
     }
 }
 

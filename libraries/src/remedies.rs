@@ -1,11 +1,31 @@
 //! What can be inserted into programs with shared variables so that more is in order: the global fence, and waits for broadcasts.
 
+use mowgli_core::edit::Here;
 use mowgli_core::event::Call;
-use mowgli_core::ids::NodeSet;
-use mowgli_core::repair::{Gap, Offer, Remedies};
+use mowgli_core::ids::{Name, NodeSet};
+use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::value::Val;
+use mowgli_rdma::remedies::{OfTso, OfWait};
+use mowgli_rdma::tso::TSO;
+use mowgli_rdma::wait::WAIT;
+use mowgli_x86::remedies::OfX86;
+use mowgli_x86::tso::X86;
 
+use crate::msw::MSW;
 use crate::sv::SV;
+
+/// What a library knows of repairs of the bodies that call it, if it does.
+#[must_use]
+pub fn of(library: Name) -> Option<Box<dyn Remedies>> {
+    match library {
+        WAIT => Some(Box::new(OfWait)),
+        SV => Some(Box::new(OfSv)),
+        MSW => Some(Box::new(OfMsw)),
+        TSO => Some(Box::new(OfTso { sc: false })),
+        X86 => Some(Box::new(OfX86)),
+        _ => None,
+    }
+}
 
 /// Those of SV.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,5 +62,56 @@ impl Remedies for OfSv {
             "GF" if call.library == SV => Some("gf"),
             _ => None,
         }
+    }
+
+    /// Fences of the own node, of the others, and of where the call is made.
+    fn beside(&self) -> Vec<Remedy> {
+        let remedy = |text, calls| Remedy { kind: "gf", text, calls };
+        vec![
+            remedy("a global fence of the own node", |here, _| {
+                fence([here.world.node_of(here.thread)].into_iter().collect())
+            }),
+            remedy("a global fence of the other nodes", |here, _| {
+                fence(here.world.all_nodes().without(here.world.node_of(here.thread)))
+            }),
+            remedy("a global fence of its node", |here, call| fence(homes(here, call))),
+        ]
+    }
+
+    fn awaited(&self, call: &Call) -> Option<Await> {
+        let is_it = call.library == SV && call.method.text() == "Bcast";
+        is_it.then_some(Await { id: 1, wait: |id| Call::new(SV, "Wait", &[id]) })
+    }
+}
+
+fn fence(nodes: NodeSet) -> Vec<Call> {
+    if nodes.is_empty() { Vec::new() } else { vec![Call::new(SV, "GF", &[nodes.into()])] }
+}
+
+/// The node on which the first object lives that a call names.
+fn homes(here: &Here, call: &Call) -> NodeSet {
+    call.args.iter().find_map(|v| here.world.home(v.loc()?)).into_iter().collect()
+}
+
+/// Those of mixed-size words: waits for what was put or got.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OfMsw;
+
+impl Remedies for OfMsw {
+    fn costs(&self) -> Vec<(&'static str, u64)> {
+        vec![("wait", 5)]
+    }
+
+    fn offers(&self, _: &Gap<'_>) -> Vec<Offer> {
+        Vec::new()
+    }
+
+    fn kind(&self, call: &Call) -> Option<&'static str> {
+        (call.library == MSW && call.method.text() == "Wait").then_some("wait")
+    }
+
+    fn awaited(&self, call: &Call) -> Option<Await> {
+        let is_it = call.library == MSW && ["Put", "Get"].contains(&call.method.text());
+        is_it.then_some(Await { id: 2, wait: |id| Call::new(MSW, "Wait", &[id]) })
     }
 }

@@ -116,41 +116,18 @@ pub fn check<S: Stamp>(
     options: &Options<'_, S>,
 ) -> Result<Checked<S>, String> {
     let start = Instant::now();
-    entry.library()?;
-    let target = variant.implementation.target();
-    if target != Name::literal(entry.name) {
-        return Err(format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name));
-    }
     let expired = || options.deadline.expired();
     entry::fault(entry, bound, &expired)?;
-    let of_memory = (entry.memory.probes)(options.loopback);
-    let own = entry.probes.iter().map(|p| &**p);
-    let probes: Vec<&dyn Probes> = own.chain([&*of_memory]).collect();
-    let mut chain = vec![variant.implementation.clone()];
-    let mut below = entry.below.clone();
-    if options.ask == Ask::Through {
-        replace_all(entry, options.own, &mut chain, &mut below)?;
-    }
+    let (mut report, below) = with_question(entry, variant, bound, options, |question| {
+        let report = match options.ask {
+            Ask::Soundness => run(question),
+            Ask::Local => local(question),
+            Ask::Through => outcomes(question),
+        };
+        (report, question.below.clone())
+    })?;
     let over = below.names().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     let libraries = below.and(&entry.memory.libraries);
-    let question = Question {
-        library: Name::literal(entry.name),
-        specification: entry.specification.clone(),
-        below,
-        beside: entry.memory.libraries.clone(),
-        chain,
-        subject: &*entry.subject,
-        probes: &probes,
-        bound: bound.clone(),
-        asks_progress: options.ends,
-        expired: &expired,
-        progress: options.progress,
-    };
-    let mut report = match options.ask {
-        Ask::Soundness => run(&question),
-        Ask::Local => local(&question),
-        Ask::Through => outcomes(&question),
-    };
     if let Verdict::Undecided(stop) = report.verdict {
         report.verdict = Verdict::Undecided(interrupt::cause(stop));
     }
@@ -174,6 +151,47 @@ pub fn check<S: Stamp>(
         report,
         time: start.elapsed(),
     })
+}
+
+/// Asks something of an implementation.
+///
+/// # Errors
+/// If the entry's name is not that of a library that it specifies, or the variant implements another one; for
+/// [`Ask::Through`], if a library below is in no catalogue, or there are several of its name.
+pub fn with_question<S: Stamp, T>(
+    entry: &Entry<S>,
+    variant: &Variant,
+    bound: &Bound,
+    options: &Options<'_, S>,
+    ask: impl FnOnce(&Question<'_, S>) -> T,
+) -> Result<T, String> {
+    entry.library()?;
+    let target = variant.implementation.target();
+    if target != Name::literal(entry.name) {
+        return Err(format!("{} of the entry {} is an implementation of {target}", variant.name, entry.name));
+    }
+    let expired = || options.deadline.expired();
+    let of_memory = (entry.memory.probes)(options.loopback);
+    let own = entry.probes.iter().map(|p| &**p);
+    let probes: Vec<&dyn Probes> = own.chain([&*of_memory]).collect();
+    let mut chain = vec![variant.implementation.clone()];
+    let mut below = entry.below.clone();
+    if options.ask == Ask::Through {
+        replace_all(entry, options.own, &mut chain, &mut below)?;
+    }
+    Ok(ask(&Question {
+        library: Name::literal(entry.name),
+        specification: entry.specification.clone(),
+        below,
+        beside: entry.memory.libraries.clone(),
+        chain,
+        subject: &*entry.subject,
+        probes: &probes,
+        bound: bound.clone(),
+        asks_progress: options.ends,
+        expired: &expired,
+        progress: options.progress,
+    }))
 }
 
 /// An edit by which a variant was made and that has changed no body so far, nor does one of those within the variant's bounds.

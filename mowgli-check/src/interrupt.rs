@@ -33,7 +33,13 @@ impl Deadline {
     /// This one, or so many seconds from now if that is earlier.
     #[must_use]
     pub fn within(self, seconds: u64) -> Self {
-        let own = Instant::now() + Duration::from_secs(seconds);
+        self.after_at_most(Duration::from_secs(seconds))
+    }
+
+    /// This one, or after so much time from now if that is earlier.
+    #[must_use]
+    pub fn after_at_most(self, time: Duration) -> Self {
+        let own = Instant::now() + time;
         Self(Some(self.0.map_or(own, |d| d.min(own))))
     }
 

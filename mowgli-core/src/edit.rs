@@ -64,6 +64,8 @@ pub struct Here {
     pub thread: Tid,
     /// The call that the body is of.
     pub call: Call,
+    /// Whether it is in a loop of the body.
+    pub in_loop: bool,
 }
 
 /// What comes in place of a call; nothing if it stays.
@@ -263,7 +265,7 @@ impl Implementation for Edited {
     }
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let here = || Here { world: Arc::new(world.clone()), thread, call: call.clone() };
+        let here = || Here { world: Arc::new(world.clone()), thread, call: call.clone(), in_loop: false };
         match &self.edit {
             Edit::Operations(At::Site(site), _) if site.method != call.method => self.of.body(world, thread, call),
             Edit::Operations(at, change) => {
@@ -427,7 +429,8 @@ impl Walk {
                     self.note();
                 }
                 let round = Place { delayed: Vec::new(), ..place.clone().down(Child::Round) };
-                followed(self.walk(body, round, &self.end()).repeat(), place, then)
+                let inside = Self { here: Here { in_loop: true, ..self.here.clone() }, ..self.clone() };
+                followed(inside.walk(body, round, &inside.end()).repeat(), place, then)
             }
         }
     }
@@ -477,7 +480,7 @@ impl Walk {
             At::Calls(calls) => {
                 calls.has(&self.here, call)
                     && calls.nth.is_none_or(|nth| nth == place.passed)
-                    && (!calls.in_loops || place.path.contains(&Child::Round))
+                    && (!calls.in_loops || self.here.in_loop)
             }
         }
     }

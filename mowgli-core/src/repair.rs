@@ -26,10 +26,12 @@
 //! assert!(found.open.is_none());
 //! ```
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::edit::Here;
 use crate::event::Call;
 use crate::ids::{Loc, Tid};
 use crate::runs::Stop;
@@ -76,7 +78,27 @@ pub struct Gap<'a> {
     pub fresh: &'a dyn Fn(usize) -> Val,
 }
 
-/// What a memory model knows of repairs.
+/// Something to insert beside a call of a body.
+#[derive(Clone)]
+pub struct Remedy {
+    /// What it is called where costs are given.
+    pub kind: &'static str,
+    /// What it is, in words.
+    pub text: &'static str,
+    /// The calls that are inserted beside this one; none where it is of no use.
+    pub calls: fn(&Here, &Call) -> Vec<Call>,
+}
+
+/// How what a call has begun is waited for.
+#[derive(Clone, Copy)]
+pub struct Await {
+    /// The position of the identifier among its arguments.
+    pub id: usize,
+    /// The wait for what has an identifier.
+    pub wait: fn(Val) -> Call,
+}
+
+/// What a memory model, or a library, knows of repairs.
 pub trait Remedies {
     /// The kinds of what can be inserted, each with what it costs.
     fn costs(&self) -> Vec<(&'static str, u64)>;
@@ -86,6 +108,16 @@ pub trait Remedies {
 
     /// The kind of a call, if it is one that only orders others, and so could be left out.
     fn kind(&self, call: &Call) -> Option<&'static str>;
+
+    /// What is worth inserting beside calls in the bodies of implementations.
+    fn beside(&self) -> Vec<Remedy> {
+        Vec::new()
+    }
+
+    /// How what this call begins is waited for, if it goes on after the call has returned.
+    fn awaited(&self, _: &Call) -> Option<Await> {
+        None
+    }
 }
 
 /// A set of insertions, by their positions.
@@ -104,6 +136,20 @@ pub trait Asked {
     /// # Errors
     /// What stopped the search.
     fn keeps(&mut self, set: &Set) -> Result<bool, Stop>;
+
+    /// The same, as far as what was seen before tells: it may say no where nobody knows. To learn more from what is wrong this is
+    /// asked, and often; that it says no makes for more questions, and for no other answer.
+    ///
+    /// # Errors
+    /// What stopped the search.
+    fn is_known_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+        self.is_wrong(set)
+    }
+
+    /// Whether a set is worth asking about beside the repairs that were found.
+    fn is_news(&self, _: &Set, _found: &[Set]) -> bool {
+        true
+    }
 }
 
 /// How far repairs are looked for.
@@ -132,6 +178,8 @@ pub enum Open {
     Larger(usize),
     /// There may be further ones: so many were found.
     More(usize),
+    /// There may be others that were not worth asking about.
+    NoNews,
 }
 
 impl fmt::Display for Open {
@@ -140,6 +188,7 @@ impl fmt::Display for Open {
             Self::Stopped(stop) => stop.fmt(f),
             Self::Larger(most) => write!(f, "repairs of more than {most} insertions are not looked for"),
             Self::More(most) => write!(f, "no more than {most} repairs are looked for"),
+            Self::NoNews => f.write_str("the same insertions in other places were not asked about"),
         }
     }
 }
@@ -162,10 +211,20 @@ pub struct Repairs {
 impl Repairs {
     /// All minimal repairs within a limit. Costs are positive, one for each insertion.
     pub fn of(program: &mut dyn Asked, costs: &[u64], limit: Limit) -> Self {
-        let mut search =
-            Search { program, costs, limit, conflicts: Vec::new(), over: Vec::new(), found: Self::default() };
+        let mut search = Search {
+            program,
+            costs,
+            limit,
+            conflicts: Vec::new(),
+            over: Vec::new(),
+            is_passed_over: Cell::new(false),
+            found: Self::default(),
+        };
         if let Err(open) = search.run() {
-            search.found.open = Some(open);
+            search.found.open.get_or_insert(open);
+        }
+        if search.is_passed_over.get() {
+            search.found.open.get_or_insert(Open::NoNews);
         }
         search.found
     }
@@ -177,6 +236,9 @@ impl Repairs {
     }
 }
 
+/// Of how many sets it may be unknown whether they are wrong.
+const STOPPED: usize = 8;
+
 struct Search<'a> {
     program: &'a mut dyn Asked,
     costs: &'a [u64],
@@ -184,25 +246,42 @@ struct Search<'a> {
     conflicts: Vec<Set>,
     /// The sets with which nothing wrong happens: no larger one is minimal.
     over: Vec<Set>,
+    /// Whether some set was not asked about because it was no news.
+    is_passed_over: Cell<bool>,
     found: Repairs,
 }
 
 impl Search<'_> {
     fn run(&mut self) -> Result<(), Open> {
         let all: Set = (0..self.costs.len()).collect();
-        if self.is_wrong(&all)? {
-            self.found.hopeless = true;
-            return Ok(());
-        }
+        let mut stopped = 0;
         while let Some(set) = self.cheapest(usize::MAX) {
             if self.found.minimal.len() >= self.limit.repairs {
                 return Err(Open::More(self.limit.repairs));
             }
             let Some(set) = self.within(set) else { return Err(Open::Larger(self.limit.insertions)) };
-            if self.is_wrong(&set)? {
-                let rest: Vec<usize> = all.difference(&set).copied().collect();
+            let is_wrong = match self.is_wrong(&set) {
+                // Of this one it is not known. Others are not the worse for it.
+                Err(Open::Stopped(stop)) if !matches!(stop, Stop::Time | Stop::Interrupted) && stopped < STOPPED => {
+                    stopped += 1;
+                    self.found.open.get_or_insert(Open::Stopped(stop));
+                    self.over.push(set);
+                    continue;
+                }
+                answer => answer?,
+            };
+            if is_wrong {
+                let mut rest: Vec<usize> = all.difference(&set).copied().collect();
+                // Where not everything can be tried, something else is tried each time.
+                let first = rest.iter().position(|i| set.last() < Some(i)).unwrap_or(0);
+                rest.rotate_left(first);
                 let largest = self.grown(set, &rest)?;
-                self.conflicts.push(all.difference(&largest).copied().collect());
+                let conflict: Set = all.difference(&largest).copied().collect();
+                if conflict.is_empty() {
+                    self.found.hopeless = true;
+                    return Ok(());
+                }
+                self.conflicts.push(conflict);
                 continue;
             }
             let keeps = self.program.keeps(&set).map_err(Open::Stopped)?;
@@ -228,7 +307,12 @@ impl Search<'_> {
             return Ok(set);
         }
         let larger: Set = set.iter().chain(rest).copied().collect();
-        if self.is_wrong(&larger)? {
+        self.found.asked += 1;
+        let is_known = match self.program.is_known_wrong(&larger) {
+            Err(stop) if !matches!(stop, Stop::Time | Stop::Interrupted) => false,
+            answer => answer.map_err(Open::Stopped)?,
+        };
+        if is_known {
             return Ok(larger);
         }
         if rest.len() == 1 {
@@ -256,7 +340,11 @@ impl Search<'_> {
             return;
         }
         let Some(missed) = self.conflicts.iter().filter(|c| c.is_disjoint(set)).min_by_key(|c| c.len()) else {
-            *best = Some(key);
+            if self.program.is_news(set, &self.found.minimal) {
+                *best = Some(key);
+            } else {
+                self.is_passed_over.set(true);
+            }
             return;
         };
         for &i in missed {
@@ -273,10 +361,11 @@ mod tests {
     use proptest::collection::{btree_set, vec};
     use proptest::prelude::*;
 
-    /// Wrong without something of each of these, and spoilt by all of some.
+    /// Wrong without something of each of these, and spoilt by all of some. Nothing is known of sets of more than `most` from before.
     struct Known {
         needed: Vec<Set>,
         spoilt: Vec<Set>,
+        most: usize,
     }
 
     impl Asked for Known {
@@ -287,6 +376,10 @@ mod tests {
         fn keeps(&mut self, set: &Set) -> Result<bool, Stop> {
             Ok(!self.spoilt.iter().any(|s| s.is_subset(set)))
         }
+
+        fn is_known_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+            Ok(set.len() <= self.most && self.is_wrong(set)?)
+        }
     }
 
     proptest! {
@@ -295,8 +388,9 @@ mod tests {
             needed in vec(btree_set(0..7usize, 0..4), 0..5),
             spoilt in vec(btree_set(0..7usize, 1..4), 0..3),
             costs in vec(1..5u64, 7),
+            most in 0..8usize,
         ) {
-            let mut known = Known { needed, spoilt };
+            let mut known = Known { needed, spoilt, most };
             let found = Repairs::of(&mut known, &costs, Limit { insertions: 7, ..Limit::default() });
             let subsets: Vec<Set> = (0..1 << 7).map(|bits: u32| (0..7).filter(|i| bits >> i & 1 == 1).collect()).collect();
             let good: Vec<&Set> = subsets.iter().filter(|s| known.is_wrong(s) == Ok(false)).collect();
@@ -313,11 +407,27 @@ mod tests {
     fn what_is_larger_than_the_limit_is_not_called_none() {
         let needed = (0..3).map(|i| Set::from([i])).collect();
         let found = Repairs::of(
-            &mut Known { needed, spoilt: Vec::new() },
+            &mut Known { needed, spoilt: Vec::new(), most: 7 },
             &[1; 3],
             Limit { insertions: 2, ..Limit::default() },
         );
         assert_eq!((found.minimal, found.open), (vec![], Some(Open::Larger(2))));
+    }
+
+    #[test]
+    fn a_set_of_which_nothing_is_known_does_not_hide_others() {
+        struct One;
+        impl Asked for One {
+            fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+                if *set == Set::from([1]) { Err(Stop::Growth) } else { Ok(set.is_disjoint(&Set::from([0, 2]))) }
+            }
+            fn keeps(&mut self, _: &Set) -> Result<bool, Stop> {
+                Ok(true)
+            }
+        }
+        let found = Repairs::of(&mut One, &[1; 3], Limit::default());
+        let open = Some(Open::Stopped(Stop::Growth));
+        assert_eq!((found.minimal, found.open), (vec![Set::from([0]), Set::from([2])], open));
     }
 
     #[test]

@@ -216,7 +216,12 @@ mowgli_core::methods! {
 #[test]
 fn operands_change_places_and_sets_get_the_own_node() {
     let [x, y] = ["x", "y"].map(Loc::new);
-    let here = Here { world: Arc::new(World::new(2, &[Node(1)])), thread: Tid(1), call: Call::new(OF, "Go", &[]) };
+    let here = Here {
+        world: Arc::new(World::new(2, &[Node(1)])),
+        thread: Tid(1),
+        call: Call::new(OF, "Go", &[]),
+        in_loop: false,
+    };
     let of = |call: &Call, table: &[mowgli_core::method::Method], name: &str| {
         let method = table.iter().find(|m| m.name == call.method.text()).expect("a method");
         let edit = edits(method).into_iter().find(|e| e.name == name).expect("an edit");

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use mowgli_core::edit::Here;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node};
-use mowgli_core::repair::{Gap, Offer, Remedies};
+use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
@@ -119,6 +120,31 @@ impl Remedies for OfWait {
     fn kind(&self, call: &Call) -> Option<&'static str> {
         kind(call).filter(|_| call.library == WAIT)
     }
+
+    fn beside(&self) -> Vec<Remedy> {
+        let mfence: fn(&Here, &Call) -> Vec<Call> = |_, _| vec![Call::new(WAIT, "Mfence", &[])];
+        vec![
+            Remedy { kind: "mfence", text: "a memory fence", calls: mfence },
+            Remedy {
+                kind: "rfence",
+                text: "a remote fence of its node",
+                calls: |here, call| {
+                    let to = towards(&here.world, call).filter(|_| call.library == WAIT);
+                    to.into_iter().map(|n| Call::new(WAIT, "Rfence", &[n.into()])).collect()
+                },
+            },
+        ]
+    }
+
+    fn awaited(&self, call: &Call) -> Option<Await> {
+        let id = match call.method.text() {
+            "Put" | "Get" => 2,
+            "RFAA" => 3,
+            "RCAS" => 4,
+            _ => return None,
+        };
+        Some(Await { id, wait: |id| Call::new(WAIT, "Wait", &[id]) }).filter(|_| call.library == WAIT)
+    }
 }
 
 /// The kind of a call that only orders others.
@@ -170,5 +196,19 @@ impl Remedies for OfTso {
 
     fn kind(&self, call: &Call) -> Option<&'static str> {
         kind(call).filter(|_| call.library == TSO)
+    }
+
+    fn beside(&self) -> Vec<Remedy> {
+        let mfence: fn(&Here, &Call) -> Vec<Call> = |_, _| vec![Call::new(TSO, "Mfence", &[])];
+        let rfence = Remedy {
+            kind: "rfence",
+            text: "a remote fence of its node",
+            calls: |here, call| {
+                let to = towards(&here.world, call).filter(|_| call.library == TSO);
+                to.into_iter().map(|n| Call::new(TSO, "Rfence", &[n.into()])).collect()
+            },
+        };
+        let mfence = (!self.sc).then_some(Remedy { kind: "mfence", text: "a memory fence", calls: mfence });
+        mfence.into_iter().chain([rfence]).collect()
     }
 }

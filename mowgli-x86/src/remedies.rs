@@ -1,7 +1,7 @@
 //! What can be inserted into programs of x86-TSO so that more is in order: fences.
 
 use mowgli_core::event::Call;
-use mowgli_core::repair::{Gap, Offer, Remedies};
+use mowgli_core::repair::{Gap, Offer, Remedies, Remedy};
 
 use crate::tso::X86;
 
@@ -24,5 +24,9 @@ impl Remedies for OfX86 {
 
     fn kind(&self, call: &Call) -> Option<&'static str> {
         (call.library == X86 && call.method.text() == "Mfence").then_some("mfence")
+    }
+
+    fn beside(&self) -> Vec<Remedy> {
+        vec![Remedy { kind: "mfence", text: "a memory fence", calls: |_, _| vec![Call::new(X86, "Mfence", &[])] }]
     }
 }

@@ -25,6 +25,8 @@ use crate::litmus::run::{libraries, shown, with_problem};
 use crate::litmus::test::{Arg, Assertion, Model, Quantifier, Statement, Test};
 use crate::show::Names;
 
+pub mod bodies;
+
 /// What can be inserted into tests of a model.
 fn remedies(model: Model) -> Vec<Box<dyn Remedies>> {
     match model {
@@ -56,7 +58,11 @@ impl Costs {
 
     /// The costs of a model, with these in place of its own.
     fn of(&self, remedies: &[Box<dyn Remedies>]) -> Result<BTreeMap<&'static str, u64>, String> {
-        let mut all: BTreeMap<&'static str, u64> = remedies.iter().flat_map(|r| r.costs()).collect();
+        self.with(remedies.iter().flat_map(|r| r.costs()).collect())
+    }
+
+    /// These costs, with those that were given in their place.
+    fn with(&self, mut all: BTreeMap<&'static str, u64>) -> Result<BTreeMap<&'static str, u64>, String> {
         for (kind, cost) in &self.0 {
             let names = all.keys().join(", ");
             let Some(known) = all.iter_mut().find(|(name, _)| *name == kind) else {
@@ -250,6 +256,8 @@ struct Question<'a, S: Stamped> {
     program: &'a Program<'a>,
     libraries: mowgli_core::library::Libraries<S>,
     limits: Limits<'a>,
+    /// The sets with which no execution ends.
+    endless: BTreeSet<Set>,
 }
 
 /// Whether an outcome of a test is one that must not be.
@@ -290,10 +298,16 @@ impl<S: Stamped> Asked for Question<'_, S> {
         let test = self.program.with(set).test;
         let allowed = |a: &&Assertion| a.quantifier == Quantifier::Allowed;
         let mut wanted: Vec<&Assertion> = test.assertions.iter().filter(allowed).collect();
-        self.explore(&test, &mut |values| {
+        let mut some_end = false;
+        let keeps = self.explore(&test, &mut |values| {
+            some_end = true;
             wanted.retain(|a| !a.condition.holds(&values));
             wanted.is_empty()
-        })
+        })?;
+        if !some_end {
+            self.endless.insert(set.clone());
+        }
+        Ok(keeps)
     }
 }
 
@@ -328,6 +342,8 @@ pub struct Answer {
     pub repairs: Vec<Told>,
     /// The minimal sets with which something that is to be allowed is not.
     pub spoiling: Vec<Vec<String>>,
+    /// Those with which no execution ends.
+    pub endless: Vec<Vec<String>>,
     /// Whether not even all insertions together suffice.
     pub hopeless: bool,
     /// Why there may be more, smaller or cheaper ones.
@@ -380,7 +396,8 @@ pub fn repair(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, String> 
 
 fn answer<S: Stamped>(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, String> {
     let test = program.test;
-    let mut question = Question::<S> { program, libraries: libraries(test.model), limits: ask.limits };
+    let mut question =
+        Question::<S> { program, libraries: libraries(test.model), limits: ask.limits, endless: BTreeSet::new() };
     let costs = program.costs();
     let whole: Set = program.insertions.iter().positions(|i| i.own.is_some()).collect();
     let own_cost = Repairs::cost(&whole, &costs);
@@ -422,12 +439,17 @@ fn answer<S: Stamped>(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Resul
         .minimal
         .iter()
         .filter(|s| !s.is_empty() && (!ask.weaken || **s != whole) || ask.weaken && !whole.is_empty() && s.is_empty());
+    let texts = |is: &dyn Fn(&Set) -> bool| {
+        let chosen = found.spoiling.iter().filter(|set| is(set));
+        chosen.map(|set| set.iter().map(|&i| program.text(i)).collect()).collect()
+    };
     Ok(Answer {
         name: test.name.clone(),
         model: test.model.to_string(),
         is_done,
         repairs: worth.map(told).collect::<Result<_, _>>()?,
-        spoiling: found.spoiling.iter().map(|s| s.iter().map(|&i| program.text(i)).collect()).collect(),
+        spoiling: texts(&|set| !question.endless.contains(set)),
+        endless: texts(&|set| question.endless.contains(set)),
         hopeless: found.hopeless,
         undecided: found.open.as_ref().map(ToString::to_string),
         asked: found.asked,
@@ -522,7 +544,10 @@ impl Answer {
                 "no repair: what is forbidden is possible with everything inserted everywhere".to_owned()
             }
             (_, []) if self.undecided.is_some() => "undecided".to_owned(),
-            (_, []) => "no repair: whatever forbids the one also forbids what is to be allowed".to_owned(),
+            (_, []) => {
+                "no repair: whatever forbids the one also forbids what is to be allowed, or lets no execution end"
+                    .to_owned()
+            }
             (_, all) if self.weaken => format!("more than needed; {} weaker", count(all.len())),
             (_, all) => count(all.len()),
         };
@@ -533,9 +558,13 @@ impl Answer {
             lines.extend(repair.insert.iter().map(|what| format!("    {what}")));
             lines.extend(repair.because.iter().map(|why| format!("      {why}")));
         }
-        if !self.spoiling.is_empty() {
-            lines.push("  these would forbid what is to be allowed".to_owned());
-            lines.extend(self.spoiling.iter().map(|all| format!("    {}", all.join("; "))));
+        let both = [
+            ("these would forbid what is to be allowed", &self.spoiling),
+            ("with these no execution would end", &self.endless),
+        ];
+        for (what, sets) in both.into_iter().filter(|(_, sets)| !sets.is_empty()) {
+            lines.push(format!("  {what}"));
+            lines.extend(sets.iter().map(|all| format!("    {}", all.join("; "))));
         }
         lines.extend(self.undecided.as_ref().map(|why| format!("  there may be others, or smaller ones: {why}")));
         lines.join("\n") + "\n"
@@ -602,7 +631,8 @@ mod tests {
 
     fn is_as_by_force<S: Stamped>(program: &Program<'_>, text: &str) -> usize {
         let limits = Limits::default();
-        let mut question = Question::<S> { program, libraries: libraries(program.test.model), limits };
+        let mut question =
+            Question::<S> { program, libraries: libraries(program.test.model), limits, endless: BTreeSet::new() };
         let costs = program.costs();
         let found = Repairs::of(&mut question, &costs, Limit { insertions: costs.len(), ..Limit::default() });
         let all: Vec<Set> =

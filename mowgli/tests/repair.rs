@@ -85,6 +85,18 @@ fn costs_are_what_is_said_and_answers_are_three_valued() {
     assert!(ran.code == 1 && ran.out.contains("would forbid what is to be allowed"), "{}", ran.out);
 }
 
+/// Two polls of one get: what is forbidden does not happen, as nothing does.
+#[test]
+fn a_repair_with_which_nothing_ends_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let text =
+        "RDMA_TSO t\n{ x@1 = 0; z@1 = 0; y@2 = 0; }\n P1@1 ;\n get(x, y) ;\n a := z ;\n b := z ;\nforbidden (a=0)\n";
+    let test = file(folder.path(), "t.litmus", text);
+    let ran = mowgli(&["repair", &test]);
+    assert!(ran.code == 1 && ran.out.contains("lets no execution end"), "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("with these no execution would end\n    P1: poll(2) before a := z"), "{}", ran.out);
+}
+
 #[test]
 fn what_cannot_be_repaired_is_told_why() {
     let folder = tempfile::tempdir().unwrap();
@@ -106,4 +118,97 @@ fn robust_hands_over_where_its_theorems_say_nothing() {
     let rmw = broken().into_iter().find(|p| p.ends_with("batched-lock.litmus")).unwrap();
     let ran = mowgli(&["robust", rmw.to_str().unwrap()]);
     assert!(ran.out.contains("`mowgli repair FILE`"), "{}{}", ran.out, ran.err);
+}
+
+/// What is repaired of a library, as JSON.
+fn of_library(args: &[&str]) -> (i32, serde_json::Value) {
+    let ran = mowgli(&[&["repair", "--json"], args].concat());
+    (ran.code, serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{args:?}: {e}: {}{}", ran.out, ran.err)))
+}
+
+/// What the repairs insert, each as one line.
+fn inserted(found: &serde_json::Value) -> Vec<String> {
+    let texts = |repair: &serde_json::Value| {
+        let all = repair["insert"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned());
+        all.collect::<Vec<_>>().join("; ")
+    };
+    found["repairs"].as_array().unwrap().iter().map(texts).collect()
+}
+
+/// The variants in which something is missing, each with what it is, found unaided.
+#[test]
+fn what_implementations_lack_is_found() {
+    let cases: [(&[&str], &[&str]); 5] = [
+        (
+            &["bal", "--variant", "no-fence", "--threads", "2", "--nodes", "2", "--calls", "1"],
+            &[
+                "BAR: a global fence of the own node before Read of count",
+                "BAR: a global fence of the other nodes before Read of count",
+            ],
+        ),
+        (
+            &["slock", "--variant", "no-fence", "--threads", "2", "--nodes", "2"],
+            &["Rel: a global fence of the own node before Rel", "Rel: a global fence of the other nodes before Rel"],
+        ),
+        (
+            &["nlock", "--variant", "no-rfence", "--threads", "2", "--nodes", "2"],
+            &["Rel: a remote fence of its node before Put of released"],
+        ),
+        (
+            &["rbl", "--variant", "no-wait", "--threads", "2", "--nodes", "2", "--calls", "2"],
+            &["Submit: a wait for Bcast of head before"],
+        ),
+        (
+            &["rbl", "--threads", "2", "--nodes", "2", "--calls", "2", "--timeout", "300"],
+            &["Submit: a global fence of the own node after Write of head"],
+        ),
+    ];
+    for (args, wanted) in cases {
+        let (code, found) = of_library(args);
+        let all = inserted(&found);
+        assert_eq!(code, 1, "{args:?}: {found}");
+        assert!(all.iter().any(|repair| wanted.iter().all(|w| repair.contains(w))), "{args:?}: {all:#?}");
+    }
+}
+
+/// The same insertions elsewhere are no other repairs, and none with one more is called minimal because of that.
+#[test]
+fn what_is_not_asked_about_makes_nothing_minimal() {
+    let bounds = ["bal", "--variant", "no-fence", "--threads", "2", "--nodes", "2", "--calls", "1"];
+    let (_, found) = of_library(&bounds);
+    assert_eq!((inserted(&found).len(), found["undecided"].is_string()), (1, true), "{found}");
+}
+
+#[test]
+fn what_is_sound_needs_no_repair() {
+    let (code, found) = of_library(&["slock", "--threads", "2", "--nodes", "2"]);
+    assert_eq!((code, &found["is_done"], &found["repairs"]), (0, &true.into(), &serde_json::json!([])), "{found}");
+}
+
+/// A fence after the release of a lock is one too late: it can change places with it.
+#[test]
+fn an_operation_in_the_wrong_place_is_moved() {
+    let (code, found) = of_library(&["slock", "--variant", "fence-after", "--threads", "2", "--nodes", "2"]);
+    assert_eq!((code, &found["repairs"][0]["cost"]), (1, &1.into()), "{found}");
+    assert!(inserted(&found)[0].contains("after what follows it"), "{found}");
+}
+
+#[test]
+fn what_a_body_has_more_than_it_needs_can_be_left_out() {
+    let bounds = ["--threads", "2", "--nodes", "2", "--calls", "1"];
+    let (code, found) = of_library(&[&["bal", "--weaken"], &bounds[..]].concat());
+    // Each part of its fence is needed.
+    assert_eq!((code, &found["is_done"]), (0, &true.into()), "{found}");
+    let ran = mowgli(&[&["repair", "bal", "--variant", "no-fence", "--weaken"], &bounds[..]].concat());
+    assert!(ran.code == 2 && ran.err.contains("repair it first, without --weaken"), "{}{}", ran.out, ran.err);
+}
+
+#[test]
+fn a_library_that_cannot_be_repaired_is_told_why() {
+    is_bad(&["repair", "--variant", "no-fence", "baal"], &["baal"]);
+    is_bad(&["repair", "bal", "--variant", "nothing"], &["no variant nothing"]);
+    is_bad(&["repair", "bal", "--fix"], &["--fix writes litmus tests"]);
+    is_bad(&["repair", "bal", "--cost", "poll=3"], &["what can be inserted here is gf, move, wait"]);
+    let (code, found) = of_library(&["bal", "--variant", "no-fence", "--timeout", "0"]);
+    assert!(code == 3 && found["is_done"].is_null() && found["undecided"].is_string(), "{found}");
 }

@@ -177,8 +177,9 @@ fn bit(s: usize) -> Mask {
     1 << s
 }
 
+/// The subevents before `s`, which may be all that a mask has room for.
 fn below(s: usize) -> Mask {
-    bit(s) - 1
+    if s < MOST { bit(s) - 1 } else { Mask::MAX }
 }
 
 fn bits(mut mask: Mask) -> impl Iterator<Item = usize> {
@@ -932,5 +933,15 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         let of_cell = |placed: &Placed<S>| placed.sub.cell == Some(cell) && is(placed);
         let writes = self.subs.iter().zip(&available.any).filter(|(placed, _)| of_cell(placed));
         self.numbering.all(writes.fold(0, |all, (_, set)| all | set)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_a_mask_has_room_for_is_below_its_end() {
+        assert_eq!((below(0), below(1), below(MOST - 1), below(MOST)), (0, 1, Mask::MAX >> 1, Mask::MAX));
     }
 }

@@ -56,6 +56,26 @@ impl fmt::Display for Site {
 /// The most steps for which one body is looked through.
 const STEPS: usize = 20_000;
 
+/// A call that a body can make.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Made {
+    /// Where in the body.
+    pub path: Vec<Child>,
+    /// The call.
+    pub call: Call,
+    /// The call that comes before it in the run; none at the beginning.
+    pub last: Option<(Vec<Child>, Call)>,
+}
+
+/// What a body can do.
+#[derive(Clone, Default)]
+pub(crate) struct OfBody {
+    /// The calls that it can make.
+    pub made: BTreeSet<Made>,
+    /// Those after which it can end.
+    pub ends: BTreeSet<(Vec<Child>, Call)>,
+}
+
 /// The sites of an implementation, in the order of its bodies, found by following the results that calls could have in
 /// these worlds: small numbers, and what the bodies themselves write to the same place, as long as that leads further.
 #[must_use]
@@ -64,23 +84,12 @@ pub fn sites<S: Stamp>(
     below: &Libraries<S>,
     calls: &[(World, Tid, Call)],
 ) -> Vec<Site> {
-    let mut found: BTreeSet<(Name, Vec<Child>, [Name; 2])> = BTreeSet::new();
-    // What is written in one world may make no sense in another, as the number of a thread.
-    let worlds: Vec<_> = calls.chunk_by(|(a, ..), (b, ..)| a.threads == b.threads && a.nodes == b.nodes).collect();
-    let mut written = vec![BTreeMap::new(); worlds.len()];
-    loop {
-        let before = found.len();
-        for (calls, written) in worlds.iter().zip(&mut written) {
-            for (world, thread, call) in *calls {
-                let (thread, method) = (*thread, call.method);
-                let mut walk = Walk { below, world, thread, method, left: STEPS, found: &mut found, written };
-                walk.run(&implementation.body(world, thread, call), &mut Vec::new(), &mut |_, _| {});
-            }
-        }
-        if found.len() == before {
-            break;
-        }
-    }
+    let of_body = |((_, _, own), body): (&(World, Tid, Call), OfBody)| {
+        let method = own.method;
+        body.made.into_iter().map(move |Made { path, call, .. }| (method, path, [call.library, call.method]))
+    };
+    let found: BTreeSet<(Name, Vec<Child>, [Name; 2])> =
+        calls.iter().zip(bodies(implementation, below, calls)).flat_map(of_body).collect();
     let site = |(method, path, [library, calls]): (Name, Vec<Child>, [Name; 2])| Site {
         method,
         path,
@@ -101,13 +110,45 @@ pub fn sites<S: Stamp>(
         .collect()
 }
 
+/// What each of these bodies can do.
+pub(crate) fn bodies<S: Stamp>(
+    implementation: &dyn Implementation,
+    below: &Libraries<S>,
+    calls: &[(World, Tid, Call)],
+) -> Vec<OfBody> {
+    let mut sites: BTreeSet<(Name, Vec<Child>, [Name; 2])> = BTreeSet::new();
+    // What is written in one world may make no sense in another, as the number of a thread.
+    let worlds: Vec<_> = calls.chunk_by(|(a, ..), (b, ..)| a.threads == b.threads && a.nodes == b.nodes).collect();
+    let mut written = vec![BTreeMap::new(); worlds.len()];
+    loop {
+        let before = sites.len();
+        let mut all = Vec::new();
+        for (calls, written) in worlds.iter().zip(&mut written) {
+            for (world, thread, call) in *calls {
+                let mut found = OfBody::default();
+                let (thread, last) = (*thread, None);
+                let mut walk = Walk { below, world, thread, left: STEPS, last, found: &mut found, written };
+                walk.run(&implementation.body(world, thread, call), &mut Vec::new(), &mut |walk, _| {
+                    walk.found.ends.extend(walk.last.clone());
+                });
+                sites.extend(found.made.iter().map(|m| (call.method, m.path.clone(), [m.call.library, m.call.method])));
+                all.push(found);
+            }
+        }
+        if sites.len() == before {
+            return all;
+        }
+    }
+}
+
 struct Walk<'a, S: Stamp> {
     below: &'a Libraries<S>,
     world: &'a World,
     thread: Tid,
-    method: Name,
     left: usize,
-    found: &'a mut BTreeSet<(Name, Vec<Child>, [Name; 2])>,
+    /// The call that was made last.
+    last: Option<(Vec<Child>, Call)>,
+    found: &'a mut OfBody,
     /// The values that calls with an object at a location have as arguments.
     written: &'a mut BTreeMap<Loc, BTreeSet<Val>>,
 }
@@ -124,7 +165,8 @@ impl<'a, S: Stamp> Walk<'a, S> {
         match program {
             Prog::Val(v) | Prog::Break(_, v) => next(self, *v),
             Prog::Call(call) => {
-                self.found.insert((self.method, path.clone(), [call.library, call.method]));
+                let made = Made { path: path.clone(), call: call.clone(), last: self.last.clone() };
+                self.found.made.insert(made);
                 let Some(library) = self.below.get(call.library) else { return };
                 if library.fault(self.world, self.thread, call).is_some() {
                     return;
@@ -139,6 +181,7 @@ impl<'a, S: Stamp> Walk<'a, S> {
                     [init].into_iter().chain((0..=2).map(Val::Int)).chain(written).unique().collect()
                 };
                 for result in library.returns(self.world, &[], self.thread, call, &cells) {
+                    self.last = Some((path.clone(), call.clone()));
                     next(self, result);
                 }
             }

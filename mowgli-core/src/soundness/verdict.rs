@@ -414,6 +414,16 @@ impl<S: Stamp> Question<'_, S> {
         world
     }
 
+    /// Whether one client is locally sound.
+    ///
+    /// # Errors
+    /// What stopped the search before there was an answer.
+    pub fn is_locally_sound(&self, world: &World, client: &Client) -> Result<bool, Stop> {
+        let local = self
+            .implemented(world, client, |problem| check(problem, &problem.runs(), &self.specification, self.library));
+        if local.violation.is_some() { Ok(false) } else { local.explored.stop.map_or(Ok(true), Err) }
+    }
+
     /// Local soundness of a client, what is known of its progress, and which of the others are it, renamed.
     fn local(
         &self,

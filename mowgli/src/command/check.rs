@@ -16,7 +16,7 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::{Entry, Variant, named};
 
-use super::{Placement, Shape, at_least_one, bar, check_bounds, keep, moving, stopped_line, told, worst};
+use super::{Placement, Within, at_least_one, bar, check_bounds, keep, moving, stopped_line, told, worst};
 
 #[derive(Args)]
 #[command(
@@ -29,31 +29,7 @@ pub(super) struct CheckArgs {
     #[arg(long)]
     variant: Option<String>,
     #[command(flatten)]
-    shape: Shape,
-    /// At most this many calls of all threads together.
-    #[arg(long, value_name = "C", value_parser = at_least_one)]
-    total: Option<u64>,
-    /// At most this many objects of the library.
-    #[arg(long, value_name = "O", value_parser = at_least_one)]
-    objects: Option<u64>,
-    /// Rounds of a loop with effects before the search gives up on it.
-    #[arg(long, value_name = "K")]
-    loops: Option<usize>,
-    /// The values that clients write.
-    #[arg(long, value_delimiter = ',', value_name = "V")]
-    values: Option<Vec<i64>>,
-    /// At most this many words in a message of a ring buffer, of the values that clients write.
-    #[arg(long, value_name = "W", value_parser = at_least_one)]
-    words: Option<u64>,
-    /// The sizes of objects that have one: words of a ring buffer, or of a mixed-size location.
-    #[arg(long, value_delimiter = ',', value_name = "S", value_parser = at_least_one)]
-    sizes: Option<Vec<u64>>,
-    /// The nodes on which objects live that live on one: locks, words, wrapped objects.
-    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = at_least_one)]
-    homes: Option<Vec<u64>>,
-    /// At most this many threads take part in an object: readers of a ring buffer, participants of a barrier.
-    #[arg(long, value_name = "M", value_parser = at_least_one)]
-    members: Option<u64>,
+    within: Within,
     /// How clients may reach memory of their own node when a wrong outcome is looked for; `any` if not given, `remote` for
     /// --through.
     #[arg(long, value_enum)]
@@ -157,31 +133,7 @@ fn chosen<'a, S: Stamped>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<
 
 /// The bounds for a variant: its defaults, or one with what was asked for.
 fn bounds<S: Stamped>(entry: &Entry<S>, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
-    limited(if args.through { vec![entry.through()] } else { variant.bounds.clone() }, args)
-}
-
-/// These bounds, or the first of them with what was asked for.
-fn limited(mut bounds: Vec<Bound>, args: &CheckArgs) -> Vec<Bound> {
-    if args.shape.is_given() || args.objects.is_some() {
-        bounds.truncate(1);
-        bounds.iter_mut().for_each(|b| b.total = None);
-    }
-    for bound in &mut bounds {
-        *bound = args.shape.of(bound.clone());
-        bound.objects = args.objects.map_or(bound.objects, |n| n as usize);
-        bound.loops = args.loops.unwrap_or(bound.loops);
-        bound.values = args.values.clone().unwrap_or_else(|| bound.values.clone());
-        bound.words = args.words.map_or(bound.words, |n| n as usize);
-        if let Some(sizes) = &args.sizes {
-            bound.sizes = sizes.iter().map(|&n| n as usize).collect();
-        }
-        if let Some(homes) = &args.homes {
-            bound.homes = homes.iter().map(|&n| n as u8).collect();
-        }
-        bound.members = args.members.map(|n| n as usize).or(bound.members);
-        bound.total = args.total.map(|n| n as usize).or(bound.total);
-    }
-    bounds
+    args.within.limited(if args.through { vec![entry.through()] } else { variant.bounds.clone() })
 }
 
 /// The libraries that are named, or else all, one's own first.
@@ -258,7 +210,7 @@ fn check_properties<S: Stamped>(all: &[Specification<S>], args: &CheckArgs, dead
     for specification in all.iter().filter(wanted) {
         let bar = bar(specification.name.to_owned(), "clients");
         let progress = moving(&bar);
-        let found = specification.check(limited(specification.bounds(), args), deadline, &progress);
+        let found = specification.check(args.within.limited(specification.bounds()), deadline, &progress);
         bar.finish_and_clear();
         println!("{}", if args.json { found.json() } else { found.text() });
         let stopped = found.properties.stop.is_some();
@@ -300,7 +252,7 @@ fn changes_of<S: Stamped>(
         let loopback = args.loopback();
         let options = Options { deadline, loopback, progress: &progress, ..Options::default() };
         let bounds = match question {
-            Question::Necessity => limited(necessity::bounds(entry), args),
+            Question::Necessity => args.within.limited(necessity::bounds(entry)),
             Question::Mutants => bounds(entry, variant, args),
         };
         if !args.json {
@@ -357,7 +309,7 @@ fn mutations_of<S: Stamped>(
     for entry in chosen {
         let bar = bar(entry.name.to_owned(), "clients");
         let options = Options { deadline, ..Options::default() };
-        let bounds = limited(necessity::bounds(&entry), args);
+        let bounds = args.within.limited(necessity::bounds(&entry));
         let name = entry.name;
         let mut each = |worth: &mutation::Worth| {
             let line = if args.json { serde_json::to_string(worth).expect("strings") } else { worth.text() };
@@ -411,7 +363,7 @@ fn difference_of<S: Stamped>(
     deadline: Deadline,
 ) -> Result<u8, String> {
     let (one, other) = (named(all, one)?, named(all, other)?);
-    let bounds = limited(distinguish::bounds(one), args);
+    let bounds = args.within.limited(distinguish::bounds(one));
     let bar = bar(format!("{} {}", one.name, other.name), "clients");
     let progress = moving(&bar);
     let compared = distinguish::distinguish(one, other, &bounds, deadline, &progress)?;

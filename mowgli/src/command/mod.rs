@@ -169,6 +169,63 @@ impl Shape {
     }
 }
 
+/// What a check may be limited to.
+#[derive(Args)]
+struct Within {
+    #[command(flatten)]
+    shape: Shape,
+    /// At most this many calls of all threads together.
+    #[arg(long, value_name = "C", value_parser = at_least_one)]
+    total: Option<u64>,
+    /// At most this many objects of the library.
+    #[arg(long, value_name = "O", value_parser = at_least_one)]
+    objects: Option<u64>,
+    /// Rounds of a loop with effects before the search gives up on it.
+    #[arg(long, value_name = "K")]
+    loops: Option<usize>,
+    /// The values that clients write.
+    #[arg(long, value_delimiter = ',', value_name = "V")]
+    values: Option<Vec<i64>>,
+    /// At most this many words in a message of a ring buffer, of the values that clients write.
+    #[arg(long, value_name = "W", value_parser = at_least_one)]
+    words: Option<u64>,
+    /// The sizes of objects that have one: words of a ring buffer, or of a mixed-size location.
+    #[arg(long, value_delimiter = ',', value_name = "S", value_parser = at_least_one)]
+    sizes: Option<Vec<u64>>,
+    /// The nodes on which objects live that live on one: locks, words, wrapped objects.
+    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = at_least_one)]
+    homes: Option<Vec<u64>>,
+    /// At most this many threads take part in an object: readers of a ring buffer, participants of a barrier.
+    #[arg(long, value_name = "M", value_parser = at_least_one)]
+    members: Option<u64>,
+}
+
+impl Within {
+    /// These bounds, or the first of them with what was asked for.
+    fn limited(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {
+        if self.shape.is_given() || self.objects.is_some() {
+            bounds.truncate(1);
+            bounds.iter_mut().for_each(|b| b.total = None);
+        }
+        for bound in &mut bounds {
+            *bound = self.shape.of(bound.clone());
+            bound.objects = self.objects.map_or(bound.objects, |n| n as usize);
+            bound.loops = self.loops.unwrap_or(bound.loops);
+            bound.values = self.values.clone().unwrap_or_else(|| bound.values.clone());
+            bound.words = self.words.map_or(bound.words, |n| n as usize);
+            if let Some(sizes) = &self.sizes {
+                bound.sizes = sizes.iter().map(|&n| n as usize).collect();
+            }
+            if let Some(homes) = &self.homes {
+                bound.homes = homes.iter().map(|&n| n as u8).collect();
+            }
+            bound.members = self.members.map(|n| n as usize).or(bound.members);
+            bound.total = self.total.map(|n| n as usize).or(bound.total);
+        }
+        bounds
+    }
+}
+
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  mowgli compare --model RDMA_TSO --model RDMA_SC\n  mowgli compare --model CORE_RMA --model RDMA_SC --threads 2 --calls 3"
@@ -314,7 +371,7 @@ fn run(own: Vec<Own>) -> ExitCode {
         Command::Litmus(args) => litmus::litmus(&args, &catalogue),
         Command::Compare(args) => compare(&args),
         Command::Robust(args) => robust(&args),
-        Command::Repair(args) => repair::repaired(&args),
+        Command::Repair(args) => repair::repaired(&args, &catalogue),
         Command::Generate(args) => told(generate::generate(&args)),
         Command::Report(args) => told(report::report(&args, &catalogue)),
         Command::Serve(args) => told(serve::serve(&args)),

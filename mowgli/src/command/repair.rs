@@ -1,24 +1,31 @@
 //! The `repair` command.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use mowgli_core::outcome::Limits;
 use mowgli_core::repair::Limit;
+use mowgli_libraries::catalogue::named;
+use mowgli_prove::solve::Program;
 
-use super::{all_files, at_least_one, parsed, text_of, told, worst};
-use crate::catalogue::Catalogue;
+use super::{Within, all_files, at_least_one, bar, moving, parsed, text_of, told, worst};
+use crate::catalogue::{Catalogue, Stamped};
+use crate::check::Options;
 use crate::interrupt::{self, Deadline};
-use crate::repair::{Ask, Costs, repair};
+use crate::repair::{Ask, Costs, bodies, repair};
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli repair mp.litmus\n  mowgli repair --cost mfence=20,wait=2 --fix mp.litmus\n  mowgli repair --weaken locked.litmus\n\nExit codes: 0 nothing is to be done, 1 something is, or nothing can be, 2 bad input, 3 undecided."
+    after_help = "Examples:\n  mowgli repair mp.litmus\n  mowgli repair --cost mfence=20,wait=2 --fix mp.litmus\n  mowgli repair --weaken locked.litmus\n  mowgli repair rbl --threads 2 --nodes 2 --calls 1\n  mowgli repair bal --variant no-fence\n  mowgli repair bal --weaken\n\nExit codes: 0 nothing is to be done, 1 something is, or nothing can be, 2 bad input, 3 undecided."
 )]
 pub(super) struct RepairArgs {
-    /// Files ending in .litmus, or directories with such files.
+    /// Files ending in .litmus, directories with such files, or libraries, as rbl.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
+    /// A variant of the implementation, as no-fence.
+    #[arg(long, conflicts_with = "fix")]
+    variant: Option<String>,
     /// What an insertion costs, in place of the model's own costs, as mfence=1,wait=5.
     #[arg(long, value_delimiter = ',', value_name = "KIND=COST")]
     cost: Vec<String>,
@@ -31,21 +38,37 @@ pub(super) struct RepairArgs {
     /// At most this many insertions.
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = at_least_one)]
     most: u64,
-    /// One JSON object a line and test.
+    /// Of a library at most this many repairs, each of which takes a check of all clients.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
+    first: u64,
+    /// Of a library: ask about the same insertions in every place, not only in the first that does.
+    #[arg(long)]
+    everywhere: bool,
+    #[command(flatten)]
+    within: Within,
+    /// One JSON object a line and test or library.
     #[arg(long)]
     json: bool,
-    /// Seconds for one test.
-    #[arg(long, value_name = "S", default_value_t = 60)]
-    timeout: u64,
+    /// Seconds for one test, 60 if not given, or for one library; if not given that is 600, and no more than ten times what the
+    /// check of the first repair takes.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
 }
 
-pub(super) fn repaired(args: &RepairArgs) -> u8 {
+pub(super) fn repaired(args: &RepairArgs, catalogue: &Catalogue) -> u8 {
     let costs = match Costs::read(&args.cost) {
         Ok(costs) => costs,
         Err(message) => return told(Err(message)),
     };
+    let (names, paths): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        args.paths.iter().partition(|p| args.variant.is_some() || is_library(p, catalogue));
+    let paths: Vec<PathBuf> = paths.into_iter().cloned().collect();
     let mut code = 0;
-    for file in all_files(&args.paths, &mut code) {
+    for name in names {
+        let own = told(library(&name.to_string_lossy(), args, &costs, catalogue));
+        code = worst(code, own);
+    }
+    for file in all_files(&paths, &mut code) {
         let own = if interrupt::requested() {
             eprintln!("interrupted: {} was not looked at", file.display());
             3
@@ -57,10 +80,53 @@ pub(super) fn repaired(args: &RepairArgs) -> u8 {
     code
 }
 
+fn is_library(path: &Path, catalogue: &Catalogue) -> bool {
+    !path.exists() && catalogue.names().iter().any(|name| Path::new(name) == path)
+}
+
+fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) -> Result<u8, String> {
+    if !catalogue.names().contains(&name) {
+        return Err(catalogue.no_library(name));
+    }
+    if args.fix {
+        return Err(format!("{name}: --fix writes litmus tests; the bodies of a library are its author's to write"));
+    }
+    match catalogue.entries::<mowgli_x86::Stamp>().iter().any(|e| e.name == name) {
+        true => library_over::<mowgli_x86::Stamp>(name, args, costs, catalogue),
+        false => library_over::<mowgli_rdma::Stamp>(name, args, costs, catalogue),
+    }
+}
+
+fn library_over<S: Stamped>(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) -> Result<u8, String> {
+    let entry = named(catalogue.entries::<S>(), name)?;
+    let variant = entry.variant(args.variant.as_deref().unwrap_or("published"))?;
+    let deadline = Deadline::after(Some(args.timeout.unwrap_or(600)));
+    let bar = bar(format!("{name} {}", variant.name), "clients");
+    let progress = moving(&bar);
+    let options = Options { deadline, progress: &progress, own: catalogue.own(), ..Options::default() };
+    let solvers: Vec<Program> = [Program::Z3].into_iter().filter(|p| args.weaken && p.is_there()).collect();
+    let prove =
+        mowgli_prove::prove::Options { solvers, limit: Duration::from_secs(10), executions: Duration::from_secs(30) };
+    let ask = bodies::Ask {
+        costs,
+        weaken: args.weaken,
+        limit: Limit { insertions: args.most as usize, repairs: args.first as usize, ..Limit::default() },
+        bounds: args.within.limited(variant.bounds.clone()),
+        is_everywhere: args.everywhere,
+        is_brief: args.timeout.is_none(),
+        options: &options,
+        prove: Some(&prove).filter(|p| !p.solvers.is_empty()),
+    };
+    let found = bodies::repair(entry, variant, &ask)?;
+    bar.finish_and_clear();
+    println!("{}", if args.json { found.json() } else { found.text() });
+    Ok(found.code())
+}
+
 fn one(path: &Path, args: &RepairArgs, costs: &Costs) -> Result<u8, String> {
     let text = text_of(path)?;
     let test = parsed(Catalogue::builtin(), path, &text)?;
-    let deadline = Deadline::after(Some(args.timeout));
+    let deadline = Deadline::after(Some(args.timeout.unwrap_or(60)));
     let expired = || deadline.expired();
     let ask = Ask {
         costs,

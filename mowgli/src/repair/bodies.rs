@@ -1,0 +1,587 @@
+//! The `repair` command for libraries: what is the least to insert into the bodies of an implementation so that it is sound,
+//! and, the other way, what of them is more than needed?
+//!
+//! Both are asked of the clients within the bounds of a check. An insertion only orders; so it takes executions of a client away,
+//! and those that are left have no fewer edges in hb. A g that is right without it is right with it, and what is not locally
+//! sound with it is not without it. That is what [`Repairs::of`] needs. A client for which there is no g is asked again, by itself,
+//! with other insertions; only what is right for all such clients is checked in full.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use itertools::Itertools;
+use mowgli_core::ids::Name;
+use mowgli_core::implementation::{Implementation, add_parts};
+use mowgli_core::repair::{Asked, Limit, Open, Repairs, Set};
+use mowgli_core::runs::Stop;
+use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::soundness::places::{Alike, Bodies, Unit};
+use mowgli_core::soundness::progress::Progress;
+use mowgli_core::soundness::verdict::Verdict;
+use mowgli_core::world::World;
+use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_libraries::remedies::of as remedies_of;
+use serde::Serialize;
+
+use super::Costs;
+use crate::catalogue::Stamped;
+use crate::check::{self, Options, check, with_question};
+use crate::entry::own_calls;
+use crate::interrupt::{Deadline, cause};
+use crate::litmus::print;
+use crate::prove::{Word, proved};
+
+/// What is asked.
+pub struct Ask<'a, S: Stamped> {
+    /// The costs.
+    pub costs: &'a Costs,
+    /// What can be left out, in place of what is to be inserted?
+    pub weaken: bool,
+    /// How far repairs are looked for.
+    pub limit: Limit,
+    /// The bounds of the clients.
+    pub bounds: Vec<Bound>,
+    /// Whether it is asked about the same insertions in every place.
+    pub is_everywhere: bool,
+    /// Whether no more time is spent, once there is a repair, than ten times what its check takes.
+    pub is_brief: bool,
+    /// The options of each check.
+    pub options: &'a Options<'a, S>,
+    /// How what is weaker is proved, if it is to be.
+    pub prove: Option<&'a mowgli_prove::prove::Options>,
+}
+
+/// A client for which there was no g.
+struct Seen {
+    bound: Bound,
+    world: World,
+    client: Client,
+    reason: String,
+    /// With how many insertions at most it is asked again to learn more: longer bodies take too long.
+    most: Cell<usize>,
+}
+
+/// Whether calls return wherever the specification lets them.
+#[derive(Clone)]
+enum Returns {
+    Yes,
+    No(&'static str),
+    Unknown(Stop),
+}
+
+/// What a change of bodies is.
+enum Changed<'s> {
+    Units(&'s Set),
+    Swapped(&'s Alike),
+}
+
+struct Search<'a, S: Stamped> {
+    entry: &'a Entry<S>,
+    variant: &'a Variant,
+    ask: &'a Ask<'a, S>,
+    bodies: Bodies,
+    units: Vec<Unit>,
+    /// What is left out unless a unit says something else.
+    gone: BTreeSet<Alike>,
+    seen: Vec<Seen>,
+    returns: BTreeMap<Set, Returns>,
+    /// How many checks of all clients were begun.
+    checks: usize,
+    /// Why the entry cannot be checked.
+    fault: Option<String>,
+    begin: Instant,
+    deadline: Deadline,
+}
+
+impl<'a, S: Stamped> Search<'a, S> {
+    /// A search, and what kept it from knowing all bodies, if anything did.
+    fn new(entry: &'a Entry<S>, variant: &'a Variant, ask: &'a Ask<'a, S>) -> (Self, Option<Stop>) {
+        let deadline = ask.options.deadline;
+        let found = own_calls(entry, &ask.bounds, &|| deadline.expired());
+        let stop = found.as_ref().err().cloned().map(cause);
+        let mut calls = found.unwrap_or_default();
+        calls.iter_mut().for_each(|(world, ..)| add_parts(&*variant.implementation, world));
+        let remedies = entry.below.names().filter_map(remedies_of).collect();
+        let bodies = Bodies::of(variant.implementation.clone(), &entry.below, &calls, remedies);
+        let units = if ask.weaken { bodies.own() } else { bodies.insertions() };
+        let gone = units.iter().filter(|_| ask.weaken).map(|u| u.at.clone()).collect();
+        let (seen, returns, begin) = (Vec::new(), BTreeMap::new(), Instant::now());
+        let search =
+            Self { entry, variant, ask, bodies, units, gone, seen, returns, checks: 0, fault: None, begin, deadline };
+        (search, stop)
+    }
+
+    fn implementation(&self, changed: &Changed<'_>) -> Arc<dyn Implementation> {
+        match changed {
+            Changed::Units(set) if set.is_empty() && self.gone.is_empty() => self.variant.implementation.clone(),
+            Changed::Units(set) => {
+                let units = set.iter().map(|&i| self.units[i].clone()).collect();
+                Arc::new(self.bodies.with(units, self.gone.clone()))
+            }
+            Changed::Swapped(moved) => Arc::new(self.bodies.swapped((*moved).clone())),
+        }
+    }
+
+    fn changed(&self, changed: &Changed<'_>) -> Variant {
+        Variant {
+            name: self.variant.name,
+            about: "with other bodies",
+            expected: Expected::Sound,
+            implementation: self.implementation(changed),
+            bounds: Vec::new(),
+        }
+    }
+
+    /// Of a client that was seen before, whether there is no g for it now. Whatever stops it, it is not known.
+    fn fails(&self, variant: &Variant, seen: &Seen, time: Duration) -> bool {
+        let options = Options { deadline: self.deadline.after_at_most(time), ..*self.ask.options };
+        let sound = with_question(self.entry, variant, &seen.bound, &options, |question| {
+            question.is_locally_sound(&seen.world, &seen.client)
+        });
+        sound == Ok(Ok(false))
+    }
+
+    fn fails_as_before(&self, variant: &Variant) -> Result<bool, Stop> {
+        if self.deadline.expired() {
+            return Err(cause(Stop::Time));
+        }
+        Ok(self.seen.iter().rev().any(|seen| self.fails(variant, seen, ONE)))
+    }
+
+    /// Checks every client. Gives nothing if it is not sound, or whether calls return.
+    fn check(&mut self, variant: &Variant) -> Result<Option<Returns>, Stop> {
+        self.checks += 1;
+        let options = Options { ask: check::Ask::Local, ends: true, deadline: self.deadline, ..*self.ask.options };
+        let mut returns = Returns::Yes;
+        for bound in &self.ask.bounds {
+            let checked = check(self.entry, variant, bound, &options).map_err(|fault| {
+                self.fault = Some(fault);
+                Stop::Interrupted
+            })?;
+            if let Some((world, client, violation)) = checked.report.violation {
+                let reason = violation.reason.to_string();
+                self.seen.push(Seen { bound: bound.clone(), world, client, reason, most: Cell::new(usize::MAX) });
+                return Ok(None);
+            }
+            match (checked.report.verdict, checked.report.progress) {
+                (Verdict::Undecided(Stop::Vacuous), _) => returns = Returns::No("no client ends"),
+                (Verdict::Undecided(stop), _) => return Err(stop),
+                (_, Progress::Blocks(..)) => returns = Returns::No("a client never ends"),
+                (_, Progress::Stuck(..)) => returns = Returns::No("an execution is stuck"),
+                (_, Progress::Undecided(stop)) if matches!(returns, Returns::Yes) => returns = Returns::Unknown(stop),
+                _ => {}
+            }
+            if matches!(returns, Returns::No(_)) {
+                break;
+            }
+        }
+        Ok(Some(returns))
+    }
+
+    /// A client that fails without one of the units of a set.
+    fn without(&self, set: &Set, unit: usize) -> Option<&Seen> {
+        let less: Set = set.iter().copied().filter(|i| *i != unit).collect();
+        let variant = self.changed(&Changed::Units(&less));
+        self.seen.iter().find(|seen| self.fails(&variant, seen, ONE))
+    }
+}
+
+impl<S: Stamped> Asked for Search<'_, S> {
+    fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+        let variant = self.changed(&Changed::Units(set));
+        if self.fails_as_before(&variant)? {
+            return Ok(true);
+        }
+        let begin = Instant::now();
+        let returns = self.check(&variant)?;
+        if returns.is_some() && self.ask.is_brief {
+            // More repairs may be worth so much, and no more.
+            let time = (CHECKS * begin.elapsed()).max(LEAST).saturating_sub(self.begin.elapsed());
+            self.deadline = self.deadline.after_at_most(time);
+        }
+        let is_wrong = returns.is_none();
+        self.returns.extend(returns.map(|r| (set.clone(), r)));
+        Ok(is_wrong)
+    }
+
+    fn keeps(&mut self, set: &Set) -> Result<bool, Stop> {
+        if !self.returns.contains_key(set) {
+            self.is_wrong(set)?;
+        }
+        Ok(!matches!(self.returns.get(set), Some(Returns::No(_))))
+    }
+
+    fn is_known_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+        let variant = self.changed(&Changed::Units(set));
+        if self.deadline.expired() {
+            return Err(cause(Stop::Time));
+        }
+        let methods: Vec<Name> = set.iter().map(|&i| self.units[i].at.method).collect();
+        for seen in self.seen.iter().rev() {
+            let calls = |m: &&Name| seen.client.threads.iter().flatten().any(|c| c.method == **m);
+            let size = methods.iter().filter(calls).count();
+            if size > seen.most.get() {
+                continue;
+            }
+            let begin = Instant::now();
+            if self.fails(&variant, seen, GROWN) {
+                return Ok(true);
+            }
+            if begin.elapsed() >= GROWN {
+                seen.most.set((size / 2).max(1));
+            }
+        }
+        Ok(false)
+    }
+
+    /// What has the insertions of a known repair, in whatever places, may well be right without the others: it is not asked about, so
+    /// that nothing is called minimal that is not.
+    fn is_news(&self, set: &Set, found: &[Set]) -> bool {
+        let has = |known: &usize| set.iter().any(|&i| self.units[i].subject() == self.units[*known].subject());
+        self.ask.is_everywhere || self.ask.weaken || !found.iter().any(|known| known.iter().all(has))
+    }
+}
+
+/// A repair of bodies, for people.
+#[derive(Clone, Debug, Serialize)]
+pub struct Told {
+    /// What it costs.
+    pub cost: u64,
+    /// What is inserted, each at one of the places that are named.
+    pub insert: Vec<String>,
+    /// What of the bodies is left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub leave_out: Vec<String>,
+    /// Which clients have no g without each of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<String>,
+    /// What is not known of whether calls return.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+    /// Whether it is locally sound for every client; `None` if that was not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proved: Option<&'static str>,
+}
+
+/// What was found of an implementation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Answer {
+    /// The library.
+    pub library: &'static str,
+    /// The variant.
+    pub variant: &'static str,
+    /// The bounds of the clients.
+    pub bounds: Vec<Bound>,
+    /// Whether nothing has to be changed, or, of a weakening, whether nothing can be left out. `None` if that is not known.
+    pub is_done: Option<bool>,
+    /// The repairs, cheapest first.
+    pub repairs: Vec<Told>,
+    /// The minimal sets that are sound, with which calls do not return, and how that shows.
+    pub spoiling: Vec<(Vec<String>, &'static str)>,
+    /// Whether not even all insertions together suffice.
+    pub hopeless: bool,
+    /// Why there may be more, smaller or cheaper ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<String>,
+    /// How many insertions there are to choose from.
+    pub choices: usize,
+    /// How many choices of them were asked about.
+    pub asked: usize,
+    /// How many checks of all clients were begun.
+    pub checks: usize,
+    /// Whether this is about what can be left out.
+    pub weaken: bool,
+}
+
+/// How long one client may take that was seen before.
+const ONE: Duration = Duration::from_secs(1);
+
+/// The same where it is asked only to learn more.
+const GROWN: Duration = Duration::from_millis(100);
+
+/// How many times what the check of a repair takes may be spent on more of them, and the least that it is worth.
+const CHECKS: u32 = 10;
+const LEAST: Duration = Duration::from_secs(5);
+
+/// What a change of places costs.
+const MOVE: (&str, u64) = ("move", 1);
+
+/// Finds the repairs of an implementation, or what can be left out of it.
+///
+/// # Errors
+/// If the entry cannot be checked, a cost is of something else, or what is to be weakened is not right as it is.
+pub fn repair<S: Stamped>(entry: &Entry<S>, variant: &Variant, ask: &Ask<'_, S>) -> Result<Answer, String> {
+    let known = entry.below.names().filter_map(remedies_of).flat_map(|r| r.costs());
+    let mut costs = ask.costs.with(known.chain([MOVE]).collect())?;
+    let move_cost = costs.remove(MOVE.0).unwrap_or(MOVE.1);
+    let (mut search, stop) = Search::new(entry, variant, ask);
+    let unit_costs: Vec<u64> = search.units.iter().map(|u| costs[u.kind]).collect();
+    let whole: Set = if ask.weaken { (0..unit_costs.len()).collect() } else { Set::new() };
+    let found = match stop {
+        Some(stop) => Repairs { open: Some(Open::Stopped(stop)), ..Repairs::default() },
+        None => searched(&mut search, &unit_costs, &whole)?,
+    };
+    if let Some(fault) = search.fault {
+        return Err(fault);
+    }
+    let is_done = match &found.minimal[..] {
+        [] if found.open.is_some() => None,
+        sets => Some(sets.contains(&whole)),
+    };
+    let is_late = search.deadline.expired() && !ask.options.deadline.expired();
+    // Reasons, and the changes of places, have what is left of all the time.
+    search.deadline = ask.options.deadline;
+    let mut repairs: Vec<(Vec<Set>, Told)> = Vec::new();
+    for set in found.minimal.iter().filter(|set| **set != whole) {
+        // Of each repair that is told one insertion alone has several places: not every choice of places of two need do.
+        let is_one_more = |alike: &[Set]| {
+            let moved = elsewhere(&search.units, &alike[0], set);
+            moved.is_some() && alike[1..].iter().all(|other| elsewhere(&search.units, &alike[0], other) == moved)
+        };
+        match repairs.iter_mut().find(|(alike, _)| is_one_more(alike)) {
+            Some((alike, _)) => alike.push(set.clone()),
+            None => repairs.push((vec![set.clone()], told(&search, set, &whole, &unit_costs)?)),
+        }
+    }
+    for (alike, told) in &mut repairs {
+        told.insert = places(&search.units, alike);
+    }
+    let mut repairs: Vec<Told> = repairs.into_iter().map(|(_, told)| told).collect();
+    let mut undecided = found.open.as_ref().map(ToString::to_string);
+    if let (true, Some(why)) = (is_late, &mut undecided) {
+        *why = format!("{CHECKS} times the time of one check is up; --timeout gives more");
+    }
+    if is_done == Some(false) && !ask.weaken || found.spoiling.contains(&Set::new()) {
+        match moves(&mut search, move_cost) {
+            Ok(moved) => repairs.extend(moved),
+            Err(stop) => {
+                undecided.get_or_insert(stop.to_string());
+            }
+        }
+        repairs.sort_by_key(|told| told.cost);
+    }
+    let text = |set: &Set| set.iter().map(|&i| search.units[i].to_string()).collect_vec();
+    let how = |set: &Set| match search.returns.get(set) {
+        Some(Returns::No(how)) => *how,
+        _ => "calls do not return",
+    };
+    Ok(Answer {
+        library: entry.name,
+        variant: variant.name,
+        bounds: ask.bounds.clone(),
+        is_done: is_done.or((!repairs.is_empty()).then_some(false)),
+        spoiling: found.spoiling.iter().map(|s| (text(s), how(s))).collect(),
+        repairs,
+        hopeless: found.hopeless,
+        undecided,
+        choices: unit_costs.len(),
+        asked: found.asked,
+        checks: search.checks,
+        weaken: ask.weaken,
+    })
+}
+
+/// The minimal sets; of a weakening those that are cheaper than all together, which is to be right.
+fn searched<S: Stamped>(search: &mut Search<'_, S>, costs: &[u64], whole: &Set) -> Result<Repairs, String> {
+    let mut limit = search.ask.limit;
+    if search.ask.weaken {
+        limit.cost = Repairs::cost(whole, costs);
+        match search.is_wrong(whole) {
+            Ok(false) => {}
+            Ok(true) => {
+                let (library, variant) = (search.entry.name, search.variant.name);
+                return Err(format!("{library} ({variant}) is not sound as it is: repair it first, without --weaken"));
+            }
+            Err(stop) => return Ok(Repairs { open: Some(Open::Stopped(cause(stop))), ..Repairs::default() }),
+        }
+    }
+    Ok(Repairs::of(search, costs, limit))
+}
+
+/// The insertion of a set that another has in another place, if the sets differ in that alone.
+fn elsewhere(units: &[Unit], one: &Set, other: &Set) -> Option<usize> {
+    let only = |a: &Set, b: &Set| a.difference(b).copied().collect_vec();
+    let (lost, new) = (only(one, other), only(other, one));
+    match (&lost[..], &new[..]) {
+        ([a], [b]) if units[*a].place().is_some() && units[*a].subject() == units[*b].subject() => Some(*a),
+        _ => None,
+    }
+}
+
+/// The insertions of sets that differ in the place of one alone.
+fn places(units: &[Unit], alike: &[Set]) -> Vec<String> {
+    let first = &alike[0];
+    let others = alike[1..].iter().flat_map(|set| set.difference(first));
+    let others: Vec<&Unit> = others.map(|&i| &units[i]).collect();
+    let shared = |i: &usize| alike.iter().all(|set| set.contains(i));
+    let text = |i: &usize| {
+        let unit = &units[*i];
+        let or = others.iter().filter(|o| !shared(i) && o.subject() == unit.subject());
+        [unit.to_string()].into_iter().chain(or.filter_map(|o| o.place())).join(", or ")
+    };
+    first.iter().map(text).collect()
+}
+
+fn told<S: Stamped>(search: &Search<'_, S>, set: &Set, whole: &Set, costs: &[u64]) -> Result<Told, String> {
+    let because = |&i: &usize| {
+        let Seen { world, client, reason, .. } = search.without(set, i)?;
+        let threads = print::statements(client, &[]).into_iter().zip(&world.threads);
+        let threads = threads.map(|(calls, node)| format!("@{node}: {}", calls.join("; "))).join(" | ");
+        Some(format!("without {}: {threads}, as {reason}", search.units[i]))
+    };
+    let progress = match search.returns.get(set) {
+        Some(Returns::Unknown(stop)) => Some(stop.to_string()),
+        _ => None,
+    };
+    let proved = search.ask.prove.filter(|_| search.ask.weaken).map(|options| {
+        let variant = search.changed(&Changed::Units(set));
+        Ok::<_, String>(match proved(search.entry, &variant, options, Duration::ZERO)?.word() {
+            Word::Proved => "proved",
+            Word::Refuted => "refuted",
+            Word::Undecided => "undecided",
+        })
+    });
+    Ok(Told {
+        cost: Repairs::cost(set, costs),
+        insert: Vec::new(),
+        leave_out: whole.difference(set).map(|&i| search.units[i].to_string()).collect(),
+        because: set.iter().filter_map(because).collect(),
+        progress,
+        proved: proved.transpose()?,
+    })
+}
+
+/// The changes of places that are a repair, each by itself.
+fn moves<S: Stamped>(search: &mut Search<'_, S>, cost: u64) -> Result<Vec<Told>, Stop> {
+    let mut all = Vec::new();
+    for moved in search.bodies.alike.clone() {
+        let variant = search.changed(&Changed::Swapped(&moved));
+        if search.fails_as_before(&variant)? {
+            continue;
+        }
+        let returns = match search.check(&variant) {
+            Ok(Some(Returns::No(_)) | None) => continue,
+            Ok(Some(returns)) => returns,
+            // It may do nothing at all, or make a call that has no meaning there.
+            Err(Stop::IllDefined(_)) => continue,
+            Err(stop) => return Err(stop),
+        };
+        let progress = if let Returns::Unknown(stop) = returns { Some(stop.to_string()) } else { None };
+        let insert = vec![format!("{}: {moved} after what follows it", moved.method)];
+        all.push(Told { cost, insert, leave_out: Vec::new(), because: Vec::new(), progress, proved: None });
+    }
+    Ok(all)
+}
+
+impl Answer {
+    /// 0 if nothing is to be done, 1 if something is or nothing can be, 3 if that is not known.
+    #[must_use]
+    pub fn code(&self) -> u8 {
+        match self.is_done {
+            Some(true) => 0,
+            Some(false) if !self.repairs.is_empty() => 1,
+            _ if self.undecided.is_some() => 3,
+            _ => 1,
+        }
+    }
+
+    /// For people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let head = match (self.is_done, &self.repairs[..]) {
+            (Some(true), _) if self.weaken => "nothing that only orders can be left out".to_owned(),
+            (Some(true), _) => "nothing has to be changed".to_owned(),
+            (None, _) => "undecided".to_owned(),
+            (_, []) if self.hopeless => "no repair: with everything inserted everywhere it is not sound".to_owned(),
+            (_, []) if self.undecided.is_some() => "undecided".to_owned(),
+            (_, []) => "no repair: what is sound does not return".to_owned(),
+            (_, all) if self.weaken => format!("more than needed; {}", super::count(all.len())),
+            (_, all) => super::count(all.len()),
+        };
+        let shapes = check::shapes(&self.bounds);
+        let mut lines = vec![
+            format!("{} ({}): {head}", self.library, self.variant),
+            format!("  within threads, nodes, calls up to {shapes}"),
+        ];
+        for repair in &self.repairs {
+            lines.push(format!("  cost {}", repair.cost));
+            lines.extend(repair.leave_out.iter().map(|what| format!("    without {what}")));
+            let keeps = if self.weaken { "with " } else { "" };
+            lines.extend(repair.insert.iter().map(|what| format!("    {keeps}{what}")));
+            lines.extend(repair.because.iter().map(|why| format!("      {why}")));
+            lines.extend(repair.progress.iter().map(|why| format!("      whether calls return is not known: {why}")));
+            lines.extend(repair.proved.iter().map(|word| format!("      for every client: {word}")));
+        }
+        for (units, how) in &self.spoiling {
+            let what = if units.is_empty() { "as it is".to_owned() } else { format!("with {}", units.join("; ")) };
+            lines.push(format!("  {what} it is sound, but {how}"));
+        }
+        lines.extend(self.undecided.as_ref().map(|why| format!("  there may be others, or smaller ones: {why}")));
+        lines.join("\n") + "\n"
+    }
+
+    /// One JSON object.
+    ///
+    /// # Panics
+    /// Never: it consists of strings, numbers and truth values.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).expect("strings, numbers and truth values")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mowgli_core::soundness::client::Bound;
+    use mowgli_libraries::catalogue::{catalogue, named};
+
+    /// On small implementations what is found is what all subsets of insertions tell, each checked by itself.
+    #[test]
+    fn minimal_repairs_are_those_that_brute_force_finds() {
+        let all = catalogue();
+        let mut repaired = 0;
+        for (name, variant, method) in
+            [("slock", "no-fence", "Rel"), ("nlock", "no-rfence", "Rel"), ("bal", "no-fence", "BAR")]
+        {
+            let entry = named(&all, name).unwrap();
+            let variant = entry.variant(variant).unwrap();
+            let least = entry.through().calls;
+            let bounds = vec![Bound { threads: 2, nodes: 2, calls: least, ..variant.bounds[0].clone() }];
+            let (costs, options, limit) = (Costs::default(), Options::default(), Limit::default());
+            let ask = Ask {
+                costs: &costs,
+                weaken: false,
+                limit,
+                bounds,
+                is_everywhere: true,
+                is_brief: false,
+                options: &options,
+                prove: None,
+            };
+            let (mut search, _) = Search::new(entry, variant, &ask);
+            // Waits are of no use here, and there are many.
+            search.units.retain(|u| u.at.method.text() == method && u.kind != "wait");
+            search.units.truncate(6);
+            let costs = vec![1; search.units.len()];
+            let found = Repairs::of(&mut search, &costs, limit);
+            let subsets =
+                (0..1_u32 << costs.len()).map(|bits| (0..costs.len()).filter(|i| bits >> i & 1 == 1).collect());
+            let mut good: Vec<Set> = Vec::new();
+            for set in subsets {
+                let changed = search.changed(&Changed::Units(&set));
+                if let Some(returns) = search.check(&changed).unwrap() {
+                    assert!(matches!(returns, Returns::Yes), "{name}");
+                    good.push(set);
+                }
+            }
+            let minimal = good.iter().filter(|s| !good.iter().any(|o| o.is_subset(s) && o != *s));
+            assert_eq!(found.minimal.iter().collect::<BTreeSet<_>>(), minimal.collect(), "{name}");
+            assert_eq!(found.open, None, "{name}");
+            repaired += found.minimal.len();
+        }
+        assert!(repaired > 3, "{repaired}");
+    }
+}
