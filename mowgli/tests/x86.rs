@@ -126,7 +126,7 @@ fn an_implementation_with_a_fault_has_no_answer() {
         let ran = mowgli(&[args, &["--implemented", "treiber", &pool]].concat());
         assert_eq!(ran.code, 3, "{args:?}: {}{}", ran.out, ran.err);
         let said = ran.out.clone() + &ran.err;
-        let call = "not well defined (LOCO Def. 3.9): P1 calls Write(s.record_P1_5.value, 1) of x86-tso";
+        let call = "not well defined (LOCO Def. 3.9): P1, in the body of Push(s, 1) of treiber, calls Write(s.record_P1_5.value, 1) of x86-tso";
         assert!(said.contains(call) && said.contains("s.record_P1_5.value is not declared"), "{said}");
         ran
     };

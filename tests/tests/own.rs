@@ -186,7 +186,7 @@ fn a_counterexample_shows_the_results_of_all_methods() {
 fn an_entry_that_names_another_library_is_told_which_there_is() {
     let said = checked(&pile("stack")).err().expect("a mistake");
     assert!(said.contains("the entry stack specifies no library of that name, but pile"), "{said}");
-    let entry = Entry { specification: Libraries::over(to).with(Sv), ..pile("sv") };
+    let entry = Entry { specification: Libraries::over(to).with(Sv), subject: Box::new(Sv), ..pile("sv") };
     let said = checked(&entry).err().expect("a mistake");
     assert!(said.contains("forgetful of the entry sv is an implementation of pile"), "{said}");
 }

@@ -175,7 +175,8 @@ fn mistakes_that_only_values_tell_are_caught_at_the_default_bounds() {
         let entry = named(&all, library).unwrap();
         for mistake in mistakes {
             let variant = entry.variant(mistake).unwrap();
-            assert_eq!(variant.bounds, entry.variants[0].bounds, "{library} {mistake}");
+            let is_default = |bound: &Bound| entry.variants[0].bounds.contains(bound);
+            assert!(variant.bounds.iter().all(is_default), "{library} {mistake}");
             let verdict = |bound: &Bound| check(entry, variant, bound, &Options::default()).unwrap().verdict();
             // What one value shows is known to be too little.
             let mut bounds = variant.bounds.iter().filter(|b| b.values.len() > 1).rev();

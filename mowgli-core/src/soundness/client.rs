@@ -227,8 +227,11 @@ pub fn well_formed<S: Stamp>(
 ) -> Found<(Vec<(World, Client)>, usize)> {
     let (mut all, mut generated) = (Vec::new(), 0);
     let mut add = |world: &World, client: Client| {
+        if client.is_well_formed(library, world) {
+            hold(&mut all, world, client)?;
+        }
         generated += 1;
-        if client.is_well_formed(library, world) { hold(&mut all, world, client) } else { Ok(()) }
+        Ok(())
     };
     let searched = bounds.iter().try_for_each(|bound| for_each(subject, bound, expired, &mut add));
     sort(&mut all);

@@ -155,7 +155,9 @@ impl<'a, S: Stamped> Search<'a, S> {
         self.checks += 1;
         let options = Options { ask: check::Ask::Local, ends: true, deadline: self.deadline, ..*self.ask.options };
         let mut returns = Returns::Yes;
-        for bound in &self.ask.bounds {
+        // Where something was wrong before it is most likely to be wrong again.
+        let was_right = |bound: &&Bound| self.seen.iter().all(|seen| seen.bound != **bound);
+        for bound in self.ask.bounds.iter().sorted_by_key(was_right) {
             let checked = check(self.entry, variant, bound, &options).map_err(|fault| {
                 self.fault = Some(fault);
                 Stop::Interrupted
