@@ -65,9 +65,9 @@ pub struct Row<S: Stamp = mowgli_rdma::Stamp> {
     pub change: String,
     /// The answer.
     pub needed: Needed,
-    /// How many executions there were, and how many of the implementation as it is. Fewer: the operation is needed for
-    /// something to happen, be it not for safety.
-    pub executions: (u64, u64),
+    /// How many ways there were for calls to return, and how many of the implementation as it is. Fewer: the operation is
+    /// needed for something to happen, be it not for safety.
+    pub outcomes: (u64, u64),
     /// The check that gave it.
     pub checked: Checked<S>,
 }
@@ -141,8 +141,8 @@ pub fn necessity<S: Stamp>(
     let mut stop = whole.iter().find_map(Checked::stop).cloned();
     let is_stuck = whole.iter().any(|c| c.stuck().is_some());
     let vacuous = |all: &[Checked<S>]| all.iter().map(|c| c.report.vacuous).sum::<usize>();
-    let executions = |all: &[Checked<S>]| all.iter().map(|c| c.report.executions).sum::<u64>();
-    let (vacuous_before, executions_before) = (vacuous(&whole), executions(&whole));
+    let outcomes = |all: &[Checked<S>]| all.iter().map(|c| c.report.outcomes).sum::<u64>();
+    let (vacuous_before, outcomes_before) = (vacuous(&whole), outcomes(&whole));
     let mut rows = Vec::new();
     let all = all_sites(entry, variant, &bounds, &expired).unwrap_or_else(|late| {
         stop.get_or_insert(cause(late));
@@ -161,7 +161,7 @@ pub fn necessity<S: Stamp>(
                 bounds: Vec::new(),
             };
             let mut all = run(&changed)?;
-            let executions = (executions(&all), executions_before);
+            let outcomes = (outcomes(&all), outcomes_before);
             let all_end = vacuous(&all) == 0 || stop.is_none() && vacuous(&all) <= vacuous_before;
             let stopped = all.iter().position(|c| matches!(c.report.verdict, Verdict::Undecided(_)));
             let stopped = stopped.filter(|_| !all.last().is_some_and(Checked::has_failed));
@@ -183,7 +183,7 @@ pub fn necessity<S: Stamp>(
                 _ if stop.is_some() => Needed::Undecided,
                 _ => Needed::Vacuous,
             };
-            let row = Row { site: site.clone(), change, needed, executions, checked };
+            let row = Row { site: site.clone(), change, needed, outcomes, checked };
             each(&row);
             rows.push(row);
         }
@@ -226,7 +226,7 @@ impl<S: Stamp> Row<S> {
     /// The answer to a question in words.
     #[must_use]
     pub fn answer(&self, question: Question) -> String {
-        let is_left = self.executions.0 < self.executions.1;
+        let is_left = self.outcomes.0 < self.outcomes.1;
         let [needed, fate] = match self.needed {
             Needed::Yes => ["needed", "caught"],
             Needed::Locally => ["needed for local soundness; no wrong outcome found", "caught; no wrong outcome found"],
@@ -239,7 +239,7 @@ impl<S: Stamp> Row<S> {
             Needed::Undecided => ["undecided"; 2],
         };
         let more = match self.needed {
-            Needed::No if is_left => format!("; {} of {} executions are left", self.executions.0, self.executions.1),
+            Needed::No if is_left => format!("; {} of {} outcomes are left", self.outcomes.0, self.outcomes.1),
             Needed::Undecided => match self.stopped() {
                 Some(stop) => format!(": {stop}"),
                 None => ", as it is whether all clients end without the change".to_owned(),
@@ -273,8 +273,8 @@ impl<S: Stamp> Row<S> {
             change: &self.change,
             needed: self.needed,
             stopped: self.stopped(),
-            executions: self.executions.0,
-            executions_before: self.executions.1,
+            outcomes: self.outcomes.0,
+            outcomes_before: self.outcomes.1,
             bound: &self.checked.bound,
             counterexample: self.checked.litmus(),
             seconds: self.checked.time.as_secs_f64(),
@@ -292,8 +292,8 @@ struct Json<'a> {
     needed: Needed,
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,
-    executions: u64,
-    executions_before: u64,
+    outcomes: u64,
+    outcomes_before: u64,
     bound: &'a Bound,
     #[serde(skip_serializing_if = "Option::is_none")]
     counterexample: Option<String>,

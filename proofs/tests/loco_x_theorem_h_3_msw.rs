@@ -49,5 +49,5 @@ forbidden (a=(0, 1))";
 fn no_single_word_is_needed_for_safety() {
     let rows = necessity("msw", "published");
     assert!(rows.iter().all(|r| matches!(r.needed, Needed::No | Needed::IllDefined)));
-    assert!(rows.iter().filter(|r| r.needed == Needed::No).all(|r| r.executions.0 < r.executions.1));
+    assert!(rows.iter().filter(|r| r.needed == Needed::No).all(|r| r.outcomes.0 < r.outcomes.1));
 }

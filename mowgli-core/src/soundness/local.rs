@@ -83,6 +83,8 @@ pub type Concretisation = BTreeMap<(Name, String), BTreeSet<String>>;
 pub struct Local<S> {
     /// What was searched.
     pub explored: Explored,
+    /// How many ways there are for all calls to return.
+    pub outcomes: u64,
     /// The concretisations found.
     pub concretisation: Concretisation,
     /// The first execution without one.
@@ -94,6 +96,12 @@ type RunsById = Vec<(usize, usize)>;
 
 fn runs<S: Stamp>(solver: &Solver<'_, S>) -> RunsById {
     let of_thread = |(t, s): (usize, &&Skeleton<S>)| (std::ptr::from_ref(*s).addr(), solver.first_alive(t));
+    solver.graph.skeletons.iter().enumerate().map(of_thread).collect()
+}
+
+/// What the threads put out.
+fn outcome<S: Stamp>(solver: &Solver<'_, S>) -> Vec<Val> {
+    let of_thread = |(t, s): (usize, &&Skeleton<S>)| s.runs[solver.first_alive(t)].trace.output;
     solver.graph.skeletons.iter().enumerate().map(of_thread).collect()
 }
 
@@ -139,14 +147,20 @@ pub fn check<S: Stamp>(
     };
     let prover = RefCell::new(prover);
     let mut violation = None;
+    let outcomes = RefCell::new(BTreeSet::new());
     let mut settled = |solver: &mut Solver<'_, S>| {
         let mut prover = prover.borrow_mut();
         if prover.prove(solver, None, FEW).is_ok() {
+            let outcome = outcome(solver);
+            if !outcomes.borrow().contains(&outcome) && solver.is_consistent() {
+                outcomes.borrow_mut().insert(outcome);
+            }
             return Cut::Class;
         }
         prover.decide_next(solver)
     };
     let mut explored = problem.explore_runs(runs, &mut settled, &mut |solver| {
+        outcomes.borrow_mut().insert(outcome(solver));
         let snapshot = solver.snapshot();
         let result = prover.borrow_mut().class(solver);
         solver.restore(snapshot);
@@ -165,7 +179,8 @@ pub fn check<S: Stamp>(
         explored.stop.get_or_insert(stop);
         violation = None;
     }
-    Local { explored, concretisation: words, violation }
+    let outcomes = outcomes.into_inner().len() as u64;
+    Local { explored, outcomes, concretisation: words, violation }
 }
 
 impl<'a, S: Stamp> Prover<'a, S> {

@@ -20,7 +20,7 @@ use crate::ids::Name;
 use crate::implementation::{Implementation, Implementations, add_parts};
 use crate::judge::judge;
 use crate::library::Libraries;
-use crate::outcome::{Explored, Found, Limits, Outcome, Problem};
+use crate::outcome::{Found, Limits, Outcome, Problem};
 use crate::runs::Stop;
 use crate::search::refute::Refutation;
 use crate::search::solver::{Cut, Flow, Solver, Stats};
@@ -229,6 +229,8 @@ pub struct Report<S> {
     pub renamed: usize,
     /// Classes of consistent executions of all of them.
     pub executions: u64,
+    /// Ways for all calls to return, of all of them.
+    pub outcomes: u64,
     /// Clients none of whose executions ends.
     pub vacuous: usize,
     /// Clients looked at for their outcomes.
@@ -306,7 +308,7 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
         for (i, Looked { local, progress, renamed }) in looked {
             let (world, client) = &all[i];
             report.progress = report.progress.and(progress);
-            report.add(client, &local.explored, local.concretisation, renamed.len());
+            report.add(client, &local, renamed.len());
             if let Some(stop) = local.explored.stop.filter(|_| local.violation.is_none()) {
                 report.stopped_at.get_or_insert_with(|| (world.clone(), client.clone()));
                 if matches!(stop, Stop::IllDefined(_)) {
@@ -352,6 +354,7 @@ impl<S: Stamp> Report<S> {
             ill_formed: 0,
             renamed: 0,
             executions: 0,
+            outcomes: 0,
             clients: 0,
             vacuous: 0,
             probed: 0,
@@ -363,10 +366,12 @@ impl<S: Stamp> Report<S> {
     }
 
     /// Adds what was found of a client, and of so many that are it, renamed.
-    fn add(&mut self, client: &Client, explored: &Explored, concretisation: Concretisation, renamed: usize) {
+    fn add(&mut self, client: &Client, local: &Local<S>, renamed: usize) {
+        let (explored, alike) = (&local.explored, 1 + renamed as u64);
         self.clients += 1 + renamed;
         self.renamed += renamed;
-        self.executions += explored.stats.classes * (1 + renamed as u64);
+        self.executions += explored.stats.classes * alike;
+        self.outcomes += local.outcomes * alike;
         if explored.stats.classes > 0 {
             methods(client).for_each(|m| {
                 self.unreached.remove(&m);
@@ -374,8 +379,8 @@ impl<S: Stamp> Report<S> {
         }
         self.vacuous += if explored.stats.classes == 0 && explored.stop.is_none() { 1 + renamed } else { 0 };
         self.stats += explored.stats;
-        for (key, words) in concretisation {
-            self.concretisation.entry(key).or_default().extend(words);
+        for (key, words) in &local.concretisation {
+            self.concretisation.entry(key.clone()).or_default().extend(words.iter().cloned());
         }
     }
 }
