@@ -99,12 +99,6 @@ fn runs<S: Stamp>(solver: &Solver<'_, S>) -> RunsById {
     solver.graph.skeletons.iter().enumerate().map(of_thread).collect()
 }
 
-/// What the threads put out.
-fn outcome<S: Stamp>(solver: &Solver<'_, S>) -> Vec<Val> {
-    let of_thread = |(t, s): (usize, &&Skeleton<S>)| s.runs[solver.first_alive(t)].trace.output;
-    solver.graph.skeletons.iter().enumerate().map(of_thread).collect()
-}
-
 /// The check of one client.
 struct Prover<'a, S: Stamp> {
     world: &'a World,
@@ -151,7 +145,7 @@ pub fn check<S: Stamp>(
     let mut settled = |solver: &mut Solver<'_, S>| {
         let mut prover = prover.borrow_mut();
         if prover.prove(solver, None, FEW).is_ok() {
-            let outcome = outcome(solver);
+            let outcome = problem.outcome_of(solver);
             if !outcomes.borrow().contains(&outcome) && solver.is_consistent() {
                 outcomes.borrow_mut().insert(outcome);
             }
@@ -160,7 +154,7 @@ pub fn check<S: Stamp>(
         prover.decide_next(solver)
     };
     let mut explored = problem.explore_runs(runs, &mut settled, &mut |solver| {
-        outcomes.borrow_mut().insert(outcome(solver));
+        outcomes.borrow_mut().insert(problem.outcome_of(solver));
         let snapshot = solver.snapshot();
         let result = prover.borrow_mut().class(solver);
         solver.restore(snapshot);
@@ -214,9 +208,11 @@ impl<'a, S: Stamp> Prover<'a, S> {
         let shapes = calls.iter().map(|c| self.specification.of(&c.event.call).shapes(self.world, &c.event));
         let shapes: Vec<_> = shapes.collect();
         let impossible = shapes.iter().position(Vec::is_empty);
+        let reads = |of: &Vec<Shape<S>>| of.iter().flatten().any(|s| s.reads.is_some());
+        let silent = calls.iter().zip(&shapes).filter(|(_, of)| !reads(of)).flat_map(|(c, _)| c.own.clone()).collect();
         let choices = shapes.iter().map(|s| s.iter()).multi_cartesian_product();
         let choices = choices.filter_map(|choice| self.choice(&calls, &choice)).collect();
-        Abstraction { calls, impossible, choices, tried: Vec::new(), last: None, proofs: VecDeque::new() }
+        Abstraction { calls, impossible, choices, silent, first: Vec::new(), last: None, proofs: VecDeque::new() }
     }
 
     fn choice(&mut self, calls: &[AbstractCall], choice: &[&Shape<S>]) -> Option<StampChoice<'a, S>> {
@@ -242,15 +238,10 @@ impl<'a, S: Stamp> Prover<'a, S> {
     /// What is decided first: the sources and the order of the subevents that g maps to, as so' must be inside hb between
     /// those. What the specification does not read, as the dummy words of a fence, seldom matters: it is decided last.
     fn decide_next(&self, solver: &mut Solver<'_, S>) -> Cut {
-        let reads = |c: &AbstractCall| {
-            let shapes = self.specification.of(&c.event.call).shapes(solver.graph.world, &c.event);
-            shapes.iter().flatten().any(|s| s.reads.is_some())
-        };
-        let calls = abstract_calls(solver, self.library);
         let mut rank = vec![1; solver.graph.len()];
-        calls.iter().filter(|c| !reads(c)).flat_map(|c| &c.own).for_each(|&s| rank[s] = 2);
-        for &s in self.images(solver) {
-            rank[s] = if rank[s] == 2 { 2 } else { 0 };
+        if let Some(known) = self.known.get(&runs(solver)) {
+            known.images().iter().for_each(|&s| rank[s] = 0);
+            known.silent.iter().for_each(|&s| rank[s] = 2);
         }
         solver.decide_by_rank(rank);
         match self.pair_of_images(solver) {
@@ -259,9 +250,9 @@ impl<'a, S: Stamp> Prover<'a, S> {
         }
     }
 
-    /// The subevents that the g stands for that worked last, or before one did, the one that was tried first.
+    /// See [`Abstraction::images`].
     fn images(&self, solver: &Solver<'_, S>) -> &[usize] {
-        self.known.get(&runs(solver)).map_or(&[][..], |known| &known.tried)
+        self.known.get(&runs(solver)).map_or(&[][..], Abstraction::images)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::flow::Note;
 use crate::ids::Name;
 use crate::implementation::{Implementation, Implementations, add_parts};
 use crate::judge::judge;
-use crate::library::Libraries;
+use crate::library::{Libraries, Library};
 use crate::outcome::{Found, Limits, Outcome, Problem};
 use crate::runs::Stop;
 use crate::search::refute::Refutation;
@@ -386,10 +386,13 @@ impl<S: Stamp> Report<S> {
 }
 
 impl<S: Stamp> Question<'_, S> {
+    fn library(&self) -> &dyn Library<S> {
+        self.specification.get(self.library).expect("the library that is checked")
+    }
+
     /// The clients of which the specification says anything, and how many there are with the others.
     fn clients(&self) -> Found<(Vec<(World, Client)>, usize)> {
-        let library = self.specification.get(self.library).expect("the library that is checked");
-        well_formed(library, self.subject, std::slice::from_ref(&self.bound), self.expired)
+        well_formed(self.library(), self.subject, std::slice::from_ref(&self.bound), self.expired)
     }
 
     /// Asks something of a client whose calls are those of the implementation.
@@ -517,8 +520,7 @@ impl<S: Stamp> Question<'_, S> {
             let theirs: Vec<_> = c.threads.iter().flatten().collect();
             client::size(w, c) >= key && c != failing && calls.iter().all(|call| theirs.contains(call))
         };
-        let library = self.specification.get(self.library).expect("the library that is checked");
-        let found = client::wanted(library, self.subject, &self.bound.at_least_two(), self.expired, &is_related);
+        let found = client::wanted(self.library(), self.subject, &self.bound.at_least_two(), self.expired, &is_related);
         let (related, stop) = found.so_far();
         self.probe(related, report, stop.cloned().map_or(own, Verdict::Undecided))
     }

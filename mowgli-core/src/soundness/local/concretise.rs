@@ -66,8 +66,10 @@ pub(super) struct Abstraction<'a, S: Stamp> {
     /// A call that the specification does not have at all.
     pub(super) impossible: Option<usize>,
     pub(super) choices: Vec<StampChoice<'a, S>>,
-    /// The g that worked last, or before one did, the first that was tried.
-    pub(super) tried: Vec<usize>,
+    /// The subevents of the implementation of calls that read nothing.
+    pub(super) silent: Vec<usize>,
+    /// The g that was tried first.
+    pub(super) first: Vec<usize>,
     /// The g that worked last.
     pub(super) last: Option<Image>,
     /// What the latest proofs rest on: each proves every execution of the same runs that has it.
@@ -81,6 +83,11 @@ const KEPT: usize = 8;
 pub(super) const FEW: usize = 4;
 
 impl<S: Stamp> Abstraction<'_, S> {
+    /// The subevents that the g stands for that worked last, or before one did, the one that was tried first.
+    pub(super) fn images(&self) -> &[usize] {
+        self.last.as_ref().map_or(&self.first, |image| &image.g)
+    }
+
     /// Whether the g that worked last works for what is known of hb.
     pub(super) fn works_again(&mut self, hb: &Known) -> bool {
         let last = self.last.as_ref().filter(|i| i.needs.is_subset(&hb.least));
@@ -120,8 +127,8 @@ impl<S: Stamp> Abstraction<'_, S> {
                 if expired() {
                     return Err(Reason::NoChoice);
                 }
-                if self.tried.is_empty() {
-                    self.tried.clone_from(&g);
+                if self.first.is_empty() {
+                    self.first.clone_from(&g);
                 }
                 let Some(so) = choice.so_within(&g, hb) else { continue };
                 let mut needs = Matrix::empty(hb.least.len());
@@ -129,7 +136,6 @@ impl<S: Stamp> Abstraction<'_, S> {
                     let order = keeps_order(solver, libraries, &self.calls[promise.call], promise.stamp, s, &hb.least);
                     order.expect("a candidate").into_iter().for_each(|(a, b)| needs.set(a, b));
                 }
-                self.tried.clone_from(&g);
                 self.keep(so.or(&needs), hb);
                 return Ok(Image { choice: position, g, needs });
             }
