@@ -6,9 +6,11 @@
 
 pub mod cases;
 pub mod encode;
+pub mod ground;
 pub mod model;
 pub mod prove;
 pub mod solve;
+pub mod split;
 pub mod template;
 pub mod term;
 pub mod witness;

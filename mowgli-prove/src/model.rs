@@ -15,7 +15,7 @@ use mowgli_judge::algebra::{Choice, Key, Set};
 
 use crate::encode::{Encoding, Law, Partner, Side, encode};
 use crate::template::{Argument, Datum, Guard, Kind, Leaf, Nodes, Pattern, Read, Role, Write};
-use crate::term::{Term, Theory, all, all_at, and, app, choose, equal, implies, not, or, symbol, truth};
+use crate::term::{Term, Theory, all, all_at, and, any, app, choose, equal, implies, not, or, symbol, truth};
 
 /// The subevents of implementations.
 pub const SUB: &str = "Sub";
@@ -415,8 +415,63 @@ impl<'a, S: Stamp> Model<'a, S> {
         equal(app("kind", std::slice::from_ref(call)), symbol(&format!("kind.{}", kind.name)))
     }
 
+    /// For each choice below what holds of each of its pairs, which is one of its laws.
+    #[must_use]
+    pub fn typed(&self) -> BTreeMap<String, Term> {
+        let laws = self.lower.iter().flat_map(|e| e.choices.iter().zip(&e.laws));
+        laws.map(|((name, _), laws)| (name.clone(), laws[0].to.clone())).collect()
+    }
+
+    /// What is known of a call of a kind and of those of its subevents and promises that are there once.
+    #[must_use]
+    pub fn named(&self, call: &Term, k: usize, with_promises: bool) -> Vec<Term> {
+        let kind = &self.parts.kinds[k];
+        let mut facts = vec![self.is_kind(kind, call)];
+        for (family, roles) in [(self.concrete(), &kind.concrete), (self.promises(), &kind.abstract_)] {
+            for role in roles.iter().filter(|r| r.each.is_none() && (family.sort == SUB || with_promises)) {
+                let it = app(&format!("the.{}", role.name), &[call.clone(), own(call)]);
+                facts.push(family.is(role, &it));
+                facts.push(equal(family.call(&it), call.clone()));
+                facts.push(equal(family.at(&it), own(call)));
+            }
+        }
+        facts
+    }
+
+    /// The subevents and promises of a call of a kind, at these nodes, with their sorts.
+    #[must_use]
+    pub fn things(&self, call: &Term, k: usize, nodes: &[Term], with_promises: bool) -> Vec<(&'static str, Term)> {
+        let kind = &self.parts.kinds[k];
+        let mut things = Vec::new();
+        for (sort, roles) in [(SUB, &kind.concrete), (ABS, &kind.abstract_)] {
+            for role in roles.iter().filter(|_| sort == SUB || with_promises) {
+                let here = [own(call)];
+                let at = if role.each.is_some() { nodes } else { &here };
+                things.extend(at.iter().map(|n| (sort, app(&format!("the.{}", role.name), &[call.clone(), n.clone()]))));
+            }
+        }
+        things
+    }
+
+    /// The reads of a call of a kind that are there once, with the choices that give them sources.
+    #[must_use]
+    pub fn reads(&self, call: &Term, k: usize) -> Vec<(String, Term)> {
+        let roles = self.parts.kinds[k].concrete.iter().filter(|r| r.reads.is_some() && r.each.is_none());
+        let read = |r: &Role<S>| {
+            Some((self.reads_from(r.library)?, app(&format!("the.{}", r.name), &[call.clone(), own(call)])))
+        };
+        roles.filter_map(read).collect()
+    }
+
+    /// The writes of a call of a kind that are there once.
+    #[must_use]
+    pub fn writes(&self, call: &Term, k: usize) -> Vec<Term> {
+        let roles = self.parts.kinds[k].concrete.iter().filter(|r| r.writes.is_some() && r.each.is_none());
+        roles.map(|r| app(&format!("the.{}", r.name), &[call.clone(), own(call)])).collect()
+    }
+
     /// That a call has a subevent of a role at a node.
-    fn valid(&self, kind: &Kind<S>, role: &Role<S>, call: &Term, node: &Term) -> Term {
+    pub(crate) fn valid(&self, kind: &Kind<S>, role: &Role<S>, call: &Term, node: &Term) -> Term {
         let at = match role.each {
             Some(set) => in_range(set, call, node),
             None => equal(node.clone(), own(call)),
@@ -990,6 +1045,8 @@ impl<'a, S: Stamp> Model<'a, S> {
         let is_source = and([may(&it), is_last]);
         theory.axiom("of the writes before a read one is the last", all(&pair, implies(may(&a), is_source)));
         theory.define(name, &pair, "Bool", and([may(&a), equal(a.clone(), it)]));
+        let source = any(&[("c", ABS)], app(name, &[symbol("c"), b.clone()]));
+        theory.axiom("so a read after a write has a source", all(&pair, implies(may(&a), source)));
     }
 
     /// For each role, by kind and position, a promise for which it stands alone.

@@ -1,6 +1,7 @@
 //! Solvers: programs that speak SMT-LIB.
 
 use std::fmt;
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -93,6 +94,39 @@ pub fn ask(program: Program, theory: &Theory, question: &Obligation, limit: Dura
         answer
     };
     (answer, time)
+}
+
+/// Asks whether a theory cannot hold, with no instances made but where a solver sees a reason for them.
+#[must_use]
+pub fn ask_all(program: Program, theory: &Theory, limit: Duration) -> (Answer, Duration) {
+    let start = Instant::now();
+    let told = told(program, theory, limit).unwrap_or_else(|error| format!("{program} failed: {error}"));
+    let answer = match told.trim() {
+        "unsat" => Answer::Follows,
+        "sat" => Answer::Fails,
+        _ if start.elapsed() >= limit => Answer::Unknown("time-out".to_owned()),
+        other => Answer::Unknown(other.to_owned()),
+    };
+    (answer, start.elapsed())
+}
+
+fn told(program: Program, theory: &Theory, limit: Duration) -> std::io::Result<String> {
+    let mut process = Command::new(program.command())
+        .args(program.arguments(limit))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let head = match program {
+        Program::Z3 => "(set-option :smt.auto_config false)\n(set-option :smt.mbqi false)\n",
+        Program::Cvc5 => "(set-logic ALL)\n",
+    };
+    let text = format!("{head}{theory}(check-sat)\n");
+    let mut input = process.stdin.take().expect("it was asked for");
+    // A process that has ended has said why.
+    let _ = input.write_all(text.as_bytes());
+    drop(input);
+    Ok(String::from_utf8_lossy(&process.wait_with_output()?.stdout).into_owned())
 }
 
 fn asked(program: Program, theory: &Theory, question: &Obligation, limit: Duration) -> std::io::Result<Answer> {

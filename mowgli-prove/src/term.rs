@@ -122,6 +122,20 @@ pub fn all_at(of: &[(&str, &str)], body: Term, pattern: Term) -> Term {
     Term::AllAt(variables(of), Arc::new(body), Arc::new(pattern))
 }
 
+impl Term {
+    /// The term with others in the place of symbols.
+    #[must_use]
+    pub fn with(&self, by: &BTreeMap<String, Term>) -> Term {
+        match self {
+            Self::App(name, to) if to.is_empty() => by.get(&**name).unwrap_or(self).clone(),
+            Self::App(name, to) => Self::App(Arc::clone(name), to.iter().map(|t| t.with(by)).collect()),
+            Self::All(of, body) => Self::All(of.clone(), body.with(by).into()),
+            Self::Any(of, body) => Self::Any(of.clone(), body.with(by).into()),
+            Self::AllAt(of, body, at) => Self::AllAt(of.clone(), body.with(by).into(), at.with(by).into()),
+        }
+    }
+}
+
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bound = |of: &[Variable]| of.iter().map(|(name, sort)| format!("({name} {sort})")).collect::<String>();
