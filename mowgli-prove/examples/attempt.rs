@@ -18,7 +18,7 @@ fn main() {
         subject: &*entry.subject,
     };
     let seconds = args.get(3).map_or(10, |s| s.parse().unwrap());
-    let proof = prove(&source, &Options { solvers: vec![Program::Z3], limit: Duration::from_secs(seconds), executions: Duration::from_secs(10) });
+    let proof = prove(&source, &Options { solvers: match args.get(4).map(|s| &**s) { Some("cvc5") => vec![Program::Cvc5], Some("both") => vec![Program::Z3, Program::Cvc5], _ => vec![Program::Z3] }, limit: Duration::from_secs(seconds), executions: Duration::from_secs(10) });
     for row in &proof.rows {
         println!("{:60} {:4} {:8.2?} {}", row.obligation, row.cases, row.time, row.result());
     }

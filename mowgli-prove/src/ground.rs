@@ -1,128 +1,118 @@
 //! Ground instances of a theory: of every axiom those that speak of things that are named.
 //!
 //! What follows from instances follows from the theory, so an answer `unsat` is a proof. They are simplified with what is
-//! known of the things that are named, their roles above all, which leaves a solver little to do. A formula with a quantifier inside an
-//! axiom becomes an atom, of which one direction is said: what is so for all holds of what is named, and what holds of something
-//! that is named is so for some.
+//! known of the things that are named, their roles above all, which leaves a solver little to do. A formula with a quantifier
+//! inside an axiom becomes an atom, of which one direction is said: what is so for all holds of what is named, and what holds
+//! of something that is named is so for some. A `sat` says nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use itertools::Itertools;
 use rustc_hash::{FxHashMap, FxHashSet};
-use typed_arena::Arena;
 
-use crate::term::{Statement, Term, Theory, Variable, symbol};
+use crate::ready::{AND, Code, EQUAL, FALSE as NO, IMPLIES, ITE, NOT, Names, OR, Quantified, Ready, Symbol, TRUE as YES};
+use crate::term::{Statement, Term, Theory, Variable, app, equal, not, truth};
 
-/// A term of the arena.
+/// A term without variables.
 type Id = usize;
 
-const TRUE: Id = 0;
-const FALSE: Id = 1;
+// The first two terms, as their symbols are the first.
+const TRUE: Id = YES;
+const FALSE: Id = NO;
 
 /// What tells members of a sort apart: the function of their role, that of their call, and that of their node.
 const APART: [[&str; 3]; 2] = [["role", "call", "at"], ["abs.role", "abs.call", "abs.at"]];
 
-/// A formula with a quantifier, with what its variables are.
-type Place = (usize, Vec<Id>);
-
 /// A quantified formula for which an atom stands.
-struct Invented<'a> {
+struct Atom {
     atom: Id,
-    is_some: bool,
-    of: &'a [Variable],
-    body: &'a Term,
-    bound: Vec<(String, Id)>,
+    formula: Arc<Quantified>,
+    around: Vec<Id>,
     /// What it says of any thing at all: those that say the same are one.
     says: Id,
 }
 
 /// Instances of a theory.
 pub struct Ground<'a> {
-    theory: &'a Theory,
-    /// Terms that are given; they are known by where they are.
-    terms: &'a Arena<Term>,
-    definitions: FxHashMap<&'a str, (&'a [Variable], &'a Term)>,
-    /// For predicates of pairs what holds of each of their pairs, for variables `a` and `b`.
-    typed: &'a BTreeMap<String, Term>,
-    nodes: Vec<(Arc<str>, Vec<Id>)>,
+    ready: &'a Ready,
+    names: Names,
+    places: usize,
+    apart: Vec<[Symbol; 3]>,
+    kind: Symbol,
+    nodes: Vec<(Symbol, Vec<Id>)>,
     sizes: Vec<usize>,
-    known: FxHashMap<(Arc<str>, Vec<Id>), Id>,
+    known: FxHashMap<(Symbol, Vec<Id>), Id>,
     /// What is known to be equal to something simpler.
     facts: FxHashMap<Id, Id>,
     elements: FxHashSet<Id>,
     named: BTreeMap<String, Vec<Id>>,
-    valued: FxHashMap<(usize, Vec<Id>), Id>,
-    atoms: FxHashMap<Place, Id>,
-    settled: FxHashMap<Place, Id>,
-    /// The atoms by what they say of any thing at all.
+    /// What definitions are of things.
+    defined: FxHashMap<(usize, Vec<Id>), Id>,
+    /// What quantified formulas are, by their places and what is bound around them.
+    settled: FxHashMap<(usize, Vec<Id>), Id>,
+    atoms: Vec<Atom>,
+    at_place: FxHashMap<(usize, Vec<Id>), Id>,
     alike: FxHashMap<(bool, Id), Id>,
-    /// The formulas for which atoms `some.n` stand: whether they say that there is something, their variables, what they
-    /// say, and what is bound in them.
-    invented: Vec<Invented<'a>>,
-    /// How many of them are parts of what is given.
+    /// How many of the atoms are parts of what is given.
     given: usize,
-    /// In how many such variables.
-    nesting: usize,
+    /// Things of which nothing is known, with their sorts.
+    anything: Vec<(Id, String)>,
     clauses: Vec<Id>,
     is_false: bool,
 }
 
 impl<'a> Ground<'a> {
-    /// Nothing named yet. For each predicate in `typed` there is what holds of all of its pairs, by the axioms of the theory.
+    /// Nothing named yet.
     #[must_use]
-    pub fn new(theory: &'a Theory, typed: &'a BTreeMap<String, Term>, terms: &'a Arena<Term>) -> Self {
-        let defined = theory.0.iter().filter_map(|s| match s {
-            Statement::Definition(name, of, _, body) => Some((name.as_str(), (&of[..], body))),
-            _ => None,
-        });
+    pub fn new(ready: &'a Ready) -> Self {
+        let mut names = ready.names.clone();
+        let apart = APART.map(|of| of.map(|name| names.of(name))).to_vec();
+        let kind = names.of("kind");
         let mut ground = Self {
-            theory,
-            terms,
-            definitions: defined.collect(),
-            typed,
+            ready,
+            names,
+            places: 0,
+            apart,
+            kind,
             nodes: Vec::new(),
             sizes: Vec::new(),
             known: FxHashMap::default(),
             facts: FxHashMap::default(),
             elements: FxHashSet::default(),
             named: BTreeMap::new(),
-            valued: FxHashMap::default(),
-            atoms: FxHashMap::default(),
+            defined: FxHashMap::default(),
             settled: FxHashMap::default(),
+            atoms: Vec::new(),
+            at_place: FxHashMap::default(),
             alike: FxHashMap::default(),
-            invented: Vec::new(),
             given: 0,
-            nesting: 0,
+            anything: Vec::new(),
             clauses: Vec::new(),
             is_false: false,
         };
-        assert_eq!([ground.cons("true", Vec::new()), ground.cons("false", Vec::new())], [TRUE, FALSE]);
-        for statement in &theory.0 {
-            if let Statement::Elements(_, names) = statement {
-                for name in names {
-                    let id = ground.cons(name, Vec::new());
-                    ground.elements.insert(id);
-                }
-            }
+        assert_eq!([YES, NO].map(|truth| ground.cons(truth, Vec::new())), [TRUE, FALSE]);
+        for element in &ready.elements {
+            let id = ground.cons(*element, Vec::new());
+            ground.elements.insert(id);
         }
         ground
     }
 
     /// Names a thing of a sort.
-    pub fn name(&mut self, sort: &str, thing: Term) {
+    pub fn name(&mut self, sort: &str, thing: &Term) {
         let id = self.of(thing);
         self.named.entry(sort.to_owned()).or_default().push(id);
     }
 
     /// Says what holds.
-    pub fn given(&mut self, formula: Term) {
+    pub fn given(&mut self, formula: &Term) {
         let id = self.of(formula);
         self.assume(id);
     }
 
-    /// Whether a formula is known to hold, or not to hold, without an instance of an axiom.
-    pub fn is_known(&mut self, formula: Term) -> Option<bool> {
+    /// Whether a formula is known to hold, or not to hold.
+    pub fn is_known(&mut self, formula: &Term) -> Option<bool> {
         match self.of(formula) {
             TRUE => Some(true),
             FALSE => Some(false),
@@ -131,7 +121,7 @@ impl<'a> Ground<'a> {
     }
 
     /// A closed term, simplified.
-    pub fn simplified(&mut self, term: Term) -> Term {
+    pub fn simplified(&mut self, term: &Term) -> Term {
         let id = self.of(term);
         self.term(id)
     }
@@ -142,27 +132,22 @@ impl<'a> Ground<'a> {
         self.is_false
     }
 
-    fn of(&mut self, term: Term) -> Id {
-        let term = self.terms.alloc(term);
-        self.value(term, &mut Vec::new())
-    }
-
     /// What is there by what is given, or may be: its variable with its sort, what is said of it, and whether it is there for
     /// certain.
     #[must_use]
     pub fn there(&self) -> Vec<(Variable, Term, bool)> {
-        let told = self.invented[..self.given].iter().filter(|i| i.is_some && i.of.len() == 1);
-        let open = told.filter(|i| self.found(i.atom) != FALSE);
-        let said = |i: &Invented<'_>| {
-            let bound = i.bound.iter().map(|(name, id)| (name.clone(), self.term(*id))).collect();
-            (i.of[0].clone(), i.body.with(&bound), self.found(i.atom) == TRUE)
+        let told = self.atoms[..self.given].iter().filter(|a| a.formula.is_some && a.formula.of.len() == 1);
+        let open = told.filter(|a| self.found(a.atom) != FALSE);
+        let said = |a: &Atom| {
+            let around = a.formula.around.iter().cloned().zip(a.around.iter().map(|id| self.term(*id))).collect();
+            (a.formula.of[0].clone(), a.formula.written.with(&around), self.found(a.atom) == TRUE)
         };
         open.map(said).collect()
     }
 
     /// Makes the instances; what follows from them at once is used to simplify the others.
     pub fn instantiate(&mut self) {
-        self.given = self.invented.len();
+        self.given = self.atoms.len();
         loop {
             let before = self.facts.len();
             self.pass();
@@ -172,31 +157,24 @@ impl<'a> Ground<'a> {
         }
     }
 
-    /// Whether a solver is to make the instances of an axiom: there are too many of one about three things.
-    fn is_left(&self, axiom: &Term) -> bool {
-        matches!(axiom, Term::All(of, body) if of.len() > 2 && !self.mentions_defined(body))
-    }
-
-    fn mentions_defined(&self, term: &Term) -> bool {
-        match term {
-            Term::App(name, to) => self.definitions.contains_key(&**name) || to.iter().any(|t| self.mentions_defined(t)),
-            Term::All(..) | Term::Any(..) | Term::AllAt(..) => true,
-        }
+    fn of(&mut self, term: &Term) -> Id {
+        let code = self.ready.reader_with(&mut self.names, &mut self.places).read(term, &mut Vec::new());
+        self.value(&code, &mut Vec::new())
     }
 
     /// Makes the instances once.
     fn pass(&mut self) {
-        self.valued.clear();
+        self.defined.clear();
         self.settled.clear();
+        self.alike.clear();
         let mut seen = FxHashMap::default();
         for id in std::mem::take(&mut self.clauses) {
             let id = self.again(id, &mut seen);
             self.assume(id);
         }
-        self.alike.clear();
-        for i in 0..self.invented.len() {
-            let says = self.again(self.invented[i].says, &mut seen);
-            let (is_some, atom) = (self.invented[i].is_some, self.invented[i].atom);
+        for i in 0..self.atoms.len() {
+            let says = self.again(self.atoms[i].says, &mut seen);
+            let (is_some, atom) = (self.atoms[i].formula.is_some, self.atoms[i].atom);
             let first = *self.alike.entry((is_some, says)).or_insert(atom);
             self.learn(first, atom);
         }
@@ -209,22 +187,14 @@ impl<'a> Ground<'a> {
             things.dedup();
         }
         self.named.clone_from(&named);
-        let theory = self.theory;
-        for (_, axiom) in theory.axioms() {
-            let (of, body): (&[Variable], &Term) = match axiom {
-                Term::All(of, body) | Term::AllAt(of, body, _) => (of, body),
-                other => (&[], other),
-            };
-            if self.is_left(axiom) {
-                continue;
-            }
-            let none = Vec::new();
-            let things = of.iter().map(|(_, sort)| named.get(sort).unwrap_or(&none).iter().copied());
+        let ready = self.ready;
+        let none = Vec::new();
+        for axiom in &ready.axioms {
+            let things = axiom.sorts.iter().map(|sort| named.get(sort).unwrap_or(&none).iter().copied());
             let tuples: Vec<Vec<Id>> =
-                if of.is_empty() { vec![Vec::new()] } else { things.multi_cartesian_product().collect() };
-            for tuple in tuples {
-                let mut bound = of.iter().map(|(name, _)| name.as_str()).zip(tuple).collect();
-                let id = self.value(body, &mut bound);
+                if axiom.sorts.is_empty() { vec![Vec::new()] } else { things.multi_cartesian_product().collect() };
+            for mut tuple in tuples {
+                let id = self.value(&axiom.body, &mut tuple);
                 self.assume(id);
                 if self.is_false {
                     return;
@@ -240,32 +210,31 @@ impl<'a> Ground<'a> {
         }
         let (name, to) = self.nodes[id].clone();
         let to: Vec<Id> = to.into_iter().map(|t| self.again(t, seen)).collect();
-        let now = self.make(&name, to);
+        let now = self.make(name, to);
         seen.insert(id, now);
         now
     }
 
     fn assume(&mut self, id: Id) {
-        let (name, to) = self.nodes[id].clone();
-        match (&*name, &to[..]) {
-            ("true", _) => {}
-            ("false", _) => self.is_false = true,
-            ("and", parts) => parts.iter().for_each(|part| self.assume(*part)),
-            ("not", [of]) => match &*self.nodes[*of].0 {
-                "or" => {
-                    for part in self.nodes[*of].1.clone() {
-                        let opposite = self.make("not", vec![part]);
-                        self.assume(opposite);
-                    }
+        let (name, to) = &self.nodes[id];
+        match (*name, &to[..]) {
+            (YES, _) => {}
+            (NO, _) => self.is_false = true,
+            (AND, parts) => parts.to_vec().into_iter().for_each(|part| self.assume(part)),
+            (NOT, &[of]) if self.nodes[of].0 == OR => {
+                for part in self.nodes[of].1.clone() {
+                    let opposite = self.make(NOT, vec![part]);
+                    self.assume(opposite);
                 }
-                _ => self.learn(*of, FALSE),
-            },
-            ("=", [a, b]) => self.learn(*a, *b),
-            ("or", _) | ("ite", _) => self.clauses.push(id),
+            }
+            (NOT, &[of]) => self.learn(of, FALSE),
+            (EQUAL, &[a, b]) => self.learn(a, b),
+            (OR | ITE, _) => self.clauses.push(id),
             _ => self.learn(id, TRUE),
         }
     }
 
+    /// That two terms are equal: the larger one is replaced from now on.
     fn learn(&mut self, a: Id, b: Id) {
         let (a, b) = (self.found(a), self.found(b));
         if a == b {
@@ -281,8 +250,8 @@ impl<'a> Ground<'a> {
         }
     }
 
-    fn cons(&mut self, name: &str, to: Vec<Id>) -> Id {
-        let key = (Arc::from(name), to);
+    fn cons(&mut self, name: Symbol, to: Vec<Id>) -> Id {
+        let key = (name, to);
         if let Some(id) = self.known.get(&key) {
             return *id;
         }
@@ -301,37 +270,24 @@ impl<'a> Ground<'a> {
         id
     }
 
-    fn make(&mut self, name: &str, to: Vec<Id>) -> Id {
+    fn make(&mut self, name: Symbol, to: Vec<Id>) -> Id {
         match (name, &to[..]) {
-            ("and", parts) => self.gathered("and", TRUE, FALSE, parts),
-            ("or", parts) => self.gathered("or", FALSE, TRUE, parts),
-            ("not", [TRUE]) => FALSE,
-            ("not", [FALSE]) => TRUE,
-            ("not", [of]) => {
-                let (inner, parts) = self.nodes[*of].clone();
-                match &*inner {
-                    "not" => parts[0],
-                    "and" => {
-                        let parts: Vec<Id> = parts.into_iter().map(|p| self.make("not", vec![p])).collect();
-                        self.make("or", parts)
-                    }
-                    _ => self.cons("not", to),
-                }
+            (AND, parts) => self.gathered(AND, parts),
+            (OR, parts) => self.gathered(OR, parts),
+            (NOT, &[of]) => self.opposite(of),
+            (IMPLIES, &[from, then]) => {
+                let not = self.opposite(from);
+                self.gathered(OR, &[not, then])
             }
-            ("=>", [from, then]) => {
-                let not = self.make("not", vec![*from]);
-                self.make("or", vec![not, *then])
-            }
-            ("=", [a, b]) => self.equal(*a, *b),
-            ("ite", [TRUE, then, _]) => *then,
-            ("ite", [FALSE, _, other]) => *other,
-            ("ite", [_, then, other]) if then == other => *then,
+            (EQUAL, &[a, b]) => self.equal(a, b),
+            (ITE, &[TRUE, then, _]) => then,
+            (ITE, &[FALSE, _, other]) => other,
+            (ITE, &[_, then, other]) if then == other => then,
             _ => {
-                if let (Some(may), [a, b]) = (self.typed.get(name), &to[..]) {
-                    let mut bound = vec![("a", *a), ("b", *b)];
-                    if self.value(may, &mut bound) == FALSE {
-                        return FALSE;
-                    }
+                if let Some(may) = self.ready.typed.get(&name)
+                    && self.value(may, &mut to.clone()) == FALSE
+                {
+                    return FALSE;
                 }
                 let id = self.cons(name, to);
                 self.found(id)
@@ -339,127 +295,137 @@ impl<'a> Ground<'a> {
         }
     }
 
-    fn gathered(&mut self, name: &str, neutral: Id, absorbing: Id, parts: &[Id]) -> Id {
+    fn opposite(&mut self, of: Id) -> Id {
+        let (name, parts) = self.nodes[of].clone();
+        match name {
+            YES => FALSE,
+            NO => TRUE,
+            NOT => parts[0],
+            AND => {
+                let parts: Vec<Id> = parts.into_iter().map(|part| self.opposite(part)).collect();
+                self.gathered(OR, &parts)
+            }
+            _ => self.cons(NOT, vec![of]),
+        }
+    }
+
+    /// A conjunction or disjunction.
+    fn gathered(&mut self, name: Symbol, parts: &[Id]) -> Id {
+        let (neutral, absorbing) = if name == AND { (TRUE, FALSE) } else { (FALSE, TRUE) };
         let mut all: Vec<Id> = Vec::new();
         for part in parts {
             match *part {
                 id if id == neutral => {}
                 id if id == absorbing => return absorbing,
-                id if *self.nodes[id].0 == *name => all.extend(&self.nodes[id].1),
+                id if self.nodes[id].0 == name => all.extend(&self.nodes[id].1),
                 id => all.push(id),
             }
         }
         all.sort_unstable();
         all.dedup();
-        let opposite = |id: &Id| matches!(&self.nodes[*id], (n, of) if &**n == "not" && all.binary_search(&of[0]).is_ok());
+        let is_denied = |id: &Id| self.nodes[*id].0 == NOT && all.binary_search(&self.nodes[*id].1[0]).is_ok();
         match all.len() {
             0 => neutral,
             1 => all[0],
-            _ if all.iter().any(opposite) => absorbing,
+            _ if all.iter().any(is_denied) => absorbing,
             _ => self.cons(name, all),
         }
     }
 
     fn equal(&mut self, a: Id, b: Id) -> Id {
-        if a == b {
-            return TRUE;
+        match (a.min(b), a.max(b)) {
+            (x, y) if x == y => TRUE,
+            // One of them is a formula.
+            (TRUE, formula) => formula,
+            (FALSE, formula) => self.opposite(formula),
+            (x, y) if self.elements.contains(&x) && self.elements.contains(&y) => FALSE,
+            (x, y) => self.told_apart(x, y).unwrap_or_else(|| {
+                let id = self.cons(EQUAL, vec![x, y]);
+                self.found(id)
+            }),
         }
-        if a <= FALSE || b <= FALSE {
-            let other = a.max(b);
-            return match a.min(b) {
-                // One of them is a formula.
-                TRUE => other,
-                _ => self.make("not", vec![other]),
-            };
-        }
-        if self.elements.contains(&a) && self.elements.contains(&b) {
-            return FALSE;
-        }
-        let kinds = [a, b].map(|s| self.told("kind", s));
-        if let [Some(x), Some(y)] = kinds
+    }
+
+    /// Calls of different kinds and subevents of different roles are different. Those of one role are the same if their calls
+    /// and nodes are, as each call has one of a role at a node.
+    fn told_apart(&mut self, a: Id, b: Id) -> Option<Id> {
+        if let [Some(x), Some(y)] = [a, b].map(|s| self.told(self.kind, s))
             && x != y
         {
-            return FALSE;
+            return Some(FALSE);
         }
-        for [role, call, at] in APART {
+        for [role, call, at] in self.apart.clone() {
             let [Some(x), Some(y)] = [a, b].map(|s| self.told(role, s)) else { continue };
             if x != y {
-                return FALSE;
+                return Some(FALSE);
             }
-            let calls = [a, b].map(|s| self.make(call, vec![s]));
-            let places = [a, b].map(|s| self.make(at, vec![s]));
-            let (calls, places) = (self.equal(calls[0], calls[1]), self.equal(places[0], places[1]));
-            return if calls == TRUE && places == TRUE { TRUE } else { self.gathered("and", TRUE, FALSE, &[calls, places]) };
+            let [x, y] = [a, b].map(|s| self.make(call, vec![s]));
+            let calls = self.equal(x, y);
+            let [x, y] = [a, b].map(|s| self.make(at, vec![s]));
+            let places = self.equal(x, y);
+            return Some(self.gathered(AND, &[calls, places]));
         }
-        let id = self.cons("=", vec![a.min(b), a.max(b)]);
-        self.found(id)
+        None
     }
 
     /// The element that a function is known to have.
-    fn told(&self, function: &str, of: Id) -> Option<Id> {
-        let id = *self.known.get(&(Arc::from(function), vec![of]))?;
+    fn told(&self, function: Symbol, of: Id) -> Option<Id> {
+        let id = *self.known.get(&(function, vec![of]))?;
         let found = self.found(id);
         self.elements.contains(&found).then_some(found)
     }
 
-    fn value(&mut self, term: &'a Term, bound: &mut Vec<(&'a str, Id)>) -> Id {
-        match term {
-            Term::App(name, to) if to.is_empty() => match bound.iter().rev().find(|(known, _)| **known == **name) {
-                Some((_, id)) => self.found(*id),
-                None => self.make(name, Vec::new()),
+    fn value(&mut self, code: &Code, bound: &mut Vec<Id>) -> Id {
+        match code {
+            Code::Bound(position) => self.found(bound[*position]),
+            Code::Apply(name, to) => match self.values(*name, to, bound) {
+                Ok(values) => self.make(*name, values),
+                Err(settled) => settled,
             },
-            Term::App(name, to) => self.applied(name, to, bound),
-            Term::All(of, body) | Term::AllAt(of, body, _) => self.quantified(term, of, body, FALSE, bound),
-            Term::Any(of, body) => self.quantified(term, of, body, TRUE, bound),
+            Code::Defined(definition, to) => {
+                let values: Vec<Id> = to.iter().map(|part| self.value(part, bound)).collect();
+                let key = (*definition, values);
+                if let Some(known) = self.defined.get(&key) {
+                    return *known;
+                }
+                let ready = self.ready;
+                let id = self.value(&ready.definitions[*definition], &mut key.1.clone());
+                self.defined.insert(key, id);
+                id
+            }
+            Code::Quantified(formula) => self.quantified(formula, bound),
         }
     }
 
-    fn applied(&mut self, name: &'a str, to: &'a [Term], bound: &mut Vec<(&'a str, Id)>) -> Id {
-        let stop = match name {
-            "and" => FALSE,
-            "or" => TRUE,
-            _ => usize::MAX,
-        };
-        let mut parts = Vec::with_capacity(to.len());
-        for (position, part) in to.iter().enumerate() {
+    /// What a symbol is applied to, or what the whole is where a part settles it.
+    fn values(&mut self, name: Symbol, to: &[Code], bound: &mut Vec<Id>) -> Result<Vec<Id>, Id> {
+        let mut values = Vec::with_capacity(to.len());
+        for part in to {
             let id = self.value(part, bound);
-            if id == stop || (name == "=>" && position == 0 && id == FALSE) {
-                return if name == "=>" { TRUE } else { stop };
+            match (name, id) {
+                (AND, FALSE) => return Err(FALSE),
+                (OR, TRUE) => return Err(TRUE),
+                (IMPLIES, FALSE) if values.is_empty() => return Err(TRUE),
+                _ => values.push(id),
             }
-            parts.push(id);
         }
-        let Some(&(of, body)) = self.definitions.get(name) else { return self.make(name, parts) };
-        let key = (std::ptr::from_ref(body) as usize, parts);
-        if let Some(known) = self.valued.get(&key) {
-            return *known;
-        }
-        let mut inner = of.iter().map(|(name, _)| name.as_str()).zip(key.1.iter().copied()).collect();
-        let id = self.value(body, &mut inner);
-        self.valued.insert(key, id);
-        id
+        Ok(values)
     }
 
     /// A formula with a quantifier: settled by one instance, or else an atom with its instances.
-    fn quantified(
-        &mut self,
-        term: &'a Term,
-        of: &'a [Variable],
-        body: &'a Term,
-        settles: Id,
-        bound: &mut Vec<(&'a str, Id)>,
-    ) -> Id {
-        let place: Place = (std::ptr::from_ref(term) as usize, bound.iter().map(|(_, id)| *id).collect());
+    fn quantified(&mut self, formula: &Arc<Quantified>, bound: &mut Vec<Id>) -> Id {
+        let place = (formula.place, bound.clone());
         if let Some(known) = self.settled.get(&place) {
             return *known;
         }
-        let none = Vec::new();
-        let things: Vec<Vec<Id>> =
-            of.iter().map(|(_, sort)| self.named.get(sort).unwrap_or(&none).clone()).collect();
+        let settles = if formula.is_some { TRUE } else { FALSE };
+        let things = formula.of.iter().map(|(_, sort)| self.named.get(sort).cloned().unwrap_or_default());
+        let tuples: Vec<Vec<Id>> = things.multi_cartesian_product().collect();
         let mut instances = Vec::new();
-        for tuple in things.into_iter().multi_cartesian_product() {
+        for tuple in tuples {
             let before = bound.len();
-            bound.extend(of.iter().map(|(name, _)| name.as_str()).zip(tuple));
-            let id = self.value(body, bound);
+            bound.extend(tuple);
+            let id = self.value(&formula.body, bound);
             bound.truncate(before);
             if id == settles {
                 self.settled.insert(place, settles);
@@ -467,86 +433,84 @@ impl<'a> Ground<'a> {
             }
             instances.push(id);
         }
-        let atom = match self.atoms.get(&place) {
-            Some(atom) => *atom,
-            None => {
-                let atom = self.invent(of, body, settles == TRUE, bound);
-                self.atoms.insert(place.clone(), atom);
-                atom
-            }
-        };
+        let atom = self.atom(formula, bound, &place);
         let known = self.found(atom);
         self.settled.insert(place, known);
         for instance in instances {
-            let clause = if settles == TRUE {
-                self.make("=>", vec![instance, known])
-            } else {
-                self.make("=>", vec![known, instance])
-            };
+            let [from, to] = if formula.is_some { [instance, known] } else { [known, instance] };
+            let clause = self.make(IMPLIES, vec![from, to]);
             self.assume(clause);
         }
         known
     }
 
     /// The atom for a formula: one that is there already if it says the same.
-    fn invent(&mut self, of: &'a [Variable], body: &'a Term, is_some: bool, bound: &mut Vec<(&'a str, Id)>) -> Id {
-        let before = bound.len();
-        for (position, (name, sort)) in of.iter().enumerate() {
-            let any = self.cons(&format!("any.{sort}.{}", self.nesting + position), Vec::new());
-            bound.push((name, any));
-        }
-        self.nesting += of.len();
-        let says = self.value(body, bound);
-        self.nesting -= of.len();
-        bound.truncate(before);
-        if let Some(atom) = self.alike.get(&(is_some, says)) {
+    fn atom(&mut self, formula: &Arc<Quantified>, bound: &mut Vec<Id>, place: &(usize, Vec<Id>)) -> Id {
+        if let Some(atom) = self.at_place.get(place) {
             return *atom;
         }
-        let atom = self.cons(&format!("some.{}", self.invented.len()), Vec::new());
-        let bound = bound.iter().map(|(name, id)| ((*name).to_owned(), *id)).collect();
-        self.invented.push(Invented { atom, is_some, of, body, bound, says });
-        self.alike.insert((is_some, says), atom);
+        let before = bound.len();
+        for (position, (_, sort)) in formula.of.iter().enumerate() {
+            let name = self.names.of(&format!("any.{sort}.{position}"));
+            let any = self.cons(name, Vec::new());
+            if !self.anything.iter().any(|(known, _)| *known == any) {
+                self.anything.push((any, sort.clone()));
+            }
+            bound.push(any);
+        }
+        let says = self.value(&formula.body, bound);
+        bound.truncate(before);
+        let atom = match self.alike.get(&(formula.is_some, says)) {
+            Some(atom) => *atom,
+            None => {
+                let name = self.names.of(&format!("some.{}", self.atoms.len()));
+                let atom = self.cons(name, Vec::new());
+                self.alike.insert((formula.is_some, says), atom);
+                atom
+            }
+        };
+        self.atoms.push(Atom { atom, formula: Arc::clone(formula), around: bound.clone(), says });
+        self.at_place.insert(place.clone(), atom);
         atom
     }
 
     fn term(&self, id: Id) -> Term {
         let (name, to) = &self.nodes[id];
-        Term::App(Arc::clone(name), to.iter().map(|t| self.term(*t)).collect())
+        app(self.names.name(*name), &to.iter().map(|t| self.term(*t)).collect::<Vec<_>>())
     }
 
-    /// The instances as a theory without quantifiers. `constants` are those that are named beside the functions of the theory.
+    /// The instances as a theory without quantifiers, but for what is left to a solver. `constants` are those that are named
+    /// beside the functions of the theory.
     #[must_use]
     pub fn theory(&self, constants: &[(String, String)]) -> Theory {
         let mut theory = Theory::default();
-        let of_sorts = self.theory.0.iter().filter(|s| matches!(s, Statement::Sort(_) | Statement::Elements(..)));
-        theory.0.extend(of_sorts.cloned());
-        theory.0.extend(self.theory.0.iter().filter(|s| matches!(s, Statement::Function(..))).cloned());
-        for (name, sort) in constants {
-            theory.function(name, &[], sort);
+        let is_axiom = |s: &&Statement| matches!(s, Statement::Axiom(..));
+        theory.0.extend(self.ready.left.0.iter().filter(|s| !is_axiom(s)).cloned());
+        constants.iter().for_each(|(name, sort)| theory.function(name, &[], sort));
+        for atom in self.atoms.iter().map(|a| a.atom).sorted().dedup() {
+            theory.function(self.names.name(self.nodes[atom].0), &[], "Bool");
         }
-        for n in 0..self.invented.len() {
-            theory.function(&format!("some.{n}"), &[], "Bool");
+        for (any, sort) in &self.anything {
+            theory.function(self.names.name(self.nodes[*any].0), &[], sort);
         }
-        // Nothing is said of them.
-        let any = self.nodes.iter().filter_map(|(name, _)| Some((name, name.strip_prefix("any.")?.split_once('.')?.0)));
-        any.for_each(|(name, sort)| theory.function(name, &[], sort));
         if self.is_false {
-            theory.axiom("what is given cannot be", symbol("false"));
+            theory.axiom("what is given cannot be", truth(false));
             return theory;
         }
+        theory.comment("What a solver makes the instances of.");
+        theory.0.extend(self.ready.left.0.iter().filter(is_axiom).cloned());
+        theory.comment("What is given, and instances of the axioms.");
         for (from, to) in self.facts.iter().sorted() {
+            let from = self.term(*from);
             let axiom = match *to {
-                TRUE => self.term(*from),
-                FALSE => crate::term::not(self.term(*from)),
-                to => crate::term::equal(self.term(*from), self.term(to)),
+                TRUE => from,
+                FALSE => not(from),
+                to => equal(from, self.term(to)),
             };
-            theory.0.push(Statement::Axiom(String::new(), axiom));
+            theory.axiom("", axiom);
         }
-        theory.0.extend(self.theory.axioms().filter(|(_, axiom)| self.is_left(axiom)).map(|(words, axiom)| {
-            Statement::Axiom(words.to_owned(), axiom.clone())
-        }));
         for clause in self.clauses.iter().sorted().dedup() {
-            theory.0.push(Statement::Axiom(String::new(), self.term(*clause)));
+            theory.axiom("", self.term(*clause));
         }
         theory
     }

@@ -6,11 +6,12 @@
 
 pub mod cases;
 pub mod encode;
-pub mod ground;
+mod ground;
 pub mod model;
 pub mod prove;
+mod ready;
 pub mod solve;
-pub mod split;
+mod split;
 pub mod template;
 pub mod term;
 pub mod witness;

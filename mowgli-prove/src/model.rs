@@ -415,6 +415,13 @@ impl<'a, S: Stamp> Model<'a, S> {
         equal(app("kind", std::slice::from_ref(call)), symbol(&format!("kind.{}", kind.name)))
     }
 
+    /// Whether everything that a call has it has once.
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        let families = [self.concrete(), self.promises()];
+        families.iter().flat_map(|f| &f.roles).all(|(_, role)| role.each.is_none())
+    }
+
     /// For each choice below what holds of each of its pairs, which is one of its laws.
     #[must_use]
     pub fn typed(&self) -> BTreeMap<String, Term> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mowgli_core::event::Event;
 use mowgli_core::execution::{Execution, Subevent};
@@ -129,6 +129,9 @@ pub fn prove<S: Stamp>(source: &Source<'_, S>, options: &Options) -> Proof {
     proof
 }
 
+/// What a file of an obligation is about.
+const ABOUT: &str = "Local soundness (LOCO Def. 3.13) for every client.";
+
 /// An obligation with its cases.
 struct Question {
     obligation: Obligation,
@@ -147,8 +150,7 @@ fn lemmas<S: Stamp>(model: &mut Model<'_, S>, options: &Options) -> Vec<(Row, Qu
     for together in model.lemmas() {
         let options = Options { limit: options.limit.min(LEMMA), ..options.clone() };
         let asked = |lemma: &Obligation| {
-            by_cases(model, &options, &model.below, lemma)
-                .unwrap_or_else(|| row(&options, &model.below, lemma, std::slice::from_ref(lemma)))
+            answered(model, &options, &model.below, lemma, std::slice::from_ref(lemma))
         };
         let rows: Vec<Row> = together.iter().map(asked).collect();
         let rows = together.into_iter().zip(rows).filter(|(_, row)| row.follows());
@@ -168,6 +170,9 @@ const LEMMA: Duration = Duration::from_secs(20);
 
 /// After so many obligations that are not shown the others are not asked about: there is no proof anyway.
 const OPEN: usize = 2;
+
+/// When a question is asked by cases as well.
+const SOON: Duration = Duration::from_secs(1);
 
 /// When a question, or the search for executions, is given up after one that is not shown.
 const LATE: Duration = Duration::from_secs(5);
@@ -223,9 +228,7 @@ impl<S: Stamp> Attempt<'_, S> {
                 let solvers = if open < OPEN { self.options.solvers.clone() } else { Vec::new() };
                 let limit = if open == 0 { self.options.limit } else { self.options.limit.min(LATE) };
                 let options = Options { solvers, limit, ..self.options.clone() };
-                let by_cases = by_cases(self.model, &options, &theory, &obligation);
-                let options = Options { limit: options.limit.min(LATE), ..options };
-                proof.rows.push(by_cases.unwrap_or_else(|| row(&options, &theory, &obligation, &cases)));
+                proof.rows.push(answered(self.model, &options, &theory, &obligation, &cases));
                 questions.push(Question { obligation, cases });
             }
             proof.rows.extend(asked_of);
@@ -328,28 +331,47 @@ impl<S: Stamp> Attempt<'_, S> {
     }
 }
 
+/// Asks about an obligation, by cases and as it is.
+fn answered<S: Stamp>(
+    model: &Model<'_, S>,
+    options: &Options,
+    theory: &Theory,
+    obligation: &Obligation,
+    cases: &[Obligation],
+) -> Row {
+    let as_it_is = |limit: Duration| row(&Options { limit, ..options.clone() }, theory, obligation, cases);
+    // Of what is there for each node of a set there are many instances, and little is known of them.
+    if model.is_single() {
+        return by_cases(model, options, theory, obligation).unwrap_or_else(|| as_it_is(options.limit.min(LATE)));
+    }
+    let row = as_it_is(options.limit.min(SOON));
+    if row.follows() || row.answers.is_empty() {
+        return row;
+    }
+    by_cases(model, options, theory, obligation).unwrap_or(row)
+}
+
 /// What instances of the axioms show by cases, if every solver agrees.
-fn by_cases<S: Stamp>(model: &Model<'_, S>, options: &Options, theory: &Theory, obligation: &Obligation) -> Option<Row> {
-    let start = std::time::Instant::now();
+fn by_cases<S: Stamp>(
+    model: &Model<'_, S>,
+    options: &Options,
+    theory: &Theory,
+    obligation: &Obligation,
+) -> Option<Row> {
+    let start = Instant::now();
     let mut cases = 0;
-    let mut answers = Vec::new();
     for solver in &options.solvers {
-        let outcome = Cases::new(model, theory, *solver, options.limit).decide(obligation);
-        if std::env::var("GROUND").is_ok() {
-            eprintln!("{}: {} {} {:?}", obligation.name, outcome.asked, outcome.answer, start.elapsed());
-        }
-        cases = cases.max(outcome.asked);
-        if outcome.answer != Answer::Follows {
+        let (answer, asked) = Cases::new(model, theory, *solver, options.limit).decide(obligation);
+        if answer != Answer::Follows {
             return None;
         }
-        answers.push((*solver, outcome.answer));
+        cases = cases.max(asked);
     }
-    if answers.is_empty() {
-        return None;
-    }
-    let about = "Local soundness (LOCO Def. 3.13) for every client.";
-    let file = file(theory, obligation, about);
-    Some(Row { obligation: obligation.name.clone(), cases, answers, time: start.elapsed(), witnessed: cases == 0, file })
+    let answers: Vec<(Program, Answer)> = options.solvers.iter().map(|solver| (*solver, Answer::Follows)).collect();
+    let file = file(theory, obligation, ABOUT);
+    let name = obligation.name.clone();
+    let row = Row { obligation: name, cases, answers, time: start.elapsed(), witnessed: cases == 0, file };
+    (!options.solvers.is_empty()).then_some(row)
 }
 
 /// Asks the solvers about an obligation, case by case.
@@ -377,8 +399,7 @@ fn row(options: &Options, theory: &Theory, obligation: &Obligation, cases: &[Obl
         }
         answers.push((solver, failed.map_or(Answer::Follows, |i| all[i].0.clone())));
     }
-    let about = "Local soundness (LOCO Def. 3.13) for every client.";
-    let file = file(theory, open.unwrap_or(obligation), about);
+    let file = file(theory, open.unwrap_or(obligation), ABOUT);
     let cases = cases.len();
     Row { obligation: obligation.name.clone(), cases, answers, time, witnessed: cases == 0, file }
 }
@@ -410,7 +431,7 @@ const STEP: usize = 7;
 
 /// Visits executions of clients, until it is told to stop or the time is over.
 pub fn executions<S: Stamp>(source: &Source<'_, S>, limit: Duration, visit: &mut dyn FnMut(&Execution<S>) -> bool) {
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     let expired = || start.elapsed() >= limit;
     let specified = source.specification.get(source.library);
     for bound in bounds() {

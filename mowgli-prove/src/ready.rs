@@ -1,0 +1,231 @@
+//! A theory made ready to be instantiated: names are numbers, variables are positions, definitions are at hand.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::term::{Statement, Term, Theory, Variable};
+
+/// A name, as a number.
+pub type Symbol = usize;
+
+/// The names that are known from the beginning.
+pub const NAMES: [&str; 8] = ["true", "false", "and", "or", "not", "=>", "=", "ite"];
+pub const TRUE: Symbol = 0;
+pub const FALSE: Symbol = 1;
+pub const AND: Symbol = 2;
+pub const OR: Symbol = 3;
+pub const NOT: Symbol = 4;
+pub const IMPLIES: Symbol = 5;
+pub const EQUAL: Symbol = 6;
+pub const ITE: Symbol = 7;
+
+/// Names and their numbers.
+#[derive(Clone)]
+pub struct Names {
+    names: Vec<String>,
+    numbers: FxHashMap<String, Symbol>,
+}
+
+impl Names {
+    /// The number of a name.
+    pub fn of(&mut self, name: &str) -> Symbol {
+        if let Some(known) = self.numbers.get(name) {
+            return *known;
+        }
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), self.names.len() - 1);
+        self.names.len() - 1
+    }
+
+    /// The name with a number.
+    #[must_use]
+    pub fn name(&self, symbol: Symbol) -> &str {
+        &self.names[symbol]
+    }
+}
+
+/// A term.
+pub enum Code {
+    /// The variable that was bound at this place, counted from the outermost.
+    Bound(usize),
+    /// A symbol, applied.
+    Apply(Symbol, Vec<Code>),
+    /// A definition, applied.
+    Defined(usize, Vec<Code>),
+    /// A formula with a quantifier.
+    Quantified(Arc<Quantified>),
+}
+
+/// A formula with a quantifier.
+pub struct Quantified {
+    /// Different for each such formula.
+    pub place: usize,
+    /// Whether it says that there is something, or else that something is so for all.
+    pub is_some: bool,
+    /// Its variables.
+    pub of: Vec<Variable>,
+    /// The variables around it.
+    pub around: Vec<String>,
+    /// What it says of them.
+    pub body: Code,
+    /// The same, as it was written.
+    pub written: Arc<Term>,
+}
+
+/// An axiom.
+pub struct Axiom {
+    /// The sorts of what it is about.
+    pub sorts: Vec<String>,
+    /// What it says.
+    pub body: Code,
+}
+
+/// A theory made ready.
+pub struct Ready {
+    /// What names there are.
+    pub names: Names,
+    /// The elements of sorts with known elements.
+    pub elements: Vec<Symbol>,
+    /// The bodies of definitions.
+    pub definitions: Vec<Code>,
+    /// For predicates of pairs what holds of each pair.
+    pub typed: FxHashMap<Symbol, Code>,
+    /// The axioms of which instances are made.
+    pub axioms: Vec<Axiom>,
+    /// Sorts, functions, and the axioms of which a solver makes the instances.
+    pub left: Theory,
+    defined: FxHashMap<String, usize>,
+    places: usize,
+}
+
+/// Makes terms ready.
+pub struct Reader<'a> {
+    /// The names, to which new ones are added.
+    pub names: &'a mut Names,
+    defined: &'a FxHashMap<String, usize>,
+    places: &'a mut usize,
+}
+
+impl Reader<'_> {
+    /// A term in which these variables are bound.
+    pub fn read(&mut self, term: &Term, bound: &mut Vec<String>) -> Code {
+        match term {
+            Term::App(name, to) if to.is_empty() => match bound.iter().rposition(|known| **known == **name) {
+                Some(position) => Code::Bound(position),
+                None => Code::Apply(self.names.of(name), Vec::new()),
+            },
+            Term::App(name, to) => {
+                let to = to.iter().map(|t| self.read(t, bound)).collect();
+                match self.defined.get(&**name) {
+                    Some(definition) => Code::Defined(*definition, to),
+                    None => Code::Apply(self.names.of(name), to),
+                }
+            }
+            Term::All(of, body) | Term::AllAt(of, body, _) => self.quantified(false, of, body, bound),
+            Term::Any(of, body) => self.quantified(true, of, body, bound),
+        }
+    }
+
+    fn quantified(&mut self, is_some: bool, of: &[Variable], body: &Arc<Term>, bound: &mut Vec<String>) -> Code {
+        let around = bound.clone();
+        bound.extend(of.iter().map(|(name, _)| name.clone()));
+        let read = self.read(body, bound);
+        bound.truncate(around.len());
+        *self.places += 1;
+        let written = Arc::clone(body);
+        Code::Quantified(Arc::new(Quantified {
+            place: *self.places,
+            is_some,
+            of: of.to_vec(),
+            around,
+            body: read,
+            written,
+        }))
+    }
+}
+
+impl Ready {
+    /// Makes a theory ready. For each predicate in `typed` there is what holds of all of its pairs `a` and `b`, by the axioms.
+    #[must_use]
+    pub fn new(theory: &Theory, typed: &BTreeMap<String, Term>) -> Self {
+        let mut names = Names { names: Vec::new(), numbers: FxHashMap::default() };
+        NAMES.iter().for_each(|name| {
+            names.of(name);
+        });
+        let mut ready = Self {
+            names,
+            elements: Vec::new(),
+            definitions: Vec::new(),
+            typed: FxHashMap::default(),
+            axioms: Vec::new(),
+            left: Theory::default(),
+            defined: FxHashMap::default(),
+            places: 0,
+        };
+        for statement in &theory.0 {
+            ready.add(statement);
+        }
+        let pair = || vec!["a".to_owned(), "b".to_owned()];
+        for (name, term) in typed {
+            let code = ready.reader().read(term, &mut pair());
+            let symbol = ready.names.of(name);
+            ready.typed.insert(symbol, code);
+        }
+        ready
+    }
+
+    fn reader(&mut self) -> Reader<'_> {
+        Reader { names: &mut self.names, defined: &self.defined, places: &mut self.places }
+    }
+
+    /// Makes further terms ready, with names and places of their own.
+    pub fn reader_with<'r>(&'r self, names: &'r mut Names, places: &'r mut usize) -> Reader<'r> {
+        *places = (*places).max(self.places);
+        Reader { names, defined: &self.defined, places }
+    }
+
+    fn add(&mut self, statement: &Statement) {
+        match statement {
+            Statement::Comment(_) => {}
+            Statement::Sort(_) | Statement::Function(..) => self.left.0.push(statement.clone()),
+            Statement::Elements(_, names) => {
+                self.left.0.push(statement.clone());
+                for name in names {
+                    let symbol = self.names.of(name);
+                    self.elements.push(symbol);
+                }
+            }
+            Statement::Definition(name, of, _, body) => {
+                let mut bound = of.iter().map(|(name, _)| name.clone()).collect();
+                let code = self.reader().read(body, &mut bound);
+                self.defined.insert(name.clone(), self.definitions.len());
+                self.definitions.push(code);
+            }
+            Statement::Axiom(_, axiom) if self.is_left(axiom) => self.left.0.push(statement.clone()),
+            Statement::Axiom(_, axiom) => {
+                let (of, body): (&[Variable], &Term) = match axiom {
+                    Term::All(of, body) | Term::AllAt(of, body, _) => (of, body),
+                    other => (&[], other),
+                };
+                let mut bound = of.iter().map(|(name, _)| name.clone()).collect();
+                let sorts = of.iter().map(|(_, sort)| sort.clone()).collect();
+                let body = self.reader().read(body, &mut bound);
+                self.axioms.push(Axiom { sorts, body });
+            }
+        }
+    }
+
+    /// Whether a solver is to make the instances of an axiom: of one about three things there are too many.
+    fn is_left(&self, axiom: &Term) -> bool {
+        matches!(axiom, Term::All(of, body) if of.len() > 2 && self.is_plain(body))
+    }
+
+    fn is_plain(&self, term: &Term) -> bool {
+        match term {
+            Term::App(name, to) => !self.defined.contains_key(&**name) && to.iter().all(|t| self.is_plain(t)),
+            Term::All(..) | Term::Any(..) | Term::AllAt(..) => false,
+        }
+    }
+}
