@@ -174,9 +174,12 @@ impl<'a> Ground<'a> {
         }
         for i in 0..self.atoms.len() {
             let says = self.again(self.atoms[i].says, &mut seen);
-            let (is_some, atom) = (self.atoms[i].formula.is_some, self.atoms[i].atom);
-            let first = *self.alike.entry((is_some, says)).or_insert(atom);
+            let (formula, atom) = (Arc::clone(&self.atoms[i].formula), self.atoms[i].atom);
+            let first = *self.alike.entry((formula.is_some, says)).or_insert(atom);
             self.learn(first, atom);
+            let around: Vec<Id> = self.atoms[i].around.clone().into_iter().map(|id| self.again(id, &mut seen)).collect();
+            self.at_place.insert((formula.place, around.clone()), atom);
+            self.atoms[i].around = around;
         }
         let mut named = std::mem::take(&mut self.named);
         for things in named.values_mut() {
@@ -187,6 +190,10 @@ impl<'a> Ground<'a> {
             things.dedup();
         }
         self.named.clone_from(&named);
+        for i in 0..self.atoms.len() {
+            let (formula, mut around) = (Arc::clone(&self.atoms[i].formula), self.atoms[i].around.clone());
+            self.quantified(&formula, &mut around);
+        }
         let ready = self.ready;
         let none = Vec::new();
         for axiom in &ready.axioms {

@@ -114,6 +114,22 @@ pub struct Parts<'a, S: Stamp> {
     pub below: &'a Libraries<S>,
 }
 
+/// A subevent or promise that a call may have.
+pub struct Thing {
+    /// Its sort.
+    pub sort: &'static str,
+    /// The term for it.
+    pub thing: Term,
+    /// When it is there.
+    pub given: Term,
+    /// What is known of it then.
+    pub facts: Term,
+    /// The choice that gives it a source, if it is a subevent that reads.
+    pub source: Option<String>,
+    /// Whether it is a subevent that writes.
+    pub writes: bool,
+}
+
 /// Which role of its implementation stands for each promise of a kind: g, by kind and position of the promise.
 pub type Concretisation = BTreeMap<(usize, usize), usize>;
 
@@ -408,18 +424,13 @@ impl<'a, S: Stamp> Model<'a, S> {
         Family { sort: ABS, shared: "abs.", roles }
     }
 
-    fn is_kind(&self, kind: &Kind<S>, call: &Term) -> Term {
+    /// That a call is of a kind.
+    #[must_use]
+    pub fn is_kind(&self, kind: &Kind<S>, call: &Term) -> Term {
         if self.parts.kinds.len() == 1 {
             return truth(true);
         }
         equal(app("kind", std::slice::from_ref(call)), symbol(&format!("kind.{}", kind.name)))
-    }
-
-    /// Whether everything that a call has it has once.
-    #[must_use]
-    pub fn is_single(&self) -> bool {
-        let families = [self.concrete(), self.promises()];
-        families.iter().flat_map(|f| &f.roles).all(|(_, role)| role.each.is_none())
     }
 
     /// For each choice below what holds of each of its pairs, which is one of its laws.
@@ -429,56 +440,40 @@ impl<'a, S: Stamp> Model<'a, S> {
         laws.map(|((name, _), laws)| (name.clone(), laws[0].to.clone())).collect()
     }
 
-    /// What is known of a call of a kind and of those of its subevents and promises that are there once.
+    /// The subevents and promises of a call of a kind at these nodes: the sort of each, the term for it, when it is there, and
+    /// what is known of it then.
     #[must_use]
-    pub fn named(&self, call: &Term, k: usize, with_promises: bool) -> Vec<Term> {
+    pub fn things(&self, call: &Term, k: usize, nodes: &[Term], with_promises: bool) -> Vec<Thing> {
         let kind = &self.parts.kinds[k];
-        let mut facts = vec![self.is_kind(kind, call)];
-        for (family, roles) in [(self.concrete(), &kind.concrete), (self.promises(), &kind.abstract_)] {
-            for role in roles.iter().filter(|r| r.each.is_none() && (family.sort == SUB || with_promises)) {
-                let it = app(&format!("the.{}", role.name), &[call.clone(), own(call)]);
-                facts.push(family.is(role, &it));
-                facts.push(equal(family.call(&it), call.clone()));
-                facts.push(equal(family.at(&it), own(call)));
-            }
-        }
-        facts
-    }
-
-    /// The subevents and promises of a call of a kind, at these nodes, with their sorts.
-    #[must_use]
-    pub fn things(&self, call: &Term, k: usize, nodes: &[Term], with_promises: bool) -> Vec<(&'static str, Term)> {
-        let kind = &self.parts.kinds[k];
+        let here = [own(call)];
         let mut things = Vec::new();
-        for (sort, roles) in [(SUB, &kind.concrete), (ABS, &kind.abstract_)] {
-            for role in roles.iter().filter(|_| sort == SUB || with_promises) {
-                let here = [own(call)];
-                let at = if role.each.is_some() { nodes } else { &here };
-                things.extend(at.iter().map(|n| (sort, app(&format!("the.{}", role.name), &[call.clone(), n.clone()]))));
+        for (family, roles) in [(self.concrete(), &kind.concrete), (self.promises(), &kind.abstract_)] {
+            for role in roles.iter().filter(|_| family.sort == SUB || with_promises) {
+                for at in if role.each.is_some() { nodes } else { &here } {
+                    let thing = app(&format!("the.{}", role.name), &[call.clone(), at.clone()]);
+                    let facts = and([
+                        family.is(role, &thing),
+                        equal(family.call(&thing), call.clone()),
+                        equal(family.at(&thing), at.clone()),
+                    ]);
+                    let is_read = role.reads.is_some() && family.sort == SUB;
+                    things.push(Thing {
+                        sort: family.sort,
+                        thing,
+                        given: self.valid(kind, role, call, at),
+                        facts,
+                        source: is_read.then(|| self.reads_from(role.library)).flatten(),
+                        writes: role.writes.is_some() && family.sort == SUB,
+                    });
+                }
             }
         }
         things
     }
 
-    /// The reads of a call of a kind that are there once, with the choices that give them sources.
-    #[must_use]
-    pub fn reads(&self, call: &Term, k: usize) -> Vec<(String, Term)> {
-        let roles = self.parts.kinds[k].concrete.iter().filter(|r| r.reads.is_some() && r.each.is_none());
-        let read = |r: &Role<S>| {
-            Some((self.reads_from(r.library)?, app(&format!("the.{}", r.name), &[call.clone(), own(call)])))
-        };
-        roles.filter_map(read).collect()
-    }
-
-    /// The writes of a call of a kind that are there once.
-    #[must_use]
-    pub fn writes(&self, call: &Term, k: usize) -> Vec<Term> {
-        let roles = self.parts.kinds[k].concrete.iter().filter(|r| r.writes.is_some() && r.each.is_none());
-        roles.map(|r| app(&format!("the.{}", r.name), &[call.clone(), own(call)])).collect()
-    }
-
     /// That a call has a subevent of a role at a node.
-    pub(crate) fn valid(&self, kind: &Kind<S>, role: &Role<S>, call: &Term, node: &Term) -> Term {
+    #[must_use]
+    pub fn valid(&self, kind: &Kind<S>, role: &Role<S>, call: &Term, node: &Term) -> Term {
         let at = match role.each {
             Some(set) => in_range(set, call, node),
             None => equal(node.clone(), own(call)),

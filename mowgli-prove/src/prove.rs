@@ -171,9 +171,6 @@ const LEMMA: Duration = Duration::from_secs(20);
 /// After so many obligations that are not shown the others are not asked about: there is no proof anyway.
 const OPEN: usize = 2;
 
-/// When a question is asked by cases as well.
-const SOON: Duration = Duration::from_secs(1);
-
 /// When a question, or the search for executions, is given up after one that is not shown.
 const LATE: Duration = Duration::from_secs(5);
 
@@ -331,7 +328,7 @@ impl<S: Stamp> Attempt<'_, S> {
     }
 }
 
-/// Asks about an obligation, by cases and as it is.
+/// Asks about an obligation by cases, or else as it is.
 fn answered<S: Stamp>(
     model: &Model<'_, S>,
     options: &Options,
@@ -339,16 +336,10 @@ fn answered<S: Stamp>(
     obligation: &Obligation,
     cases: &[Obligation],
 ) -> Row {
-    let as_it_is = |limit: Duration| row(&Options { limit, ..options.clone() }, theory, obligation, cases);
-    // Of what is there for each node of a set there are many instances, and little is known of them.
-    if model.is_single() {
-        return by_cases(model, options, theory, obligation).unwrap_or_else(|| as_it_is(options.limit.min(LATE)));
-    }
-    let row = as_it_is(options.limit.min(SOON));
-    if row.follows() || row.answers.is_empty() {
-        return row;
-    }
-    by_cases(model, options, theory, obligation).unwrap_or(row)
+    by_cases(model, options, theory, obligation).unwrap_or_else(|| {
+        let limit = options.limit.min(LATE);
+        row(&Options { limit, ..options.clone() }, theory, obligation, cases)
+    })
 }
 
 /// What instances of the axioms show by cases, if every solver agrees.

@@ -13,7 +13,7 @@ use mowgli_core::stamp::Stamp;
 use rayon::prelude::*;
 
 use crate::ground::Ground;
-use crate::model::{ABS, Model, Obligation, SUB};
+use crate::model::{ABS, Model, Obligation, SUB, Thing};
 use crate::ready::Ready;
 use crate::solve::{Answer, Program, ask_all};
 use crate::template::{Kind, Role};
@@ -118,28 +118,32 @@ impl<'a, S: Stamp> Cases<'a, S> {
         kinds.flat_map(|(k, kind)| of(kind).iter().map(move |role| (k, kind, role))).collect()
     }
 
-    /// What is known of the named things alone.
+    /// What is known of the named things alone. What may be there or not is left unnamed.
     fn first(&self, scene: &Scene) -> Ground<'_> {
         let mut ground = Ground::new(&self.ready);
-        for (call, k) in &scene.calls {
-            self.model.named(call, *k, self.with_promises).iter().for_each(|fact| ground.given(fact));
-        }
+        let kinds = &self.model.parts.kinds;
+        scene.calls.iter().for_each(|(call, k)| ground.given(&self.model.is_kind(&kinds[*k], call)));
         scene.given.iter().for_each(|given| ground.given(given));
+        scene.nodes().iter().for_each(|node| ground.name("Node", node));
+        scene.calls.iter().for_each(|(call, _)| ground.name("Call", call));
+        for thing in self.things(scene, &mut ground) {
+            ground.given(&thing.facts);
+            ground.name(thing.sort, &thing.thing);
+        }
         ground
+    }
+
+    /// The subevents and promises of the calls that are there for certain.
+    fn things(&self, scene: &Scene, ground: &mut Ground<'_>) -> Vec<Thing> {
+        let nodes = scene.nodes();
+        let of = |(call, k): &(Term, usize)| self.model.things(call, *k, &nodes, self.with_promises);
+        let mut things: Vec<Thing> = scene.calls.iter().flat_map(of).collect();
+        things.retain(|thing| ground.is_known(&thing.given) == Some(true));
+        things
     }
 
     fn whole(&self, scene: &Scene, to: &Term) -> Ground<'_> {
         let mut ground = self.first(scene);
-        let nodes = scene.constants.iter().filter(|(_, sort)| sort == "Node").map(|(name, _)| symbol(name));
-        let own = scene.calls.iter().map(|(call, _)| app("node", &[app("thread", std::slice::from_ref(call))]));
-        let nodes: Vec<Term> = nodes.chain(own).collect();
-        nodes.iter().for_each(|node| ground.name("Node", node));
-        for (call, k) in &scene.calls {
-            ground.name("Call", call);
-            for (sort, thing) in self.model.things(call, *k, &nodes, self.with_promises) {
-                ground.name(sort, &thing);
-            }
-        }
         ground.given(&not(to.clone()));
         ground.instantiate();
         ground
@@ -171,6 +175,11 @@ impl<'a, S: Stamp> Cases<'a, S> {
         }
         let read = if scene.told.len() < DEEPEST { self.next_read(&scene, &mut ground, to) } else { None };
         let Some((rf, read)) = read else {
+            if std::env::var("GROUND").is_ok() {
+                eprintln!("OPEN {}", scene.given.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n   "));
+                eprintln!("  goal {}", ground.simplified(to));
+                let _ = std::fs::write("/tmp/open.smt2", format!("{}(check-sat)", ground.theory(&scene.constants)));
+            }
             let word = if let Answer::Unknown(why) = &answer { why } else { "not shown by instances" };
             return progress.leave_open(Answer::Unknown(word.to_owned()));
         };
@@ -207,17 +216,14 @@ impl<'a, S: Stamp> Cases<'a, S> {
     /// not known.
     fn next_read(&self, scene: &Scene, ground: &mut Ground<'_>, to: &Term) -> Option<(String, Term)> {
         let goal = ground.simplified(to).to_string();
+        let things = self.things(scene, ground);
         let mut open = Vec::new();
-        for (call, k) in &scene.calls {
-            for (rf, read) in self.model.reads(call, *k) {
-                let known = scene.calls.iter().any(|(call, k)| {
-                    let mut writes = self.model.writes(call, *k).into_iter();
-                    writes.any(|w| ground.is_known(&app(&rf, &[w, read.clone()])) == Some(true))
-                });
-                if !known && !scene.told.contains(&read) {
-                    let value = ground.simplified(&app("read", std::slice::from_ref(&read))).to_string();
-                    open.push((!goal.contains(&value), rf, read));
-                }
+        for thing in things.iter().filter(|thing| !scene.told.contains(&thing.thing)) {
+            let (read, Some(rf)) = (&thing.thing, &thing.source) else { continue };
+            let mut sources = things.iter().filter(|t| t.writes).map(|t| app(rf, &[t.thing.clone(), read.clone()]));
+            if !sources.any(|is_source| ground.is_known(&is_source) == Some(true)) {
+                let value = ground.simplified(&app("read", std::slice::from_ref(read))).to_string();
+                open.push((!goal.contains(&value), rf.clone(), read.clone()));
             }
         }
         let (_, rf, read) = open.into_iter().min_by_key(|(is_other, ..)| *is_other)?;
@@ -226,6 +232,13 @@ impl<'a, S: Stamp> Cases<'a, S> {
 }
 
 impl Scene {
+    /// The nodes that have names: those that something is at, and those of threads.
+    fn nodes(&self) -> Vec<Term> {
+        let named = self.constants.iter().filter(|(_, sort)| sort == "Node").map(|(name, _)| symbol(name));
+        let own = self.calls.iter().map(|(call, _)| app("node", &[app("thread", std::slice::from_ref(call))]));
+        named.chain(own).collect()
+    }
+
     /// Adds a subevent or promise of a role, with its call; the term for it.
     fn add<S: Stamp>(&mut self, model: &Model<'_, S>, name: &str, (k, kind): (usize, &Kind<S>), role: &Role<S>) -> Term {
         let mut constant = |of: &str, sort: &str| {
