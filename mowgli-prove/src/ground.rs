@@ -291,13 +291,13 @@ impl<'a> Ground<'a> {
             (ITE, &[FALSE, _, other]) => other,
             (ITE, &[_, then, other]) if then == other => then,
             _ => {
-                if let Some(may) = self.ready.typed.get(&name)
-                    && self.value(may, &mut to.clone()) == FALSE
-                {
-                    return FALSE;
-                }
+                let may = self.ready.typed.get(&name);
+                let cannot = may.is_some_and(|may| self.value(may, &mut to.clone()) == FALSE);
                 let id = self.cons(name, to);
-                self.found(id)
+                let known = self.found(id);
+                // It may have been given before that was known.
+                self.is_false |= cannot && known == TRUE;
+                if cannot { FALSE } else { known }
             }
         }
     }

@@ -123,21 +123,36 @@ impl<'a, S: Stamp> Cases<'a, S> {
         let mut ground = Ground::new(&self.ready);
         let kinds = &self.model.parts.kinds;
         scene.calls.iter().for_each(|(call, k)| ground.given(&self.model.is_kind(&kinds[*k], call)));
-        scene.given.iter().for_each(|given| ground.given(given));
         scene.nodes().iter().for_each(|node| ground.name("Node", node));
         scene.calls.iter().for_each(|(call, _)| ground.name("Call", call));
-        for thing in self.things(scene, &mut ground) {
-            ground.given(&thing.facts);
-            ground.name(thing.sort, &thing.thing);
+        let mut things = self.possible(scene);
+        let mut given = scene.given.iter();
+        // What is there for certain is known before more is said of it.
+        loop {
+            things.retain(|thing| {
+                let is_there = ground.is_known(&thing.given) == Some(true);
+                if is_there {
+                    ground.given(&thing.facts);
+                    ground.name(thing.sort, &thing.thing);
+                }
+                !is_there
+            });
+            match given.next() {
+                Some(formula) if !ground.is_refuted() => ground.given(formula),
+                _ => return ground,
+            }
         }
-        ground
+    }
+
+    fn possible(&self, scene: &Scene) -> Vec<Thing> {
+        let nodes = scene.nodes();
+        let of = |(call, k): &(Term, usize)| self.model.things(call, *k, &nodes, self.with_promises);
+        scene.calls.iter().flat_map(of).collect()
     }
 
     /// The subevents and promises of the calls that are there for certain.
     fn things(&self, scene: &Scene, ground: &mut Ground<'_>) -> Vec<Thing> {
-        let nodes = scene.nodes();
-        let of = |(call, k): &(Term, usize)| self.model.things(call, *k, &nodes, self.with_promises);
-        let mut things: Vec<Thing> = scene.calls.iter().flat_map(of).collect();
+        let mut things = self.possible(scene);
         things.retain(|thing| ground.is_known(&thing.given) == Some(true));
         things
     }
@@ -145,7 +160,9 @@ impl<'a, S: Stamp> Cases<'a, S> {
     fn whole(&self, scene: &Scene, to: &Term) -> Ground<'_> {
         let mut ground = self.first(scene);
         ground.given(&not(to.clone()));
-        ground.instantiate();
+        if !ground.is_refuted() {
+            ground.instantiate();
+        }
         ground
     }
 
@@ -175,11 +192,6 @@ impl<'a, S: Stamp> Cases<'a, S> {
         }
         let read = if scene.told.len() < DEEPEST { self.next_read(&scene, &mut ground, to) } else { None };
         let Some((rf, read)) = read else {
-            if std::env::var("GROUND").is_ok() {
-                eprintln!("OPEN {}", scene.given.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n   "));
-                eprintln!("  goal {}", ground.simplified(to));
-                let _ = std::fs::write("/tmp/open.smt2", format!("{}(check-sat)", ground.theory(&scene.constants)));
-            }
             let word = if let Answer::Unknown(why) = &answer { why } else { "not shown by instances" };
             return progress.leave_open(Answer::Unknown(word.to_owned()));
         };
@@ -200,10 +212,8 @@ impl<'a, S: Stamp> Cases<'a, S> {
             let mut scene = scene.clone();
             let thing = scene.add(self.model, &format!("{}.{}", of.0, scene.calls.len()), (k, kind), role);
             let said = said.with(&[(of.0.clone(), thing)].into());
-            if self.first(&scene).is_known(&said) != Some(false) {
-                scene.given.push(said);
-                cases.push(scene);
-            }
+            scene.given.push(said);
+            cases.push(scene);
         }
         cases.par_iter().for_each(|case| {
             if !progress.is_open() {
