@@ -11,7 +11,9 @@ use std::sync::Arc;
 use itertools::Itertools;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::ready::{AND, Code, EQUAL, FALSE as NO, IMPLIES, ITE, NOT, Names, OR, Quantified, Ready, Symbol, TRUE as YES};
+use crate::ready::{
+    AND, Code, EQUAL, FALSE as NO, IMPLIES, ITE, NOT, Names, OR, Quantified, Ready, Symbol, TRUE as YES,
+};
 use crate::term::{Statement, Term, Theory, Variable, app, equal, not, truth};
 
 /// A term without variables.
@@ -43,6 +45,8 @@ pub struct Ground<'a> {
     nodes: Vec<(Symbol, Vec<Id>)>,
     sizes: Vec<usize>,
     known: FxHashMap<(Symbol, Vec<Id>), Id>,
+    /// Those with one argument.
+    of_one: FxHashMap<(Symbol, Id), Id>,
     /// What is known to be equal to something simpler.
     facts: FxHashMap<Id, Id>,
     elements: FxHashSet<Id>,
@@ -78,6 +82,7 @@ impl<'a> Ground<'a> {
             nodes: Vec::new(),
             sizes: Vec::new(),
             known: FxHashMap::default(),
+            of_one: FxHashMap::default(),
             facts: FxHashMap::default(),
             elements: FxHashSet::default(),
             named: BTreeMap::new(),
@@ -177,7 +182,8 @@ impl<'a> Ground<'a> {
             let (formula, atom) = (Arc::clone(&self.atoms[i].formula), self.atoms[i].atom);
             let first = *self.alike.entry((formula.is_some, says)).or_insert(atom);
             self.learn(first, atom);
-            let around: Vec<Id> = self.atoms[i].around.clone().into_iter().map(|id| self.again(id, &mut seen)).collect();
+            let around: Vec<Id> =
+                self.atoms[i].around.clone().into_iter().map(|id| self.again(id, &mut seen)).collect();
             self.at_place.insert((formula.place, around.clone()), atom);
             self.atoms[i].around = around;
         }
@@ -223,11 +229,11 @@ impl<'a> Ground<'a> {
     }
 
     fn assume(&mut self, id: Id) {
-        let (name, to) = &self.nodes[id];
-        match (*name, &to[..]) {
+        let (name, to) = self.nodes[id].clone();
+        match (name, &to[..]) {
             (YES, _) => {}
             (NO, _) => self.is_false = true,
-            (AND, parts) => parts.to_vec().into_iter().for_each(|part| self.assume(part)),
+            (AND, parts) => parts.iter().for_each(|part| self.assume(*part)),
             (NOT, &[of]) if self.nodes[of].0 == OR => {
                 for part in self.nodes[of].1.clone() {
                     let opposite = self.make(NOT, vec![part]);
@@ -264,6 +270,9 @@ impl<'a> Ground<'a> {
         }
         let id = self.nodes.len();
         self.sizes.push(1 + key.1.iter().map(|t| self.sizes[*t]).sum::<usize>());
+        if let [of] = key.1[..] {
+            self.of_one.insert((name, of), id);
+        }
         self.nodes.push(key.clone());
         self.known.insert(key, id);
         id
@@ -377,7 +386,7 @@ impl<'a> Ground<'a> {
 
     /// The element that a function is known to have.
     fn told(&self, function: Symbol, of: Id) -> Option<Id> {
-        let id = *self.known.get(&(function, vec![of]))?;
+        let id = *self.of_one.get(&(function, of))?;
         let found = self.found(id);
         self.elements.contains(&found).then_some(found)
     }
@@ -486,6 +495,19 @@ impl<'a> Ground<'a> {
         app(self.names.name(*name), &to.iter().map(|t| self.term(*t)).collect::<Vec<_>>())
     }
 
+    /// The formulas for which atoms stand, by their names.
+    #[cfg(test)]
+    fn meanings(&self) -> Vec<(String, Term)> {
+        let meaning = |a: &Atom| {
+            let around = a.formula.around.iter().cloned().zip(a.around.iter().map(|id| self.term(*id))).collect();
+            let body: Arc<Term> = a.formula.written.with(&around).into();
+            let of = a.formula.of.clone();
+            let whole = if a.formula.is_some { Term::Any(of, body) } else { Term::All(of, body) };
+            (self.names.name(self.nodes[a.atom].0).to_owned(), whole)
+        };
+        self.atoms.iter().map(meaning).collect()
+    }
+
     /// The instances as a theory without quantifiers, but for what is left to a solver. `constants` are those that are named
     /// beside the functions of the theory.
     #[must_use]
@@ -520,5 +542,99 @@ impl<'a> Ground<'a> {
             theory.axiom("", self.term(*clause));
         }
         theory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use mowgli_core::ids::Name;
+    use mowgli_libraries::catalogue::{catalogue, named};
+
+    use super::*;
+    use crate::model::{Concretisation, Model, Parts};
+    use crate::prove::executions;
+    use crate::template::Source;
+    use crate::term::{Structure, symbol};
+    use crate::witness::structure;
+
+    /// Names every call of a structure, with what it has.
+    fn all_named<'r, S: mowgli_core::stamp::Stamp>(
+        model: &Model<'_, S>,
+        ready: &'r Ready,
+        structure: &mut Structure<'_>,
+        calls: usize,
+    ) -> (Ground<'r>, Vec<(String, String)>) {
+        let mut ground = Ground::new(ready);
+        let mut constants = Vec::new();
+        for call in 0..calls {
+            let (name, k) = (format!("c.{call}"), structure.apply("kind", &[call]).unwrap());
+            structure.table(&name, move |_| call);
+            constants.push((name.clone(), "Call".to_owned()));
+            let it = symbol(&name);
+            ground.given(&model.is_kind(&model.parts.kinds[k], &it));
+            ground.name("Call", &it);
+            for thing in model.things(&it, k, &[], false) {
+                ground.given(&thing.facts);
+                ground.name(thing.sort, &thing.thing);
+            }
+        }
+        ground.instantiate();
+        (ground, constants)
+    }
+
+    /// In how many executions of a library there is an instance that does not hold, and in how many all do.
+    fn judged(library: &str, typed: impl Fn(&mut BTreeMap<String, Term>)) -> [usize; 2] {
+        let all = catalogue();
+        let entry = named(&all, library).unwrap();
+        let source = Source {
+            specification: &entry.specification,
+            library: Name::literal(entry.name),
+            below: &entry.below,
+            implementation: entry.variant("published").unwrap().implementation.clone(),
+            subject: &*entry.subject,
+        };
+        let kinds = source.kinds().unwrap();
+        let (specification, library, below) = (source.specification, source.library, source.below);
+        let model = Model::new(Parts { kinds: &kinds, specification, library, below }).unwrap();
+        let mut of_pairs = model.typed();
+        typed(&mut of_pairs);
+        let ready = Ready::new(&model.below, &of_pairs);
+        let mut found = [0, 0];
+        executions(&source, Duration::from_secs(60), &mut |execution| {
+            let mut structure = structure(&model, &Concretisation::new(), &model.below, execution).unwrap();
+            let calls = execution.calls.len();
+            let (ground, constants) = all_named(&model, &ready, &mut structure, calls);
+            for (name, meaning) in ground.meanings() {
+                let holds = structure.holds(&meaning).unwrap();
+                structure.table(&name, move |_| usize::from(holds));
+            }
+            for (any, _) in &ground.anything {
+                structure.table(ground.names.name(ground.nodes[*any].0), |_| 0);
+            }
+            let theory = ground.theory(&constants);
+            let wrong = theory.axioms().any(|(_, axiom)| !structure.holds(axiom).unwrap());
+            found[usize::from(!wrong)] += 1;
+            found[0] + found[1] < 60
+        });
+        found
+    }
+
+    #[test]
+    fn instances_hold_in_every_execution() {
+        for library in ["slock", "sc-rmw"] {
+            let [wrong, right] = judged(library, |_| {});
+            assert!(wrong == 0 && right > 20, "{library}: {wrong}, {right}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_simplification_is_found() {
+        let nothing = |typed: &mut BTreeMap<String, Term>| {
+            typed.values_mut().for_each(|may| *may = truth(false));
+        };
+        let [wrong, _] = judged("sc-rmw", nothing);
+        assert!(wrong > 10, "{wrong}");
     }
 }

@@ -149,9 +149,7 @@ fn lemmas<S: Stamp>(model: &mut Model<'_, S>, options: &Options) -> Vec<(Row, Qu
     let mut shown = Vec::new();
     for together in model.lemmas() {
         let options = Options { limit: options.limit.min(LEMMA), ..options.clone() };
-        let asked = |lemma: &Obligation| {
-            answered(model, &options, &model.below, lemma, std::slice::from_ref(lemma))
-        };
+        let asked = |lemma: &Obligation| answered(model, &options, &model.below, lemma, std::slice::from_ref(lemma));
         let rows: Vec<Row> = together.iter().map(asked).collect();
         let rows = together.into_iter().zip(rows).filter(|(_, row)| row.follows());
         let rows: Vec<(Obligation, Row)> = rows.collect();

@@ -250,7 +250,13 @@ impl Scene {
     }
 
     /// Adds a subevent or promise of a role, with its call; the term for it.
-    fn add<S: Stamp>(&mut self, model: &Model<'_, S>, name: &str, (k, kind): (usize, &Kind<S>), role: &Role<S>) -> Term {
+    fn add<S: Stamp>(
+        &mut self,
+        model: &Model<'_, S>,
+        name: &str,
+        (k, kind): (usize, &Kind<S>),
+        role: &Role<S>,
+    ) -> Term {
         let mut constant = |of: &str, sort: &str| {
             self.constants.push((format!("{name}.{of}"), sort.to_owned()));
             symbol(&format!("{name}.{of}"))
