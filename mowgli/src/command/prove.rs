@@ -27,7 +27,7 @@ pub(super) struct ProveArgs {
     #[arg(long, value_enum, default_value_t = Solver::Z3)]
     solver: Solver,
     /// Seconds for one question to a solver.
-    #[arg(long, value_name = "S", default_value_t = 10, value_parser = at_least_one)]
+    #[arg(long, value_name = "S", default_value_t = 60, value_parser = at_least_one)]
     timeout: u64,
     /// Seconds for the search for a counterexample where there is no proof.
     #[arg(long, value_name = "S", default_value_t = 10, value_parser = at_least_one)]
