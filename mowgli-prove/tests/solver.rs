@@ -223,7 +223,7 @@ fn no_variant_of_sc_rmw_is_proved() {
     let all = catalogue();
     let entry = named(&all, "sc-rmw").unwrap();
     for variant in ["write-no-lock", "cas-writes-two"] {
-        let proof = shown(entry, entry.variant(variant).unwrap().implementation.clone(), 20);
+        let proof = shown(entry, entry.variant(variant).unwrap().implementation.clone(), 2);
         assert!(!proof.is_proved() && !open(&proof).is_empty(), "{variant}");
         assert!(proof.concretisation.contains(&"aMF of Read: aMF of Acq".to_owned()), "{:?}", proof.concretisation);
     }

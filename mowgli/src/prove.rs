@@ -46,10 +46,16 @@ pub enum Word {
     Undecided,
 }
 
+/// How long is spent on the smallest clients, before a proof is tried.
+const SOON: Duration = Duration::from_secs(5);
+
+/// How long a question may take where there is a client already.
+const BRIEF: Duration = Duration::from_secs(2);
+
 /// How many calls the smallest clients have that are looked at where there is no proof.
 const CALLS: usize = 3;
 
-/// Asks the solvers, and where there is no proof looks for a client, in so much time each.
+/// Looks for a small client, asks the solvers, and where there is neither proof nor client looks for a larger one.
 ///
 /// # Errors
 /// If the parts of the entry do not fit together.
@@ -68,19 +74,34 @@ pub fn proved<S: Stamped>(
         implementation: variant.implementation.clone(),
         subject: &*entry.subject,
     };
-    let proof = prove(&source, options);
-    let refutation = if proof.is_proved() { None } else { refutation(entry, variant, search)? };
+    let small = refutation(entry, variant, &small(variant), search.min(SOON))?;
+    // What is refuted anyway is asked for the obligations that fail, but not for long.
+    let limit = if small.is_some() { options.limit.min(BRIEF) } else { options.limit };
+    let proof = prove(&source, &Options { limit, ..options.clone() });
+    let refutation = match small {
+        None if !proof.is_proved() => refutation(entry, variant, &variant.bounds, search)?,
+        known => known,
+    };
     let (over, expected) = (entry.over(), variant.expected);
     Ok(Proved { library: entry.name, over, variant: variant.name, expected, proof, refutation, time: start.elapsed() })
 }
 
+/// Bounds of few calls.
+fn small(variant: &Variant) -> [Bound; 2] {
+    let first = variant.bounds.first().cloned().unwrap_or_default();
+    [1, CALLS].map(|calls| Bound { total: Some(calls), ..first.clone() })
+}
+
 /// A client with an execution that the judge accepts and for which there is no g, within the bounds of a variant; if there is
 /// time one with a wrong outcome.
-fn refutation<S: Stamped>(entry: &Entry<S>, variant: &Variant, search: Duration) -> Result<Option<Checked<S>>, String> {
-    let first = variant.bounds.first().cloned().unwrap_or_default();
-    let smaller = [1, CALLS].map(|calls| Bound { total: Some(calls), ..first.clone() });
+fn refutation<S: Stamped>(
+    entry: &Entry<S>,
+    variant: &Variant,
+    bounds: &[Bound],
+    search: Duration,
+) -> Result<Option<Checked<S>>, String> {
     let deadline = Deadline::after(Some(search.as_secs()));
-    for bound in smaller.iter().chain(&variant.bounds) {
+    for bound in bounds {
         let asked = |ask| {
             let options = crate::check::Options { deadline, ask, ..crate::check::Options::default() };
             check(entry, variant, bound, &options).map(|checked| Some(checked).filter(is_refuted))
