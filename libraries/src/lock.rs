@@ -12,7 +12,7 @@ use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, World};
+use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::wait::{WAIT, word};
 
 methods! {
@@ -39,6 +39,16 @@ pub struct Lock<S = mowgli_rdma::Stamp> {
     pub(crate) lets_in: fn(S) -> bool,
     /// What is promised before the order of the sections.
     pub(crate) first: fn(&mut Spec<S>),
+}
+
+impl<S: Stamp> Lock<S> {
+    /// A lock of this name, declared by it and its node: an Acq is this fence, the Rel of a lock on a node has these subevents,
+    /// and those with the stamps that let the next thread in are before the next Acq.
+    #[must_use]
+    pub const fn new(name: Name, fence: S, release: fn(&World, Node) -> Shape<S>, lets_in: fn(S) -> bool) -> Self {
+        let form = Form { kind: name.text(), parts: &[Part::Node] };
+        Self { name, form, fence, release, lets_in, first: |_| {} }
+    }
 }
 
 impl<S: Stamp> Library<S> for Lock<S> {

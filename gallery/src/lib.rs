@@ -1,0 +1,16 @@
+//! Published RDMA algorithms, each as a library of one file: what it promises, its body as it was published, the variants that
+//! are to be caught, and the assumption on the hardware without which it is wrong. `docs/gallery.md` has what was found.
+
+pub mod shared;
+
+pub mod log;
+pub mod signal;
+pub mod spin;
+
+use mowgli_libraries::catalogue::Entry;
+
+/// All of them.
+#[must_use]
+pub fn entries() -> Vec<Entry> {
+    vec![signal::entry(), log::entry(), spin::entry()]
+}

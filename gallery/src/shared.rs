@@ -1,0 +1,236 @@
+//! What the algorithms share: objects on a node, or from one thread to others; registers; locks; the words of a body.
+
+use std::fmt;
+use std::sync::Arc;
+
+use itertools::Itertools;
+use mowgli_core::method::{self, Methods};
+use mowgli_core::world::{Form, Part};
+use mowgli_libraries::lock::{Lock, Method as LockMethod, Sections};
+use mowgli_libraries::prelude::*;
+
+/// A library over RDMA by its method table `M`, as [`Simple`] is, whose objects live on a node or have a writer and readers.
+pub struct Kind<M> {
+    /// How an object is declared.
+    form: Form,
+    /// The objects that there may be among these threads.
+    objects: fn(&World) -> Vec<Object>,
+    /// Which calls only the writer may make, and which only the readers; nothing for those that all may make.
+    role: fn(M) -> Option<Role>,
+    shape: fn(&World, &Event, M) -> Shape<Stamp>,
+    spec: fn(&mut Spec<Stamp>),
+}
+
+/// What a thread is to an object that has members.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// The first member.
+    Writer,
+    /// Another member.
+    Reader,
+}
+
+impl<M> Clone for Kind<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Kind<M> {}
+
+impl<M: Methods> fmt::Debug for Kind<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Kind({})", M::LIBRARY)
+    }
+}
+
+impl<M: Methods> Kind<M> {
+    /// Objects on a node, of which all threads may make all calls.
+    pub fn on_a_node(shape: fn(&World, &Event, M) -> Shape<Stamp>, spec: fn(&mut Spec<Stamp>)) -> Self {
+        let objects = |world: &World| world.all_nodes().iter().map(|n| Object::new(M::LIBRARY).at(n)).collect();
+        let form = Form { kind: M::LIBRARY.text(), parts: &[Part::Node] };
+        Self { form, objects, role: |_| None, shape, spec }
+    }
+
+    /// Objects from one thread to others.
+    pub fn to_readers(
+        role: fn(M) -> Option<Role>,
+        shape: fn(&World, &Event, M) -> Shape<Stamp>,
+        spec: fn(&mut Spec<Stamp>),
+    ) -> Self {
+        let form = Form { kind: M::LIBRARY.text(), parts: &[Part::Roles] };
+        Self { form, objects: of_members::<M>, role, shape, spec }
+    }
+
+    fn may(&self, world: &World, thread: Tid, call: &Call) -> bool {
+        let members = &world.objects[&call.loc(0)].members;
+        match (self.role)(M::of(call)) {
+            None => true,
+            Some(Role::Writer) => members.first() == Some(&thread),
+            Some(Role::Reader) => members.iter().skip(1).contains(&thread),
+        }
+    }
+}
+
+/// An object for each writer and each set of other threads.
+fn of_members<M: Methods>(world: &World) -> Vec<Object> {
+    let readers = |writer: Tid| world.tids().filter(move |&t| t != writer).powerset().filter(|r| !r.is_empty());
+    let members = world.tids().flat_map(|w| readers(w).map(move |r| [vec![w], r].concat()));
+    members.map(|members| Object::new(M::LIBRARY).members(&members)).collect()
+}
+
+/// The nodes of an object's readers.
+#[must_use]
+pub fn readers(world: &World, x: Loc) -> NodeSet {
+    world.objects[&x].members.iter().skip(1).map(|&t| world.node_of(t)).collect()
+}
+
+impl<M: Methods> Library<Stamp> for Kind<M> {
+    fn name(&self) -> Name {
+        M::LIBRARY
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(self.form)
+    }
+
+    fn methods(&self) -> &'static [method::Method] {
+        M::ALL
+    }
+
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let may = self.may(world, event.thread, &event.call);
+        may.then(|| (self.shape)(world, event, M::of(&event.call))).into_iter().collect()
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        (self.spec)(&mut c);
+        c
+    }
+}
+
+impl<M: Methods> Subject for Kind<M> {
+    fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
+        let with = |objects: Vec<Object>| {
+            let mut world = empty.clone();
+            world.objects.extend(["x", "y", "z"].map(Loc::new).into_iter().zip(objects));
+            world
+        };
+        let objects = (self.objects)(empty);
+        let choices = |n: usize| std::iter::repeat_n(objects.clone(), n).multi_cartesian_product();
+        (1..=bound.objects).flat_map(choices).map(with).collect()
+    }
+
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        let all = method::calls(M::LIBRARY, M::ALL, world, thread, bound, expired);
+        all.into_iter().filter(|call| self.may(world, thread, call)).collect()
+    }
+}
+
+/// Sequential consistency for each cell, and who reads a write is after it: `so = rf u rb u mo`.
+pub fn register(c: &mut Spec<Stamp>) {
+    let [rf, mo, rb] = c.coherence();
+    c.so([&rf, &rb, &mo]);
+}
+
+/// The lock of all of the gallery: as a node lock, but of remote operations it promises only of puts to its node that they are
+/// over when the next section begins. Acq {aMF}, Rel {aNRW_n}, `so = {<<e1, aNRW_n>, <e2, aMF>> | match(e0, e1), e0 lo e2}`.
+#[must_use]
+pub const fn lock(name: Name) -> Lock {
+    Lock::new(name, aMF, |_, n| Shape::from([Sub::quiet(aNRW(n))]), |a| matches!(a, aNRW(_)))
+}
+
+/// A lock of this name over memory, with its probes.
+#[must_use]
+pub fn lock_entry(name: Name) -> Entry {
+    Entry { probes: vec![Box::new(Sections { library: name })], ..Entry::rdma(lock(name), Wait) }
+}
+
+/// The node of an object.
+///
+/// # Panics
+/// If it is on none.
+#[must_use]
+pub fn home(world: &World, x: Loc) -> Node {
+    wait::home(world, x)
+}
+
+/// The word of a thread, for what it sends and gets.
+#[must_use]
+pub fn own(x: Loc, role: &str, t: Tid) -> Loc {
+    x.part(format_args!("{role}_{t}"))
+}
+
+/// A word of each thread, on its node: a part of an object.
+pub fn of_threads(role: &'static str, init: i64) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
+    move |world, x| world.tids().map(|t| (own(x, role, t), wait::word(world.node_of(t)).init(init.into()))).collect()
+}
+
+/// A word on the node of an object.
+pub fn at_home(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
+    move |world, x| vec![(x.part(role), wait::word(home(world, x)))]
+}
+
+/// Reads a remote word through the thread's own, and waits for it.
+#[must_use]
+pub fn fetch(to: Loc, from: Loc, d: Val) -> Prog {
+    prog! { wait::get(to, from, d); wait::wait(d); wait::read(to) }
+}
+
+/// The body of a call of a lock at a location.
+type LockBody = fn(&World, Loc, Tid, LockMethod) -> Prog;
+
+/// What an object at a location is made of.
+type Parts = Arc<dyn Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync>;
+
+/// An implementation of a lock: [`Over`], for calls that several libraries have.
+#[derive(Clone)]
+pub struct LockOver {
+    name: Name,
+    parts: Vec<Parts>,
+    body: LockBody,
+}
+
+impl LockOver {
+    /// The implementation with these bodies, without parts.
+    #[must_use]
+    pub fn new(name: Name, body: LockBody) -> Self {
+        Self { name, parts: Vec::new(), body }
+    }
+
+    /// The same with more parts of each lock.
+    #[must_use]
+    pub fn parts(mut self, more: impl Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync + 'static) -> Self {
+        self.parts.push(Arc::new(more));
+        self
+    }
+}
+
+impl Implementation for LockOver {
+    fn target(&self) -> Name {
+        self.name
+    }
+
+    fn declare(&self, world: &mut World) {
+        let locks = world.locations(self.name);
+        let of = |&x: &Loc| self.parts.iter().flat_map(|p| p(world, x)).collect::<Vec<_>>();
+        let parts: Vec<_> = locks.iter().flat_map(of).collect();
+        world.objects.extend(parts);
+    }
+
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        (self.body)(world, call.loc(0), thread, LockMethod::of(call))
+    }
+}
+
+/// Puts the part with this role of each object on the node after its own: over another queue pair there is as little order as
+/// over one to another node.
+pub fn elsewhere(library: Name, role: &'static str) -> impl Fn(&mut World) + Send + Sync {
+    move |world| {
+        for x in world.locations(library) {
+            let node = Node(home(world, x.part(role)).0 % world.nodes + 1);
+            world.objects.entry(x.part(role)).and_modify(|o| o.node = Some(node));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! A spin lock by compare-and-swap, released in one batch with the last writes of its section.
+//!
+//! Promises that sections exclude each other, and that what one has put to the lock's node is there when the next one begins.
+//! Published in Ziegler et al., SIGMOD 2023 (`frontend/OptimisticLocks.hpp` of RDMA_synchronization): behind the last WRITE of the
+//! data, with no wait in between, a WRITE or an atomic frees the lock. Assumes that data and lock are reached over one queue
+//! pair. Left open there: what is promised of READs that nobody has waited for. Here it is nothing.
+
+use mowgli_libraries::lock::Method;
+use mowgli_libraries::prelude::*;
+use mowgli_rdma::wait::Method as Rdma;
+
+use crate::shared::{LockOver, at_home, elsewhere, lock_entry, of_threads, own};
+
+const SPIN: Name = Name::literal("spin");
+
+fn body(_: &World, x: Loc, t: Tid, method: Method) -> Prog {
+    let (l, p, d) = (x.part("lock"), own(x, "p", t), Val::Wid(x.wid("d")));
+    match method {
+        Method::Acq { .. } => prog! {
+            loop {
+                wait::rcas(p, l, 0, 1, d);
+                wait::wait(d);
+                let v = wait::read(p);
+                if (v == Val::Int(0)) { break }
+            }
+        },
+        Method::Rel { .. } => wait::put(l, own(x, "free", t), Val::NoWid),
+    }
+}
+
+/// As published with a WRITE and with an atomic, and what is to be caught.
+#[must_use]
+pub fn entry() -> Entry {
+    use Expected::{Sound, Unsound};
+    let bounds = &[(2, 2, 4), (3, 2, 2)];
+    let small = &[(2, 2, 2)];
+    let spin = LockOver::new(SPIN, body).parts(at_home("lock")).parts(of_threads("p", 9)).parts(of_threads("free", 0));
+    let by_faa = spin.clone().replace(
+        calls!(|here| Rdma::Put { x: l, .. } in Method::Rel { x } => wait::rfaa(own(x, "p", here.thread), l, -1, Val::NoWid)),
+    );
+    let by_cpu = spin.clone().replace(
+        calls!(|here| Rdma::Put { x: l, .. } if here.world.home(l) == Some(here.world.node_of(here.thread)) => wait::write(l, 0)),
+    );
+    let no_wait = spin.clone().without(calls!(Rdma::Wait { .. }));
+    let two_queue_pairs = spin.clone().declaring("the lock's word lies on another node", elsewhere(SPIN, "lock"));
+    lock_entry(SPIN)
+        .with(variant("published", "a WRITE frees the lock", Sound, spin, bounds))
+        .with(variant("by-faa", "a fetch-and-add of -1 frees the lock", Sound, by_faa, bounds))
+        .with(variant("two-queue-pairs", "data and lock go separate ways", Unsound, two_queue_pairs, small))
+        .with(variant("by-cpu", "threads of the lock's node free it by a store", Unsound, by_cpu, small))
+        .with(variant("no-wait", "the answer is looked at before it has come", Unsound, no_wait, small))
+}
