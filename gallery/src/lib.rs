@@ -3,7 +3,11 @@
 
 pub mod shared;
 
+pub mod derecho;
 pub mod log;
+pub mod mu;
+pub mod optimistic;
+pub mod sherman;
 pub mod signal;
 pub mod spin;
 
@@ -12,5 +16,13 @@ use mowgli_libraries::catalogue::Entry;
 /// All of them.
 #[must_use]
 pub fn entries() -> Vec<Entry> {
-    vec![signal::entry(), log::entry(), spin::entry()]
+    vec![
+        signal::entry(),
+        log::entry(),
+        derecho::entry(),
+        mu::entry(),
+        spin::entry(),
+        optimistic::entry(),
+        sherman::entry(),
+    ]
 }

@@ -7,7 +7,7 @@
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::wait::Method as Rdma;
 
-use crate::shared::{Kind, Role, of_threads, own, readers, register};
+use crate::shared::{Kind, Role, is_part, next, on, on_members, place, places, readers, register, sent};
 
 methods! {
     enum Method of LOG = "log" {
@@ -25,69 +25,40 @@ fn role(method: Method) -> Option<Role> {
 /// Append {aNRW_n | n a replica}, Last {aCR}.
 fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
     match method {
-        Method::Append { x, v } => readers(world, x).iter().map(|n| Sub::write(aNRW(n), x.on(n), v)).collect(),
+        Method::Append { x, v } => sent(world, x, v),
         Method::Last { x } => [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into(),
     }
 }
 
-/// So many entries there may be.
-const PLACES: i64 = 3;
-
-/// Place k of the replica on a node.
-fn entry_at(x: Loc, n: Node, k: i64) -> Loc {
-    x.part(format_args!("entry_{k}_{n}"))
-}
-
-fn tail(x: Loc, n: Node) -> Loc {
-    x.part(format_args!("tail_{n}"))
-}
-
-/// Where the writer has what it sends to place k.
-fn source(x: Loc, k: i64) -> Loc {
-    x.part(format_args!("source_{k}"))
-}
-
 fn body(world: &World, t: Tid, method: Method) -> Prog {
+    let here = world.node_of(t);
     match method {
         Method::Append { x, v } => {
-            let (count, d, replicas) = (own(x, "count", t), Val::Wid(x.wid("d")), readers(world, x));
+            let (count, d, replicas) = (on(x, "count", here), Val::Wid(x.wid("d")), readers(world, x));
             prog! {
                 let k = wait::read(count);
-                wait::write(source(x, k.int().unwrap_or(0)), v);
-                wait::write(count, k.plus(1).unwrap_or(k));
+                wait::write(place(x, "source", here, k), v);
+                wait::write(count, next(k));
                 for n in (replicas.iter()) {
-                    prog! {
-                        wait::put(entry_at(x, n, k.int().unwrap_or(0)), source(x, k.int().unwrap_or(0)), Val::NoWid);
-                        wait::put(tail(x, n), count, d)
-                    }
+                    wait::put(place(x, "entry", n, k), place(x, "source", here, k), Val::NoWid);
+                    wait::put(on(x, "tail", n), count, d)
                 };
                 wait::wait(d)
             }
         }
-        Method::Last { x } => {
-            let here = world.node_of(t);
-            prog! {
-                let k = wait::read(tail(x, here));
-                if (k == Val::Int(0)) { Prog::Val(k) } else { wait::read(entry_at(x, here, k.int().unwrap_or(0) - 1)) }
-            }
-        }
+        Method::Last { x } => prog! {
+            let k = wait::read(on(x, "tail", here));
+            if (k == Val::Int(0)) { Prog::Val(k) } else { wait::read(place(x, "entry", here, k.plus(-1).unwrap_or(k))) }
+        },
     }
-}
-
-fn words(world: &World, x: Loc) -> Vec<(Loc, Object)> {
-    let writer = world.node_of(world.objects[&x].members[0]);
-    let replica = |n| (0..PLACES).map(move |k| entry_at(x, n, k)).chain([tail(x, n)]).map(move |w| (w, wait::word(n)));
-    let sources = (0..PLACES).map(|k| (source(x, k), wait::word(writer)));
-    readers(world, x).iter().flat_map(replica).chain(sources).collect()
 }
 
 /// As published, and what is to be caught.
 #[must_use]
 pub fn entry() -> Entry {
-    let log = Over::new(body).parts(words).parts(of_threads("count", 0));
-    let is_tail = |x: Loc| x.to_string().contains("tail");
+    let log = Over::new(body).parts(places(&["entry", "source"])).parts(on_members("tail")).parts(on_members("count"));
     let no_wait = log.clone().without(calls!(Rdma::Wait { .. }));
-    let tail_first = log.clone().swap(calls!(Rdma::Put { x, .. } if !is_tail(x)));
+    let tail_first = log.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "entry")));
     Entry::rdma(Kind::to_readers(role, shape, register), Wait)
         .published(log, &[(2, 2, 2), (3, 3, 1)])
         .broken("no-wait", no_wait)

@@ -224,13 +224,84 @@ impl Implementation for LockOver {
     }
 }
 
-/// Puts the part with this role of each object on the node after its own: over another queue pair there is as little order as
-/// over one to another node.
-pub fn elsewhere(library: Name, role: &'static str) -> impl Fn(&mut World) + Send + Sync {
+/// Whether this is the part with a role that begins so, of whatever object.
+#[must_use]
+pub fn is_part(x: Loc, role: &str) -> bool {
+    x.to_string().rsplit_once('.').is_some_and(|(_, part)| part.starts_with(role))
+}
+
+/// Puts the parts with roles that begin so on the node after their own: over another queue pair there is as little order as over
+/// one to another node.
+pub fn elsewhere(role: &'static str) -> impl Fn(&mut World) + Send + Sync {
     move |world| {
-        for x in world.locations(library) {
-            let node = Node(home(world, x.part(role)).0 % world.nodes + 1);
-            world.objects.entry(x.part(role)).and_modify(|o| o.node = Some(node));
+        let nodes = world.nodes;
+        for (_, object) in world.objects.iter_mut().filter(|(x, _)| is_part(**x, role)) {
+            object.node = object.node.map(|n| Node(n.0 % nodes + 1));
         }
     }
+}
+
+/// Messages of one writer to each reader: Send {aNRW_n | n a node of a reader}.
+#[must_use]
+pub fn sent(world: &World, x: Loc, v: Val) -> Shape<Stamp> {
+    readers(world, x).iter().map(|n| Sub::write(aNRW(n), x.on(n), v)).collect()
+}
+
+/// Receive of a message {aCR}, of nothing, which is bottom, {aWT}.
+#[must_use]
+pub fn received(world: &World, event: &Event, x: Loc) -> Shape<Stamp> {
+    let here = world.node_of(event.thread);
+    [if event.ret == Val::Bot { Sub::quiet(aWT) } else { Sub::read(aCR, x.on(here), event.ret) }].into()
+}
+
+/// A reader gets only what was sent, each message once, none is jumped, and who gets one is after its send: LOCO Def. 5.1 and the rf of 5.2.
+pub fn messages(c: &mut Spec<Stamp>) {
+    let (rf, _) = c.reads_from("rf", reads(), writes());
+    let rf = rf.named("rf", "{b} received {b reads}, which {a} sent");
+    c.empty("sent", &(reads().on() - rf.inv().then(&rf)));
+    c.empty("once", &((rf.inv().then(&rf) & same_thread()) - id()));
+    let earlier = (po() & same(cell)).between(&writes(), &writes());
+    c.empty("in-order", &(earlier.then(&rf) - rf.then(&po())));
+    c.so([&rf]);
+}
+
+/// Place k of a part with places.
+#[must_use]
+pub fn place(x: Loc, role: &str, n: Node, k: Val) -> Loc {
+    x.part(format_args!("{role}_{}_{n}", k.int().unwrap_or(0)))
+}
+
+/// The number after k.
+#[must_use]
+pub fn next(k: Val) -> Val {
+    k.plus(1).unwrap_or(k)
+}
+
+/// So many places there are: more than a client within the bounds makes calls.
+const PLACES: i64 = 4;
+
+/// Words for all places of parts with these roles, on the nodes of the writer and the readers.
+pub fn places(roles: &'static [&'static str]) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
+    move |world, x| {
+        let nodes = world.member_nodes(x);
+        let all = itertools::iproduct!(nodes.iter(), roles, 0..PLACES);
+        all.map(|(n, role, k)| (place(x, role, n, k.into()), wait::word(n))).collect()
+    }
+}
+
+/// A word on each node of the writer and the readers.
+pub fn on_members(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)> {
+    move |world, x| world.member_nodes(x).iter().map(|n| (on(x, role, n), wait::word(n))).collect()
+}
+
+/// The word of an object on a node.
+#[must_use]
+pub fn on(x: Loc, role: &str, n: Node) -> Loc {
+    x.part(format_args!("{role}_{n}"))
+}
+
+/// What two words are that are to be the same; a pair if they are not.
+#[must_use]
+pub fn whole(a: Val, b: Val) -> Prog {
+    Prog::Val(if a == b { a } else { Val::tuple(&[a, b]) })
 }

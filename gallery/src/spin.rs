@@ -41,12 +41,17 @@ pub fn entry() -> Entry {
     let by_cpu = spin.clone().replace(
         calls!(|here| Rdma::Put { x: l, .. } if here.world.home(l) == Some(here.world.node_of(here.thread)) => wait::write(l, 0)),
     );
-    let no_wait = spin.clone().without(calls!(Rdma::Wait { .. }));
-    let two_queue_pairs = spin.clone().declaring("the lock's word lies on another node", elsewhere(SPIN, "lock"));
+    let cpu_cas = spin.clone().around("threads of the lock's node take it by the CPU", |here, _| {
+        let l = here.call.loc(0).part("lock");
+        let is_here = here.world.home(l) == Some(here.world.node_of(here.thread));
+        let taken = prog! { loop { let v = wait::cas(l, 0, 1); if (v == Val::Int(0)) { break } } };
+        (is_here && matches!(Method::of(&here.call), Method::Acq { .. })).then_some(taken)
+    });
+    let two_queue_pairs = spin.clone().declaring("the lock's word lies on another node", elsewhere("lock"));
     lock_entry(SPIN)
         .with(variant("published", "a WRITE frees the lock", Sound, spin, bounds))
         .with(variant("by-faa", "a fetch-and-add of -1 frees the lock", Sound, by_faa, bounds))
         .with(variant("two-queue-pairs", "data and lock go separate ways", Unsound, two_queue_pairs, small))
         .with(variant("by-cpu", "threads of the lock's node free it by a store", Unsound, by_cpu, small))
-        .with(variant("no-wait", "the answer is looked at before it has come", Unsound, no_wait, small))
+        .with(variant("cpu-cas", "threads of the lock's node take it by the CPU", Unsound, cpu_cas, small))
 }

@@ -103,7 +103,7 @@ pub struct Entry<S: Stamp = mowgli_rdma::Stamp> {
 impl Variant {
     /// This variant, with clients that write these values.
     #[must_use]
-    pub(crate) fn writing(mut self, values: &[i64]) -> Self {
+    pub fn writing(mut self, values: &[i64]) -> Self {
         self.bounds.iter_mut().for_each(|b| b.values = values.to_vec());
         self
     }

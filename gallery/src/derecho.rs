@@ -1,0 +1,83 @@
+//! Derecho's multicast over its shared state table: a message goes into a slot of the sender's row, then the row's index counts it.
+//!
+//! Promises that each receiver gets the messages in order, each once, and with them all that the sender put to it before. Published in
+//! `sst::multicast_group` of Derecho: `commit_send` adds to the index, `send` puts the slots and then the index, and does not wait.
+//! Assumes that WRITEs of one queue pair arrive in order, and, as is found here, that the network card has read an index before
+//! the next message is counted. Left out: the window, which reuses slots that all have received.
+
+use mowgli_libraries::prelude::*;
+use mowgli_rdma::wait::Method as Rdma;
+
+use crate::shared::{
+    Kind, Role, is_part, messages, next, on, on_members, own, of_threads, place, places, readers, received, sent,
+};
+
+methods! {
+    enum Method of DERECHO = "derecho" {
+        /// Sends v.
+        fn send = Send(x: Object, v: Value);
+        /// The next message, or bottom if there is none.
+        fn receive = Receive(x: Object) -> Value;
+    }
+}
+
+fn role(method: Method) -> Option<Role> {
+    Some(if matches!(method, Method::Send { .. }) { Role::Writer } else { Role::Reader })
+}
+
+fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+    match method {
+        Method::Send { x, v } => sent(world, x, v),
+        Method::Receive { x } => received(world, event, x),
+    }
+}
+
+fn body(world: &World, t: Tid, method: Method) -> Prog {
+    let here = world.node_of(t);
+    match method {
+        Method::Send { x, v } => {
+            let (index, receivers) = (on(x, "counted", here), readers(world, x));
+            prog! {
+                let k = wait::read(index);
+                wait::write(place(x, "row", here, k), v);
+                wait::write(index, next(k));
+                for n in (receivers.iter()) {
+                    wait::put(place(x, "slot", n, k), place(x, "row", here, k), Val::NoWid);
+                    wait::put(on(x, "index", n), index, x.wid("d"))
+                }
+            }
+        }
+        Method::Receive { x } => {
+            let received = own(x, "received", t);
+            prog! {
+                let k = wait::read(received);
+                let index = wait::read(on(x, "index", here));
+                if (index <= k) { Prog::Val(Val::Bot) } else {
+                    wait::write(received, next(k));
+                    wait::read(place(x, "slot", here, k))
+                }
+            }
+        }
+    }
+}
+
+/// As published, which is to be caught; with a wait; and what is to be caught beside that.
+#[must_use]
+pub fn entry() -> Entry {
+    use Expected::{Sound, Unsound};
+    let bounds = &[(2, 2, 2), (3, 3, 1)];
+    let sst = Over::new(body)
+        .parts(places(&["slot", "row"]))
+        .parts(on_members("index"))
+        .parts(on_members("counted"))
+        .parts(of_threads("received", 0));
+    let waits = sst.clone().around("a send waits until the index has been sent", |here, body| {
+        let Method::Send { x, .. } = Method::of(&here.call) else { return None };
+        Some(body(here.call.clone()).then(wait::wait(x.wid("d"))))
+    });
+    let index_first = waits.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "slot")));
+    Entry::rdma(Kind::to_readers(role, shape, messages), Wait)
+        .with(variant("published", "the index is counted up while it may still be sent", Unsound, sst, bounds).writing(&[1, 2]))
+        .with(variant("waits", "a send waits until the index has been sent", Sound, waits, bounds).writing(&[1, 2]))
+        .with(variant("index-first", "the index is put before the slot", Unsound, index_first, bounds).writing(&[1, 2]))
+}

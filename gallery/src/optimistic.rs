@@ -1,0 +1,105 @@
+//! Optimistic reads of two words under a version: writers lock the version, readers read it before and after.
+//!
+//! Promises a register of two words that is read whole, and whose reads and writes are as ordered as those of one word. Published in
+//! Ziegler et al., SIGMOD 2023 (`frontend/OptimisticLocks.hpp` of RDMA_synchronization). Assumes that each READ is polled before
+//! the next one is posted, or fenced, and that writes of data and version go over one queue pair. Left open there: how writers keep
+//! what they send. Here a write waits at its end.
+
+use mowgli_libraries::prelude::*;
+use mowgli_rdma::wait::Method as Rdma;
+
+use crate::shared::{Kind, at_home, elsewhere, home, is_part, next, of_threads, own, register, whole};
+
+methods! {
+    enum Method of OPTIMISTIC = "optimistic" {
+        /// Writes v into both words.
+        fn write = Write(x: Object, v: Value);
+        /// What both words are; they are a pair if they differ.
+        fn read = Read(x: Object) -> Value;
+    }
+}
+
+/// Write {aNRW_n}, Read {aCR}.
+fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+    match method {
+        Method::Write { x, v } => [Sub::write(aNRW(home(world, x)), x.on(home(world, x)), v)].into(),
+        Method::Read { x } => [Sub::read(aCR, x.on(home(world, x)), event.ret)].into(),
+    }
+}
+
+fn is_free(version: Val) -> bool {
+    version.int().is_some_and(|v| v % 2 == 0)
+}
+
+fn body(_: &World, t: Tid, method: Method) -> Prog {
+    let words = |x: Loc| (x.part("version"), x.part("a"), x.part("b"), Val::Wid(x.wid("d")), Val::Wid(x.wid("e")));
+    match method {
+        Method::Write { x, v } => {
+            let ((version, a, b, d, _), [p, q]) = (words(x), ["p", "q"].map(|role| own(x, role, t)));
+            prog! {
+                let k = loop {
+                    wait::get(p, version, d);
+                    wait::wait(d);
+                    let k = wait::read(p);
+                    if (is_free(k)) {
+                        wait::rcas(p, version, k, next(k), d);
+                        wait::wait(d);
+                        let found = wait::read(p);
+                        if (found == k) { break k }
+                    }
+                };
+                wait::write(p, v);
+                wait::write(q, next(next(k)));
+                wait::put(a, p, d);
+                wait::put(b, p, d);
+                wait::put(version, q, d);
+                wait::wait(d)
+            }
+        }
+        Method::Read { x } => {
+            let ((version, a, b, d, e), [p, q, r, s]) = (words(x), ["p", "q", "r", "s"].map(|role| own(x, role, t)));
+            prog! {
+                loop {
+                    wait::get(p, version, d);
+                    wait::wait(d);
+                    wait::get(q, a, d);
+                    wait::wait(d);
+                    wait::get(r, b, d);
+                    wait::wait(d);
+                    wait::get(s, version, e);
+                    wait::wait(e);
+                    let before = wait::read(p);
+                    let one = wait::read(q);
+                    let two = wait::read(r);
+                    let after = wait::read(s);
+                    if (before == after && is_free(before)) { let v = whole(one, two); break v }
+                }
+            }
+        }
+    }
+}
+
+/// As published with polls and with fences, and what is to be caught.
+#[must_use]
+pub fn entry() -> Entry {
+    use Expected::{Sound, Unsound};
+    let bounds = &[(2, 2, 1), (1, 2, 2)];
+    let small = &[(2, 2, 1)];
+    let words = ["version", "a", "b"].map(at_home).into_iter();
+    let over = ["p", "q", "r", "s"].into_iter().fold(Over::new(body), |over, role| over.parts(of_threads(role, 0)));
+    let published = words.fold(over, Over::parts);
+    let polls = || calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d").into());
+    let fenced = published.clone().replace(
+        calls!(|here| Rdma::Wait { d } in Method::Read { x } if d == x.wid("d").into() => wait::rfence(home(&here.world, x))),
+    );
+    let one_batch = published.clone().without(polls());
+    let version_first = published.clone().delay_after(
+        calls!(Rdma::Put { x, .. } if is_part(x, "b")), calls!(Rdma::Put { x, .. } if is_part(x, "version")));
+    let two_queue_pairs = published.clone().declaring("the version lies on another node", elsewhere("version"));
+    Entry::rdma(Kind::on_a_node(shape, register), Wait)
+        .with(variant("published", "a poll behind each READ", Sound, published, bounds).writing(&[1, 2]))
+        .with(variant("fenced", "fences in place of the polls between READs", Sound, fenced, bounds).writing(&[1, 2]))
+        .with(variant("one-batch", "all READs are posted together", Unsound, one_batch, small).writing(&[1, 2]))
+        .with(variant("version-first", "the version is put before the second word", Unsound, version_first, small).writing(&[1, 2]))
+        .with(variant("two-queue-pairs", "data and version go separate ways", Unsound, two_queue_pairs, small).writing(&[1, 2]))
+}
