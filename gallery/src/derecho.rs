@@ -9,7 +9,7 @@ use mowgli_libraries::prelude::*;
 use mowgli_rdma::wait::Method as Rdma;
 
 use crate::shared::{
-    Kind, Role, is_part, messages, next, on, on_members, own, of_threads, place, places, readers, received, sent,
+    Kind, Role, is_part, messages, next, of_threads, on, on_members, own, place, places, readers, received, sent,
 };
 
 methods! {
@@ -77,7 +77,10 @@ pub fn entry() -> Entry {
     });
     let index_first = waits.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "slot")));
     Entry::rdma(Kind::to_readers(role, shape, messages), Wait)
-        .with(variant("published", "the index is counted up while it may still be sent", Unsound, sst, bounds).writing(&[1, 2]))
+        .with(
+            variant("published", "the index is counted up while it may still be sent", Unsound, sst, bounds)
+                .writing(&[1, 2]),
+        )
         .with(variant("waits", "a send waits until the index has been sent", Sound, waits, bounds).writing(&[1, 2]))
         .with(variant("index-first", "the index is put before the slot", Unsound, index_first, bounds).writing(&[1, 2]))
 }

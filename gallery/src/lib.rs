@@ -4,9 +4,12 @@
 pub mod shared;
 
 pub mod derecho;
+pub mod dslr;
 pub mod log;
+pub mod mcs;
 pub mod mu;
 pub mod optimistic;
+pub mod race;
 pub mod sherman;
 pub mod signal;
 pub mod spin;
@@ -22,7 +25,10 @@ pub fn entries() -> Vec<Entry> {
         derecho::entry(),
         mu::entry(),
         spin::entry(),
+        dslr::entry(),
+        mcs::entry(),
         optimistic::entry(),
         sherman::entry(),
+        race::entry(),
     ]
 }

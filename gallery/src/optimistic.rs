@@ -94,12 +94,20 @@ pub fn entry() -> Entry {
     );
     let one_batch = published.clone().without(polls());
     let version_first = published.clone().delay_after(
-        calls!(Rdma::Put { x, .. } if is_part(x, "b")), calls!(Rdma::Put { x, .. } if is_part(x, "version")));
+        calls!(Rdma::Put { x, .. } if is_part(x, "b")),
+        calls!(Rdma::Put { x, .. } if is_part(x, "version")),
+    );
     let two_queue_pairs = published.clone().declaring("the version lies on another node", elsewhere("version"));
     Entry::rdma(Kind::on_a_node(shape, register), Wait)
         .with(variant("published", "a poll behind each READ", Sound, published, bounds).writing(&[1, 2]))
         .with(variant("fenced", "fences in place of the polls between READs", Sound, fenced, bounds).writing(&[1, 2]))
         .with(variant("one-batch", "all READs are posted together", Unsound, one_batch, small).writing(&[1, 2]))
-        .with(variant("version-first", "the version is put before the second word", Unsound, version_first, small).writing(&[1, 2]))
-        .with(variant("two-queue-pairs", "data and version go separate ways", Unsound, two_queue_pairs, small).writing(&[1, 2]))
+        .with(
+            variant("version-first", "the version is put before the second word", Unsound, version_first, small)
+                .writing(&[1, 2]),
+        )
+        .with(
+            variant("two-queue-pairs", "data and version go separate ways", Unsound, two_queue_pairs, small)
+                .writing(&[1, 2]),
+        )
 }

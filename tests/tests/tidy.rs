@@ -11,7 +11,7 @@ fn text(path: &str) -> String {
 }
 
 /// The crates of the workspace.
-const CRATES: [&str; 10] = [
+const CRATES: [&str; 11] = [
     "mowgli-judge",
     "mowgli-core",
     "mowgli-rdma",
@@ -21,6 +21,7 @@ const CRATES: [&str; 10] = [
     "mowgli-prove",
     "proofs",
     "mowgli",
+    "gallery",
     "tests",
 ];
 

@@ -1,0 +1,46 @@
+//! DSLR, exclusive: a ticket by fetch-and-add, and reads of the counter until it is that ticket's turn.
+//!
+//! Promises that sections exclude each other, and that what one has put to the lock's node is there when the next one begins. Published
+//! as DSLR (Yoon et al., SIGMOD 2018), read in shiftlock's `src/baselines/dslr.rs`. Assumes that data, tickets and counter are
+//! reached over one queue pair. Left out: shared mode and leases, which need a clock.
+
+use mowgli_libraries::lock::Method;
+use mowgli_libraries::prelude::*;
+use mowgli_rdma::wait::Method as Rdma;
+
+use crate::shared::{LockOver, at_home, elsewhere, lock_entry, of_threads, own};
+
+const DSLR: Name = Name::literal("dslr");
+
+fn body(_: &World, x: Loc, t: Tid, method: Method) -> Prog {
+    let (max, count, p, d) = (x.part("max"), x.part("count"), own(x, "p", t), Val::Wid(x.wid("d")));
+    match method {
+        Method::Acq { .. } => prog! {
+            wait::rfaa(p, max, 1, d);
+            wait::wait(d);
+            let ticket = wait::read(p);
+            loop {
+                wait::get(p, count, d);
+                wait::wait(d);
+                let turn = wait::read(p);
+                if (turn == ticket) { break }
+            }
+        },
+        Method::Rel { .. } => wait::rfaa(p, count, 1, d).then(wait::wait(d)),
+    }
+}
+
+/// As published, and what is to be caught.
+#[must_use]
+pub fn entry() -> Entry {
+    use Expected::{Sound, Unsound};
+    let bounds = &[(2, 2, 4), (3, 2, 2)];
+    let small = &[(2, 2, 2)];
+    let dslr = LockOver::new(DSLR, body).parts(at_home("max")).parts(at_home("count")).parts(of_threads("p", 9));
+    let two_queue_pairs = dslr.clone().declaring("the counter lies on another node", elsewhere("count"));
+    let read_max = dslr.clone().replace(calls!(Rdma::RFAA { x, y, d, .. } in Method::Acq { .. } => wait::get(x, y, d)));
+    lock_entry(DSLR)
+        .with(variant("published", "an atomic releases", Sound, dslr, bounds))
+        .with(variant("two-queue-pairs", "data and counter go separate ways", Unsound, two_queue_pairs, small))
+        .with(variant("same-ticket", "a ticket is read and not taken", Unsound, read_max, small))
+}

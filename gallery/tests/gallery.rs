@@ -1,0 +1,74 @@
+//! What the gallery says of each variant is found, and what is found is kept for review; the litmus tests hold, with the
+//! specifications and with the published implementations; the page of the book says the same.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mowgli_core::soundness::client::Bound;
+use mowgli_gallery::entries;
+use mowgli_libraries::catalogue::{Entry, Expected};
+use mowgli_proofs::Checkable as _;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A bound as the page has it: threads, nodes, calls.
+fn said(b: &Bound) -> String {
+    format!("({}, {}, {})", b.threads, b.nodes, b.calls)
+}
+
+/// What is found of a variant, up to the bound at which it is not sound: its row of the page, and the finding.
+fn found(entry: &Entry, name: &str) -> (String, String) {
+    let variant = entry.variant(name).expect("a variant");
+    let mut text = String::new();
+    for bound in &variant.bounds {
+        let checked = entry.checked(name, bound);
+        let (verdict, progress) = (checked.verdict(), checked.progress());
+        text += &format!("{} {name}, {}: {verdict}", entry.name, said(bound));
+        if verdict == "sound" {
+            text += &format!(", {progress}\n  {}\n", checked.concretisation().join("\n  "));
+            continue;
+        }
+        assert_eq!((verdict, variant.expected), ("unsound", Expected::Unsound), "{}", checked.explanation());
+        let row = format!("| `{}` | `{name}` | unsound | {} |", entry.name, said(bound));
+        return (row, format!("{text}\n{}", checked.litmus().expect("a counterexample")));
+    }
+    assert_eq!(variant.expected, Expected::Sound, "{name} of {} is not caught", entry.name);
+    let bounds: Vec<String> = variant.bounds.iter().map(said).collect();
+    (format!("| `{}` | `{name}` | sound | {} |", entry.name, bounds.join("; ")), text)
+}
+
+#[test]
+fn every_variant_is_as_the_page_says() {
+    let page = std::fs::read_to_string(root().join("../docs/gallery.md")).expect("the page");
+    for entry in entries() {
+        let all = entry.variants.iter().map(|v| found(&entry, v.name)).collect::<Vec<_>>();
+        let missing: Vec<&str> = all.iter().map(|(row, _)| row.as_str()).filter(|row| !page.contains(row)).collect();
+        assert!(missing.is_empty(), "docs/gallery.md is to have\n{}", missing.join("\n"));
+        let findings: Vec<&str> = all.iter().map(|(_, text)| text.trim_end()).collect();
+        insta::assert_snapshot!(entry.name, findings.join("\n\n"));
+    }
+}
+
+fn is_solved(test: &Path, implemented: &[&str]) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gallery"));
+    let ran = command.arg("litmus").arg(test).args(implemented).output().expect("the command runs");
+    let printed = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{} {implemented:?}\n{printed}", test.display());
+}
+
+#[test]
+fn the_litmus_tests_hold() {
+    let all = std::fs::read_dir(root().join("litmus")).expect("litmus tests").map(|file| file.expect("a file").path());
+    let all: Vec<PathBuf> = all.collect();
+    assert!(all.len() >= entries().len());
+    all.iter().for_each(|test| is_solved(test, &[]));
+}
+
+#[test]
+fn the_litmus_tests_hold_of_the_implementations() {
+    for (library, variant) in [("signal", "signal"), ("log", "log"), ("spin", "spin"), ("derecho", "derecho:waits")] {
+        is_solved(&root().join(format!("litmus/{library}.litmus")), &["--implemented", variant]);
+    }
+}
