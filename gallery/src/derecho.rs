@@ -76,7 +76,7 @@ pub fn entry() -> Entry {
         Some(body(here.call.clone()).then(wait::wait(x.wid("d"))))
     });
     let index_first = waits.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "slot")));
-    Entry::rdma(Kind::to_readers(role, shape, messages), Wait)
+    Entry::rdma(Kind::to_readers(role, shape, messages).empty(), Wait)
         .with(
             variant("published", "the index is counted up while it may still be sent", Unsound, sst, bounds)
                 .writing(&[1, 2]),

@@ -67,7 +67,7 @@ pub fn entry() -> Entry {
     let mu = Over::new(body).parts(places(roles)).parts(of_threads("count", 0)).parts(of_threads("one", 1));
     let any_order = mu.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "payload")));
     let no_canary = mu.clone().replace(calls!(Rdma::Read { x } if is_part(x, "canary") => Prog::Val(Val::Int(1))));
-    Entry::rdma(Kind::to_readers(role, shape, messages), Wait)
+    Entry::rdma(Kind::to_readers(role, shape, messages).empty(), Wait)
         .published(mu, &[(2, 2, 2), (3, 3, 1)])
         .broken("any-order", any_order)
         .broken("no-canary", no_canary)

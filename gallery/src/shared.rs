@@ -17,6 +17,8 @@ pub struct Kind<M> {
     objects: fn(&World) -> Vec<Object>,
     /// Which calls only the writer may make, and which only the readers; nothing for those that all may make.
     role: fn(M) -> Option<Role>,
+    /// What a cell has, and a call finds, to begin with.
+    init: Val,
     shape: fn(&World, &Event, M) -> Shape<Stamp>,
     spec: fn(&mut Spec<Stamp>),
 }
@@ -49,7 +51,7 @@ impl<M: Methods> Kind<M> {
     pub fn on_a_node(shape: fn(&World, &Event, M) -> Shape<Stamp>, spec: fn(&mut Spec<Stamp>)) -> Self {
         let objects = |world: &World| world.all_nodes().iter().map(|n| Object::new(M::LIBRARY).at(n)).collect();
         let form = Form { kind: M::LIBRARY.text(), parts: &[Part::Node] };
-        Self { form, objects, role: |_| None, shape, spec }
+        Self { form, objects, role: |_| None, init: Val::Int(0), shape, spec }
     }
 
     /// Objects from one thread to others.
@@ -59,7 +61,13 @@ impl<M: Methods> Kind<M> {
         spec: fn(&mut Spec<Stamp>),
     ) -> Self {
         let form = Form { kind: M::LIBRARY.text(), parts: &[Part::Roles] };
-        Self { form, objects: of_members::<M>, role, shape, spec }
+        Self { form, objects: of_members::<M>, role, init: Val::Int(0), shape, spec }
+    }
+
+    /// The same where there is nothing to begin with, which calls may return: bottom.
+    #[must_use]
+    pub fn empty(self) -> Self {
+        Self { init: Val::Bot, ..self }
     }
 
     fn may(&self, world: &World, thread: Tid, call: &Call) -> bool {
@@ -96,6 +104,10 @@ impl<M: Methods> Library<Stamp> for Kind<M> {
 
     fn methods(&self) -> &'static [method::Method] {
         M::ALL
+    }
+
+    fn init(&self, _: &World, _: Cell) -> Val {
+        self.init
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
