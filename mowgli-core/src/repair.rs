@@ -31,6 +31,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
+use itertools::Itertools;
+
 use crate::edit::Here;
 use crate::event::Call;
 use crate::ids::{Loc, Tid};
@@ -226,6 +228,7 @@ impl Repairs {
         if search.is_passed_over.get() {
             search.found.open.get_or_insert(Open::NoNews);
         }
+        search.found.minimal.sort_by_cached_key(|set| Self::cost(set, costs));
         search.found
     }
 
@@ -254,7 +257,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn run(&mut self) -> Result<(), Open> {
         let all: Set = (0..self.costs.len()).collect();
-        let mut stopped = 0;
+        let (mut stopped, mut are_asked) = (0, false);
         while let Some(set) = self.cheapest(usize::MAX) {
             if self.found.minimal.len() >= self.limit.repairs {
                 return Err(Open::More(self.limit.repairs));
@@ -281,12 +284,54 @@ impl Search<'_> {
                     self.found.hopeless = true;
                     return Ok(());
                 }
+                let is_vague = conflict.len() * 2 > all.len();
                 self.conflicts.push(conflict);
+                if is_vague && !are_asked {
+                    are_asked = true;
+                    self.ask_each()?;
+                }
                 continue;
             }
-            let keeps = self.program.keeps(&set).map_err(Open::Stopped)?;
-            self.over.push(set.clone());
-            if keeps { self.found.minimal.push(set) } else { self.found.spoiling.push(set) }
+            self.right(set)?;
+        }
+        Ok(())
+    }
+
+    /// Where little is learnt from what is wrong, there are very many cheap sets of several insertions. A dear one may do by
+    /// itself: each is asked about before those.
+    fn ask_each(&mut self) -> Result<(), Open> {
+        for i in (0..self.costs.len()).sorted_by_key(|&i| self.costs[i]) {
+            let set = Set::from([i]);
+            let is_open = self.costs[i] <= self.limit.cost
+                && self.found.minimal.len() < self.limit.repairs
+                && !self.over.contains(&set)
+                && self.conflicts.iter().all(|c| c.contains(&i));
+            if !is_open {
+                continue;
+            }
+            if !self.program.is_news(&set, &self.found.minimal) {
+                self.is_passed_over.set(true);
+                continue;
+            }
+            match self.is_wrong(&set) {
+                Ok(true) => {}
+                Ok(false) => self.right(set)?,
+                // Whatever is left open here is asked about again where it is its turn.
+                Err(Open::Stopped(stop)) if !matches!(stop, Stop::Time | Stop::Interrupted) => {}
+                Err(open) => return Err(open),
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing wrong happens with this set, and something does with each part of it.
+    fn right(&mut self, set: Set) -> Result<(), Open> {
+        let keeps = self.program.keeps(&set).map_err(Open::Stopped)?;
+        self.over.push(set.clone());
+        if keeps {
+            self.found.minimal.push(set)
+        } else {
+            self.found.spoiling.push(set)
         }
         Ok(())
     }
@@ -428,6 +473,15 @@ mod tests {
         let found = Repairs::of(&mut One, &[1; 3], Limit::default());
         let open = Some(Open::Stopped(Stop::Growth));
         assert_eq!((found.minimal, found.open), (vec![Set::from([0]), Set::from([2])], open));
+    }
+
+    #[test]
+    fn one_dear_insertion_is_found_before_all_sets_of_cheap_ones_are_asked_about() {
+        let (needed, costs) = (vec![Set::from([12])], [vec![1; 12], vec![12]].concat());
+        let limit = Limit { repairs: 1, ..Limit::default() };
+        let found = Repairs::of(&mut Known { needed, spoilt: Vec::new(), most: 1 }, &costs, limit);
+        assert_eq!((found.minimal, found.open), (vec![Set::from([12])], Some(Open::More(1))));
+        assert!(found.asked < 100, "{}", found.asked);
     }
 
     #[test]

@@ -16,8 +16,12 @@ use page::page;
 mod served;
 use served::served;
 
+#[path = "common/ask.rs"]
+mod ask;
+use ask::ask;
+
 fn main() -> ExitCode {
-    let pages: [(&str, fn()); 6] = [
+    let pages: [(&str, fn()); 8] = [
         (
             "the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked",
             the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked,
@@ -27,6 +31,8 @@ fn main() -> ExitCode {
         ("each_outcome_of_a_litmus_test_has_a_witness", each_outcome_of_a_litmus_test_has_a_witness),
         ("snapshots_of_executions_are_drawn", snapshots_of_executions_are_drawn),
         ("the_page_solves_what_it_shows", the_page_solves_what_it_shows),
+        ("the_page_puts_a_repair_into_the_test", the_page_puts_a_repair_into_the_test),
+        ("a_repair_is_shown_beside_the_counterexample", a_repair_is_shown_beside_the_counterexample),
     ];
     let proofs: [(&str, fn()); 3] = [
         ("sv_is_proved_and_its_obligations_are_written", sv_is_proved_and_its_obligations_are_written),
@@ -101,6 +107,10 @@ fn seen(folder: &Path, html: &str, script: &str) -> String {
 fn count(text: &str, what: &str) -> usize {
     text.matches(what).count()
 }
+
+/// The buffer of a put is used again before the network card has read it.
+const REUSED: &str =
+    "RDMA_TSO reused { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x := 1 ;\nforbidden (z=1)\nallowed (z=0)\n";
 
 const TEST: &str = "RDMA_TSO put-then-write { x@1 = 0; z@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x) | a := z ;\n poll(2) | ;\n x := 1 | ;\nforbidden (z=1)\nallowed (a=0)\n";
 
@@ -196,6 +206,49 @@ fn the_page_solves_what_it_shows() {
     let folder = tempfile::tempdir().unwrap();
     let dom = browsed(folder.path(), &format!("http://localhost:{}/", served.port));
     assert!(dom.contains("<span class=\"good\">Ok</span> allowed (z=1)"), "{dom}");
+}
+
+/// What the page makes of a test after the button "repair", and after that of the first repair.
+fn the_page_puts_a_repair_into_the_test() {
+    let served = served(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let page = ask(&served, "GET", "/", &format!("localhost:{}", served.port), "");
+    let html = page.split_once("\r\n\r\n").expect("a page").1;
+    // The page is opened from disk, so the two requests are answered from here.
+    let answers = ["/repair", "/solve"].map(|path| {
+        let answer = ask(&served, "POST", path, &format!("localhost:{}", served.port), REUSED);
+        answer.split_once("\r\n\r\n").expect("an answer").1.trim().to_owned()
+    });
+    let script = format!(
+        "const answers = {{ repair: {}, solve: {} }};\
+         window.fetch = async (what, of) => {{ asked.push([what, of.body]); return {{ json: async () => answers[what] }}; }};\
+         const asked = [], button = text => [...document.querySelectorAll('button')].find(b => b.textContent === text);\
+         document.querySelector('textarea').value = {REUSED:?};\
+         button('repair').click();\
+         setTimeout(() => {{ button('put into the test').click();\
+           const out = document.createElement('pre'); out.id = 'asked'; out.textContent = JSON.stringify(asked); document.body.append(out); }}, 500);",
+        answers[0], answers[1]
+    );
+    let dom = seen(folder.path(), html, &script);
+    let asked = dom.split("<pre id=\"asked\">").nth(1).and_then(|rest| rest.split("</pre>").next()).expect("requests");
+    let asked: Vec<(String, String)> = serde_json::from_str(asked).expect("requests");
+    let (first, last) = (&asked[0], &asked[asked.len() - 1]);
+    assert_eq!((&*first.0, &*first.1), ("repair", REUSED));
+    assert_eq!(last.0, "solve");
+    assert!(last.1.contains("poll(2)") && last.1.contains("forbidden (z=1)"), "{}", last.1);
+    let solved = ask(&served, "POST", "/solve", &format!("localhost:{}", served.port), &last.1);
+    assert!(!solved.contains("\"holds\":false"), "{solved}");
+}
+
+fn a_repair_is_shown_beside_the_counterexample() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = folder.path().join("test.litmus");
+    std::fs::write(&test, REUSED).unwrap();
+    let html = page(folder.path(), &["slock:no-fence", &test.display().to_string(), "--repair"]);
+    let dom = seen(folder.path(), &html, "");
+    assert_eq!(count(&dom, "The least to insert"), 2, "{dom}");
+    assert!(dom.contains("Rel: a global fence of"), "{dom}");
+    assert_eq!(count(&dom, "save the test with it"), 1, "the bodies of a library are written by hand");
 }
 
 fn generated_c_programs_compile() {

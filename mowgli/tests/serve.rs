@@ -47,3 +47,13 @@ fn a_test_that_needs_too_much_is_stopped() {
     assert!(answer.contains("time limit") || answer.contains("this test needs more than"), "{answer}");
     assert!(solve(&served, TEST).contains("\"holds\":true"), "it still answers");
 }
+
+#[test]
+fn the_least_to_insert_is_found_where_that_is_asked() {
+    let served = served(&[]);
+    let repair = |test: &str| ask(&served, "POST", "/repair", &format!("localhost:{}", served.port), test);
+    let answer = repair(&TEST.replace("allowed", "forbidden"));
+    assert!(answer.contains("\"ways\":[{\"cost\":5") && answer.contains("poll(2)"), "{answer}");
+    assert!(repair(TEST).contains("there is nothing to repair towards"));
+    assert!(solve(&served, TEST).contains("\"repair\":null"));
+}

@@ -7,9 +7,12 @@ use crate::check::{Checked, Options};
 use crate::explain;
 use crate::interrupt::{self, Deadline, Failure};
 use crate::litmus::test::Model;
-use crate::report::{CheckRow, FindingRow, Page, TestRow};
+use crate::repair::Costs;
+use crate::repair::bodies::{Answer, Ask, repair};
+use crate::report::{CheckRow, FindingRow, Page, RepairRow, TestRow};
 use clap::Args;
 use mowgli_core::outcome::Limits;
+use mowgli_core::repair::Limit;
 use mowgli_libraries::catalogue::{Entry, Variant, named};
 
 use super::{Placement, check_bounds, files, parsed, text_of, told, worst};
@@ -33,6 +36,9 @@ pub(super) struct ReportArgs {
     /// Every variant of the libraries, not only the published implementations.
     #[arg(long)]
     variants: bool,
+    /// Beside each counterexample the least to insert, as `mowgli repair` finds it, within as many seconds again.
+    #[arg(long)]
+    repair: bool,
     /// How clients may reach memory of their own node when a wrong outcome is looked for.
     #[arg(long, value_enum, default_value = "any")]
     placement: Placement,
@@ -106,7 +112,10 @@ fn add_file(page: &mut Page, file: &Path, (args, catalogue): Asked<'_>) -> Resul
         return Ok(());
     }
     let test = parsed(catalogue, file, &text)?;
-    page.tests.push(TestRow::new(catalogue, &test, &text, limits));
+    let row = TestRow::new(catalogue, &test, &text, limits);
+    let more = Deadline::after(args.timeout);
+    let limits = Limits { expired: &|| more.expired(), ..limits };
+    page.tests.push(if args.repair && row.is_wrong() { row.with_repair(&test, limits) } else { row });
     Ok(())
 }
 
@@ -147,8 +156,31 @@ fn add_checks<S: Stamped>(
     for variant in variants {
         let loopback = args.placement == Placement::Any;
         let options = Options { deadline: Deadline::after(args.timeout), loopback, ..Options::default() };
+        let first = page.checks.len();
         let mut each = |checked: Checked<S>| page.checks.push(CheckRow::new(&checked));
         check_bounds(entry, variant, &variant.bounds, &options, &mut each)?;
+        let wrong = page.checks[first..].iter_mut().find(|row| row.is_wrong());
+        if let Some(row) = wrong.filter(|_| args.repair) {
+            let options = Options { deadline: Deadline::after(Some(args.timeout.unwrap_or(600))), ..options };
+            row.repair = Some(RepairRow::of_bodies(&repaired(entry, variant, &options)?));
+        }
     }
     Ok(())
 }
+
+fn repaired<S: Stamped>(entry: &Entry<S>, variant: &Variant, options: &Options<'_, S>) -> Result<Answer, String> {
+    let ask = Ask {
+        costs: &Costs::default(),
+        weaken: false,
+        limit: Limit { repairs: REPAIRS, ..Limit::default() },
+        bounds: variant.bounds.clone(),
+        is_everywhere: false,
+        is_brief: true,
+        options,
+        prove: None,
+    };
+    repair(entry, variant, &ask)
+}
+
+/// The most repairs that are shown beside a counterexample.
+const REPAIRS: usize = 5;

@@ -49,6 +49,9 @@ pub(super) struct ServeArgs {
 
 #[derive(Args)]
 pub(super) struct SolveArgs {
+    /// Find the least to insert, too.
+    #[arg(long)]
+    repair: bool,
     #[command(flatten)]
     bounds: Bounds,
 }
@@ -106,8 +109,9 @@ async fn answer(request: Request<Incoming>, port: u16, bounds: Bounds) -> Result
             let page = Page { title: "Mowgli: a litmus test".to_owned(), playground: true, ..Page::default() };
             typed(StatusCode::OK, "text/html; charset=utf-8", page.html())
         }
-        (&Method::POST, "/solve") => {
-            let page = solved(request, bounds).await.unwrap_or_else(|e| failed(&e));
+        (&Method::POST, "/solve" | "/repair") => {
+            let repairs = request.uri().path() == "/repair";
+            let page = solved(request, repairs, bounds).await.unwrap_or_else(|e| failed(&e));
             typed(StatusCode::OK, "application/json", page)
         }
         _ => typed(StatusCode::NOT_FOUND, "text/plain", "there is only one page"),
@@ -115,13 +119,13 @@ async fn answer(request: Request<Incoming>, port: u16, bounds: Bounds) -> Result
 }
 
 /// What the page shows of the test that a request has.
-async fn solved(request: Request<Incoming>, bounds: Bounds) -> Result<String, String> {
+async fn solved(request: Request<Incoming>, repairs: bool, bounds: Bounds) -> Result<String, String> {
     let body = Limited::new(request.into_body(), LONGEST).collect().await.map_err(|e| match e.downcast_ref() {
         Some(LengthLimitError { .. }) => format!("a test has at most {LONGEST} bytes"),
         None => e.to_string(),
     })?;
     let text = String::from_utf8(body.to_bytes().into()).map_err(|e| e.to_string())?;
-    tokio::task::spawn_blocking(move || solved_apart(&text, bounds)).await.map_err(|e| e.to_string())?
+    tokio::task::spawn_blocking(move || solved_apart(&text, repairs, bounds)).await.map_err(|e| e.to_string())?
 }
 
 fn failed(message: &str) -> String {
@@ -130,11 +134,12 @@ fn failed(message: &str) -> String {
 }
 
 /// Solves a test in a process of its own.
-fn solved_apart(text: &str, bounds: Bounds) -> Result<String, String> {
+fn solved_apart(text: &str, repairs: bool, bounds: Bounds) -> Result<String, String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let (timeout, memory) = (bounds.timeout.to_string(), bounds.memory.to_string());
     let mut child = Command::new(own)
         .args(["solve-for-page", "--timeout", &timeout, "--memory", &memory])
+        .args(repairs.then_some("--repair"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -178,7 +183,9 @@ pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<
     let expired = || deadline.expired();
     let page = match parse_in(catalogue, "the test", &text) {
         Ok(test) => {
-            let row = TestRow::new(catalogue, &test, &text, Limits { expired: &expired, ..Limits::default() });
+            let limits = Limits { expired: &expired, ..Limits::default() };
+            let row = TestRow::new(catalogue, &test, &text, limits);
+            let row = if args.repair { row.with_repair(&test, limits) } else { row };
             Page { tests: vec![row], ..Page::default() }
         }
         Err(message) => Page { errors: vec![message], ..Page::default() },

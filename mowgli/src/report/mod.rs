@@ -10,6 +10,7 @@ use mowgli_core::execution::Execution;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Found, Limits};
+use mowgli_core::repair::Limit;
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::verdict::Verdict;
@@ -25,7 +26,8 @@ use crate::explain::{Decided, Explained, explain, of_snapshot, of_test, snapshot
 use crate::interrupt::{Failure, cause};
 use crate::litmus::core_rma;
 use crate::litmus::run::{shown, solve_in, with_problem};
-use crate::litmus::test::{Assertion, Model, Test, Warning};
+use crate::litmus::test::{Assertion, Model, Quantifier, Test, Warning};
+use crate::repair::{self, bodies};
 use crate::show::{Names, Scene};
 
 const PAGE: &str = include_str!("page.html");
@@ -67,6 +69,26 @@ pub struct CheckRow {
     litmus: Option<String>,
     explanation: String,
     graph: Option<Graph>,
+    /// The least to change in the bodies, if that was asked.
+    pub repair: Option<RepairRow>,
+}
+
+/// The least to insert so that what is wrong is right.
+#[derive(Clone, Debug, Serialize)]
+pub struct RepairRow {
+    /// What was found, in one line, or all that is to be said where that is no repair.
+    found: String,
+    /// The repairs, cheapest first.
+    ways: Vec<WayRow>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct WayRow {
+    cost: u64,
+    changes: Vec<String>,
+    because: Vec<String>,
+    /// The test with it.
+    fixed: Option<String>,
 }
 
 /// One litmus test.
@@ -82,6 +104,7 @@ pub struct TestRow {
     assertions: Vec<AssertionRow>,
     names: Vec<String>,
     outcomes: Vec<OutcomeRow>,
+    repair: Option<RepairRow>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -145,7 +168,48 @@ impl CheckRow {
             litmus: checked.litmus(),
             explanation: checked.explanation(),
             graph,
+            repair: None,
         }
+    }
+
+    /// Whether its counterexample is one that a repair of the bodies can forbid.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        ["unsound", "not-locally-sound", "no-wrong-outcome"].contains(&self.verdict.as_str())
+    }
+}
+
+impl RepairRow {
+    /// What was found for a test.
+    #[must_use]
+    pub fn of_test(found: &repair::Answer) -> Self {
+        let way = |told: &repair::Told| WayRow {
+            cost: told.cost,
+            changes: told.insert.clone(),
+            because: told.because.clone(),
+            fixed: Some(told.fixed.clone()),
+        };
+        Self::new(&found.text(), found.undecided.as_deref(), found.repairs.iter().map(way).collect())
+    }
+
+    /// What was found for the bodies of an implementation.
+    #[must_use]
+    pub fn of_bodies(found: &bodies::Answer) -> Self {
+        let way = |told: &bodies::Told| WayRow {
+            cost: told.cost,
+            changes: told.insert.clone(),
+            because: told.because.clone(),
+            fixed: None,
+        };
+        Self::new(&found.text(), found.undecided.as_deref(), found.repairs.iter().map(way).collect())
+    }
+
+    fn new(text: &str, undecided: Option<&str>, ways: Vec<WayRow>) -> Self {
+        let all = text.trim_end();
+        let head = if ways.is_empty() { all } else { all.lines().next().unwrap_or(all) };
+        let open = undecided.filter(|_| !ways.is_empty());
+        let found = open.map_or(head.to_owned(), |why| format!("{head}; there may be others, or smaller ones: {why}"));
+        Self { found, ways }
     }
 }
 
@@ -255,7 +319,24 @@ impl TestRow {
             assertions: assertions.collect(),
             names: test.shown.iter().map(|(name, _)| name.clone()).collect(),
             outcomes: outcomes.collect(),
+            repair: None,
         }
+    }
+
+    /// The same with the least to insert, or why there is nothing to be said of that.
+    #[must_use]
+    pub fn with_repair(self, test: &Test, limits: Limits<'_>) -> Self {
+        let ask = repair::Ask { costs: &repair::Costs::default(), weaken: false, limit: Limit::default(), limits };
+        let found = repair::repair(test, &self.text, &ask);
+        let row = found.map_or_else(|found| RepairRow { found, ways: Vec::new() }, |found| RepairRow::of_test(&found));
+        Self { repair: Some(row), ..self }
+    }
+
+    /// Whether something is possible that is not to be.
+    #[must_use]
+    pub fn is_wrong(&self) -> bool {
+        let quantifiers = [Quantifier::Forbidden, Quantifier::Forall].map(|q| q.to_string());
+        self.assertions.iter().any(|a| a.holds == Some(false) && quantifiers.contains(&a.kind))
     }
 }
 
