@@ -1,7 +1,7 @@
 //! The MCS lock over RDMA: threads queue up behind a word, wait on their own node, and hand the lock over by a put.
 //!
-//! Promises that sections exclude each other, and that what one has put to the lock's node is there when the next one begins. As in
-//! shiftlock's `src/baselines/mcs.rs` and jacnel/qplock's `rdma_mcs_lock.cc`. Assumes that the queue is only changed by the network
+//! Promises that sections exclude each other, and that what one has put to the lock's node is there when the next one begins. The
+//! release is that of jacnel/qplock's `a_lock_handle.cc`. Assumes that the queue is only changed by the network
 //! card. Left open there: data and handover go to different nodes, and it is a compare-and-swap on the lock's node that puts
 //! the one before the other, if it is made. A masked swap is here a loop of compare-and-swaps.
 
@@ -82,7 +82,7 @@ pub fn entry() -> Entry {
         .with(variant("published", "a release asks the tail first, as qplock does", Sound, mcs, bounds))
         .with(variant(
             "hands-over",
-            "a release that knows a successor hands over at once, as shiftlock does",
+            "a release that knows a successor hands over at once, by a put",
             Unsound,
             hands_over,
             bounds,
