@@ -14,7 +14,7 @@ pub mod sherman;
 pub mod signal;
 pub mod spin;
 
-use mowgli_libraries::catalogue::Entry;
+use mowgli_libraries::entry::Entry;
 
 /// All of them.
 #[must_use]

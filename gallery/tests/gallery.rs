@@ -6,7 +6,7 @@ use std::process::Command;
 
 use mowgli_core::soundness::client::Bound;
 use mowgli_gallery::entries;
-use mowgli_libraries::catalogue::{Entry, Expected};
+use mowgli_libraries::entry::{Entry, Expected};
 use mowgli_proofs::Checkable as _;
 
 fn root() -> PathBuf {

@@ -12,7 +12,8 @@ use mowgli_core::ids::Name;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::{Question, Verdict, local};
-use mowgli_libraries::catalogue::{Entry, catalogue, named};
+use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_libraries::entry::Entry;
 use mowgli_rdma::Stamp;
 use plotters::prelude::*;
 

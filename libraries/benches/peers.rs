@@ -13,7 +13,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::verdict::{Question, Verdict, local};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::Entry;
+use mowgli_libraries::entry::Entry;
 use mowgli_libraries::x86::{msqueue, treiber};
 use mowgli_x86::Stamp;
 

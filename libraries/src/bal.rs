@@ -21,7 +21,7 @@ use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aGF};
 use mowgli_rdma::to;
 
-use crate::catalogue::{Entry, Expected, Memory, variant};
+use crate::entry::{Entry, Expected, Memory, variant};
 use crate::sv::{self, Method as Sv};
 
 methods! {

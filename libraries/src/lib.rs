@@ -32,6 +32,7 @@
 
 pub mod bal;
 pub mod catalogue;
+pub mod entry;
 pub mod kvstore;
 pub mod lock;
 pub mod msw;

@@ -18,7 +18,7 @@ use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait, home};
 
-use crate::catalogue::{Entry, Expected, Memory, Variant, bound, variant};
+use crate::entry::{Entry, Expected, Memory, Variant, bound, variant};
 
 methods! {
     /// What can be done with mixed-size locations.

@@ -16,7 +16,7 @@ use mowgli_rdma::stamp::Stamp::{aMF, aNRW, aRF};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait};
 
-use crate::catalogue::{Entry, Expected, Memory, bound, variant};
+use crate::entry::{Entry, Expected, Memory, bound, variant};
 use crate::lock::{Lock, Method, Sections, home};
 
 /// The library's name.

@@ -25,5 +25,5 @@ pub mod any {
     pub use mowgli_core::value::Val;
     pub use mowgli_core::world::{Object, World};
 
-    pub use crate::catalogue::{Entry, Expected, Memory, Variant, variant};
+    pub use crate::entry::{Entry, Expected, Memory, Variant, variant};
 }

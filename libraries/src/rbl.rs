@@ -21,7 +21,7 @@ use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
 use mowgli_rdma::to;
 
 use crate::bal::members;
-use crate::catalogue::{Entry, Expected, Memory, bound, variant};
+use crate::entry::{Entry, Expected, Memory, bound, variant};
 use crate::sv::{self, Method as Sv};
 
 methods! {

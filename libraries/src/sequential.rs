@@ -23,7 +23,7 @@ use mowgli_rdma::stamp::Stamp::{self, aMF};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait};
 
-use crate::catalogue::{Entry, Expected, Memory, few_calls, variant};
+use crate::entry::{Entry, Expected, Memory, few_calls, variant};
 use crate::lock::{self, acq, home, rel};
 use crate::nlock::{self, NLOCK};
 use crate::sc_rmw;

@@ -13,7 +13,7 @@ use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{aGF, aMF};
 use mowgli_rdma::to;
 
-use crate::catalogue::{Entry, Expected, Memory, bound, variant};
+use crate::entry::{Entry, Expected, Memory, bound, variant};
 use crate::lock::{Lock, Method, Sections, acq, home, rel};
 use crate::sv::{self, Method as Sv};
 use crate::wlock::{self, WLOCK};

@@ -20,7 +20,7 @@ use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as RdmaWait, Wait, target, wid};
 
-use crate::catalogue::{Entry, Expected, Memory, variant};
+use crate::entry::{Entry, Expected, Memory, variant};
 
 methods! {
     /// What can be done with shared variables.

@@ -6,7 +6,9 @@ use itertools::Itertools;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
-use mowgli_libraries::catalogue::{Entry, Memory, bound};
+use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::entry::{Entry, Memory, bound};
+use mowgli_libraries::x86;
 use mowgli_rdma::sc;
 use mowgli_rdma::tso::Tso;
 use serde::Serialize;
@@ -47,9 +49,9 @@ pub struct Shelf<S: Stamp> {
 }
 
 impl<S: Stamp> Shelf<S> {
-    fn new(memory: &Memory<S>, mut entries: Vec<Entry<S>>) -> Self {
+    fn new(memory: &Memory<S>, mut entries: Vec<Entry<S>>, builtin: Vec<Entry<S>>) -> Self {
         let own = entries.len();
-        entries.extend((memory.catalogue)());
+        entries.extend(builtin);
         let specified = entries.iter().fold(memory.libraries.clone(), |all, entry| all.and(&entry.specification));
         Self { entries, own, specified }
     }
@@ -112,8 +114,8 @@ impl Catalogue {
 
     fn of(over_rdma: Vec<Entry>, over_x86: Vec<Entry<mowgli_x86::Stamp>>) -> Self {
         Self {
-            over_rdma: Shelf::new(&Memory::rdma_wait(), over_rdma),
-            over_x86: Shelf::new(&Memory::x86_tso(), over_x86),
+            over_rdma: Shelf::new(&Memory::rdma_wait(), over_rdma, catalogue()),
+            over_x86: Shelf::new(&Memory::x86_tso(), over_x86, x86::catalogue()),
             known: Default::default(),
         }
     }

@@ -19,7 +19,7 @@ use mowgli_core::stamp::Stamp;
 use mowgli_core::stuck::Stuck;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant};
+use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
 use serde::Serialize;
 
 use crate::entry::{self, own_calls};
@@ -73,18 +73,17 @@ pub struct Options<'a, S: Stamp = mowgli_rdma::Stamp> {
     pub ask: Ask,
     /// Whether it is asked too whether calls return wherever the specification lets them.
     pub ends: bool,
-    /// Entries of one's own: for [`Ask::Through`] the libraries below are looked up here and in the catalogue of the memory
-    /// model.
-    pub own: &'a [Entry<S>],
+    /// The entries among which [`Ask::Through`] looks up the libraries below: the built-in ones, and those of one's own.
+    pub entries: &'a [Entry<S>],
     /// Told how many clients of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
 impl<S: Stamp> Default for Options<'_, S> {
-    /// No deadline, nobody told how far it is, every probe, the built-in catalogue alone; whether calls return is asked too.
+    /// No deadline, nobody told how far it is, every probe, no entries of libraries below; whether calls return is asked too.
     fn default() -> Self {
         let (deadline, ask) = (Deadline::default(), Ask::Soundness);
-        Self { deadline, loopback: true, ask, ends: true, own: &[], progress: &|_, _| {} }
+        Self { deadline, loopback: true, ask, ends: true, entries: &[], progress: &|_, _| {} }
     }
 }
 
@@ -177,7 +176,7 @@ pub fn with_question<S: Stamp, T>(
     let mut chain = vec![variant.implementation.clone()];
     let mut below = entry.below.clone();
     if options.ask == Ask::Through {
-        replace_all(entry, options.own, &mut chain, &mut below)?;
+        replace_all(entry, options.entries, &mut chain, &mut below)?;
     }
     Ok(ask(&Question {
         library: Name::literal(entry.name),
@@ -215,19 +214,17 @@ fn idle<S: Stamp>(entry: &Entry<S>, variant: &Variant, expired: &dyn Fn() -> boo
 /// Which library below has no entry, or several, or is built on itself.
 fn replace_all<S: Stamp>(
     entry: &Entry<S>,
-    own: &[Entry<S>],
+    entries: &[Entry<S>],
     chain: &mut Vec<Arc<dyn Implementation>>,
     below: &mut Libraries<S>,
 ) -> Result<(), String> {
-    let builtin = (entry.memory.catalogue)();
     loop {
-        let left: Vec<&Entry<S>> = libraries_of(below, &entry.memory)
-            .map(|name| entry_of(name, entry, own, &builtin))
-            .collect::<Result<_, _>>()?;
+        let left: Vec<&Entry<S>> =
+            libraries_of(below, &entry.memory).map(|name| entry_of(name, entry, entries)).collect::<Result<_, _>>()?;
         if left.is_empty() {
             return Ok(());
         }
-        let stacks: Vec<Vec<Name>> = left.iter().map(|entry| stack(entry, own, &builtin)).collect::<Result<_, _>>()?;
+        let stacks: Vec<Vec<Name>> = left.iter().map(|entry| stack(entry, entries)).collect::<Result<_, _>>()?;
         let is_top = |entry: &&&Entry<S>| !stacks.iter().flatten().contains(&Name::literal(entry.name));
         let top = left.iter().find(is_top).map(|entry| (Name::literal(entry.name), *entry));
         let taken = |name: Name| name == Name::literal(entry.name) || chain.iter().any(|i| i.target() == name);
@@ -247,11 +244,11 @@ fn libraries_of<S: Stamp>(libraries: &Libraries<S>, memory: &Memory<S>) -> impl 
 }
 
 /// All that an entry's implementation is built on, through every layer.
-fn stack<S: Stamp>(entry: &Entry<S>, own: &[Entry<S>], builtin: &[Entry<S>]) -> Result<Vec<Name>, String> {
+fn stack<S: Stamp>(entry: &Entry<S>, entries: &[Entry<S>]) -> Result<Vec<Name>, String> {
     let mut names: Vec<Name> = libraries_of(&entry.below, &entry.memory).collect();
     let mut at = 0;
     while let Some(name) = names.get(at).copied() {
-        let next = entry_of(name, entry, own, builtin)?;
+        let next = entry_of(name, entry, entries)?;
         let below = libraries_of(&next.below, &entry.memory).filter(|n| !names.contains(n)).collect_vec();
         names.extend(below);
         at += 1;
@@ -260,22 +257,17 @@ fn stack<S: Stamp>(entry: &Entry<S>, own: &[Entry<S>], builtin: &[Entry<S>]) -> 
 }
 
 /// The entry of a library below another.
-fn entry_of<'a, S: Stamp>(
-    name: Name,
-    above: &Entry<S>,
-    own: &'a [Entry<S>],
-    builtin: &'a [Entry<S>],
-) -> Result<&'a Entry<S>, String> {
-    let found: Vec<&Entry<S>> = own.iter().chain(builtin).filter(|e| Name::literal(e.name) == name).collect();
+fn entry_of<'a, S: Stamp>(name: Name, above: &Entry<S>, entries: &'a [Entry<S>]) -> Result<&'a Entry<S>, String> {
+    let found: Vec<&Entry<S>> = entries.iter().filter(|e| Name::literal(e.name) == name).collect();
     match found[..] {
         [next] => Ok(next),
         [] => Err(format!(
             "{name}, below {}, is no memory model and has no entry: without an implementation the stack ends there; put \
-             its entry into Options::own",
+             its entry into Options::entries",
             above.name
         )),
         _ => Err(format!(
-            "{name}, below {}, has {} entries, in Options::own and the catalogue: give each a name of its own",
+            "{name}, below {}, has {} entries in Options::entries: give each a name of its own",
             above.name,
             found.len()
         )),

@@ -11,7 +11,7 @@ use mowgli_core::soundness::client::{Bound, worlds};
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::Entry;
+use mowgli_libraries::entry::Entry;
 
 /// That an entry can be checked with clients within a bound. Where the time is up before their calls are known, it is so for
 /// a check too, and nothing is said of them.

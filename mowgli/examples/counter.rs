@@ -9,7 +9,7 @@ use std::sync::Arc;
 use mowgli_core::event::Call;
 use mowgli_core::method::{self, methods};
 use mowgli_core::value::Val;
-use mowgli_libraries::catalogue::Entry;
+use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::{self, Sequential};
 
 methods! {

@@ -3,7 +3,8 @@
 use mowgli_core::cat;
 use mowgli_core::ids::Name;
 use mowgli_core::stamp::Stamp;
-use mowgli_libraries::catalogue::{Entry, named};
+use mowgli_libraries::catalogue::named;
+use mowgli_libraries::entry::Entry;
 
 use crate::catalogue::Catalogue;
 use crate::litmus::test::Model;

@@ -10,7 +10,7 @@ use mowgli_core::soundness::client::{Bound, Client, clients};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::Entry;
+use mowgli_libraries::entry::Entry;
 use rayon::prelude::*;
 use serde::Serialize;
 

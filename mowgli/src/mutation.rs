@@ -8,7 +8,7 @@ use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::mutation::{mutations, weakened};
 use mowgli_core::stamp::Stamp;
-use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_libraries::entry::{Entry, Expected, Variant};
 use serde::Serialize;
 
 use crate::check::{Ask, Options, check};

@@ -19,7 +19,7 @@ use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::sites::{Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::stamp::Stamp;
-use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_libraries::entry::{Entry, Expected, Variant};
 use serde::Serialize;
 
 use crate::check::{Checked, Options, check};

@@ -8,7 +8,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Subject, are_at_most};
 use mowgli_core::soundness::properties::{Instance, Properties, Specified, properties};
 use mowgli_core::stamp::Stamp;
-use mowgli_libraries::catalogue::{Entry, Memory};
+use mowgli_libraries::entry::{Entry, Memory};
 use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, TSO, Tso};
 use mowgli_rdma::wait::{WAIT, Wait, Words};

@@ -9,7 +9,7 @@ use mowgli_core::judge::judge;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::stamp::Stamp;
-use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_prove::prove::{Options, Proof, prove};
 use mowgli_prove::solve::Program;
 use mowgli_prove::template::Source;

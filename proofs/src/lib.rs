@@ -39,7 +39,8 @@ use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
-use mowgli_libraries::catalogue::{Entry, catalogue, named};
+use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_libraries::entry::Entry;
 
 /// At most so many threads, nodes, and calls of each thread; one object, three rounds of loops, the value 1.
 #[must_use]

@@ -2,7 +2,8 @@
 
 use mowgli::check::{Checked, Options, check};
 use mowgli_core::soundness::client::Bound;
-use mowgli_libraries::catalogue::{Entry, Expected, Variant, catalogue, named};
+use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_libraries::entry::{Entry, Expected, Variant};
 
 /// What is found of a variant, up to the first of its bounds at which it fails.
 fn found(entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Checked {

@@ -14,7 +14,8 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant, catalogue};
+use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
 use mowgli_libraries::{bal, sv, x86};
 use mowgli_rdma::Stamp::{aCR, aCW, aWT};
 use mowgli_rdma::wait::{Wait, read, word, write};
@@ -98,7 +99,8 @@ fn an_implementation_is_sound_over_one_model_and_not_over_another() {
 fn a_whole_stack_is_over_one_stamp_order() {
     let bal = || entry_of(catalogue(), "bal");
     let bound = Bound { threads: 3, ..bal().through() };
-    let options = Options { ask: Ask::Through, loopback: false, ..Options::default() };
+    let entries = &catalogue();
+    let options = Options { ask: Ask::Through, loopback: false, entries, ..Options::default() };
     let verdict = |entry: &Entry| check(entry, &entry.variants[0], &bound, &options).unwrap().verdict();
     assert_eq!(verdict(&bal().with_order(waits_for_nothing)), "unsound");
     assert_eq!(verdict(&bal()), "no-wrong-outcome");
@@ -139,7 +141,7 @@ fn lock() -> Entry<own::Tso> {
     };
     Entry {
         name: "lock",
-        memory: Memory { libraries: memory(), probes: |_| Box::new(own::Counting), catalogue: Vec::new },
+        memory: Memory { libraries: memory(), probes: |_| Box::new(own::Counting) },
         specification: Libraries::over(own::to).with(own::Lock),
         below: memory(),
         subject: Box::new(own::Lock),

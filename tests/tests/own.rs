@@ -17,7 +17,8 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_libraries::catalogue::{Entry, Expected, Memory, Variant};
+use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
 use mowgli_libraries::sv::{self, Sv};
 use mowgli_rdma::Stamp::{self, aCR, aCW};
 use mowgli_rdma::to;
@@ -282,7 +283,7 @@ impl Subject for Signal {
 }
 
 /// Through the whole stack of a signal, with these entries of one's own.
-fn through(own: &[Entry]) -> Result<&'static str, String> {
+fn through(own: Vec<Entry>) -> Result<&'static str, String> {
     let bound = Bound { threads: 2, nodes: 2, calls: 1, objects: 1, loops: 2, values: vec![1], ..Bound::default() };
     let (about, expected) = ("a latch", Expected::Sound);
     let implementation = Arc::new(SignalOverLatch);
@@ -295,7 +296,8 @@ fn through(own: &[Entry]) -> Result<&'static str, String> {
         probes: Vec::new(),
         variants: vec![Variant { name: "published", about, expected, implementation, bounds: vec![bound] }],
     };
-    let options = Options { ask: Ask::Through, loopback: false, own, ..Options::default() };
+    let entries: Vec<Entry> = own.into_iter().chain(catalogue()).collect();
+    let options = Options { ask: Ask::Through, loopback: false, entries: &entries, ..Options::default() };
     let checked = check(&entry, &entry.variants[0], &entry.variants[0].bounds[0], &options)?;
     assert_eq!(checked.over, "rdma-wait-rmw");
     Ok(checked.verdict())
@@ -305,20 +307,20 @@ fn through(own: &[Entry]) -> Result<&'static str, String> {
 /// their implementations that are checked.
 #[test]
 fn a_stack_of_ones_own_is_checked_through() {
-    assert_eq!(through(&[latch::entry()]), Ok("no-wrong-outcome"));
+    assert_eq!(through(vec![latch::entry()]), Ok("no-wrong-outcome"));
     let mut broken = latch::entry();
     broken.variants.remove(0);
-    assert_eq!(through(&[broken]), Ok("unsound"));
+    assert_eq!(through(vec![broken]), Ok("unsound"));
 }
 
 #[test]
 fn a_stack_with_a_gap_or_with_two_of_one_name_is_told() {
-    let said = through(&[]).expect_err("a gap");
+    let said = through(Vec::new()).expect_err("a gap");
     assert!(said.contains("latch, below signal, is no memory model and has no entry"), "{said}");
-    let said = through(&[latch::entry(), latch::entry()]).expect_err("two latches");
+    let said = through(vec![latch::entry(), latch::entry()]).expect_err("two latches");
     assert!(said.contains("latch, below signal, has 2 entries"), "{said}");
-    // The catalogue has shared variables too, on which the latch is built.
-    let said = through(&[latch::entry(), Entry { name: "sv", ..pile("pile") }]).expect_err("two of them");
+    // Among those that are built in are shared variables too, on which the latch is built.
+    let said = through(vec![latch::entry(), Entry { name: "sv", ..pile("pile") }]).expect_err("two of them");
     assert!(said.contains("sv, below latch, has 2 entries"), "{said}");
 }
 

@@ -17,7 +17,8 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::world::World;
 use mowgli_libraries::bal::BAL;
-use mowgli_libraries::catalogue::{Entry, Variant, catalogue};
+use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_libraries::sv;
 use mowgli_tests::papers;
 
@@ -95,7 +96,8 @@ fn stacks_are_compared_with_their_top() {
         let entry = entry(name);
         let variant = entry.variants.iter().find(|v| v.name == variant).expect("a variant");
         let bound = Bound { nodes: 2, ..entry.through() };
-        check(&entry, variant, &bound, &Options { ask: Ask::Through, ..Options::default() }).unwrap()
+        check(&entry, variant, &bound, &Options { ask: Ask::Through, entries: &catalogue(), ..Options::default() })
+            .unwrap()
     };
     for name in ["bal", "sv", "rbl"] {
         let checked = through(name, "published");

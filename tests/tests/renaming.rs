@@ -13,7 +13,8 @@ use mowgli_core::soundness::local;
 use mowgli_core::soundness::renaming::{Asked, Form, Renaming, Side, relates};
 use mowgli_core::world::World;
 use mowgli_libraries::bal::{self, BalOverSv};
-use mowgli_libraries::catalogue::{Entry, Expected, Variant, catalogue, named, variant};
+use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_libraries::entry::{Entry, Expected, Variant, variant};
 use mowgli_libraries::sv::Method as Sv;
 use mowgli_rdma::Stamp;
 

@@ -22,7 +22,7 @@ use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait};
 
-use crate::catalogue::{Entry, Expected, Memory, bound, few_calls, variant};
+use crate::entry::{Entry, Expected, Memory, bound, few_calls, variant};
 use crate::msw::{self, Method as Msw};
 use crate::rbl::Rbl;
 use crate::sv::{self, Method as Sv};

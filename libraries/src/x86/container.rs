@@ -22,9 +22,9 @@ use mowgli_x86::stamp::Stamp::{self, F, R};
 use mowgli_x86::to;
 use mowgli_x86::tso::{MACHINE, on_one_machine, word};
 
-use crate::catalogue::{Entry, Memory, Variant};
+use crate::entry::{Entry, Memory, Variant};
 use crate::sc_rmw::sequentially_consistent;
-use crate::x86::{NULL, field};
+use crate::x86::words::{NULL, field};
 
 /// A container: what is put in, and what is taken out or bottom.
 #[derive(Clone, Copy, Debug)]

@@ -11,9 +11,9 @@ use mowgli_x86::stamp::Stamp::{self, F, W};
 use mowgli_x86::to;
 use mowgli_x86::tso::{Tso, X86, word};
 
-use crate::catalogue::{Entry, Memory, Variant};
+use crate::entry::{Entry, Memory, Variant};
 use crate::lock::{Lock, inside, pairs};
-use crate::x86::OneMachine;
+use crate::x86::words::OneMachine;
 
 /// The lock of SYNC §4.1 over x86-TSO: Acq {F}, Rel {W}, `so = {<<e1, W>, <e2, F>> | match(e0, e1), e0 lo e2}`. A release
 /// need not be seen before a later read: it may wait in the store buffer.

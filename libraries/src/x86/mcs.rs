@@ -13,9 +13,10 @@ use mowgli_core::world::World;
 use mowgli_x86::Stamp;
 use mowgli_x86::tso::{Method as Tso, cas, read, word, write, xchg};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::entry::{Entry, Expected, variant};
 use crate::lock::Method;
-use crate::x86::{NULL, field, lock};
+use crate::x86::lock;
+use crate::x86::words::{NULL, field};
 
 /// The library's name.
 pub const MCSLOCK: Name = Name::literal("mcslock");

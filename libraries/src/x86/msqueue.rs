@@ -21,9 +21,9 @@ use mowgli_x86::Stamp;
 use mowgli_x86::pool::new;
 use mowgli_x86::tso::{Method as Tso, cas, read, word, write};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::entry::{Entry, Expected, variant};
 use crate::x86::container::{self, Container, declare_nodes, is_null, next, nodes, value};
-use crate::x86::{NULL, without_comparing};
+use crate::x86::words::{NULL, without_comparing};
 
 methods! {
     /// What can be done with a queue.

@@ -10,9 +10,10 @@ use mowgli_core::world::World;
 use mowgli_x86::Stamp;
 use mowgli_x86::tso::{Method as Tso, cas, mfence, read, word, write};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::entry::{Entry, Expected, variant};
 use crate::lock::Method;
-use crate::x86::{in_two_steps, lock};
+use crate::x86::lock;
+use crate::x86::words::in_two_steps;
 
 /// The library's name.
 pub const SPINLOCK: Name = Name::literal("spinlock");

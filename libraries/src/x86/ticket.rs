@@ -9,7 +9,7 @@ use mowgli_core::world::World;
 use mowgli_x86::Stamp;
 use mowgli_x86::tso::{Method as Tso, faa, read, word, write};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::entry::{Entry, Expected, variant};
 use crate::lock::Method;
 use crate::x86::lock;
 

@@ -15,9 +15,9 @@ use mowgli_x86::Stamp;
 use mowgli_x86::pool::new;
 use mowgli_x86::tso::{Method as Tso, cas, read, word, write};
 
-use crate::catalogue::{Entry, Expected, variant};
+use crate::entry::{Entry, Expected, variant};
 use crate::x86::container::{self, Container, declare_nodes, is_null, next, value};
-use crate::x86::without_comparing;
+use crate::x86::words::without_comparing;
 
 methods! {
     /// What can be done with a stack.

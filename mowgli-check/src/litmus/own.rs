@@ -4,7 +4,7 @@ use mowgli_core::ids::Name;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::world::{Object, World};
-use mowgli_libraries::catalogue::Entry;
+use mowgli_libraries::entry::Entry;
 
 use super::test::Model;
 use crate::catalogue::Catalogue;

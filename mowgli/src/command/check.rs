@@ -14,7 +14,8 @@ use comfy_table::{ColumnConstraint, Table, Width, presets};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
-use mowgli_libraries::catalogue::{Entry, Variant, named};
+use mowgli_libraries::catalogue::named;
+use mowgli_libraries::entry::{Entry, Variant};
 
 use super::{Placement, Within, at_least_one, bar, check_bounds, keep, moving, stopped_line, told, worst};
 
@@ -379,8 +380,8 @@ fn difference_of<S: Stamped>(
 fn check_implementations(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
     let chosen = Chosen::of(args, catalogue)?;
     let mut shown = Shown::default();
-    shown.check(&chosen.over_rdma, catalogue.own(), args, deadline)?;
-    shown.check(&chosen.over_x86, catalogue.own(), args, deadline)?;
+    shown.check(&chosen.over_rdma, catalogue.entries(), args, deadline)?;
+    shown.check(&chosen.over_x86, catalogue.entries(), args, deadline)?;
     if !args.json {
         println!("{}", shown.table);
     }
@@ -429,7 +430,7 @@ impl Shown {
     fn check<S: Stamped>(
         &mut self,
         chosen: &Entries<'_, S>,
-        own: &[Entry<S>],
+        entries: &[Entry<S>],
         args: &CheckArgs,
         deadline: Deadline,
     ) -> Result<(), String> {
@@ -441,7 +442,7 @@ impl Shown {
             }
             let ask = if args.through { Ask::Through } else { Ask::Soundness };
             let loopback = args.loopback();
-            let options = Options { deadline, loopback, ask, ends: !args.no_progress, own, ..Options::default() };
+            let options = Options { deadline, loopback, ask, ends: !args.no_progress, entries, ..Options::default() };
             let mut each = |checked: Checked<S>| {
                 print!("{}", if args.json { checked.json() + "\n" } else { checked.explanation() });
                 if args.stats {

@@ -24,7 +24,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use mowgli_core::outcome::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
-use mowgli_libraries::catalogue::{Entry, Variant};
+use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_rdma::robust::Cpu;
 
 /// Check RDMA libraries and litmus tests over very weak memory.

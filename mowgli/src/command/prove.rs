@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use mowgli_libraries::catalogue::{Entry, Variant};
+use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_prove::prove::Options;
 use mowgli_prove::solve::Program;
 

@@ -103,7 +103,7 @@ fn library_over<S: Stamped>(name: &str, args: &RepairArgs, costs: &Costs, catalo
     let deadline = Deadline::after(Some(args.timeout.unwrap_or(600)));
     let bar = bar(format!("{name} {}", variant.name), "clients");
     let progress = moving(&bar);
-    let options = Options { deadline, progress: &progress, own: catalogue.own(), ..Options::default() };
+    let options = Options { deadline, progress: &progress, entries: catalogue.entries(), ..Options::default() };
     let solvers: Vec<Program> = [Program::Z3].into_iter().filter(|p| args.weaken && p.is_there()).collect();
     let prove =
         mowgli_prove::prove::Options { solvers, limit: Duration::from_secs(10), executions: Duration::from_secs(30) };

@@ -13,7 +13,8 @@ use crate::report::{CheckRow, FindingRow, Page, RepairRow, TestRow};
 use clap::Args;
 use mowgli_core::outcome::Limits;
 use mowgli_core::repair::Limit;
-use mowgli_libraries::catalogue::{Entry, Variant, named};
+use mowgli_libraries::catalogue::named;
+use mowgli_libraries::entry::{Entry, Variant};
 
 use super::{Placement, check_bounds, files, parsed, text_of, told, worst};
 

@@ -21,7 +21,7 @@ use mowgli_core::soundness::places::{Alike, Bodies, Unit};
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::world::World;
-use mowgli_libraries::catalogue::{Entry, Expected, Variant};
+use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_libraries::remedies::of as remedies_of;
 use serde::Serialize;
 

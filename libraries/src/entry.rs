@@ -1,0 +1,255 @@
+//! A library that can be checked: specification, what it is implemented on, variants, default bounds.
+
+use std::sync::Arc;
+
+use itertools::Itertools;
+use mowgli_core::ids::Name;
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::{Libraries, Library};
+use mowgli_core::runs::Stop;
+use mowgli_core::soundness::client::{Bound, Client, Subject, well_formed};
+use mowgli_core::soundness::verdict::Probes;
+use mowgli_core::stamp::Stamp;
+use mowgli_core::world::World;
+use mowgli_rdma::probes::WaitProbes;
+use mowgli_rdma::wait::Wait;
+use mowgli_x86::pool::Pool;
+use mowgli_x86::probes::WordProbes;
+use mowgli_x86::tso::Tso;
+
+use crate::x86::words::OneMachine;
+
+/// The verdict that is expected of a variant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expected {
+    /// Locally sound within the bound.
+    Sound,
+    /// Some client has a wrong outcome.
+    Unsound,
+    /// Not locally sound, and no wrong outcome.
+    NotLocallySound,
+    /// Nothing wrong but that some client never ends, though the specification lets all its calls return.
+    Blocks,
+    /// Nothing wrong but that some execution is stuck though the specification could go on.
+    Stuck,
+}
+
+/// An implementation of a library: the published one, or a variant with one change.
+#[derive(Clone)]
+pub struct Variant {
+    /// Its name; `published` for the one in the papers.
+    pub name: &'static str,
+    /// What is different, and which promise that breaks.
+    pub about: &'static str,
+    /// What the check must find.
+    pub expected: Expected,
+    /// The implementation.
+    pub implementation: Arc<dyn Implementation>,
+    /// The bounds that are checked by default, up to the first at which it is not sound, or does not end.
+    pub bounds: Vec<Bound>,
+}
+
+/// A memory model, as libraries are built on it and clients see them through it.
+#[derive(Clone)]
+pub struct Memory<S: Stamp = mowgli_rdma::Stamp> {
+    /// The model alone.
+    pub libraries: Libraries<S>,
+    /// Clients that watch a library through it. The argument: whether a thread may reach memory of its own node through a
+    /// network.
+    pub probes: fn(bool) -> Box<dyn Probes>,
+}
+
+impl Memory {
+    /// RDMA-WAIT-RMW.
+    #[must_use]
+    pub fn rdma_wait() -> Self {
+        let libraries = Libraries::over(mowgli_rdma::to).with(Wait);
+        Self { libraries, probes: |loopback| Box::new(WaitProbes { loopback }) }
+    }
+}
+
+impl Memory<mowgli_x86::Stamp> {
+    /// x86-TSO with records from a pool. It has no network.
+    #[must_use]
+    pub fn x86_tso() -> Self {
+        let libraries = Libraries::over(mowgli_x86::to).with(Tso).with(Pool);
+        Self { libraries, probes: |_| Box::new(WordProbes) }
+    }
+}
+
+/// A library that can be checked.
+pub struct Entry<S: Stamp = mowgli_rdma::Stamp> {
+    /// Its name.
+    pub name: &'static str,
+    /// The memory model that it is built on in the end, which clients may use beside it.
+    pub memory: Memory<S>,
+    /// The specification alone.
+    pub specification: Libraries<S>,
+    /// The libraries that the implementation calls.
+    pub below: Libraries<S>,
+    /// Objects and calls.
+    pub subject: Box<dyn Subject>,
+    /// Ways to see a wrong outcome that are its own, beside those of the memory model.
+    pub probes: Vec<Box<dyn Probes>>,
+    /// The implementations, the published one first.
+    pub variants: Vec<Variant>,
+}
+
+impl Variant {
+    /// This variant, with clients that write these values.
+    #[must_use]
+    pub fn writing(mut self, values: &[i64]) -> Self {
+        self.bounds.iter_mut().for_each(|b| b.values = values.to_vec());
+        self
+    }
+
+    /// This variant, checked within another bound too.
+    #[must_use]
+    pub(crate) fn and(mut self, bound: Bound) -> Self {
+        self.bounds.push(bound);
+        self
+    }
+}
+
+impl Entry {
+    /// A library over RDMA-WAIT-RMW that is its own subject, to be implemented on another one.
+    #[must_use]
+    pub fn rdma(
+        library: impl Library<mowgli_rdma::Stamp> + Subject + Clone + 'static,
+        below: impl Library<mowgli_rdma::Stamp> + 'static,
+    ) -> Self {
+        Self::new(Memory::rdma_wait(), library, Libraries::over(mowgli_rdma::to).with(below), Vec::new())
+    }
+}
+
+impl Entry<mowgli_x86::Stamp> {
+    /// A library over x86-TSO that is its own subject, to be implemented on words of memory. Its clients run on one machine.
+    #[must_use]
+    pub fn x86(library: impl Library<mowgli_x86::Stamp> + Subject + Clone + 'static) -> Self {
+        let entry =
+            Self::new(Memory::x86_tso(), library.clone(), Libraries::over(mowgli_x86::to).with(Tso), Vec::new());
+        Self { subject: Box::new(OneMachine(library)), ..entry }
+    }
+}
+
+impl<S: Stamp> Entry<S> {
+    /// The entry with one more variant.
+    #[must_use]
+    pub fn with(mut self, variant: Variant) -> Self {
+        self.variants.push(variant);
+        self
+    }
+
+    /// The entry with its implementation, which is to be sound within these bounds of threads, nodes and calls. Clients write
+    /// two values, where methods have any.
+    #[must_use]
+    pub fn published(self, implementation: impl Implementation + 'static, bounds: &[(usize, u8, usize)]) -> Self {
+        let published = variant("published", "the implementation", Expected::Sound, implementation, bounds);
+        self.with(published.writing(&[1, 2]))
+    }
+
+    /// The entry with one more variant, which is to be unsound within the bounds of the first. What is different its edits
+    /// say.
+    #[must_use]
+    pub fn broken(self, name: &'static str, implementation: impl Implementation + 'static) -> Self {
+        let about = Name::new(&implementation.edits().join(", ")).text();
+        let bounds = self.variants.first().map(|v| v.bounds.clone()).unwrap_or_default();
+        let broken = variant(name, about, Expected::Unsound, implementation, &[]);
+        self.with(Variant { bounds, ..broken })
+    }
+
+    /// A library that is its own subject, over a memory model, with implementations on the libraries `below`.
+    #[must_use]
+    pub fn new(
+        memory: Memory<S>,
+        library: impl Library<S> + Subject + Clone + 'static,
+        below: Libraries<S>,
+        variants: Vec<Variant>,
+    ) -> Self {
+        let name = library.name().text();
+        let specification = Libraries::like(&memory.libraries).with(library.clone());
+        Self { name, memory, specification, below, subject: Box::new(library), probes: Vec::new(), variants }
+    }
+
+    /// The entry over a memory model with another stamp order.
+    #[must_use]
+    pub fn with_order(mut self, to: impl Fn(S, S) -> bool + Send + Sync + 'static) -> Self {
+        self.memory.libraries = self.memory.libraries.with_order(to);
+        self.specification = self.specification.with_order_of(&self.memory.libraries);
+        self.below = self.below.with_order_of(&self.memory.libraries);
+        self
+    }
+
+    /// What it is implemented on.
+    #[must_use]
+    pub fn over(&self) -> String {
+        self.below.names().join(", ")
+    }
+
+    /// The bound at which the whole stack below is compared with the specification: two threads on two nodes, with as
+    /// many calls each as a client needs that the specification says anything of.
+    #[must_use]
+    pub fn through(&self) -> Bound {
+        let bounds = (1..).map(|calls| bound(2, 2, calls));
+        bounds
+            .take(4)
+            .find(|b| self.clients(b, &|| false).is_ok_and(|all| !all.is_empty()))
+            .unwrap_or_else(|| bound(2, 2, 1))
+    }
+
+    /// The implementation of this name.
+    ///
+    /// # Errors
+    /// If there is none; the message says which there are.
+    pub fn variant(&self, name: &str) -> Result<&Variant, String> {
+        let known = || self.variants.iter().map(|v| v.name).join(", ");
+        let found = self.variants.iter().find(|v| v.name == name);
+        found.ok_or_else(|| format!("{} has no variant {name}; there are {}", self.name, known()))
+    }
+
+    /// The library that is checked.
+    ///
+    /// # Errors
+    /// If the specification has no library of the entry's name.
+    pub fn library(&self) -> Result<&dyn Library<S>, String> {
+        self.specification.get(Name::literal(self.name)).ok_or_else(|| {
+            let known = self.specification.names().join(", ");
+            format!(
+                "the entry {0} specifies no library of that name, but {known}: let name be what Library::name gives",
+                self.name
+            )
+        })
+    }
+
+    /// The clients within a bound of which the specification says anything; none where it is of another library.
+    ///
+    /// # Errors
+    /// If the time is up before there are all, or they are too many.
+    pub fn clients(&self, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<Vec<(World, Client)>, Stop> {
+        let within = |library| well_formed(library, &*self.subject, std::slice::from_ref(bound), expired);
+        self.library().map_or_else(|_| Ok(Vec::new()), |library| Ok(within(library).all()?.0))
+    }
+}
+
+/// A variant that is checked within these bounds of threads, nodes and calls, one after the other.
+pub fn variant(
+    name: &'static str,
+    about: &'static str,
+    expected: Expected,
+    implementation: impl Implementation + 'static,
+    bounds: &[(usize, u8, usize)],
+) -> Variant {
+    let bounds = bounds.iter().map(|&(threads, nodes, calls)| bound(threads, nodes, calls)).collect();
+    Variant { name, about, expected, implementation: Arc::new(implementation), bounds }
+}
+
+/// At most so many threads, nodes, and calls of each thread; one object, one round of loops, the value 1.
+#[must_use]
+pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
+    Bound { threads, nodes, calls, objects: 1, loops: 1, values: vec![1], ..Bound::default() }
+}
+
+/// Three calls in all that write two values: what tells data apart needs few calls.
+pub(crate) fn few_calls() -> Bound {
+    Bound { values: vec![1, 2], total: Some(3), ..bound(2, 2, 2) }
+}

@@ -1,0 +1,41 @@
+//! What the libraries over x86-TSO share: clients on one machine, locations as values, broken compare-and-swaps.
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_x86::tso::{on_one_machine, read, write};
+
+/// Clients of a subject on one machine.
+pub(crate) struct OneMachine<T>(pub T);
+
+impl<T: Subject> Subject for OneMachine<T> {
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        on_one_machine(empty, |_| {}).iter().flat_map(|world| self.0.worlds(world, bound, expired)).collect()
+    }
+
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        self.0.calls(world, thread, bound, expired)
+    }
+}
+
+/// A compare-and-swap that is no longer one: a read, and then a write.
+pub(crate) fn in_two_steps(x: Loc, v1: Val, v2: Val) -> Prog {
+    prog! { let v = read(x); write(x, v2).when(v == v1); Prog::Val(v) }
+}
+
+/// A compare-and-swap that does not compare: a write, as if it had found what it looked for.
+pub(crate) fn without_comparing(x: Loc, v1: Val, v2: Val) -> Prog {
+    write(x, v2).map(move |_| v1)
+}
+
+/// No location: what a word holds that nobody has written.
+pub const NULL: Val = Val::Int(0);
+
+/// A word of the record at a location that was read. Of what is no location there is none, and an access to it is a fault.
+#[must_use]
+pub fn field(record: Val, role: &str) -> Val {
+    record.loc().map_or(record, |x: Loc| x.part(role).into())
+}
