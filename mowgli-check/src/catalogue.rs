@@ -122,7 +122,8 @@ impl Catalogue {
 
     /// What tests of a model can call.
     pub(crate) fn known(&self, model: Model) -> &Known {
-        self.known[model as usize].get_or_init(|| Known::of(self, model))
+        let of = || Known::of(model, &self.libraries(model), &self.libraries(model), &self.own_names().collect_vec());
+        self.known[model as usize].get_or_init(of)
     }
 
     /// These libraries beside those that are built in.

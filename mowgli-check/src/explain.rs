@@ -20,8 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{Catalogue, Stamped};
 use crate::interrupt::{Failure, Undecided};
+use crate::litmus::answer::vacuous;
 use crate::litmus::parse::parse_in;
-use crate::litmus::run::{WHY_NONE, ends, shown, with_problem};
+use crate::litmus::run::{ends, shown, with_problem};
 use crate::litmus::test::{Assertion, Model, Test, Thread};
 use crate::show::{self, Names, Scene};
 
@@ -57,11 +58,6 @@ pub struct Explained<S = mowgli_rdma::Stamp> {
     pub refutations: Option<Found<Vec<Refutation>>>,
     /// Whether no execution of the program ends, so that no condition holds in any.
     pub vacuous: bool,
-}
-
-/// What is said where no execution ends.
-pub(crate) fn vacuous() -> String {
-    format!("Vacuous: no execution of the program ends: {WHY_NONE}.\n")
 }
 
 /// Reads a finding.

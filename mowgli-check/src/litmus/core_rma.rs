@@ -14,10 +14,9 @@ use mowgli_core::world::World;
 use mowgli_rdma::core_rma::execution::{self, Rule, Rules, Value, Witness};
 use mowgli_rdma::core_rma::program::{Action, ActionType, Expr, Place, Program, Statement, Variable};
 
+use super::answer::{Answer, vacuous};
 use super::print;
-use super::run::Answer;
 use super::test::{self, Arg, Assertion, Observable, Test};
-use crate::explain::vacuous;
 use crate::interrupt::{Undecided, cause};
 
 fn process(node: Node) -> usize {

@@ -2,6 +2,7 @@
 //!
 //! [`parse`] reads a file into a [`test::Test`]; [`run`] finds all its outcomes.
 
+pub(crate) mod answer;
 pub mod condition;
 pub mod core_rma;
 pub(crate) mod known;
@@ -10,6 +11,7 @@ pub mod parse;
 pub mod print;
 mod program;
 pub mod run;
+mod statements;
 pub mod test;
 
-pub use known::reference;
+pub use statements::reference;

@@ -13,7 +13,7 @@ use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::core_rma::CORE_RMA;
 
 use super::condition::Symbols;
-use super::known::{builtin, is_written_alone};
+use super::statements::{builtin, is_written_alone};
 use super::test::{Arg, Guard, Model, Statement, Test, Thread, element};
 
 /// The letters for registers: a, b, c, and so on, in the order of threads.

@@ -7,7 +7,7 @@ use mowgli_core::value::Val;
 
 use super::slips::written;
 use super::{Parsed, Reader, Rule, Tree, call, core_rma, fail, part, parts};
-use crate::litmus::known::{example, form};
+use crate::litmus::statements::{example, form};
 use crate::litmus::test::{Arg, Model, Statement};
 
 /// How many arguments a call has, without the object where that stands before it: identifiers that come after others may

@@ -1,0 +1,60 @@
+//! What was computed for a litmus test: its outcomes, and which of its assertions hold.
+
+use std::collections::BTreeMap;
+
+use mowgli_core::outcome::Explored;
+use mowgli_core::value::Val;
+use mowgli_rdma::core_rma::execution::Rules;
+
+use super::test::{Assertion, Quantifier, Test};
+
+/// What was computed for a test.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The outcomes: a value for everything that the test shows, with the number of classes of executions.
+    pub outcomes: BTreeMap<Vec<Val>, u64>,
+    /// For each assertion whether it holds; `None` if that depends on outcomes that a limit kept from being found, or if
+    /// it holds of all outcomes only because there is none, and the test does not say that it is meant so.
+    pub holds: Vec<Option<bool>>,
+    /// What the search did, and what stopped it.
+    pub explored: Explored,
+    /// The rules of coreRMA, where they are not those of the paper.
+    pub rules: Option<Rules>,
+}
+
+/// Why no execution ends, where none does.
+pub const WHY_NONE: &str = "a thread waits for what never happens, or makes a call that cannot be";
+
+/// What is said where no execution ends.
+pub(crate) fn vacuous() -> String {
+    format!("Vacuous: no execution of the program ends: {WHY_NONE}.\n")
+}
+
+impl Answer {
+    /// The answer to a test that has these outcomes.
+    pub(super) fn new(test: &Test, outcomes: BTreeMap<Vec<Val>, u64>, explored: Explored) -> Self {
+        let complete = explored.stop.is_none();
+        let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();
+        Self { outcomes, holds, explored, rules: None }
+    }
+
+    /// Whether no execution ends. What is said of all executions is then empty.
+    #[must_use]
+    pub fn is_vacuous(&self) -> bool {
+        self.outcomes.is_empty() && self.explored.stop.is_none()
+    }
+}
+
+fn holds(test: &Test, assertion: &Assertion, outcomes: &BTreeMap<Vec<Val>, u64>, complete: bool) -> Option<bool> {
+    // One outcome settles it; that there is none does so only when all are known.
+    let (settled_by, answer) = match assertion.quantifier {
+        Quantifier::Allowed => (true, true),
+        Quantifier::Forbidden | Quantifier::Vacuous => (true, false),
+        Quantifier::Forall => (false, false),
+    };
+    if outcomes.keys().any(|o| assertion.condition.holds(o) == settled_by) {
+        return Some(answer);
+    }
+    let is_empty_truth = !answer && outcomes.is_empty() && !test.is_meant_vacuous();
+    (complete && !is_empty_truth).then_some(!answer)
+}
