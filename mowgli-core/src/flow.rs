@@ -13,8 +13,8 @@ use crate::ahead::{Ahead, Known, Reached};
 use crate::causal::is_causal;
 use crate::event::{Cell, Event};
 use crate::ids::{Name, Tid};
-use crate::outcome::{Found, Problem};
-use crate::runs::{Run, Skeleton, Stop, group, initial_value};
+use crate::problem::{Found, Problem};
+use crate::runs::{Run, Skeleton, Stop, group};
 use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window, reads_of};
 use crate::search::solver::Flow;
 use crate::stale::Stale;
@@ -507,7 +507,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
 
     /// What a cell can hold with what is there.
     fn values(&self, prefix: &Prefix<'_, 'n, S>, any: &Available, cell: Cell) -> Vec<Val> {
-        let initial = initial_value(self.problem.libraries, self.problem.world, cell);
+        let initial = self.problem.initial(cell);
         let values: BTreeSet<Val> = prefix.values_of(any, cell).into_iter().chain([initial]).collect();
         values.into_iter().collect()
     }

@@ -15,7 +15,7 @@
 //! use mowgli_core::implementation::Implementations;
 //! use mowgli_core::library::{Libraries, Library};
 //! use mowgli_core::method::{self, methods};
-//! use mowgli_core::outcome::{Limits, Problem};
+//! use mowgli_core::problem::{Limits, Problem};
 //! use mowgli_core::program::prog;
 //! use mowgli_core::stamp::Stamp;
 //! use mowgli_core::value::Val;
@@ -88,6 +88,7 @@ pub mod graph;
 pub mod implementation;
 pub mod method;
 pub mod outcome;
+pub mod problem;
 pub mod program;
 pub mod relation;
 pub mod repair;

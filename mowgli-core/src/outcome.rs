@@ -11,48 +11,13 @@ use crate::execution::Execution;
 use crate::flow::{self, Note, Runs};
 use crate::graph::Graph;
 use crate::ids::Tid;
-use crate::implementation::Implementations;
-use crate::library::{Libraries, Library};
+use crate::problem::{Found, Problem};
 use crate::program::Prog;
 use crate::runs::{Skeleton, Skeletons, Stop, skeletons};
 use crate::search::refute::{Refutation, refutations};
 use crate::search::solver::{Cut, End, Flow, Solver, Stats};
 use crate::stamp::Stamp;
 use crate::value::Val;
-use crate::world::World;
-
-/// What limits a search.
-#[derive(Clone, Copy)]
-pub struct Limits<'a> {
-    /// How many rounds of a loop with effects may end without a break.
-    pub rounds: usize,
-    /// How many plain executions a thread may have.
-    pub traces: usize,
-    /// Whether the time is up. Asked often; the core reads no clock.
-    pub expired: &'a dyn Fn() -> bool,
-}
-
-impl Default for Limits<'_> {
-    fn default() -> Self {
-        Self { rounds: 3, traces: 200_000, expired: &|| false }
-    }
-}
-
-/// A program with everything that gives it a meaning.
-pub struct Problem<'a, S> {
-    /// The libraries of the calls that are not replaced.
-    pub libraries: &'a Libraries<S>,
-    /// The implementations that replace the other calls; their objects are in `world`.
-    pub implementations: &'a Implementations,
-    /// The surroundings.
-    pub world: &'a World,
-    /// One program for each thread.
-    pub programs: &'a [Prog],
-    /// Cells whose last value is observed.
-    pub observed: &'a [Cell],
-    /// Limits.
-    pub limits: Limits<'a>,
-}
 
 /// What a search over all executions did and where it stopped.
 #[must_use = "the search may have been stopped"]
@@ -163,22 +128,9 @@ impl<S: Stamp> Problem<'_, S> {
         Runs { threads, together, stop, bound: None, states: 0, idle: (!goes_round).then(Vec::new) }
     }
 
-    /// Whether every library admits these events. Runs that share a skeleton differ in results, so each is asked about.
-    pub(crate) fn admits(&self, events: &[&Event]) -> bool {
-        self.all_say(events, |library, own| library.admits(self.world, own))
-    }
-
     /// Whether an implementation owes it that the calls of an execution, which a solver has reached, return.
     pub(crate) fn must_return(&self, solver: &Solver<'_, S>) -> bool {
         self.all_say(&events_of(solver), |library, own| library.must_return(self.world, own))
-    }
-
-    /// Whether every library says so of its own events.
-    pub(crate) fn all_say(&self, events: &[&Event], says: impl Fn(&dyn Library<S>, &[&Event]) -> bool) -> bool {
-        self.libraries.names().all(|name| {
-            let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();
-            own.is_empty() || self.libraries.get(name).is_some_and(|l| says(l, &own))
-        })
     }
 
     /// Whether the libraries may admit a choice of skeletons: what can be said before there is one run of each.
@@ -339,17 +291,6 @@ impl<S: Stamp> Problem<'_, S> {
         })
     }
 
-    fn unfolder(&self) -> Unfolder<'_, S> {
-        Unfolder {
-            libraries: self.libraries,
-            implementations: self.implementations,
-            world: self.world,
-            rounds: self.limits.rounds,
-            limit: self.limits.traces,
-            expired: self.limits.expired,
-        }
-    }
-
     /// The outcome of the class that a solver has reached.
     pub fn outcome_of(&self, solver: &Solver<'_, S>) -> Outcome {
         let runs = solver.graph.skeletons.iter().enumerate();
@@ -361,11 +302,6 @@ impl<S: Stamp> Problem<'_, S> {
         let lasts = solver.last_values().into_iter().zip(self.observed);
         let finals = lasts.map(|(v, &cell)| v.unwrap_or_else(|| self.initial(cell))).collect();
         Outcome { outputs, finals }
-    }
-
-    pub(crate) fn initial(&self, cell: Cell) -> Val {
-        let library = self.world.objects.get(&cell.loc).and_then(|o| self.libraries.get(o.library));
-        library.map_or(Val::Int(0), |l| l.init(self.world, cell))
     }
 }
 
@@ -387,39 +323,6 @@ pub struct Outcome {
     pub outputs: Vec<Val>,
     /// The last values, in the order of the observed cells.
     pub finals: Vec<Val>,
-}
-
-/// What a search found, which may be less than there is: nobody reads it without looking at what stopped the search.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[must_use = "a search that was stopped has not found everything"]
-pub struct Found<T> {
-    so_far: T,
-    stop: Option<Stop>,
-}
-
-impl<T> Found<T> {
-    /// What was found until `stop`, or all there is.
-    pub fn new(so_far: T, stop: Option<Stop>) -> Self {
-        Self { so_far, stop }
-    }
-
-    /// All there is.
-    ///
-    /// # Errors
-    /// What stopped the search before it had found everything.
-    pub fn all(self) -> Result<T, Stop> {
-        self.stop.map_or(Ok(self.so_far), Err)
-    }
-
-    /// What was found, and what stopped the search, if anything did.
-    pub fn so_far(&self) -> (&T, Option<&Stop>) {
-        (&self.so_far, self.stop.as_ref())
-    }
-
-    /// The same, to keep.
-    pub fn into_parts(self) -> (T, Option<Stop>) {
-        (self.so_far, self.stop)
-    }
 }
 
 /// All outcomes of a program, with the number of classes of each.

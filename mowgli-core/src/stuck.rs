@@ -16,7 +16,7 @@ use crate::flow::{self, Idle, Runs};
 use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::judge::{judge, repeats};
-use crate::outcome::{Found, Problem};
+use crate::problem::{Found, Problem};
 use crate::runs::{Skeleton, Stop};
 use crate::search::solver::{End, Flow, Solver, Source};
 use crate::stamp::Stamp;

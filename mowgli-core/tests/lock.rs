@@ -6,7 +6,7 @@ use crate::x86_tso::{Counting, LOCK, Lock, Memory, Spin, Tso, fence, read, to, w
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
-use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::local::Reason;

@@ -4,7 +4,7 @@ use crate::x86_tso::{Memory, Tso, read, to, word, write};
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
-use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;

@@ -11,7 +11,7 @@ use mowgli_core::ids::Name;
 use mowgli_core::implementation::{Implementations, add_parts};
 use mowgli_core::judge::Reading;
 use mowgli_core::library::Libraries;
-use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client, clients};
 use mowgli_core::stamp::Stamp;

@@ -8,7 +8,7 @@ use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::Tid;
 use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::{Reading, closure, consistent};
-use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client, worlds};
 use mowgli_core::stamp::Stamp;

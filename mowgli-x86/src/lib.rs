@@ -9,7 +9,7 @@
 //! use mowgli_core::ids::{Loc, Node};
 //! use mowgli_core::implementation::Implementations;
 //! use mowgli_core::library::Libraries;
-//! use mowgli_core::outcome::{Limits, Problem};
+//! use mowgli_core::problem::{Limits, Problem};
 //! use mowgli_core::program::{Prog, prog};
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::World;

@@ -8,7 +8,7 @@ use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
-use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;

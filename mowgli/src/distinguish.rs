@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementations;
-use mowgli_core::outcome::{Limits, Outcome, Problem};
+use mowgli_core::outcome::Outcome;
+use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, clients};
 use mowgli_core::soundness::verdict::Probes;

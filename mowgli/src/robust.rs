@@ -7,7 +7,7 @@ use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Library;
 use mowgli_core::method::Kind;
-use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;

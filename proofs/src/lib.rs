@@ -35,7 +35,7 @@ use mowgli_check::check::{Checked, Options, check};
 use mowgli_check::explain::{explain, of_test};
 use mowgli_check::litmus::parse::{parse, parse_in};
 use mowgli_check::litmus::run::{WHY_NONE, solve_in};
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;

@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::solve;
 use mowgli_core::implementation::Implementation;
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use mowgli_libraries::kvstore::{KvstoreOverLoco, fenced_delete, no_counter};
 use mowgli_proofs::{bound, checked, explained};
 

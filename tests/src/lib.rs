@@ -7,7 +7,7 @@ use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Answer, solve};
 use mowgli::litmus::test::Test;
 use mowgli_core::event::Call;
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;

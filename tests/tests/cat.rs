@@ -10,7 +10,7 @@ use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::{Complaint, judge};
 use mowgli_core::library::Libraries;
-use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Subject, strategy};
 use mowgli_core::value::Val;

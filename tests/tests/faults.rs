@@ -10,7 +10,7 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Library;
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;

@@ -12,7 +12,7 @@ use mowgli::litmus::test::{Arg, Guard, Observable, Statement, Test};
 use mowgli::litmus::x86::to_herd;
 use mowgli::robust::robust;
 use mowgli_core::ids::{Loc, Name};
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_rdma::Stamp;

@@ -11,7 +11,7 @@ use mowgli_core::implementation::{Implementation, Implementations};
 use mowgli_core::judge::judge;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
-use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client, Subject};

@@ -7,7 +7,7 @@ use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::solve;
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::{Implementation, add_parts};
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::catalogue;

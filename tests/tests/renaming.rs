@@ -7,7 +7,7 @@ use mowgli_core::algebra::{SubView, events, id};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::ids::{Node, Tid};
 use mowgli_core::implementation::{Implementations, add_parts};
-use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::local;
 use mowgli_core::soundness::renaming::{Asked, Form, Renaming, Side, relates};

@@ -7,7 +7,7 @@ use mowgli_core::event::Call;
 use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
-use mowgli_core::outcome::{Limits, Problem};
+use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;

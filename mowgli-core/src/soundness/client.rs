@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{Call, Event};
 use crate::ids::{Node, Tid};
 use crate::library::Library;
-use crate::outcome::Found;
+use crate::problem::Found;
 use crate::program::Prog;
 use crate::runs::Stop;
 use crate::stamp::Stamp;

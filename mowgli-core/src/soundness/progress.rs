@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use crate::implementation::Implementations;
 use crate::library::Libraries;
-use crate::outcome::{Found, Limits, Problem};
+use crate::problem::{Found, Limits, Problem};
 use crate::relation::Matrix;
 use crate::runs::Stop;
 use crate::search::solver::{Cut, End, Flow, Solver};

@@ -20,7 +20,7 @@ use crate::ids::Name;
 use crate::implementation::Implementations;
 use crate::judge::{closure, consistent};
 use crate::library::Libraries;
-use crate::outcome::{Limits, Problem};
+use crate::problem::{Limits, Problem};
 use crate::runs::{Skeletons, Stop, skeletons};
 use crate::search::solver::Flow;
 use crate::search::witness::completions;

@@ -19,7 +19,7 @@ use crate::event::{Call, Cell, Event, Reads, Shape, Sub, Writes, alike};
 use crate::flow::Transcript;
 use crate::ids::{Loc, Name, Node, Tid, Wid};
 use crate::library::Libraries;
-use crate::outcome::Problem;
+use crate::problem::Problem;
 use crate::stamp::Stamp;
 use crate::thread::{Going, Point, Stand, Threads};
 use crate::value::Val;

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use mowgli_core::outcome::Found;
+use mowgli_core::problem::Found;
 use mowgli_core::runs::Stop;
 
 use super::execution::{Edge, Execution, Rule, Rules, Search, Value, fixed_edges, outcomes};

@@ -9,7 +9,7 @@ use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use rustc_hash::FxHashSet;
 
-use super::Machine;
+use super::machine::Machine;
 use super::programs::Next;
 use super::state::{Buffered, Local, QueuePair, State};
 use super::step::Step;

@@ -9,68 +9,12 @@
 //! state is lost.
 
 mod explore;
+mod machine;
 mod programs;
 mod state;
 mod step;
 
-use std::collections::VecDeque;
-
-use mowgli_core::ids::{Loc, Node, NodeSet};
-use mowgli_core::program::Prog;
-use mowgli_core::world::World;
-
-use self::programs::Programs;
-use self::state::{QueuePair, State};
-use crate::tso::TSO;
-
 pub use self::explore::Runs;
+pub use self::machine::Machine;
 pub use self::state::Entry;
 pub use self::step::{Act, Step};
-
-/// The machine with a program.
-pub struct Machine<'a> {
-    world: &'a World,
-    programs: Programs<'a>,
-    locs: Vec<Loc>,
-}
-
-impl<'a> Machine<'a> {
-    /// The machine at the beginning of a program, whose calls are those of RDMA-TSO-RMW.
-    ///
-    /// # Errors
-    /// If an object is no memory word, or lives on no node.
-    pub fn new(world: &'a World, programs: &'a [Prog]) -> Result<Self, String> {
-        for (x, object) in &world.objects {
-            if object.library != TSO || object.node.is_none() {
-                return Err(format!("{x} is an object of {}; the machine has memory words only", object.library));
-            }
-        }
-        Ok(Self { world, programs: Programs::new(world, programs), locs: world.objects.keys().copied().collect() })
-    }
-
-    /// With at most so many rounds of a loop that do more than look.
-    #[must_use]
-    pub fn within(mut self, rounds: usize) -> Self {
-        self.programs.rounds = rounds;
-        self
-    }
-
-    fn start(&mut self) -> State {
-        let threads = self.world.threads.len();
-        State {
-            at: (0..threads).map(|t| self.programs.add(t, Vec::new(), None)).collect(),
-            buffers: vec![VecDeque::new(); threads],
-            pairs: vec![QueuePair::default(); threads * usize::from(self.world.nodes)],
-            memory: self.world.objects.values().map(|o| o.init).collect(),
-            locked: NodeSet::default(),
-        }
-    }
-
-    fn word(&self, x: Loc) -> usize {
-        self.locs.binary_search(&x).expect("a declared word")
-    }
-
-    fn pair(&self, t: usize, n: Node) -> usize {
-        t * usize::from(self.world.nodes) + usize::from(n.0) - 1
-    }
-}

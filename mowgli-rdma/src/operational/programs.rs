@@ -1,7 +1,7 @@
 //! How far programs are.
 //!
 //! A round of a loop that only looked and did not break leads back to where the loop began: the thread does then what it did
-//! before. Other rounds are bounded ([`super::Machine::within`]).
+//! before. Other rounds are bounded ([`super::machine::Machine::within`]).
 
 use std::collections::BTreeMap;
 

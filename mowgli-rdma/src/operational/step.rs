@@ -6,7 +6,7 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::value::Val;
 
-use super::Machine;
+use super::machine::Machine;
 use super::programs::Next;
 use super::state::{Buffered, Entry, Local, State, can_act};
 use crate::tso::{result, towards};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 
 use super::{at_least_one, keep, parsed, stopped_line, text_of, told, worst};
 use crate::catalogue::{Catalogue, Stamped};

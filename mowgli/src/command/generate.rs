@@ -9,7 +9,7 @@ use crate::interrupt::{Deadline, Failure};
 use crate::litmus::test::Model;
 use crate::litmus::{parse, run};
 use clap::Args;
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_rdma::core_rma::execution::Rule;
 use mowgli_rdma::core_rma::generate::Row;

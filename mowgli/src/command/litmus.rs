@@ -9,7 +9,7 @@ use crate::litmus::run::Engine;
 use crate::litmus::test::Model;
 use crate::litmus::{core_rma, order, parse, reference, report, run};
 use clap::Args;
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use mowgli_core::search::solver::Stats;
 use mowgli_rdma::core_rma::execution::{Rule, Rules};
 use rayon::prelude::*;

@@ -21,7 +21,7 @@ use crate::litmus::test::{Model, Test};
 use crate::litmus::{parse, run, x86};
 use crate::new::Example;
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::{Entry, Variant};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use mowgli_core::repair::Limit;
 use mowgli_libraries::catalogue::named;
 use mowgli_prove::solve::Program;

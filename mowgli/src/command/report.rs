@@ -11,7 +11,7 @@ use crate::repair::Costs;
 use crate::repair::bodies::{Answer, Ask, repair};
 use crate::report::{CheckRow, FindingRow, Page, RepairRow, TestRow};
 use clap::Args;
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use mowgli_core::repair::Limit;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Variant};

@@ -20,7 +20,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use tokio::net::TcpListener;
 
 /// The longest test that is read, in bytes.

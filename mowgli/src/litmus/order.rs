@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use itertools::Itertools;
 use mowgli_core::library::Libraries;
-use mowgli_core::outcome::Limits;
+use mowgli_core::problem::Limits;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::mutation::family;
 use mowgli_core::stamp::Stamp as _;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use mowgli_core::execution::Execution;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
-use mowgli_core::outcome::{Found, Limits};
+use mowgli_core::problem::{Found, Limits};
 use mowgli_core::repair::Limit;
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;

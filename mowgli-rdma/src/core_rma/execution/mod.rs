@@ -5,80 +5,23 @@
 //! that is not ordered after it, with no other write to the variable ordered between the two; for atomic ones R1 and R2
 //! say that. An undefined value may equal any other, so a compare-and-swap that compares one may go either way.
 
+mod outputs;
 mod rules;
 mod search;
 mod values;
 mod witness;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::ControlFlow;
-
-use mowgli_core::outcome::Found;
-use mowgli_core::runs::Stop;
-
-use super::program::Program;
-
+pub use self::outputs::{Outputs, outcomes, outputs};
 pub(crate) use self::rules::fixed_edges;
 pub use self::rules::{Edge, Preset, Rule, Rules};
 pub(crate) use self::search::{Execution, Search};
-use self::values::Values;
+pub use self::values::Value;
 pub use self::witness::{Witness, witnesses};
-
-/// A value read; `None` is the undefined value, top.
-pub type Value = Option<i64>;
-
-/// The values of the registers of all processes, then of observed variables at the end, with what is known of each such
-/// output; less than there is if the search was stopped.
-pub type Outputs<T> = Found<BTreeMap<Vec<Value>, T>>;
-
-/// All outputs of a program, with the last values of these variables and the number of executions of each.
-///
-/// # Errors
-/// If the program is too large.
-pub fn outcomes(
-    program: &Program,
-    rules: &Rules,
-    observed: &[usize],
-    expired: &dyn Fn() -> bool,
-) -> Result<Outputs<u64>, String> {
-    each_output(program, rules, observed, expired, |counts, output, _| *counts.entry(output).or_insert(0) += 1)
-}
-
-/// All outputs of a program, with the last values of these variables; `note` is told each execution's.
-fn each_output<T>(
-    program: &Program,
-    rules: &Rules,
-    observed: &[usize],
-    expired: &dyn Fn() -> bool,
-    note: impl Fn(&mut BTreeMap<Vec<Value>, T>, Vec<Value>, &mut Values<'_>),
-) -> Result<Outputs<T>, String> {
-    let actions = program.actions()?;
-    let search = Search::new(&actions, rules, expired);
-    let mut found = BTreeMap::new();
-    let ended = search.each(&mut |e| {
-        search.values(e).try_for_each(|mut values| {
-            if let Ok(Some(shown)) = values.shown(observed) {
-                note(&mut found, shown, &mut values);
-            }
-            if expired() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })
-    });
-    Ok(Found::new(found, ended.is_break().then_some(Stop::Time)))
-}
-
-/// All outputs of a program: the values of its registers.
-///
-/// # Errors
-/// If the program is too large.
-pub fn outputs(program: &Program, rules: &Rules) -> Result<BTreeSet<Vec<Value>>, String> {
-    let all = outcomes(program, rules, &[], &|| false)?.all().map_err(|stop| stop.to_string())?;
-    Ok(all.into_keys().collect())
-}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core_rma::program::{Expr, Place, Statement, Variable};
+    use crate::core_rma::program::{Expr, Place, Program, Statement, Variable};
 
     const X: Place = Place { variable: 0, atomic: true };
     const Y: Place = Place { variable: 1, atomic: true };

@@ -6,8 +6,7 @@ use itertools::Itertools;
 use mowgli_core::relation::matrix::WordOnes;
 
 use super::rules::{Edge, Rule, Rules, fixed_edges};
-use super::values::Values;
-use crate::core_rma::program::{Action, ActionType, Actions, Data, MOST, Statement};
+use crate::core_rma::program::{Action, ActionType, Actions, MOST, Statement};
 
 /// Happens-before: a transitive relation, kept closed.
 #[derive(Clone)]
@@ -242,24 +241,11 @@ impl<'a> Search<'a> {
         self.actions.all[w].writes.is_some_and(|x| self.racing(hb, w, x))
     }
 
-    /// The values in an execution, one set of them for each way in which comparisons with undefined values can go.
-    pub(super) fn values(&self, e: &Execution) -> impl Iterator<Item = Values<'_>> {
-        let is_defined = self.atomic.count_ones() as usize == self.actions.all.len();
-        let cas = self.actions.all.iter().filter(|a| matches!(a.data, Data::Swap { .. })).count();
-        let coins = if is_defined { 1 } else { 1 << cas };
-        (0..coins).map(|coins| Values { coins, ..self.values_of(e) })
-    }
-
     /// Whether a local read reads each write of the program.
     pub(crate) fn is_seen(&self, e: &Execution) -> bool {
         let seen = WordOnes(self.local_readers).filter_map(|r| e.rf[r]).fold(0_u64, |s, w| s | 1 << w);
         let inits = self.writers.len();
         self.writers.iter().all(|writers| writers >> inits & !(seen >> inits) == 0)
-    }
-
-    /// The values in an execution without races.
-    pub(crate) fn values_of(&self, e: &Execution) -> Values<'_> {
-        Values { search: self, execution: e.clone(), coins: 0, known: [None; MOST] }
     }
 
     /// Whether an execution that leaves out an application of a rule has a cycle with it.

@@ -3,9 +3,11 @@
 use itertools::Itertools;
 use mowgli_core::relation::matrix::WordOnes;
 
-use super::Value;
 use super::search::{Execution, Search};
 use crate::core_rma::program::{Data, MOST, Source};
+
+/// A value read; `None` is the undefined value, top.
+pub type Value = Option<i64>;
 
 /// A value that depends on itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +19,21 @@ pub(crate) struct Values<'a> {
     pub(super) execution: Execution,
     pub(super) coins: u64,
     pub(super) known: [Option<Result<Value, Loop>>; MOST],
+}
+
+impl Search<'_> {
+    /// The values in an execution, one set of them for each way in which comparisons with undefined values can go.
+    pub(super) fn values(&self, e: &Execution) -> impl Iterator<Item = Values<'_>> {
+        let is_defined = self.atomic.count_ones() as usize == self.actions.all.len();
+        let cas = self.actions.all.iter().filter(|a| matches!(a.data, Data::Swap { .. })).count();
+        let coins = if is_defined { 1 } else { 1 << cas };
+        (0..coins).map(|coins| Values { coins, ..self.values_of(e) })
+    }
+
+    /// The values in an execution without races.
+    pub(crate) fn values_of(&self, e: &Execution) -> Values<'_> {
+        Values { search: self, execution: e.clone(), coins: 0, known: [None; MOST] }
+    }
 }
 
 impl Values<'_> {

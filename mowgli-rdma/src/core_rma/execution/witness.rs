@@ -3,9 +3,9 @@
 use itertools::Itertools;
 use mowgli_core::relation::matrix::WordOnes;
 
+use super::outputs::{Outputs, each_output};
 use super::rules::{Edge, Rule, Rules};
-use super::values::Values;
-use super::{Outputs, Value, each_output};
+use super::values::{Value, Values};
 use crate::core_rma::program::{Action, ActionType, Program};
 
 /// One execution as it is shown.

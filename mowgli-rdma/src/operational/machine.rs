@@ -1,0 +1,59 @@
+//! The machine with a program, at its beginning.
+
+use std::collections::VecDeque;
+
+use mowgli_core::ids::{Loc, Node, NodeSet};
+use mowgli_core::program::Prog;
+use mowgli_core::world::World;
+
+use super::programs::Programs;
+use super::state::{QueuePair, State};
+use crate::tso::TSO;
+
+/// The machine with a program.
+pub struct Machine<'a> {
+    pub(super) world: &'a World,
+    pub(super) programs: Programs<'a>,
+    pub(super) locs: Vec<Loc>,
+}
+
+impl<'a> Machine<'a> {
+    /// The machine at the beginning of a program, whose calls are those of RDMA-TSO-RMW.
+    ///
+    /// # Errors
+    /// If an object is no memory word, or lives on no node.
+    pub fn new(world: &'a World, programs: &'a [Prog]) -> Result<Self, String> {
+        for (x, object) in &world.objects {
+            if object.library != TSO || object.node.is_none() {
+                return Err(format!("{x} is an object of {}; the machine has memory words only", object.library));
+            }
+        }
+        Ok(Self { world, programs: Programs::new(world, programs), locs: world.objects.keys().copied().collect() })
+    }
+
+    /// With at most so many rounds of a loop that do more than look.
+    #[must_use]
+    pub fn within(mut self, rounds: usize) -> Self {
+        self.programs.rounds = rounds;
+        self
+    }
+
+    pub(super) fn start(&mut self) -> State {
+        let threads = self.world.threads.len();
+        State {
+            at: (0..threads).map(|t| self.programs.add(t, Vec::new(), None)).collect(),
+            buffers: vec![VecDeque::new(); threads],
+            pairs: vec![QueuePair::default(); threads * usize::from(self.world.nodes)],
+            memory: self.world.objects.values().map(|o| o.init).collect(),
+            locked: NodeSet::default(),
+        }
+    }
+
+    pub(super) fn word(&self, x: Loc) -> usize {
+        self.locs.binary_search(&x).expect("a declared word")
+    }
+
+    pub(super) fn pair(&self, t: usize, n: Node) -> usize {
+        t * usize::from(self.world.nodes) + usize::from(n.0) - 1
+    }
+}
