@@ -5,20 +5,16 @@
 //! dedicated thread does for one message is a method, `Serve`, of the last thread on each node; the specification
 //! promises nothing of it. It deliberately does not promise that calls return if a node has no thread that serves alone.
 
+mod specification;
+mod store;
+
 use std::sync::Arc;
 
-use itertools::Itertools;
-use mowgli_core::algebra::{Spec, same_event, stamps};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::library::{Libraries, Library};
-use mowgli_core::method::{self, methods};
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::library::Libraries;
+use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Form, Object, Part, World};
-use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait};
 
@@ -28,184 +24,9 @@ use crate::rbl::Rbl;
 use crate::sv::{self, Method as Sv};
 use crate::wlock;
 
-mod store;
-
+pub use specification::{KVSTORE, Kvstore, Method, store};
 use store::with_part;
 pub use store::{KvstoreOverLoco, fenced_delete, no_counter};
-
-methods! {
-    /// What can be done with a store.
-    pub enum Method of KVSTORE = "kvstore" {
-        /// `Insert(x, key, v)` where there is no value; says whether it did.
-        fn insert = Insert(x: Object, key: Value, v: Value) -> Bool;
-        /// `Update(x, key, v)` where there is a value; says whether it did.
-        fn update = Update(x: Object, key: Value, v: Value) -> Bool;
-        /// `Delete(x, key)` where there is a value; says whether it did.
-        fn delete = Delete(x: Object, key: Value) -> Bool;
-        /// `Lookup(x, key)`: the value or bottom.
-        fn lookup = Lookup(x: Object, key: Value) -> Value;
-        /// `Serve(x)`: what the dedicated thread does for one message.
-        fn serve = Serve(x: Object);
-    }
-}
-
-/// A store for the keys `0..values.len()`, with a value for each, or bottom, to begin with.
-#[must_use]
-pub fn store(values: &[Val]) -> Object {
-    Object::new(KVSTORE).size(values.len()).init(Val::tuple(values))
-}
-
-/// The store as a library.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Kvstore;
-
-/// What is stored for a key, if it is one. It is the same for all nodes: the cell's node stands for the key.
-fn stored(world: &World, x: Loc, key: Val) -> Option<Cell> {
-    let key = usize::try_from(key.int()?).ok()?;
-    let node = u8::try_from(key + 1).ok().filter(|_| key < world.objects[&x].size)?;
-    Some(Cell { loc: x, node: Node(node) })
-}
-
-/// That a call is of a key that there is not, or by a thread that does not serve.
-fn misplaced(world: &World, thread: Tid, method: Method) -> Option<String> {
-    match method {
-        Method::Insert { x, key, .. }
-        | Method::Update { x, key, .. }
-        | Method::Delete { x, key }
-        | Method::Lookup { x, key } => {
-            let (keys, is_none) = (world.objects[&x].size, stored(world, x, key).is_none());
-            is_none.then(|| format!("{key} is no key of {x}: there are {keys}, from 0"))
-        }
-        Method::Serve { x } => {
-            let here = world.node_of(thread);
-            let who = server(world, here).filter(|&who| who != thread)?;
-            Some(format!("{thread} does not serve {x}, but {who}, the last thread of node {here}"))
-        }
-    }
-}
-
-/// The values to begin with.
-fn initial(object: &Object) -> &[Val] {
-    if let Val::Tuple(values) = object.init { values.parts() } else { &[] }
-}
-
-/// The thread that serves on a node: the last one.
-fn server(world: &World, n: Node) -> Option<Tid> {
-    world.tids().filter(|&t| world.node_of(t) == n).last()
-}
-
-impl Library<Stamp> for Kvstore {
-    fn name(&self) -> Name {
-        KVSTORE
-    }
-
-    fn object(&self) -> Option<Form> {
-        Some(Form { kind: "kvstore", parts: &[Part::Values] })
-    }
-
-    fn methods(&self) -> &'static [method::Method] {
-        Method::TABLE
-    }
-
-    fn init(&self, world: &World, cell: Cell) -> Val {
-        let values = world.objects.get(&cell.loc).map_or(&[][..], initial);
-        values.get(usize::from(cell.node.0) - 1).copied().unwrap_or(Val::Bot)
-    }
-
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        method::fault(world, thread, call, Method::TABLE).or_else(|| misplaced(world, thread, Method::of(call)))
-    }
-
-    /// There is a thread on each node that does nothing but serve, once for each message from another node.
-    fn must_return(&self, world: &World, events: &[&Event]) -> bool {
-        let serves = |e: &Event| matches!(Method::of(&e.call), Method::Serve { .. });
-        let is_announced = |e: &Event| {
-            matches!(Method::of(&e.call), Method::Insert { .. } | Method::Delete { .. }) && e.ret == Val::Bool(true)
-        };
-        let is_dedicated = |t: Tid| events.iter().filter(|e| e.thread == t).map(|e| serves(e)).all_equal();
-        let all_served = |x: Loc, n: Node| {
-            let of_store = || events.iter().filter(|e| e.call.loc(0) == x);
-            let messages = of_store().filter(|e| world.node_of(e.thread) != n && is_announced(e)).count();
-            messages == of_store().filter(|e| world.node_of(e.thread) == n && serves(e)).count()
-        };
-        let nodes: NodeSet = world.threads.iter().copied().collect();
-        world.tids().all(is_dedicated)
-            && world.objects_of(KVSTORE).iter().all(|(x, _)| nodes.iter().all(|n| all_served(*x, n)))
-    }
-
-    /// {aMF, aCAS} for what changes a key, {aMF, aCR} for what looks at one, and {aWT} for Serve, which touches nothing.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        let effect = effect(world, event);
-        effect.map(|e| e.cell.map(|_| Sub::quiet(aMF)).into_iter().chain([e]).collect()).into_iter().collect()
-    }
-
-    /// Linearisable (Herlihy and Wing): a call is from its aMF to its other subevent, and where one must take effect before
-    /// another it does not begin after the other ends.
-    fn spec(&self) -> Spec<Stamp> {
-        let mut c = Spec::default();
-        let [rf, mo, rb] = c.coherence_as([
-            "{b} found {b reads}, which {a} stored",
-            "{a} changed the key before {b} did",
-            "{a} found {a reads}, before {b} changed the key",
-        ]);
-
-        // so = {<<e1, aMF>, <e2, a>> | e1 = e2 or e1 lin e2}, lin = (rf u mo u rb)+ irreflexive
-        let call = same_event()
-            .between(&stamps(|a| a == aMF), &stamps(|a| a != aMF))
-            .named("call", "{a} begins before it ends");
-        let lin = (&rf | &mo | &rb).plus();
-        c.irreflexive("lin", &lin);
-        let before = call.then(&lin).named("lin", "{a} took effect before {b}");
-        c.so([&call, &before]);
-        c
-    }
-}
-
-/// What a call does at some instant between its beginning and its end.
-fn effect(world: &World, event: &Event) -> Option<Sub<Stamp>> {
-    let at = |x, key| stored(world, x, key);
-    let (done, nothing) = (event.ret == Val::Bool(true), Val::Bot);
-    Some(match Method::of(&event.call) {
-        Method::Insert { x, key, v } if done => Sub::update(aCAS, at(x, key)?, Reads::Is(nothing), Writes::Is(v)),
-        Method::Insert { x, key, .. } => Sub::read(aCR, at(x, key)?, Reads::IsNot(nothing)),
-        Method::Update { x, key, v } if done => Sub::update(aCAS, at(x, key)?, Reads::IsNot(nothing), Writes::Is(v)),
-        Method::Delete { x, key } if done => Sub::update(aCAS, at(x, key)?, Reads::IsNot(nothing), Writes::Is(nothing)),
-        Method::Update { x, key, .. } | Method::Delete { x, key } => Sub::read(aCR, at(x, key)?, Reads::Is(nothing)),
-        Method::Lookup { x, key } => Sub::read(aCR, at(x, key)?, Reads::Is(event.ret)),
-        Method::Serve { .. } => Sub::quiet(aWT),
-    })
-}
-
-impl Subject for Kvstore {
-    /// One store for so many keys, empty, and with the value 7 for the first key.
-    fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
-        let sizes = if bound.sizes.is_empty() { vec![1] } else { bound.sizes.clone() };
-        let first = |v: Val, keys: usize| [vec![v], vec![Val::Bot; keys - 1]].concat();
-        let choices = sizes.iter().flat_map(|&keys| [first(Val::Bot, keys), first(Val::Int(7), keys)]);
-        let with = |values: Vec<Val>| {
-            let mut world = empty.clone();
-            world.objects.insert(Loc::new("m"), store(&values));
-            world
-        };
-        choices.map(with).collect()
-    }
-
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {
-        let serves = server(world, world.node_of(thread)) == Some(thread)
-            && world.threads.iter().any(|&n| n != world.node_of(thread));
-        let mut calls = Vec::new();
-        for (x, object) in world.objects_of(KVSTORE) {
-            for key in (0..object.size as i64).map(Val::Int) {
-                for v in bound.values.iter().map(|&v| Val::Int(v)) {
-                    calls.extend([Method::Insert { x, key, v }, Method::Update { x, key, v }]);
-                }
-                calls.extend([Method::Delete { x, key }, Method::Lookup { x, key }]);
-            }
-            calls.extend(serves.then_some(Method::Serve { x }));
-        }
-        calls.into_iter().map(Call::from).collect()
-    }
-}
 
 /// What the catalogue says of it.
 #[must_use]

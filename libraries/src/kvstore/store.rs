@@ -9,7 +9,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::wait::{self, Method as Wait};
 
-use super::{KVSTORE, Method, initial, server};
+use super::specification::{KVSTORE, Method, initial, server};
 use crate::lock::{acq, rel};
 use crate::msw::{self, Method as Msw};
 use crate::rbl::{self, RBL, Rbl};

@@ -12,12 +12,13 @@ use mowgli_x86::tso::MACHINE;
 use pest::Parser;
 use pest::error::{Error, ErrorVariant};
 use pest::iterators::Pair;
-use pest_derive::Parser;
 
 mod blocks;
 mod calls;
 mod conditions;
 mod core_rma;
+#[allow(missing_docs, reason = "generated")]
+mod grammar;
 mod objects;
 mod operands;
 mod slips;
@@ -29,13 +30,6 @@ use super::known::Known;
 use super::test::{Arg, Model, Statement, Test, Thread};
 use crate::catalogue::Catalogue;
 
-#[allow(missing_docs, reason = "generated")]
-mod grammar {
-    use super::Parser;
-    #[derive(Parser)]
-    #[grammar = "litmus/grammar.pest"]
-    pub(super) struct Grammar;
-}
 use grammar::{Grammar, Rule};
 use slips::{describe, foreign, help};
 

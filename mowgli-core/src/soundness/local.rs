@@ -13,12 +13,12 @@ mod orders;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt;
 
 use itertools::Itertools;
 use typed_arena::Arena;
 
 use concretise::{AbstractCall, Abstraction, FEW, Known, Promise, StampChoice, describe};
+pub use concretise::{Concretisation, Reason};
 
 use crate::algebra::Spec;
 use crate::denote::Trace;
@@ -37,34 +37,6 @@ use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
-/// Why there is no concretisation.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Reason {
-    /// The specification has no such call at all.
-    NoStamps(String),
-    /// No subevent of the call can stand for one of its stamps (condition 1).
-    NoCandidate {
-        /// The call.
-        call: String,
-        /// The stamp that nothing can stand for.
-        stamp: String,
-    },
-    /// Every choice of g and of so' breaks condition 2 or 3.
-    NoChoice,
-}
-
-impl fmt::Display for Reason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoStamps(call) => write!(f, "the specification does not allow {call} to happen at all"),
-            Self::NoCandidate { call, stamp } => {
-                write!(f, "no event of {call} gives the ordering that stamp {stamp} promises (condition 1)")
-            }
-            Self::NoChoice => f.write_str("no g and so' keep the promised order inside hb (conditions 2 and 3)"),
-        }
-    }
-}
-
 /// An execution for which no stmp', so' and g exist.
 #[derive(Clone, Debug)]
 pub struct Violation<S> {
@@ -75,9 +47,6 @@ pub struct Violation<S> {
     /// Why.
     pub reason: Reason,
 }
-
-/// For each method and stamp of the specification the subevents that stand for it, in words.
-pub type Concretisation = BTreeMap<(Name, String), BTreeSet<String>>;
 
 /// What the check of one client found.
 #[derive(Clone, Debug)]

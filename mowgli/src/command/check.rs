@@ -17,7 +17,9 @@ use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Variant};
 
-use super::{Placement, Within, at_least_one, bar, check_bounds, keep, moving, stopped_line, told, worst};
+use super::bounds::{Placement, Within, at_least_one};
+use super::out::{bar, keep, moving, stopped_line, told, worst};
+use super::stages::check_bounds;
 
 #[derive(Args)]
 #[command(

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use mowgli_core::problem::Limits;
 
-use super::{at_least_one, keep, parsed, stopped_line, text_of, told, worst};
+use super::bounds::at_least_one;
+use super::out::{keep, parsed, stopped_line, text_of, told, worst};
 use crate::catalogue::{Catalogue, Stamped};
 use crate::explain;
 use crate::interrupt::{Deadline, Failure};

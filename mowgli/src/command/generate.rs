@@ -14,7 +14,8 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_rdma::core_rma::execution::Rule;
 use mowgli_rdma::core_rma::generate::Row;
 
-use super::{at_least_one, bar, moving};
+use super::bounds::at_least_one;
+use super::out::{bar, moving};
 
 #[derive(Args)]
 #[command(

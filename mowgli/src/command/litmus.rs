@@ -14,7 +14,7 @@ use mowgli_core::search::solver::Stats;
 use mowgli_rdma::core_rma::execution::{Rule, Rules};
 use rayon::prelude::*;
 
-use super::{all_files, bar, parsed, text_of, warnings, worst};
+use super::out::{all_files, bar, parsed, text_of, warnings, worst};
 
 #[derive(Args)]
 #[command(

@@ -11,7 +11,8 @@ use mowgli_prove::solve::Program;
 use crate::catalogue::{Catalogue, Stamped};
 use crate::prove::{proved, solvers};
 
-use super::{at_least_one, worst};
+use super::bounds::at_least_one;
+use super::out::worst;
 
 #[derive(Args)]
 #[command(

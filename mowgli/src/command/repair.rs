@@ -9,7 +9,8 @@ use mowgli_core::repair::Limit;
 use mowgli_libraries::catalogue::named;
 use mowgli_prove::solve::Program;
 
-use super::{Within, all_files, at_least_one, bar, moving, parsed, text_of, told, worst};
+use super::bounds::{Within, at_least_one};
+use super::out::{all_files, bar, moving, parsed, text_of, told, worst};
 use crate::catalogue::{Catalogue, Stamped};
 use crate::check::Options;
 use crate::interrupt::{self, Deadline};

@@ -16,7 +16,9 @@ use mowgli_core::repair::Limit;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Variant};
 
-use super::{Placement, check_bounds, files, parsed, text_of, told, worst};
+use super::bounds::Placement;
+use super::out::{files, parsed, text_of, told, worst};
+use super::stages::check_bounds;
 
 /// How a page can be filled.
 #[derive(Args)]

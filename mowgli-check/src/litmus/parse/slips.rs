@@ -3,7 +3,7 @@
 use pest::Span;
 use pest::error::{Error, ErrorVariant, InputLocation};
 
-use super::Rule;
+use super::grammar::Rule;
 
 /// Words that begin statements with conditions and blocks, here or in other languages, and how it is written here.
 const WORDS: [(&str, &str); 11] = [

@@ -1,15 +1,47 @@
 //! Concretisations of one client's calls: g and so' for what is known of hb (LOCO Def. 3.13).
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
 
 use itertools::Itertools;
 
-use super::{Concretisation, Reason};
 use crate::event::Event;
+use crate::ids::Name;
 use crate::library::Libraries;
 use crate::relation::Matrix;
 use crate::search::solver::{Flow, Solver};
 use crate::stamp::Stamp;
+
+/// Why there is no concretisation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// The specification has no such call at all.
+    NoStamps(String),
+    /// No subevent of the call can stand for one of its stamps (condition 1).
+    NoCandidate {
+        /// The call.
+        call: String,
+        /// The stamp that nothing can stand for.
+        stamp: String,
+    },
+    /// Every choice of g and of so' breaks condition 2 or 3.
+    NoChoice,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoStamps(call) => write!(f, "the specification does not allow {call} to happen at all"),
+            Self::NoCandidate { call, stamp } => {
+                write!(f, "no event of {call} gives the ordering that stamp {stamp} promises (condition 1)")
+            }
+            Self::NoChoice => f.write_str("no g and so' keep the promised order inside hb (conditions 2 and 3)"),
+        }
+    }
+}
+
+/// For each method and stamp of the specification the subevents that stand for it, in words.
+pub type Concretisation = BTreeMap<(Name, String), BTreeSet<String>>;
 
 /// What is known of hb in all executions that are left.
 pub(super) struct Known {

@@ -1,0 +1,110 @@
+//! How large clients or programs get, as arguments.
+
+use clap::Args;
+use mowgli_core::soundness::client::Bound;
+
+pub(super) fn at_least_one(text: &str) -> Result<u64, String> {
+    match text.parse::<u64>() {
+        Ok(0) => Err("a bound of 0 covers nothing; give at least 1".to_owned()),
+        Ok(n) if n > 60 => Err("at most 60".to_owned()),
+        Ok(n) => Ok(n),
+        Err(e) => Err(e.to_string()),
+    }
+}
+
+/// How clients may reach memory of their own node.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Placement {
+    /// Also through the network.
+    Any,
+    /// Not through the network.
+    Remote,
+}
+
+/// How large clients or programs get.
+#[derive(Args)]
+pub(super) struct Shape {
+    /// At most this many threads.
+    #[arg(long, value_name = "T", value_parser = at_least_one)]
+    threads: Option<u64>,
+    /// At most this many nodes.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    nodes: Option<u64>,
+    /// At most this many calls of each thread.
+    #[arg(long, value_name = "C", value_parser = at_least_one)]
+    calls: Option<u64>,
+}
+
+impl Shape {
+    /// Whether anything of it was given.
+    pub(super) fn is_given(&self) -> bool {
+        [self.threads, self.nodes, self.calls].iter().any(Option::is_some)
+    }
+
+    /// A bound, with what was given.
+    pub(super) fn of(&self, bound: Bound) -> Bound {
+        Bound {
+            threads: self.threads.map_or(bound.threads, |n| n as usize),
+            nodes: self.nodes.map_or(bound.nodes, |n| n as u8),
+            calls: self.calls.map_or(bound.calls, |n| n as usize),
+            ..bound
+        }
+    }
+}
+
+/// What a check may be limited to.
+#[derive(Args)]
+pub(super) struct Within {
+    #[command(flatten)]
+    shape: Shape,
+    /// At most this many calls of all threads together.
+    #[arg(long, value_name = "C", value_parser = at_least_one)]
+    total: Option<u64>,
+    /// At most this many objects of the library.
+    #[arg(long, value_name = "O", value_parser = at_least_one)]
+    objects: Option<u64>,
+    /// Rounds of a loop with effects before the search gives up on it.
+    #[arg(long, value_name = "K")]
+    loops: Option<usize>,
+    /// The values that clients write.
+    #[arg(long, value_delimiter = ',', value_name = "V")]
+    values: Option<Vec<i64>>,
+    /// At most this many words in a message of a ring buffer, of the values that clients write.
+    #[arg(long, value_name = "W", value_parser = at_least_one)]
+    words: Option<u64>,
+    /// The sizes of objects that have one: words of a ring buffer, or of a mixed-size location.
+    #[arg(long, value_delimiter = ',', value_name = "S", value_parser = at_least_one)]
+    sizes: Option<Vec<u64>>,
+    /// The nodes on which objects live that live on one: locks, words, wrapped objects.
+    #[arg(long, value_delimiter = ',', value_name = "N", value_parser = at_least_one)]
+    homes: Option<Vec<u64>>,
+    /// At most this many threads take part in an object: readers of a ring buffer, participants of a barrier.
+    #[arg(long, value_name = "M", value_parser = at_least_one)]
+    members: Option<u64>,
+}
+
+impl Within {
+    /// These bounds, or the first of them with what was asked for.
+    pub(super) fn limited(&self, mut bounds: Vec<Bound>) -> Vec<Bound> {
+        if self.shape.is_given() || self.objects.is_some() {
+            bounds.truncate(1);
+            bounds.iter_mut().for_each(|b| b.total = None);
+        }
+        for bound in &mut bounds {
+            *bound = self.shape.of(bound.clone());
+            bound.objects = self.objects.map_or(bound.objects, |n| n as usize);
+            bound.loops = self.loops.unwrap_or(bound.loops);
+            bound.values = self.values.clone().unwrap_or_else(|| bound.values.clone());
+            bound.words = self.words.map_or(bound.words, |n| n as usize);
+            if let Some(sizes) = &self.sizes {
+                bound.sizes = sizes.iter().map(|&n| n as usize).collect();
+            }
+            if let Some(homes) = &self.homes {
+                bound.homes = homes.iter().map(|&n| n as u8).collect();
+            }
+            bound.members = self.members.map(|n| n as usize).or(bound.members);
+            bound.total = self.total.map(|n| n as usize).or(bound.total);
+        }
+        bounds
+    }
+}

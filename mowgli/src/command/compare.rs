@@ -1,0 +1,85 @@
+//! `mowgli compare`.
+
+use clap::Args;
+use mowgli_core::soundness::client::Bound;
+
+use super::bounds::Shape;
+use super::out::{bar, moving};
+use crate::check::shapes;
+use crate::interrupt::Deadline;
+use crate::litmus::test::Model;
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli compare --model RDMA_TSO --model RDMA_SC\n  mowgli compare --model CORE_RMA --model RDMA_SC --threads 2 --calls 3"
+)]
+pub(super) struct CompareArgs {
+    /// The two models, as --model RDMA_TSO --model RDMA_SC.
+    #[arg(long, required = true)]
+    model: Vec<Model>,
+    /// Programs with remote read-modify-writes too.
+    #[arg(long)]
+    rmw: bool,
+    #[command(flatten)]
+    shape: Shape,
+    /// Seconds for the whole command.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// 0 if the models were compared, 3 if a limit stopped that or no program ends.
+pub(super) fn compare(args: &CompareArgs) -> u8 {
+    let [a, b] = args.model[..] else {
+        eprintln!("error: name two models, as --model RDMA_TSO --model RDMA_SC");
+        return 2;
+    };
+    if args.model.contains(&Model::X86Tso) {
+        eprintln!("error: programs that are compared go through a network, and {} has none", Model::X86Tso);
+        return 2;
+    }
+    if let Some(without) = args.model.iter().find(|m| args.rmw && matches!(m, Model::RdmaSc | Model::CoreRma)) {
+        eprintln!("error: {without} has no remote read-modify-writes that take values; leave --rmw out");
+        return 2;
+    }
+    if args.model.contains(&Model::CoreRma) && args.model.contains(&Model::RdmaWait) {
+        eprintln!(
+            "error: flushes of CORE_RMA can be compared with polls, so with RDMA_TSO or RDMA_SC, and not with waits"
+        );
+        return 2;
+    }
+    let mut bounds = crate::compare::bounds();
+    if args.shape.is_given() {
+        bounds = vec![args.shape.of(Bound { threads: 2, nodes: 2, calls: 2, ..Bound::default() })];
+    }
+    let deadline = Deadline::after(args.timeout);
+    let expired = || deadline.expired();
+    let bar = bar(format!("{a} {b}"), "programs");
+    let found = crate::compare::compare((a, b), args.rmw, &bounds, &expired, &moving(&bar));
+    bar.finish_and_clear();
+    if args.json {
+        println!("{}", found.json(a, b));
+    } else {
+        found.differences.iter().for_each(|d| println!("{}", d.text()));
+        for (only, not) in [(a, b), (b, a)] {
+            if found.stop.is_none() && found.differences.iter().all(|d| d.only != only) {
+                println!("none of these programs has an outcome under {only} that it has not under {not}");
+            }
+        }
+        let vacuous = if found.vacuous > 0 { format!(" ({} never end)", found.vacuous) } else { String::new() };
+        println!(
+            "{} programs{vacuous}, the smallest with threads, nodes, calls up to {}",
+            found.programs,
+            shapes(&bounds)
+        );
+        if found.is_vacuous() {
+            println!("Vacuous: none of these programs ends");
+        }
+        if let Some(stop) = &found.stop {
+            println!("Incomplete: {stop}");
+        }
+    }
+    if found.stop.is_some() || found.is_vacuous() { 3 } else { 0 }
+}

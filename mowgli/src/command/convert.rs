@@ -1,0 +1,51 @@
+//! `mowgli convert`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use mowgli_core::problem::Limits;
+
+use super::out::{parsed, text_of};
+use crate::catalogue::Catalogue;
+use crate::generate::verbs;
+use crate::interrupt::{Deadline, Failure};
+use crate::litmus::{run, x86};
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli convert sb.litmus --to herd > sb-x86.litmus\n  mowgli convert sb-x86.litmus --to mowgli\n  mowgli convert put.litmus --to c-verbs > put.c"
+)]
+pub(super) struct ConvertArgs {
+    /// A litmus test: Mowgli's, or one that begins with X86_64.
+    file: PathBuf,
+    /// What it is converted to.
+    #[arg(long, value_enum, value_name = "FORM")]
+    to: Form,
+    /// Seconds for all outcomes of the test, which a C program has to know.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// herd's X86_64, for tests of CPU accesses on one node.
+    Herd,
+    /// Mowgli's, from herd's X86_64.
+    Mowgli,
+    /// A C program; mowgli_verbs.h, which it includes, is written by `generate --emit c-verbs`.
+    CVerbs,
+}
+
+pub(super) fn converted(args: &ConvertArgs) -> Result<String, Failure> {
+    let text = text_of(&args.file)?;
+    if args.to == Form::Mowgli {
+        return Ok(x86::from_herd(&args.file.display().to_string(), &text)?);
+    }
+    let test = parsed(Catalogue::builtin(), &args.file, &text)?;
+    if args.to == Form::Herd {
+        return Ok(x86::to_herd(&test)?);
+    }
+    let deadline = Deadline::after(args.timeout);
+    let expired = || deadline.expired();
+    verbs::program(&test, &run::solve(&test, &[], Limits { expired: &expired, ..Limits::default() }))
+}

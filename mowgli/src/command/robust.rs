@@ -1,0 +1,85 @@
+//! `mowgli robust`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use mowgli_rdma::robust::Cpu;
+
+use super::out::{all_files, parsed, text_of, told, worst};
+use crate::catalogue::Catalogue;
+use crate::interrupt::{self, Deadline};
+use crate::litmus::test::Model;
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  mowgli robust mp.litmus\n  mowgli robust --model sc --fix mp.litmus")]
+pub(super) struct RobustArgs {
+    /// Files ending in .litmus, or directories with such files; tests of other models are left out of directories.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// The CPU's memory model; that of the file if not given.
+    #[arg(long, value_enum)]
+    model: Option<CpuArg>,
+    /// One JSON object a line and test.
+    #[arg(long)]
+    json: bool,
+    /// Write the test with its smallest repair beside it, to NAME.fixed.litmus.
+    #[arg(long)]
+    fix: bool,
+    /// Seconds for one test.
+    #[arg(long, value_name = "S", default_value_t = 60)]
+    timeout: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum CpuArg {
+    /// Sequentially consistent.
+    Sc,
+    /// With store buffers.
+    Tso,
+}
+
+pub(super) fn robust(args: &RobustArgs) -> u8 {
+    let mut code = 0;
+    for file in all_files(&args.paths, &mut code) {
+        let own = if interrupt::requested() {
+            eprintln!("interrupted: {} was not looked at", file.display());
+            3
+        } else {
+            told(one_robust(&file, args))
+        };
+        code = worst(code, own);
+    }
+    code
+}
+
+/// 0 if the test is robust, 1 if not, 3 if that is not known or no execution ends.
+fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
+    let name = path.display().to_string();
+    let text = text_of(path)?;
+    let test = parsed(Catalogue::builtin(), path, &text)?;
+    let is_named = args.paths.iter().any(|p| p == path);
+    if !is_named && !matches!(test.model, Model::RdmaTso | Model::RdmaSc) {
+        return Ok(0);
+    }
+    let deadline = Deadline::after(Some(args.timeout));
+    let cpu = args.model.map(|m| if m == CpuArg::Sc { Cpu::Sc } else { Cpu::Tso });
+    let found = crate::robust::robust(&test, cpu, &|| deadline.expired()).map_err(|e| format!("{name}: {e}"))?;
+    if args.json {
+        println!("{}", found.json());
+    } else {
+        println!("{}", found.text());
+    }
+    if let (true, Some(fixed)) = (args.fix, found.fixed(&text)?) {
+        let to = path.with_extension("fixed.litmus");
+        std::fs::write(&to, fixed).map_err(|e| format!("{}: {e}", to.display()))?;
+        if !args.json {
+            println!("  written to {}", to.display());
+        }
+    }
+    Ok(match found.is_robust() {
+        Some(true) => 0,
+        Some(false) => 1,
+        None if found.is_vacuous() && test.is_meant_vacuous() => 0,
+        None => 3,
+    })
+}

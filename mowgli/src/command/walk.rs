@@ -1,0 +1,38 @@
+//! `mowgli walk`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::out::{parsed, stopped_line, text_of};
+use crate::catalogue::Catalogue;
+use crate::interrupt::{Deadline, Failure};
+use crate::litmus::run;
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  mowgli walk polls.litmus --seed 3")]
+pub(super) struct WalkArgs {
+    /// A litmus test of RDMA_TSO.
+    file: PathBuf,
+    /// Which run: equal seeds give equal runs.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Seconds before it gives up.
+    #[arg(long, value_name = "S")]
+    timeout: Option<u64>,
+    /// One JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is to be printed, and the exit code.
+pub(super) fn walked(args: &WalkArgs) -> Result<(String, u8), Failure> {
+    let text = text_of(&args.file)?;
+    let test = parsed(Catalogue::builtin(), &args.file, &text)?;
+    let deadline = Deadline::after(args.timeout);
+    match run::walk(&test, args.seed, &|| deadline.expired()) {
+        Ok(walked) => Ok((if args.json { walked.json() + "\n" } else { walked.text() }, 0)),
+        Err(Failure::Undecided(undecided)) if args.json => Ok((stopped_line(&undecided), 3)),
+        Err(failure) => Err(failure.at(&args.file.display())),
+    }
+}
