@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::entry::fault;
+use crate::guard::guarded;
 use crate::litmus::known::Known;
 use crate::litmus::test::Model;
 
@@ -135,11 +136,11 @@ impl Catalogue {
         for entry in own {
             match entry {
                 Own::Rdma(entry) => {
-                    fault(&entry, &bound(2, 2, 1), &|| false)?;
+                    guarded(entry.name, || fault(&entry, &bound(2, 2, 1), &|| false))?;
                     over_rdma.push(entry);
                 }
                 Own::X86(entry) => {
-                    fault(&entry, &bound(2, 2, 1), &|| false)?;
+                    guarded(entry.name, || fault(&entry, &bound(2, 2, 1), &|| false))?;
                     over_x86.push(entry);
                 }
             }

@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use crate::entry::{self, own_calls};
 use crate::explain::{self, Finding, Words};
+use crate::guard::guarded;
 use crate::interrupt::{self, Deadline};
 use crate::litmus::print;
 use crate::litmus::test::Model;
@@ -106,9 +107,18 @@ pub fn shapes(bounds: &[Bound]) -> String {
 /// # Errors
 /// If the entry's name is not that of a library that it specifies, or the variant implements another one; if its parts are
 /// over different stamp orders; if the subject makes what the specification does not know; if the variant is made by an
-/// edit that changes nothing; and, for [`Ask::Through`], if a
-/// library below is in no catalogue, or there are several of its name.
+/// edit that changes nothing; for [`Ask::Through`], if a library below is in no catalogue, or there are several of its name; and
+/// if a function of the library panics.
 pub fn check<S: Stamp>(
+    entry: &Entry<S>,
+    variant: &Variant,
+    bound: &Bound,
+    options: &Options<'_, S>,
+) -> Result<Checked<S>, String> {
+    guarded(entry.name, || checked(entry, variant, bound, options))
+}
+
+fn checked<S: Stamp>(
     entry: &Entry<S>,
     variant: &Variant,
     bound: &Bound,

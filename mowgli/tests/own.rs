@@ -51,6 +51,7 @@ fn own(which: &str) -> Vec<Own> {
         "a bell" => vec![bell().into()],
         "a gong" => vec![gong("hung").into()],
         "a foreign part" => vec![gong("foreign").into()],
+        "panics" => vec![gong("panics").into(), latch::entry().into()],
         "another name" => vec![Entry { name: "lache", ..latch::entry() }.into()],
         other => panic!("there are no libraries {other}"),
     }
@@ -90,14 +91,20 @@ fn gong(which: &str) -> Entry {
         [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into()
     }
     let is_foreign = which == "foreign";
-    let body = |_: &World, _, Struck::Struck { x }| sv::read(x.part("count"));
+    let panics = which == "panics";
+    let body = move |world: &World, _, Struck::Struck { x }| {
+        // No client of one node shows it.
+        let homes = if panics { vec!["count"] } else { vec!["count"; 3] };
+        sv::read(x.part(homes[world.all_nodes().len() - 1]))
+    };
     let count =
         move |_: &World, x: Loc| vec![(if is_foreign { Loc::new("count") } else { x.part("count") }, sv::variable())];
-    let library = Simple::new(if is_foreign { read } else { unread }, |_| {});
-    Entry::rdma(library, Sv).published(Over::new(body).parts(count), &[(1, 1, 1)])
+    let library = Simple::new(if is_foreign || panics { read } else { unread }, |_| {});
+    Entry::rdma(library, Sv).published(Over::new(body).parts(count), if panics { &[(1, 2, 1)] } else { &[(1, 1, 1)] })
 }
 
-const TESTS: [(&str, fn()); 13] = [
+const TESTS: [(&str, fn()); 14] = [
+    ("a_panic_is_told_with_its_place_and_ends_nothing_else", a_panic_is_told_with_its_place_and_ends_nothing_else),
     ("one_is_listed_where_it_is_named", one_is_listed_where_it_is_named),
     ("what_is_wrong_with_an_entry_is_told_with_its_place", what_is_wrong_with_an_entry_is_told_with_its_place),
     ("they_are_listed_before_those_that_are_built_in", they_are_listed_before_those_that_are_built_in),
@@ -302,6 +309,12 @@ fn what_is_wrong_with_an_entry_is_told_with_its_place() {
         "a foreign part",
         &["the implementation of gong makes count, which a client could name: make parts by `x.part(..)`"],
     );
+}
+
+fn a_panic_is_told_with_its_place_and_ends_nothing_else() {
+    let (code, out, err) = with("panics", &["check"]);
+    assert!(code == 2 && err.contains("gong: a function panicked at mowgli/tests/own.rs:"), "{out}{err}");
+    assert!(err.contains("out of bounds") && out.contains("latch (published)") && out.contains("sound"), "{out}{err}");
 }
 
 fn a_call_that_writes_does_not_only_look() {

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+use mowgli_check::guard::guarded;
 
 use self::out::{coded, printed, told};
 use crate::catalogue::{Catalogue, Own};
@@ -170,7 +171,13 @@ fn run(own: Vec<Own>) -> ExitCode {
         Ok(catalogue) => catalogue,
         Err(message) => return ExitCode::from(told(Err(message))),
     };
-    let code = match cli.command {
+    let code = guarded("mowgli", || Ok(answered(cli.command, catalogue)));
+    ExitCode::from(code.unwrap_or_else(|message| told(Err(message))))
+}
+
+/// Does what a command asks for; its exit code.
+fn answered(command: Command, catalogue: Catalogue) -> u8 {
+    match command {
         Command::Litmus(args) => litmus::litmus(&args, &catalogue),
         Command::Compare(args) => compare::compare(&args),
         Command::Robust(args) => robust::robust(&args),
@@ -191,8 +198,7 @@ fn run(own: Vec<Own>) -> ExitCode {
         Command::Explain(args) => coded(explain::explained(&args, &catalogue)),
         Command::Check(args) => check::check(&args, catalogue),
         Command::Prove(args) => told(prove::prove(&args, &catalogue)),
-    };
-    ExitCode::from(code)
+    }
 }
 
 /// Writes a new crate, and says what to do next.

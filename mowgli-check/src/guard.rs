@@ -1,0 +1,63 @@
+//! A panic in what an author wrote is an error that says where, and takes nothing with it that is done.
+//!
+//! Shapes, bodies and specifications are functions of a library's file. An index that is out of bounds there is a mistake of
+//! that file, and is told as one.
+
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::{Mutex, Once};
+
+thread_local! {
+    /// Whether a panic on this thread is told by who called.
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The last panic that was caught, with its place.
+static LAST: Mutex<Option<String>> = Mutex::new(None);
+
+/// Runs functions of an author. `about` is what the error begins with: the library or the file in question.
+///
+/// ```
+/// use mowgli_check::guard::guarded;
+///
+/// let words: Vec<i64> = vec![1, 2];
+/// let third = guarded("latch", || Ok(words[words.len()]));
+/// assert!(third.unwrap_err().contains("out of bounds"));
+/// ```
+///
+/// # Errors
+/// What `run` says, or where it panicked and with what message.
+pub fn guarded<T>(about: &str, run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    told_by_us();
+    let before = IS_GUARDED.replace(true);
+    let outcome = panic::catch_unwind(AssertUnwindSafe(run));
+    IS_GUARDED.set(before);
+    outcome.unwrap_or_else(|_| {
+        let last = LAST.lock().ok().and_then(|mut last| last.take());
+        Err(format!(
+            "{about}: a function panicked {}; what a library's file says must hold for every call within the bound (if this \
+             is not a file of yours it is a mistake of Mowgli, please report it)",
+            last.as_deref().unwrap_or("without a message")
+        ))
+    })
+}
+
+/// Keeps the message of a panic on a thread that is guarded, or on one that works for it, and leaves others as they are.
+fn told_by_us() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            // Threads that share the work have no names of their own.
+            if !IS_GUARDED.get() && std::thread::current().name().is_some() {
+                return usual(info);
+            }
+            let text = info.payload().downcast_ref::<String>().map(String::as_str);
+            let message = text.or(info.payload().downcast_ref::<&str>().copied()).unwrap_or("without a message");
+            let place = info.location().map(|at| format!("at {at}: ")).unwrap_or_default();
+            if let Ok(mut last) = LAST.lock() {
+                last.get_or_insert(format!("{place}{message}"));
+            }
+        }));
+    });
+}
