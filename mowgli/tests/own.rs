@@ -93,14 +93,14 @@ fn gong(which: &str) -> Entry {
     let is_foreign = which == "foreign";
     let panics = which == "panics";
     let body = move |world: &World, _, Struck::Struck { x }| {
-        // No client of one node shows it.
-        let homes = if panics { vec!["count"] } else { vec!["count"; 3] };
+        // No client of two nodes shows it.
+        let homes = vec!["count"; if panics { 2 } else { 4 }];
         sv::read(x.part(homes[world.all_nodes().len() - 1]))
     };
     let count =
         move |_: &World, x: Loc| vec![(if is_foreign { Loc::new("count") } else { x.part("count") }, sv::variable())];
     let library = Simple::new(if is_foreign || panics { read } else { unread }, |_| {});
-    Entry::rdma(library, Sv).published(Over::new(body).parts(count), if panics { &[(1, 2, 1)] } else { &[(1, 1, 1)] })
+    Entry::rdma(library, Sv).published(Over::new(body).parts(count), if panics { &[(1, 3, 1)] } else { &[(1, 1, 1)] })
 }
 
 const TESTS: [(&str, fn()); 14] = [
