@@ -2,6 +2,7 @@
 
 mod agreement;
 mod cat;
+mod circles;
 mod composition;
 mod core_rma;
 mod corpus;

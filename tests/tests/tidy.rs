@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
@@ -11,7 +11,7 @@ fn text(path: &str) -> String {
 }
 
 /// The crates of the workspace.
-const CRATES: [&str; 11] = [
+pub(crate) const CRATES: [&str; 11] = [
     "mowgli-judge",
     "mowgli-core",
     "mowgli-rdma",
@@ -40,7 +40,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// The Rust sources below a folder.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     below(folder).into_iter().filter(|p| p.extension().is_some_and(|x| x == "rs")).collect()
 }
 
