@@ -13,7 +13,7 @@ use crate::event::{Call, Cell, Event};
 use crate::ids::Tid;
 use crate::implementation::Implementations;
 use crate::library::Libraries;
-use crate::program::Prog;
+use crate::program::{LONGEST, Prog};
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -84,6 +84,8 @@ struct State<'a> {
     calls: Vec<Group>,
     group: Option<usize>,
     rounds: Vec<(usize, usize)>,
+    /// How many instructions led here.
+    made: usize,
     result: Unfolding,
 }
 
@@ -94,7 +96,12 @@ impl State<'_> {
 
     /// That a call is made, and where.
     fn makes(&self, call: &Call) -> String {
-        makes(self.thread, self.group.map(|g| &self.calls[g].event.call), call)
+        makes(self.thread, self.within(), call)
+    }
+
+    /// The call in whose body the thread is.
+    fn within(&self) -> Option<&Call> {
+        self.group.map(|g| &self.calls[g].event.call)
     }
 
     /// The first `length` events as a trace.
@@ -125,6 +132,12 @@ pub(crate) fn does_nothing(call: &Call) -> String {
     format!("the body of {call} of {} has a run without a call: let it make one, which can stand for it", call.library)
 }
 
+/// What is wrong with a thread that goes on and on, within the body of a call if it is in one.
+pub(crate) fn never_ends(thread: Tid, within: Option<&Call>) -> String {
+    let who = within.map_or(thread.to_string(), |c| format!("the body of {c} of {}", c.library));
+    format!("{who} has not ended after {LONGEST} instructions: let its recursion end, and wait with `loop`")
+}
+
 /// Where a loop that was unrolled reached the bound on rounds.
 pub(crate) fn unrolled(thread: Tid, events: &[Event]) -> String {
     let after = events.last().map_or_else(String::new, |last| format!(" after {last}"));
@@ -144,6 +157,7 @@ impl<S: Stamp> Unfolder<'_, S> {
             calls: Vec::new(),
             group: None,
             rounds: Vec::new(),
+            made: 0,
             result: Unfolding::default(),
         };
         self.run(program, &mut state, &mut |s, output, breaks| {
@@ -164,6 +178,10 @@ impl<S: Stamp> Unfolder<'_, S> {
         if state.result.too_many {
             return;
         }
+        if state.made == LONGEST {
+            return state.ill_defined(never_ends(state.thread, state.within()));
+        }
+        state.made += 1;
         match program {
             Prog::Val(v) => next(state, *v, 0),
             Prog::Break(k, v) => next(state, *v, *k),
@@ -179,6 +197,7 @@ impl<S: Stamp> Unfolder<'_, S> {
                 state.result.hit_remembered = Some(unrolled(state.thread, &state.events));
             }
         }
+        state.made -= 1;
     }
 
     fn round<'a>(&self, body: &Prog, done: usize, state: &mut State<'a>, next: Next<'_, 'a>) {

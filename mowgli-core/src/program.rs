@@ -40,6 +40,9 @@ pub enum Prog {
     Bound,
 }
 
+/// The most instructions that a thread makes: a program that has made so many is taken to be one that never ends.
+pub const LONGEST: usize = 2_000;
+
 /// What follows a value: `f : Val -> SeqProg`.
 pub type Continuation = Arc<dyn Fn(Val) -> Prog + Send + Sync>;
 
@@ -93,9 +96,15 @@ impl Prog {
     }
 
     /// The programs one after the other; the value is `()`.
+    ///
+    /// # Panics
+    /// If there are more than [`LONGEST`].
     #[must_use]
+    #[track_caller]
     pub fn all(programs: impl IntoIterator<Item = Self>) -> Self {
-        programs.into_iter().collect::<Vec<_>>().into_iter().rev().fold(Self::unit(), |rest, p| p.then(rest))
+        let all: Vec<Self> = programs.into_iter().take(LONGEST + 1).collect();
+        assert!(all.len() <= LONGEST, "a `for` goes on after {LONGEST} rounds; let what it goes through end");
+        all.into_iter().rev().fold(Self::unit(), |rest, p| p.then(rest))
     }
 }
 
@@ -112,6 +121,10 @@ impl Prog {
 ///
 /// Conditions and what is gone through stand in parentheses. Behind a block the `;` may be left out; behind the last one it
 /// makes the value `()`.
+///
+/// A wait is a `loop`, whose rounds the search knows. A function that gives a program and names itself behind a `;`, and a `for`
+/// without an end, are told as errors once they have made [`LONGEST`] instructions. What cannot be stopped is Rust that does not come
+/// back, as a `loop` of Rust in a body, or a function that calls itself before it gives any program.
 #[macro_export]
 macro_rules! prog {
     () => { $crate::program::Prog::unit() };

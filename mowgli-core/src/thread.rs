@@ -12,12 +12,12 @@ use itertools::Itertools;
 use typed_arena::Arena;
 
 use crate::causal::Seen;
-use crate::denote::{Group, Trace, breaks_out, does_nothing, makes, not_below, unrolled};
+use crate::denote::{Group, Trace, breaks_out, does_nothing, makes, never_ends, not_below, unrolled};
 use crate::event::{Call, Cell, Event, Shape};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementations;
 use crate::library::Libraries;
-use crate::program::{Continuation, Prog};
+use crate::program::{Continuation, LONGEST, Prog};
 use crate::runs::{Run, Skeleton};
 use crate::stamp::Stamp;
 use crate::value::Val;
@@ -104,6 +104,8 @@ struct Control {
     group: Option<usize>,
     /// Whether it stops at the end of a round.
     one_round: bool,
+    /// How many instructions led here.
+    made: usize,
 }
 
 /// What a thread has done that goes round in a loop: the events of the last round are those from this one on.
@@ -153,7 +155,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
     pub fn start(&self, thread: Tid, program: &Prog) -> &'n Point<'n, S> {
         let nothing =
             Trace { events: Vec::new(), groups: Vec::new(), calls: Vec::new(), rounds: Vec::new(), output: Val::Unit };
-        let control = Control { program: program.clone(), stack: Vec::new(), group: None, one_round: false };
+        let control = Control { program: program.clone(), stack: Vec::new(), group: None, one_round: false, made: 0 };
         self.go_on(thread, Run { trace: nothing, shapes: Vec::new() }, control, None)
     }
 
@@ -346,7 +348,8 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
 
     /// Goes on until something has to be chosen, or there is nothing left to do.
     fn advance(&self, thread: Tid, run: &mut Run<S>, control: &mut Control) -> Stand {
-        loop {
+        while control.made < LONGEST {
+            control.made += 1;
             let next = match std::mem::replace(&mut control.program, Prog::unit()) {
                 Prog::Let(first, f) => {
                     control.stack.push(Frame::Then(f));
@@ -369,6 +372,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
                 Err(stand) => return stand,
             }
         }
+        Stand::IllDefined(never_ends(thread, control.group.map(|g| &run.trace.calls[g].event.call)))
     }
 
     fn call(&self, thread: Tid, call: Call, run: &mut Run<S>, control: &mut Control) -> Result<Prog, Stand> {

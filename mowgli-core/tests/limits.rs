@@ -70,6 +70,29 @@ fn a_late_clock_is_never_an_answer() {
     }
 }
 
+/// A program that goes on for ever is told, whether it makes calls or none, and whether values flow or are guessed.
+#[test]
+fn a_program_without_end_is_told() {
+    fn idle() -> Prog {
+        Prog::unit().bind(|_| idle())
+    }
+    fn reads() -> Prog {
+        prog! { let _v = read(Loc::new("x")); reads() }
+    }
+    fn writes() -> Prog {
+        prog! { let _v = write(Loc::new("x"), 1); writes() }
+    }
+    let libraries = Libraries::over(to).with(Memory);
+    for program in [idle(), reads(), writes()] {
+        asked(&libraries, &[program], Limits::default(), |problem| {
+            for found in [Some(problem.outcomes_by_guessing()), problem.outcomes_by_flow()].into_iter().flatten() {
+                let why = "P1 has not ended after 2000 instructions: let its recursion end, and wait with `loop`";
+                assert_eq!(found.all().map(|all| all.len()), Err(Stop::IllDefined(why.to_owned())));
+            }
+        });
+    }
+}
+
 #[test]
 fn a_late_clock_is_never_a_verdict() {
     let checked = |spin: Spin, asks: usize| {

@@ -52,6 +52,10 @@ fn own(which: &str) -> Vec<Own> {
         "a gong" => vec![gong("hung").into()],
         "a foreign part" => vec![gong("foreign").into()],
         "panics" => vec![gong("panics").into(), latch::entry().into()],
+        "a recursion" => vec![endless(|_| idle()).into()],
+        "a reader" => vec![endless(reads).into()],
+        "a writer" => vec![endless(writes).into()],
+        "an endless for" => vec![endless(|x| prog! { for _i in (0..) { sv::read(x.part("count")) } }).into()],
         "another name" => vec![Entry { name: "lache", ..latch::entry() }.into()],
         other => panic!("there are no libraries {other}"),
     }
@@ -103,7 +107,29 @@ fn gong(which: &str) -> Entry {
     Entry::rdma(library, Sv).published(Over::new(body).parts(count), if panics { &[(1, 3, 1)] } else { &[(1, 1, 1)] })
 }
 
-const TESTS: [(&str, fn()); 14] = [
+/// A gong with such a body, which does not end.
+fn endless(body: fn(Loc) -> Prog) -> Entry {
+    fn read(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape<Stamp> {
+        [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into()
+    }
+    let over = Over::new(move |_: &World, _, Struck::Struck { x }| body(x)).part("count", sv::variable());
+    Entry::rdma(Simple::new(read, |_| {}), Sv).published(over, &[(1, 1, 1)])
+}
+
+fn idle() -> Prog {
+    Prog::unit().bind(|_| idle())
+}
+
+fn reads(x: Loc) -> Prog {
+    prog! { let _v = sv::read(x.part("count")); reads(x) }
+}
+
+fn writes(x: Loc) -> Prog {
+    prog! { let _v = sv::write(x.part("count"), 1); writes(x) }
+}
+
+const TESTS: [(&str, fn()); 15] = [
+    ("a_body_that_never_ends_is_told", a_body_that_never_ends_is_told),
     ("a_panic_is_told_with_its_place_and_ends_nothing_else", a_panic_is_told_with_its_place_and_ends_nothing_else),
     ("one_is_listed_where_it_is_named", one_is_listed_where_it_is_named),
     ("what_is_wrong_with_an_entry_is_told_with_its_place", what_is_wrong_with_an_entry_is_told_with_its_place),
@@ -315,6 +341,19 @@ fn a_panic_is_told_with_its_place_and_ends_nothing_else() {
     let (code, out, err) = with("panics", &["check"]);
     assert!(code == 2 && err.contains("gong: a function panicked at mowgli/tests/own.rs:"), "{out}{err}");
     assert!(err.contains("out of bounds") && out.contains("latch (published)") && out.contains("sound"), "{out}{err}");
+}
+
+fn a_body_that_never_ends_is_told() {
+    let recursion = "the body of Struck(x) of gong has not ended after 2000 instructions: let its recursion end";
+    for which in ["a recursion", "a reader", "a writer"] {
+        let (code, out, err) = with(which, &["check"]);
+        assert!(code == 3 && err.contains(recursion), "{which}: {out}{err}");
+        let (_, out, err) = with(which, &["check", "--mutants"]);
+        assert!(out.contains("mutants are caught"), "{which}: {out}{err}");
+    }
+    let (code, _, err) = with("an endless for", &["check"]);
+    assert!(code == 2 && err.contains("mowgli/tests/own.rs:"), "{err}");
+    assert!(err.contains("a `for` goes on after 2000 rounds; let what it goes through end"), "{err}");
 }
 
 fn a_call_that_writes_does_not_only_look() {

@@ -836,10 +836,8 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
                 return self.sources(choice, open, read);
             }
         }
-        let cell = self.subs[read].sub.cell;
-        let is_of_cell = |w: &usize| self.subs[*w].sub.writes.is_some() && self.subs[*w].sub.cell == cell;
-        let writes = (0..self.subs.len()).filter(is_of_cell).map(Source::Write);
-        std::iter::once(Source::Initial).chain(writes).collect()
+        let writes = self.subs[read].sub.cell.map_or(0, |cell| self.writes_of(cell));
+        std::iter::once(Source::Initial).chain(bits(writes).map(Source::Write)).collect()
     }
 
     /// The copies of which it is open whether they read what is not there yet.

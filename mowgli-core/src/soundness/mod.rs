@@ -5,6 +5,7 @@ pub mod client;
 pub mod edits;
 pub mod local;
 pub mod mutation;
+mod orbits;
 pub mod places;
 pub mod progress;
 pub mod properties;

@@ -9,7 +9,7 @@ use crate::event::{Call, Cell};
 use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
 use crate::library::Libraries;
-use crate::program::Prog;
+use crate::program::{LONGEST, Prog};
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -158,7 +158,7 @@ type Next<'k, 'a, S> = &'k mut dyn FnMut(&mut Walk<'a, S>, Val);
 impl<'a, S: Stamp> Walk<'a, S> {
     /// Goes through a program with every result that its calls could have; a loop is passed once, and left.
     fn run(&mut self, program: &Prog, path: &mut Vec<Child>, next: Next<'_, 'a, S>) {
-        if self.left == 0 {
+        if self.left == 0 || path.len() == LONGEST {
             return;
         }
         self.left -= 1;

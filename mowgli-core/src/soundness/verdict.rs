@@ -12,8 +12,9 @@ use rayon::prelude::*;
 
 use super::client::{self, Bound, Client, Subject, well_formed};
 use super::local::{Concretisation, Local, Violation, check};
+use super::orbits::Orbits;
 use super::progress::{self, Progress};
-use super::renaming::{Asked, Form, Renaming, Side, relates};
+use super::renaming::{Asked, Renaming, Side, relates};
 use crate::execution::Execution;
 use crate::flow::Note;
 use crate::ids::Name;
@@ -88,69 +89,6 @@ struct Other<'c> {
     position: usize,
     client: &'c (World, Client),
     renaming: Renaming,
-}
-
-/// Which clients may be others renamed.
-struct Orbits {
-    /// For each client the number of what it has in common with those that differ by a renaming.
-    class: Vec<usize>,
-    /// The renaming of each client to what it has in common with the others.
-    to_form: Vec<Renaming>,
-    /// The members of each class, in order.
-    members: Vec<Vec<usize>>,
-}
-
-impl Orbits {
-    fn of(clients: &[(World, Client)], values: &[i64]) -> Self {
-        // Orders of threads are tried of those only that differ by more than the rest.
-        let canonical = |(world, client): &(World, Client)| Renaming::canonical(world, client, values, false);
-        let (forms, mut to_form): (Vec<Form>, Vec<Renaming>) = clients.par_iter().map(canonical).unzip();
-        let (narrow, of_narrow) = classes(forms.iter());
-        let wide: Vec<(Form, Renaming)> = of_narrow
-            .par_iter()
-            .map(|members| {
-                let (world, client) = &forms[members[0]];
-                Renaming::canonical(world, client, values, true)
-            })
-            .collect();
-        let (wide_of_narrow, _) = classes(wide.iter().map(|(form, _)| form));
-        for (renaming, &class) in to_form.iter_mut().zip(&narrow) {
-            *renaming = renaming.then(&wide[class].1);
-        }
-        let class: Vec<usize> = narrow.iter().map(|&class| wide_of_narrow[class]).collect();
-        let mut members = vec![Vec::new(); of_narrow.len()];
-        class.iter().enumerate().for_each(|(i, &class)| members[class].push(i));
-        Self { class, to_form, members }
-    }
-
-    /// The first of each class among these clients, each with all later ones of its class of which nothing is known.
-    fn firsts(&self, left: &[usize], is_known: &[bool]) -> Vec<(usize, Vec<usize>)> {
-        let mut seen = BTreeSet::new();
-        let later = |i: usize| {
-            self.members[self.class[i]].iter().copied().filter(|&j| j > i && !is_known[j]).collect::<Vec<_>>()
-        };
-        left.iter().filter(|i| seen.insert(self.class[**i])).map(|&i| (i, later(i))).collect()
-    }
-
-    /// The renaming of one client to another one.
-    fn between(&self, i: usize, j: usize) -> Renaming {
-        self.to_form[i].and_back(&self.to_form[j])
-    }
-}
-
-/// For each of `all` the number of its class of equals, and the members of each class.
-fn classes<'f, T: Ord + 'f>(all: impl Iterator<Item = &'f T>) -> (Vec<usize>, Vec<Vec<usize>>) {
-    let (mut numbers, mut members): (BTreeMap<&T, usize>, Vec<Vec<usize>>) = Default::default();
-    let mut number = |(i, x): (usize, &'f T)| {
-        let class = *numbers.entry(x).or_insert(members.len());
-        if class == members.len() {
-            members.push(Vec::new());
-        }
-        members[class].push(i);
-        class
-    };
-    let of = all.enumerate().map(&mut number).collect();
-    (of, members)
 }
 
 /// What is to be checked.
@@ -306,11 +244,12 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
                 looked.insert(i, result);
             }
         }
-        for (i, Looked { local, progress, renamed }) in looked {
+        for (i, Looked { mut local, progress, renamed }) in looked {
             let (world, client) = &all[i];
+            let (stop, violation) = (local.explored.stop.clone(), local.violation.take());
             report.progress = report.progress.and(progress);
-            report.add(client, &local, renamed.len());
-            if let Some(stop) = local.explored.stop.filter(|_| local.violation.is_none()) {
+            report.add(client, local, renamed.len());
+            if let Some(stop) = stop.filter(|_| violation.is_none()) {
                 report.stopped_at.get_or_insert_with(|| (world.clone(), client.clone()));
                 if matches!(stop, Stop::IllDefined(_)) {
                     report.verdict = Verdict::Undecided(stop);
@@ -318,7 +257,7 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
                 }
                 undecided.get_or_insert(stop);
             }
-            if let Some(violation) = local.violation {
+            if let Some(violation) = violation {
                 report.violation = Some((world.clone(), client.clone(), violation));
                 report.verdict = Verdict::NotLocallySound;
                 return report;
@@ -367,8 +306,8 @@ impl<S: Stamp> Report<S> {
     }
 
     /// Adds what was found of a client, and of so many that are it, renamed.
-    fn add(&mut self, client: &Client, local: &Local<S>, renamed: usize) {
-        let (explored, alike) = (&local.explored, 1 + renamed as u64);
+    fn add(&mut self, client: &Client, local: Local<S>, renamed: usize) {
+        let (explored, alike) = (local.explored, 1 + renamed as u64);
         self.clients += 1 + renamed;
         self.renamed += renamed;
         self.executions += explored.stats.classes * alike;
@@ -380,8 +319,8 @@ impl<S: Stamp> Report<S> {
         }
         self.vacuous += if explored.stats.classes == 0 && explored.stop.is_none() { 1 + renamed } else { 0 };
         self.stats += explored.stats;
-        for (key, words) in &local.concretisation {
-            self.concretisation.entry(key.clone()).or_default().extend(words.iter().cloned());
+        for (key, words) in local.concretisation {
+            self.concretisation.entry(key).or_default().extend(words);
         }
     }
 }

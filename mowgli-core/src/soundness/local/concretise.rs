@@ -148,8 +148,12 @@ impl<S: Stamp> Abstraction<'_, S> {
         }
         let mut reason = Reason::NoChoice;
         for (position, choice) in self.choices.iter_mut().enumerate() {
-            let of = |p: &Promise<S>| candidates(solver, libraries, &self.calls[p.call], p.stamp, &hb.least);
-            let all: Vec<Vec<usize>> = choice.promises.iter().map(of).collect();
+            let condition = |p: &Promise<S>| {
+                let (call, hb) = (&self.calls[p.call], &hb.least);
+                Condition1 { solver, libraries, call, stamp: p.stamp, hb }
+            };
+            let conditions: Vec<Condition1<'_, S>> = choice.promises.iter().map(condition).collect();
+            let all: Vec<Vec<usize>> = conditions.iter().map(Condition1::candidates).collect();
             if let Some((p, _)) = choice.promises.iter().zip(&all).find(|(_, c)| c.is_empty()) {
                 let (call, stamp) = (self.calls[p.call].event.to_string(), p.stamp.to_string());
                 reason = Reason::NoCandidate { call, stamp };
@@ -164,9 +168,8 @@ impl<S: Stamp> Abstraction<'_, S> {
                 }
                 let Some(so) = choice.so_within(&g, hb) else { continue };
                 let mut needs = Matrix::empty(hb.least.len());
-                for (promise, &s) in choice.promises.iter().zip(&g) {
-                    let order = keeps_order(solver, libraries, &self.calls[promise.call], promise.stamp, s, &hb.least);
-                    order.expect("a candidate").into_iter().for_each(|(a, b)| needs.set(a, b));
+                for (condition, &s) in conditions.iter().zip(&g) {
+                    condition.edges(s).expect("a candidate").into_iter().for_each(|(a, b)| needs.set(a, b));
                 }
                 self.keep(so.or(&needs), hb);
                 return Ok(Image { choice: position, g, needs });
@@ -201,44 +204,45 @@ impl<S: Stamp> StampChoice<'_, S> {
     }
 }
 
-/// Condition 1: the subevents of a call that keep `to` both ways for every stamp of the model; the latest first.
-fn candidates<S: Stamp>(
-    solver: &Solver<'_, S>,
-    libraries: &Libraries<S>,
-    call: &AbstractCall,
+/// Condition 1 for one stamp of a call.
+struct Condition1<'a, S: Stamp> {
+    solver: &'a Solver<'a, S>,
+    libraries: &'a Libraries<S>,
+    call: &'a AbstractCall,
     stamp: S,
-    hb: &Matrix,
-) -> Vec<usize> {
-    let stands = |s: &&usize| keeps_order(solver, libraries, call, stamp, **s, hb).is_some();
-    let mut found: Vec<usize> = call.own.iter().rev().filter(stands).copied().collect();
-    // The same stamp is the obvious choice: try it first.
-    found.sort_by_key(|&s| solver.graph.subs[s].sub.stamp != stamp);
-    found
+    hb: &'a Matrix,
 }
 
-/// Condition 1 for one subevent: the edges of hb, as far as it needs any, by which `s` can stand for `stamp`.
-fn keeps_order<S: Stamp>(
-    solver: &Solver<'_, S>,
-    libraries: &Libraries<S>,
-    call: &AbstractCall,
-    stamp: S,
-    s: usize,
-    hb: &Matrix,
-) -> Option<Vec<(usize, usize)>> {
-    let of = |s: usize| solver.graph.subs[s].sub.stamp;
-    let mut edges = Vec::new();
-    // The subevent itself needs no edge; it is asked first.
-    let own = || std::iter::once(s).chain(call.own.iter().copied().filter(|&e| e != s));
-    for a0 in S::all(solver.graph.world.nodes) {
-        if libraries.to(a0, stamp) {
-            edges.push((own().find(|&e1| libraries.to(a0, of(e1)) && (e1 == s || hb.has(e1, s)))?, s));
-        }
-        if libraries.to(stamp, a0) {
-            edges.push((s, own().find(|&e2| libraries.to(of(e2), a0) && (e2 == s || hb.has(s, e2)))?));
-        }
+impl<S: Stamp> Condition1<'_, S> {
+    /// The subevents of the call that keep `to` both ways for every stamp of the model; the latest first.
+    fn candidates(&self) -> Vec<usize> {
+        let mut found: Vec<usize> = self.call.own.iter().rev().copied().filter(|&s| self.edges(s).is_some()).collect();
+        // The same stamp is the obvious choice: try it first.
+        found.sort_by_key(|&s| self.stamp_of(s) != self.stamp);
+        found
     }
-    edges.retain(|(a, b)| a != b);
-    Some(edges)
+
+    /// The edges of hb, as far as it needs any, by which `s` can stand for the stamp.
+    fn edges(&self, s: usize) -> Option<Vec<(usize, usize)>> {
+        let to = |a, b| self.libraries.to(a, b);
+        let mut edges = Vec::new();
+        // The subevent itself needs no edge; it is asked first.
+        let own = || std::iter::once(s).chain(self.call.own.iter().copied().filter(|&e| e != s));
+        for a0 in S::all(self.solver.graph.world.nodes) {
+            if to(a0, self.stamp) {
+                edges.push((own().find(|&e1| to(a0, self.stamp_of(e1)) && (e1 == s || self.hb.has(e1, s)))?, s));
+            }
+            if to(self.stamp, a0) {
+                edges.push((s, own().find(|&e2| to(self.stamp_of(e2), a0) && (e2 == s || self.hb.has(s, e2)))?));
+            }
+        }
+        edges.retain(|(a, b)| a != b);
+        Some(edges)
+    }
+
+    fn stamp_of(&self, s: usize) -> S {
+        self.solver.graph.subs[s].sub.stamp
+    }
 }
 
 /// In words: "the last aCR of Read".

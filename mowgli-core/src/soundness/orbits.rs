@@ -1,0 +1,72 @@
+//! Clients that may be one of them, renamed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+
+use super::client::Client;
+use super::renaming::{Form, Renaming};
+use crate::world::World;
+
+/// Which clients may be others renamed.
+pub(super) struct Orbits {
+    /// For each client the number of what it has in common with those that differ by a renaming.
+    class: Vec<usize>,
+    /// The renaming of each client to what it has in common with the others.
+    to_form: Vec<Renaming>,
+    /// The members of each class, in order.
+    members: Vec<Vec<usize>>,
+}
+
+impl Orbits {
+    pub(super) fn of(clients: &[(World, Client)], values: &[i64]) -> Self {
+        // Orders of threads are tried of those only that differ by more than the rest.
+        let canonical = |(world, client): &(World, Client)| Renaming::canonical(world, client, values, false);
+        let (forms, mut to_form): (Vec<Form>, Vec<Renaming>) = clients.par_iter().map(canonical).unzip();
+        let (narrow, of_narrow) = classes(forms.iter());
+        let wide: Vec<(Form, Renaming)> = of_narrow
+            .par_iter()
+            .map(|members| {
+                let (world, client) = &forms[members[0]];
+                Renaming::canonical(world, client, values, true)
+            })
+            .collect();
+        let (wide_of_narrow, _) = classes(wide.iter().map(|(form, _)| form));
+        for (renaming, &class) in to_form.iter_mut().zip(&narrow) {
+            *renaming = renaming.then(&wide[class].1);
+        }
+        let class: Vec<usize> = narrow.iter().map(|&class| wide_of_narrow[class]).collect();
+        let mut members = vec![Vec::new(); of_narrow.len()];
+        class.iter().enumerate().for_each(|(i, &class)| members[class].push(i));
+        Self { class, to_form, members }
+    }
+
+    /// The first of each class among these clients, each with all later ones of its class of which nothing is known.
+    pub(super) fn firsts(&self, left: &[usize], is_known: &[bool]) -> Vec<(usize, Vec<usize>)> {
+        let mut seen = BTreeSet::new();
+        let later = |i: usize| {
+            self.members[self.class[i]].iter().copied().filter(|&j| j > i && !is_known[j]).collect::<Vec<_>>()
+        };
+        left.iter().filter(|i| seen.insert(self.class[**i])).map(|&i| (i, later(i))).collect()
+    }
+
+    /// The renaming of one client to another one.
+    pub(super) fn between(&self, i: usize, j: usize) -> Renaming {
+        self.to_form[i].and_back(&self.to_form[j])
+    }
+}
+
+/// For each of `all` the number of its class of equals, and the members of each class.
+fn classes<'f, T: Ord + 'f>(all: impl Iterator<Item = &'f T>) -> (Vec<usize>, Vec<Vec<usize>>) {
+    let (mut numbers, mut members): (BTreeMap<&T, usize>, Vec<Vec<usize>>) = Default::default();
+    let mut number = |(i, x): (usize, &'f T)| {
+        let class = *numbers.entry(x).or_insert(members.len());
+        if class == members.len() {
+            members.push(Vec::new());
+        }
+        members[class].push(i);
+        class
+    };
+    let of = all.enumerate().map(&mut number).collect();
+    (of, members)
+}
