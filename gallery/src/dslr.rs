@@ -8,11 +8,12 @@ use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::wait::Method as Rdma;
 
-use crate::shared::{LockOver, at_home, elsewhere, lock_entry, of_threads, own};
+use crate::shared::{at_home, elsewhere, lock_entry, of_threads, own};
 
 const DSLR: Name = Name::literal("dslr");
 
-fn body(_: &World, x: Loc, t: Tid, method: Method) -> Prog {
+fn body(_: &World, t: Tid, method: Method) -> Prog {
+    let (Method::Acq { x } | Method::Rel { x }) = method;
     let (max, count, p, d) = (x.part("max"), x.part("count"), own(x, "p", t), Val::Wid(x.wid("d")));
     match method {
         Method::Acq { .. } => prog! {
@@ -36,7 +37,7 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 4), (3, 2, 2)];
     let small = &[(2, 2, 2)];
-    let dslr = LockOver::new(DSLR, body).parts(at_home("max")).parts(at_home("count")).parts(of_threads("p", 9));
+    let dslr = Over::of(DSLR, Method::of, body).parts(at_home("max")).parts(at_home("count")).parts(of_threads("p", 9));
     let two_queue_pairs = dslr.clone().declaring("the counter lies on another node", elsewhere("count"));
     let read_max = dslr.clone().replace(calls!(Rdma::RFAA { x, y, d, .. } in Method::Acq { .. } => wait::get(x, y, d)));
     lock_entry(DSLR)

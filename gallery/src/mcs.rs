@@ -9,7 +9,7 @@ use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::wait::Method as Rdma;
 
-use crate::shared::{LockOver, at_home, fetch, is_part, lock_entry, of_threads, own};
+use crate::shared::{at_home, fetch, is_part, lock_entry, of_threads, own};
 
 const MCS: Name = Name::literal("mcs");
 
@@ -23,7 +23,8 @@ fn of(x: Loc, role: &str, id: Val) -> Loc {
     own(x, role, Tid(u8::try_from(id.int().unwrap_or(1)).unwrap_or(1)))
 }
 
-fn body(_: &World, x: Loc, t: Tid, method: Method) -> Prog {
+fn body(_: &World, t: Tid, method: Method) -> Prog {
+    let (Method::Acq { x } | Method::Rel { x }) = method;
     let (tail, p, me, d) = (x.part("tail"), own(x, "p", t), own(x, "me", t), Val::Wid(x.wid("d")));
     let [waiting, next, free] = ["waiting", "next", "free"].map(|role| own(x, role, t));
     match method {
@@ -60,7 +61,7 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2)];
     let roles = ["p", "waiting", "next", "free"].into_iter();
-    let mcs = roles.fold(LockOver::new(MCS, body), |over, role| over.parts(of_threads(role, 0)));
+    let mcs = roles.fold(Over::of(MCS, Method::of, body), |over, role| over.parts(of_threads(role, 0)));
     let mcs = mcs.parts(at_home("tail")).parts(|world, x| {
         world.tids().map(|t| (own(x, "me", t), wait::word(world.node_of(t)).init(id(t).into()))).collect()
     });

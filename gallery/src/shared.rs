@@ -1,12 +1,11 @@
 //! What the algorithms share: objects on a node, or from one thread to others; registers; locks; the words of a body.
 
 use std::fmt;
-use std::sync::Arc;
 
 use itertools::Itertools;
 use mowgli_core::method::{self, Methods};
 use mowgli_core::world::{Form, Part};
-use mowgli_libraries::lock::{Lock, Method as LockMethod, Sections};
+use mowgli_libraries::lock::{Lock, Sections};
 use mowgli_libraries::prelude::*;
 
 /// A library over RDMA by its method table `M`, as [`Simple`] is, whose objects live on a node or have a writer and readers.
@@ -188,52 +187,6 @@ pub fn at_home(role: &'static str) -> impl Fn(&World, Loc) -> Vec<(Loc, Object)>
 #[must_use]
 pub fn fetch(to: Loc, from: Loc, d: Val) -> Prog {
     prog! { wait::get(to, from, d); wait::wait(d); wait::read(to) }
-}
-
-/// The body of a call of a lock at a location.
-type LockBody = fn(&World, Loc, Tid, LockMethod) -> Prog;
-
-/// What an object at a location is made of.
-type Parts = Arc<dyn Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync>;
-
-/// An implementation of a lock: [`Over`], for calls that several libraries have.
-#[derive(Clone)]
-pub struct LockOver {
-    name: Name,
-    parts: Vec<Parts>,
-    body: LockBody,
-}
-
-impl LockOver {
-    /// The implementation with these bodies, without parts.
-    #[must_use]
-    pub fn new(name: Name, body: LockBody) -> Self {
-        Self { name, parts: Vec::new(), body }
-    }
-
-    /// The same with more parts of each lock.
-    #[must_use]
-    pub fn parts(mut self, more: impl Fn(&World, Loc) -> Vec<(Loc, Object)> + Send + Sync + 'static) -> Self {
-        self.parts.push(Arc::new(more));
-        self
-    }
-}
-
-impl Implementation for LockOver {
-    fn target(&self) -> Name {
-        self.name
-    }
-
-    fn declare(&self, world: &mut World) {
-        let locks = world.locations(self.name);
-        let of = |&x: &Loc| self.parts.iter().flat_map(|p| p(world, x)).collect::<Vec<_>>();
-        let parts: Vec<_> = locks.iter().flat_map(of).collect();
-        world.objects.extend(parts);
-    }
-
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        (self.body)(world, call.loc(0), thread, LockMethod::of(call))
-    }
 }
 
 /// Whether this is the part with a role that begins so, of whatever object.

@@ -9,11 +9,12 @@ use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
 use mowgli_rdma::wait::Method as Rdma;
 
-use crate::shared::{LockOver, at_home, elsewhere, lock_entry, of_threads, own};
+use crate::shared::{at_home, elsewhere, lock_entry, of_threads, own};
 
 const SPIN: Name = Name::literal("spin");
 
-fn body(_: &World, x: Loc, t: Tid, method: Method) -> Prog {
+fn body(_: &World, t: Tid, method: Method) -> Prog {
+    let (Method::Acq { x } | Method::Rel { x }) = method;
     let (l, p, d) = (x.part("lock"), own(x, "p", t), Val::Wid(x.wid("d")));
     match method {
         Method::Acq { .. } => prog! {
@@ -34,7 +35,8 @@ pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 4), (3, 2, 2)];
     let small = &[(2, 2, 2)];
-    let spin = LockOver::new(SPIN, body).parts(at_home("lock")).parts(of_threads("p", 9)).parts(of_threads("free", 0));
+    let spin =
+        Over::of(SPIN, Method::of, body).parts(at_home("lock")).parts(of_threads("p", 9)).parts(of_threads("free", 0));
     let by_faa = spin.clone().replace(
         calls!(|here| Rdma::Put { x: l, .. } in Method::Rel { x } => wait::rfaa(own(x, "p", here.thread), l, -1, Val::NoWid)),
     );

@@ -400,7 +400,7 @@ impl Words {
                 return format!("\nThe specifications forbid it; why was not found before {stop}.\n");
             }
             None if refutations.is_empty() => {
-                return "\nNo plain execution of the program has it: nothing writes these values.\n".to_owned();
+                return "\nNo plain execution of the program has it: nothing writes these values, and no cell begins with them.\n".to_owned();
             }
             _ => {}
         }

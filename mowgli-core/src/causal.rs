@@ -56,9 +56,9 @@ impl<S: Stamp> Seen<S> {
     }
 }
 
-/// How two different subevents stand to each other.
+/// Where two different subevents are, seen from each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stand {
+enum Position {
     /// In one thread, the first one earlier.
     Before,
     /// In one thread, the first one later.
@@ -77,18 +77,18 @@ struct Pair<'v, S> {
     views: Option<[SubView<'v, S>; 2]>,
     /// Whether the first one writes, the second one reads, and does so from the first one.
     rf: bool,
-    stand: Stand,
+    position: Position,
 }
 
 impl<S: Stamp> Pair<'_, S> {
     fn turned(self) -> Self {
-        let stand = match self.stand {
-            Stand::Before => Stand::After,
-            Stand::After => Stand::Before,
-            stand => stand,
+        let position = match self.position {
+            Position::Before => Position::After,
+            Position::After => Position::Before,
+            position => position,
         };
         let views = self.views.map(|[a, b]| [b, a]);
-        Self { stamps: [self.stamps[1], self.stamps[0]], views, rf: false, stand }
+        Self { stamps: [self.stamps[1], self.stamps[0]], views, rf: false, position }
     }
 }
 
@@ -119,24 +119,24 @@ pub fn is_causal<S: Stamp>(libraries: &Libraries<S>, world: &World, seen: &BTree
 /// The pairs of which a cycle of values out of nowhere consists.
 fn all_pairs<'v, S: Stamp>(world: &'v World, seen: &'v Seen<S>) -> impl Iterator<Item = Pair<'v, S>> + 'v {
     let any = move || S::all(world.nodes).into_iter();
-    let pair = |a: S, b: S, rf: bool, stand: Stand| Pair { stamps: [a, b], views: None, rf, stand };
-    let later = seen.results.iter().flat_map(move |&r| any().map(move |w| pair(r, w, false, Stand::Before)));
+    let pair = |a: S, b: S, rf: bool, position: Position| Pair { stamps: [a, b], views: None, rf, position };
+    let later = seen.results.iter().flat_map(move |&r| any().map(move |w| pair(r, w, false, Position::Before)));
     let rf = seen.reads.iter().flat_map(move |&r| {
-        let stands = [Stand::After, Stand::OneEvent, Stand::Apart];
+        let stands = [Position::After, Position::OneEvent, Position::Apart];
         any().flat_map(move |w| stands.map(|stand| pair(w, r, true, stand)))
     });
     // What a thread writes by itself is known; what it copies may not be.
     let writes = seen.copies.keys().map(|(_, w)| *w);
-    let own = seen.reads.iter().flat_map(move |&r| writes.clone().map(move |w| pair(w, r, true, Stand::Before)));
+    let own = seen.reads.iter().flat_map(move |&r| writes.clone().map(move |w| pair(w, r, true, Position::Before)));
     let copies = seen.copies.iter().map(move |(&(r, w), (event, subs))| {
         let [r_view, w_view] = subs.each_ref().map(|sub| SubView { world, event, sub, nth: 0 });
-        Pair { views: Some([r_view, w_view]), ..pair(r, w, false, Stand::OneEvent) }
+        Pair { views: Some([r_view, w_view]), ..pair(r, w, false, Position::OneEvent) }
     });
     later.chain(rf).chain(own).chain(copies)
 }
 
 fn is_ppo<S: Stamp>(libraries: &Libraries<S>, pair: Pair<'_, S>) -> bool {
-    pair.stand == Stand::Before && libraries.to(pair.stamps[0], pair.stamps[1])
+    pair.position == Position::Before && libraries.to(pair.stamps[0], pair.stamps[1])
 }
 
 /// Whether a relation has such a pair, whatever else there is.
@@ -151,10 +151,10 @@ fn known<S: Stamp>(libraries: &Libraries<S>, spec: &Spec<S>, rel: &Rel<S>, pair:
     let both = |p: (bool, bool), q: (bool, bool)| (p.0 && q.0, p.1 && q.1);
     let [a, b] = pair.stamps;
     match rel.expr() {
-        Expr::Po => certain(pair.stand == Stand::Before),
+        Expr::Po => certain(pair.position == Position::Before),
         Expr::Ppo => certain(is_ppo(libraries, pair)),
-        Expr::SameEvent => certain(pair.stand == Stand::OneEvent),
-        Expr::SameThread => certain(pair.stand != Stand::Apart),
+        Expr::SameEvent => certain(pair.position == Position::OneEvent),
+        Expr::SameThread => certain(pair.position != Position::Apart),
         // The two are different.
         Expr::On(_) => certain(false),
         Expr::Cross(p, q) => both(in_set(p, a, Role::first(pair)), in_set(q, b, Role::second(pair))),

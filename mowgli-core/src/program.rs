@@ -115,7 +115,7 @@ impl Prog {
 /// | `p;` | the program that this expression is |
 /// | `let v = p;` | the same, and its result is `v` from here on |
 /// | `loop { .. };`, `let v = loop { .. };` | rounds of this until one breaks, with what it breaks with |
-/// | `break;`, `break v;` | out of the loop |
+/// | `break;`, `break v;` | out of the loop, with anything that is a value: `break 1;` |
 /// | `if (c) { .. } else { .. };`, `if (c) { .. };` | the one or the other; nothing without `else` |
 /// | `for x in (xs) { .. };` | one after the other |
 ///
@@ -139,7 +139,7 @@ macro_rules! prog {
     };
     (loop { $($body:tt)+ } $($rest:tt)+) => { $crate::prog!(loop { $($body)+ }; $($rest)+) };
     (break $(;)?) => { $crate::program::Prog::Break(1, $crate::value::Val::Unit) };
-    (break $v:expr $(;)?) => { $crate::program::Prog::Break(1, $v) };
+    (break $v:expr $(;)?) => { $crate::program::Prog::Break(1, $crate::value::Val::from($v)) };
     (if ($c:expr) { $($yes:tt)+ } else { $($no:tt)+ }) => {
         if $c { $crate::prog!($($yes)+) } else { $crate::prog!($($no)+) }
     };

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::algebra::Spec;
-use crate::event::{Call, Event, Reads, Shape, Sub, Writes};
+use crate::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
 use crate::library::Library;
@@ -21,13 +21,21 @@ use crate::world::{Object, World};
 pub struct Simple<M, S> {
     shape: fn(&World, &Event, M) -> Shape<S>,
     spec: fn(&mut Spec<S>),
+    init: Option<Val>,
 }
 
 impl<M, S> Simple<M, S> {
     /// The library in which an event of this method has this `shape`, `stmp(e)` with what each subevent does, which is empty
     /// for what cannot happen; and executions are consistent by this `spec`.
     pub fn new(shape: fn(&World, &Event, M) -> Shape<S>, spec: fn(&mut Spec<S>)) -> Self {
-        Self { shape, spec }
+        Self { shape, spec, init: None }
+    }
+
+    /// The same, with a value that its cells have to begin with, in place of 0: a result that no call writes can come from
+    /// nowhere else, as the `bot` of a poll that finds nothing.
+    #[must_use]
+    pub fn init(self, init: impl Into<Val>) -> Self {
+        Self { init: Some(init.into()), ..self }
     }
 }
 
@@ -66,6 +74,10 @@ impl<M: Methods, S: Stamp> Library<S> for Simple<M, S> {
 
     fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
         mistake::<M, S>(event, &(self.shape)(world, event, M::of(&event.call)))
+    }
+
+    fn init(&self, world: &World, cell: Cell) -> Val {
+        self.init.unwrap_or_else(|| world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init))
     }
 
     fn spec(&self) -> Spec<S> {
@@ -121,6 +133,8 @@ impl<M: Methods, S: Stamp> Subject for Simple<M, S> {
 
 /// An implementation by what each object is made of, and the program of each call of a method table `M`.
 pub struct Over<M> {
+    target: Name,
+    method: fn(&Call) -> M,
     parts: Parts,
     body: Body<M>,
 }
@@ -133,14 +147,25 @@ type Body<M> = Arc<dyn Fn(&World, Tid, M) -> Prog + Send + Sync>;
 
 impl<M> Clone for Over<M> {
     fn clone(&self) -> Self {
-        Self { parts: self.parts.clone(), body: self.body.clone() }
+        Self { parts: self.parts.clone(), body: self.body.clone(), ..*self }
     }
 }
 
 impl<M: Methods> Over<M> {
     /// The implementation in which a call of a thread has this `body`, and objects have no parts.
     pub fn new(body: impl Fn(&World, Tid, M) -> Prog + Send + Sync + 'static) -> Self {
-        Self { parts: Arc::new(|_, _| Vec::new()), body: Arc::new(body) }
+        Self::of(M::LIBRARY, M::of, body)
+    }
+}
+
+impl<M> Over<M> {
+    /// The same for one of several libraries that share a method table, which makes a `method` of a call: `Method::of`.
+    pub fn of(
+        target: Name,
+        method: fn(&Call) -> M,
+        body: impl Fn(&World, Tid, M) -> Prog + Send + Sync + 'static,
+    ) -> Self {
+        Self { target, method, parts: Arc::new(|_, _| Vec::new()), body: Arc::new(body) }
     }
 
     /// The same with one more part of each object: at `x.part(role)` for an object at `x`.
@@ -158,18 +183,18 @@ impl<M: Methods> Over<M> {
     }
 }
 
-impl<M: Methods> Implementation for Over<M> {
+impl<M> Implementation for Over<M> {
     fn target(&self) -> Name {
-        M::LIBRARY
+        self.target
     }
 
     fn declare(&self, world: &mut World) {
-        let parts: Vec<_> = world.locations(M::LIBRARY).into_iter().flat_map(|x| (self.parts)(world, x)).collect();
+        let parts: Vec<_> = world.locations(self.target).into_iter().flat_map(|x| (self.parts)(world, x)).collect();
         world.objects.extend(parts);
     }
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        (self.body)(world, thread, M::of(call))
+        (self.body)(world, thread, (self.method)(call))
     }
 }
 

@@ -52,7 +52,7 @@ pub fn word(node: Node) -> Object {
     Object::new(WAIT).at(node)
 }
 
-/// RDMA-WAIT-RMW as a library.
+/// RDMA-WAIT-RMW as a library; its calls are those of [`Method`], as `wait::Method::Put`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wait;
 

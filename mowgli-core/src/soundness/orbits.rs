@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rayon::prelude::*;
 
 use super::client::Client;
-use super::renaming::{Form, Renaming};
+use super::renaming::{Canonical, Renaming};
 use crate::world::World;
 
 /// Which clients may be others renamed.
@@ -22,9 +22,9 @@ impl Orbits {
     pub(super) fn of(clients: &[(World, Client)], values: &[i64]) -> Self {
         // Orders of threads are tried of those only that differ by more than the rest.
         let canonical = |(world, client): &(World, Client)| Renaming::canonical(world, client, values, false);
-        let (forms, mut to_form): (Vec<Form>, Vec<Renaming>) = clients.par_iter().map(canonical).unzip();
+        let (forms, mut to_form): (Vec<Canonical>, Vec<Renaming>) = clients.par_iter().map(canonical).unzip();
         let (narrow, of_narrow) = classes(forms.iter());
-        let wide: Vec<(Form, Renaming)> = of_narrow
+        let wide: Vec<(Canonical, Renaming)> = of_narrow
             .par_iter()
             .map(|members| {
                 let (world, client) = &forms[members[0]];

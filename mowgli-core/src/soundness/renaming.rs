@@ -39,13 +39,13 @@ pub struct Renaming {
 }
 
 /// What clients have in common that differ by a renaming.
-pub type Form = (World, Client);
+pub type Canonical = (World, Client);
 
 impl Renaming {
     /// A client with its nodes, objects and these `values` in the order in which they appear, and the renaming to it; with
     /// `threads`, in that order of its threads for which it is least.
     #[must_use]
-    pub fn canonical(world: &World, client: &Client, values: &[i64], threads: bool) -> (Form, Self) {
+    pub fn canonical(world: &World, client: &Client, values: &[i64], threads: bool) -> (Canonical, Self) {
         let count = world.threads.len();
         let in_order = (0..count).collect_vec();
         if !threads || count > THREADS {
@@ -61,7 +61,7 @@ impl Renaming {
     }
 
     /// The same, for this order of threads.
-    fn in_order(world: &World, client: &Client, values: &[i64], order: &[usize]) -> (Form, Self) {
+    fn in_order(world: &World, client: &Client, values: &[i64], order: &[usize]) -> (Canonical, Self) {
         let calls = || order.iter().flat_map(|&t| &client.threads[t]);
         let args = || calls().flat_map(|call| call.args.iter().copied());
         let locs = numbered(args().filter_map(Val::loc), world.objects.keys().copied());

@@ -63,7 +63,7 @@ pub(super) struct Within {
     /// At most this many objects of the library.
     #[arg(long, value_name = "O", value_parser = at_least_one)]
     objects: Option<u64>,
-    /// Rounds of a loop with effects before the search gives up on it.
+    /// Rounds of a loop with effects after which the search gives up on it.
     #[arg(long, value_name = "K")]
     loops: Option<usize>,
     /// The values that clients write.
@@ -75,10 +75,10 @@ pub(super) struct Within {
     /// The sizes of objects that have one: words of a ring buffer, or of a mixed-size location.
     #[arg(long, value_delimiter = ',', value_name = "S", value_parser = at_least_one)]
     sizes: Option<Vec<u64>>,
-    /// The nodes on which objects live that live on one: locks, words, wrapped objects.
+    /// The nodes of objects that live on one node: locks, words, wrapped objects.
     #[arg(long, value_delimiter = ',', value_name = "N", value_parser = at_least_one)]
     homes: Option<Vec<u64>>,
-    /// At most this many threads take part in an object: readers of a ring buffer, participants of a barrier.
+    /// At most this many members of an object: readers of a ring buffer, participants of a barrier.
     #[arg(long, value_name = "M", value_parser = at_least_one)]
     members: Option<u64>,
 }

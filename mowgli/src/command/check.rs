@@ -26,25 +26,25 @@ use super::stages::check_bounds;
     after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60"
 )]
 pub(super) struct CheckArgs {
-    /// The libraries; if none is named those of your own, or else all, at their default bounds.
+    /// The libraries; by default your own, or all if you have none, at their default bounds.
     names: Vec<String>,
-    /// A variant of the implementation, as no-fence.
+    /// A variant of the implementation, for example no-fence.
     #[arg(long)]
     variant: Option<String>,
     #[command(flatten)]
     within: Within,
-    /// How clients may reach memory of their own node when a wrong outcome is looked for; `any` if not given, `remote` for
+    /// How clients may access memory of their own node in the search for a wrong outcome; `any` if not given, `remote` for
     /// --through.
     #[arg(long, value_enum)]
     placement: Option<Placement>,
-    /// Leave out, and weaken, each operation of the implementations in turn: which are needed?
+    /// Leave out and weaken each operation of the implementations in turn, and say which are needed.
     #[arg(long, conflicts_with_all = ["through", "out", "spec"])]
     necessity: bool,
-    /// Change each operation of the implementations in every way that the method tables give: which mistakes does the check
-    /// notice?
+    /// Change each operation of the implementations in every way that the method tables give, and say
+    /// which mistakes the check notices.
     #[arg(long, conflicts_with_all = ["through", "out", "spec", "necessity", "mutate_spec", "distinguish"])]
     mutants: bool,
-    /// Weaken the specifications in one place at a time: which broken variants are then no longer caught?
+    /// Weaken the specifications in one place at a time, and say which broken variants are then no longer caught.
     #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity"])]
     mutate_spec: bool,
     /// Look for the smallest client that tells the two named specifications of one library apart.
@@ -68,7 +68,7 @@ pub(super) struct CheckArgs {
     /// Print on standard error which clients were looked at and which were dropped, and counts of the search.
     #[arg(long, conflicts_with_all = ["necessity", "spec", "mutate_spec", "distinguish"])]
     stats: bool,
-    /// One JSON object a line and check.
+    /// Print one JSON object per check, one per line.
     #[arg(long)]
     json: bool,
     /// Keep the counterexample in this file, for `mowgli explain`; several go to FILE, FILE.2.ron and so on.
@@ -382,9 +382,9 @@ fn difference_of<S: Stamped>(
 fn check_implementations(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
     let chosen = Chosen::of(args, catalogue)?;
     let mut shown = Shown::default();
-    shown.check(&chosen.over_rdma, catalogue.entries(), args, deadline)?;
-    shown.check(&chosen.over_x86, catalogue.entries(), args, deadline)?;
-    if !args.json {
+    shown.check(&chosen.over_rdma, catalogue.entries(), args, deadline);
+    shown.check(&chosen.over_x86, catalogue.entries(), args, deadline);
+    if !args.json && shown.table.row_count() > 0 {
         println!("{}", shown.table);
     }
     if let Some(path) = &args.out {
@@ -428,14 +428,14 @@ impl Default for Shown {
 }
 
 impl Shown {
-    /// Checks entries over one memory model, and prints what is found of each.
+    /// Checks entries over one memory model, and prints what is found of each, or what is wrong with it.
     fn check<S: Stamped>(
         &mut self,
         chosen: &Entries<'_, S>,
         entries: &[Entry<S>],
         args: &CheckArgs,
         deadline: Deadline,
-    ) -> Result<(), String> {
+    ) {
         for &(entry, variant) in chosen {
             if interrupt::requested() {
                 eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
@@ -452,9 +452,10 @@ impl Shown {
                 }
                 self.add(&checked);
             };
-            check_bounds(entry, variant, &bounds(entry, variant, args), &options, &mut each)?;
+            if let Err(wrong) = check_bounds(entry, variant, &bounds(entry, variant, args), &options, &mut each) {
+                self.code = worst(self.code, told(Err(wrong)));
+            }
         }
-        Ok(())
     }
 
     fn add<S: Stamped>(&mut self, c: &Checked<S>) {

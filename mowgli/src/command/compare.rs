@@ -17,7 +17,7 @@ pub(super) struct CompareArgs {
     /// The two models, as --model RDMA_TSO --model RDMA_SC.
     #[arg(long, required = true)]
     model: Vec<Model>,
-    /// Programs with remote read-modify-writes too.
+    /// Also programs with remote read-modify-writes.
     #[arg(long)]
     rmw: bool,
     #[command(flatten)]
@@ -25,7 +25,7 @@ pub(super) struct CompareArgs {
     /// Seconds for the whole command.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
-    /// One JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }

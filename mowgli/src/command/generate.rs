@@ -22,7 +22,7 @@ use super::out::{bar, moving};
     after_help = "Examples:\n  mowgli generate --pivot IR --actions 7\n  mowgli generate --model rdma-tso --emit c-verbs --out programs\n  mowgli generate table6"
 )]
 pub(super) struct GenerateArgs {
-    /// `table6`: the rows of CORERMA Table 6, with the paper's numbers beside ours.
+    /// `table6`: print the rows of CORERMA Table 6, with the paper's numbers beside ours.
     #[arg(value_parser = ["table6"], conflicts_with_all = ["model", "pivot", "procs", "actions"])]
     what: Option<String>,
     /// The model.
@@ -31,17 +31,17 @@ pub(super) struct GenerateArgs {
     /// The rule, or part of the model, that the tests probe: R1, IR and so on, or to:aCW-aWT, ib:rf, so:mo; `all` of them.
     #[arg(long, default_value = "all", value_name = "RULE")]
     pivot: String,
-    /// CORE_RMA: how many processes. Other models: at most so many threads.
+    /// CORE_RMA: how many processes. Other models: at most this many threads.
     #[arg(long, default_value = "2", value_name = "P", value_parser = at_least_one)]
     procs: u64,
-    /// CORE_RMA: at most so many actions, initial writes among them; 8 if not given. Other models: calls of all threads
+    /// CORE_RMA: at most this many actions, initial writes among them; 8 if not given. Other models: calls of all threads
     /// together; 3 if not given.
     #[arg(long, value_name = "A", value_parser = at_least_one)]
     actions: Option<u64>,
-    /// At most so many tests for each part; all if not given for CORE_RMA, 1 for other models.
+    /// At most this many tests for each part; all if not given for CORE_RMA, 1 for other models.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     each: Option<u64>,
-    /// Programs with remote read-modify-writes too.
+    /// Also programs with remote read-modify-writes.
     #[arg(long)]
     rmw: bool,
     /// What is written.
@@ -53,7 +53,7 @@ pub(super) struct GenerateArgs {
     /// Seconds for the whole command.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
-    /// One JSON object a row, for table6.
+    /// For table6: print one JSON object per row.
     #[arg(long)]
     json: bool,
 }
@@ -62,9 +62,9 @@ pub(super) struct GenerateArgs {
 enum Emit {
     /// Litmus tests, with what is expected as assertions.
     Litmus,
-    /// One JSON object a line and test.
+    /// Print one JSON object per test, one per line.
     Json,
-    /// A C program a test over libibverbs, with a header and a Makefile; needs --out.
+    /// One C program per test, over libibverbs, with a header and a Makefile; needs --out.
     CVerbs,
 }
 

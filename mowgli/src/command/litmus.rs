@@ -24,19 +24,19 @@ pub(super) struct LitmusArgs {
     /// Files ending in .litmus, or directories with such files.
     #[arg(required_unless_present = "statements")]
     paths: Vec<PathBuf>,
-    /// Print what tests can declare and call, of your own libraries too.
+    /// Print what tests can declare and call, your own libraries included.
     #[arg(long, conflicts_with = "paths")]
     statements: bool,
-    /// One JSON object a line and test.
+    /// Print one JSON object per test, one per line.
     #[arg(long)]
     json: bool,
-    /// Only tests of this model, as RDMA_WAIT.
+    /// Only tests of this model, for example RDMA_WAIT.
     #[arg(long)]
     model: Option<String>,
     /// Replace these libraries by their implementations, from left to right; `bal:no-fence` is a variant of one.
     #[arg(long, value_delimiter = ',', value_name = "LIBRARY")]
     implemented: Vec<String>,
-    /// Rounds of a loop with effects before the search gives up on it.
+    /// Rounds of a loop with effects after which the search gives up on it.
     #[arg(long, default_value_t = 3, value_name = "K")]
     loops: usize,
     /// Seconds for one test; with --mutate-to, for all of them.
@@ -51,10 +51,10 @@ pub(super) struct LitmusArgs {
     /// The network whose rules tests of CORE_RMA are solved under.
     #[arg(long, default_value = "core", value_name = "NAME", value_parser = Rules::preset)]
     network: Rules,
-    /// Rules of CORE_RMA that are switched off, as IR.
+    /// Rules of CORE_RMA that are switched off, for example IR.
     #[arg(long, value_delimiter = ',', value_name = "RULE")]
     without: Vec<Rule>,
-    /// Take each cell of the stamp order `to` away in turn: which of the tests notice?
+    /// Remove each cell of the stamp order `to` in turn, and say which of the tests notice.
     #[arg(long, conflicts_with_all = ["implemented", "stats"])]
     mutate_to: bool,
 }

@@ -43,7 +43,7 @@ struct Cli {
 enum Command {
     /// Print all outcomes of litmus tests and check their assertions.
     Litmus(litmus::LitmusArgs),
-    /// Decide whether programs with polls are robust, why, and what to insert if they are not.
+    /// Decide whether programs with polls are robust, say why, and what to insert if they are not.
     Robust(robust::RobustArgs),
     /// Find the least to insert into litmus tests so that nothing forbidden happens, and what is more than needed.
     Repair(repair::RepairArgs),
@@ -71,7 +71,7 @@ enum Command {
         #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/.."))]
         mowgli: PathBuf,
     },
-    /// Convert litmus tests: of the CPU alone to and from herd's X86_64 syntax, or to C programs over libibverbs.
+    /// Convert litmus tests to C programs over libibverbs, or, for the CPU alone, to and from herd's X86_64 syntax.
     Convert(convert::ConvertArgs),
     /// Print a memory model, or the specification of a library, in the language cat of herd7 and Dat3M.
     #[command(after_help = "Examples:\n  mowgli cat RDMA_TSO > rdma-tso.cat\n  mowgli cat sv")]
@@ -90,13 +90,13 @@ enum Command {
     /// Write manual pages.
     #[command(after_help = "Examples:\n  mowgli man --out /usr/local/share/man/man1")]
     Man {
-        /// Where they go.
+        /// The folder to write to.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
     /// Take one random run of the machine of RDMA_TSO, and show it step by step: buffers, pipes and memory.
     Walk(walk::WalkArgs),
-    /// Explain a finding that was kept, or what a litmus test asserts: the execution, or why there is none.
+    /// Explain the assertions of a litmus test, or a finding that was kept: the execution, or why there is none.
     Explain(explain::ExplainArgs),
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
     Check(Box<check::CheckArgs>),

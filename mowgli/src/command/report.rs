@@ -42,7 +42,7 @@ pub(super) struct ReportArgs {
     /// Beside each counterexample the least to insert, as `mowgli repair` finds it, within as many seconds again.
     #[arg(long)]
     repair: bool,
-    /// How clients may reach memory of their own node when a wrong outcome is looked for.
+    /// How clients may access memory of their own node in the search for a wrong outcome.
     #[arg(long, value_enum, default_value = "any")]
     placement: Placement,
     /// Seconds for each implementation and each test.

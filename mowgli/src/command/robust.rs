@@ -16,10 +16,10 @@ pub(super) struct RobustArgs {
     /// Files ending in .litmus, or directories with such files; tests of other models are left out of directories.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// The CPU's memory model; that of the file if not given.
+    /// The memory model of the CPU; by default that of the file.
     #[arg(long, value_enum)]
     model: Option<CpuArg>,
-    /// One JSON object a line and test.
+    /// Print one JSON object per test, one per line.
     #[arg(long)]
     json: bool,
     /// Write the test with its smallest repair beside it, to NAME.fixed.litmus.

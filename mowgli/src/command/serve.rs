@@ -40,7 +40,7 @@ struct Bounds {
 #[derive(Args)]
 #[command(after_help = "Example:\n  mowgli serve --port 7373    and open http://localhost:7373")]
 pub(super) struct ServeArgs {
-    /// The port on this machine's own address; nothing is reachable from outside.
+    /// The port, on the loopback address: other machines cannot reach it.
     #[arg(long, default_value_t = 7373, value_name = "P")]
     port: u16,
     #[command(flatten)]

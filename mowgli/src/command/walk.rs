@@ -20,7 +20,7 @@ pub(super) struct WalkArgs {
     /// Seconds before it gives up.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
-    /// One JSON object.
+    /// Print one JSON object.
     #[arg(long)]
     json: bool,
 }
