@@ -6,7 +6,6 @@
 //! the next message is counted. Left out: the window, which reuses slots that all have received.
 
 use mowgli_libraries::prelude::*;
-use mowgli_rdma::wait::Method as Rdma;
 
 use crate::shared::{
     Kind, Role, is_part, messages, next, of_threads, on, on_members, own, place, places, readers, received, sent,

@@ -5,7 +5,6 @@
 //! the word that the tail is put from may be written again. Here an append waits for the puts of its tail.
 
 use mowgli_libraries::prelude::*;
-use mowgli_rdma::wait::Method as Rdma;
 
 use crate::shared::{Kind, Role, is_part, next, on, on_members, place, places, readers, register, sent};
 

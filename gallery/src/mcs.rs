@@ -7,7 +7,6 @@
 
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
-use mowgli_rdma::wait::Method as Rdma;
 
 use crate::shared::{at_home, fetch, is_part, lock_entry, of_threads, own};
 

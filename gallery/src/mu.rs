@@ -5,7 +5,6 @@
 //! InfiniBand does not promise; here they are three puts, which are ordered. Left out: permissions, and the change of leaders.
 
 use mowgli_libraries::prelude::*;
-use mowgli_rdma::wait::Method as Rdma;
 
 use crate::shared::{Kind, Role, is_part, messages, next, of_threads, own, place, places, readers, received, sent};
 

@@ -6,7 +6,6 @@
 //! what they send. Here a write waits at its end.
 
 use mowgli_libraries::prelude::*;
-use mowgli_rdma::wait::Method as Rdma;
 
 use crate::shared::{Kind, at_home, elsewhere, home, is_part, next, of_threads, own, register, whole};
 

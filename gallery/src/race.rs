@@ -5,7 +5,6 @@
 //! that block and slot are reached over one queue pair; a block on another node needs more than a completion. Blocks are not used again.
 
 use mowgli_libraries::prelude::*;
-use mowgli_rdma::wait::Method as Rdma;
 
 use crate::shared::{Kind, at_home, elsewhere, fetch, home, is_part, next, of_threads, own, register};
 

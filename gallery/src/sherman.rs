@@ -6,7 +6,6 @@
 //! tree, and the tables of waiting threads.
 
 use mowgli_libraries::prelude::*;
-use mowgli_rdma::wait::Method as Rdma;
 
 use crate::shared::{Kind, at_home, fetch, home, next, of_threads, own, register, whole};
 

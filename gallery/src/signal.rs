@@ -7,7 +7,6 @@
 
 use mowgli_core::edit::Here;
 use mowgli_libraries::prelude::*;
-use mowgli_rdma::wait::Method as Rdma;
 
 use crate::shared::{Kind, Role, elsewhere, fetch, of_threads, on, on_members, own, readers, register};
 

@@ -1,10 +1,13 @@
 //! What a library over RDMA is written with: `use mowgli_libraries::prelude::*;`. Over x86-TSO it is [`crate::x86::prelude`].
+//!
+//! [`Wait`] is RDMA-WAIT-RMW and [`Sv`] are shared variables, as libraries to build on. The calls of RDMA-WAIT-RMW are functions, as
+//! `wait::put(x, y, d)`, and [`Rdma`] has their patterns; those of shared variables are `sv::bcast(x, d, nodes)` and [`sv::Method`].
 
 pub use any::*;
 pub use mowgli_core::ids::{Node, NodeSet, Wid};
 pub use mowgli_rdma::Stamp::{self, *};
 pub use mowgli_rdma::to;
-pub use mowgli_rdma::wait::{self, Wait};
+pub use mowgli_rdma::wait::{self, Method as Rdma, Wait};
 
 pub use crate::sv::{self, Sv};
 

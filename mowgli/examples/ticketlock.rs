@@ -10,49 +10,33 @@ use mowgli_libraries::x86::prelude::*;
 
 const TICKET: Name = Name::literal("ticket");
 
-/// The implementation.
-#[derive(Clone, Copy)]
-struct Ticket;
-
-/// The next ticket, and the one that is served: parts of the lock, which no client can name.
-fn words(l: Loc) -> [Loc; 2] {
-    ["next", "served"].map(|role| l.part(role))
-}
-
-impl Implementation for Ticket {
-    fn target(&self) -> Name {
-        TICKET
-    }
-
-    fn declare(&self, world: &mut World) {
-        let words = world.locations(TICKET).into_iter().flat_map(words);
-        world.objects.extend(words.map(|x| (x, word())).collect::<Vec<_>>());
-    }
-
-    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
-        let [next, served] = words(call.loc(0));
-        match Method::of(call) {
-            Method::Acq { .. } => prog! {
-                let ticket = faa(next, 1);
-                loop { let turn = read(served); if (turn == ticket) { break } }
-            },
-            Method::Rel { .. } => prog! { let turn = read(served); write(served, turn.plus(1).unwrap_or(turn)) },
-        }
+/// The next ticket and the one that is served are words of the lock, which no client can name.
+fn body(_: &World, _: Tid, method: Method) -> Prog {
+    let (Method::Acq { x } | Method::Rel { x }) = method;
+    let [next, served] = ["next", "served"].map(|role| x.part(role));
+    match method {
+        Method::Acq { .. } => prog! {
+            let ticket = faa(next, 1);
+            loop { let turn = read(served); if (turn == ticket) { break } }
+        },
+        Method::Rel { .. } => prog! { let turn = read(served); write(served, turn.plus(1).unwrap_or(turn)) },
     }
 }
 
 /// The lock with its implementation, and the variants that are to be caught. One of them is safe, and never ends.
 pub fn entry() -> Entry<Stamp> {
+    // All locks have one method table.
+    let ticket = Over::of(TICKET, Method::of, body).part("next", word()).part("served", word());
     // A ticket is read, and then the next one is written: two threads may get the same.
-    let two_steps = Ticket.replace(calls!(
+    let two_steps = ticket.clone().replace(calls!(
         Tso::FAA { x, .. } => prog! { let v = read(x); write(x, v.plus(1).unwrap_or(v)); Prog::Val(v) }
     ));
-    let skips_one = Ticket.replace(calls!(
+    let skips_one = ticket.clone().replace(calls!(
         Tso::Write { x, v } in Method::Rel { .. } => write(x, v.plus(1).unwrap_or(v))
     ));
     let bounds = &[(2, 1, 2)];
     let variants = vec![
-        variant("published", "tickets by fetch-and-add", Expected::Sound, Ticket, bounds),
+        variant("published", "tickets by fetch-and-add", Expected::Sound, ticket, bounds),
         variant("two-steps", "a ticket is read and then written", Expected::Unsound, two_steps, bounds),
         variant("skips-one", "a release passes over one turn", Expected::Blocks, skips_one, bounds),
     ];

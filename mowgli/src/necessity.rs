@@ -134,7 +134,8 @@ pub fn necessity<S: Stamp>(
         Ok(all)
     };
     let whole = run(variant)?;
-    if let Some(bad) = whole.iter().find(|c| c.report.violation.is_some()) {
+    let is_ill_defined = |c: &Checked<S>| matches!(c.report.verdict, Verdict::Undecided(Stop::IllDefined(_)));
+    if let Some(bad) = whole.iter().find(|c| c.report.violation.is_some() || is_ill_defined(c)) {
         return Err(format!("{}; ask about an implementation that is sound", bad.title()));
     }
     // Whether clients end less often than before is not known where that was not seen to the end.

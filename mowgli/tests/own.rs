@@ -53,9 +53,11 @@ fn own(which: &str) -> Vec<Own> {
         "a foreign part" => vec![gong("foreign").into()],
         "panics" => vec![gong("panics").into(), latch::entry().into()],
         "a recursion" => vec![endless(|_| idle()).into()],
-        "a reader" => vec![endless(reads).into()],
-        "a writer" => vec![endless(writes).into()],
+        "a reader" => vec![endless(reads_on).into()],
+        "a writer" => vec![endless(writes_on).into()],
         "an endless for" => vec![endless(|x| prog! { for _i in (0..) { sv::read(x.part("count")) } }).into()],
+        "a box" => vec![post().into()],
+        "a box of zeros" => vec![Entry { specification: Libraries::over(to).with(letters()), ..post() }.into()],
         "another name" => vec![Entry { name: "lache", ..latch::entry() }.into()],
         other => panic!("there are no libraries {other}"),
     }
@@ -120,15 +122,51 @@ fn idle() -> Prog {
     Prog::unit().bind(|_| idle())
 }
 
-fn reads(x: Loc) -> Prog {
-    prog! { let _v = sv::read(x.part("count")); reads(x) }
+fn reads_on(x: Loc) -> Prog {
+    prog! { let _v = sv::read(x.part("count")); reads_on(x) }
 }
 
-fn writes(x: Loc) -> Prog {
-    prog! { let _v = sv::write(x.part("count"), 1); writes(x) }
+fn writes_on(x: Loc) -> Prog {
+    prog! { let _v = sv::write(x.part("count"), 1); writes_on(x) }
 }
 
-const TESTS: [(&str, fn()); 15] = [
+methods! {
+    enum Letter of POST = "post" {
+        /// Leaves a letter.
+        fn leave = Leave(x: Object, v: Value);
+        /// The letter, or bottom where there is none.
+        fn look = Look(x: Object) -> Value, looks;
+    }
+}
+
+fn letters() -> Simple<Letter, Stamp> {
+    fn shape(world: &World, event: &Event, method: Letter) -> Shape<Stamp> {
+        let n = world.node_of(event.thread);
+        match method {
+            Letter::Leave { x, v } => [Sub::write(aCW, x.on(n), v)].into(),
+            Letter::Look { x } => [Sub::read(aCR, x.on(n), event.ret)].into(),
+        }
+    }
+    Simple::new(shape, |c| {
+        c.reads_from("rf", reads(), writes());
+    })
+}
+
+/// A box for letters, in which there is none to begin with.
+fn post() -> Entry {
+    let body = |_: &World, _, method| match method {
+        Letter::Leave { x, v } => sv::write(x.part("slot"), v),
+        Letter::Look { x } => prog! {
+            let v = sv::read(x.part("slot"));
+            Prog::Val(if v == Val::Int(0) { Val::Bot } else { v })
+        },
+    };
+    let over = Over::new(body).part("slot", sv::variable());
+    Entry::rdma(letters().init(Val::Bot), Sv).published(over, &[(2, 1, 1)])
+}
+
+const TESTS: [(&str, fn()); 16] = [
+    ("what_cells_begin_with_can_be_read", what_cells_begin_with_can_be_read),
     ("a_body_that_never_ends_is_told", a_body_that_never_ends_is_told),
     ("a_panic_is_told_with_its_place_and_ends_nothing_else", a_panic_is_told_with_its_place_and_ends_nothing_else),
     ("one_is_listed_where_it_is_named", one_is_listed_where_it_is_named),
@@ -340,7 +378,7 @@ fn what_is_wrong_with_an_entry_is_told_with_its_place() {
 fn a_panic_is_told_with_its_place_and_ends_nothing_else() {
     let (code, out, err) = with("panics", &["check"]);
     assert!(code == 2 && err.contains("gong: a function panicked at mowgli/tests/own.rs:"), "{out}{err}");
-    assert!(err.contains("out of bounds") && out.contains("latch (published)") && out.contains("sound"), "{out}{err}");
+    assert!(err.contains("out of bounds") && out.contains("latch   ┆ sv ") && out.contains("sound"), "{out}{err}");
 }
 
 fn a_body_that_never_ends_is_told() {
@@ -348,12 +386,22 @@ fn a_body_that_never_ends_is_told() {
     for which in ["a recursion", "a reader", "a writer"] {
         let (code, out, err) = with(which, &["check"]);
         assert!(code == 3 && out.contains(recursion), "{which}: {out}{err}");
-        let (_, out, err) = with(which, &["check", "--mutants"]);
-        assert!(out.contains("mutants are caught"), "{which}: {out}{err}");
+        let (code, out, err) = with(which, &["check", "--mutants"]);
+        assert!(
+            code == 2 && err.contains(recursion) && err.contains("ask about an implementation that is"),
+            "{which}: {out}{err}"
+        );
     }
     let (code, _, err) = with("an endless for", &["check"]);
     assert!(code == 2 && err.contains("mowgli/tests/own.rs:"), "{err}");
     assert!(err.contains("a `for` goes on after 2000 rounds; let what it goes through end"), "{err}");
+}
+
+fn what_cells_begin_with_can_be_read() {
+    let (code, out, err) = with("a box", &["check"]);
+    assert!(code == 0 && out.contains("sound"), "{out}{err}");
+    let (code, out, err) = with("a box of zeros", &["check"]);
+    assert!(code == 1 && out.contains("nothing writes these values, and no cell begins with them"), "{out}{err}");
 }
 
 fn a_call_that_writes_does_not_only_look() {
