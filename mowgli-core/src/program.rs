@@ -41,7 +41,7 @@ pub enum Prog {
 }
 
 /// The most instructions that a thread makes: a program that has made so many is taken to be one that never ends.
-pub const LONGEST: usize = 2_000;
+pub const LONGEST: usize = 500;
 
 /// What follows a value: `f : Val -> SeqProg`.
 pub type Continuation = Arc<dyn Fn(Val) -> Prog + Send + Sync>;

@@ -86,7 +86,7 @@ fn a_program_without_end_is_told() {
     for program in [idle(), reads(), writes()] {
         asked(&libraries, &[program], Limits::default(), |problem| {
             for found in [Some(problem.outcomes_by_guessing()), problem.outcomes_by_flow()].into_iter().flatten() {
-                let why = "P1 has not ended after 2000 instructions: let its recursion end, and wait with `loop`";
+                let why = "P1 has not ended after 500 instructions: let its recursion end, and wait with `loop`";
                 assert_eq!(found.all().map(|all| all.len()), Err(Stop::IllDefined(why.to_owned())));
             }
         });

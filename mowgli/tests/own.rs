@@ -382,7 +382,7 @@ fn a_panic_is_told_with_its_place_and_ends_nothing_else() {
 }
 
 fn a_body_that_never_ends_is_told() {
-    let recursion = "the body of Struck(x) of gong has not ended after 2000 instructions: let its recursion end";
+    let recursion = "the body of Struck(x) of gong has not ended after 500 instructions: let its recursion end";
     for which in ["a recursion", "a reader", "a writer"] {
         let (code, out, err) = with(which, &["check"]);
         assert!(code == 3 && out.contains(recursion), "{which}: {out}{err}");
@@ -394,7 +394,7 @@ fn a_body_that_never_ends_is_told() {
     }
     let (code, _, err) = with("an endless for", &["check"]);
     assert!(code == 2 && err.contains("mowgli/tests/own.rs:"), "{err}");
-    assert!(err.contains("a `for` goes on after 2000 rounds; let what it goes through end"), "{err}");
+    assert!(err.contains("a `for` goes on after 500 rounds; let what it goes through end"), "{err}");
 }
 
 fn what_cells_begin_with_can_be_read() {

@@ -9,7 +9,7 @@ use crate::event::{Call, Cell};
 use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
 use crate::library::Libraries;
-use crate::program::{LONGEST, Prog};
+use crate::program::Prog;
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
@@ -55,6 +55,9 @@ impl fmt::Display for Site {
 
 /// The most steps for which one body is looked through.
 const STEPS: usize = 20_000;
+
+/// How deep in a body a call is looked for: a body that goes on for longer is one that never ends.
+const DEEPEST: usize = 100;
 
 /// A call that a body can make.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,7 +161,7 @@ type Next<'k, 'a, S> = &'k mut dyn FnMut(&mut Walk<'a, S>, Val);
 impl<'a, S: Stamp> Walk<'a, S> {
     /// Goes through a program with every result that its calls could have; a loop is passed once, and left.
     fn run(&mut self, program: &Prog, path: &mut Vec<Child>, next: Next<'_, 'a, S>) {
-        if self.left == 0 || path.len() == LONGEST {
+        if self.left == 0 || path.len() == DEEPEST {
             return;
         }
         self.left -= 1;
