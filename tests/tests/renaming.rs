@@ -10,7 +10,7 @@ use mowgli_core::implementation::{Implementations, add_parts};
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::local;
-use mowgli_core::soundness::renaming::{Asked, Form, Renaming, Side, relates};
+use mowgli_core::soundness::renaming::{Asked, Canonical, Renaming, Side, relates};
 use mowgli_core::world::World;
 use mowgli_libraries::bal::{self, BalOverSv};
 use mowgli_libraries::catalogue::{catalogue, named};
@@ -67,7 +67,7 @@ fn renamed(library: &str, variant: &str, bound: &Bound, by: By) -> (usize, usize
     let asked = [Asked::by(&entry.below), Asked::by(&entry.specification)];
     let sides = [(&entry.below, &asked[0]), (&entry.specification, &asked[1])];
     let [below, above] = sides.map(|(libraries, asked)| Side { libraries, asked });
-    let mut orbits: BTreeMap<Form, Vec<Member>> = BTreeMap::new();
+    let mut orbits: BTreeMap<Canonical, Vec<Member>> = BTreeMap::new();
     for (world, client) in entry.clients(bound, &|| false).unwrap() {
         let (form, renaming) = Renaming::canonical(&world, &client, &bound.values, by == By::All);
         let (again, _) = Renaming::canonical(&form.0, &form.1, &bound.values, by == By::All);
