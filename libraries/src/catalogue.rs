@@ -17,7 +17,7 @@ pub fn named<'a, S: Stamp>(all: &'a [Entry<S>], name: &str) -> Result<&'a Entry<
     all.iter().find(|e| e.name == name).ok_or_else(|| format!("no library {name}; there are {}", known()))
 }
 
-/// All libraries over RDMA, in the order of their dependencies. Those over x86-TSO are in [`x86::catalogue`].
+/// All libraries over RDMA, in the order of their dependencies. Those over x86-TSO are in [`catalogue`](crate::x86::catalogue).
 #[must_use]
 pub fn catalogue() -> Vec<Entry> {
     let mut all = vec![

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use itertools::Itertools;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::model::TUPLE;
 use crate::ready::{
-    AND, Code, EQUAL, FALSE as NO, IMPLIES, ITE, NOT, Names, OR, Quantified, Ready, Symbol, TRUE as YES,
+    AND, ByCase, Code, EQUAL, FALSE as NO, IMPLIES, ITE, NOT, Names, OR, Quantified, Ready, Symbol, TRUE as YES,
 };
 use crate::term::{Statement, Term, Theory, Variable, app, equal, not, truth};
 
@@ -42,6 +43,8 @@ pub struct Ground<'a> {
     places: usize,
     apart: Vec<[Symbol; 3]>,
     kind: Symbol,
+    /// The functions that make tuples.
+    tuples: FxHashSet<Symbol>,
     nodes: Vec<(Symbol, Vec<Id>)>,
     sizes: Vec<usize>,
     known: FxHashMap<(Symbol, Vec<Id>), Id>,
@@ -73,9 +76,11 @@ impl<'a> Ground<'a> {
         let mut names = ready.names.clone();
         let apart = APART.map(|of| of.map(|name| names.of(name))).to_vec();
         let kind = names.of("kind");
+        let tuples = names.beginning_with(TUPLE).collect();
         let mut ground = Self {
             ready,
             names,
+            tuples,
             places: 0,
             apart,
             kind,
@@ -97,7 +102,7 @@ impl<'a> Ground<'a> {
             is_false: false,
         };
         assert_eq!([YES, NO].map(|truth| ground.cons(truth, Vec::new())), [TRUE, FALSE]);
-        for element in &ready.elements {
+        for element in ready.elements.iter().sorted() {
             let id = ground.cons(*element, Vec::new());
             ground.elements.insert(id);
         }
@@ -207,6 +212,9 @@ impl<'a> Ground<'a> {
             let tuples: Vec<Vec<Id>> =
                 if axiom.sorts.is_empty() { vec![Vec::new()] } else { things.multi_cartesian_product().collect() };
             for mut tuple in tuples {
+                if axiom.case.is_some_and(|(function, element)| self.is_other(function, tuple[0], element)) {
+                    continue;
+                }
                 let id = self.value(&axiom.body, &mut tuple);
                 self.assume(id);
                 if self.is_false {
@@ -254,10 +262,14 @@ impl<'a> Ground<'a> {
             return;
         }
         let is_fixed = |of: Id| of <= FALSE || self.elements.contains(&of);
-        let key = |of: Id| (!is_fixed(of), self.sizes[of], of);
+        let is_tuple = |of: Id| self.tuples.contains(&self.nodes[of].0);
+        let key = |of: Id| (!is_fixed(of), !is_tuple(of), self.sizes[of], of);
         let (small, large) = if key(a) < key(b) { (a, b) } else { (b, a) };
         if is_fixed(large) {
             self.is_false = true;
+        } else if is_tuple(large) {
+            let words = self.equal(a, b);
+            self.assume(words);
         } else {
             self.facts.insert(large, small);
         }
@@ -355,6 +367,12 @@ impl<'a> Ground<'a> {
             (TRUE, formula) => formula,
             (FALSE, formula) => self.opposite(formula),
             (x, y) if self.elements.contains(&x) && self.elements.contains(&y) => FALSE,
+            // Tuples are equal if all of their words are.
+            (x, y) if self.tuples.contains(&self.nodes[x].0) && self.nodes[x].0 == self.nodes[y].0 => {
+                let words: Vec<(Id, Id)> = self.nodes[x].1.iter().copied().zip(self.nodes[y].1.clone()).collect();
+                let words: Vec<Id> = words.into_iter().map(|(one, other)| self.equal(one, other)).collect();
+                self.gathered(AND, &words)
+            }
             (x, y) => self.told_apart(x, y).unwrap_or_else(|| {
                 let id = self.cons(EQUAL, vec![x, y]);
                 self.found(id)
@@ -391,6 +409,11 @@ impl<'a> Ground<'a> {
         self.elements.contains(&found).then_some(found)
     }
 
+    /// Whether a function is known to have another element.
+    fn is_other(&self, function: Symbol, of: Id, element: Symbol) -> bool {
+        self.told(function, of).is_some_and(|known| self.nodes[known].0 != element)
+    }
+
     fn value(&mut self, code: &Code, bound: &mut Vec<Id>) -> Id {
         match code {
             Code::Bound(position) => self.found(bound[*position]),
@@ -410,7 +433,23 @@ impl<'a> Ground<'a> {
                 id
             }
             Code::Quantified(formula) => self.quantified(formula, bound),
+            Code::ByCase(cases) => self.by_case(cases, bound),
         }
+    }
+
+    fn by_case(&mut self, cases: &ByCase, bound: &mut Vec<Id>) -> Id {
+        let of = self.value(&cases.of, bound);
+        let mut values = Vec::new();
+        let left =
+            self.elements.contains(&of).then(|| cases.parts.get(&self.nodes[of].0).map_or(&[][..], Vec::as_slice));
+        for position in 0..left.map_or(cases.all.len(), <[usize]>::len) {
+            let part = left.map_or(position, |left| left[position]);
+            match self.value(&cases.all[part], bound) {
+                TRUE => return TRUE,
+                id => values.push(id),
+            }
+        }
+        self.make(OR, values)
     }
 
     /// What a symbol is applied to, or what the whole is where a part settles it.

@@ -7,9 +7,12 @@
 pub mod cases;
 pub mod encode;
 mod ground;
+pub mod kind;
 pub mod model;
+pub mod pattern;
 pub mod prove;
 mod ready;
+mod runs;
 pub mod solve;
 mod split;
 pub mod template;

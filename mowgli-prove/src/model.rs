@@ -14,7 +14,8 @@ use mowgli_core::value::Val;
 use mowgli_judge::algebra::{Choice, Key, Set};
 
 use crate::encode::{Encoding, Law, Partner, Side, encode};
-use crate::template::{Argument, Datum, Guard, Kind, Leaf, Nodes, Pattern, Read, Role, Write};
+use crate::kind::{Guard, Kind, Read, Role, Write};
+use crate::pattern::{Argument, Datum, Leaf, Nodes, Pattern};
 use crate::term::{Term, Theory, all, all_at, and, any, app, choose, equal, implies, not, or, symbol, truth};
 
 /// The subevents of implementations.
@@ -175,6 +176,21 @@ fn sort_of(leaf: Leaf) -> &'static str {
     }
 }
 
+/// A constant value.
+fn value(of: Val) -> Term {
+    let Val::Tuple(words) = of else { return symbol(&constant(of)) };
+    tuple(words.parts().iter().map(|word| value(*word)))
+}
+
+/// The tuple of these values.
+fn tuple(words: impl IntoIterator<Item = Term>) -> Term {
+    let words: Vec<Term> = words.into_iter().collect();
+    app(&format!("{TUPLE}{}", words.len()), &words)
+}
+
+/// What the names of the functions that make tuples begin with.
+pub const TUPLE: &str = "tuple.";
+
 /// The name of a constant value.
 #[must_use]
 pub fn constant(value: Val) -> String {
@@ -196,6 +212,12 @@ fn in_range(set: Nodes, call: &Term, node: &Term) -> Term {
     let member = set.of.map_or(truth(true), |i| app(&format!("in.{i}"), &[call.clone(), node.clone()]));
     let other = if set.but_own { not(equal(node.clone(), own(call))) } else { truth(true) };
     and([member, other])
+}
+
+/// The name of the function of what an event is given for an argument.
+#[must_use]
+pub fn passed_to(kind: &str, event: usize, argument: usize) -> String {
+    format!("passed.{kind}.{event}.{argument}")
 }
 
 /// The name of the function of the results of an event.
@@ -293,30 +315,33 @@ impl<S: Stamp> Family<'_, S> {
 
 /// That no two different texts can become equal by what stands in them.
 fn no_confusion<'a>(texts: impl Iterator<Item = &'a String>) -> Result<(), String> {
-    let mut seen: BTreeMap<String, &String> = BTreeMap::new();
-    for text in texts {
-        // A constant number or owner looks like one that varies.
-        let blurred: String = text.split(['(', ',']).map(blurred).collect::<Vec<_>>().join(",");
-        if let Some(other) = seen.insert(blurred, text) {
-            return Err(format!("{other} and {text} may name one thing"));
+    // A constant number or owner looks like one that varies.
+    let taken = |text: &'a String| (text, text.split(['(', ',']).flat_map(pieces).collect::<Vec<String>>());
+    let texts: Vec<(&String, Vec<String>)> = texts.map(taken).collect();
+    let may_be = |(a, b): (&String, &String)| {
+        a == b || [a, b].iter().all(|piece| varies(piece)) && (a.contains('#') || b.contains('#'))
+    };
+    for ((one, a), (other, b)) in texts.iter().tuple_combinations() {
+        if a.len() == b.len() && a.iter().zip(b).all(may_be) {
+            return Err(format!("{one} and {other} may name one thing"));
         }
     }
     Ok(())
 }
 
-fn blurred(text: &str) -> String {
+/// Whether a piece of a text is a number, or one that varies.
+fn varies(piece: &str) -> bool {
+    piece.chars().all(|c| c.is_ascii_digit() || c == '#')
+}
+
+/// Numbers, and what is between them.
+fn pieces(text: &str) -> Vec<String> {
     let text = match text.split_once(':').and_then(|(sort, name)| Some((sort, name.split_once('.')?))) {
         Some((sort, (_, role))) => format!("{sort}:#.{role}"),
         None => text.to_owned(),
     };
-    let mut blurred = String::new();
-    for c in text.chars() {
-        let c = if c.is_ascii_digit() { '#' } else { c };
-        if c != '#' || !blurred.ends_with('#') {
-            blurred.push(c);
-        }
-    }
-    blurred
+    let groups = text.chars().chunk_by(|c| c.is_ascii_digit() || *c == '#');
+    groups.into_iter().map(|(_, group)| group.collect()).collect()
 }
 
 /// What stands at a place of a pattern, of a subevent of a call at a node.
@@ -340,14 +365,18 @@ fn datum_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, datum: Datum, call: &Term,
     Ok(match datum {
         Datum::Argument(i) => of_call(format!("datum.{i}")),
         Datum::Initial(i) => app("init", &[of_call(format!("location.{i}"))]),
-        Datum::Constant(value) => symbol(&constant(value)),
-        Datum::Result(event) => {
+        Datum::Constant(of) => value(of),
+        Datum::Result(event) | Datum::Passed(event, _) => {
             let several = kind.concrete.iter().any(|r| r.position.0 == event && r.each_event);
             let is_own = role.each_event && role.position.0 == event;
             if several && !is_own {
                 return Err(format!("{} uses one of several results", role.words));
             }
-            app(&result_of(&kind.name, event), &[call.clone(), if several { at.clone() } else { own(call) }])
+            let name = match datum {
+                Datum::Passed(_, argument) => passed_to(&kind.name, event, argument),
+                _ => result_of(&kind.name, event),
+            };
+            app(&name, &[call.clone(), if several { at.clone() } else { own(call) }])
         }
     })
 }
@@ -358,21 +387,36 @@ fn guarded<S: Stamp>(kind: &Kind<S>, guard: Guard, call: &Term) -> Term {
     let term = |datum| match datum {
         Datum::Argument(i) => of_call(format!("datum.{i}")),
         Datum::Result(event) => app(&result_of(&kind.name, event), &[call.clone(), own(call)]),
+        Datum::Passed(event, argument) => app(&passed_to(&kind.name, event, argument), &[call.clone(), own(call)]),
         Datum::Initial(i) => app("init", &[of_call(format!("location.{i}"))]),
-        Datum::Constant(value) => symbol(&constant(value)),
+        Datum::Constant(of) => value(of),
     };
     let same = equal(term(guard.one), term(guard.other));
     if guard.are_equal { same } else { not(same) }
 }
 
-fn constants_of<S: Stamp>(role: &Role<S>) -> impl Iterator<Item = Val> + '_ {
-    let read = match role.reads {
-        Some(Read::Is(d) | Read::IsNot(d)) => Some(d),
-        _ => None,
+/// The data of a role.
+fn data_of<S: Stamp>(role: &Role<S>) -> impl Iterator<Item = Datum> + '_ {
+    let read = match &role.reads {
+        Some(Read::Is(d) | Read::IsNot(d)) => std::slice::from_ref(d),
+        Some(Read::Words(all)) => all,
+        Some(Read::Any) | None => &[],
     };
-    let write = if let Some(Write::Is(d) | Write::Plus(_, d)) = role.writes { Some(d) } else { None };
-    let data = [read, write, role.initial].into_iter().flatten();
-    data.filter_map(|d| if let Datum::Constant(value) = d { Some(value) } else { None })
+    let write = match &role.writes {
+        Some(Write::Is(d) | Write::Plus(_, d)) => std::slice::from_ref(d),
+        Some(Write::Words(all)) => all,
+        Some(Write::Copy(_)) | None => &[],
+    };
+    read.iter().chain(write).copied().chain(role.initial)
+}
+
+/// The constants among data; of tuples the words.
+fn constants(data: impl Iterator<Item = Datum>) -> impl Iterator<Item = Val> {
+    data.flat_map(|datum| match datum {
+        Datum::Constant(Val::Tuple(words)) => words.parts().to_vec(),
+        Datum::Constant(value) => vec![value],
+        _ => Vec::new(),
+    })
 }
 
 impl<'a, S: Stamp> Model<'a, S> {
@@ -398,9 +442,8 @@ impl<'a, S: Stamp> Model<'a, S> {
         let side = Side { sort: ABS, prefix: format!("{}.", parts.library), shared: "abs.", own: None };
         let upper = encode(spec, side).map_err(|why| format!("{}: {why}", parts.library))?;
         let roles = parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
-        let guards = parts.kinds.iter().flat_map(|k| &k.given).flat_map(|g| [g.one, g.other]);
-        let guards = guards.filter_map(|d| if let Datum::Constant(value) = d { Some(value) } else { None });
-        let constants = roles.flat_map(constants_of).chain(guards).collect();
+        let guards = parts.kinds.iter().flat_map(|k| k.given()).flat_map(|g| [g.one, g.other]);
+        let constants = constants(roles.flat_map(data_of).chain(guards)).collect();
         let below = parts.below.names().map(|name| (name, parts.below, SUB, ""));
         let owed = below.chain([(parts.library, parts.specification, ABS, "abs.")]);
         let owed = owed.filter_map(|(name, libraries, sort, shared)| {
@@ -624,9 +667,10 @@ impl<'a, S: Stamp> Model<'a, S> {
         theory.function("node", &["Thread"], "Node");
         theory.function("home", &["Location"], "Node");
         theory.function("init", &["Location"], "Value");
-        let most = self.parts.kinds.iter().map(|k| k.arguments.len()).max().unwrap_or(0);
+        let forms = || self.parts.kinds.iter().flat_map(|k| &k.forms);
+        let most = forms().map(|f| f.arguments.len()).max().unwrap_or(0);
         for i in 0..most {
-            let has = |argument| self.parts.kinds.iter().any(|k| k.arguments.get(i) == Some(&argument));
+            let has = |argument| forms().any(|f| f.arguments.get(i) == Some(&argument));
             for (argument, name, sort) in [
                 (Argument::Location, "location", "Location"),
                 (Argument::Identifier, "identifier", "Identifier"),
@@ -646,6 +690,9 @@ impl<'a, S: Stamp> Model<'a, S> {
             for event in events {
                 theory.function(&result_of(&kind.name, event), &["Call", "Node"], "Value");
             }
+            for (event, argument) in kind.passed() {
+                theory.function(&passed_to(&kind.name, event, argument), &["Call", "Node"], "Value");
+            }
         }
         for value in &self.constants {
             theory.function(&constant(*value), &[], "Value");
@@ -659,9 +706,13 @@ impl<'a, S: Stamp> Model<'a, S> {
             theory.function("plus", &["Value", "Value"], "Value");
             theory.function("have.sum", &["Value", "Value"], "Bool");
         }
+        let roles = self.parts.kinds.iter().flat_map(|k| &k.abstract_);
+        for n in roles.filter_map(Role::words_read).collect::<BTreeSet<usize>>() {
+            theory.function(&format!("{TUPLE}{n}"), &vec!["Value"; n], "Value");
+        }
         let c = symbol("c");
-        for kind in self.parts.kinds.iter().filter(|k| !k.given.is_empty()) {
-            let given = and(kind.given.iter().map(|guard| guarded(kind, *guard, &c)));
+        for kind in self.parts.kinds.iter().filter(|k| !k.given().is_empty()) {
+            let given = and(kind.given().iter().map(|guard| guarded(kind, *guard, &c)));
             let words = format!("what the data of {} are like", kind.words());
             theory.axiom(&words, all(&[("c", "Call")], implies(self.is_kind(kind, &c), given)));
         }
@@ -768,8 +819,11 @@ impl<'a, S: Stamp> Model<'a, S> {
         for (kind, role) in &family.roles {
             let (library, method, _) = kind.made[role.position.0];
             let made = kinds.iter().flat_map(|k| &k.made).filter(|(l, m, _)| (*l, *m) == (library, method)).count();
-            let of_method = kinds.iter().filter(|k| k.method == kind.method).count();
-            if made == 1 && of_method == 1 && kind.is_counted_by(role.position.0) {
+            let method = kind.method();
+            let is_alone = method.is_some_and(|method| {
+                kinds.iter().filter(|k| k.forms.iter().any(|form| form.method == method)).count() == 1
+            });
+            if made == 1 && is_alone && kind.is_counted_by(role.position.0) {
                 let same = equal(family.common("nth", std::slice::from_ref(&s)), app("nth.call", &[family.call(&s)]));
                 let words = format!("the n-th {} is of the n-th {}", role.words, kind.name);
                 theory.axiom(&words, all(&[("s", SUB)], implies(family.is(role, &s), same)));
@@ -816,13 +870,17 @@ impl<'a, S: Stamp> Model<'a, S> {
             if let Some(initial) = role.initial {
                 facts.push(equal(value("initial"), term(initial)?));
             }
-            match role.reads {
-                Some(Read::Is(datum)) => facts.push(equal(value("read"), term(datum)?)),
-                Some(Read::IsNot(datum)) if sort == SUB => facts.push(not(equal(value("read"), term(datum)?))),
+            let words =
+                |all: &[Datum]| Ok::<_, String>(tuple(all.iter().map(|d| term(*d)).collect::<Result<Vec<_>, _>>()?));
+            match &role.reads {
+                Some(Read::Is(datum)) => facts.push(equal(value("read"), term(*datum)?)),
+                Some(Read::Words(all)) => facts.push(equal(value("read"), words(all)?)),
+                Some(Read::IsNot(datum)) if sort == SUB => facts.push(not(equal(value("read"), term(*datum)?))),
                 _ => {}
             }
-            match role.writes {
-                Some(Write::Is(datum)) => facts.push(equal(value("wrote"), term(datum)?)),
+            match &role.writes {
+                Some(Write::Is(datum)) => facts.push(equal(value("wrote"), term(*datum)?)),
+                Some(Write::Words(all)) => facts.push(equal(value("wrote"), words(all)?)),
                 Some(Write::Copy(_) | Write::Plus(..)) => self.derived(theory, (kind, role), family)?,
                 None => {}
             }
@@ -1178,7 +1236,7 @@ impl<'a, S: Stamp> Model<'a, S> {
                 to: app(&rf, &[it, a.clone()]),
             })
         });
-        let branches = self.parts.kinds.iter().filter(|k| !k.given.is_empty()).map(|kind| Obligation {
+        let branches = self.parts.kinds.iter().filter(|k| !k.given().is_empty()).map(|kind| Obligation {
             name: format!("no call is {}", kind.words()),
             of: vec![("c".to_owned(), "Call")],
             hints: self.made(&c, &own(&c)),

@@ -20,10 +20,11 @@ use mowgli_judge::algebra::{Demand, Spec};
 use rayon::prelude::*;
 
 use crate::cases::cases;
+use crate::kind::{Kind, Role};
 use crate::model::{Concretisation, Model, Obligation, Parts};
 use crate::solve::{Answer, Program, ask, file};
 use crate::split::Cases;
-use crate::template::{Kind, Role, Source};
+use crate::template::Source;
 use crate::term::{Term, Theory};
 use crate::witness::structure;
 
@@ -148,9 +149,15 @@ struct Attempt<'a, S: Stamp> {
 fn lemmas<S: Stamp>(model: &mut Model<'_, S>, options: &Options) -> Vec<(Row, Question)> {
     let mut shown = Vec::new();
     for together in model.lemmas() {
-        let options = Options { limit: options.limit.min(LEMMA), ..options.clone() };
-        let asked = |lemma: &Obligation| answered(model, &options, &model.below, lemma, std::slice::from_ref(lemma));
-        let rows: Vec<Row> = together.iter().map(asked).collect();
+        let mut limit = options.limit.min(LEMMA);
+        let mut rows = Vec::new();
+        for lemma in &together {
+            let options = Options { limit, ..options.clone() };
+            let row = answered(model, &options, &model.below, lemma, std::slice::from_ref(lemma));
+            // Where one takes too long others will.
+            limit = if row.time >= limit { limit.min(LATE) } else { limit };
+            rows.push(row);
+        }
         let rows = together.into_iter().zip(rows).filter(|(_, row)| row.follows());
         let rows: Vec<(Obligation, Row)> = rows.collect();
         for (lemma, row) in rows {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use itertools::Itertools;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::term::{Statement, Term, Theory, Variable};
 
@@ -39,6 +40,11 @@ impl Names {
         self.names.len() - 1
     }
 
+    /// The numbers of the names that begin with this.
+    pub fn beginning_with(&self, text: &str) -> impl Iterator<Item = Symbol> {
+        self.names.iter().positions(move |name| name.starts_with(text))
+    }
+
     /// The name with a number.
     #[must_use]
     pub fn name(&self, symbol: Symbol) -> &str {
@@ -56,6 +62,68 @@ pub enum Code {
     Defined(usize, Vec<Code>),
     /// A formula with a quantifier.
     Quantified(Arc<Quantified>),
+    /// A disjunction, by what one thing is.
+    ByCase(Box<ByCase>),
+}
+
+/// A disjunction of which each part says which element, as a role, one thing is.
+pub struct ByCase {
+    /// The thing.
+    pub of: Code,
+    /// The positions of the parts that are left if it is this element.
+    pub parts: FxHashMap<Symbol, Vec<usize>>,
+    /// The parts.
+    pub all: Vec<Code>,
+}
+
+impl Code {
+    /// A disjunction, by cases if it is one.
+    fn any(all: Vec<Self>, elements: &FxHashSet<Symbol>) -> Self {
+        let cases: Option<Vec<(&Self, Symbol)>> = all.iter().map(|part| part.case(elements)).collect();
+        let Some(cases) = cases.filter(|cases| cases.len() > 1 && cases.iter().all(|(of, _)| of.is(cases[0].0))) else {
+            return Self::Apply(OR, all);
+        };
+        let mut parts: FxHashMap<Symbol, Vec<usize>> = FxHashMap::default();
+        for (position, (_, element)) in cases.iter().enumerate() {
+            parts.entry(*element).or_default().push(position);
+        }
+        let of = cases[0].0.again();
+        Self::ByCase(Box::new(ByCase { of, parts, all }))
+    }
+
+    /// Which thing is an element by this, and which element it is.
+    fn case(&self, elements: &FxHashSet<Symbol>) -> Option<(&Self, Symbol)> {
+        match self {
+            Self::Apply(EQUAL, to) => match &to[..] {
+                [of, Self::Apply(element, none)] if none.is_empty() && elements.contains(element) => {
+                    Some((of, *element))
+                }
+                _ => None,
+            },
+            Self::Apply(AND, to) => to.iter().find_map(|part| part.case(elements)),
+            _ => None,
+        }
+    }
+
+    /// Whether both are a variable, or one function of it.
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Bound(one), Self::Bound(other)) => one == other,
+            (Self::Apply(one, of), Self::Apply(other, to)) => {
+                one == other && of.len() == to.len() && of.iter().zip(to).all(|(a, b)| a.is(b))
+            }
+            _ => false,
+        }
+    }
+
+    /// The same variable, or function of it.
+    fn again(&self) -> Self {
+        match self {
+            Self::Apply(of, to) => Self::Apply(*of, to.iter().map(Self::again).collect()),
+            Self::Bound(position) => Self::Bound(*position),
+            _ => unreachable!("a case is of a function of variables"),
+        }
+    }
 }
 
 /// A formula with a quantifier.
@@ -78,6 +146,8 @@ pub struct Quantified {
 pub struct Axiom {
     /// The sorts of what it is about.
     pub sorts: Vec<String>,
+    /// Which element a function of the one thing that it is about must be, if it is about such things only.
+    pub case: Option<(Symbol, Symbol)>,
     /// What it says.
     pub body: Code,
 }
@@ -87,7 +157,7 @@ pub struct Ready {
     /// What names there are.
     pub names: Names,
     /// The elements of sorts with known elements.
-    pub elements: Vec<Symbol>,
+    pub elements: FxHashSet<Symbol>,
     /// The bodies of definitions.
     pub definitions: Vec<Code>,
     /// For predicates of pairs what holds of each pair.
@@ -105,6 +175,7 @@ pub struct Reader<'a> {
     /// The names, to which new ones are added.
     pub names: &'a mut Names,
     defined: &'a FxHashMap<String, usize>,
+    elements: &'a FxHashSet<Symbol>,
     places: &'a mut usize,
 }
 
@@ -117,7 +188,10 @@ impl Reader<'_> {
                 None => Code::Apply(self.names.of(name), Vec::new()),
             },
             Term::App(name, to) => {
-                let to = to.iter().map(|t| self.read(t, bound)).collect();
+                let to: Vec<Code> = to.iter().map(|t| self.read(t, bound)).collect();
+                if &**name == "or" {
+                    return Code::any(to, self.elements);
+                }
                 match self.defined.get(&**name) {
                     Some(definition) => Code::Defined(*definition, to),
                     None => Code::Apply(self.names.of(name), to),
@@ -156,7 +230,7 @@ impl Ready {
         });
         let mut ready = Self {
             names,
-            elements: Vec::new(),
+            elements: FxHashSet::default(),
             definitions: Vec::new(),
             typed: FxHashMap::default(),
             axioms: Vec::new(),
@@ -177,13 +251,13 @@ impl Ready {
     }
 
     fn reader(&mut self) -> Reader<'_> {
-        Reader { names: &mut self.names, defined: &self.defined, places: &mut self.places }
+        Reader { names: &mut self.names, defined: &self.defined, elements: &self.elements, places: &mut self.places }
     }
 
     /// Makes further terms ready, with names and places of their own.
     pub fn reader_with<'r>(&'r self, names: &'r mut Names, places: &'r mut usize) -> Reader<'r> {
         *places = (*places).max(self.places);
-        Reader { names, defined: &self.defined, places }
+        Reader { names, defined: &self.defined, elements: &self.elements, places }
     }
 
     fn add(&mut self, statement: &Statement) {
@@ -194,7 +268,7 @@ impl Ready {
                 self.left.0.push(statement.clone());
                 for name in names {
                     let symbol = self.names.of(name);
-                    self.elements.push(symbol);
+                    self.elements.insert(symbol);
                 }
             }
             Statement::Definition(name, of, _, body) => {
@@ -212,7 +286,16 @@ impl Ready {
                 let mut bound = of.iter().map(|(name, _)| name.clone()).collect();
                 let sorts = of.iter().map(|(_, sort)| sort.clone()).collect();
                 let body = self.reader().read(body, &mut bound);
-                self.axioms.push(Axiom { sorts, body });
+                let case = match &body {
+                    Code::Apply(IMPLIES, parts) if of.len() == 1 => match parts[0].case(&self.elements) {
+                        Some((Code::Apply(function, to), element)) if matches!(to[..], [Code::Bound(0)]) => {
+                            Some((*function, element))
+                        }
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                self.axioms.push(Axiom { sorts, case, body });
             }
         }
     }

@@ -13,11 +13,11 @@ use mowgli_core::stamp::Stamp;
 use rayon::prelude::*;
 
 use crate::ground::Ground;
+use crate::kind::{Kind, Role};
 use crate::model::{ABS, Model, Obligation, SUB, Thing};
 use crate::ready::Ready;
 use crate::solve::{Answer, Program, ask_all};
-use crate::template::{Kind, Role};
-use crate::term::{Statement, Term, Theory, Variable, any, app, not, symbol};
+use crate::term::{Statement, Term, Theory, Variable, any, app, not, symbol, truth};
 
 /// How many sources of reads are told apart in one case.
 const DEEPEST: usize = 3;
@@ -93,7 +93,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
         match of.of.get(n) {
             None => {
                 scene.given.push(from);
-                self.close(&scene, &of.to.with(by), progress);
+                self.parts(&scene, &of.to.with(by)).iter().for_each(|to| self.close(&scene, to, progress));
             }
             Some((name, sort)) if [SUB, ABS].contains(sort) => {
                 self.roles(sort).into_par_iter().for_each(|(k, kind, role)| {
@@ -166,6 +166,17 @@ impl<'a, S: Stamp> Cases<'a, S> {
         ground
     }
 
+    /// What is to follow, part by part: that tuples are equal is that their words are.
+    fn parts(&self, scene: &Scene, to: &Term) -> Vec<Term> {
+        if !matches!(to, Term::App(name, _) if &**name == "=") {
+            return vec![to.clone()];
+        }
+        match self.whole(scene, &truth(false)).simplified(to) {
+            Term::App(name, words) if &*name == "and" => words,
+            _ => vec![to.clone()],
+        }
+    }
+
     /// Decides one case, telling apart what there is and whence reads have their values where that is needed.
     fn close(&self, scene: &Scene, to: &Term, progress: &Progress) {
         let mut ground = self.whole(scene, to);
@@ -222,8 +233,8 @@ impl<'a, S: Stamp> Cases<'a, S> {
         });
     }
 
-    /// The read whose source is told apart next: one with a value of which the goal speaks, or else the first whose source is
-    /// not known.
+    /// The read whose source is told apart next: one of which, or of whose value, the goal speaks, or else the first whose source
+    /// is not known.
     fn next_read(&self, scene: &Scene, ground: &mut Ground<'_>, to: &Term) -> Option<(String, Term)> {
         let goal = ground.simplified(to).to_string();
         let things = self.things(scene, ground);
@@ -233,7 +244,8 @@ impl<'a, S: Stamp> Cases<'a, S> {
             let mut sources = things.iter().filter(|t| t.writes).map(|t| app(rf, &[t.thing.clone(), read.clone()]));
             if !sources.any(|is_source| ground.is_known(&is_source) == Some(true)) {
                 let value = ground.simplified(&app("read", std::slice::from_ref(read))).to_string();
-                open.push((!goal.contains(&value), rf.clone(), read.clone()));
+                let is_spoken_of = goal.contains(&value) || goal.contains(&read.to_string());
+                open.push((!is_spoken_of, rf.clone(), read.clone()));
             }
         }
         let (_, rf, read) = open.into_iter().min_by_key(|(is_other, ..)| *is_other)?;

@@ -4,15 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
-use mowgli_core::event::alike;
+use mowgli_core::event::{Call, alike};
 use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Node, Wid};
 use mowgli_core::judge::{closure, judge};
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 
-use crate::model::{Concretisation, Model, constant, result_of};
-use crate::template::{Datum, Env, Placed, Read, Role, Write};
+use crate::kind::{Guard, Placed, Read, Role, Write};
+use crate::model::{Concretisation, Model, TUPLE, constant, passed_to, result_of};
+use crate::pattern::{Datum, Env};
 use crate::term::{Structure, Theory};
 
 /// A subevent: its call, its role in the kind of the call, and its node.
@@ -32,7 +33,12 @@ struct Called {
     args: Vec<Val>,
     /// Results, by position of the event in the template and node.
     results: BTreeMap<(usize, Node), Val>,
+    /// What is computed: by position of the event and number of its argument, and node.
+    passed: BTreeMap<(usize, usize, Node), Val>,
 }
+
+/// The most words of a tuple.
+const MOST_WORDS: usize = 8;
 
 fn flag(value: bool) -> usize {
     usize::from(value)
@@ -63,19 +69,23 @@ pub fn structure<S: Stamp>(
         let own = execution.world.node_of(event.thread);
         let actual: Vec<usize> =
             (0..execution.subs.len()).filter(|&s| execution.groups[execution.subs[s].event] == Some(call)).collect();
-        let taken = |kind| as_kind(model, execution, kind, &actual, &env, own);
-        let of_form = parts.kinds.iter().positions(|k| k.has(&event.call));
-        let fitting: Vec<(usize, Taken)> = of_form.filter_map(|kind| Some((kind, taken(kind)?))).collect();
+        let taken = |kind| as_kind(model, execution, kind, &event.call, &actual, &env);
+        let fitting: Vec<(usize, Taken)> =
+            (0..parts.kinds.len()).filter_map(|kind| Some((kind, taken(kind)?))).collect();
         let [(kind, (elements, results))] = &fitting[..] else {
             return Err(format!("{} templates of {} fit {}", fitting.len(), event.call.method, event.call));
         };
+        let mut passed = BTreeMap::new();
         for ((role, at), s) in elements.iter().zip(actual) {
+            let event = parts.kinds[*kind].concrete[*role].position.0;
+            let args = execution.events[execution.subs[s].event].call.args.iter().enumerate();
+            passed.extend(args.map(|(argument, v)| ((event, argument, *at), *v)));
             place[s] = subs.len();
             subs.push(Element { call, role: *role, at: *at });
         }
         let (kind, results) = (*kind, results.clone());
         let (thread, args) = (event.thread.index(), event.call.args.to_vec());
-        calls.push(Called { kind, env, own, thread, args, results });
+        calls.push(Called { kind, env, own, thread, args, results, passed });
     }
     if subs.len() != execution.subs.len() {
         return Err("there are events of no call".to_owned());
@@ -97,11 +107,13 @@ fn as_kind<S: Stamp>(
     model: &Model<'_, S>,
     execution: &Execution<S>,
     kind: usize,
+    call: &Call,
     actual: &[usize],
     env: &Env,
-    own: Node,
 ) -> Option<Taken> {
+    let own = env.own;
     let kind = &model.parts.kinds[kind];
+    kind.forms_of(call).next()?;
     let expected: Vec<Placed> = kind.concretely(env);
     let family = |s: usize| execution.subs[s].sub.stamp.to_string().split('_').next().map(str::to_owned);
     let is_like = |((r, _), s): (&Placed, &usize)| family(*s).as_deref() == Some(&kind.concrete[*r].family);
@@ -117,8 +129,8 @@ fn as_kind<S: Stamp>(
         Datum::Result(event) => results.get(&(event, own)).copied(),
         other => env.datum(other),
     };
-    let fits = kind.given.iter().all(|guard| (datum(guard.one) == datum(guard.other)) == guard.are_equal);
-    fits.then_some((elements, results))
+    let holds = |guard: &Guard| (datum(guard.one) == datum(guard.other)) == guard.are_equal;
+    kind.forms_of(call).any(|form| form.given.iter().all(holds)).then_some((elements, results))
 }
 
 struct Filled<'m, 'a, S: Stamp> {
@@ -146,6 +158,10 @@ impl<S: Stamp> Filled<'_, '_, S> {
             Datum::Argument(i) => called.args[i],
             Datum::Initial(i) => object(i).map_or(Val::Unit, |o| o.init),
             Datum::Constant(value) => value,
+            Datum::Passed(event, argument) => {
+                let at = [s.at, called.own].into_iter().find_map(|at| called.passed.get(&(event, argument, at)));
+                at.copied().unwrap_or(Val::Unit)
+            }
             Datum::Result(event) => {
                 let at = [s.at, called.own].into_iter().find_map(|at| called.results.get(&(event, at)));
                 at.copied().unwrap_or(Val::Unit)
@@ -160,6 +176,10 @@ impl<S: Stamp> Filled<'_, '_, S> {
         self.subs.iter().position(|s| *s == Element { call: a.call, role, at })
     }
 
+    fn tuple(&self, s: Element, words: &[Datum]) -> Val {
+        Val::tuple(&words.iter().map(|datum| self.datum(s, *datum)).collect::<Vec<Val>>())
+    }
+
     /// The promise of the same call on which it depends what one writes.
     fn source(&self, a: Element, from: usize) -> Option<usize> {
         let is_it =
@@ -169,8 +189,9 @@ impl<S: Stamp> Filled<'_, '_, S> {
 
     /// What a promise reads, as the theory chooses it.
     fn promised_read(&self, a: Element, reads: &[Option<Val>]) -> Option<Val> {
-        match self.role(a, false).reads {
-            Some(Read::Is(datum)) => Some(self.datum(a, datum)),
+        match &self.role(a, false).reads {
+            Some(Read::Is(datum)) => Some(self.datum(a, *datum)),
+            Some(Read::Words(all)) => Some(self.tuple(a, all)),
             Some(_) => self.image(a).and_then(|s| reads[s]),
             None => None,
         }
@@ -193,12 +214,13 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let abs_wrote: Vec<Option<Val>> = self
             .promises
             .iter()
-            .map(|&a| match self.role(a, false).writes {
-                Some(Write::Is(datum)) => Some(self.datum(a, datum)),
-                Some(Write::Copy(from)) => self.source(a, from).and_then(|b| abs_reads[b]),
+            .map(|&a| match &self.role(a, false).writes {
+                Some(Write::Is(datum)) => Some(self.datum(a, *datum)),
+                Some(Write::Words(all)) => Some(self.tuple(a, all)),
+                Some(Write::Copy(from)) => self.source(a, *from).and_then(|b| abs_reads[b]),
                 Some(Write::Plus(from, datum)) => {
-                    let read = self.source(a, from).and_then(|b| abs_reads[b]);
-                    self.datum(a, datum).int().and_then(|k| read?.plus(k))
+                    let read = self.source(a, *from).and_then(|b| abs_reads[b]);
+                    self.datum(a, *datum).int().and_then(|k| read?.plus(k))
                 }
                 None => None,
             })
@@ -210,7 +232,9 @@ impl<S: Stamp> Filled<'_, '_, S> {
             values.extend(all);
         }
         values.extend(
-            self.calls.iter().flat_map(|c| c.args.iter().copied().chain(c.results.values().copied()).map(Some)),
+            self.calls
+                .iter()
+                .flat_map(|c| c.args.iter().chain(c.results.values()).chain(c.passed.values()).copied().map(Some)),
         );
         values.extend(ex.world.objects.values().map(|o| Some(o.init)));
         values.extend(self.model.constants.iter().map(|v| Some(*v)));
@@ -227,6 +251,14 @@ impl<S: Stamp> Filled<'_, '_, S> {
             move |p| flag(sum(p).is_some())
         });
         structure.table("plus", move |p| sum(p).map_or(0, |v| index(&all, &Some(v))));
+        for n in 1..=MOST_WORDS {
+            let all = values.clone();
+            let tuple = move |p: &[usize]| {
+                let words: Option<Vec<Val>> = p.iter().map(|word| all[*word]).collect();
+                words.and_then(|words| all.iter().position(|v| *v == Some(Val::tuple(&words)))).unwrap_or(0)
+            };
+            structure.table(&format!("{TUPLE}{n}"), tuple);
+        }
         self.clients(&mut structure, &values);
         let [reads, wrote, initial] = [reads, wrote, initial].map(numbers);
         let [abs_reads, abs_wrote, abs_initial] = [abs_reads, abs_wrote, abs_initial].map(numbers);
@@ -383,6 +415,16 @@ impl<S: Stamp> Filled<'_, '_, S> {
             structure.table(&constant(*value), move |_| element);
         }
         for (k, kind) in parts.kinds.iter().enumerate() {
+            for (event, argument) in kind.passed() {
+                let of = |c: &Called, at: usize| {
+                    let at = Node(u8::try_from(at + 1).unwrap_or(0));
+                    let given = c.passed.get(&(event, argument, at)).filter(|_| c.kind == k);
+                    given.map_or(0, |v| index(values, &Some(*v)))
+                };
+                let all: Vec<Vec<usize>> =
+                    self.calls.iter().map(|c| (0..usize::from(ex.world.nodes)).map(|at| of(c, at)).collect()).collect();
+                structure.table(&passed_to(&kind.name, event, argument), move |p| all[p[0]][p[1]]);
+            }
             for role in &kind.concrete {
                 let event = role.position.0;
                 let of = |c: &Called, at: usize| {

@@ -25,7 +25,7 @@ use mowgli_rdma::wait::WAIT;
 const VERSION: &str = "4.8.12";
 
 fn main() -> ExitCode {
-    let tests: [(&str, fn()); 8] = [
+    let tests: [(&str, fn()); 10] = [
         ("sv_is_proved", sv_is_proved),
         ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", less_below_proves_less),
@@ -34,6 +34,8 @@ fn main() -> ExitCode {
         ("what_locks_are_owed_is_asked", what_locks_are_owed_is_asked),
         ("sc_rmw_is_proved", sc_rmw_is_proved),
         ("no_variant_of_sc_rmw_is_proved", no_variant_of_sc_rmw_is_proved),
+        ("counter_and_map_are_proved", counter_and_map_are_proved),
+        ("no_variant_of_counter_is_proved", no_variant_of_counter_is_proved),
     ];
     // What a solver shows in time is a matter of its version.
     let version = Command::new("z3").arg("--version").output();
@@ -227,6 +229,23 @@ fn no_variant_of_sc_rmw_is_proved() {
         let proof = shown(entry, entry.variant(variant).unwrap().implementation.clone(), 2);
         assert!(!proof.is_proved() && !open(&proof).is_empty(), "{variant}");
         assert!(proof.concretisation.contains(&"aMF of Read: aMF of Acq".to_owned()), "{:?}", proof.concretisation);
+    }
+}
+
+/// SYNC §5, last remark, for every client: what a call finds is what the one before it in the order of the sections has left.
+fn counter_and_map_are_proved() {
+    for library in ["counter", "map"] {
+        let proof = found(library, "published", same, None, 60);
+        assert_eq!(open(&proof), Vec::<&str>::new(), "{library}");
+        assert!(proof.is_proved() && proof.executions > 100, "{library}: {:?}", proof.obstacles);
+    }
+}
+
+fn no_variant_of_counter_is_proved() {
+    for variant in ["no-lock", "no-wait", "release-first"] {
+        let proof = found("counter", variant, same, None, 2);
+        assert!(!proof.is_proved(), "{variant}");
+        assert!(!open(&proof).is_empty() || !proof.obstacles.is_empty(), "{variant}");
     }
 }
 

@@ -6,15 +6,19 @@ use std::time::Duration;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
+use mowgli_core::method::Method;
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
+use mowgli_libraries::sequential::{Counter, LinearisedOverNlock, Sequential};
 use mowgli_libraries::sv;
+use mowgli_prove::kind::{Kind, Role, Write};
 use mowgli_prove::model::{Concretisation, Model, Parts};
+use mowgli_prove::pattern::Datum;
 use mowgli_prove::prove::executions;
-use mowgli_prove::template::{Datum, Kind, Role, Source, Write};
+use mowgli_prove::template::Source;
 use mowgli_prove::witness::structure;
 use mowgli_rdma::{Stamp, wait};
 
@@ -47,10 +51,66 @@ fn what_has_no_template_is_named() {
     let first_only = of_variant("sv", "first-target-only");
     assert_eq!(first_only.len(), 2, "a broadcast with an identifier and one without: {first_only:?}");
     assert!(first_only.iter().all(|why| why.starts_with("Bcast")));
-    assert_eq!(of_variant("counter", "published").len(), 2, "what is written is computed");
+    // It writes another number than is promised.
+    let all = catalogue();
+    let by_two = untold(named(&all, "counter").unwrap(), Arc::new(LinearisedOverNlock(Arc::new(ByTwo))));
+    assert!(by_two.len() == 1 && by_two[0].starts_with("Inc: "), "{by_two:?}");
     // Two calls in one.
     let in_two_steps = of_variant("sc-rmw", "cas-as-read-write");
     assert!(in_two_steps.iter().all(|why| why.starts_with("CAS: ")), "{in_two_steps:?}");
+}
+
+/// A counter that adds two.
+struct ByTwo;
+
+impl Sequential for ByTwo {
+    fn name(&self) -> &'static str {
+        Counter.name()
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        Counter.methods()
+    }
+
+    fn start(&self) -> Vec<Val> {
+        Counter.start()
+    }
+
+    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
+        let (after, result) = Counter.apply(words, call)?;
+        let after = if after == words { after } else { vec![after[0].plus(1)?] };
+        Some((after, result))
+    }
+}
+
+/// Of what is computed it is known where it goes, and calls that do the same are one kind.
+#[test]
+fn a_state_is_known_word_by_word() {
+    let all = catalogue();
+    let told = |library: &str| {
+        let entry = named(&all, library).unwrap();
+        let source = source(entry, entry.variants[0].implementation.clone());
+        let kinds = source.kinds().unwrap();
+        assert!(fits(&kinds, &source).is_ok_and(|n| n > 20));
+        let mut crossed = kinds.clone();
+        let [forms, others] = [0, 1].map(|k| crossed[k].forms.clone());
+        (crossed[0].forms, crossed[1].forms) = (others, forms);
+        let found = fits(&crossed, &source);
+        assert!(found.is_err(), "one kind taken for another was not noticed: {found:?}");
+        kinds.iter().map(|k| (k.words(), k.abstract_[0].writes.clone().unwrap())).collect::<Vec<_>>()
+    };
+    let words = |of: &[Datum]| Write::Words(of.to_vec());
+    let (found, computed) = (Datum::Result(3), Datum::Passed(4, 1));
+    assert_eq!(told("counter"), [("Get".to_owned(), words(&[found])), ("Inc".to_owned(), words(&[computed]))]);
+    let [looks, writes] = ["Delete.1+Insert.1+Insert.3+Lookup+Update.1+Update.2", "Delete.2+Insert.2+Update.3"];
+    assert_eq!(told("map"), [(looks.to_owned(), words(&[found])), (writes.to_owned(), words(&[computed]))]);
+    let queue = told("queue");
+    let [first, second, computed] = [Datum::Result(4), Datum::Result(5), Datum::Passed(6, 1)];
+    assert_eq!(queue.len(), 4);
+    assert_eq!(queue[0], ("Deq.1+Enq.1+Enq.3+Enq.5".to_owned(), words(&[first, second])));
+    assert_eq!(queue[1], ("Deq.2+Enq.4".to_owned(), words(&[first, computed])));
+    assert_eq!(queue[2], ("Deq.3+Enq.2".to_owned(), words(&[computed, second])));
+    assert_eq!(queue[3].1, words(&[computed, Datum::Passed(8, 1)]));
 }
 
 #[test]
@@ -82,7 +142,7 @@ fn a_call_that_happens_in_several_ways_has_a_template_for_each() {
             kinds.remove(0);
         }),
         ("a branch is taken for the other", |kinds| {
-            kinds[0].given = kinds[1].given.clone();
+            kinds[0].forms = kinds[1].forms.clone();
         }),
         ("a failed exchange writes", |kinds| {
             let swapped = kinds[0].clone();

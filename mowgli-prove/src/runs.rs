@@ -1,0 +1,375 @@
+//! Runs of bodies: on calls of every form, in worlds of several sizes, with data that differ, are equal, or are special.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use itertools::Itertools;
+use mowgli_core::event::{Call, Event, Sub};
+use mowgli_core::ids::{Loc, Name, Tid, Wid};
+use mowgli_core::implementation::add_parts;
+use mowgli_core::library::Library;
+use mowgli_core::method::{self, Returns};
+use mowgli_core::program::Prog;
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_judge::ids::Node;
+
+use crate::kind::Way;
+use crate::pattern::{Argument, Datum, Env};
+use crate::template::Source;
+
+/// One run of a body.
+pub(crate) struct Run<S> {
+    pub world: Arc<World>,
+    pub env: Env,
+    pub call: Call,
+    pub events: Vec<Event>,
+    pub shapes: Vec<Vec<Sub<S>>>,
+    /// The results that are data; `Top`, which equals no datum, where a method returns nothing.
+    pub results: Vec<Val>,
+    pub ways: Vec<Way>,
+    pub result: Val,
+}
+
+/// What became of a body.
+enum Ran<S> {
+    /// It returned.
+    Returned(Box<Run<S>>),
+    /// It does not return.
+    Never,
+    /// A call below can happen in so many ways, and none was chosen.
+    Open(usize),
+}
+
+/// What is done in a run, as far as it is not of its nodes and data: a method with a family of stamps, whether it reads and
+/// writes, and the role of its cell.
+pub(crate) type Done = (Name, Name, String, bool, bool, String);
+
+impl<S: Stamp> Run<S> {
+    /// The role of a part, without the numbers that are those of its thread or node.
+    fn role_of(&self, x: Loc) -> String {
+        let name = x.to_string();
+        let role = name.split_once('.').map_or("", |(_, role)| role);
+        let is_number = |part: &&str| self.env.numbers(part.parse().unwrap_or(0)).is_empty();
+        role.split('_').filter(is_number).join("_")
+    }
+
+    pub fn done(&self) -> Vec<Done> {
+        let own = (self.call.library, self.call.method);
+        let methods = self.events.iter().map(|e| (e.call.library, e.call.method)).chain([own]);
+        let of_event = |((library, method), shape): ((Name, Name), &Vec<Sub<S>>)| {
+            let family = |sub: &Sub<S>| sub.stamp.to_string().split('_').next().map(str::to_owned).unwrap_or_default();
+            let place = |sub: &Sub<S>| sub.cell.map(|cell| self.role_of(cell.loc)).unwrap_or_default();
+            let done =
+                |sub: &Sub<S>| (library, method, family(sub), sub.reads.is_some(), sub.writes.is_some(), place(sub));
+            shape.iter().map(done).collect::<Vec<_>>()
+        };
+        let all: BTreeSet<Done> = methods.zip(&self.shapes).flat_map(of_event).collect();
+        all.into_iter().collect()
+    }
+}
+
+impl<S> Run<S> {
+    pub fn datum(&self, datum: Datum) -> Option<Val> {
+        if let Datum::Result(event) = datum { Some(self.results[event]) } else { self.env.datum(datum) }
+    }
+}
+
+/// Where the worlds of the runs have threads: numbers of threads and nodes differ.
+const PLACES: [&[u8]; 4] = [&[1], &[2, 1], &[2, 3, 1, 3], &[3, 4, 2, 1, 4]];
+
+/// The first number that stands for any datum.
+const DATA: i64 = 1_000_003;
+
+/// What can be special about a datum.
+pub(crate) const SPECIAL: [Val; 8] =
+    [Val::Int(0), Val::Int(1), Val::Int(2), Val::Int(-1), Val::Bool(true), Val::Bool(false), Val::Bot, Val::Unit];
+
+/// The data of a run, arguments first, then results: different ones, apart from these.
+#[derive(Clone, Debug)]
+struct Data {
+    seed: i64,
+    /// What is at these places.
+    special: Vec<(usize, Val)>,
+    /// Places that have what is at others.
+    equal: Vec<(usize, usize)>,
+}
+
+impl Data {
+    fn at(&self, place: usize) -> Val {
+        let place = self.equal.iter().find(|(_, copy)| *copy == place).map_or(place, |(of, _)| *of);
+        let special = self.special.iter().find(|(at, _)| *at == place).map(|(_, value)| *value);
+        special.unwrap_or(Val::Int(DATA * self.seed + 7 * place as i64))
+    }
+
+    /// The most data that are looked at one by one.
+    const PLACES: usize = 12;
+
+    /// No two equal, none special.
+    fn different() -> Vec<Self> {
+        [1, 3].map(|seed| Self { seed, special: Vec::new(), equal: Vec::new() }).to_vec()
+    }
+
+    /// With these beside what is special in it, and as different data as in the `w`-th world.
+    fn beside(&self, base: &[(usize, Val)], w: usize) -> Self {
+        let seed = if w.is_multiple_of(2) { self.seed } else { self.seed + 4 };
+        Self { seed, special: [base, &self.special].concat(), equal: self.equal.clone() }
+    }
+
+    /// Each one special, each two equal.
+    fn single(places: usize) -> Vec<Self> {
+        let special = (0..places).cartesian_product(SPECIAL).map(|s| (vec![s], Vec::new()));
+        let equal = (0..places).tuple_combinations().map(|pair| (Vec::new(), vec![pair]));
+        special.chain(equal).map(|(special, equal)| Self { seed: 1, special, equal }).collect()
+    }
+
+    /// Each two of these together.
+    fn double(places: usize) -> Vec<Self> {
+        let both = |(a, b): (Self, Self)| Self {
+            seed: 1,
+            special: [a.special, b.special].concat(),
+            equal: [a.equal, b.equal].concat(),
+        };
+        Self::single(places).into_iter().tuple_combinations().map(both).collect()
+    }
+}
+
+/// In how many worlds two data at once are special.
+const TWICE: usize = 5;
+
+/// One in so many calls is run with special data.
+const EVERY: usize = 5;
+
+impl<S: Stamp> Source<'_, S> {
+    /// Worlds, before and after the implementation has added its objects.
+    pub(crate) fn worlds(&self) -> Vec<(World, Arc<World>)> {
+        let of_place = |places: &&[u8]| {
+            let nodes: Vec<Node> = places.iter().copied().map(Node).collect();
+            let empty = World::new(places.iter().copied().max().unwrap_or(1), &nodes);
+            let bound = Bound { objects: 2, threads: nodes.len(), nodes: empty.nodes, ..Bound::default() };
+            let mut all = self.subject.worlds(&empty, &bound, &|| false);
+            let most = all.iter().map(|w| w.objects.len()).max().unwrap_or(0);
+            all.retain(|w| w.objects.len() == most);
+            let step = all.len().div_ceil(5).max(1);
+            all.into_iter().step_by(step).collect::<Vec<_>>()
+        };
+        let told = |mut before: World| {
+            for (i, object) in before.objects.values_mut().enumerate() {
+                object.init = Val::Int(DATA * 5 + i as i64);
+            }
+            let mut after = before.clone();
+            add_parts(&*self.implementation, &mut after);
+            (before, Arc::new(after))
+        };
+        PLACES.iter().flat_map(of_place).map(told).collect()
+    }
+
+    /// The runs of the body of a method.
+    pub(crate) fn runs(
+        &self,
+        method: Name,
+        arguments: &[Argument],
+        worlds: &[(World, Arc<World>)],
+    ) -> Result<Vec<Run<S>>, String> {
+        let library = self.specification.get(self.library).ok_or("there is no specification")?;
+        let mut runs = Vec::new();
+        let mut places = arguments.len();
+        let bases = self.bases(library, method, arguments, &worlds[0])?;
+        let based = |all: Vec<Data>, w: usize| {
+            all.iter().cartesian_product(&bases).map(|(data, base)| data.beside(base, w)).collect::<Vec<Data>>()
+        };
+        // How many data there are shows in the first world; two at once are special in some of the last ones.
+        for (w, (before, after)) in worlds.iter().enumerate() {
+            let looked_at = if w == 0 { Data::PLACES } else { places };
+            let different = based(Data::different(), w);
+            let single = [different.clone(), based(Data::single(looked_at), w)].concat();
+            let double = if w + TWICE < worlds.len() { Vec::new() } else { based(Data::double(looked_at), w) };
+            let double = [single.clone(), double].concat();
+            for (t, thread) in before.tids().enumerate() {
+                let all = self.names(arguments, before);
+                // Half of t, so that those that are looked at twice do not always come at the same turn.
+                let turn = (w + t / 2) % all.len().clamp(1, EVERY);
+                for (i, names) in all.into_iter().enumerate() {
+                    // Special data and equal ones in some of the runs, different ones in all.
+                    let data = match (i % EVERY == turn, t == w % before.threads.len()) {
+                        (true, true) => &double,
+                        (true, false) => &single,
+                        (false, _) => &different,
+                    };
+                    for data in data {
+                        let args: Vec<Val> = names.iter().enumerate().map(|(i, v)| v.unwrap_or(data.at(i))).collect();
+                        let call = Call::new(self.library, method.text(), &args);
+                        if library.fault(before, thread, &call).is_none() {
+                            places = places.max(self.every_way(library, after, thread, &call, data, &mut runs)?);
+                        }
+                    }
+                }
+            }
+        }
+        if runs.is_empty() { Err("no call of this form returns".to_owned()) } else { Ok(runs) }
+    }
+
+    /// What must be special about the data of a call so that it returns: nothing, or else one of these.
+    fn bases(
+        &self,
+        library: &dyn Library<S>,
+        method: Name,
+        arguments: &[Argument],
+        (before, after): &(World, Arc<World>),
+    ) -> Result<Vec<Vec<(usize, Val)>>, String> {
+        let (thread, names) = (Tid(1), self.names(arguments, before).swap_remove(0));
+        let returns = |data: &Data| {
+            let args: Vec<Val> = names.iter().enumerate().map(|(i, v)| v.unwrap_or(data.at(i))).collect();
+            let (call, mut runs) = (Call::new(self.library, method.text(), &args), Vec::new());
+            if library.fault(before, thread, &call).is_none() {
+                self.every_way(library, after, thread, &call, data, &mut runs)?;
+            }
+            Ok::<bool, String>(!runs.is_empty())
+        };
+        if returns(&Data::different()[0])? {
+            return Ok(vec![Vec::new()]);
+        }
+        let mut bases = Vec::new();
+        for data in Data::single(Data::PLACES).into_iter().filter(|data| data.equal.is_empty()) {
+            if returns(&data)? {
+                bases.push(data.special);
+            }
+        }
+        Ok(if bases.is_empty() { vec![Vec::new()] } else { bases })
+    }
+
+    /// The arguments that are names, in every way; none stands for data.
+    fn names(&self, arguments: &[Argument], world: &World) -> Vec<Vec<Option<Val>>> {
+        let own: Vec<Loc> = world.locations(self.library);
+        let of = |argument: &Argument| -> Vec<Option<Val>> {
+            match argument {
+                Argument::Location => own.iter().map(|&x| Some(Val::Loc(x))).collect(),
+                Argument::Identifier => ["d", "e"].map(|d| Some(Val::Wid(Wid(Name::literal(d))))).to_vec(),
+                Argument::NoIdentifier => vec![Some(Val::NoWid)],
+                Argument::Nodes => world.all_nodes().subsets().map(|ns| Some(Val::Nodes(ns))).collect(),
+                Argument::Node => world.all_nodes().iter().map(|n| Some(Val::Node(n))).collect(),
+                Argument::Data => vec![None],
+            }
+        };
+        arguments.iter().map(of).multi_cartesian_product().collect()
+    }
+
+    /// Adds the runs in which the calls below happen in each of their ways; how many data they have.
+    fn every_way(
+        &self,
+        library: &dyn Library<S>,
+        world: &Arc<World>,
+        thread: Tid,
+        call: &Call,
+        data: &Data,
+        runs: &mut Vec<Run<S>>,
+    ) -> Result<usize, String> {
+        let mut todo: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut places = 0;
+        while let Some(ways) = todo.pop() {
+            match self.run(library, world, thread, call, data, &ways)? {
+                Ran::Never => {}
+                Ran::Open(several) => todo.extend((0..several).rev().map(|way| [&ways[..], &[way]].concat())),
+                Ran::Returned(run) => {
+                    let returned = run.results.iter().filter(|v| **v != Val::Top).count();
+                    places = places.max(call.args.len() + returned);
+                    runs.push(*run);
+                }
+            }
+        }
+        Ok(places)
+    }
+
+    /// The run in which those calls below that can happen in several ways do so in these.
+    fn run(
+        &self,
+        library: &dyn Library<S>,
+        world: &Arc<World>,
+        thread: Tid,
+        call: &Call,
+        data: &Data,
+        ways: &[usize],
+    ) -> Result<Ran<S>, String> {
+        let mut run = Run {
+            world: Arc::clone(world),
+            env: Env::new(world, thread, call),
+            call: call.clone(),
+            events: Vec::new(),
+            shapes: Vec::new(),
+            results: Vec::new(),
+            ways: Vec::new(),
+            result: Val::Unit,
+        };
+        let mut place = call.args.len();
+        let mut made = |inner: &Call| {
+            let of =
+                self.below.get(inner.library).ok_or_else(|| Stop::No(format!("{inner} is of no library below")))?;
+            if let Some(fault) = of.fault(world, thread, inner) {
+                return Err(Stop::No(format!("{inner} has a fault: {fault}")));
+            }
+            let has_result = method::find(of.methods(), inner).is_none_or(|m| m.returns != Returns::Nothing);
+            let result = if has_result { data.at(place) } else { Val::Top };
+            place += usize::from(has_result);
+            if place > Data::PLACES {
+                return Err(Stop::No("it has more results than can be looked at one by one".to_owned()));
+            }
+            let ret = if has_result { result } else { Val::Unit };
+            let event = Event { thread, call: inner.clone(), ret };
+            let shapes = of.shapes(world, &event);
+            let way = match shapes.len() {
+                0 => return Err(Stop::No(format!("{event} cannot happen"))),
+                1 => 0,
+                several => match ways.get(run.ways.len()) {
+                    Some(&way) => {
+                        run.ways.push((run.events.len(), way));
+                        way
+                    }
+                    None => return Err(Stop::Open(several)),
+                },
+            };
+            run.shapes.push(shapes[way].to_vec());
+            run.events.push(event);
+            run.results.push(result);
+            Ok(ret)
+        };
+        match follow(&self.implementation.body(world, thread, call), &mut made) {
+            Ok(result) => run.result = result,
+            Err(Stop::Never) => return Ok(Ran::Never),
+            Err(Stop::Open(several)) => return Ok(Ran::Open(several)),
+            Err(Stop::No(why)) => return Err(why),
+        }
+        let event = Event { thread, call: call.clone(), ret: run.result };
+        let own = library.shapes(world, &event);
+        let own = own.into_iter().exactly_one().map_err(|all| format!("it can happen in {} ways", all.count()))?;
+        run.shapes.push(own.to_vec());
+        Ok(Ran::Returned(Box::new(run)))
+    }
+}
+
+/// Why a run does not end with a result.
+enum Stop {
+    /// It goes on for ever, without a call.
+    Never,
+    /// The next call can happen in so many ways.
+    Open(usize),
+    /// It is none that can be looked at.
+    No(String),
+}
+
+/// Runs a body without loops, but for the one that does nothing for ever.
+fn follow(body: &Prog, made: &mut dyn FnMut(&Call) -> Result<Val, Stop>) -> Result<Val, Stop> {
+    match body {
+        Prog::Val(v) => Ok(*v),
+        Prog::Call(call) => made(call),
+        Prog::Let(first, rest) => {
+            let v = follow(first, made)?;
+            follow(&rest(v), made)
+        }
+        Prog::Loop(round) if matches!(**round, Prog::Val(_)) => Err(Stop::Never),
+        Prog::Loop(_) => Err(Stop::No("it has a loop".to_owned())),
+        Prog::Break(..) => Err(Stop::No("it breaks out of no loop".to_owned())),
+        Prog::Bound => Err(Stop::No("it has a loop that is unrolled".to_owned())),
+    }
+}
