@@ -75,8 +75,10 @@ impl Stamped for mowgli_rdma::Stamp {
 
     fn libraries(catalogue: &Catalogue, model: Model) -> Libraries<Self> {
         match model {
-            Model::RdmaWait => catalogue.over_rdma.specified.clone(),
-            Model::RdmaTso => Libraries::over(mowgli_rdma::to).with(Tso),
+            Model::RDMA_WAIT => catalogue.over_rdma.specified.clone(),
+            Model::RdmaWait(switches) => switches.wait(),
+            Model::RDMA_TSO => Libraries::over(mowgli_rdma::to).with(Tso),
+            Model::RdmaTso(switches) => switches.tso(),
             Model::RdmaSc => sc::libraries(),
             Model::CoreRma | Model::X86Tso => Libraries::over(mowgli_rdma::to),
         }
@@ -100,8 +102,8 @@ impl Stamped for mowgli_x86::Stamp {
 pub struct Catalogue {
     over_rdma: Shelf<mowgli_rdma::Stamp>,
     over_x86: Shelf<mowgli_x86::Stamp>,
-    /// What tests of each model can call, once it was asked.
-    known: [OnceLock<Known>; Model::ALL.len()],
+    /// What tests of each model can call, once it was asked, by [`Catalogue::shelf_of`].
+    known: [OnceLock<Known>; Model::ALL.len() + 1],
 }
 
 static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::of(Vec::new(), Vec::new()));
@@ -121,10 +123,17 @@ impl Catalogue {
         }
     }
 
+    /// Models that have the same libraries have the same number: switches change what libraries promise, and RDMA-WAIT-RMW
+    /// with a switch on has only words.
+    fn shelf_of(model: Model) -> usize {
+        let published = Model::ALL.iter().position(|m| *m == model.published()).expect("a model");
+        if matches!(model, Model::RdmaWait(_)) && model != model.published() { Model::ALL.len() } else { published }
+    }
+
     /// What tests of a model can call.
     pub(crate) fn known(&self, model: Model) -> &Known {
         let of = || Known::of(model, &self.libraries(model), &self.libraries(model), &self.own_names().collect_vec());
-        self.known[model as usize].get_or_init(of)
+        self.known[Self::shelf_of(model)].get_or_init(of)
     }
 
     /// These libraries beside those that are built in.

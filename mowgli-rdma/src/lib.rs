@@ -42,7 +42,9 @@ pub mod remedies;
 pub mod robust;
 pub mod sc;
 pub mod stamp;
+pub mod switches;
 pub mod tso;
 pub mod wait;
 
 pub use stamp::{Stamp, to};
+pub use switches::Switches;

@@ -18,6 +18,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
 use crate::stamp::Stamp::{self, aMF, aNLW, aNRW, aWT};
+use crate::switches::Switches;
 use crate::wait;
 
 methods! {
@@ -231,14 +232,20 @@ impl Library<Stamp> for Tso {
     }
 
     fn spec(&self) -> Spec<Stamp> {
-        wait::predicate(true, &pf(), true, None)
+        consistency(Switches::OFF)
     }
+}
+
+/// The consistency predicate of SYNC App. C, with these switches.
+#[must_use]
+pub fn consistency(switches: Switches) -> Spec<Stamp> {
+    wait::predicate(true, &pf(), true, None, switches)
 }
 
 /// The specification with this part of [`wait::IB`] left out of ib.
 #[must_use]
 pub fn without_in_ib(part: &'static str) -> Spec<Stamp> {
-    wait::predicate(true, &pf(), true, Some(part))
+    wait::predicate(true, &pf(), true, Some(part), Switches::OFF)
 }
 
 /// Clients of the model: those of RDMA-WAIT-RMW with polls in place of waits.

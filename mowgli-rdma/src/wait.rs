@@ -6,7 +6,7 @@
 //!
 //! It deliberately does not promise that `Wait(d)` completes the remote write of a put (LOCO Fig. 3).
 
-use mowgli_core::algebra::{Rel, Spec, SubView, po, ppo, same, same_event, stamps};
+use mowgli_core::algebra::{Rel, Spec, SubView, cell, po, ppo, same, same_event, stamps};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::Library;
@@ -16,6 +16,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
 use crate::stamp::Stamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
+use crate::switches::Switches;
 
 methods! {
     /// The methods of RDMA-WAIT-RMW.
@@ -112,7 +113,12 @@ impl Library<Stamp> for Wait {
 #[must_use]
 pub fn consistency(with_rao: bool) -> Spec<Stamp> {
     // pfg = (aNLW of e1, aWT of e2), pfp = (aNRW of e1, aWT of e2), e2 a later Wait on e1's identifier
-    predicate(with_rao, &(po() & same(wid)), false, None)
+    predicate(with_rao, &(po() & same(wid)), false, None, Switches::OFF)
+}
+
+/// The consistency predicate with these switches.
+pub(crate) fn switched(switches: Switches) -> Spec<Stamp> {
+    predicate(true, &(po() & same(wid)), false, None, switches)
 }
 
 /// The parts of ib.
@@ -121,16 +127,18 @@ pub const IB: [&str; 8] = ["ippo", "iso", "rf", "pfg", "pfp", "nfo", "rb_i", "rm
 /// The specification of RDMA-WAIT-RMW with this part left out of ib.
 #[must_use]
 pub fn without_in_ib(part: &'static str) -> Spec<Stamp> {
-    predicate(true, &(po() & same(wid)), false, Some(part))
+    predicate(true, &(po() & same(wid)), false, Some(part), Switches::OFF)
 }
 
 /// What RDMA-WAIT-RMW and RDMA-TSO-RMW share. They differ in which later wait or poll completes an operation (`awaited`),
-/// and in whether ib orders the two writes of a remote read-modify-write. `without` is a part to leave out of ib.
+/// and in whether ib orders the two writes of a remote read-modify-write. `without` is a part to leave out of ib; `switches`
+/// are what hardware promises less or more.
 pub(crate) fn predicate(
     with_rao: bool,
     awaited: &Rel<Stamp>,
     remote_first: bool,
     without: Option<&'static str>,
+    switches: Switches,
 ) -> Spec<Stamp> {
     let mut c = Spec::default();
     let cpu_reads = stamps(|a| a == aCR);
@@ -179,6 +187,14 @@ pub(crate) fn predicate(
         | po().between(&cpu_writes, &cpu_reads.or(&waits))
         | (po() & &same_qp).between(&remote_writes.or(&local_writes), &fences))
     .named("ippo", "{a} is issued before {b} in its thread");
+    // With relaxed ordering ppo lacks U_n [aNRW_n]; po; [aNRW_n] u [aNLW_n]; po; [aNLW_n], which the card still issues so.
+    let in_order = po() & &same_qp;
+    let issued = in_order.between(&remote_writes, &remote_writes) | in_order.between(&local_writes, &local_writes);
+    let ippo = if switches.relaxed_ordering {
+        (ippo | issued).named("ippo", "{a} is issued before {b} in its thread")
+    } else {
+        ippo
+    };
 
     // ib = (ippo u iso u rf u pfg u pfp u nfo u rb_i)+, in RDMA-TSO-RMW with (aNRW, aNLW) of each RMW
     let parts = IB.into_iter().zip([&ippo, &iso, &rf, &pfg, &pfp, &nfo, &rb_i, &in_rmw]);
@@ -195,6 +211,31 @@ pub(crate) fn predicate(
     // so = iso u rf_e u pfg u nfo u rb u mo u rao u ([aNRW]; iso^-1; rao) u ([Inst]; ib)
     c.so([&iso, &rf_e, &pfg, &nfo, &rb, &mo, &rao, &atomic]);
     c.so_of_paths("ib", &stamps(Stamp::is_instantaneous).on().then(&ib));
+    if switches.relaxed_ordering {
+        // so = ... u U_n ([aNRW_n]; iso^-1; [aNAR_n]; po; [aNRW_n]) u ([aNLW_n]; po; [aNLW_n]; pfg)
+        let behind_atomic = in_order.between(&stamps(|a| matches!(a, aNAR(_))), &remote_writes);
+        let behind_atomic = remote_writes
+            .on()
+            .then(&iso.inv())
+            .then(&behind_atomic)
+            .named("behind", "{b} does not pass the atomic {a}");
+        let completed = in_order
+            .between(&local_writes, &local_writes)
+            .then(&pfg)
+            .named("completed", "{b} waits for an operation after {a}, and so for {a}");
+        c.so([&behind_atomic, &completed]);
+    }
+    if switches.global_atomics {
+        // gao: for each location a strict total order on aNAR u aCAS; so = ... u gao u ([aNRW]; iso^-1; gao)
+        let atomics = stamps(|a| matches!(a, aNAR(_) | aCAS));
+        let gao = c.order("gao", atomics, cell).named("gao", "the atomic {a} comes before the atomic {b}");
+        let global = remote_writes
+            .on()
+            .then(&iso.inv())
+            .then(&gao)
+            .named("global", "{a} is over before {b}: updates by the card and by a CPU exclude each other");
+        c.so([&gao, &global]);
+    }
     c
 }
 

@@ -115,7 +115,7 @@ pub(crate) fn outcomes(
     }
     let mut world = world.clone();
     let mut programs = programs(&if written == Model::CoreRma { with_polls(&world, client) } else { client.clone() });
-    if written == Model::RdmaWait && *model != Model::RdmaWait {
+    if written == Model::RDMA_WAIT && model.published() != Model::RDMA_WAIT {
         world.objects.values_mut().for_each(|o| o.library = TSO);
         let identifiers = ["d", "e"].map(Name::literal);
         programs = programs.iter().map(|p| WaitByPolls::Published.compiled(&world, &identifiers, p)).collect();
@@ -199,7 +199,7 @@ pub fn bounds() -> Vec<Bound> {
 /// The programs that are written for a model.
 pub(crate) fn subject(written: Model, rmw: bool) -> Box<dyn Subject + Sync> {
     match written {
-        Model::RdmaWait => Box::new(TwoIdentifiers(wait::Words { rmw })),
+        Model::RdmaWait(_) => Box::new(TwoIdentifiers(wait::Words { rmw })),
         Model::CoreRma => Box::new(WithFlushes),
         _ => Box::new(tso::Words { rmw }),
     }
@@ -215,7 +215,7 @@ pub fn compare(
     expired: &(dyn Fn() -> bool + Sync),
     progress: &dyn Fn(usize, usize),
 ) -> Compared {
-    let written = *[Model::CoreRma, Model::RdmaWait].iter().find(|m| [a, b].contains(m)).unwrap_or(&Model::RdmaTso);
+    let written = *[Model::CoreRma, Model::RDMA_WAIT].iter().find(|m| [a, b].map(Model::published).contains(m)).unwrap_or(&Model::RDMA_TSO);
     let subject = subject(written, rmw);
     let models = [a, b].map(|model| (model, libraries(model)));
     let mut found = Compared::default();
@@ -321,7 +321,7 @@ impl Difference {
         }
         let polls = (self.not == Model::CoreRma).then(|| with_polls(&self.world, &self.client));
         // Programs of waits are what I_W compiles; programs of polls are the same text for both models that have them.
-        let model = if self.not == Model::RdmaWait { self.not } else { self.only };
+        let model = if self.not.published() == Model::RDMA_WAIT { self.not } else { self.only };
         print::program(model, &name, None, &self.world, polls.as_ref().unwrap_or(&self.client))
     }
 

@@ -37,11 +37,11 @@ pub struct Specification<S: Stamp = mowgli_rdma::Stamp> {
 pub fn specifications(entries: Vec<Entry>) -> Vec<Specification> {
     let memory = |name, rmw| {
         let (libraries, subject) = (Libraries::over(to).with(Wait), Box::new(Words { rmw }));
-        Specification { name, is_language: false, model: Model::RdmaWait, library: WAIT, libraries, subject }
+        Specification { name, is_language: false, model: Model::RDMA_WAIT, library: WAIT, libraries, subject }
     };
     let polls = |name, rmw| {
         let (libraries, subject) = (Libraries::over(to).with(Tso), Box::new(tso::Words { rmw }));
-        Specification { name, is_language: true, model: Model::RdmaTso, library: TSO, libraries, subject }
+        Specification { name, is_language: true, model: Model::RDMA_TSO, library: TSO, libraries, subject }
     };
     let mut all = vec![memory("rdma-wait", false), memory("rdma-wait-rmw", true)];
     all.extend([polls("rdma-tso", false), polls("rdma-tso-rmw", true)]);

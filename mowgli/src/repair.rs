@@ -31,8 +31,10 @@ pub mod bodies;
 /// What can be inserted into tests of a model.
 fn remedies(model: Model) -> Vec<Box<dyn Remedies>> {
     match model {
-        Model::RdmaWait => vec![Box::new(OfWait), Box::new(OfSv)],
-        Model::RdmaTso => vec![Box::new(OfTso { sc: false })],
+        Model::RDMA_WAIT => vec![Box::new(OfWait), Box::new(OfSv)],
+        // With a switch on there are words only.
+        Model::RdmaWait(_) => vec![Box::new(OfWait)],
+        Model::RdmaTso(_) => vec![Box::new(OfTso { sc: false })],
         Model::RdmaSc => vec![Box::new(OfTso { sc: true })],
         Model::X86Tso => vec![Box::new(OfX86)],
         Model::CoreRma => Vec::new(),
@@ -594,7 +596,7 @@ mod tests {
     fn random(model: Model, random: &mut fastrand::Rng) -> Option<(Test, String)> {
         let (words, statements): (&str, [&[&str]; 2]) = match model {
             Model::X86Tso => ("x = 0; y = 0;", [&["x := 1", "y := 2", "R := x", "R := y"]; 2]),
-            Model::RdmaWait => (
+            Model::RDMA_WAIT => (
                 "x@1 = 0; p@1 = 5; y@2 = 0; q@2 = 6;",
                 [
                     &["x := 1", "R := x", "p := 3", "put(y, p)", "get(p, y)"],
@@ -651,7 +653,7 @@ mod tests {
     fn minimal_repairs_are_those_that_brute_force_finds() {
         let mut rng = fastrand::Rng::with_seed(17);
         let (mut repaired, mut asked) = (0, 0);
-        for model in [Model::X86Tso, Model::RdmaTso, Model::RdmaWait, Model::RdmaSc].into_iter().cycle().take(120) {
+        for model in [Model::X86Tso, Model::RDMA_TSO, Model::RDMA_WAIT, Model::RdmaSc].into_iter().cycle().take(120) {
             let Some((test, text)) = random(model, &mut rng) else { continue };
             let remedies = remedies(model);
             let program = Program::with_all(&test, &remedies, &Costs::default().of(&remedies).unwrap());

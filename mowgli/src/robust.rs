@@ -83,7 +83,7 @@ const TRIED: usize = 3_000;
 fn model(cpu: Cpu) -> Model {
     match cpu {
         Cpu::Sc => Model::RdmaSc,
-        Cpu::Tso => Model::RdmaTso,
+        Cpu::Tso => Model::RDMA_TSO,
     }
 }
 
@@ -151,9 +151,13 @@ pub fn search(
 /// If the test is of another model, or has a poll that nothing precedes.
 pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) -> Result<Robust<'a>, String> {
     let own = match test.model {
-        Model::RdmaTso => Cpu::Tso,
+        Model::RDMA_TSO => Cpu::Tso,
         Model::RdmaSc => Cpu::Sc,
-        Model::RdmaWait | Model::CoreRma | Model::X86Tso => {
+        Model::RdmaTso(_) => {
+            // The theorems are about the models as they are published.
+            return Err(format!("{}: robustness is asked of models as they are published, not of {}", test.name, test.model));
+        }
+        Model::RdmaWait(_) | Model::CoreRma | Model::X86Tso => {
             let next = if test.model == Model::CoreRma { "" } else { HAND_OVER };
             return Err(format!("{}: robustness is asked of programs with polls{next}", test.name));
         }

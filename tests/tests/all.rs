@@ -16,6 +16,7 @@ mod parts;
 mod questions;
 mod renaming;
 mod robust;
+mod switches;
 mod tidy;
 mod values;
 mod x86;

@@ -20,7 +20,7 @@ use mowgli_core::world::World;
 use mowgli_rdma::operational::Machine;
 use mowgli_rdma::tso::{self, TSO, Tso, WaitByPolls};
 use mowgli_rdma::wait::{self, Wait};
-use mowgli_rdma::{Stamp, to};
+use mowgli_rdma::{Stamp, Switches, to};
 use mowgli_tests::{flowing, outcomes, solved};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -57,11 +57,11 @@ fn integers(result: Val) -> Val {
 /// Runs of at most so many states are compared without the reduction too.
 const SLOWLY: usize = 20_000;
 
-fn agree((world, client): &(World, Client)) -> Result<(), TestCaseError> {
-    let libraries = Libraries::over(to).with(Tso);
+fn agree(switches: Switches, (world, client): &(World, Client)) -> Result<(), TestCaseError> {
+    let libraries = switches.tso();
     let programs = flowing(client, integers);
     let Some(axioms) = by_axioms(&libraries, world, &programs) else { return Ok(()) };
-    let mut machine = Machine::new(world, &programs).unwrap();
+    let mut machine = Machine::new(world, &programs).unwrap().with(switches);
     let cells = all_cells(world);
     let runs = machine.explore(&cells, 1_000_000, &|| false);
     prop_assume!(runs.stop.is_none());
@@ -90,7 +90,22 @@ fn axioms_and_machine_agree() {
         (true, bound(2, 3, 3), 500),
     ] {
         let words = tso::Words { rmw };
-        runner(cases).run(&strategy(&words, &bound), |client| agree(&client)).unwrap();
+        runner(cases).run(&strategy(&words, &bound), |client| agree(Switches::OFF, &client)).unwrap();
+    }
+}
+
+/// The same of hardware that promises less, or more.
+#[test]
+fn axioms_and_machine_agree_with_switches() {
+    let relaxed = Switches { relaxed_ordering: true, ..Switches::OFF };
+    let global = Switches { global_atomics: true, ..Switches::OFF };
+    for switches in [relaxed, global, Switches { global_atomics: true, ..relaxed }] {
+        for (bound, cases) in
+            [(bound(2, 2, 3), 1500), (bound(3, 2, 2), 1000), (bound(1, 2, 5), 500), (bound(2, 3, 3), 500)]
+        {
+            let words = tso::Words { rmw: true };
+            runner(cases).run(&strategy(&words, &bound), |client| agree(switches, &client)).unwrap();
+        }
     }
 }
 

@@ -13,7 +13,7 @@ impl Catalogue {
     /// The library of one's own of this name, where tests of a model can have its objects.
     pub(super) fn own_library(&self, model: Model, name: &str) -> Option<Name> {
         let own = match model {
-            Model::RdmaWait => self.own::<mowgli_rdma::Stamp>().iter().map(|e| e.name).find(|n| *n == name),
+            Model::RDMA_WAIT => self.own::<mowgli_rdma::Stamp>().iter().map(|e| e.name).find(|n| *n == name),
             Model::X86Tso => self.own::<mowgli_x86::Stamp>().iter().map(|e| e.name).find(|n| *n == name),
             _ => None,
         };

@@ -109,10 +109,14 @@ fn read(catalogue: &Catalogue, path: &str, text: &str) -> Parsed<Test> {
 /// The memory model that the header names.
 fn model(parts_of_file: &[Tree<'_>]) -> Parsed<Model> {
     let tree = parts_of_file.iter().find(|t| t.as_rule() == Rule::model).expect("the grammar has a model");
-    let known = Model::ALL.into_iter().find(|m| m.to_string() == tree.as_str());
+    let text = tree.as_str();
+    let known = Model::ALL.into_iter().any(|m| Some(m.to_string().as_str()) == text.split('+').next());
     let names = || Model::ALL.iter().join(", ");
-    known
-        .map_or_else(|| fail(tree, format!("model {} is not available; this build has {}", tree.as_str(), names())), Ok)
+    if known {
+        text.parse().or_else(|message: String| fail(tree, message))
+    } else {
+        fail(tree, format!("model {text} is not available; this build has {}", names()))
+    }
 }
 
 struct Reader<'c> {

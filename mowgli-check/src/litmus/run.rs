@@ -13,6 +13,7 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_rdma::Switches;
 use mowgli_rdma::core_rma::execution::Rules;
 use mowgli_rdma::operational::{Machine, Runs, Step};
 use serde::Serialize;
@@ -129,10 +130,10 @@ pub enum Engine {
 const STATES: usize = 20_000_000;
 
 /// The engine that explores is for one model.
-fn has_machine(test: &Test) -> Result<(), String> {
+fn has_machine(test: &Test) -> Result<Switches, String> {
     match test.model {
-        Model::RdmaTso => Ok(()),
-        model => Err(format!("{model} has no machine; --engine operational is for {}", Model::RdmaTso)),
+        Model::RdmaTso(switches) => Ok(switches),
+        model => Err(format!("{model} has no machine; --engine operational is for {}", Model::RDMA_TSO)),
     }
 }
 
@@ -141,10 +142,10 @@ fn has_machine(test: &Test) -> Result<(), String> {
 /// # Errors
 /// If the model has no machine.
 pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String> {
-    has_machine(test)?;
+    let switches = has_machine(test)?;
     let programs = test.programs(limits.rounds);
-    let runs =
-        Machine::new(&test.world, &programs)?.within(limits.rounds).explore(&test.observed, STATES, limits.expired);
+    let mut machine = Machine::new(&test.world, &programs)?.with(switches).within(limits.rounds);
+    let runs = machine.explore(&test.observed, STATES, limits.expired);
     let outcomes: BTreeMap<Vec<Val>, u64> = runs.outcomes.iter().map(|o| (shown(test, o), 1)).collect();
     let explored = Explored { stop: runs.stop.clone().map(cause), ..Explored::default() };
     Ok((Answer::new(test, outcomes, explored), runs))
@@ -190,15 +191,16 @@ impl Walked {
 /// # Errors
 /// If the model has no machine, or the time is up before the run has ended.
 pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked, Failure> {
-    if test.model != Model::RdmaTso {
-        return Err(format!("{} has no machine; walk is for {}", test.model, Model::RdmaTso).into());
-    }
+    let Model::RdmaTso(switches) = test.model else {
+        return Err(format!("{} has no machine; walk is for {}", test.model, Model::RDMA_TSO).into());
+    };
     let programs = test.programs(usize::MAX);
     let mut random = fastrand::Rng::with_seed(seed);
     let mut steps = Vec::new();
     let mut show = |step: &Step, picture: &str| steps.push((step.to_string(), picture.to_owned()));
     let mut choose = |n| random.usize(..n);
     let outcome = Machine::new(&test.world, &programs)?
+        .with(switches)
         .walk(&test.observed, &mut choose, &mut show, expired)
         .map_err(|stop| Undecided::new(format!("{}: how the run ends", test.name), stop))?;
     let named = |outcome: Outcome| {
@@ -215,7 +217,7 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
 pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Answer, String> {
     match engine {
         Engine::Operational => return Ok(explore(test, limits)?.0),
-        Engine::Both => has_machine(test)?,
+        Engine::Both => _ = has_machine(test)?,
         Engine::Declarative => {}
     }
     let declarative = solve(test, &[], limits);

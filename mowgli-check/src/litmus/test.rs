@@ -9,6 +9,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_rdma::Switches;
 use mowgli_rdma::core_rma::CORE_RMA;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
@@ -20,10 +21,10 @@ use super::condition::Condition;
 /// The memory model of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Model {
-    /// RDMA-WAIT-RMW together with LOCO's libraries.
-    RdmaWait,
+    /// RDMA-WAIT-RMW together with LOCO's libraries; with a switch on without them, as they are checked over it as published.
+    RdmaWait(Switches),
     /// RDMA-TSO-RMW, with polls.
-    RdmaTso,
+    RdmaTso(Switches),
     /// RDMA-SC, with polls and a sequentially consistent CPU.
     RdmaSc,
     /// coreRMA: one process a node, and rules that give happens-before.
@@ -35,8 +36,8 @@ pub enum Model {
 impl fmt::Display for Model {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::RdmaWait => f.write_str("RDMA_WAIT"),
-            Self::RdmaTso => f.write_str("RDMA_TSO"),
+            Self::RdmaWait(switches) => write!(f, "RDMA_WAIT{switches}"),
+            Self::RdmaTso(switches) => write!(f, "RDMA_TSO{switches}"),
             Self::RdmaSc => f.write_str("RDMA_SC"),
             Self::CoreRma => f.write_str("CORE_RMA"),
             Self::X86Tso => f.write_str("X86_TSO"),
@@ -47,25 +48,66 @@ impl fmt::Display for Model {
 impl std::str::FromStr for Model {
     type Err = String;
 
+    /// A model as tests name it, in capitals or not, with switches as `RDMA_TSO+relaxed-ordering`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let upper = text.to_uppercase().replace('-', "_");
+        let (name, on) = text.split_once('+').map_or((text, None), |(name, on)| (name, Some(on)));
+        let upper = name.to_uppercase().replace('-', "_");
         let known = Self::ALL.into_iter().find(|m| m.to_string() == upper);
         let names = || Self::ALL.map(|m| m.to_string()).join(", ");
-        known.ok_or_else(|| format!("no model {text}; there are {}", names()))
+        let model = known.ok_or_else(|| format!("no model {name}; there are {}", names()))?;
+        on.into_iter().flat_map(|on| on.split('+')).try_fold(model, Self::with)
     }
 }
 
 impl Model {
     /// All models.
-    pub const ALL: [Self; 5] = [Self::RdmaWait, Self::RdmaTso, Self::RdmaSc, Self::CoreRma, Self::X86Tso];
+    pub const ALL: [Self; 5] = [Self::RDMA_WAIT, Self::RDMA_TSO, Self::RdmaSc, Self::CoreRma, Self::X86Tso];
+
+    /// RDMA-WAIT-RMW as it is published.
+    pub const RDMA_WAIT: Self = Self::RdmaWait(Switches::OFF);
+
+    /// RDMA-TSO-RMW as it is published.
+    pub const RDMA_TSO: Self = Self::RdmaTso(Switches::OFF);
+
+    /// The model with one more switch on.
+    fn with(self, switch: &str) -> Result<Self, String> {
+        let on = |switches: Switches| {
+            let names = || Switches::NAMES.join(", ");
+            switches.with(switch).ok_or_else(|| format!("no switch {switch}; there are {}", names()))
+        };
+        match self {
+            Self::RdmaWait(switches) => on(switches).map(Self::RdmaWait),
+            Self::RdmaTso(switches) => on(switches).map(Self::RdmaTso),
+            _ => Err(format!("{self} has no switches; those are of {} and {}", Self::RDMA_WAIT, Self::RDMA_TSO)),
+        }
+    }
+
+    /// The model as it is published.
+    #[must_use]
+    pub fn published(self) -> Self {
+        match self {
+            Self::RdmaWait(_) => Self::RDMA_WAIT,
+            Self::RdmaTso(_) => Self::RDMA_TSO,
+            other => other,
+        }
+    }
+
+    /// Nothing for a model as it is published.
+    ///
+    /// # Errors
+    /// That a switch is on, of which `what` does not know.
+    pub fn is_published(self, what: &str) -> Result<(), String> {
+        let plain = self.published();
+        if self == plain { Ok(()) } else { Err(format!("{what} is for models as they are published: {plain}, not {self}")) }
+    }
 
     /// The model whose memory is among these libraries.
     #[must_use]
     pub fn of<S: Stamp>(libraries: &Libraries<S>) -> Self {
         match () {
             () if libraries.get(X86).is_some() => Self::X86Tso,
-            () if libraries.get(TSO).is_some() => Self::RdmaTso,
-            () => Self::RdmaWait,
+            () if libraries.get(TSO).is_some() => Self::RDMA_TSO,
+            () => Self::RDMA_WAIT,
         }
     }
 
@@ -73,8 +115,8 @@ impl Model {
     #[must_use]
     pub fn memory(self) -> Name {
         match self {
-            Self::RdmaWait => WAIT,
-            Self::RdmaTso | Self::RdmaSc => TSO,
+            Self::RdmaWait(_) => WAIT,
+            Self::RdmaTso(_) | Self::RdmaSc => TSO,
             Self::CoreRma => CORE_RMA,
             Self::X86Tso => X86,
         }

@@ -8,6 +8,7 @@ use mowgli_core::world::World;
 
 use super::programs::Programs;
 use super::state::{QueuePair, State};
+use crate::switches::Switches;
 use crate::tso::TSO;
 
 /// The machine with a program.
@@ -15,6 +16,7 @@ pub struct Machine<'a> {
     pub(super) world: &'a World,
     pub(super) programs: Programs<'a>,
     pub(super) locs: Vec<Loc>,
+    pub(super) switches: Switches,
 }
 
 impl<'a> Machine<'a> {
@@ -28,7 +30,12 @@ impl<'a> Machine<'a> {
                 return Err(format!("{x} is an object of {}; the machine has memory words only", object.library));
             }
         }
-        Ok(Self { world, programs: Programs::new(world, programs), locs: world.objects.keys().copied().collect() })
+        Ok(Self {
+            world,
+            programs: Programs::new(world, programs),
+            locs: world.objects.keys().copied().collect(),
+            switches: Switches::OFF,
+        })
     }
 
     /// With at most so many rounds of a loop that do more than look.
@@ -36,6 +43,12 @@ impl<'a> Machine<'a> {
     pub fn within(mut self, rounds: usize) -> Self {
         self.programs.rounds = rounds;
         self
+    }
+
+    /// On hardware that promises less or more.
+    #[must_use]
+    pub fn with(self, switches: Switches) -> Self {
+        Self { switches, ..self }
     }
 
     pub(super) fn start(&mut self) -> State {

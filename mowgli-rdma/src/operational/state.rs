@@ -57,6 +57,28 @@ impl QueuePair {
         self.local.iter().any(|l| matches!(l, Local::Write(..)))
     }
 
+    /// The remote writes that may go to memory, by their places: the oldest, and with relaxed ordering all that no atomic
+    /// operation comes before.
+    pub(super) fn remote_writes(&self, relaxed: bool) -> impl Iterator<Item = usize> + '_ {
+        let free = self.remote.iter().take_while(|(_, _, is_atomic)| !is_atomic).count();
+        0..if relaxed { free.max(1).min(self.remote.len()) } else { self.remote.len().min(1) }
+    }
+
+    /// The local writes that may go to memory, by their places: the oldest, and with relaxed ordering all.
+    pub(super) fn local_writes(&self, relaxed: bool) -> impl Iterator<Item = (usize, Loc, Val)> + '_ {
+        let writes = self.local.iter().enumerate().filter_map(|(place, local)| match *local {
+            Local::Write(x, v) => Some((place, x, v)),
+            Local::Confirmation => None,
+        });
+        writes.take(if relaxed { usize::MAX } else { 1 })
+    }
+
+    /// Whether an atomic operation has read this word and not yet written it.
+    fn updates(&self, x: Loc) -> bool {
+        self.pipe.iter().any(|e| matches!(e, Entry::AtomicWrite(on, _) if *on == x))
+            || self.remote.iter().any(|&(on, _, is_atomic)| is_atomic && on == x)
+    }
+
     /// Whether all that is older than an entry are gets, local writes and acknowledgements.
     pub(super) fn is_past_reads(&self, place: usize) -> bool {
         self.pipe[..place].iter().all(|e| matches!(e, Entry::Get(..) | Entry::LocalWrite(..) | Entry::Ack))
@@ -92,6 +114,11 @@ pub(super) struct State {
 }
 
 impl State {
+    /// Whether an atomic operation of some card has read this word and not yet written it.
+    pub(super) fn is_being_updated(&self, x: Loc) -> bool {
+        self.pairs.iter().any(|pair| pair.updates(x))
+    }
+
     /// How much memory it takes.
     pub(super) fn bytes(&self) -> usize {
         let of_pair = |q: &QueuePair| {

@@ -173,17 +173,17 @@ impl Machine<'_> {
                         visit(self, Act::Pipe(n, queue.pipe[place]), after);
                     }
                 }
-                if let Some(&(x, v, is_atomic)) = queue.remote.front() {
+                for place in queue.remote_writes(self.switches.relaxed_ordering) {
+                    let (x, v, is_atomic) = queue.remote[place];
                     let mut after = state.clone();
-                    after.pairs[pair].remote.pop_front();
+                    after.pairs[pair].remote.remove(place);
                     after.memory[self.word(x)] = v;
                     if is_atomic {
                         after.locked = after.locked.without(n);
                     }
                     visit(self, Act::Remote(n, x, v, is_atomic), after);
                 }
-                let oldest = queue.local.iter().position(|l| matches!(l, Local::Write(..)));
-                if let Some((place, Local::Write(x, v))) = oldest.map(|p| (p, queue.local[p])) {
+                for (place, x, v) in queue.local_writes(self.switches.relaxed_ordering) {
                     let mut after = state.clone();
                     after.pairs[pair].local.remove(place);
                     after.memory[self.word(x)] = v;
@@ -240,6 +240,10 @@ impl Machine<'_> {
         }
         let x = call.loc(0);
         let word = self.word(x);
+        let is_update = method == "Xchg" || (method == "CAS" && state.memory[word] == call.args[1]);
+        if is_update && self.switches.global_atomics && state.is_being_updated(x) {
+            return None;
+        }
         match method {
             "Read" => {
                 let own = state.buffers[t].iter().rev().find_map(|b| match b {

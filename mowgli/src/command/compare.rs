@@ -44,7 +44,7 @@ pub(super) fn compare(args: &CompareArgs) -> u8 {
         eprintln!("error: {without} has no remote read-modify-writes that take values; leave --rmw out");
         return 2;
     }
-    if args.model.contains(&Model::CoreRma) && args.model.contains(&Model::RdmaWait) {
+    if args.model.contains(&Model::CoreRma) && args.model.iter().any(|m| m.published() == Model::RDMA_WAIT) {
         eprintln!(
             "error: flushes of CORE_RMA can be compared with polls, so with RDMA_TSO or RDMA_SC, and not with waits"
         );

@@ -75,6 +75,7 @@ pub(super) fn generate(args: &GenerateArgs) -> Result<u8, Failure> {
     if args.what.is_some() {
         return table_6(args);
     }
+    args.model.is_published("generate")?;
     let deadline = Deadline::after(args.timeout);
     let (code, all) = match args.model {
         Model::CoreRma => of_core_rma(args, deadline)?,

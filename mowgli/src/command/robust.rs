@@ -58,7 +58,7 @@ fn one_robust(path: &Path, args: &RobustArgs) -> Result<u8, String> {
     let text = text_of(path)?;
     let test = parsed(Catalogue::builtin(), path, &text)?;
     let is_named = args.paths.iter().any(|p| p == path);
-    if !is_named && !matches!(test.model, Model::RdmaTso | Model::RdmaSc) {
+    if !is_named && !matches!(test.model, Model::RDMA_TSO | Model::RdmaSc) {
         return Ok(0);
     }
     let deadline = Deadline::after(Some(args.timeout));

@@ -52,7 +52,7 @@ impl fmt::Display for Pivot {
 
 /// The model itself: without the libraries on top of it, where it has some.
 fn whole(model: Model) -> Libraries<Stamp> {
-    if model == Model::RdmaWait { Libraries::over(to).with(Wait) } else { libraries(model) }
+    if model == Model::RDMA_WAIT { Libraries::over(to).with(Wait) } else { libraries(model) }
 }
 
 /// Everything that can be taken from a model.
@@ -67,7 +67,7 @@ pub fn pivots(model: Model) -> Vec<Pivot> {
     };
     let parts = mutations(&all, model.memory(), &[]).into_iter().filter_map(part);
     // Only polls order the two writes of a read-modify-write.
-    let ib = IB.into_iter().filter(|part| *part != "rmw" || model != Model::RdmaWait).map(Pivot::Ib);
+    let ib = IB.into_iter().filter(|part| *part != "rmw" || model != Model::RDMA_WAIT).map(Pivot::Ib);
     to.chain(ib).chain(parts).collect()
 }
 
@@ -75,7 +75,7 @@ fn weaker(model: Model, pivot: &Pivot) -> Libraries<Stamp> {
     let (all, name) = (whole(model), model.memory());
     match pivot {
         Pivot::To(a, b) => without(&all, &(a.clone(), b.clone())),
-        Pivot::Ib(part) if model == Model::RdmaWait => all.respecified(name, |spec| *spec = wait::without_in_ib(part)),
+        Pivot::Ib(part) if model == Model::RDMA_WAIT => all.respecified(name, |spec| *spec = wait::without_in_ib(part)),
         Pivot::Ib(part) => all.respecified(name, |spec| *spec = tso::without_in_ib(part)),
         Pivot::So(part) => weakened(&all, name, &Mutation::So(part)),
         Pivot::Axiom(axiom) => weakened(&all, name, &Mutation::Axiom(axiom)),
@@ -175,7 +175,7 @@ pub fn search(
     expired: &(dyn Fn() -> bool + Sync),
     progress: &dyn Fn(usize, usize),
 ) -> Search {
-    let library: &dyn Library<Stamp> = if model == Model::RdmaWait { &Wait } else { &Tso };
+    let library: &dyn Library<Stamp> = if model == Model::RDMA_WAIT { &Wait } else { &Tso };
     let weaker = pivots.iter().map(|p| (model, weaker(model, p))).collect();
     let asked = Asked { model, library, whole: (model, whole(model)), pivots, weaker, expired };
     let none = |pivot: &Pivot| Found { pivot: pivot.clone(), programs: Vec::new(), occurs: false };

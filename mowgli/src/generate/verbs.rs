@@ -47,6 +47,7 @@ struct Names {
 /// If the test calls libraries, or has values that are no integers; or if a limit kept outcomes from being found, which
 /// the program would take for wrong ones.
 pub fn program(test: &Test, answer: &Answer) -> Result<String, Failure> {
+    test.model.is_published("c-verbs")?;
     let text = text(test, answer)?;
     match answer.explored.stop.clone() {
         Some(stop) => Err(Undecided::new(format!("{}: which outcomes are possible", test.name), stop).into()),

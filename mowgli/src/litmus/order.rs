@@ -42,7 +42,7 @@ pub fn cells(libraries: &Libraries<Stamp>) -> Vec<(String, String)> {
 }
 
 /// The models that have the stamps of RDMA.
-const MODELS: [Model; 3] = [Model::RdmaWait, Model::RdmaTso, Model::RdmaSc];
+const MODELS: [Model; 3] = [Model::RDMA_WAIT, Model::RDMA_TSO, Model::RdmaSc];
 
 /// For each cell the tests that notice when it is taken away. Tests of models that have other stamps, or none, do not take
 /// part.

@@ -170,8 +170,9 @@ impl Model {
     /// Where to look for what the model lacks.
     fn elsewhere(self) -> &'static str {
         match self {
-            Self::RdmaWait => "polls are of RDMA_TSO",
-            Self::RdmaTso => "waits and libraries are of RDMA_WAIT",
+            Self::RDMA_WAIT => "polls are of RDMA_TSO",
+            Self::RdmaWait(_) => "polls are of RDMA_TSO, and libraries of RDMA_WAIT without switches",
+            Self::RdmaTso(_) => "waits and libraries are of RDMA_WAIT",
             Self::RdmaSc => "rcas and rfaa are of RDMA_TSO",
             Self::CoreRma => "",
             Self::X86Tso => "what goes through a network is of RDMA_WAIT and RDMA_TSO",

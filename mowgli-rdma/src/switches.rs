@@ -1,0 +1,99 @@
+//! What some hardware promises less, or more, than RDMA-TSO-RMW and RDMA-WAIT-RMW: switches of the two, all off by default.
+//!
+//! Each is a change of a definition: [`Switches::to`] of the stamp order, [`wait`] of ib and so, and
+//! [`Machine`](crate::operational::Machine) of the transitions. docs/models.md says where each assumption comes from.
+
+use std::fmt;
+
+use mowgli_core::library::Libraries;
+
+use crate::stamp::Stamp::{aNLW, aNRW};
+use crate::stamp::{self, Stamp};
+use crate::tso::{self, TSO, Tso};
+use crate::wait::{self, WAIT, Wait};
+
+/// Which of them are on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Switches {
+    /// Writes of the card reach memory in any order: `IBV_ACCESS_RELAXED_ORDERING` of all memory, as libibverbs' manual
+    /// page `ibv_reg_mr` defines it. Reads, atomics and completions keep their place.
+    pub relaxed_ordering: bool,
+    /// Between the read and the write of a remote read-modify-write there is no read-modify-write of the same word by a CPU:
+    /// the device has `IBV_ATOMIC_GLOB`.
+    pub global_atomics: bool,
+}
+
+impl Switches {
+    /// All off: the models as they are published.
+    pub const OFF: Self = Self { relaxed_ordering: false, global_atomics: false };
+
+    /// The names, as tests write them behind the name of a model.
+    pub const NAMES: [&'static str; 2] = ["relaxed-ordering", "global-atomics"];
+
+    /// With the switch of this name on; `None` if there is none.
+    #[must_use]
+    pub fn with(self, name: &str) -> Option<Self> {
+        match name {
+            "relaxed-ordering" => Some(Self { relaxed_ordering: true, ..self }),
+            "global-atomics" => Some(Self { global_atomics: true, ..self }),
+            _ => None,
+        }
+    }
+
+    /// The stamp order: that of RDMA, and with relaxed ordering without (aNRW, aNRW) and (aNLW, aNLW).
+    #[must_use]
+    pub fn to(self, a: Stamp, b: Stamp) -> bool {
+        let are_writes = matches!((a, b), (aNRW(_), aNRW(_)) | (aNLW(_), aNLW(_)));
+        stamp::to(a, b) && !(self.relaxed_ordering && are_writes)
+    }
+
+    /// RDMA-TSO-RMW with these switches.
+    #[must_use]
+    pub fn tso(self) -> Libraries<Stamp> {
+        Libraries::over(move |a, b| self.to(a, b)).with(Tso).respecified(TSO, |spec| *spec = tso::consistency(self))
+    }
+
+    /// RDMA-WAIT-RMW with these switches.
+    #[must_use]
+    pub fn wait(self) -> Libraries<Stamp> {
+        Libraries::over(move |a, b| self.to(a, b)).with(Wait).respecified(WAIT, |spec| *spec = wait::switched(self))
+    }
+}
+
+/// As tests write them, each behind a plus.
+impl fmt::Display for Switches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let on = [self.relaxed_ordering, self.global_atomics];
+        Self::NAMES.iter().zip(on).filter(|(_, on)| *on).try_for_each(|(name, _)| write!(f, "+{name}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mowgli_core::stamp::Stamp as _;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for name in Switches::NAMES {
+            assert_eq!(Switches::OFF.with(name).expect("a switch").to_string(), format!("+{name}"));
+        }
+        assert_eq!((Switches::OFF.with("fast"), Switches::OFF.to_string()), (None, String::new()));
+    }
+
+    #[test]
+    fn relaxed_ordering_takes_two_cells() {
+        let relaxed = Switches { relaxed_ordering: true, ..Switches::OFF };
+        let all = Stamp::all(2);
+        let pairs = all.iter().flat_map(|&a| all.iter().map(move |&b| (a, b)));
+        let (mut gone, mut more) = (Vec::new(), 0);
+        for (a, b) in pairs {
+            match (stamp::to(a, b), relaxed.to(a, b)) {
+                (true, false) => gone.push(format!("{a} {b}")),
+                (false, true) => more += 1,
+                _ => assert_eq!(stamp::to(a, b), Switches::OFF.to(a, b)),
+            }
+        }
+        assert_eq!((gone.join(", "), more), ("aNRW_1 aNRW_1, aNRW_2 aNRW_2, aNLW_1 aNLW_1, aNLW_2 aNLW_2".to_owned(), 0));
+    }
+}

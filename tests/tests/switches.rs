@@ -1,0 +1,64 @@
+//! Switches of the models: what each takes and gives, by the axioms and by the machine.
+
+use std::collections::BTreeSet;
+
+use mowgli::litmus::parse::parse;
+use mowgli::litmus::run::{Engine, solve, solve_with};
+use mowgli::litmus::test::{Model, Test};
+use mowgli_core::problem::Limits;
+use mowgli_tests::{files, litmus};
+
+/// The tests of switches, each with the name of its file.
+fn all() -> Vec<(String, Test)> {
+    let read = |path: &std::path::PathBuf| {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path).expect("text");
+        let test = parse(&name, &text).unwrap_or_else(|e| panic!("{e}"));
+        (name, test)
+    };
+    files(&litmus().join("switches")).iter().map(read).collect()
+}
+
+/// All assertions hold, where there is a machine by both engines.
+#[test]
+fn the_tests_of_switches_hold() {
+    for (name, test) in all() {
+        let engine = if matches!(test.model, Model::RdmaTso(_)) { Engine::Both } else { Engine::Declarative };
+        let answer = solve_with(engine, &test, Limits::default()).unwrap_or_else(|e| panic!("{e}"));
+        assert!(answer.holds.iter().all(|h| *h == Some(true)), "{name}: {:?}", answer.holds);
+    }
+}
+
+/// Relaxed ordering only adds outcomes, global atomics only take some away, and each does in some of the tests.
+#[test]
+fn switches_change_outcomes_in_one_direction() {
+    let mut changed = BTreeSet::new();
+    for (name, test) in all() {
+        let model = test.model.to_string();
+        let published = Test { model: test.model.published(), ..test.clone() };
+        let [with, without] = [&test, &published].map(|t| solve(t, &[], Limits::default()).outcomes);
+        let more = with.keys().any(|o| !without.contains_key(o));
+        let fewer = without.keys().any(|o| !with.contains_key(o));
+        assert!(!more || model.contains("relaxed-ordering"), "{name}: more");
+        assert!(!fewer || model.contains("global-atomics"), "{name}: fewer");
+        changed.extend((more || fewer).then(|| format!("{model} {}", if more { "more" } else { "fewer" })));
+    }
+    let expected = [
+        "RDMA_TSO+global-atomics fewer",
+        "RDMA_TSO+relaxed-ordering more",
+        "RDMA_TSO+relaxed-ordering+global-atomics fewer",
+        "RDMA_WAIT+global-atomics fewer",
+        "RDMA_WAIT+relaxed-ordering more",
+    ];
+    assert_eq!(changed.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_switch_that_there_is_not_is_an_error_at_its_place() {
+    let said = |model: &str| parse("t.litmus", &format!("{model} t\n{{ x@1 = 0; }}\n P1@1 ;\n x := 1 ;\n")).unwrap_err();
+    let unknown = said("RDMA_TSO+fast");
+    assert!(unknown.contains("t.litmus:1:1"), "{unknown}");
+    assert!(unknown.contains("no switch fast; there are relaxed-ordering, global-atomics"), "{unknown}");
+    let of_cpu = said("RDMA_SC+relaxed-ordering");
+    assert!(of_cpu.contains("RDMA_SC has no switches; those are of RDMA_WAIT and RDMA_TSO"), "{of_cpu}");
+}
