@@ -94,6 +94,9 @@ mod tests {
                 _ => assert_eq!(stamp::to(a, b), Switches::OFF.to(a, b)),
             }
         }
-        assert_eq!((gone.join(", "), more), ("aNRW_1 aNRW_1, aNRW_2 aNRW_2, aNLW_1 aNLW_1, aNLW_2 aNLW_2".to_owned(), 0));
+        assert_eq!(
+            (gone.join(", "), more),
+            ("aNRW_1 aNRW_1, aNRW_2 aNRW_2, aNLW_1 aNLW_1, aNLW_2 aNLW_2".to_owned(), 0)
+        );
     }
 }

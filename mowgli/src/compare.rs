@@ -215,7 +215,10 @@ pub fn compare(
     expired: &(dyn Fn() -> bool + Sync),
     progress: &dyn Fn(usize, usize),
 ) -> Compared {
-    let written = *[Model::CoreRma, Model::RDMA_WAIT].iter().find(|m| [a, b].map(Model::published).contains(m)).unwrap_or(&Model::RDMA_TSO);
+    let written = *[Model::CoreRma, Model::RDMA_WAIT]
+        .iter()
+        .find(|m| [a, b].map(Model::published).contains(m))
+        .unwrap_or(&Model::RDMA_TSO);
     let subject = subject(written, rmw);
     let models = [a, b].map(|model| (model, libraries(model)));
     let mut found = Compared::default();

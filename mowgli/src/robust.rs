@@ -155,7 +155,10 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
         Model::RdmaSc => Cpu::Sc,
         Model::RdmaTso(_) => {
             // The theorems are about the models as they are published.
-            return Err(format!("{}: robustness is asked of models as they are published, not of {}", test.name, test.model));
+            return Err(format!(
+                "{}: robustness is asked of models as they are published, not of {}",
+                test.name, test.model
+            ));
         }
         Model::RdmaWait(_) | Model::CoreRma | Model::X86Tso => {
             let next = if test.model == Model::CoreRma { "" } else { HAND_OVER };

@@ -18,7 +18,7 @@ use mowgli_libraries::catalogue::catalogue;
 use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, TSO, Tso};
 use mowgli_rdma::wait::{self, WAIT, Wait};
-use mowgli_rdma::{Stamp, sc};
+use mowgli_rdma::{Stamp, Switches, sc};
 use pest::Parser as _;
 use pest::iterators::Pair;
 use proptest::prelude::*;

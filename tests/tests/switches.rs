@@ -55,7 +55,8 @@ fn switches_change_outcomes_in_one_direction() {
 
 #[test]
 fn a_switch_that_there_is_not_is_an_error_at_its_place() {
-    let said = |model: &str| parse("t.litmus", &format!("{model} t\n{{ x@1 = 0; }}\n P1@1 ;\n x := 1 ;\n")).unwrap_err();
+    let said =
+        |model: &str| parse("t.litmus", &format!("{model} t\n{{ x@1 = 0; }}\n P1@1 ;\n x := 1 ;\n")).unwrap_err();
     let unknown = said("RDMA_TSO+fast");
     assert!(unknown.contains("t.litmus:1:1"), "{unknown}");
     assert!(unknown.contains("no switch fast; there are relaxed-ordering, global-atomics"), "{unknown}");

@@ -98,7 +98,11 @@ impl Model {
     /// That a switch is on, of which `what` does not know.
     pub fn is_published(self, what: &str) -> Result<(), String> {
         let plain = self.published();
-        if self == plain { Ok(()) } else { Err(format!("{what} is for models as they are published: {plain}, not {self}")) }
+        if self == plain {
+            Ok(())
+        } else {
+            Err(format!("{what} is for models as they are published: {plain}, not {self}"))
+        }
     }
 
     /// The model whose memory is among these libraries.
