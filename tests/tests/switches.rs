@@ -63,3 +63,14 @@ fn a_switch_that_there_is_not_is_an_error_at_its_place() {
     let of_cpu = said("RDMA_SC+relaxed-ordering");
     assert!(of_cpu.contains("RDMA_SC has no switches; those are of RDMA_WAIT and RDMA_TSO"), "{of_cpu}");
 }
+
+#[test]
+fn what_knows_no_switches_says_so() {
+    let text = "RDMA_TSO+relaxed-ordering t\n{ x@1 = 1; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n poll(2) ;\nallowed (z=1)\n";
+    let test = parse("t.litmus", text).expect("a test");
+    let robust = mowgli::robust::robust(&test, None, &|| false).err().expect("no answer");
+    assert_eq!(robust, "t: robustness is asked of models as they are published, not of RDMA_TSO+relaxed-ordering");
+    let verbs = mowgli::generate::verbs::program(&test, &solve(&test, &[], Limits::default()));
+    let verbs = verbs.err().expect("no program").to_string();
+    assert_eq!(verbs, "c-verbs is for models as they are published: RDMA_TSO, not RDMA_TSO+relaxed-ordering");
+}
