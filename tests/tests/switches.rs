@@ -71,6 +71,6 @@ fn what_knows_no_switches_says_so() {
     let robust = mowgli::robust::robust(&test, None, &|| false).err().expect("no answer");
     assert_eq!(robust, "t: robustness is asked of models as they are published, not of RDMA_TSO+relaxed-ordering");
     let verbs = mowgli::generate::verbs::program(&test, &solve(&test, &[], Limits::default()));
-    let verbs = verbs.err().expect("no program").to_string();
+    let verbs = verbs.expect_err("no program").to_string();
     assert_eq!(verbs, "c-verbs is for models as they are published: RDMA_TSO, not RDMA_TSO+relaxed-ordering");
 }
