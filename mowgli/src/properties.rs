@@ -6,6 +6,7 @@ use std::time::Instant;
 use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Subject, are_at_most};
+use mowgli_core::soundness::form::{ByForm, Needs, by_form};
 use mowgli_core::soundness::properties::{Instance, Properties, Specified, properties};
 use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Memory};
@@ -70,6 +71,8 @@ pub struct Found<S: Stamp = mowgli_rdma::Stamp> {
     pub bounds: Vec<Bound>,
     /// What was found.
     pub properties: Properties<S>,
+    /// What follows for executions of every size.
+    pub by_form: ByForm,
     seconds: f64,
 }
 
@@ -117,7 +120,10 @@ impl<S: Stamp> Specification<S> {
         };
         let mut properties = properties(&specified, &bounds);
         properties.stop = properties.stop.map(cause);
-        Found { name: self.name, model: self.model, bounds, properties, seconds: start.elapsed().as_secs_f64() }
+        let library = self.libraries.get(self.library).expect("the library that is checked");
+        let by_form = by_form(self.libraries.spec(self.library).expect("its specification"), library, &*self.subject);
+        let seconds = start.elapsed().as_secs_f64();
+        Found { name: self.name, model: self.model, bounds, properties, by_form, seconds }
     }
 }
 
@@ -186,12 +192,14 @@ impl<S: Stamp> Found<S> {
         if p.sampled {
             out.push_str("  of some executions not every larger hb was looked at\n");
         }
-        out.push_str(&format!("  monotone      {}\n", yes(self.monotone())));
+        let always = |follows: bool| if follows { ", in executions of every size" } else { "" };
+        out.push_str(&format!("  monotone      {}{}\n", yes(self.monotone()), always(self.by_form.monotone.is_ok())));
         let exactly = match (&p.decomposable, &p.with_the_same_so) {
             (None, Some(_)) => ", with less so (see below)",
             _ => "",
         };
-        out.push_str(&format!("  decomposable  {}{exactly}\n", yes(self.decomposable())));
+        let follows = always(self.by_form.decomposable.is_ok());
+        out.push_str(&format!("  decomposable  {}{follows}{exactly}\n", yes(self.decomposable())));
         out.push_str(&format!("  satisfiable   {}\n", yes(self.satisfiable())));
         for (property, text) in self.counterexamples() {
             out.push_str(&format!("\n{} of {}: {text}\n", property.replace('_', " "), self.name));
@@ -212,6 +220,11 @@ impl<S: Stamp> Found<S> {
             decomposable: self.decomposable(),
             decomposable_with_the_same_so: self.known(p.decomposable.is_some() || p.with_the_same_so.is_some()),
             satisfiable: self.satisfiable(),
+            in_every_size: InEverySize {
+                monotone: self.by_form.monotone.is_ok(),
+                decomposable: self.by_form.decomposable.is_ok(),
+                decomposable_with_the_same_so: self.by_form.decomposable == Ok(Needs::TheSame),
+            },
             complete: p.stop.is_none() && !p.sampled,
             stopped: p.stop.as_ref().map(ToString::to_string),
             counterexamples: self.counterexamples(),
@@ -224,6 +237,14 @@ impl<S: Stamp> Found<S> {
     }
 }
 
+/// What follows from the form of a specification for executions of every size.
+#[derive(Serialize)]
+struct InEverySize {
+    monotone: bool,
+    decomposable: bool,
+    decomposable_with_the_same_so: bool,
+}
+
 #[derive(Serialize)]
 struct Json<'a> {
     spec: &'a str,
@@ -232,6 +253,7 @@ struct Json<'a> {
     decomposable: Option<bool>,
     decomposable_with_the_same_so: Option<bool>,
     satisfiable: Option<bool>,
+    in_every_size: InEverySize,
     complete: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,

@@ -3,6 +3,7 @@
 
 pub mod client;
 pub mod edits;
+pub mod form;
 pub mod local;
 pub mod mutation;
 mod orbits;

@@ -1,0 +1,349 @@
+//! Monotone and decomposable (LOCO Def. 3.5) for executions of every size, by the form of a specification.
+//!
+//! *Monotone.* Choices and so do not mention hb. If each demand has hb only where more of hb means more pairs, less of hb breaks
+//! no demand that held.
+//!
+//! *Decomposable.* Let E1 and E2 touch different locations, and take the choices of the whole, restricted to E1. They are choices
+//! of E1: what a read reads from writes its cell, so it is in E1 as well, and a total order restricted is total. Each relation
+//! is then compared with itself in the whole: it is `exact` if it has just the pairs of E1 that it has there, and `within` if
+//! it has no others. A composition can lose pairs whose middle is in E2, unless one of its two halves never leads from one part
+//! to the other (`stays`): it leads from a subevent to another of its event or cell. Demands that are `within` hold for E1, as
+//! they ask for no pairs; so is less than that of the whole if its parts are `within`, and just that of the whole, restricted,
+//! if they are `exact`.
+//!
+//! Functions of subevents cannot be looked into. That they see nothing of other events but how many alike there are, and the
+//! locations of a call are among its arguments, is read off the calls of small clients.
+
+use std::collections::BTreeMap;
+
+use super::client::{Bound, Subject};
+use crate::algebra::{Choice, Expr, Key, Rel, Set, Spec, SubView, cell, same};
+use crate::event::{Call, Event};
+use crate::ids::{Node, Tid};
+use crate::library::Library;
+use crate::stamp::Stamp;
+use crate::value::Val;
+use crate::world::World;
+
+/// How much of so a part with its own locations needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Needs {
+    /// Just the so of the whole, restricted, as the definition asks.
+    TheSame,
+    /// Some so within that, which is what composition needs.
+    Less,
+}
+
+/// What follows from the form of a specification; where nothing does, the reason.
+#[derive(Clone, Debug)]
+pub struct ByForm {
+    /// That it is monotone.
+    pub monotone: Result<(), String>,
+    /// That it is decomposable.
+    pub decomposable: Result<Needs, String>,
+}
+
+/// What follows from the form of the specification of a library.
+///
+/// ```
+/// use mowgli_core::algebra::{Spec, hb, po};
+/// use mowgli_core::soundness::form::monotone;
+/// # use mowgli_core::stamp::Stamp;
+/// # #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+/// # struct Only;
+/// # impl std::fmt::Display for Only {
+/// #     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str("only") }
+/// # }
+/// # impl Stamp for Only {
+/// #     fn all(_: u8) -> Vec<Self> { vec![Only] }
+/// # }
+/// let mut c = Spec::<Only>::default();
+/// c.empty("backwards", &(hb().inv() & po()));
+/// assert!(monotone(&c).is_ok());
+/// // Less of hb, and this has pairs.
+/// c.empty("unordered", &(po() - hb()));
+/// assert!(monotone(&c).unwrap_err().contains("unordered"));
+/// ```
+#[must_use]
+pub fn by_form<S: Stamp>(spec: &Spec<S>, library: &dyn Library<S>, subject: &dyn Subject) -> ByForm {
+    let decomposable = decomposable(spec).and_then(|needs| {
+        looked_at(spec, library, subject)?;
+        Ok(needs)
+    });
+    ByForm { monotone: monotone(spec), decomposable }
+}
+
+/// That less of hb breaks no demand.
+///
+/// # Errors
+/// The demand that it might break.
+pub fn monotone<S: Stamp>(spec: &Spec<S>) -> Result<(), String> {
+    let of_hb = |choice: &Choice<S>| matches!(choice, Choice::Orient { pairs } if pairs.mentions_hb());
+    if let Some((name, _)) = spec.choices.iter().find(|(_, choice)| of_hb(choice)) {
+        return Err(format!("which pairs {name} has depends on hb"));
+    }
+    match spec.demands.iter().find(|(_, _, rel)| !grows_with_hb(rel, true)) {
+        Some((name, ..)) => Err(format!("{name} can have more pairs where hb has fewer")),
+        None => Ok(()),
+    }
+}
+
+/// Whether a relation has more pairs, or if not `more` fewer ones, where hb has more.
+fn grows_with_hb<S: Stamp>(rel: &Rel<S>, more: bool) -> bool {
+    match rel.expr() {
+        Expr::Hb => more,
+        Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Seq(a, b) => grows_with_hb(a, more) && grows_with_hb(b, more),
+        Expr::Minus(a, b) => grows_with_hb(a, more) && grows_with_hb(b, !more),
+        Expr::Inverse(a) | Expr::Plus(a) => grows_with_hb(a, more),
+        _ => true,
+    }
+}
+
+/// A relation in a part, beside itself in the whole.
+#[derive(Clone, Copy)]
+struct InPart {
+    /// It has no pairs that it does not have there.
+    within: bool,
+    /// It has just the pairs that it has there.
+    exact: bool,
+    /// In the whole it leads from no part to another.
+    stays: bool,
+}
+
+impl InPart {
+    /// A relation on which nothing else has any bearing.
+    fn plain(stays: bool) -> Self {
+        Self { within: true, exact: true, stays }
+    }
+}
+
+/// That each part with its own locations is consistent.
+fn decomposable<S: Stamp>(spec: &Spec<S>) -> Result<Needs, String> {
+    let mut known = Known { spec, relations: BTreeMap::new() };
+    for (name, choice) in &spec.choices {
+        if let Choice::Orient { pairs } = choice
+            && !known.of(pairs).exact
+        {
+            return Err(format!("which pairs {name} has may depend on other locations"));
+        }
+    }
+    for (name, _, rel) in &spec.demands {
+        if !known.of(rel).within {
+            return Err(format!("{name} can have more pairs in a part"));
+        }
+    }
+    let mut needs = Needs::TheSame;
+    for (name, rel) in &spec.so {
+        match known.of(rel) {
+            InPart { exact: true, .. } => {}
+            InPart { within: true, .. } => needs = Needs::Less,
+            _ => return Err(format!("{name}, a part of so, can have more pairs in a part")),
+        }
+    }
+    Ok(needs)
+}
+
+/// What is known of relations, by their addresses.
+struct Known<'a, S> {
+    spec: &'a Spec<S>,
+    relations: BTreeMap<usize, InPart>,
+}
+
+impl<S: Stamp> Known<'_, S> {
+    fn of(&mut self, rel: &Rel<S>) -> InPart {
+        if let Some(known) = self.relations.get(&rel.address()) {
+            return *known;
+        }
+        let known = self.found(rel);
+        self.relations.insert(rel.address(), known);
+        known
+    }
+
+    fn found(&mut self, rel: &Rel<S>) -> InPart {
+        match rel.expr() {
+            Expr::Po | Expr::Ppo | Expr::Hb | Expr::SameThread | Expr::Cross(..) => InPart::plain(false),
+            Expr::SameEvent | Expr::On(_) | Expr::BeforeAny(_) => InPart::plain(true),
+            Expr::Same(key) => InPart::plain(is_cell(key)),
+            Expr::InTurn(..) => InPart { within: false, exact: false, stays: false },
+            Expr::Chosen(choice) => match &self.spec.choices[*choice].1 {
+                Choice::ReadsFrom { .. } => InPart::plain(true),
+                Choice::Order { key, .. } => InPart::plain(is_cell(key)),
+                Choice::Orient { pairs } => self.of(pairs),
+            },
+            Expr::Union(a, b) => {
+                let (a, b) = (self.of(a), self.of(b));
+                InPart { within: a.within && b.within, exact: a.exact && b.exact, stays: a.stays && b.stays }
+            }
+            Expr::Inter(a, b) => {
+                let (a, b) = (self.of(a), self.of(b));
+                InPart { within: a.within && b.within, exact: a.exact && b.exact, stays: a.stays || b.stays }
+            }
+            Expr::Minus(a, b) => {
+                let (a, b) = (self.of(a), self.of(b));
+                InPart { within: a.within && b.exact, exact: a.exact && b.exact, stays: a.stays }
+            }
+            Expr::Seq(a, b) => {
+                let (a, b) = (self.of(a), self.of(b));
+                let exact = a.exact && b.exact && (a.stays || b.stays);
+                InPart { within: a.within && b.within, exact, stays: a.stays && b.stays }
+            }
+            Expr::Inverse(a) => self.of(a),
+            Expr::Plus(a) => {
+                let a = self.of(a);
+                InPart { exact: a.exact && a.stays, ..a }
+            }
+        }
+    }
+}
+
+/// Whether a key is the cell of a subevent.
+fn is_cell<S: Stamp>(key: &Key<S>) -> bool {
+    matches!(same::<S>(cell).expr(), Expr::Same(of_cell) if of_cell.name == key.name)
+}
+
+/// Looks at the calls of small clients: each touches its arguments only, and what a specification counts has a location.
+fn looked_at<S: Stamp>(spec: &Spec<S>, library: &dyn Library<S>, subject: &dyn Subject) -> Result<(), String> {
+    let functions = Functions::of(spec);
+    let bound = Bound { objects: 2, ..Bound::default() };
+    let empty = World::new(2, &[Node(1), Node(2)]);
+    for world in subject.worlds(&empty, &bound, &|| false) {
+        for thread in world.tids() {
+            for call in subject.calls(&world, thread, &bound, &|| false) {
+                looked_at_call(&functions, library, &world, thread, &call)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn looked_at_call<S: Stamp>(
+    functions: &Functions<S>,
+    library: &dyn Library<S>,
+    world: &World,
+    thread: Tid,
+    call: &Call,
+) -> Result<(), String> {
+    let locations: Vec<_> = call.args.iter().filter_map(|v| v.loc()).collect();
+    let held = |cell| vec![library.init(world, cell), Val::Int(1)];
+    for ret in library.returns(world, &[], thread, call, &held) {
+        let event = Event { thread, call: call.clone(), ret };
+        for sub in library.shapes(world, &event).iter().flatten() {
+            if let Some(touched) = sub.cell.filter(|cell| !locations.contains(&cell.loc)) {
+                return Err(format!("{call} touches {}, which is none of its arguments", touched.loc));
+            }
+            let view = |nth| SubView { world, event: &event, sub, nth };
+            if locations.is_empty() && functions.tell_apart([view(0), view(1)]) {
+                return Err(format!("calls like {call} are counted, and touch no location"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The functions of subevents of which a specification is made.
+struct Functions<S> {
+    keys: Vec<Key<S>>,
+    sets: Vec<Set<S>>,
+}
+
+impl<S: Stamp> Functions<S> {
+    fn of(spec: &Spec<S>) -> Self {
+        let mut all = Self { keys: Vec::new(), sets: Vec::new() };
+        for (_, choice) in &spec.choices {
+            match choice {
+                Choice::ReadsFrom { reads, writes } => all.sets.extend([reads.clone(), writes.clone()]),
+                Choice::Order { members, key } => {
+                    all.sets.push(members.clone());
+                    all.keys.push(key.clone());
+                }
+                Choice::Orient { pairs } => all.add(pairs),
+            }
+        }
+        let relations = spec.so.iter().map(|(_, rel)| rel).chain(spec.demands.iter().map(|(_, _, rel)| rel));
+        relations.for_each(|rel| all.add(rel));
+        all
+    }
+
+    fn add(&mut self, rel: &Rel<S>) {
+        match rel.expr() {
+            Expr::Same(key) => self.keys.push(key.clone()),
+            Expr::On(set) => self.sets.push(set.clone()),
+            Expr::Cross(a, b) => self.sets.extend([a.clone(), b.clone()]),
+            Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) | Expr::Seq(a, b) => {
+                self.add(a);
+                self.add(b);
+            }
+            Expr::Inverse(a) | Expr::Plus(a) => self.add(a),
+            _ => {}
+        }
+    }
+
+    /// Whether one of them tells two views apart.
+    fn tell_apart(&self, [a, b]: [SubView<'_, S>; 2]) -> bool {
+        self.keys.iter().any(|key| key.of(&a) != key.of(&b)) || self.sets.iter().any(|set| set.has(&a) != set.has(&b))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt;
+
+    use super::*;
+    use crate::algebra::{po, reads, same_event, same_thread, writes};
+
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+    struct Only;
+
+    impl fmt::Display for Only {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("only")
+        }
+    }
+
+    impl Stamp for Only {
+        fn all(_: u8) -> Vec<Self> {
+            vec![Only]
+        }
+    }
+
+    fn found(of: impl Fn(&mut Spec<Only>)) -> Result<Needs, String> {
+        let mut spec = Spec::default();
+        of(&mut spec);
+        decomposable(&spec)
+    }
+
+    #[test]
+    fn a_composition_needs_a_half_that_stays() {
+        let so = |rel: Rel<Only>| found(|c| c.so([&rel.named("part", "{a} {b}")]));
+        assert_eq!(so(po()), Ok(Needs::TheSame));
+        assert_eq!(so(po().then(&po())), Ok(Needs::Less));
+        assert_eq!(so(po().then(&same_event())), Ok(Needs::TheSame));
+        assert_eq!(so(po().plus()), Ok(Needs::Less));
+        assert_eq!(so((po() & same(cell)).plus()), Ok(Needs::TheSame));
+        // What is taken away must not be lost.
+        assert_eq!(so(po() - po().then(&same(cell))), Ok(Needs::TheSame));
+        assert!(so(po() - po().then(&po())).is_err());
+    }
+
+    #[test]
+    fn sources_and_orders_of_cells_stay() {
+        let coherent = found(|c| {
+            let [rf, mo, rb] = c.coherence();
+            c.so([&rf, &mo, &rb]);
+        });
+        assert_eq!(coherent, Ok(Needs::TheSame));
+        let in_one_order = |c: &mut Spec<Only>| {
+            let all = c.order("all", writes(), |_: &SubView<Only>| Some(Val::Unit));
+            let read_in_it = c.reads_from("rf", reads(), writes()).0.then(&all).named("late", "{a} {b}");
+            let twice = all.then(&same_thread()).named("twice", "{a} {b}");
+            c.so([&read_in_it, &twice]);
+        };
+        assert_eq!(found(in_one_order), Ok(Needs::Less));
+        assert!(
+            found(|c| {
+                c.orient("one way", po().then(&po()));
+            })
+            .is_err()
+        );
+    }
+}
