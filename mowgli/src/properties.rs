@@ -195,10 +195,14 @@ impl<S: Stamp> Found<S> {
         let always = |follows: bool| if follows { ", in executions of every size" } else { "" };
         out.push_str(&format!("  monotone      {}{}\n", yes(self.monotone()), always(self.by_form.monotone.is_ok())));
         let exactly = match (&p.decomposable, &p.with_the_same_so) {
-            (None, Some(_)) => ", with less so (see below)",
+            (None, Some(_)) => ", not with just the same so (see below)",
             _ => "",
         };
-        let follows = always(self.by_form.decomposable.is_ok());
+        let follows = match self.by_form.decomposable {
+            Ok(Needs::TheSame) => always(true).to_owned(),
+            Ok(Needs::Less) => always(true).to_owned() + " with less so",
+            Err(_) => String::new(),
+        };
         out.push_str(&format!("  decomposable  {}{follows}{exactly}\n", yes(self.decomposable())));
         out.push_str(&format!("  satisfiable   {}\n", yes(self.satisfiable())));
         for (property, text) in self.counterexamples() {
