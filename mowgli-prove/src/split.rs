@@ -236,7 +236,9 @@ impl<'a, S: Stamp> Cases<'a, S> {
     /// The read whose source is told apart next: one of which, or of whose value, the goal speaks, or else the first whose source
     /// is not known.
     fn next_read(&self, scene: &Scene, ground: &mut Ground<'_>, to: &Term) -> Option<(String, Term)> {
-        let goal = ground.simplified(to).to_string();
+        // Of the goal itself it is known that it does not hold.
+        let parts = if let Term::App(_, parts) = to { &parts[..] } else { &[] };
+        let goal: String = parts.iter().map(|part| ground.simplified(part).to_string()).collect();
         let things = self.things(scene, ground);
         let mut open = Vec::new();
         for thing in things.iter().filter(|thing| !scene.told.contains(&thing.thing)) {
