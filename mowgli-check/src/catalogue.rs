@@ -10,7 +10,8 @@ use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Memory, bound};
 use mowgli_libraries::x86;
 use mowgli_rdma::sc;
-use mowgli_rdma::tso::Tso;
+use mowgli_rdma::tso::{self, Tso};
+use mowgli_rdma::wait;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -76,9 +77,9 @@ impl Stamped for mowgli_rdma::Stamp {
     fn libraries(catalogue: &Catalogue, model: Model) -> Libraries<Self> {
         match model {
             Model::RDMA_WAIT => catalogue.over_rdma.specified.clone(),
-            Model::RdmaWait(switches) => switches.wait(),
+            Model::RdmaWait(switches) => wait::switched(switches),
             Model::RDMA_TSO => Libraries::over(mowgli_rdma::to).with(Tso),
-            Model::RdmaTso(switches) => switches.tso(),
+            Model::RdmaTso(switches) => tso::switched(switches),
             Model::RdmaSc => sc::libraries(),
             Model::CoreRma | Model::X86Tso => Libraries::over(mowgli_rdma::to),
         }

@@ -1,16 +1,12 @@
 //! What some hardware promises less, or more, than RDMA-TSO-RMW and RDMA-WAIT-RMW: switches of the two, all off by default.
 //!
-//! Each is a change of a definition: [`Switches::to`] of the stamp order, [`wait`] of ib and so, and
+//! Each is a change of a definition: [`Switches::to`] of the stamp order, [`wait::switched`](crate::wait::switched) of ib and so, and
 //! [`Machine`](crate::operational::Machine) of the transitions. docs/models.md says where each assumption comes from.
 
 use std::fmt;
 
-use mowgli_core::library::Libraries;
-
 use crate::stamp::Stamp::{aNLW, aNRW};
 use crate::stamp::{self, Stamp};
-use crate::tso::{self, TSO, Tso};
-use crate::wait::{self, WAIT, Wait};
 
 /// Which of them are on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
@@ -45,18 +41,6 @@ impl Switches {
     pub fn to(self, a: Stamp, b: Stamp) -> bool {
         let are_writes = matches!((a, b), (aNRW(_), aNRW(_)) | (aNLW(_), aNLW(_)));
         stamp::to(a, b) && !(self.relaxed_ordering && are_writes)
-    }
-
-    /// RDMA-TSO-RMW with these switches.
-    #[must_use]
-    pub fn tso(self) -> Libraries<Stamp> {
-        Libraries::over(move |a, b| self.to(a, b)).with(Tso).respecified(TSO, |spec| *spec = tso::consistency(self))
-    }
-
-    /// RDMA-WAIT-RMW with these switches.
-    #[must_use]
-    pub fn wait(self) -> Libraries<Stamp> {
-        Libraries::over(move |a, b| self.to(a, b)).with(Wait).respecified(WAIT, |spec| *spec = wait::switched(self))
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn};
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
-use mowgli_core::library::Library;
+use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Subject};
@@ -237,9 +237,14 @@ impl Library<Stamp> for Tso {
 }
 
 /// The consistency predicate of SYNC App. C, with these switches.
-#[must_use]
-pub fn consistency(switches: Switches) -> Spec<Stamp> {
+fn consistency(switches: Switches) -> Spec<Stamp> {
     wait::predicate(true, &pf(), true, None, switches)
+}
+
+/// RDMA-TSO-RMW with these switches.
+#[must_use]
+pub fn switched(switches: Switches) -> Libraries<Stamp> {
+    Libraries::over(move |a, b| switches.to(a, b)).with(Tso).respecified(TSO, |spec| *spec = consistency(switches))
 }
 
 /// The specification with this part of [`wait::IB`] left out of ib.

@@ -9,7 +9,7 @@
 use mowgli_core::algebra::{Rel, Spec, SubView, cell, po, ppo, same, same_event, stamps};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
-use mowgli_core::library::Library;
+use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
@@ -116,9 +116,12 @@ pub fn consistency(with_rao: bool) -> Spec<Stamp> {
     predicate(with_rao, &(po() & same(wid)), false, None, Switches::OFF)
 }
 
-/// The consistency predicate with these switches.
-pub(crate) fn switched(switches: Switches) -> Spec<Stamp> {
-    predicate(true, &(po() & same(wid)), false, None, switches)
+/// RDMA-WAIT-RMW with these switches.
+#[must_use]
+pub fn switched(switches: Switches) -> Libraries<Stamp> {
+    Libraries::over(move |a, b| switches.to(a, b))
+        .with(Wait)
+        .respecified(WAIT, |spec| *spec = predicate(true, &(po() & same(wid)), false, None, switches))
 }
 
 /// The parts of ib.

@@ -340,8 +340,8 @@ fn models_mean_the_same_in_cat() {
     with("RDMA_SC", sc::libraries(), TSO, Box::new(tso::Words { rmw: false }));
     let both = Switches { relaxed_ordering: true, global_atomics: true };
     let (waits, polls) = (format!("RDMA_WAIT{both}"), format!("RDMA_TSO{both}"));
-    with(&waits, both.wait(), WAIT, Box::new(wait::Words { rmw: true }));
-    with(&polls, both.tso(), TSO, Box::new(tso::Words { rmw: true }));
+    with(&waits, wait::switched(both), WAIT, Box::new(wait::Words { rmw: true }));
+    with(&polls, tso::switched(both), TSO, Box::new(tso::Words { rmw: true }));
 }
 
 #[test]

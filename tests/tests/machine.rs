@@ -58,7 +58,7 @@ fn integers(result: Val) -> Val {
 const SLOWLY: usize = 20_000;
 
 fn agree(switches: Switches, (world, client): &(World, Client)) -> Result<(), TestCaseError> {
-    let libraries = switches.tso();
+    let libraries = tso::switched(switches);
     let programs = flowing(client, integers);
     let Some(axioms) = by_axioms(&libraries, world, &programs) else { return Ok(()) };
     let mut machine = Machine::new(world, &programs).unwrap().with(switches);
