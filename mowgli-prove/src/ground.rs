@@ -594,7 +594,7 @@ mod tests {
     use super::*;
     use crate::model::{Concretisation, Model, Parts};
     use crate::prove::executions;
-    use crate::template::Source;
+    use crate::source::Source;
     use crate::term::{Structure, symbol};
     use crate::witness::structure;
 

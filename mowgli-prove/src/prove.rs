@@ -23,8 +23,8 @@ use crate::cases::cases;
 use crate::kind::{Kind, Role};
 use crate::model::{Concretisation, Model, Obligation, Parts};
 use crate::solve::{Answer, Program, ask, file};
+use crate::source::Source;
 use crate::split::Cases;
-use crate::template::Source;
 use crate::term::{Term, Theory};
 use crate::witness::structure;
 

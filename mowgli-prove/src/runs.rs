@@ -18,7 +18,7 @@ use mowgli_judge::ids::Node;
 
 use crate::kind::Way;
 use crate::pattern::{Argument, Datum, Env};
-use crate::template::Source;
+use crate::source::Source;
 
 /// One run of a body.
 pub(crate) struct Run<S> {

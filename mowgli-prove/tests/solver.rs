@@ -17,7 +17,7 @@ use mowgli_libraries::entry::Entry;
 use mowgli_libraries::{slock, sv, wlock};
 use mowgli_prove::prove::{Options, Proof, prove};
 use mowgli_prove::solve::Program;
-use mowgli_prove::template::Source;
+use mowgli_prove::source::Source;
 use mowgli_rdma::Stamp;
 use mowgli_rdma::wait::WAIT;
 

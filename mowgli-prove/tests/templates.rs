@@ -18,7 +18,7 @@ use mowgli_prove::kind::{Kind, Role, Write};
 use mowgli_prove::model::{Concretisation, Model, Parts};
 use mowgli_prove::pattern::Datum;
 use mowgli_prove::prove::executions;
-use mowgli_prove::template::Source;
+use mowgli_prove::source::Source;
 use mowgli_prove::witness::structure;
 use mowgli_rdma::{Stamp, wait};
 

@@ -12,7 +12,7 @@ use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_prove::prove::{Options, Proof, prove};
 use mowgli_prove::solve::Program;
-use mowgli_prove::template::Source;
+use mowgli_prove::source::Source;
 use serde_json::json;
 
 use crate::catalogue::Stamped;

@@ -1,0 +1,230 @@
+//! Roles: what the subevents at one position of a template are, as far as all runs agree on it.
+
+use std::collections::BTreeSet;
+
+use itertools::Itertools;
+use mowgli_core::event::{Reads, Writes};
+use mowgli_core::ids::Loc;
+use mowgli_core::library::Libraries;
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+use mowgli_judge::ids::Node;
+
+use crate::kind::{Instance, Read, Role, Seen, Write};
+use crate::pattern::{Datum, Env, Nodes, Segment, datum, expanded, pattern, segmentations};
+
+/// The subevents of the event at one position, as they are in all its instances.
+pub(crate) fn subevents<S: Stamp>(
+    instances: &[Instance<S>],
+    event: usize,
+    each_event: Option<Nodes>,
+    objects: &BTreeSet<Loc>,
+    libraries: &Libraries<S>,
+) -> Result<(Vec<Segment>, Vec<Role<S>>), String> {
+    let lengths: Vec<(&Env, usize)> = instances.iter().map(|(s, subs)| (&s.env, subs.len())).collect();
+    let mut why = "how many subevents it has is nothing that depends on the nodes in question".to_owned();
+    for segments in segmentations(&lengths) {
+        if each_event.is_some() && segments.iter().any(|s| s.each.is_some()) {
+            why = "it is there for each node, and each has subevents for each node".to_owned();
+            continue;
+        }
+        let positions: usize = segments.iter().map(|s| s.len).sum();
+        let each: Vec<Option<Nodes>> = segments.iter().flat_map(|s| std::iter::repeat_n(s.each, s.len)).collect();
+        let mut seen: Vec<Vec<(Seen<S>, Option<usize>)>> = vec![Vec::new(); positions];
+        let mut fits = true;
+        for (instance, subs) in instances {
+            let places = expanded(&segments, &instance.env);
+            for (&(position, at), sub) in places.iter().zip(subs) {
+                let env = Env { at: at.or(instance.env.at), ..instance.env.clone() };
+                let copied = match sub.writes {
+                    Some(Writes::Copy(from) | Writes::Step(from)) => {
+                        let (from, there) = places[from];
+                        fits &= there.is_none() || there == at;
+                        Some(from)
+                    }
+                    _ => None,
+                };
+                seen[position].push((Seen { sub: *sub, env, ..instance.clone() }, copied));
+            }
+        }
+        if !fits {
+            why = "what a subevent copies is read for another node".to_owned();
+            continue;
+        }
+        let all: Result<Vec<Role<S>>, String> = seen
+            .into_iter()
+            .enumerate()
+            .map(|(sub, seen)| role(seen, (event, sub), each[sub].or(each_event), each_event, objects, libraries))
+            .collect();
+        match all {
+            Ok(roles) => return Ok((segments, roles)),
+            Err(reason) => why = reason,
+        }
+    }
+    Err(why)
+}
+
+fn one<T: PartialEq + Clone>(all: impl IntoIterator<Item = T>, what: &str) -> Result<T, String> {
+    let mut all = all.into_iter();
+    let first = all.next().ok_or_else(|| format!("{what} was never seen"))?;
+    if all.all(|other| other == first) { Ok(first) } else { Err(format!("{what} depends on the call")) }
+}
+
+/// The initial value of a cell: a datum, or always the same tuple.
+fn initial(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Option<Datum> {
+    let (_, first) = cases[0];
+    let is_constant = matches!(first, Val::Tuple(_)) && cases.iter().all(|(_, v)| *v == first);
+    if is_constant { Some(Datum::Constant(first)) } else { datum(cases, objects).ok() }
+}
+
+/// Values of several sorts, of which a sum says what it is the sum with.
+const READ: [Val; 8] =
+    [Val::Int(0), Val::Int(1), Val::Int(-1), Val::Int(41), Val::Int(i64::MAX), Val::Bool(true), Val::Bot, Val::Unit];
+
+/// What is added to what is read, if that is how the events make what they write.
+fn added<S: Stamp>(seen: &[&Seen<S>], objects: &BTreeSet<Loc>, libraries: &Libraries<S>) -> Result<Datum, String> {
+    let step = |s: &Seen<S>, read| libraries.of(&s.event.call).step(&s.event, read);
+    let cases = || seen.iter().filter_map(|s| Some((*s, step(s, Val::Int(0))?)));
+    let added = datum(cases().map(|(s, v)| (&s.env, v)), objects)?;
+    let is_sum = |(s, v): (&Seen<S>, Val)| {
+        let sum = |read: Val| v.int().and_then(|k| read.plus(k));
+        READ.into_iter().all(|read| step(s, read) == sum(read))
+    };
+    let is_none = |s: &&Seen<S>| READ.into_iter().all(|read| step(s, read).is_none());
+    let sums = cases().all(is_sum) && seen.iter().filter(|s| step(s, Val::Int(0)).is_none()).all(is_none);
+    if sums { Ok(added) } else { Err("what it writes is computed from what it read, and no sum".to_owned()) }
+}
+
+/// The words of a state, where each event updates a cell that has some: results of the calls below that are what it reads,
+/// and the data that it writes.
+fn words<S: Stamp>(
+    seen: &[(Seen<S>, Option<usize>)],
+    objects: &BTreeSet<Loc>,
+    libraries: &Libraries<S>,
+) -> Option<(Vec<Datum>, Vec<Datum>)> {
+    let first = &seen[0].0;
+    let (Some(Reads::Any), Some(Writes::Step(_))) = (first.sub.reads, first.sub.writes) else { return None };
+    let Val::Tuple(start) = libraries.of(&first.event.call).init(&first.world, first.sub.cell?) else { return None };
+    let is_result = |event: &usize| seen.iter().all(|(s, _)| s.env.results[*event] != Val::Top);
+    let results: Vec<usize> = (0..first.env.results.len()).filter(is_result).collect();
+    results.into_iter().permutations(start.parts().len()).find_map(|before| {
+        let after: Vec<(&Env, Vec<Val>)> =
+            seen.iter().map(|(s, _)| Some((&s.env, applied(s, &before, libraries)?))).collect::<Option<_>>()?;
+        let word = |w: usize| datum(after.iter().map(|(env, all)| (*env, all[w])), objects).ok();
+        let after = (0..before.len()).map(word).collect::<Option<Vec<Datum>>>()?;
+        Some((before.into_iter().map(Datum::Result).collect(), after))
+    })
+}
+
+/// The words that an event makes of those that are these results.
+fn applied<S: Stamp>(seen: &Seen<S>, before: &[usize], libraries: &Libraries<S>) -> Option<Vec<Val>> {
+    let words: Vec<Val> = before.iter().map(|event| seen.env.results[*event]).collect();
+    let after = libraries.of(&seen.event.call).step(&seen.event, Val::tuple(&words))?;
+    let Val::Tuple(after) = after else { return None };
+    Some(after.parts().to_vec()).filter(|after| after.len() == before.len())
+}
+
+/// The role of the subevent at one position, from its instances; with each the position of what it copies.
+fn role<S: Stamp>(
+    seen: Vec<(Seen<S>, Option<usize>)>,
+    position: (usize, usize),
+    each: Option<Nodes>,
+    each_event: Option<Nodes>,
+    objects: &BTreeSet<Loc>,
+    libraries: &Libraries<S>,
+) -> Result<Role<S>, String> {
+    let stamps = seen.iter().map(|(s, _)| {
+        let text = s.sub.stamp.to_string();
+        let parts =
+            text.rsplit_once('_').and_then(|(family, n)| Some((family.to_owned(), Some(n.parse::<u8>().ok()?))));
+        (&s.env, parts.unwrap_or((text, None)))
+    });
+    let stamps: Vec<(&Env, (String, Option<u8>))> = stamps.collect();
+    let family = one(stamps.iter().map(|(_, (family, _))| family.clone()), "a stamp")?;
+    let nodes: Vec<(&Env, Val)> =
+        stamps.iter().filter_map(|(env, (_, n))| Some((*env, Val::Node(Node((*n)?))))).collect();
+    let stamp_node = match nodes.len() {
+        0 => None,
+        n if n == stamps.len() => match &pattern(nodes, objects)?.leaves[..] {
+            [leaf] => Some(*leaf),
+            _ => return Err(format!("the node of {family} is always the same")),
+        },
+        _ => return Err(format!("{family} has a node only now and then")),
+    };
+    let cell = match one(seen.iter().map(|(s, _)| s.sub.cell.is_some()), "whether it touches memory")? {
+        false => None,
+        true => {
+            let cells = seen
+                .iter()
+                .filter_map(|(s, _)| s.sub.cell.map(|c| (&s.env, Val::tuple(&[Val::Loc(c.loc), Val::Node(c.node)]))));
+            Some(pattern(cells, objects)?)
+        }
+    };
+    let (before, after) = words(&seen, objects, libraries).unzip();
+    let reads = match one(seen.iter().map(|(s, _)| s.sub.reads.map(|r| std::mem::discriminant(&r))), "what it reads")? {
+        None => None,
+        Some(_) => {
+            let values = seen.iter().filter_map(|(s, _)| match s.sub.reads? {
+                Reads::Is(v) | Reads::IsNot(v) => Some((&s.env, v)),
+                Reads::Any => None,
+            });
+            match seen[0].0.sub.reads {
+                Some(Reads::Is(_)) => Some(Read::Is(datum(values, objects)?)),
+                Some(Reads::IsNot(_)) => Some(Read::IsNot(datum(values, objects)?)),
+                _ => Some(before.map_or(Read::Any, Read::Words)),
+            }
+        }
+    };
+    let writes =
+        match one(seen.iter().map(|(s, _)| s.sub.writes.map(|w| std::mem::discriminant(&w))), "what it writes")? {
+            None => None,
+            Some(_) => match seen[0].0.sub.writes {
+                Some(Writes::Is(_)) => {
+                    let values = seen.iter().filter_map(|(s, _)| match s.sub.writes {
+                        Some(Writes::Is(v)) => Some((&s.env, v)),
+                        _ => None,
+                    });
+                    Some(Write::Is(datum(values, objects)?))
+                }
+                Some(Writes::Copy(_)) => {
+                    let from = one(seen.iter().map(|(_, copied)| *copied), "what it copies")?;
+                    Some(Write::Copy(from.ok_or("it copies nothing")?))
+                }
+                Some(Writes::Step(_)) if after.is_some() => after.map(Write::Words),
+                Some(Writes::Step(_)) => {
+                    let from = one(seen.iter().map(|(_, from)| *from), "what it depends on")?;
+                    let from = from.ok_or("it depends on nothing")?;
+                    let seen: Vec<&Seen<S>> = seen.iter().map(|(s, _)| s).collect();
+                    Some(Write::Plus(from, added(&seen, objects, libraries)?))
+                }
+                None => unreachable!("all of them write"),
+            },
+        };
+    if (reads.is_some() || writes.is_some()) && cell.is_none() {
+        return Err("it reads or writes no cell".to_owned());
+    }
+    let first = &seen[0].0;
+    let initials = seen.iter().filter_map(|(s, _)| {
+        let cell = s.sub.cell?;
+        Some((&s.env, libraries.of(&s.event.call).init(&s.world, cell)))
+    });
+    // Where it is nothing of the call, nothing is known of it.
+    let initial = reads.as_ref().and_then(|_| initial(initials.collect(), objects));
+    let method = first.event.call.method;
+    let library = first.event.call.library;
+    Ok(Role {
+        name: format!("{method}.{family}"),
+        words: format!("{family} of {method}"),
+        library,
+        position,
+        each,
+        each_event: each_event.is_some(),
+        family,
+        stamp_node,
+        cell,
+        reads,
+        writes,
+        initial,
+        seen: seen.into_iter().map(|(s, _)| s).collect(),
+    })
+}

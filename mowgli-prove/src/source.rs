@@ -1,0 +1,23 @@
+//! What templates are made of.
+
+use std::sync::Arc;
+
+use mowgli_core::ids::Name;
+use mowgli_core::implementation::Implementation;
+use mowgli_core::library::Libraries;
+use mowgli_core::soundness::client::Subject;
+use mowgli_core::stamp::Stamp;
+
+/// A library with an implementation, as templates are made of it.
+pub struct Source<'a, S: Stamp> {
+    /// The library with its specification.
+    pub specification: &'a Libraries<S>,
+    /// Its name.
+    pub library: Name,
+    /// The libraries that the implementation calls.
+    pub below: &'a Libraries<S>,
+    /// The implementation.
+    pub implementation: Arc<dyn Implementation>,
+    /// Objects and calls.
+    pub subject: &'a dyn Subject,
+}
