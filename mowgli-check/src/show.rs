@@ -12,6 +12,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 
+use crate::litmus::print;
 use crate::litmus::test::Test;
 
 /// What threads and words are called in the program that an execution is of. By default threads are P1, P2 and so on.
@@ -39,6 +40,13 @@ impl Names {
     #[must_use]
     pub fn event(&self, event: &Event) -> String {
         Event { call: self.named(&event.call), ..event.clone() }.to_string()
+    }
+
+    /// An event as a statement, with what it returned.
+    #[must_use]
+    pub fn statement(&self, event: &Event) -> String {
+        let text = print::statement(&self.named(&event.call));
+        if print::has_result(&event.call, Some(event.ret)) { format!("{text} = {}", event.ret) } else { text }
     }
 
     /// A call, whatever it returns.

@@ -20,4 +20,10 @@ pub trait Stamp: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'stati
         let _ = node;
         self
     }
+
+    /// What it is, in a few words for readers; nothing where a model does not say.
+    #[must_use]
+    fn about(self) -> String {
+        String::new()
+    }
 }

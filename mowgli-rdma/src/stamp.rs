@@ -118,6 +118,23 @@ impl mowgli_core::stamp::Stamp for Stamp {
             aCR | aCW | aCAS | aMF | aWT => self,
         }
     }
+
+    fn about(self) -> String {
+        match self {
+            aCR => "the CPU reads".to_owned(),
+            aCW => "the CPU writes".to_owned(),
+            aCAS => "the CPU reads and writes at once".to_owned(),
+            aMF => "a memory fence of the CPU".to_owned(),
+            aWT => "the CPU waits for the network card".to_owned(),
+            aNLR(n) => format!("the network card reads here, for node {n}"),
+            aNRW(n) => format!("the network card writes on node {n}"),
+            aNAR(n) => format!("the network card reads on node {n}, for an atomic operation"),
+            aNRR(n) => format!("the network card reads on node {n}"),
+            aNLW(n) => format!("the network card writes here what came from node {n}"),
+            aRF(n) => format!("a fence of what goes to node {n}"),
+            aGF(n) => format!("all that went to node {n} before is over"),
+        }
+    }
 }
 
 impl fmt::Display for Stamp {

@@ -27,6 +27,16 @@ impl mowgli_core::stamp::Stamp for Stamp {
     fn all(_: u8) -> Vec<Self> {
         vec![Self::R, Self::W, Self::U, Self::F]
     }
+
+    fn about(self) -> String {
+        let text = match self {
+            Self::R => "a read",
+            Self::W => "a write, which goes through the store buffer",
+            Self::U => "an update, which reads and writes at once",
+            Self::F => "a fence",
+        };
+        text.to_owned()
+    }
 }
 
 impl fmt::Display for Stamp {

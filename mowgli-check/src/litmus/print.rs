@@ -215,7 +215,8 @@ fn parts(output: Val) -> &'static [Val] {
 
 /// Whether a call returns something that programs look at: by its method, or, of a library of one's own, by what it
 /// returned, where that is known.
-fn has_result(call: &Call, returned: Option<Val>) -> bool {
+#[must_use]
+pub fn has_result(call: &Call, returned: Option<Val>) -> bool {
     let method = call.method.text();
     match builtin(call.library).and_then(|l| l.method(method)) {
         _ if call.library == CORE_RMA => matches!(method, "Read" | "CAS" | "Xchg" | "FAA"),

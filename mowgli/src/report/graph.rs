@@ -1,6 +1,9 @@
 //! An execution as a graph: threads, calls, events, subevents, relations, and the cycles that forbid an outcome.
 
+use std::collections::BTreeMap;
+
 use mowgli_core::ids::Tid;
+use mowgli_core::problem::Found;
 use mowgli_core::search::refute::{End, Refutation};
 use mowgli_core::stamp::Stamp;
 use mowgli_rdma::core_rma::CORE_RMA;
@@ -10,8 +13,8 @@ use serde::Serialize;
 
 use crate::catalogue::Stamped;
 use crate::explain::{Explained, Words};
-use crate::litmus::core_rma;
 use crate::litmus::test::Test;
+use crate::litmus::{core_rma, print};
 use crate::show::{Scene, named, reduced};
 
 /// What the page draws.
@@ -23,6 +26,10 @@ pub struct Graph {
     calls: Vec<Call>,
     relations: Vec<Relation>,
     refutations: Vec<Cycle>,
+    /// Why the outcome is not allowed, where no cycle says it.
+    why: Option<String>,
+    /// The stamps in words.
+    about: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -36,7 +43,11 @@ struct Thread {
 struct Call {
     thread: usize,
     label: String,
+    /// Whether it returns something that programs look at.
+    returns: bool,
     events: Vec<Event>,
+    /// The stamps that its specification promises, as the cycles say, and that no event of it has.
+    missing: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -66,13 +77,34 @@ struct Cycle {
     end: String,
 }
 
-/// An edge between two calls, by position.
+/// A call, by position, and the stamp of one of its subevents.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct Place {
+    call: usize,
+    stamp: String,
+}
+
+/// An edge between subevents of two calls.
 #[derive(Clone, Debug, Serialize)]
 struct Edge {
-    from: usize,
-    to: usize,
+    from: Place,
+    to: Place,
     relation: &'static str,
     sentence: String,
+}
+
+impl Call {
+    fn new(thread: usize, label: String) -> Self {
+        Self { thread, label, returns: false, events: Vec::new(), missing: Vec::new() }
+    }
+
+    /// Its specification promises a subevent with this stamp.
+    fn promise(&mut self, stamp: &str) {
+        let has = self.events.iter().flat_map(|e| &e.subs).any(|s| s.stamp == stamp);
+        if !self.events.is_empty() && !has && self.missing.iter().all(|known| known != stamp) {
+            self.missing.push(stamp.to_owned());
+        }
+    }
 }
 
 impl Graph {
@@ -95,8 +127,9 @@ impl Graph {
                 let call = root(e);
                 let event = &execution.events[e];
                 if call.is_none() || call != open {
-                    let label = names.event(call.map_or(event, |c| &execution.calls[c].event));
-                    calls.push(Call { thread: thread.index(), label, events: Vec::new() });
+                    let made = call.map_or(event, |c| &execution.calls[c].event);
+                    let returns = print::has_result(&made.call, Some(made.ret));
+                    calls.push(Call { returns, ..Call::new(thread.index(), names.statement(made)) });
                 }
                 open = call;
                 let subs = execution.subs.iter().enumerate().filter(|(_, s)| s.event == e).map(|(id, s)| {
@@ -105,7 +138,7 @@ impl Graph {
                     Sub { id, stamp: s.sub.stamp.to_string(), text: format!("{}{read}{wrote}", s.sub.stamp) }
                 });
                 // An event that is the whole call needs no name of its own.
-                let label = call.map_or_else(String::new, |_| names.event(event));
+                let label = call.map_or_else(String::new, |_| names.statement(event));
                 let last = calls.last_mut().expect("one was begun");
                 last.events.push(Event { label, subs: subs.collect() });
             }
@@ -117,7 +150,21 @@ impl Graph {
         });
         let world = &execution.world;
         let threads = world.tids().map(|t| Thread { name: names.thread(t), node: world.node_of(t).0 }).collect();
-        Self { title: title.to_owned(), threads, calls, relations: relations.collect(), refutations: Vec::new() }
+        let about = execution.subs.iter().map(|s| (s.sub.stamp.to_string(), s.sub.stamp.about()));
+        let about = about.filter(|(_, words)| !words.is_empty()).collect();
+        Self { threads, calls, relations: relations.collect(), about, ..Self::empty(title) }
+    }
+
+    fn empty(title: &str) -> Self {
+        Self {
+            title: title.to_owned(),
+            threads: Vec::new(),
+            calls: Vec::new(),
+            relations: Vec::new(),
+            refutations: Vec::new(),
+            why: None,
+            about: BTreeMap::new(),
+        }
     }
 
     /// The graph of an execution of coreRMA: a call for each statement, a dot for each action.
@@ -134,7 +181,7 @@ impl Graph {
                     text: core_rma::action(test, witness, id),
                 });
                 let events = vec![Event { label: String::new(), subs: subs.collect() }];
-                calls.push(Call { thread, label: label.clone(), events });
+                calls.push(Call { events, ..Call::new(thread, label.clone()) });
             }
         }
         let is_shown = |a: usize| witness.actions[a].kind != ActionType::Init;
@@ -142,35 +189,55 @@ impl Graph {
             pairs.retain(|&(a, b)| is_shown(a) && is_shown(b));
             Relation { name, library: CORE_RMA.to_string(), pairs }
         });
-        Self {
-            title: test.name.clone(),
-            threads: threads.collect(),
-            calls,
-            relations: relations.filter(|r| !r.pairs.is_empty()).collect(),
-            refutations: Vec::new(),
-        }
+        let relations = relations.filter(|r| !r.pairs.is_empty()).collect();
+        Self { threads: threads.collect(), calls, relations, ..Self::empty(&test.name) }
     }
 
-    /// With the ways to get an outcome, each with the cycle that forbids it.
+    /// With the ways to get an outcome, each with the cycle that forbids it. Calls are then called as the program's
+    /// statements, and have what their specification promises and they lack, if a cycle goes through it.
     #[must_use]
-    pub fn with_refutations(mut self, words: &Words, refutations: &[Refutation]) -> Self {
-        let place = |calls: &[Call], end: &End| {
-            let own = calls.iter().enumerate().filter(|(_, c)| c.thread == end.thread.index());
-            own.map(|(i, _)| i).nth(end.position)
-        };
-        for refutation in refutations {
-            let steps = refutation.edges.iter().filter_map(|edge| {
-                let (from, to) = (place(&self.calls, &edge.from)?, place(&self.calls, &edge.to)?);
-                Some(Edge { from, to, relation: edge.relation, sentence: words.sentence(edge) })
-            });
+    pub fn with_refutations<S: Stamp>(mut self, words: &Words, refutations: &Found<Vec<Refutation>>) -> Self {
+        let (found, stop) = refutations.so_far();
+        let calls = &self.calls;
+        let own = |t: usize| (0..calls.len()).filter(move |&i| calls[i].thread == t).collect::<Vec<_>>();
+        let places: Vec<Vec<usize>> = (0..self.threads.len()).map(own).collect();
+        let stamps: BTreeMap<String, String> = S::all(self.threads.iter().map(|t| t.node).max().unwrap_or(1))
+            .into_iter()
+            .map(|a| (a.to_string(), a.about()))
+            .collect();
+        for (own, statements) in places.iter().zip(&words.statements) {
+            for (&call, statement) in own.iter().zip(statements) {
+                let result = self.calls[call].label.rsplit_once(" = ").map(|(_, v)| format!("  ({v})"));
+                let result = result.filter(|_| self.calls[call].returns).unwrap_or_default();
+                self.calls[call].label = format!("{statement}{result}");
+            }
+        }
+        for refutation in found {
+            let mut steps = Vec::new();
+            for edge in &refutation.edges {
+                let mut place = |end: &End| {
+                    let call = *places.get(end.thread.index())?.get(end.position)?;
+                    self.calls[call].promise(&end.stamp);
+                    let about = stamps.get(&end.stamp).filter(|words| !words.is_empty());
+                    self.about.extend(about.map(|words| (end.stamp.clone(), words.clone())));
+                    Some(Place { call, stamp: end.stamp.clone() })
+                };
+                let (Some(from), Some(to)) = (place(&edge.from), place(&edge.to)) else { continue };
+                steps.push(Edge { from, to, relation: edge.relation, sentence: words.sentence(edge) });
+            }
             let end = match refutation.demand {
                 _ if refutation.edges.is_empty() => "No write has the values that are then to be read.".to_owned(),
                 Some((library, demand)) => format!("{library} excludes that ({demand})."),
                 None => "Back to the first event: a cycle.".to_owned(),
             };
-            let cycle = Cycle { steps: steps.collect(), end };
-            self.refutations.push(cycle);
+            self.refutations.push(Cycle { steps, end });
         }
+        self.why = match (self.refutations.iter().find(|r| r.steps.is_empty()), stop) {
+            _ if self.refutations.iter().any(|r| !r.steps.is_empty()) => None,
+            (Some(refutation), _) => Some(refutation.end.clone()),
+            (None, Some(stop)) => Some(format!("Why the specifications forbid it was not found before {stop}.")),
+            (None, None) => Some("Nothing writes the values that are read, and no word begins with them.".to_owned()),
+        };
         self
     }
 
@@ -188,15 +255,16 @@ impl Graph {
                     node: world.node_of(t).0,
                 };
                 let threads = world.tids().zip(&explained.test.threads).map(thread).collect();
-                let calls = words.statements.iter().enumerate().flat_map(|(thread, texts)| {
-                    texts.iter().map(move |label| Call { thread, label: label.clone(), events: Vec::new() })
-                });
-                let (relations, refutations) = (Vec::new(), Vec::new());
-                Self { title: title.clone(), threads, calls: calls.collect(), relations, refutations }
+                let calls = words
+                    .statements
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(thread, texts)| texts.iter().map(move |label| Call::new(thread, label.clone())));
+                Self { threads, calls: calls.collect(), ..Self::empty(title) }
             }
         };
         match &explained.refutations {
-            Some(refutations) => graph.with_refutations(&words, refutations.so_far().0),
+            Some(refutations) => graph.with_refutations::<S>(&words, refutations),
             None => graph,
         }
     }

@@ -6,6 +6,10 @@ mod graph;
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use itertools::Itertools as _;
+use miniz_oxide::deflate::compress_to_vec;
 use mowgli_core::execution::Execution;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
@@ -13,7 +17,7 @@ use mowgli_core::problem::{Found, Limits};
 use mowgli_core::repair::Limit;
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
-use mowgli_core::soundness::verdict::Verdict;
+use mowgli_core::soundness::verdict::{Counterexample, Verdict};
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use serde::Serialize;
@@ -24,9 +28,9 @@ use crate::catalogue::{Catalogue, Stamped};
 use crate::check::Checked;
 use crate::explain::{Decided, Explained, explain, of_snapshot, of_test, snapshot_model};
 use crate::interrupt::{Failure, cause};
-use crate::litmus::core_rma;
 use crate::litmus::run::{shown, solve_in, with_problem};
 use crate::litmus::test::{Assertion, Model, Quantifier, Test, Warning};
+use crate::litmus::{core_rma, print};
 use crate::repair::{self, bodies};
 use crate::show::{Names, Scene};
 
@@ -65,12 +69,24 @@ pub struct CheckRow {
     expected: Option<bool>,
     concretisation: Vec<String>,
     seconds: f64,
-    /// The client of a counterexample, with the wrong outcome.
-    litmus: Option<String>,
-    explanation: String,
-    graph: Option<Graph>,
+    /// What was found, the most telling first.
+    found: Vec<Shown>,
     /// The least to change in the bodies, if that was asked.
     pub repair: Option<RepairRow>,
+}
+
+/// A counterexample, or whatever else was found.
+#[derive(Clone, Debug, Serialize)]
+struct Shown {
+    title: &'static str,
+    /// The client, with the wrong outcome.
+    litmus: Option<String>,
+    /// The wrong outcome.
+    outcome: Option<String>,
+    explanation: String,
+    graph: Option<Graph>,
+    /// Whether threads of several nodes take part.
+    is_typical: bool,
 }
 
 /// The least to insert so that what is wrong is right.
@@ -134,20 +150,8 @@ pub struct FindingRow {
 
 impl CheckRow {
     /// What was found by a check.
-    ///
-    /// # Panics
-    /// If the judge rejects the counterexample, which the search has shown it before.
     #[must_use]
     pub fn new<S: Stamped>(checked: &Checked<S>) -> Self {
-        let scene = |execution: &Execution<S>| {
-            let judged = judge(&checked.libraries, execution).expect("the search has asked the judge");
-            let (libraries, names) = (&checked.libraries, &Names::default());
-            Graph::new(&checked.title(), &Scene { libraries, execution, judged: &judged, names })
-        };
-        let wrong = checked
-            .counterexample()
-            .map(|c| scene(&c.execution).with_refutations(&crate::check::words(c), c.refutations.so_far().0));
-        let graph = wrong.or_else(|| Some(scene(&checked.stuck()?.2?.execution)));
         Self {
             library: checked.library.to_owned(),
             variant: checked.variant.to_owned(),
@@ -165,9 +169,7 @@ impl CheckRow {
             expected: checked.is_expected(),
             concretisation: checked.concretisation(),
             seconds: checked.time.as_secs_f64(),
-            litmus: checked.litmus(),
-            explanation: checked.explanation(),
-            graph,
+            found: Vec::from_iter(Shown::new(checked)),
             repair: None,
         }
     }
@@ -176,6 +178,52 @@ impl CheckRow {
     #[must_use]
     pub fn is_wrong(&self) -> bool {
         ["unsound", "not-locally-sound", "no-wrong-outcome"].contains(&self.verdict.as_str())
+    }
+}
+
+impl CheckRow {
+    /// Whether its counterexample has one thread only, or one node, so that a larger one may tell more.
+    #[must_use]
+    pub fn is_small(&self) -> bool {
+        self.is_wrong() && self.found.iter().all(|shown| !shown.is_typical)
+    }
+
+    /// With a counterexample of the same implementation in which threads of several nodes take part, if this is one.
+    pub fn add_typical<S: Stamped>(&mut self, checked: &Checked<S>) {
+        let Some(typical) = Shown::new(checked).filter(|shown| shown.is_typical) else { return };
+        self.found[0].title = "The smallest counterexample";
+        self.found.insert(0, Shown { title: "A typical counterexample", ..typical });
+    }
+}
+
+impl Shown {
+    /// What a check has found; nothing if it has found nothing wrong.
+    ///
+    /// # Panics
+    /// If the judge rejects the counterexample, which the search has shown it before.
+    fn new<S: Stamped>(checked: &Checked<S>) -> Option<Self> {
+        let scene = |execution: &Execution<S>| {
+            let judged = judge(&checked.libraries, execution).expect("the search has asked the judge");
+            let (libraries, names) = (&checked.libraries, &Names::default());
+            Graph::new(&checked.title(), &Scene { libraries, execution, judged: &judged, names })
+        };
+        let found = checked.counterexample();
+        let wrong = found.map(|c| scene(&c.execution).with_refutations::<S>(&crate::check::words(c), &c.refutations));
+        let stuck = || Some(scene(&checked.stuck()?.2?.execution));
+        let explanation = checked.explanation();
+        let graph = wrong.or_else(stuck);
+        let is_typical = |c: &Counterexample<S>| {
+            let own = c.world.tids().zip(&c.client.threads).filter(|(_, calls)| !calls.is_empty());
+            own.map(|(t, _)| c.world.node_of(t)).unique().count() > 1
+        };
+        (graph.is_some() || !explanation.is_empty()).then(|| Self {
+            title: "The counterexample",
+            litmus: checked.litmus(),
+            outcome: found.map(|c| print::conjunction(&print::registers(&c.client, &c.outcome))),
+            explanation,
+            graph,
+            is_typical: found.is_some_and(is_typical),
+        })
     }
 }
 
@@ -391,15 +439,25 @@ impl Page {
         serde_json::to_string(self).expect("strings and numbers")
     }
 
-    /// The page as HTML, with everything that it needs.
+    /// The page as HTML, with everything that it needs. What is long is deflated: many executions are much alike.
     ///
     /// # Panics
     /// Never: what is shown consists of strings and numbers.
     #[must_use]
     pub fn html(&self) -> String {
-        // Nothing in the data may end the script element that holds it.
-        let data = self.json().replace("</", "<\\/");
+        let json = self.json();
+        let (kind, data) = match json.len() > LONG {
+            true => ("application/octet-stream", BASE64_STANDARD.encode(compress_to_vec(json.as_bytes(), LEVEL))),
+            // Nothing in the data may end the script element that holds it.
+            false => ("application/json", json.replace("</", "<\\/")),
+        };
         let title = self.title.replace('&', "&amp;").replace('<', "&lt;");
-        PAGE.replacen("@TITLE@", &title, 1).replacen("@DATA@", &data, 1)
+        PAGE.replacen("@TITLE@", &title, 1).replacen("@KIND@", kind, 1).replacen("@DATA@", &data, 1)
     }
 }
+
+/// How many bytes of data stand on a page as they are.
+const LONG: usize = 1 << 20;
+
+/// How hard to deflate, of 10.
+const LEVEL: u8 = 6;
