@@ -21,12 +21,19 @@ mod ask;
 use ask::ask;
 
 fn main() -> ExitCode {
-    let pages: [(&str, fn()); 8] = [
+    let pages: [(&str, fn()); 12] = [
         (
             "the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked",
             the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked,
         ),
         ("the_barrier_is_laid_out_so_that_it_can_be_read", the_barrier_is_laid_out_so_that_it_can_be_read),
+        ("the_first_screen_says_what_goes_wrong", the_first_screen_says_what_goes_wrong),
+        ("edges_keep_apart_and_begin_and_end_at_dots", edges_keep_apart_and_begin_and_end_at_dots),
+        (
+            "long_lists_are_deflated_filtered_and_built_when_opened",
+            long_lists_are_deflated_filtered_and_built_when_opened,
+        ),
+        ("the_playground_keeps_its_test_in_the_address", the_playground_keeps_its_test_in_the_address),
         ("outcomes_of_core_rma_have_witnesses_too", outcomes_of_core_rma_have_witnesses_too),
         ("each_outcome_of_a_litmus_test_has_a_witness", each_outcome_of_a_litmus_test_has_a_witness),
         ("snapshots_of_executions_are_drawn", snapshots_of_executions_are_drawn),
@@ -88,7 +95,8 @@ fn compiles(program: &str) -> bool {
 /// What a browser makes of the page at `url`; it keeps what it needs in `folder`.
 fn browsed(folder: &Path, url: &str) -> String {
     let data = format!("--user-data-dir={}", folder.join("profile").display());
-    let flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=8000", "--dump-dom"];
+    let screen = ["--headless", "--no-sandbox", "--disable-gpu", "--window-size=1366,768"];
+    let flags = [&screen[..], &["--virtual-time-budget=8000", "--dump-dom"]].concat();
     let ran = Command::new(BROWSER.expect("there is a Chromium"))
         .args(flags)
         .args([&data, url])
@@ -126,7 +134,7 @@ fn the_counterexample_of_the_barrier_is_drawn_and_its_cycle_is_walked() {
     let script = "document.querySelector('svg').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowRight' }));\
                   document.querySelector('input[type=checkbox]').click();";
     let dom = seen(folder.path(), &html, script);
-    assert!(dom.contains("aria-live=\"polite\">1 of ") && dom.contains("class=\"edge cycle now\""), "{dom}");
+    assert!(dom.contains("aria-live=\"polite\">1 of ") && dom.contains("<g data-step=\"0\" class=\"now\""), "{dom}");
     assert!(dom.contains("display: none"), "{dom}");
 }
 
@@ -137,19 +145,19 @@ const OUTLINE: &str = r"
     const apart = (a, b) => a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
     const picture = document.querySelector('svg');
     const all = what => [...picture.querySelectorAll(what)];
-    const calls = all('.call'), texts = all('text'), within = (e, list) => list.filter(o => inside(box(o), box(e)));
+    const calls = all('.call'), texts = all('text:not(.in):not(.by)'), said = t => t.firstChild.textContent, within = (e, list) => list.filter(o => inside(box(o), box(e)));
     for (const lane of all('.lane')) {
-      out.push(within(lane, all('.head')).map(t => t.textContent).join(', '));
-      for (const call of within(lane, calls)) out.push('  ' + within(call, texts).map(t => t.textContent).join(' | '));
+      out.push(within(lane, all('.head')).map(said).join(', '));
+      for (const call of within(lane, calls)) out.push('  ' + within(call, texts).map(said).join(' | '));
     }
     for (const layer of all('g')) {
-      const edges = [...layer.querySelectorAll('.edge')], name = layer.querySelector('title');
-      out.push(edges.length + ' edges of ' + (name ? name.textContent : 'the cycle'));
+      const edges = [...layer.children].filter(e => e.matches('.edge')), name = layer.querySelector('.edge title, .by');
+      if (edges.length) out.push(edges.length + ' edges of ' + name.textContent);
     }
     const pairs = calls.flatMap((a, i) => calls.slice(i + 1).map(b => [box(a), box(b)]));
     out.push('calls that overlap: ' + pairs.filter(([a, b]) => !apart(a, b)).length);
     const lost = texts.filter(t => !t.matches('.head') && !calls.some(c => inside(box(t), box(c))));
-    out.push('texts outside of a call: ' + lost.map(t => t.textContent).join(', '));
+    out.push('texts outside of a call: ' + lost.map(said).join(', '));
     const outline = document.createElement('pre');
     outline.id = 'outline';
     outline.textContent = out.join('\n');
@@ -161,6 +169,109 @@ fn the_barrier_is_laid_out_so_that_it_can_be_read() {
     let dom = seen(folder.path(), &html, OUTLINE);
     let outline = dom.split("<pre id=\"outline\">").nth(1).and_then(|rest| rest.split("</pre>").next());
     insta::assert_snapshot!("barrier_outline", outline.expect("an outline"));
+}
+
+/// What a script prints about a page, as lines; `out` is where it puts them.
+fn told(dom: &str) -> Vec<String> {
+    let told =
+        dom.split("<pre id=\"told\">").nth(1).and_then(|rest| rest.split("</pre>").next()).expect("what is told");
+    told.lines().map(str::to_owned).collect()
+}
+
+/// A script that puts the lines of `out` behind a page.
+fn telling(script: &str) -> String {
+    let end = "const told = document.createElement('pre'); told.id = 'told'; told.textContent = out.join('\\n'); document.body.append(told);";
+    format!("{{ const out = []; {script} {end} }}")
+}
+
+/// On a laptop's screen: the client, the whole chain of sentences, and the head of the picture. Behind a tab the smallest
+/// client. What is pointed at is marked in all three.
+fn the_first_screen_says_what_goes_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = page(folder.path(), &["bal:no-fence"]);
+    let script = telling(
+        r"const box = e => e.getBoundingClientRect(), all = what => [...document.querySelectorAll(what)];
+        const tabs = all('[role=tab]');
+        out.push(tabs.map(tab => tab.textContent + (tab.ariaSelected === 'true' ? ' *' : '')).join(', '));
+        out.push(all('.why tr').map(row => [...row.children].map(cell => cell.textContent).join(' | ')).join(' ; '));
+        out.push(all('.why li').map(li => li.textContent).join(' ; '));
+        out.push('promised: ' + all('svg text.promised').map(text => text.firstChild.textContent).join(', '));
+        out.push('above the fold: ' + [Math.max(...all('.why li').map(li => box(li).bottom)), box(document.querySelector('.call')).bottom].every(y => y < innerHeight));
+        all('.why li')[1].dispatchEvent(new MouseEvent('mouseenter'));
+        out.push('pointed at: ' + [all('td.hover').length, all('rect.hover').length, all('g.hover').length].join(', '));
+        tabs[1].click();
+        out.push(all('.why th').length + ' thread, ' + all('svg').length + ' picture');",
+    );
+    let said = told(&seen(folder.path(), &html, &script));
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+/// No two edges lie on each other, and each has its ends at dots, those of the cycle too.
+fn edges_keep_apart_and_begin_and_end_at_dots() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = telling(
+        r"const pictures = [...document.querySelectorAll('svg')];
+        for (const picture of pictures) {
+          const dots = [...picture.querySelectorAll('circle')].map(c => [Number(c.getAttribute('cx')), Number(c.getAttribute('cy'))]);
+          const edges = [...picture.querySelectorAll('path.edge')], near = p => Math.min(...dots.map(([x, y]) => Math.hypot(p.x - x, p.y - y)));
+          const off = edges.filter(e => [0, e.getTotalLength()].some(l => near(e.getPointAtLength(l)) > 8)).length;
+          const courses = edges.map(e => [.25, .5, .75].map(t => e.getPointAtLength(t * e.getTotalLength())));
+          const lie = (a, b) => a.every(p => b.some(q => Math.hypot(p.x - q.x, p.y - q.y) < 2));
+          const same = courses.filter((a, i) => courses.slice(0, i).some(b => lie(a, b))).length;
+          const numbers = [...picture.querySelectorAll('.number')].map(c => [c.cx.baseVal.value, c.cy.baseVal.value]);
+          const covered = numbers.filter(([x, y], i) => numbers.slice(0, i).some(([u, v]) => Math.hypot(x - u, y - v) < 16)).length;
+          out.push([edges.length > 2, off, same, covered].join(' '));
+        }",
+    );
+    for what in ["bal:no-fence", "rbl", "slock:no-fence", "nlock:no-rfence"] {
+        let html = page(folder.path(), &[what]);
+        let said = told(&seen(folder.path(), &html, &script));
+        assert!(!said.is_empty() && said.iter().all(|line| line == "true 0 0 0"), "{what}: {said:?}");
+    }
+}
+
+fn long_lists_are_deflated_filtered_and_built_when_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    let tests = folder.path().join("tests");
+    std::fs::create_dir(&tests).unwrap();
+    for i in 0..400 {
+        let name = format!("t{i}");
+        std::fs::write(tests.join(format!("{name}.litmus")), TEST.replacen("put-then-write", &name, 1)).unwrap();
+    }
+    let html = page(folder.path(), &[&tests.display().to_string()]);
+    assert!(html.contains("application/octet-stream") && html.len() < 500_000, "{} bytes", html.len());
+    let script = "setTimeout(() => {".to_owned()
+        + &telling(
+            r"const rows = () => document.querySelectorAll('tbody tr').length, find = document.querySelector('input[type=search]');
+            out.push(rows() + ' rows, ' + document.querySelectorAll('details.item').length + ' results, ' + document.querySelectorAll('svg').length + ' pictures');
+            find.value = 't39 tso'; find.dispatchEvent(new Event('input'));
+            out.push(rows() + ' rows');
+            const head = document.querySelector('th button'); head.click(); head.click();
+            out.push(document.querySelector('tbody td').textContent);
+            const one = document.getElementById('test-7'); one.open = true; one.dispatchEvent(new Event('toggle'));
+            out.push(one.querySelector('h3').textContent);",
+        )
+        + "}, 3000);";
+    let said = told(&seen(folder.path(), &html, &script));
+    // t39 and t390 to t399; sorted backwards by name.
+    assert_eq!(said, ["400 rows, 400 results, 0 pictures", "11 rows", "t399", "t104 (RDMA_TSO)"]);
+}
+
+fn the_playground_keeps_its_test_in_the_address() {
+    let served = served(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let at = |hash: &str| browsed(folder.path(), &format!("http://localhost:{}/#{hash}", served.port));
+    let test = "RDMA_TSO%20mine%20%7B%20x%401%20%3D%200%3B%20%7D%0A%20P1%401%20%3B%0A%20x%20%3A%3D%201%20%3B%0Aallowed%20(x%3D1)%0A";
+    let dom = at(test);
+    assert!(dom.contains("<h3>mine (RDMA_TSO)</h3>"), "{dom}");
+    assert!(at("RDMA%").contains("The address carries a test that is broken"));
+    // An execution is drawn by the server when it is opened.
+    let page = ask(&served, "POST", "/draw/0", &format!("localhost:{}", served.port), TEST);
+    assert!(page.contains("\"graph\":{"), "{page}");
+    assert!(dom.contains("<optgroup label=\"Does a READ see my earlier WRITE?\">"), "{dom}");
+    let herd = "X86_64 SB\n{ x=0; y=0; }\n P0 | P1 ;\n movl $1,(x) | movl $1,(y) ;\n movl (y),%ebx | movl (x),%ebx ;\nexists (0:rbx=0 /\\ 1:rbx=0)\n";
+    let offered = ask(&served, "POST", "/solve", &format!("localhost:{}", served.port), herd);
+    assert!(offered.contains("\"offer\":\"X86_TSO SB"), "{offered}");
 }
 
 fn outcomes_of_core_rma_have_witnesses_too() {

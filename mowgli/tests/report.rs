@@ -28,3 +28,39 @@ fn a_page_needs_nothing_else_and_keeps_what_went_wrong() {
     assert!(err.contains("no-such-library is neither a file nor a library") && err.contains("bad.litmus"), "{err}");
     assert!(std::fs::read_to_string(folder.path().join("mixed/index.html")).unwrap().contains("\"library\":\"sv\""));
 }
+
+/// The colours of one of the two themes, by name.
+fn colours(theme: &str) -> Vec<(String, [f64; 3])> {
+    let declared = theme.split(['{', ';']).filter_map(|part| part.trim().strip_prefix("--")?.split_once(": #"));
+    let channel = |hex: &str, i: usize| {
+        let digits = if hex.len() == 3 { hex[i..=i].repeat(2) } else { hex[2 * i..2 * i + 2].to_owned() };
+        f64::from(u8::from_str_radix(&digits, 16).unwrap()) / 255.0
+    };
+    declared.map(|(name, hex)| (name.to_owned(), [0, 1, 2].map(|i| channel(hex, i)))).collect()
+}
+
+/// Relative luminance as WCAG 2 defines it.
+fn luminance(colour: [f64; 3]) -> f64 {
+    let [r, g, b] = colour.map(|c| if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) });
+    0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
+#[test]
+fn edges_and_texts_stand_out_in_light_and_in_dark() {
+    let folder = tempfile::tempdir().unwrap();
+    let html = page(folder.path(), &["bal:no-fence"]);
+    let (light, dark) = html.split_once("@media (prefers-color-scheme: dark)").unwrap();
+    let themes = [light.split(":root").nth(1).unwrap(), dark.split(":root").nth(1).unwrap().split('}').next().unwrap()];
+    for theme in themes {
+        let all = colours(theme);
+        let of = |name: &str| luminance(all.iter().find(|(known, _)| known == name).expect(name).1);
+        let contrast = |a: f64, b: f64| (a.max(b) + 0.05) / (a.min(b) + 0.05);
+        let edges = (0..12).map(|i| format!("c{i}"));
+        for name in edges.chain(["ink", "soft", "bad", "good"].map(str::to_owned)) {
+            for ground in ["paper", "panel", "lane"] {
+                let found = contrast(of(&name), of(ground));
+                assert!(found >= 4.5, "{name} on {ground}: {found:.2}");
+            }
+        }
+    }
+}

@@ -18,7 +18,7 @@ const TEST: &str = "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n x 
 fn tests_are_solved_and_bad_ones_are_told_what_is_wrong() {
     let served = served(&[]);
     let page = ask(&served, "GET", "/", &format!("127.0.0.1:{}", served.port), "");
-    assert!(page.starts_with("HTTP/1.1 200") && page.contains("\"playground\":true"), "{page}");
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("\"playground\":{"), "{page}");
     let solved = solve(&served, TEST);
     assert!(solved.contains("\"holds\":true") && solved.contains("\"graph\":{"), "{solved}");
     let stuck = solve(
@@ -35,15 +35,53 @@ fn tests_are_solved_and_bad_ones_are_told_what_is_wrong() {
     assert!(solve(&served, TEST).contains("\"holds\":true"), "it still answers");
 }
 
-#[test]
-fn a_test_that_needs_too_much_is_stopped() {
-    let served = served(&["--timeout", "1", "--memory", "512"]);
-    // Nine threads, each of which updates and reads one word again and again.
+/// Nine threads, each of which updates and reads one word again and again.
+fn large() -> String {
     let heads = (1..=9).map(|t| format!("P{t}@1")).collect::<Vec<_>>().join(" | ");
     let row = |r: usize| (1..=9).map(|t| format!("a{t}{r} := cas(x, {r}, {t})")).collect::<Vec<_>>().join(" | ");
     let rows: String = (0..6).map(|r| format!(" {} ;\n", row(r))).collect();
-    let large = format!("RDMA_WAIT large {{ x@1 = 0; }}\n {heads} ;\n{rows}allowed (x=1)\n");
-    let answer = solve(&served, &large);
+    format!("RDMA_WAIT large {{ x@1 = 0; }}\n {heads} ;\n{rows}allowed (x=1)\n")
+}
+
+/// The processes that a process has started, and that go on.
+#[cfg(target_os = "linux")]
+fn started_by(process: u32) -> usize {
+    let stats = std::fs::read_dir("/proc").unwrap().filter_map(|entry| {
+        let stat = std::fs::read_to_string(entry.ok()?.path().join("stat")).ok()?;
+        // Behind the name, which stands in parentheses: the state, and the parent.
+        let mut rest = stat.rsplit_once(") ")?.1.split(' ');
+        let state = rest.next()?.to_owned();
+        Some((state, rest.next()?.parse::<u32>().ok()?))
+    });
+    stats.filter(|(state, parent)| state != "Z" && *parent == process).count()
+}
+
+/// Who cancels closes the connection. Then nothing goes on.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_nobody_waits_for_is_given_up() {
+    use std::io::Write as _;
+    let served = served(&["--timeout", "60"]);
+    let until = |wanted: usize| {
+        (0..200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            started_by(served.process()) == wanted
+        })
+    };
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", served.port)).unwrap();
+    let test = large();
+    let head =
+        format!("POST /solve HTTP/1.1\r\nHost: localhost:{}\r\nContent-Length: {}\r\n\r\n", served.port, test.len());
+    stream.write_all((head + &test).as_bytes()).unwrap();
+    assert!(until(1), "it is being solved");
+    drop(stream);
+    assert!(until(0), "it is not any more");
+}
+
+#[test]
+fn a_test_that_needs_too_much_is_stopped() {
+    let served = served(&["--timeout", "1", "--memory", "512"]);
+    let answer = solve(&served, &large());
     assert!(answer.contains("time limit") || answer.contains("this test needs more than"), "{answer}");
     assert!(solve(&served, TEST).contains("\"holds\":true"), "it still answers");
 }

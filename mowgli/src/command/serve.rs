@@ -5,13 +5,14 @@
 use std::convert::Infallible;
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Stdio;
+use std::time::Duration;
 
 use crate::catalogue::Catalogue;
 use crate::interrupt::Deadline;
 use crate::litmus::parse::parse_in;
-use crate::report::{Page, TestRow};
+use crate::litmus::x86;
+use crate::report::{Drawn, Page, Playground, TestRow};
 use clap::Args;
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
@@ -21,7 +22,9 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use mowgli_core::problem::Limits;
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
+use tokio::process::Command;
 
 /// The longest test that is read, in bytes.
 const LONGEST: usize = 64 * 1024;
@@ -47,11 +50,39 @@ pub(super) struct ServeArgs {
     bounds: Bounds,
 }
 
-#[derive(Args)]
-pub(super) struct SolveArgs {
+/// What is asked of a test, beside its outcomes.
+#[derive(Args, Clone, Copy, Default)]
+struct Asked {
     /// Find the least to insert, too.
     #[arg(long)]
     repair: bool,
+    /// Draw an execution with the outcome that has this number.
+    #[arg(long)]
+    draw: Option<usize>,
+}
+
+impl Asked {
+    /// What the path of a request asks; `None` if there is nothing there.
+    fn of(path: &str) -> Option<Self> {
+        match path {
+            "/solve" => Some(Self::default()),
+            "/repair" => Some(Self { repair: true, draw: None }),
+            _ => Some(Self { repair: false, draw: Some(path.strip_prefix("/draw/")?.parse().ok()?) }),
+        }
+    }
+
+    /// The same as arguments.
+    fn args(self) -> Vec<String> {
+        let repair = self.repair.then(|| "--repair".to_owned());
+        let draw = self.draw.map(|outcome| ["--draw".to_owned(), outcome.to_string()]);
+        repair.into_iter().chain(draw.into_iter().flatten()).collect()
+    }
+}
+
+#[derive(Args)]
+pub(super) struct SolveArgs {
+    #[command(flatten)]
+    asked: Asked,
     #[command(flatten)]
     bounds: Bounds,
 }
@@ -103,15 +134,17 @@ fn is_local(request: &Request<Incoming>, port: u16) -> bool {
 }
 
 async fn answer(request: Request<Incoming>, port: u16, bounds: Bounds) -> Result<Answer, Infallible> {
-    Ok(match (request.method(), request.uri().path()) {
-        _ if !is_local(&request, port) => typed(StatusCode::FORBIDDEN, "text/plain", "for this machine only"),
-        (&Method::GET, "/") => {
-            let page = Page { title: "Mowgli: a litmus test".to_owned(), playground: true, ..Page::default() };
+    if !is_local(&request, port) {
+        return Ok(typed(StatusCode::FORBIDDEN, "text/plain", "for this machine only"));
+    }
+    Ok(match (request.method(), request.uri().path(), Asked::of(request.uri().path())) {
+        (&Method::GET, "/", _) => {
+            let playground = Some(Playground::within(bounds.timeout));
+            let page = Page { title: "Mowgli: a litmus test".to_owned(), playground, ..Page::default() };
             typed(StatusCode::OK, "text/html; charset=utf-8", page.html())
         }
-        (&Method::POST, "/solve" | "/repair") => {
-            let repairs = request.uri().path() == "/repair";
-            let page = solved(request, repairs, bounds).await.unwrap_or_else(|e| failed(&e));
+        (&Method::POST, _, Some(asked)) => {
+            let page = solved(request, asked, bounds).await.unwrap_or_else(|e| failed(&e));
             typed(StatusCode::OK, "application/json", page)
         }
         _ => typed(StatusCode::NOT_FOUND, "text/plain", "there is only one page"),
@@ -119,13 +152,12 @@ async fn answer(request: Request<Incoming>, port: u16, bounds: Bounds) -> Result
 }
 
 /// What the page shows of the test that a request has.
-async fn solved(request: Request<Incoming>, repairs: bool, bounds: Bounds) -> Result<String, String> {
+async fn solved(request: Request<Incoming>, asked: Asked, bounds: Bounds) -> Result<String, String> {
     let body = Limited::new(request.into_body(), LONGEST).collect().await.map_err(|e| match e.downcast_ref() {
         Some(LengthLimitError { .. }) => format!("a test has at most {LONGEST} bytes"),
         None => e.to_string(),
     })?;
-    let text = String::from_utf8(body.to_bytes().into()).map_err(|e| e.to_string())?;
-    tokio::task::spawn_blocking(move || solved_apart(&text, repairs, bounds)).await.map_err(|e| e.to_string())?
+    solved_apart(&body.to_bytes(), asked, bounds).await
 }
 
 fn failed(message: &str) -> String {
@@ -133,41 +165,31 @@ fn failed(message: &str) -> String {
     serde_json::to_string(&page).expect("strings")
 }
 
-/// Solves a test in a process of its own.
-fn solved_apart(text: &str, repairs: bool, bounds: Bounds) -> Result<String, String> {
+/// Solves a test in a process of its own. It is killed where nobody waits for the answer any more.
+async fn solved_apart(text: &[u8], asked: Asked, bounds: Bounds) -> Result<String, String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let (timeout, memory) = (bounds.timeout.to_string(), bounds.memory.to_string());
     let mut child = Command::new(own)
         .args(["solve-for-page", "--timeout", &timeout, "--memory", &memory])
-        .args(repairs.then_some("--repair"))
+        .args(asked.args())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
+        .kill_on_drop(true)
         .spawn()
         .map_err(|e| e.to_string())?;
     let mut stdin = child.stdin.take().expect("piped");
-    let mut stdout = child.stdout.take().expect("piped");
-    stdin.write_all(text.as_bytes()).map_err(|e| e.to_string())?;
+    stdin.write_all(text).await.map_err(|e| e.to_string())?;
     drop(stdin);
-    let reader = std::thread::spawn(move || {
-        let mut out = String::new();
-        stdout.read_to_string(&mut out).map(|_| out)
-    });
     // Its own limit comes first; this is for work between two looks at the clock.
-    let deadline = Instant::now() + Duration::from_secs(bounds.timeout + 2);
-    loop {
-        match child.try_wait().map_err(|e| e.to_string())? {
-            Some(status) if status.success() => break,
-            Some(_) => return Err(format!("this test needs more than {} MiB, or Mowgli failed", bounds.memory)),
-            None if Instant::now() > deadline => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(format!("this test needs more than {} s", bounds.timeout));
-            }
-            None => std::thread::sleep(Duration::from_millis(5)),
-        }
+    let limit = Duration::from_secs(bounds.timeout + 2);
+    let ended = tokio::time::timeout(limit, child.wait_with_output()).await;
+    let output = ended.map_err(|_| format!("this test needs more than {} s", bounds.timeout))?;
+    let output = output.map_err(|e| e.to_string())?;
+    if !output.status.success() {
+        return Err(format!("this test needs more than {} MiB, or Mowgli failed", bounds.memory));
     }
-    reader.join().map_err(|_| "the answer could not be read".to_owned())?.map_err(|e| e.to_string())
+    String::from_utf8(output.stdout).map_err(|e| e.to_string())
 }
 
 /// The child of [`solved_apart`]: reads a test, prints what the page shows of it.
@@ -184,11 +206,14 @@ pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<
     let page = match parse_in(catalogue, "the test", &text) {
         Ok(test) => {
             let limits = Limits { expired: &expired, ..Limits::default() };
-            let row = TestRow::new(catalogue, &test, &text, limits);
-            let row = if args.repair { row.with_repair(&test, limits) } else { row };
+            let row = TestRow::new(catalogue, &test, &text, Drawn::Only(args.asked.draw), limits);
+            let row = if args.asked.repair { row.with_repair(&test, limits) } else { row };
             Page { tests: vec![row], ..Page::default() }
         }
-        Err(message) => Page { errors: vec![message], ..Page::default() },
+        Err(message) => {
+            let offer = x86::from_herd("the test", &text).ok().filter(|_| text.trim_start().starts_with("X86"));
+            Page { errors: vec![message], offer, ..Page::default() }
+        }
     };
     println!("{}", serde_json::to_string(&page).expect("strings and numbers"));
     Ok(0)

@@ -41,8 +41,8 @@ const PAGE: &str = include_str!("page.html");
 pub struct Page {
     /// Its title.
     pub title: String,
-    /// Whether the page can ask a server to solve what is typed into it.
-    pub playground: bool,
+    /// What a page has that can ask a server to solve what is typed into it.
+    pub playground: Option<Playground>,
     /// Checks of libraries.
     pub checks: Vec<CheckRow>,
     /// Litmus tests.
@@ -51,6 +51,60 @@ pub struct Page {
     pub findings: Vec<FindingRow>,
     /// What could not be shown, and why.
     pub errors: Vec<String>,
+    /// A text that can stand in place of the one that could not be read.
+    pub offer: Option<String>,
+}
+
+/// What there is to choose from on a page on which tests are edited.
+#[derive(Clone, Debug, Serialize)]
+pub struct Playground {
+    /// Seconds for each test.
+    seconds: u64,
+    models: Vec<String>,
+    examples: Vec<Example>,
+}
+
+/// A test of the catalogue of questions.
+#[derive(Clone, Debug, Serialize)]
+struct Example {
+    question: String,
+    name: String,
+    text: String,
+}
+
+impl Playground {
+    /// With so many seconds for each test.
+    #[must_use]
+    pub fn within(seconds: u64) -> Self {
+        let models = Model::ALL.iter().map(ToString::to_string).collect();
+        Self { seconds, models, examples: examples(QUESTIONS) }
+    }
+}
+
+const QUESTIONS: &str = include_str!("../../../docs/questions.md");
+
+/// The tests of a text, each under the heading that it stands behind.
+fn examples(text: &str) -> Vec<Example> {
+    let sections = text.split("\n## ").skip(1).filter_map(|section| section.split_once('\n'));
+    let of_section = |(question, rest): (&str, &str)| {
+        let blocks = rest.split("```litmus\n").skip(1).filter_map(|block| block.split_once("```"));
+        let example = |(block, _): (&str, &str)| Example {
+            question: question.to_owned(),
+            name: block.split_whitespace().nth(1).unwrap_or_default().to_owned(),
+            text: block.to_owned(),
+        };
+        blocks.map(example).collect::<Vec<_>>()
+    };
+    sections.flat_map(of_section).collect()
+}
+
+/// Which executions of a test are drawn, beside those that its assertions are explained by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Drawn {
+    /// One for each outcome.
+    All,
+    /// One for the outcome that has this number, if any.
+    Only(Option<usize>),
 }
 
 /// One check of a library.
@@ -261,27 +315,38 @@ impl RepairRow {
     }
 }
 
-/// For each outcome of a test the graph of the first execution that has it.
-fn graphs(catalogue: &Catalogue, test: &Test, limits: Limits<'_>) -> Found<BTreeMap<Vec<Val>, Graph>> {
+/// For each outcome of a test that is wanted the graph of the first execution that has it.
+fn graphs(
+    catalogue: &Catalogue,
+    test: &Test,
+    wanted: &dyn Fn(&Vec<Val>) -> bool,
+    limits: Limits<'_>,
+) -> Found<BTreeMap<Vec<Val>, Graph>> {
     match test.model {
         Model::CoreRma => {
             let witnesses = core_rma::witnesses(test, limits);
             let (found, stop) = witnesses.so_far();
-            let drawn = found.iter().map(|(o, w)| (o.clone(), Graph::of_core_rma(test, w))).collect();
+            let wanted = found.iter().filter(|(o, _)| wanted(o));
+            let drawn = wanted.map(|(o, w)| (o.clone(), Graph::of_core_rma(test, w))).collect();
             Found::new(drawn, stop.cloned())
         }
-        Model::X86Tso => graphs_over(&catalogue.libraries::<mowgli_x86::Stamp>(test.model), test, limits),
-        model => graphs_over(&catalogue.libraries::<mowgli_rdma::Stamp>(model), test, limits),
+        Model::X86Tso => graphs_over(&catalogue.libraries::<mowgli_x86::Stamp>(test.model), test, wanted, limits),
+        model => graphs_over(&catalogue.libraries::<mowgli_rdma::Stamp>(model), test, wanted, limits),
     }
 }
 
-fn graphs_over<S: Stamp>(all: &Libraries<S>, test: &Test, limits: Limits<'_>) -> Found<BTreeMap<Vec<Val>, Graph>> {
+fn graphs_over<S: Stamp>(
+    all: &Libraries<S>,
+    test: &Test,
+    wanted: &dyn Fn(&Vec<Val>) -> bool,
+    limits: Limits<'_>,
+) -> Found<BTreeMap<Vec<Val>, Graph>> {
     let mut found = BTreeMap::new();
     let names = Names::of(test);
     let explored = with_problem(all, test, &[], limits, |problem| {
         problem.explore(&mut |solver| {
             let outcome = shown(test, &problem.outcome_of(solver));
-            if !found.contains_key(&outcome) {
+            if wanted(&outcome) && !found.contains_key(&outcome) {
                 let snapshot = solver.snapshot();
                 if let Some(e) = solver.complete().then(|| solver.execution()).flatten() {
                     let drawn = |judged| {
@@ -301,18 +366,14 @@ fn graphs_over<S: Stamp>(all: &Libraries<S>, test: &Test, limits: Limits<'_>) ->
 type Reason = Result<(String, Option<Graph>), Failure>;
 
 /// For each assertion why it holds or not.
-fn reasons(
-    catalogue: &Catalogue,
-    test: &Test,
-    text: &str,
-    graphs: &BTreeMap<Vec<Val>, Graph>,
-    limits: Limits<'_>,
-) -> Vec<Reason> {
+fn reasons(catalogue: &Catalogue, test: &Test, text: &str, limits: Limits<'_>) -> Vec<Reason> {
     match test.model {
         Model::CoreRma => {
             let witnesses = core_rma::witnesses(test, limits);
-            let graph =
-                |a: &Assertion| graphs.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, graph)| graph.clone());
+            let (found, _) = witnesses.so_far();
+            let graph = |a: &Assertion| {
+                found.iter().find(|(o, _)| a.condition.holds(o)).map(|(_, w)| Graph::of_core_rma(test, w))
+            };
             let reason = |a: &Assertion| Ok((core_rma::explain(test, a, &witnesses, limits)?, graph(a)));
             test.assertions.iter().map(reason).collect()
         }
@@ -332,12 +393,19 @@ fn reasons_over<S: Stamped>(catalogue: &Catalogue, test: &Test, text: &str, limi
 impl TestRow {
     /// All outcomes of a test with a witness each, and why its assertions hold or not.
     #[must_use]
-    pub fn new(catalogue: &Catalogue, test: &Test, text: &str, limits: Limits<'_>) -> Self {
+    pub fn new(catalogue: &Catalogue, test: &Test, text: &str, drawn: Drawn, limits: Limits<'_>) -> Self {
         let answer = solve_in(catalogue, test, &[], limits);
-        let found = graphs(catalogue, test, limits);
+        let only = |k: Option<usize>| answer.outcomes.keys().nth(k?).cloned();
+        let found = match drawn {
+            Drawn::All => graphs(catalogue, test, &|_| true, limits),
+            Drawn::Only(k) => match only(k) {
+                Some(one) => graphs(catalogue, test, &|outcome| *outcome == one, limits),
+                None => Found::new(BTreeMap::new(), None),
+            },
+        };
         let (graphs, undrawn) = found.so_far();
         let is_complete = answer.explored.stop.is_none();
-        let reasons = if is_complete { reasons(catalogue, test, text, graphs, limits) } else { Vec::new() };
+        let reasons = if is_complete { reasons(catalogue, test, text, limits) } else { Vec::new() };
         let unexplained = reasons.iter().find_map(|reason| match reason {
             Err(Failure::Undecided(undecided)) => Some(&undecided.stop),
             _ => None,

@@ -9,6 +9,14 @@ pub struct Served {
     pub port: u16,
 }
 
+impl Served {
+    /// Its number among the processes.
+    #[allow(dead_code, reason = "not every test that starts it asks")]
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+}
+
 impl Drop for Served {
     fn drop(&mut self) {
         let _ = self.child.kill();
