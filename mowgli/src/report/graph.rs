@@ -1,7 +1,8 @@
 //! An execution as a graph: threads, calls, events, subevents, relations, and the cycles that forbid an outcome.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use mowgli_core::execution::Pairs;
 use mowgli_core::ids::Tid;
 use mowgli_core::problem::Found;
 use mowgli_core::search::refute::{End, Refutation};
@@ -25,6 +26,8 @@ pub struct Graph {
     /// In program order, thread by thread.
     calls: Vec<Call>,
     relations: Vec<Relation>,
+    /// The subevents in an order in which they can take effect: one that extends hb. Empty where none is known.
+    run: Vec<usize>,
     refutations: Vec<Cycle>,
     /// Why the outcome is not allowed, where no cycle says it.
     why: Option<String>,
@@ -61,6 +64,8 @@ struct Sub {
     id: usize,
     stamp: String,
     text: String,
+    /// What it writes: the cell, and the value.
+    write: Option<(String, String)>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -135,7 +140,9 @@ impl Graph {
                 let subs = execution.subs.iter().enumerate().filter(|(_, s)| s.event == e).map(|(id, s)| {
                     let read = s.read.map_or(String::new(), |v| format!(" read {v}"));
                     let wrote = s.wrote.map_or(String::new(), |v| format!(" wrote {v}"));
-                    Sub { id, stamp: s.sub.stamp.to_string(), text: format!("{}{read}{wrote}", s.sub.stamp) }
+                    let cell = s.sub.cell.map(|cell| format!("{} on node {}", cell.loc, cell.node));
+                    let write = cell.zip(s.wrote.map(|v| v.to_string()));
+                    Sub { id, stamp: s.sub.stamp.to_string(), text: format!("{}{read}{wrote}", s.sub.stamp), write }
                 });
                 // An event that is the whole call needs no name of its own.
                 let label = call.map_or_else(String::new, |_| names.statement(event));
@@ -152,7 +159,8 @@ impl Graph {
         let threads = world.tids().map(|t| Thread { name: names.thread(t), node: world.node_of(t).0 }).collect();
         let about = execution.subs.iter().map(|s| (s.sub.stamp.to_string(), s.sub.stamp.about()));
         let about = about.filter(|(_, words)| !words.is_empty()).collect();
-        Self { threads, calls, relations: relations.collect(), about, ..Self::empty(title) }
+        let run = extended(&scene.judged.hb, execution.subs.len());
+        Self { threads, calls, relations: relations.collect(), run, about, ..Self::empty(title) }
     }
 
     fn empty(title: &str) -> Self {
@@ -161,6 +169,7 @@ impl Graph {
             threads: Vec::new(),
             calls: Vec::new(),
             relations: Vec::new(),
+            run: Vec::new(),
             refutations: Vec::new(),
             why: None,
             about: BTreeMap::new(),
@@ -179,6 +188,7 @@ impl Graph {
                     id,
                     stamp: witness.actions[id].kind.to_string(),
                     text: core_rma::action(test, witness, id),
+                    write: None,
                 });
                 let events = vec![Event { label: String::new(), subs: subs.collect() }];
                 calls.push(Call { events, ..Call::new(thread, label.clone()) });
@@ -267,5 +277,28 @@ impl Graph {
             Some(refutations) => graph.with_refutations::<S>(&words, refutations),
             None => graph,
         }
+    }
+}
+
+/// A total order of so many subevents that extends an acyclic relation: of those that may come next the first one.
+fn extended(order: &Pairs, subs: usize) -> Vec<usize> {
+    let mut left: BTreeSet<usize> = (0..subs).collect();
+    let mut run = Vec::new();
+    let is_next = |s: usize, left: &BTreeSet<usize>| left.iter().all(|&before| !order.contains(&(before, s)));
+    while let Some(next) = left.iter().copied().find(|&s| is_next(s, &left)) {
+        left.remove(&next);
+        run.push(next);
+    }
+    run
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_extend_the_order_and_have_all() {
+        let order: Pairs = [(2, 0), (3, 1), (2, 3), (2, 1)].into_iter().collect();
+        assert_eq!(extended(&order, 4), [2, 0, 3, 1]);
     }
 }
