@@ -295,6 +295,14 @@ fn the_playground_keeps_its_test_in_the_address() {
     let test = "RDMA_TSO%20mine%20%7B%20x%401%20%3D%200%3B%20%7D%0A%20P1%401%20%3B%0A%20x%20%3A%3D%201%20%3B%0Aallowed%20(x%3D1)%0A";
     let dom = at(test);
     assert!(dom.contains("<h3>mine (RDMA_TSO)</h3>"), "{dom}");
+    let barrier = "RDMA_WAIT b { barrier z = {P1}; }\n P1@1 ;\n bar(z) ;\nforbidden (true)\n";
+    let by = "/solve?implemented=bal:no-fence";
+    let implemented = ask(&served, "POST", by, &format!("localhost:{}", served.port), barrier);
+    assert!(implemented.contains("z.count_P1.write(1)"), "{implemented}");
+    let no_such = at(
+        "RDMA_TSO%20t%20%7B%20x%401%20%3D%200%3B%20%7D%0A%20P1%401%20%3B%0A%20x%20%3A%3D%201%20%3B%0A&implemented=nobody",
+    );
+    assert!(no_such.contains("no library nobody"), "{no_such}");
     assert!(at("RDMA%").contains("The address carries a test that is broken"));
     // An execution is drawn by the server when it is opened.
     let page = ask(&served, "POST", "/draw/0", &format!("localhost:{}", served.port), TEST);

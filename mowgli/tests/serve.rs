@@ -56,6 +56,19 @@ fn started_by(process: u32) -> usize {
     stats.filter(|(state, parent)| state != "Z" && *parent == process).count()
 }
 
+/// All outcomes come at once, and no picture of them: each is drawn when it is asked for.
+#[test]
+fn many_outcomes_are_no_trouble() {
+    let served = served(&[]);
+    let row = |of: &dyn Fn(usize) -> String, between: &str| (0..16).map(of).collect::<Vec<_>>().join(between);
+    let (words, heads) = (row(&|i| format!("x{i} = 0;"), " "), row(&|i| format!("P{i}"), " | "));
+    let (writes, reads) =
+        (row(&|i| format!("x{i} := 1"), " | "), row(&|i| format!("a{i} := x{}", (i + 1) % 16), " | "));
+    let answer = solve(&served, &format!("X86_TSO ring\n{{ {words} }}\n {heads} ;\n {writes} ;\n {reads} ;\n"));
+    assert_eq!(answer.matches("\"values\":").count(), 1 << 16);
+    assert!(answer.len() < 10_000_000 && !answer.contains("\"graph\":{"), "{} bytes", answer.len());
+}
+
 /// Who cancels closes the connection. Then nothing goes on.
 #[cfg(target_os = "linux")]
 #[test]

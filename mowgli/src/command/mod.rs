@@ -184,7 +184,7 @@ fn answered(command: Command, catalogue: Catalogue) -> u8 {
         Command::Repair(args) => repair::repaired(&args, &catalogue),
         Command::Generate(args) => told(generate::generate(&args)),
         Command::Report(args) => told(report::report(&args, &catalogue)),
-        Command::Serve(args) => told(serve::serve(&args)),
+        Command::Serve(args) => told(serve::serve(&args, &catalogue)),
         Command::SolveForPage(args) => told(serve::solve_for_page(&args, &catalogue)),
         Command::New { folder, example, mowgli } => told(new(&folder, &mowgli, example)),
         Command::Convert(args) => printed(convert::converted(&args)),

@@ -19,7 +19,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use mowgli_core::problem::Limits;
 use tokio::io::AsyncWriteExt as _;
@@ -51,7 +51,7 @@ pub(super) struct ServeArgs {
 }
 
 /// What is asked of a test, beside its outcomes.
-#[derive(Args, Clone, Copy, Default)]
+#[derive(Args, Clone, Default)]
 struct Asked {
     /// Find the least to insert, too.
     #[arg(long)]
@@ -59,23 +59,31 @@ struct Asked {
     /// Draw an execution with the outcome that has this number.
     #[arg(long)]
     draw: Option<usize>,
+    /// Run these libraries by their implementations: bal:no-fence,sv.
+    #[arg(long, value_delimiter = ',')]
+    implemented: Vec<String>,
 }
 
 impl Asked {
-    /// What the path of a request asks; `None` if there is nothing there.
-    fn of(path: &str) -> Option<Self> {
-        match path {
-            "/solve" => Some(Self::default()),
-            "/repair" => Some(Self { repair: true, draw: None }),
-            _ => Some(Self { repair: false, draw: Some(path.strip_prefix("/draw/")?.parse().ok()?) }),
+    /// What a request asks, by its path and what follows `?implemented=`; `None` if there is nothing there.
+    fn of(uri: &Uri) -> Option<Self> {
+        let names = uri.query().and_then(|query| query.strip_prefix("implemented=")).unwrap_or_default();
+        let implemented = names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let plain = Self { repair: false, draw: None, implemented };
+        match uri.path() {
+            "/solve" => Some(plain),
+            "/repair" => Some(Self { repair: true, ..plain }),
+            path => Some(Self { draw: Some(path.strip_prefix("/draw/")?.parse().ok()?), ..plain }),
         }
     }
 
     /// The same as arguments.
-    fn args(self) -> Vec<String> {
+    fn args(&self) -> Vec<String> {
         let repair = self.repair.then(|| "--repair".to_owned());
-        let draw = self.draw.map(|outcome| ["--draw".to_owned(), outcome.to_string()]);
-        repair.into_iter().chain(draw.into_iter().flatten()).collect()
+        let draw = self.draw.map(|outcome| format!("--draw={outcome}"));
+        let names = self.implemented.join(",");
+        let implemented = (!names.is_empty()).then(|| format!("--implemented={names}"));
+        repair.into_iter().chain(draw).chain(implemented).collect()
     }
 }
 
@@ -88,12 +96,14 @@ pub(super) struct SolveArgs {
 }
 
 /// Serves until it is stopped.
-pub(super) fn serve(args: &ServeArgs) -> Result<u8, String> {
+pub(super) fn serve(args: &ServeArgs, catalogue: &Catalogue) -> Result<u8, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
-    runtime.block_on(serving(args))
+    let playground = Playground::new(catalogue, args.bounds.timeout);
+    let page = Page { title: "Mowgli: a litmus test".to_owned(), playground: Some(playground), ..Page::default() };
+    runtime.block_on(serving(args, page.html().into()))
 }
 
-async fn serving(args: &ServeArgs) -> Result<u8, String> {
+async fn serving(args: &ServeArgs, page: Bytes) -> Result<u8, String> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let listener =
         TcpListener::bind(address).await.map_err(|e| format!("port {}: {e}; choose another with --port", args.port))?;
@@ -107,7 +117,8 @@ async fn serving(args: &ServeArgs) -> Result<u8, String> {
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        let answers = service_fn(move |request| answer(request, port, bounds));
+        let page = page.clone();
+        let answers = service_fn(move |request| answer(request, port, bounds, page.clone()));
         tokio::spawn(async move {
             // A browser that has gone needs no answer.
             let _ =
@@ -133,16 +144,12 @@ fn is_local(request: &Request<Incoming>, port: u16) -> bool {
         && origin.is_none_or(|origin| own.iter().any(|own| *origin == format!("http://{own}")))
 }
 
-async fn answer(request: Request<Incoming>, port: u16, bounds: Bounds) -> Result<Answer, Infallible> {
+async fn answer(request: Request<Incoming>, port: u16, bounds: Bounds, page: Bytes) -> Result<Answer, Infallible> {
     if !is_local(&request, port) {
         return Ok(typed(StatusCode::FORBIDDEN, "text/plain", "for this machine only"));
     }
-    Ok(match (request.method(), request.uri().path(), Asked::of(request.uri().path())) {
-        (&Method::GET, "/", _) => {
-            let playground = Some(Playground::within(bounds.timeout));
-            let page = Page { title: "Mowgli: a litmus test".to_owned(), playground, ..Page::default() };
-            typed(StatusCode::OK, "text/html; charset=utf-8", page.html())
-        }
+    Ok(match (request.method(), request.uri().path(), Asked::of(request.uri())) {
+        (&Method::GET, "/", _) => typed(StatusCode::OK, "text/html; charset=utf-8", page),
         (&Method::POST, _, Some(asked)) => {
             let page = solved(request, asked, bounds).await.unwrap_or_else(|e| failed(&e));
             typed(StatusCode::OK, "application/json", page)
@@ -206,9 +213,13 @@ pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<
     let page = match parse_in(catalogue, "the test", &text) {
         Ok(test) => {
             let limits = Limits { expired: &expired, ..Limits::default() };
-            let row = TestRow::new(catalogue, &test, &text, Drawn::Only(args.asked.draw), limits);
-            let row = if args.asked.repair { row.with_repair(&test, limits) } else { row };
-            Page { tests: vec![row], ..Page::default() }
+            let row =
+                TestRow::new(catalogue, &test, &text, &args.asked.implemented, Drawn::Only(args.asked.draw), limits);
+            match row {
+                Ok(row) if args.asked.repair => Page { tests: vec![row.with_repair(&test, limits)], ..Page::default() },
+                Ok(row) => Page { tests: vec![row], ..Page::default() },
+                Err(message) => Page { errors: vec![message], ..Page::default() },
+            }
         }
         Err(message) => {
             let offer = x86::from_herd("the test", &text).ok().filter(|_| text.trim_start().starts_with("X86"));

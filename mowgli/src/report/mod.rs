@@ -5,12 +5,15 @@
 mod graph;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use include_dir::{Dir, include_dir};
 use itertools::Itertools as _;
 use miniz_oxide::deflate::compress_to_vec;
 use mowgli_core::execution::Execution;
+use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::problem::{Found, Limits};
@@ -20,6 +23,7 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::verdict::{Counterexample, Verdict};
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
+use mowgli_libraries::entry::Entry;
 use serde::Serialize;
 
 pub use graph::Graph;
@@ -61,27 +65,58 @@ pub struct Playground {
     /// Seconds for each test.
     seconds: u64,
     models: Vec<String>,
+    /// The implementations of all libraries, as `--implemented` takes them.
+    implementations: Vec<String>,
     examples: Vec<Example>,
+    grammar: &'static str,
 }
 
-/// A test of the catalogue of questions.
+/// A test of the catalogue of questions, or of a paper.
 #[derive(Clone, Debug, Serialize)]
 struct Example {
-    question: String,
+    group: String,
     name: String,
     text: String,
 }
 
 impl Playground {
-    /// With so many seconds for each test.
+    /// With the implementations of a catalogue, and so many seconds for each test.
     #[must_use]
-    pub fn within(seconds: u64) -> Self {
+    pub fn new(catalogue: &Catalogue, seconds: u64) -> Self {
         let models = Model::ALL.iter().map(ToString::to_string).collect();
-        Self { seconds, models, examples: examples(QUESTIONS) }
+        let of_papers = PAPERS.files().filter_map(|file| {
+            let (name, text) = (file.path().file_stem()?.to_str()?, file.contents_utf8()?);
+            let is_test = file.path().extension()? == "litmus";
+            is_test.then(|| Example { group: "The papers".to_owned(), name: name.to_owned(), text: text.to_owned() })
+        });
+        let mut of_papers: Vec<Example> = of_papers.collect();
+        of_papers.sort_by(|a, b| a.name.cmp(&b.name));
+        Self {
+            seconds,
+            models,
+            implementations: [
+                implementations::<mowgli_rdma::Stamp>(catalogue),
+                implementations::<mowgli_x86::Stamp>(catalogue),
+            ]
+            .concat(),
+            examples: [examples(QUESTIONS), of_papers].concat(),
+            grammar: GRAMMAR.split("```").nth(1).and_then(|block| block.strip_prefix("text\n")).unwrap_or_default(),
+        }
     }
 }
 
+fn implementations<S: Stamped>(catalogue: &Catalogue) -> Vec<String> {
+    let of = |entry: &Entry<S>| {
+        let name = entry.name.to_string();
+        let variants = entry.variants.iter().map(|variant| format!("{name}:{}", variant.name));
+        variants.collect::<Vec<_>>()
+    };
+    catalogue.entries::<S>().iter().flat_map(of).collect()
+}
+
 const QUESTIONS: &str = include_str!("../../../docs/questions.md");
+const GRAMMAR: &str = include_str!("../../../docs/grammar.md");
+static PAPERS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../tests/litmus/papers");
 
 /// The tests of a text, each under the heading that it stands behind.
 fn examples(text: &str) -> Vec<Example> {
@@ -89,7 +124,7 @@ fn examples(text: &str) -> Vec<Example> {
     let of_section = |(question, rest): (&str, &str)| {
         let blocks = rest.split("```litmus\n").skip(1).filter_map(|block| block.split_once("```"));
         let example = |(block, _): (&str, &str)| Example {
-            question: question.to_owned(),
+            group: question.to_owned(),
             name: block.split_whitespace().nth(1).unwrap_or_default().to_owned(),
             text: block.to_owned(),
         };
@@ -319,6 +354,7 @@ impl RepairRow {
 fn graphs(
     catalogue: &Catalogue,
     test: &Test,
+    chain: &[Arc<dyn Implementation>],
     wanted: &dyn Fn(&Vec<Val>) -> bool,
     limits: Limits<'_>,
 ) -> Found<BTreeMap<Vec<Val>, Graph>> {
@@ -330,20 +366,23 @@ fn graphs(
             let drawn = wanted.map(|(o, w)| (o.clone(), Graph::of_core_rma(test, w))).collect();
             Found::new(drawn, stop.cloned())
         }
-        Model::X86Tso => graphs_over(&catalogue.libraries::<mowgli_x86::Stamp>(test.model), test, wanted, limits),
-        model => graphs_over(&catalogue.libraries::<mowgli_rdma::Stamp>(model), test, wanted, limits),
+        Model::X86Tso => {
+            graphs_over(&catalogue.libraries::<mowgli_x86::Stamp>(test.model), test, chain, wanted, limits)
+        }
+        model => graphs_over(&catalogue.libraries::<mowgli_rdma::Stamp>(model), test, chain, wanted, limits),
     }
 }
 
 fn graphs_over<S: Stamp>(
     all: &Libraries<S>,
     test: &Test,
+    chain: &[Arc<dyn Implementation>],
     wanted: &dyn Fn(&Vec<Val>) -> bool,
     limits: Limits<'_>,
 ) -> Found<BTreeMap<Vec<Val>, Graph>> {
     let mut found = BTreeMap::new();
     let names = Names::of(test);
-    let explored = with_problem(all, test, &[], limits, |problem| {
+    let explored = with_problem(all, test, chain, limits, |problem| {
         problem.explore(&mut |solver| {
             let outcome = shown(test, &problem.outcome_of(solver));
             if wanted(&outcome) && !found.contains_key(&outcome) {
@@ -366,7 +405,7 @@ fn graphs_over<S: Stamp>(
 type Reason = Result<(String, Option<Graph>), Failure>;
 
 /// For each assertion why it holds or not.
-fn reasons(catalogue: &Catalogue, test: &Test, text: &str, limits: Limits<'_>) -> Vec<Reason> {
+fn reasons(catalogue: &Catalogue, test: &Test, text: &str, implemented: &[String], limits: Limits<'_>) -> Vec<Reason> {
     match test.model {
         Model::CoreRma => {
             let witnesses = core_rma::witnesses(test, limits);
@@ -377,35 +416,52 @@ fn reasons(catalogue: &Catalogue, test: &Test, text: &str, limits: Limits<'_>) -
             let reason = |a: &Assertion| Ok((core_rma::explain(test, a, &witnesses, limits)?, graph(a)));
             test.assertions.iter().map(reason).collect()
         }
-        Model::X86Tso => reasons_over::<mowgli_x86::Stamp>(catalogue, test, text, limits),
-        _ => reasons_over::<mowgli_rdma::Stamp>(catalogue, test, text, limits),
+        Model::X86Tso => reasons_over::<mowgli_x86::Stamp>(catalogue, test, text, implemented, limits),
+        _ => reasons_over::<mowgli_rdma::Stamp>(catalogue, test, text, implemented, limits),
     }
 }
 
-fn reasons_over<S: Stamped>(catalogue: &Catalogue, test: &Test, text: &str, limits: Limits<'_>) -> Vec<Reason> {
+fn reasons_over<S: Stamped>(
+    catalogue: &Catalogue,
+    test: &Test,
+    text: &str,
+    implemented: &[String],
+    limits: Limits<'_>,
+) -> Vec<Reason> {
     let reason = |found: Decided<S>| explain(catalogue, found?, limits).map(|e| (e.text(), Some(Graph::explained(&e))));
-    match of_test(catalogue, test, text, &[], limits) {
+    match of_test(catalogue, test, text, implemented, limits) {
         Ok(findings) => findings.into_iter().map(reason).collect(),
         Err(message) => vec![Err(message.into())],
     }
 }
 
 impl TestRow {
-    /// All outcomes of a test with a witness each, and why its assertions hold or not.
-    #[must_use]
-    pub fn new(catalogue: &Catalogue, test: &Test, text: &str, drawn: Drawn, limits: Limits<'_>) -> Self {
-        let answer = solve_in(catalogue, test, &[], limits);
+    /// All outcomes of a test with a witness each, and why its assertions hold or not, with these libraries run by their
+    /// implementations.
+    ///
+    /// # Errors
+    /// What there is instead, if there is no such implementation.
+    pub fn new(
+        catalogue: &Catalogue,
+        test: &Test,
+        text: &str,
+        implemented: &[String],
+        drawn: Drawn,
+        limits: Limits<'_>,
+    ) -> Result<Self, String> {
+        let chain = catalogue.implementations(implemented)?;
+        let answer = solve_in(catalogue, test, &chain, limits);
         let only = |k: Option<usize>| answer.outcomes.keys().nth(k?).cloned();
         let found = match drawn {
-            Drawn::All => graphs(catalogue, test, &|_| true, limits),
+            Drawn::All => graphs(catalogue, test, &chain, &|_| true, limits),
             Drawn::Only(k) => match only(k) {
-                Some(one) => graphs(catalogue, test, &|outcome| *outcome == one, limits),
+                Some(one) => graphs(catalogue, test, &chain, &|outcome| *outcome == one, limits),
                 None => Found::new(BTreeMap::new(), None),
             },
         };
         let (graphs, undrawn) = found.so_far();
         let is_complete = answer.explored.stop.is_none();
-        let reasons = if is_complete { reasons(catalogue, test, text, limits) } else { Vec::new() };
+        let reasons = if is_complete { reasons(catalogue, test, text, implemented, limits) } else { Vec::new() };
         let unexplained = reasons.iter().find_map(|reason| match reason {
             Err(Failure::Undecided(undecided)) => Some(&undecided.stop),
             _ => None,
@@ -424,7 +480,7 @@ impl TestRow {
             let (kind, condition) = (a.quantifier.to_string(), a.text.clone());
             AssertionRow { kind, condition, holds, explanation, graph: graph.flatten() }
         });
-        Self {
+        Ok(Self {
             name: test.name.clone(),
             model: test.model.to_string(),
             description: test.description.clone(),
@@ -436,7 +492,7 @@ impl TestRow {
             names: test.shown.iter().map(|(name, _)| name.clone()).collect(),
             outcomes: outcomes.collect(),
             repair: None,
-        }
+        })
     }
 
     /// The same with the least to insert, or why there is nothing to be said of that.
