@@ -29,6 +29,17 @@ fn a_new_crate_is_written_whole() {
         let source = text("src/lib.rs");
         assert!(source.contains("pub fn entry()") && source.ends_with("\n#[cfg(test)]\nmod tests;\n"), "{source}");
         assert!(!source.contains("main"), "{source}");
+        // What is to be changed to see a failure is there, once.
+        let readme = text("README.md");
+        match readme.split_once("Break it: in `src/lib.rs` ") {
+            Some((_, edit)) => {
+                let from = edit.split('`').nth(if edit.starts_with("leave out") { 1 } else { 3 }).unwrap();
+                assert_eq!(source.matches(from).count(), 1, "{from}");
+            }
+            None => {
+                assert!(readme.contains("See it broken: `cargo run -- check tally --variant no-lock`."), "{readme}")
+            }
+        }
         assert!(text("command/main.rs").contains(&format!("mowgli::main!({example}_of_mine::entry());")));
         assert!(text("README.md").contains(&format!("cargo run -- check {library} ")));
         for manifest in [text("Cargo.toml"), text("command/Cargo.toml")] {

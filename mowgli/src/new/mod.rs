@@ -34,14 +34,27 @@ struct Parts {
     dependencies: &'static [(&'static str, &'static str)],
     /// A variant that is caught.
     broken: &'static str,
-    /// What to change to see a failure.
-    to_break: &'static str,
+    /// What to write for what in its source to see its tests fail, where that is said in a line.
+    to_break: Option<(&'static str, &'static str)>,
 }
 
 /// Crates of Mowgli with their folders.
 const CORE: (&str, &str) = ("mowgli-core", "mowgli-core");
 const LIBRARIES: (&str, &str) = ("mowgli-libraries", "libraries");
 const X86: (&str, &str) = ("mowgli-x86", "mowgli-x86");
+
+impl Parts {
+    /// How to see a failure.
+    fn break_it(&self) -> String {
+        match self.to_break {
+            Some((from, "")) => format!("Break it: in `src/lib.rs` leave out `{from}`, and run the tests again."),
+            Some((from, to)) => {
+                format!("Break it: in `src/lib.rs` write `{to}` for `{from}`, and run the tests again.")
+            }
+            None => format!("See it broken: `cargo run -- check {} --variant {}`.", self.library, self.broken),
+        }
+    }
+}
 
 impl Example {
     /// The name of the library that the crate has.
@@ -60,7 +73,7 @@ impl Example {
                 litmus: include_str!("latch.litmus"),
                 dependencies: &[LIBRARIES],
                 broken: "no-fence",
-                to_break: "Break it: in `body` move the fence behind `sv::write`, and run the tests again.",
+                to_break: Some(("sv::gf(world.all_nodes());", "")),
             },
             Self::Ticketlock => Parts {
                 name: "ticketlock",
@@ -70,7 +83,7 @@ impl Example {
                 litmus: include_str!("ticketlock.litmus"),
                 dependencies: &[LIBRARIES],
                 broken: "two-steps",
-                to_break: "Break it: in `Ticket::body` let a thread go on where `turn >= ticket`, and run the tests again.",
+                to_break: Some(("turn == ticket", "turn <= ticket")),
             },
             Self::Stack => Parts {
                 name: "stack",
@@ -80,7 +93,7 @@ impl Example {
                 litmus: include_str!("stack.litmus"),
                 dependencies: &[LIBRARIES, X86],
                 broken: "push-writes",
-                to_break: "Break it: in `Method::Pop` read the second node before the first, and run the tests again.",
+                to_break: Some(("if (found == first) { break }", "break")),
             },
             Self::Counter => Parts {
                 name: "counter",
@@ -90,7 +103,7 @@ impl Example {
                 litmus: include_str!("counter.litmus"),
                 dependencies: &[CORE, LIBRARIES],
                 broken: "no-lock",
-                to_break: "Break it: in `Tally::apply` let `Get` change the counter, and run the tests again.",
+                to_break: None,
             },
         }
     }
@@ -137,7 +150,7 @@ fn files(name: &str, mowgli: &Path, parts: &Parts) -> Vec<(String, String)> {
             .replace("@LIBRARY@", parts.library)
             .replace("@EXAMPLE@", parts.name)
             .replace("@BROKEN@", parts.broken)
-            .replace("@BREAK@", parts.to_break)
+            .replace("@BREAK@", &parts.break_it())
     };
     vec![
         ("Cargo.toml".to_owned(), fill(MANIFEST)),
