@@ -94,7 +94,7 @@ fn an_execution_is_explained_in_the_names_of_the_test() {
     assert!(dot.contains("P4 on node 4") && dot.contains("P2: Put(x, 1, d)"), "{dot}");
     let page = mowgli(&["report", "--json", &test]).out;
     assert!(page.contains(r#""name":"P4""#) && !page.contains(r#""name":"P1""#), "{page}");
-    assert!(page.contains(r#""label":"Put(x, 1, d)""#) && !page.contains("Put(x, _"), "{page}");
+    assert!(page.contains(r#""label":"put(x, 1, d)""#) && !page.contains("ut(x, _"), "{page}");
 }
 
 #[test]
