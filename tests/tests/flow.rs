@@ -157,7 +157,9 @@ fn rounds_beyond_the_bound_go_on_from_each_other() {
     }
 }
 
-/// Whether an answer that is complete within a bound on rounds stays the same with two more.
+/// Whether an answer that is complete within a bound on rounds stays the same with two more. Where no execution ends, as one
+/// thread waits in vain, the others may come to the larger bound before that is found: then nothing more is known, and nothing
+/// else.
 fn is_as_complete_as_it_says(
     libraries: &Libraries<Stamp>,
     world: &World,
@@ -172,7 +174,9 @@ fn is_as_complete_as_it_says(
     let known = of(1);
     if known.explored.stop.is_none() {
         let more = of(3);
-        prop_assert_eq!(&more.explored.stop, &None);
+        if !known.so_far().0.is_empty() {
+            prop_assert_eq!(&more.explored.stop, &None);
+        }
         prop_assert_eq!(known.so_far().0, more.so_far().0);
     }
     Ok(())
