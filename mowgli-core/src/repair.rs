@@ -78,6 +78,8 @@ pub struct Gap<'a> {
     pub after: &'a [Call],
     /// A value by which the call at a position can be referred to, which nothing else of the program has.
     pub fresh: &'a dyn Fn(usize) -> Val,
+    /// Whether that is offered too which orders less here than at a later place: where there it is too much.
+    pub is_everywhere: bool,
 }
 
 /// Something to insert beside a call of a body.

@@ -52,8 +52,12 @@ fn is_before_access(gap: &Gap<'_>) -> bool {
 /// Fences: the CPU's where something was written and something follows, the remote one between operations to one node.
 fn fences(gap: &Gap<'_>, library: &'static str, has_mfence: bool) -> Vec<Offer> {
     let name = mowgli_core::ids::Name::literal(library);
-    // Writes are in order with one another, and with what the network card does; so the place is before a read.
-    let stays = |c: &Call| c.library == name && ["Write", "Put", "Get"].contains(&c.method.text());
+    // Writes are in order with one another, and with what the network card does; so the place is before a read. A fence between
+    // writes orders less than one after both.
+    let stays = |c: &Call| match c.method.text() {
+        "Write" => c.library == name && !gap.is_everywhere,
+        method => c.library == name && ["Put", "Get"].contains(&method),
+    };
     let is_between = gap.before.iter().any(|c| c.method.text() == "Write") && !gap.after.first().is_some_and(stays);
     let mut all = Vec::new();
     if has_mfence && is_between {

@@ -16,10 +16,14 @@ impl Remedies for OfX86 {
 
     fn offers(&self, gap: &Gap<'_>) -> Vec<Offer> {
         let has_written = gap.before.iter().any(|c| c.method.text() == "Write");
-        // Only reads pass a write.
-        let is_before_access = gap.after.first().is_some_and(|c| c.library != X86 || c.method.text() == "Read");
+        // Only reads pass a write. A fence between writes orders less than one after both.
+        let is_worth = |c: &Call| match c.method.text() {
+            "Read" => true,
+            "Write" => gap.is_everywhere,
+            _ => c.library != X86,
+        };
         let fence = || Offer::call("mfence", Call::new(X86, "Mfence", &[]));
-        (has_written && is_before_access).then(fence).into_iter().collect()
+        (has_written && gap.after.first().is_some_and(is_worth)).then(fence).into_iter().collect()
     }
 
     fn kind(&self, call: &Call) -> Option<&'static str> {

@@ -145,12 +145,17 @@ fn fresh(test: &Test, thread: usize, position: usize) -> Val {
 }
 
 impl<'a> Program<'a> {
-    /// A test, with everything that can be inserted into it.
-    fn with_all(test: &'a Test, remedies: &[Box<dyn Remedies>], costs: &BTreeMap<&'static str, u64>) -> Self {
+    /// A test, with what can be inserted into it; `is_everywhere` is that of [`Gap`].
+    fn with_all(
+        test: &'a Test,
+        remedies: &[Box<dyn Remedies>],
+        costs: &BTreeMap<&'static str, u64>,
+        is_everywhere: bool,
+    ) -> Self {
         let mut insertions = Vec::new();
         for thread in 0..test.threads.len() {
             for before in 0..test.threads[thread].statements.len() {
-                let offers = offers(test, remedies, thread, before).into_iter();
+                let offers = offers(test, remedies, thread, before, is_everywhere).into_iter();
                 let insertion = |offer: Offer| Insertion { thread, before, cost: costs[offer.kind], offer, own: None };
                 insertions.extend(offers.map(insertion));
             }
@@ -169,7 +174,7 @@ impl<'a> Program<'a> {
                 let cost = costs[kind];
                 let offer = Offer::call(kind, own);
                 insertions.push(Insertion { thread, before: at, offer, cost, own: Some(at) });
-                let cheaper = offers(test, remedies, thread, at).into_iter().filter(|o| costs[o.kind] < cost);
+                let cheaper = offers(test, remedies, thread, at, false).into_iter().filter(|o| costs[o.kind] < cost);
                 let insertion =
                     |offer: Offer| Insertion { thread, before: at, cost: costs[offer.kind], offer, own: None };
                 insertions.extend(cheaper.map(insertion));
@@ -232,7 +237,13 @@ impl<'a> Program<'a> {
 }
 
 /// What is offered before a statement of a thread.
-fn offers(test: &Test, remedies: &[Box<dyn Remedies>], thread: usize, before: usize) -> Vec<Offer> {
+fn offers(
+    test: &Test,
+    remedies: &[Box<dyn Remedies>],
+    thread: usize,
+    before: usize,
+    is_everywhere: bool,
+) -> Vec<Offer> {
     let statements = &test.threads[thread].statements;
     let calls = |of: &[Statement]| of.iter().filter_map(call).collect_vec();
     // What comes next is what is done there: nothing goes between a block and its end.
@@ -241,8 +252,14 @@ fn offers(test: &Test, remedies: &[Box<dyn Remedies>], thread: usize, before: us
     }
     let (earlier, later) = (calls(&statements[..before]), calls(&statements[before..]));
     let fresh = |position: usize| fresh(test, thread, position);
-    let gap =
-        Gap { world: &test.world, thread: Tid::from_index(thread), before: &earlier, after: &later, fresh: &fresh };
+    let gap = Gap {
+        world: &test.world,
+        thread: Tid::from_index(thread),
+        before: &earlier,
+        after: &later,
+        fresh: &fresh,
+        is_everywhere,
+    };
     remedies.iter().flat_map(|r| r.offers(&gap)).collect()
 }
 
@@ -389,12 +406,16 @@ pub fn repair(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, String> 
         return Err(format!("{}: no execution of it is to end, so nothing is to be repaired", test.name));
     }
     let costs = ask.costs.of(&remedies)?;
-    let program =
-        if ask.weaken { Program::without(test, &remedies, &costs) } else { Program::with_all(test, &remedies, &costs) };
-    match test.model {
-        Model::X86Tso => answer::<mowgli_x86::Stamp>(&program, text, ask),
-        _ => answer::<mowgli_rdma::Stamp>(&program, text, ask),
+    let found = |program: &Program<'_>| match test.model {
+        Model::X86Tso => answer::<mowgli_x86::Stamp>(program, text, ask),
+        _ => answer::<mowgli_rdma::Stamp>(program, text, ask),
+    };
+    if ask.weaken {
+        return found(&Program::without(test, &remedies, &costs));
     }
+    let least = found(&Program::with_all(test, &remedies, &costs, false))?;
+    // Where something takes too much away, it may be that the same does not in a place where it orders less.
+    if least.spoiling.is_empty() { Ok(least) } else { found(&Program::with_all(test, &remedies, &costs, true)) }
 }
 
 fn answer<S: Stamped>(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, String> {
@@ -482,7 +503,8 @@ fn told<S: Stamped>(question: &Question<'_, S>, set: &Set, whole: &Set, text: &s
 /// The most ways to get an outcome that are looked at for reasons.
 const WAYS: usize = 5;
 
-/// What each insertion orders: of each the first edges of a cycle, through it, that forbids what must not be.
+/// What each insertion orders: of each the first edges of a cycle, through it, that forbids what must not be. If there is none, a
+/// whole cycle.
 fn reasons<S: Stamped>(question: &Question<'_, S>, repaired: &Repaired) -> Vec<String> {
     let test = &repaired.test;
     let wanted = |o: &Outcome| is_wrong(test, &shown(test, o));
@@ -497,9 +519,13 @@ fn reasons<S: Stamped>(question: &Question<'_, S>, repaired: &Repaired) -> Vec<S
             |end: &mowgli_core::search::refute::End| repaired.calls.get(&(end.thread.index(), end.position)) == Some(i);
         let into = edges.iter().find(|e| is_of(&e.to) && !is_of(&e.from));
         let out = edges.iter().find(|e| is_of(&e.from) && !is_of(&e.to));
-        told.extend([into, out].into_iter().flatten().map(|e| words.sentence(e)));
+        told.extend([into, out].into_iter().flatten());
     }
-    told.into_iter().unique().collect()
+    // What is inserted may order others that are there, as a poll does which lets the next one take the next operation.
+    if told.is_empty() {
+        told.extend(refutations.so_far().0.iter().take(1).flat_map(|r| &r.edges));
+    }
+    told.into_iter().map(|e| words.sentence(e)).unique().collect()
 }
 
 /// The text of a test with insertions: its columns are written anew, and the words that are needed declared.
@@ -648,6 +674,75 @@ mod tests {
         found.minimal.len()
     }
 
+    /// The outcomes of a test with one call before a statement.
+    fn outcomes(test: &Test, thread: usize, before: usize, call: Option<Call>) -> BTreeSet<Vec<Val>> {
+        let offer = call.map(|c| Offer::call("fence", c));
+        let insertions =
+            offer.map(|offer| Insertion { thread, before, offer, cost: 1, own: None }).into_iter().collect();
+        let program = Program { test, gone: BTreeSet::new(), insertions };
+        let inserted = program.with(&(0..program.insertions.len()).collect()).test;
+        crate::litmus::run::solve(&inserted, &[], Limits::default()).outcomes.into_keys().collect()
+    }
+
+    /// All first threads of three statements, in which writes can be late, and the network card reads and writes.
+    fn programs(model: Model) -> Vec<Vec<&'static str>> {
+        let remote: &[&str] = if model == Model::X86Tso { &[] } else { &["put(z, p)", "get(p, z)"] };
+        let statements = [&["x := 1", "x := 3", "a := y"], remote].concat();
+        // A register is written once.
+        let is_one = |all: &Vec<&str>| all.iter().filter(|s| **s == "a := y").count() == 1;
+        (0..3).map(|_| statements.clone()).multi_cartesian_product().filter(is_one).collect()
+    }
+
+    /// A fence that is not offered in a place does nothing there, or what it does where it is offered. Where only the best places
+    /// are offered it does no more than in one of these.
+    #[test]
+    fn a_fence_that_is_not_offered_is_of_no_more_use_than_one_that_is() {
+        let (mut moved, mut useless) = (0, 0);
+        let models = [Model::X86Tso, Model::RDMA_TSO, Model::RDMA_WAIT, Model::RdmaSc];
+        for (model, of_first) in models.into_iter().flat_map(|m| programs(m).into_iter().map(move |p| (m, p))) {
+            let is_x86 = model == Model::X86Tso;
+            let words = if is_x86 { "x = 0; y = 0;" } else { "x@1 = 0; y@1 = 0; p@1 = 5; z@2 = 0;" };
+            let column = |(head, all): (&str, Vec<&str>)| {
+                let head = if is_x86 { head.to_owned() } else { format!("{head}@1") };
+                [head].into_iter().chain(all.into_iter().map(ToOwned::to_owned)).collect()
+            };
+            let columns = [("P1", of_first), ("P2", vec!["y := 2", "mfence", "b := x"])].map(column);
+            let text = format!("{model} t {{ {words} }}\n{}locations [x;]\n", table(columns.into()));
+            let test = parse("t", &text).unwrap();
+            let remedies = remedies(model);
+            let library = match model {
+                Model::X86Tso => mowgli_x86::tso::X86,
+                Model::RDMA_WAIT => mowgli_rdma::wait::WAIT,
+                _ => mowgli_rdma::tso::TSO,
+            };
+            let nodes = if model == Model::X86Tso { Vec::new() } else { test.world.all_nodes().iter().collect() };
+            let rfences = nodes.into_iter().map(|n| Call::new(library, "Rfence", &[n.into()]));
+            let as_it_is = outcomes(&test, 0, 0, None);
+            for (fence, thread) in rfences.chain([Call::new(library, "Mfence", &[])]).cartesian_product(0..2) {
+                let places = 0..test.threads[thread].statements.len();
+                let with = places.clone().map(|at| outcomes(&test, thread, at, Some(fence.clone()))).collect_vec();
+                for is_everywhere in [true, false] {
+                    let is_offered = |at: usize| {
+                        let all = offers(&test, &remedies, thread, at, is_everywhere);
+                        all.iter().any(|o| (o.calls)(&[]) == [fence.clone()])
+                    };
+                    let (offered, others): (Vec<usize>, Vec<usize>) = places.clone().partition(|at| is_offered(*at));
+                    let does_as = |at: usize, o: &usize| {
+                        with[at] == with[*o] || !is_everywhere && with[at].is_superset(&with[*o])
+                    };
+                    for at in others {
+                        let is_moved = offered.iter().any(|o| does_as(at, o));
+                        let where_ = format!("{} before {at} of {thread}", statement(&fence));
+                        assert!(is_moved || with[at] == as_it_is, "{where_}, {is_everywhere}: {text}");
+                        moved += usize::from(with[at] != as_it_is);
+                        useless += usize::from(with[at] == as_it_is);
+                    }
+                }
+            }
+        }
+        assert!(moved > 5 && useless > 50, "{moved} moved, {useless} useless");
+    }
+
     /// On small programs what is found is what all subsets of insertions tell.
     #[test]
     fn minimal_repairs_are_those_that_brute_force_finds() {
@@ -656,7 +751,7 @@ mod tests {
         for model in [Model::X86Tso, Model::RDMA_TSO, Model::RDMA_WAIT, Model::RdmaSc].into_iter().cycle().take(120) {
             let Some((test, text)) = random(model, &mut rng) else { continue };
             let remedies = remedies(model);
-            let program = Program::with_all(&test, &remedies, &Costs::default().of(&remedies).unwrap());
+            let program = Program::with_all(&test, &remedies, &Costs::default().of(&remedies).unwrap(), false);
             if program.insertions.len() > 6 {
                 continue;
             }

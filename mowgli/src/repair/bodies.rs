@@ -197,7 +197,11 @@ impl<S: Stamped> Asked for Search<'_, S> {
             return Ok(true);
         }
         let begin = Instant::now();
-        let returns = self.check(&variant)?;
+        let returns = match self.check(&variant) {
+            // A body that nothing is left of is none, and with less nothing is left of it either.
+            Err(Stop::IllDefined(_)) if set.len() < self.units.len() && self.ask.weaken => None,
+            answer => answer?,
+        };
         if returns.is_some() && self.ask.is_brief {
             // More repairs may be worth so much, and no more.
             let time = (CHECKS * begin.elapsed()).max(LEAST).saturating_sub(self.begin.elapsed());
@@ -537,8 +541,14 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mowgli_core::edit::{Calls, Edits as _, Here};
+    use mowgli_core::event::Call;
+    use mowgli_core::program::Prog;
     use mowgli_core::soundness::client::Bound;
     use mowgli_libraries::catalogue::{catalogue, named};
+    use mowgli_libraries::entry::bound;
+    use mowgli_libraries::wlock::WLOCK;
+    use mowgli_prove::solve::Program;
 
     /// On small implementations what is found is what all subsets of insertions tell, each checked by itself.
     #[test]
@@ -585,5 +595,39 @@ mod tests {
             repaired += found.minimal.len();
         }
         assert!(repaired > 3, "{repaired}");
+    }
+
+    /// A lock that fences when it is taken, too: that can go, and what is left is proved where there is a solver.
+    #[test]
+    fn what_is_weaker_is_proved_for_every_client() {
+        let all = catalogue();
+        let entry = named(&all, "slock").unwrap();
+        let published = entry.variant("published").unwrap();
+        let fence = |here: &Here, call: &Call| {
+            (call.library == WLOCK && call.method.text() == "Acq")
+                .then(|| Prog::call(call.clone()).then(mowgli_libraries::sv::gf(here.world.all_nodes())))
+        };
+        let careful = published.implementation.clone().replace(Calls::new("Acq with a fence", fence));
+        let variant = Variant { implementation: Arc::new(careful), ..published.clone() };
+        let solvers: Vec<_> = [Program::Z3].into_iter().filter(|p| p.is_there()).collect();
+        let limit = Duration::from_secs(20);
+        let prove = mowgli_prove::prove::Options { solvers, limit, executions: limit };
+        let (costs, options) = (Costs::default(), Options::default());
+        let ask = Ask {
+            costs: &costs,
+            weaken: true,
+            limit: Limit::default(),
+            bounds: vec![bound(2, 2, 2)],
+            is_everywhere: false,
+            is_brief: false,
+            options: &options,
+            prove: Some(&prove).filter(|p| !p.solvers.is_empty()),
+        };
+        let found = repair(entry, &variant, &ask).unwrap();
+        let [cheaper] = &found.repairs[..] else { panic!("{}", found.text()) };
+        assert!(cheaper.leave_out.iter().all(|what| what.starts_with("Acq: GF")), "{}", found.text());
+        assert!(cheaper.insert.iter().all(|what| what.starts_with("Rel: GF")), "{}", found.text());
+        assert_eq!(cheaper.proved, ask.prove.map(|_| "proved"), "{}", found.text());
+        assert!(found.text().contains("more than needed"), "{}", found.text());
     }
 }
