@@ -57,7 +57,8 @@ methods! {
 
 impl Method {
     /// The method of RDMA-WAIT-RMW of the same name; `None` for polls and for the methods of sets.
-    fn of_wait(self) -> Option<wait::Method> {
+    #[must_use]
+    pub fn of_wait(self) -> Option<wait::Method> {
         use wait::Method as W;
         let d = Val::NoWid;
         Some(match self {
@@ -109,7 +110,8 @@ fn polls(call: &Call) -> bool {
 }
 
 /// The identifier of an operation: its node, and how many operations of the thread towards that node came before it.
-fn identifier(n: Node, nth: usize) -> Val {
+#[must_use]
+pub fn identifier(n: Node, nth: usize) -> Val {
     Val::tuple(&[Val::Node(n), Val::Int(nth as i64)])
 }
 

@@ -29,6 +29,7 @@ pub mod prove;
 pub mod repair;
 pub mod report;
 pub mod robust;
+pub mod run;
 pub mod svg;
 
 pub use catalogue::Own;

@@ -33,7 +33,8 @@ const LIMITED: [(&str, &[&str], &str); 7] = [
 ];
 
 /// Commands whose answer is not as expected: exit code 1.
-const NOT_AS_EXPECTED: [&str; 12] = [
+const NOT_AS_EXPECTED: [&str; 13] = [
+    "run sent.litmus --variant bal:no-fence",
     "robust polls.litmus",
     "robust mp.litmus",
     "repair log.litmus",

@@ -1,6 +1,7 @@
 //! The machine with a program, at its beginning.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use mowgli_core::ids::{Loc, Node, NodeSet};
 use mowgli_core::program::Prog;
@@ -13,7 +14,7 @@ use crate::tso::TSO;
 
 /// The machine with a program.
 pub struct Machine<'a> {
-    pub(super) world: &'a World,
+    pub(super) world: Arc<World>,
     pub(super) programs: Programs<'a>,
     pub(super) locs: Vec<Loc>,
     pub(super) switches: Switches,
@@ -24,18 +25,15 @@ impl<'a> Machine<'a> {
     ///
     /// # Errors
     /// If an object is no memory word, or lives on no node.
-    pub fn new(world: &'a World, programs: &'a [Prog]) -> Result<Self, String> {
+    pub fn new(world: &World, programs: &'a [Prog]) -> Result<Self, String> {
         for (x, object) in &world.objects {
             if object.library != TSO || object.node.is_none() {
                 return Err(format!("{x} is an object of {}; the machine has memory words only", object.library));
             }
         }
-        Ok(Self {
-            world,
-            programs: Programs::new(world, programs),
-            locs: world.objects.keys().copied().collect(),
-            switches: Switches::OFF,
-        })
+        let locs = world.objects.keys().copied().collect();
+        let world = Arc::new(world.clone());
+        Ok(Self { programs: Programs::new(Arc::clone(&world), programs), world, locs, switches: Switches::OFF })
     }
 
     /// With at most so many rounds of a loop that do more than look.
@@ -52,9 +50,15 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn start(&mut self) -> State {
+        let at = (0..self.world.threads.len()).map(|t| self.programs.add(t, Vec::new(), None)).collect();
+        State { at, ..self.hardware() }
+    }
+
+    /// The state at the beginning, without programs.
+    pub(super) fn hardware(&self) -> State {
         let threads = self.world.threads.len();
         State {
-            at: (0..threads).map(|t| self.programs.add(t, Vec::new(), None)).collect(),
+            at: Vec::new(),
             buffers: vec![VecDeque::new(); threads],
             pairs: vec![QueuePair::default(); threads * usize::from(self.world.nodes)],
             memory: self.world.objects.values().map(|o| o.init).collect(),

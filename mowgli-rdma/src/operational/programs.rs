@@ -4,6 +4,7 @@
 //! before. Other rounds are bounded ([`super::machine::Machine::within`]).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Tid;
@@ -40,7 +41,7 @@ struct Place {
 /// The programs as graphs: a place for each sequence of results, as far as it matters.
 pub(super) struct Programs<'a> {
     programs: &'a [Prog],
-    world: &'a World,
+    world: Arc<World>,
     /// How many rounds of a loop may do more than look.
     pub(super) rounds: usize,
     places: Vec<Place>,
@@ -48,7 +49,7 @@ pub(super) struct Programs<'a> {
 }
 
 impl<'a> Programs<'a> {
-    pub(super) fn new(world: &'a World, programs: &'a [Prog]) -> Self {
+    pub(super) fn new(world: Arc<World>, programs: &'a [Prog]) -> Self {
         Self { programs, world, rounds: usize::MAX, places: Vec::new(), known: BTreeMap::new() }
     }
 
@@ -57,7 +58,7 @@ impl<'a> Programs<'a> {
         let tid = Tid::from_index(thread);
         let next = Replay { thread: tid, rounds: self.rounds, events: &earlier, at: 0 }.next(&self.programs[thread]);
         let next = match next {
-            Next::Call(call) => match Tso.fault(self.world, tid, &call) {
+            Next::Call(call) => match Tso.fault(&self.world, tid, &call) {
                 Some(fault) => Next::Cut(Stop::IllDefined(format!("{tid} calls {call} of {}: {fault}", call.library))),
                 None => Next::Call(call),
             },

@@ -75,9 +75,17 @@ impl Machine<'_> {
 
     fn call_at_once(&mut self, state: &mut State, t: usize) -> Option<Step> {
         let Next::Call(call) = self.programs.next(state.at[t]).clone() else { return None };
-        let ret = self.silent_call(state, t, &call)?;
+        let result = result(&self.world, self.programs.earlier(state.at[t]), &call);
+        let ret = self.silent_call(state, t, &call, result)?;
         state.at[t] = self.programs.after(t, state.at[t], ret);
         Some(Step { thread: Tid::from_index(t), act: Act::Call(call, ret) })
+    }
+
+    /// One step of the hardware that is taken at once, if there is one.
+    pub(super) fn hardware_at_once(&self, state: &mut State) -> Option<Step> {
+        let nodes = self.world.all_nodes();
+        (0..state.buffers.len())
+            .find_map(|t| self.issue(state, t).or_else(|| nodes.iter().find_map(|n| self.oldest_at_once(state, t, n))))
     }
 
     /// The oldest entry of the store buffer goes into its pipe.
@@ -115,16 +123,15 @@ impl Machine<'_> {
         all
     }
 
-    /// The effect and the result of a call of the CPU that is taken at once.
-    fn silent_call(&self, state: &mut State, t: usize, call: &Call) -> Option<Val> {
+    /// The effect of a call of the CPU that is taken at once, and its result, which is this one; `None` if it is not possible now.
+    pub(super) fn silent_call(&self, state: &mut State, t: usize, call: &Call, result: Option<Val>) -> Option<Val> {
         let (method, args) = (call.method.text(), &call.args);
-        let result = result(self.world, self.programs.earlier(state.at[t]), call);
         let buffered = match method {
             "Write" => Buffered::Write(call.loc(0), args[1]),
             "Mfence" => return state.buffers[t].is_empty().then_some(Val::Unit),
             "SetAdd" | "SetRemove" | "SetIsEmpty" => return state.buffers[t].is_empty().then_some(result?),
             "Poll" => {
-                let pair = self.pair(t, towards(self.world, call)?);
+                let pair = self.pair(t, towards(&self.world, call)?);
                 let confirmed = state.pairs[pair].local.front() == Some(&Local::Confirmation);
                 return confirmed.then(|| state.pairs[pair].local.pop_front()).and(result);
             }
@@ -132,15 +139,15 @@ impl Machine<'_> {
                 Val::Node(n) => Buffered::Operation(n, Entry::Rfence),
                 _ => return None,
             },
-            "Put" => Buffered::Operation(towards(self.world, call)?, Entry::Put(call.loc(0), call.loc(1))),
-            "Get" => Buffered::Operation(towards(self.world, call)?, Entry::Get(call.loc(0), call.loc(1))),
+            "Put" => Buffered::Operation(towards(&self.world, call)?, Entry::Put(call.loc(0), call.loc(1))),
+            "Get" => Buffered::Operation(towards(&self.world, call)?, Entry::Get(call.loc(0), call.loc(1))),
             "RCAS" => {
                 let entry = Entry::Rcas(call.loc(0), call.loc(1), args[2], args[3]);
-                Buffered::Operation(towards(self.world, call)?, entry)
+                Buffered::Operation(towards(&self.world, call)?, entry)
             }
             "RFAA" => {
                 let entry = Entry::Rfaa(call.loc(0), call.loc(1), args[2]);
-                Buffered::Operation(towards(self.world, call)?, entry)
+                Buffered::Operation(towards(&self.world, call)?, entry)
             }
             _ => return None,
         };
@@ -151,44 +158,50 @@ impl Machine<'_> {
     /// Every other step.
     pub(super) fn steps(&mut self, state: &State, visit: &mut dyn FnMut(&mut Self, Step, State)) {
         for t in 0..state.at.len() {
-            let mut visit =
-                |machine: &mut Self, act, after| visit(machine, Step { thread: Tid::from_index(t), act }, after);
             if let Next::Call(call) = self.programs.next(state.at[t]).clone()
                 && let Some((result, mut after)) = self.access(state, t, &call)
             {
                 after.at[t] = self.programs.after(t, after.at[t], result);
-                visit(self, Act::Call(call, result), after);
+                visit(self, Step { thread: Tid::from_index(t), act: Act::Call(call, result) }, after);
             }
-            if let Some(&Buffered::Write(x, v)) = state.buffers[t].front() {
+            let mut hardware = Vec::new();
+            self.hardware_steps(state, t, &mut |step, after| hardware.push((step, after)));
+            hardware.into_iter().for_each(|(step, after)| visit(self, step, after));
+        }
+    }
+
+    /// The other steps of the store buffer and the queue pairs of a thread.
+    pub(super) fn hardware_steps(&self, state: &State, t: usize, visit: &mut dyn FnMut(Step, State)) {
+        let mut visit = |act, after| visit(Step { thread: Tid::from_index(t), act }, after);
+        if let Some(&Buffered::Write(x, v)) = state.buffers[t].front() {
+            let mut after = state.clone();
+            after.buffers[t].pop_front();
+            after.memory[self.word(x)] = v;
+            visit(Act::StoreBuffer(x, v), after);
+        }
+        for n in self.world.all_nodes().iter() {
+            let pair = self.pair(t, n);
+            let queue = &state.pairs[pair];
+            for place in (0..queue.pipe.len()).filter(|&p| can_act(queue, p, state.locked.contains(n))) {
+                if let Some(after) = self.act(state, pair, n, place) {
+                    visit(Act::Pipe(n, queue.pipe[place]), after);
+                }
+            }
+            for place in queue.remote_writes(self.switches.relaxed_ordering) {
+                let (x, v, is_atomic) = queue.remote[place];
                 let mut after = state.clone();
-                after.buffers[t].pop_front();
+                after.pairs[pair].remote.remove(place);
                 after.memory[self.word(x)] = v;
-                visit(self, Act::StoreBuffer(x, v), after);
+                if is_atomic {
+                    after.locked = after.locked.without(n);
+                }
+                visit(Act::Remote(n, x, v, is_atomic), after);
             }
-            for n in self.world.all_nodes().iter() {
-                let pair = self.pair(t, n);
-                let queue = &state.pairs[pair];
-                for place in (0..queue.pipe.len()).filter(|&p| can_act(queue, p, state.locked.contains(n))) {
-                    if let Some(after) = self.act(state, pair, n, place) {
-                        visit(self, Act::Pipe(n, queue.pipe[place]), after);
-                    }
-                }
-                for place in queue.remote_writes(self.switches.relaxed_ordering) {
-                    let (x, v, is_atomic) = queue.remote[place];
-                    let mut after = state.clone();
-                    after.pairs[pair].remote.remove(place);
-                    after.memory[self.word(x)] = v;
-                    if is_atomic {
-                        after.locked = after.locked.without(n);
-                    }
-                    visit(self, Act::Remote(n, x, v, is_atomic), after);
-                }
-                for (place, x, v) in queue.local_writes(self.switches.relaxed_ordering) {
-                    let mut after = state.clone();
-                    after.pairs[pair].local.remove(place);
-                    after.memory[self.word(x)] = v;
-                    visit(self, Act::Local(n, x, v), after);
-                }
+            for (place, x, v) in queue.local_writes(self.switches.relaxed_ordering) {
+                let mut after = state.clone();
+                after.pairs[pair].local.remove(place);
+                after.memory[self.word(x)] = v;
+                visit(Act::Local(n, x, v), after);
             }
         }
     }
@@ -233,7 +246,7 @@ impl Machine<'_> {
     }
 
     /// A call of the CPU that looks at memory.
-    fn access(&self, state: &State, t: usize, call: &Call) -> Option<(Val, State)> {
+    pub(super) fn access(&self, state: &State, t: usize, call: &Call) -> Option<(Val, State)> {
         let method = call.method.text();
         if !matches!(method, "Read" | "CAS" | "Xchg") {
             return None;

@@ -12,6 +12,7 @@ mod prove;
 mod repair;
 mod report;
 mod robust;
+mod run;
 mod serve;
 mod stages;
 mod walk;
@@ -47,6 +48,8 @@ enum Command {
     Robust(robust::RobustArgs),
     /// Find the least to insert into litmus tests so that nothing forbidden happens, and what is more than needed.
     Repair(repair::RepairArgs),
+    /// Run litmus tests many times, with the bodies of the libraries that they call, and hold what is seen against the model.
+    Run(run::RunArgs),
     /// Find the smallest programs on which two memory models differ.
     Compare(compare::CompareArgs),
     /// Write tests that probe a memory model rule by rule, with their expected outcomes.
@@ -112,6 +115,7 @@ impl Command {
             Self::Litmus(_)
                 | Self::Robust(_)
                 | Self::Repair(_)
+                | Self::Run(_)
                 | Self::Compare(_)
                 | Self::Generate(_)
                 | Self::Report(_)
@@ -179,6 +183,7 @@ fn run(own: Vec<Own>) -> ExitCode {
 fn answered(command: Command, catalogue: Catalogue) -> u8 {
     match command {
         Command::Litmus(args) => litmus::litmus(&args, &catalogue),
+        Command::Run(args) => run::ran(&args, &catalogue),
         Command::Compare(args) => compare::compare(&args),
         Command::Robust(args) => robust::robust(&args),
         Command::Repair(args) => repair::repaired(&args, &catalogue),

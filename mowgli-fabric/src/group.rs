@@ -1,0 +1,173 @@
+//! Threads on nodes, with objects, to run.
+
+use std::collections::BTreeMap;
+use std::sync::Barrier;
+use std::time::Duration;
+
+use mowgli_core::event::Cell;
+use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::program::Prog;
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_libraries::catalogue::catalogue;
+use mowgli_rdma::Switches;
+
+use crate::local::Local;
+use crate::machine::Machine;
+use crate::port::{Fault, Network};
+use crate::stack::Stack;
+use crate::thread::Thread;
+
+/// What a group runs over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fabric {
+    /// Shared memory of this process. All is done at once, so nothing weak is seen.
+    Local,
+    /// The machine of RDMA-TSO-RMW, as adverse as the seed says. Equal seeds give equal runs.
+    Machine {
+        /// The seed.
+        seed: u64,
+    },
+}
+
+/// The most steps of a run over the machine.
+const STEPS: u64 = 1_000_000;
+
+/// After how much time threads give up that wait.
+const LIMIT: Duration = Duration::from_secs(60);
+
+impl Fabric {
+    fn open(self, world: &World, switches: Switches) -> Result<Box<dyn Network>, Fault> {
+        Ok(match self {
+            Self::Local => Box::new(Local::new(world)),
+            Self::Machine { seed } => Box::new(Machine::new(world, switches, seed, STEPS)?),
+        })
+    }
+}
+
+impl Stack {
+    /// Runs a program in each thread. Gives what they return, and what is in these cells when all is done.
+    ///
+    /// # Errors
+    /// If a thread does not end, or makes a call that no program may make.
+    ///
+    /// # Panics
+    /// If there is no program for a thread.
+    pub fn programs(
+        &self,
+        fabric: Fabric,
+        switches: Switches,
+        limit: Duration,
+        programs: &[Prog],
+        observed: &[Cell],
+    ) -> Result<(Vec<Val>, Vec<Val>), Fault> {
+        let start = Barrier::new(programs.len());
+        self.threads(fabric, switches, limit, observed, |thread| {
+            if fabric == Fabric::Local {
+                // Threads begin together, but for a moment.
+                start.wait();
+                (0..fastrand::u32(..400)).for_each(|_| std::hint::spin_loop());
+            }
+            thread.run(&programs[thread.id().index()])
+        })
+    }
+
+    fn threads<R: Send>(
+        &self,
+        fabric: Fabric,
+        switches: Switches,
+        limit: Duration,
+        observed: &[Cell],
+        body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
+    ) -> Result<(Vec<R>, Vec<Val>), Fault> {
+        let network = fabric.open(&self.world, switches)?;
+        let ports: Vec<_> = self.world.tids().map(|t| (t, network.port(t))).collect();
+        let body = &body;
+        let ended: Vec<Result<R, Fault>> = std::thread::scope(|scope| {
+            let run = |(t, port)| scope.spawn(move || body(&mut Thread::new(self, t, port, limit)));
+            let all: Vec<_> = ports.into_iter().map(run).collect();
+            all.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        // Where several have a fault, that of the first to have one is not that another left.
+        let (good, bad): (Vec<_>, Vec<_>) = ended.into_iter().partition(Result::is_ok);
+        match bad.into_iter().filter_map(Result::err).min_by_key(|fault| *fault == Fault::Left) {
+            Some(fault) => Err(fault),
+            None => Ok((good.into_iter().flatten().collect(), self.last(&*network, limit, observed)?)),
+        }
+    }
+
+    /// What is in these cells when all threads have ended.
+    fn last(&self, network: &dyn Network, limit: Duration, observed: &[Cell]) -> Result<Vec<Val>, Fault> {
+        network.settle();
+        let value = |cell: &Cell| match self.reader(*cell).map_err(Fault::Wrong)? {
+            None => Ok(network.last(cell.loc)),
+            Some((t, read)) => Thread::new(self, t, network.port(t), limit).call(&read),
+        };
+        observed.iter().map(value).collect()
+    }
+}
+
+/// Threads on nodes, and objects.
+pub struct Group {
+    world: World,
+    variants: BTreeMap<String, String>,
+    limit: Duration,
+}
+
+impl Group {
+    /// A thread on each of these nodes, which are counted from 1.
+    ///
+    /// # Panics
+    /// If a node is 0.
+    #[must_use]
+    pub fn new(nodes: &[u8]) -> Self {
+        assert!(!nodes.contains(&0), "nodes are counted from 1");
+        let threads: Vec<Node> = nodes.iter().map(|&n| Node(n)).collect();
+        let world = World::new(nodes.iter().copied().max().unwrap_or(1), &threads);
+        Self { world, variants: BTreeMap::new(), limit: LIMIT }
+    }
+
+    /// With threads that give up when they go round in a loop after so much time; a minute if nothing is said.
+    #[must_use]
+    pub fn within(self, limit: Duration) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// With this variant of a library, in place of the published implementation. [`Group::run`] says if there is none.
+    #[must_use]
+    pub fn variant(mut self, library: &str, variant: &str) -> Self {
+        self.variants.insert(library.to_owned(), variant.to_owned());
+        self
+    }
+
+    /// The threads of these numbers, counted from 0.
+    pub(crate) fn tids(threads: &[usize]) -> Vec<Tid> {
+        threads.iter().map(|&t| Tid::from_index(t)).collect()
+    }
+
+    /// Adds an object.
+    ///
+    /// # Panics
+    /// If there is one of this name.
+    pub fn object(&mut self, name: &str, object: Object) -> Loc {
+        let x = Loc::new(name);
+        assert!(self.world.objects.insert(x, object).is_none(), "there are two objects {name}");
+        x
+    }
+
+    /// Runs this in every thread, and gives what it returns, in the order of the threads.
+    ///
+    /// # Errors
+    /// The fault of a thread that does not end, if one does not; that there is no such variant.
+    ///
+    /// # Panics
+    /// If a thread panics.
+    pub fn run<R: Send>(
+        &self,
+        fabric: Fabric,
+        body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
+    ) -> Result<Vec<R>, Fault> {
+        let stack = Stack::new(&catalogue(), self.world.clone(), [], &self.variants).map_err(Fault::Wrong)?;
+        Ok(stack.threads(fabric, Switches::OFF, self.limit, &[], body)?.0)
+    }
+}

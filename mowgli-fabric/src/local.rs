@@ -1,0 +1,84 @@
+//! Threads with plain shared memory: each operation is done at once. It needs nothing, it is fast, and it shows nothing weak.
+
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_rdma::wait::Method;
+use rustc_hash::FxHashMap;
+
+use crate::port::{Fault, Network, Port};
+use crate::stack::Stack;
+use crate::word::{value, word};
+
+/// Memory words. All accesses are sequentially consistent: a put may be read by a thread that has seen nothing else of its
+/// sender, so weaker orders of the language would not do on every CPU.
+pub(crate) struct Local {
+    words: FxHashMap<Loc, AtomicU64>,
+}
+
+impl Local {
+    /// The memory words of a world.
+    pub(crate) fn new(world: &World) -> Self {
+        let words = Stack::words(world).map(|(x, o)| (x, AtomicU64::new(word(o.init))));
+        Self { words: words.collect() }
+    }
+
+    fn at(&self, x: Loc) -> Result<&AtomicU64, Fault> {
+        self.words.get(&x).ok_or_else(|| Fault::Wrong(format!("there is no word {x}")))
+    }
+
+    fn add(&self, x: Loc, v: Val) -> Result<Val, Fault> {
+        let sum = |old: Val| old.plus(v.int()?).map(word);
+        let old = self.at(x)?.fetch_update(SeqCst, SeqCst, |old| sum(value(old)));
+        old.map(value).map_err(|old| Fault::Wrong(format!("{x} is {}, to which {v} cannot be added", value(old))))
+    }
+}
+
+impl Network for Local {
+    fn port(&self, _: Tid) -> Box<dyn Port + '_> {
+        Box::new(LocalPort(self))
+    }
+
+    fn last(&self, x: Loc) -> Val {
+        value(self.words[&x].load(SeqCst))
+    }
+}
+
+struct LocalPort<'a>(&'a Local);
+
+impl Port for LocalPort<'_> {
+    fn make(&mut self, operation: Method) -> Result<Val, Fault> {
+        let memory = self.0;
+        let read = |x| Ok(value(memory.at(x)?.load(SeqCst)));
+        let write = |x, v| {
+            memory.at(x)?.store(word(v), SeqCst);
+            Ok(())
+        };
+        let cas = |x, old, new| {
+            let was = memory.at(x)?.compare_exchange(word(old), word(new), SeqCst, SeqCst);
+            Ok(value(was.unwrap_or_else(|was| was)))
+        };
+        match operation {
+            Method::Read { x } => return read(x),
+            Method::CAS { x, v1, v2 } => return cas(x, v1, v2),
+            Method::Xchg { x, v } => return Ok(value(memory.at(x)?.swap(word(v), SeqCst))),
+            Method::Write { x, v } => write(x, v)?,
+            Method::Get { x, y, .. } | Method::Put { x, y, .. } => write(x, read(y)?)?,
+            Method::RCAS { x, y, v1, v2, .. } => write(x, cas(y, v1, v2)?)?,
+            Method::RFAA { x, y, v, .. } => write(x, memory.add(y, v)?)?,
+            // All is done.
+            Method::Wait { .. } | Method::Rfence { .. } | Method::Mfence {} => {}
+        }
+        Ok(Val::Unit)
+    }
+
+    fn poll(&mut self, _: Node) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn relax(&mut self) {
+        std::thread::yield_now();
+    }
+}

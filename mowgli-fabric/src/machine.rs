@@ -1,0 +1,263 @@
+//! The machine of RDMA-TSO-RMW with a seed, for threads that run beside it.
+//!
+//! All threads go on to their next call. Then it is drawn who comes next: a thread with its call, a store buffer, or a part of a
+//! network card. So only one thread runs at a time, and a run is told by its seed. Some are drawn much less often than
+//! others, for a while: what is late is then very late.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Object, World};
+use mowgli_rdma::Switches;
+use mowgli_rdma::operational::{Act, Driven, Step};
+use mowgli_rdma::tso::{Method as Tso, TSO};
+use mowgli_rdma::wait::Method;
+
+use crate::port::{Fault, Network, Port};
+use crate::stack::Stack;
+
+/// What a thread is at.
+enum At {
+    /// It runs.
+    Running,
+    /// It is to be given the result of this call.
+    Asks(Call),
+    /// It has been given this.
+    Answered(Val),
+    Ended,
+}
+
+/// Who does something next: a thread, its store buffer, or a part of its network card.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    Cpu,
+    StoreBuffer,
+    Pipe,
+    Remote,
+    Local,
+}
+
+struct Core {
+    hardware: Driven,
+    threads: Vec<At>,
+    random: fastrand::Rng,
+    /// How often each is drawn.
+    pace: BTreeMap<(Tid, Part), u32>,
+    /// By thread and node the identifiers of the operations that no poll has taken, the oldest first. They outlive ports.
+    open: Vec<Vec<VecDeque<Val>>>,
+    /// How many steps are left.
+    left: u64,
+    fault: Option<Fault>,
+}
+
+/// The machine.
+pub(crate) struct Machine {
+    world: World,
+    core: Mutex<Core>,
+    changed: Condvar,
+}
+
+impl Machine {
+    /// The machine for the words of a world, which ends with a fault after so many steps.
+    pub(crate) fn new(world: &World, switches: Switches, seed: u64, steps: u64) -> Result<Self, Fault> {
+        let mut words = World::new(world.nodes, &world.threads);
+        let of_machine = |o: &Object| Object { library: TSO, ..o.clone() };
+        words.objects.extend(Stack::words(world).map(|(x, o)| (x, of_machine(o))));
+        let core = Core {
+            hardware: Driven::new(&words, switches).map_err(Fault::Wrong)?,
+            threads: world.threads.iter().map(|_| At::Running).collect(),
+            random: fastrand::Rng::with_seed(seed),
+            pace: BTreeMap::new(),
+            open: vec![vec![VecDeque::new(); usize::from(world.nodes)]; world.threads.len()],
+            left: steps,
+            fault: None,
+        };
+        Ok(Self { world: words, core: Mutex::new(core), changed: Condvar::new() })
+    }
+
+    fn core(&self) -> MutexGuard<'_, Core> {
+        // A thread that panics is at a call of its own code, and the core is as it was.
+        self.core.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Core {
+    /// Whether all threads wait for what happens next.
+    fn is_still(&self) -> bool {
+        self.threads.iter().all(|at| matches!(at, At::Asks(_) | At::Ended))
+    }
+
+    fn pace(&mut self, who: (Tid, Part)) -> u32 {
+        let draw = |random: &mut fastrand::Rng| 1 << (2 * random.u32(0..5));
+        if self.random.u32(0..64) == 0 {
+            self.pace.remove(&who);
+        }
+        let random = &mut self.random;
+        *self.pace.entry(who).or_insert_with(|| draw(random))
+    }
+
+    /// Lets something happen.
+    fn step(&mut self) {
+        if self.left == 0 {
+            self.fault = Some(Fault::Late("the threads have made as many steps as they may".to_owned()));
+            return;
+        }
+        self.left -= 1;
+        let mut all: Vec<((Tid, Part), Option<usize>)> = Vec::new();
+        for (t, at) in self.threads.iter().enumerate() {
+            if let At::Asks(_) = at {
+                all.push(((Tid::from_index(t), Part::Cpu), None));
+            }
+        }
+        all.extend(self.hardware.steps().into_iter().enumerate().map(|(i, step)| (part(step), Some(i))));
+        let mut paced: Vec<_> = all.into_iter().map(|(who, what)| (self.pace(who), who, what)).collect();
+        while !paced.is_empty() {
+            let mut drawn = self.random.u32(0..paced.iter().map(|(pace, ..)| pace).sum());
+            let is_it = |(pace, ..): &(u32, _, _)| {
+                let is_it = drawn < *pace;
+                drawn = drawn.saturating_sub(*pace);
+                is_it
+            };
+            let place = paced.iter().position(is_it).expect("less than the sum");
+            let (_, (thread, _), what) = paced.swap_remove(place);
+            match what {
+                Some(step) => _ = self.hardware.take(step),
+                // One that waits for the hardware is not asked again before that has done something.
+                None if !self.call(thread) => continue,
+                None => {}
+            }
+            return;
+        }
+        let asks = |(t, at): (usize, &At)| match at {
+            At::Asks(call) => Some(format!("{} waits in {call}", Tid::from_index(t))),
+            _ => None,
+        };
+        let waits: Vec<String> = self.threads.iter().enumerate().filter_map(asks).collect();
+        self.fault = Some(Fault::Endless(waits.join(", ")));
+    }
+
+    /// The call of a thread, if it is possible now.
+    fn call(&mut self, thread: Tid) -> bool {
+        let At::Asks(call) = &self.threads[thread.index()] else { return false };
+        let Some(result) = self.hardware.call(thread, call) else { return false };
+        self.threads[thread.index()] = At::Answered(result);
+        true
+    }
+}
+
+fn part(step: &Step) -> (Tid, Part) {
+    let part = match step.act {
+        Act::Call(..) => Part::Cpu,
+        Act::StoreBuffer(..) | Act::Issue(..) => Part::StoreBuffer,
+        Act::Pipe(..) => Part::Pipe,
+        Act::Remote(..) => Part::Remote,
+        Act::Local(..) => Part::Local,
+    };
+    (step.thread, part)
+}
+
+impl Network for Machine {
+    fn port(&self, thread: Tid) -> Box<dyn Port + '_> {
+        Box::new(MachinePort { machine: self, thread })
+    }
+
+    fn settle(&self) {
+        let mut core = self.core();
+        loop {
+            let steps = core.hardware.steps().len();
+            if steps == 0 {
+                return;
+            }
+            let step = core.random.usize(..steps);
+            core.hardware.take(step);
+        }
+    }
+
+    fn last(&self, x: Loc) -> Val {
+        self.core().hardware.memory(x)
+    }
+}
+
+struct MachinePort<'a> {
+    machine: &'a Machine,
+    thread: Tid,
+}
+
+impl MachinePort<'_> {
+    /// What is done with the operations towards a node that no poll has taken.
+    fn open<R>(&self, n: Node, with: impl FnOnce(&mut VecDeque<Val>) -> R) -> R {
+        with(&mut self.machine.core().open[self.thread.index()][usize::from(n.0) - 1])
+    }
+
+    fn ask(&self, call: Tso) -> Result<Val, Fault> {
+        let machine = self.machine;
+        let mut core = machine.core();
+        let own = self.thread.index();
+        core.threads[own] = At::Asks(call.into());
+        loop {
+            if let Some(fault) = &core.fault {
+                return Err(fault.clone());
+            }
+            if let At::Answered(result) = core.threads[own] {
+                core.threads[own] = At::Running;
+                return Ok(result);
+            }
+            if core.is_still() {
+                core.step();
+                machine.changed.notify_all();
+            } else {
+                core = machine.changed.wait(core).unwrap_or_else(std::sync::PoisonError::into_inner);
+            }
+        }
+    }
+
+    fn begin(&mut self, call: Tso, far: Loc, d: Val) -> Result<Val, Fault> {
+        let node = self.machine.world.home(far).ok_or_else(|| Fault::Wrong(format!("there is no word {far}")))?;
+        self.ask(call)?;
+        self.open(node, |open| open.push_back(d));
+        Ok(Val::Unit)
+    }
+}
+
+impl Port for MachinePort<'_> {
+    fn make(&mut self, operation: Method) -> Result<Val, Fault> {
+        match operation {
+            Method::Write { x, v } => self.ask(Tso::Write { x, v }),
+            Method::Read { x } => self.ask(Tso::Read { x }),
+            Method::CAS { x, v1, v2 } => self.ask(Tso::CAS { x, v1, v2 }),
+            Method::Xchg { x, v } => self.ask(Tso::Xchg { x, v }),
+            Method::Mfence {} => self.ask(Tso::Mfence {}),
+            Method::Rfence { n } => self.ask(Tso::Rfence { n }),
+            Method::Get { x, y, d } => self.begin(Tso::Get { x, y }, y, d),
+            Method::Put { x, y, d } => self.begin(Tso::Put { x, y }, x, d),
+            Method::RCAS { x, y, v1, v2, d } => self.begin(Tso::RCAS { x, y, v1, v2 }, y, d),
+            Method::RFAA { x, y, v, d } => self.begin(Tso::RFAA { x, y, v }, y, d),
+            // As SYNC Fig. 16 does it: polls take the oldest first.
+            Method::Wait { d } => {
+                for n in self.machine.world.all_nodes().iter() {
+                    while self.open(n, |open| open.contains(&d)) {
+                        self.poll(n)?;
+                    }
+                }
+                Ok(Val::Unit)
+            }
+        }
+    }
+
+    fn poll(&mut self, n: Node) -> Result<(), Fault> {
+        self.ask(Tso::Poll { n })?;
+        self.open(n, VecDeque::pop_front);
+        Ok(())
+    }
+}
+
+impl Drop for MachinePort<'_> {
+    fn drop(&mut self) {
+        let mut core = self.machine.core();
+        core.threads[self.thread.index()] = At::Ended;
+        self.machine.changed.notify_all();
+    }
+}

@@ -1,0 +1,285 @@
+//! The objects of LOCO for Rust programs. Each method is a call of the library, made by its published body.
+
+use std::ops::{Deref, DerefMut};
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Node};
+use mowgli_core::value::Val;
+use mowgli_core::world::Object;
+use mowgli_libraries::bal::{BAL, barrier};
+use mowgli_libraries::kvstore::{Method as Store, store};
+use mowgli_libraries::nlock::NLOCK;
+use mowgli_libraries::rbl::{RBL, Rbl, ring};
+use mowgli_libraries::sc_rmw::{self, SC_RMW};
+use mowgli_libraries::sv::{self, variable};
+
+use crate::group::Group;
+use crate::port::Fault;
+use crate::thread::Thread;
+
+/// A barrier (BAL, LOCO §4).
+#[derive(Clone, Copy, Debug)]
+pub struct Barrier(Loc);
+
+impl Barrier {
+    /// Goes on when all participants have come.
+    ///
+    /// # Errors
+    /// If they do not come, or this thread does not take part.
+    pub fn wait(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
+        done(thread, Call::new(BAL, "BAR", &[self.0.into()]))
+    }
+}
+
+/// A word of which every node has a copy (SV, LOCO §3.2).
+#[derive(Clone, Copy, Debug)]
+pub struct SharedVar(Loc);
+
+impl SharedVar {
+    /// Writes the copy of the thread's node.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn write(&self, thread: &mut Thread<'_>, v: i64) -> Result<(), Fault> {
+        done(thread, sv::Method::Write { x: self.0, v: v.into() })
+    }
+
+    /// Reads the copy of the thread's node.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn read(&self, thread: &mut Thread<'_>) -> Result<i64, Fault> {
+        number(thread, sv::Method::Read { x: self.0 })
+    }
+
+    /// Sends the copy of the thread's node to the others. They get it some time later: after a barrier, or a [`SharedVar::fence`].
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn broadcast(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
+        let others = thread.others();
+        done(thread, sv::Method::Bcast { x: self.0, d: Val::NoWid, ns: others })
+    }
+
+    /// Waits until all that this thread has sent, of any variable, is there.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn fence(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
+        let others = thread.others();
+        done(thread, sv::Method::GF { ns: others })
+    }
+}
+
+/// A ring buffer from one thread to others (RBL, LOCO §5).
+#[derive(Clone, Copy, Debug)]
+pub struct Ring(Loc);
+
+impl Ring {
+    /// Sends a message to all readers, if there is room.
+    ///
+    /// # Errors
+    /// If this thread is not the writer.
+    pub fn submit(&self, thread: &mut Thread<'_>, message: i64) -> Result<bool, Fault> {
+        truth(thread, Call::new(RBL, "Submit", &[self.0.into(), message.into()]))
+    }
+
+    /// The next message, if there is one.
+    ///
+    /// # Errors
+    /// If this thread is no reader.
+    pub fn receive(&self, thread: &mut Thread<'_>) -> Result<Option<i64>, Fault> {
+        Ok(thread.call(&Call::new(RBL, "Receive", &[self.0.into()]))?.int())
+    }
+}
+
+/// A lock that lives on a node, taken by remote atomics (NLOCK, SYNC §4.3).
+#[derive(Clone, Copy, Debug)]
+pub struct NodeLock(Loc);
+
+impl NodeLock {
+    /// Takes the lock.
+    ///
+    /// # Errors
+    /// If it is not given back by others.
+    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
+        thread.call(&Call::new(NLOCK, "Acq", &[self.0.into()]))?;
+        Ok(Guard { lock: self.0, thread, is_held: true })
+    }
+}
+
+/// A thread that holds a lock. It is given back at the end.
+pub struct Guard<'t, 'a> {
+    lock: Loc,
+    thread: &'t mut Thread<'a>,
+    is_held: bool,
+}
+
+impl Guard<'_, '_> {
+    /// Gives the lock back.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn release(mut self) -> Result<(), Fault> {
+        self.given_back()
+    }
+
+    fn given_back(&mut self) -> Result<(), Fault> {
+        self.is_held = false;
+        self.thread.call(&Call::new(NLOCK, "Rel", &[self.lock.into()])).map(|_| ())
+    }
+}
+
+impl<'a> Deref for Guard<'_, 'a> {
+    type Target = Thread<'a>;
+
+    fn deref(&self) -> &Thread<'a> {
+        self.thread
+    }
+}
+
+impl<'a> DerefMut for Guard<'_, 'a> {
+    fn deref_mut(&mut self) -> &mut Thread<'a> {
+        self.thread
+    }
+}
+
+impl Drop for Guard<'_, '_> {
+    fn drop(&mut self) {
+        if self.is_held {
+            // Whatever fails now fails at the next call of the thread too.
+            _ = self.given_back();
+        }
+    }
+}
+
+/// A word that is sequentially consistent (RDMA-SC-RMW, SYNC §4.4).
+#[derive(Clone, Copy, Debug)]
+pub struct Atomic(Loc);
+
+impl Atomic {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn load(&self, thread: &mut Thread<'_>) -> Result<i64, Fault> {
+        number(thread, sc_rmw::Method::Read { x: self.0 })
+    }
+
+    /// Writes it.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn store(&self, thread: &mut Thread<'_>, v: i64) -> Result<(), Fault> {
+        done(thread, sc_rmw::Method::Write { x: self.0, v: v.into() })
+    }
+
+    /// Adds to it, and gives what it was.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn fetch_add(&self, thread: &mut Thread<'_>, v: i64) -> Result<i64, Fault> {
+        number(thread, sc_rmw::Method::FAA { x: self.0, v: v.into() })
+    }
+
+    /// Writes `new` if it is `old`, and gives what it was.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn compare_and_swap(&self, thread: &mut Thread<'_>, old: i64, new: i64) -> Result<i64, Fault> {
+        number(thread, sc_rmw::Method::CAS { x: self.0, v1: old.into(), v2: new.into() })
+    }
+}
+
+/// A map from the numbers 0, 1 and so on to values, spread over all nodes (the key-value store of LOCO-X App. I). As often as a
+/// thread inserts or removes, one thread of every other node has to [`Map::serve`].
+#[derive(Clone, Copy, Debug)]
+pub struct Map(Loc);
+
+impl Map {
+    /// Gives a key a value, if it has none.
+    ///
+    /// # Errors
+    /// If the others do not serve, or there is no such key.
+    pub fn insert(&self, thread: &mut Thread<'_>, key: i64, v: i64) -> Result<bool, Fault> {
+        truth(thread, Store::Insert { x: self.0, key: key.into(), v: v.into() })
+    }
+
+    /// The value of a key, if it has one.
+    ///
+    /// # Errors
+    /// If there is no such key.
+    pub fn get(&self, thread: &mut Thread<'_>, key: i64) -> Result<Option<i64>, Fault> {
+        Ok(thread.call(&Store::Lookup { x: self.0, key: key.into() }.into())?.int())
+    }
+
+    /// Gives a key another value, if it has one.
+    ///
+    /// # Errors
+    /// If there is no such key.
+    pub fn update(&self, thread: &mut Thread<'_>, key: i64, v: i64) -> Result<bool, Fault> {
+        truth(thread, Store::Update { x: self.0, key: key.into(), v: v.into() })
+    }
+
+    /// Takes the value of a key away, if it has one.
+    ///
+    /// # Errors
+    /// If the others do not serve, or there is no such key.
+    pub fn remove(&self, thread: &mut Thread<'_>, key: i64) -> Result<bool, Fault> {
+        truth(thread, Store::Delete { x: self.0, key: key.into() })
+    }
+
+    /// Waits for a change by a thread of another node, and takes note of it.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn serve(&self, thread: &mut Thread<'_>) -> Result<(), Fault> {
+        done(thread, Store::Serve { x: self.0 })
+    }
+}
+
+fn done(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<(), Fault> {
+    thread.call(&call.into()).map(|_| ())
+}
+
+fn truth(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<bool, Fault> {
+    Ok(thread.call(&call.into())? == Val::Bool(true))
+}
+
+fn number(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<i64, Fault> {
+    let v = thread.call(&call.into())?;
+    v.int().ok_or_else(|| Fault::Wrong(format!("{v} is no number")))
+}
+
+impl Group {
+    /// A barrier among these threads, which are counted from 0.
+    pub fn barrier(&mut self, name: &str, participants: &[usize]) -> Barrier {
+        Barrier(self.object(name, barrier(&Self::tids(participants))))
+    }
+
+    /// A word of which every node has a copy, 0 at the beginning.
+    pub fn shared_var(&mut self, name: &str) -> SharedVar {
+        SharedVar(self.object(name, variable()))
+    }
+
+    /// A ring buffer with so many words, from a thread to others.
+    pub fn ring(&mut self, name: &str, writer: usize, readers: &[usize], size: usize) -> Ring {
+        let [writer, readers] = [&[writer], readers].map(Self::tids);
+        Ring(self.object(name, ring(Rbl::Strong, writer[0], &readers, size)))
+    }
+
+    /// A lock on a node.
+    pub fn node_lock(&mut self, name: &str, node: u8) -> NodeLock {
+        NodeLock(self.object(name, Object::new(NLOCK).at(Node(node))))
+    }
+
+    /// A sequentially consistent word on a node, 0 at the beginning.
+    pub fn atomic(&mut self, name: &str, node: u8) -> Atomic {
+        Atomic(self.object(name, Object::new(SC_RMW).at(Node(node))))
+    }
+
+    /// A map with so many keys, none of which has a value.
+    pub fn map(&mut self, name: &str, keys: usize) -> Map {
+        Map(self.object(name, store(&vec![Val::Bot; keys])))
+    }
+}

@@ -1,0 +1,63 @@
+//! What a fabric gives a thread: the operations of RDMA-WAIT-RMW.
+
+use std::fmt;
+
+use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::value::Val;
+use mowgli_rdma::wait::Method;
+
+/// Why a thread does not go on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// It would wait for ever: nothing that is left can give it what it waits for. The text says what that is.
+    Endless(String),
+    /// The time, or the number of steps, is up. The text says where.
+    Late(String),
+    /// A call that no program may make, or a group that cannot be run. The text says why.
+    Wrong(String),
+    /// Another thread has ended with a fault.
+    Left,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Endless(why) => write!(f, "this never ends: {why}"),
+            Self::Late(at) => write!(f, "the time is up: {at}"),
+            Self::Wrong(why) => f.write_str(why),
+            Self::Left => f.write_str("another thread has ended with a fault"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// The end of a fabric at which one thread is.
+pub trait Port: Send {
+    /// Does an operation of RDMA-WAIT-RMW, and gives what it returns.
+    ///
+    /// # Errors
+    /// If it cannot be done.
+    fn make(&mut self, operation: Method) -> Result<Val, Fault>;
+
+    /// Waits for the oldest operation towards a node for which nothing waited.
+    ///
+    /// # Errors
+    /// If it cannot be done.
+    fn poll(&mut self, n: Node) -> Result<(), Fault>;
+
+    /// The thread goes round in a loop that waits.
+    fn relax(&mut self) {}
+}
+
+/// A fabric with memory of its own.
+pub trait Network: Sync {
+    /// The port of a thread, of which there is one.
+    fn port(&self, thread: Tid) -> Box<dyn Port + '_>;
+
+    /// Lets everything arrive that is under way.
+    fn settle(&self) {}
+
+    /// What a word is. There is one of this name.
+    fn last(&self, x: Loc) -> Val;
+}

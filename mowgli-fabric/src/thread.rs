@@ -1,0 +1,143 @@
+//! A thread that runs: an interpreter of the bodies of methods.
+
+use std::time::{Duration, Instant};
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
+use mowgli_core::program::Prog;
+use mowgli_core::value::Val;
+use mowgli_rdma::tso::{self, Method as Tso, TSO};
+use mowgli_rdma::wait::{Method, WAIT};
+use rustc_hash::FxHashSet;
+
+use crate::port::{Fault, Port};
+use crate::stack::Stack;
+
+/// A thread of a group, from inside.
+pub struct Thread<'a> {
+    stack: &'a Stack,
+    id: Tid,
+    port: Box<dyn Port + 'a>,
+    begin: Instant,
+    limit: Duration,
+    /// The methods that it may call, of which objects.
+    allowed: FxHashSet<(Name, Name, Option<Loc>)>,
+    /// How many operations it has made.
+    made: u64,
+    /// How many operations towards each node there were, and how many of them were polled, where it polls.
+    polled: Vec<(usize, usize)>,
+}
+
+/// The value of a program, and how many loops are left.
+type Ran = (Val, usize);
+
+impl<'a> Thread<'a> {
+    pub(crate) fn new(stack: &'a Stack, id: Tid, port: Box<dyn Port + 'a>, limit: Duration) -> Self {
+        let polled = vec![(0, 0); usize::from(stack.world.nodes)];
+        Self { stack, id, port, begin: Instant::now(), limit, allowed: FxHashSet::default(), made: 0, polled }
+    }
+
+    /// Which thread this is.
+    #[must_use]
+    pub fn id(&self) -> Tid {
+        self.id
+    }
+
+    /// Its node.
+    #[must_use]
+    pub fn node(&self) -> Node {
+        self.stack.world.node_of(self.id)
+    }
+
+    /// The other nodes.
+    #[must_use]
+    pub fn others(&self) -> NodeSet {
+        self.stack.world.other_nodes(self.id)
+    }
+
+    /// Makes a call: what its library's implementation says that it is.
+    ///
+    /// # Errors
+    /// If the call is one that this thread may not make, or does not return.
+    pub fn call(&mut self, call: &Call) -> Result<Val, Fault> {
+        let key = (call.library, call.method, call.args.first().and_then(|x| x.loc()));
+        if !self.allowed.contains(&key) {
+            if let Some(fault) = self.stack.fault(self.id, call) {
+                return Err(Fault::Wrong(fault));
+            }
+            self.allowed.insert(key);
+        }
+        self.inner(call)
+    }
+
+    /// Runs a program.
+    ///
+    /// # Errors
+    /// If it does not end, or makes a call that this thread may not make.
+    pub fn run(&mut self, program: &Prog) -> Result<Val, Fault> {
+        Ok(self.step(program)?.0)
+    }
+
+    fn inner(&mut self, call: &Call) -> Result<Val, Fault> {
+        if let Some(implementation) = self.stack.implementations.get(&call.library) {
+            let body = implementation.body(&self.stack.world, self.id, call);
+            return self.run(&body);
+        }
+        self.made += 1;
+        match call.library {
+            WAIT => self.port.make(Method::of(call)),
+            TSO => self.tso(call),
+            other => Err(Fault::Wrong(format!("{} calls {call} of {other}, which is not implemented", self.id))),
+        }
+    }
+
+    fn step(&mut self, program: &Prog) -> Result<Ran, Fault> {
+        match program {
+            Prog::Val(v) => Ok((*v, 0)),
+            Prog::Break(k, v) => Ok((*v, *k)),
+            Prog::Call(call) => Ok((self.inner(call)?, 0)),
+            Prog::Let(first, f) => match self.step(first)? {
+                (v, 0) => self.step(&f(v)),
+                left => Ok(left),
+            },
+            Prog::Loop(body) => loop {
+                let made = self.made;
+                match self.step(body)? {
+                    (_, 0) => {}
+                    (v, left) => return Ok((v, left - 1)),
+                }
+                if self.made == made {
+                    return Err(Fault::Endless(format!("{} goes round without a call", self.id)));
+                }
+                if self.begin.elapsed() > self.limit {
+                    return Err(Fault::Late(format!("{} goes round in a loop", self.id)));
+                }
+                self.port.relax();
+            },
+            Prog::Bound => Err(Fault::Late(format!("{} has made as many rounds as its program has", self.id))),
+        }
+    }
+
+    /// A call of RDMA-TSO-RMW.
+    fn tso(&mut self, call: &Call) -> Result<Val, Fault> {
+        let place = |n: Node| usize::from(n.0) - 1;
+        match Tso::of(call) {
+            Tso::Poll { n } => {
+                let (begun, polled) = self.polled[place(n)];
+                if polled >= begun {
+                    return Err(Fault::Endless(format!("{} polls where nothing is under way", self.id)));
+                }
+                self.port.poll(n)?;
+                self.polled[place(n)].1 += 1;
+                Ok(tso::identifier(n, polled))
+            }
+            method => {
+                let of_wait = method.of_wait().ok_or_else(|| Fault::Wrong(format!("{call} cannot be run")))?;
+                let result = self.port.make(of_wait)?;
+                let Some(n) = tso::towards(&self.stack.world, call) else { return Ok(result) };
+                self.polled[place(n)].0 += 1;
+                Ok(tso::identifier(n, self.polled[place(n)].0 - 1))
+            }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The objects of LOCO, used by Rust programs over every fabric.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use mowgli_fabric::{Fabric, Fault, Group, Thread};
+
+/// Every fabric, the machine with some seeds.
+fn fabrics() -> impl Iterator<Item = Fabric> {
+    [Fabric::Local].into_iter().chain((0..40).map(|seed| Fabric::Machine { seed }))
+}
+
+/// A word that is sent before a barrier and overwritten after it.
+fn sent_before(group: Group, fabric: Fabric) -> Result<Vec<i64>, Fault> {
+    let mut group = group;
+    let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));
+    group.run(fabric, |thread| {
+        if thread.id().index() == 0 {
+            x.write(thread, 1)?;
+            x.broadcast(thread)?;
+            barrier.wait(thread)?;
+            x.write(thread, 2)?;
+            return Ok(1);
+        }
+        barrier.wait(thread)?;
+        x.read(thread)
+    })
+}
+
+#[test]
+fn a_barrier_keeps_what_was_sent_before_it() {
+    for fabric in fabrics() {
+        assert_eq!(sent_before(Group::new(&[1, 2]), fabric), Ok(vec![1, 1]), "{fabric:?}");
+    }
+}
+
+/// The published barrier without its fence: some run shows it, and its seed shows it again.
+#[test]
+fn a_broken_barrier_is_found_and_replayed() {
+    let run = |seed| sent_before(Group::new(&[1, 2]).variant("bal", "no-fence"), Fabric::Machine { seed });
+    let seed = (0..1000).find(|&seed| run(seed) == Ok(vec![1, 2])).expect("a run that shows it");
+    assert!((0..5).all(|_| run(seed) == Ok(vec![1, 2])), "{seed}");
+}
+
+/// Two threads add to a word under a lock; `broken` leaves the fence of its release out.
+fn sum_under_lock(group: Group, fabric: Fabric) -> Result<i64, Fault> {
+    let mut group = group;
+    let (lock, sum) = (group.node_lock("l", 1), group.atomic("s", 2));
+    let last = group.run(fabric, |thread| {
+        let mut last = 0;
+        for _ in 0..3 {
+            let mut held = lock.lock(thread)?;
+            last = sum.load(&mut held)? + 1;
+            sum.store(&mut held, last)?;
+            held.release()?;
+        }
+        Ok(last)
+    })?;
+    Ok(last.into_iter().max().unwrap_or(0))
+}
+
+#[test]
+fn a_lock_keeps_sections_apart() {
+    for fabric in fabrics() {
+        assert_eq!(sum_under_lock(Group::new(&[1, 2]), fabric), Ok(6), "{fabric:?}");
+    }
+}
+
+#[test]
+fn fetch_and_add_gives_each_number_once() {
+    for fabric in fabrics() {
+        let mut group = Group::new(&[1, 2, 2]);
+        let word = group.atomic("w", 1);
+        let take = |thread: &mut Thread<'_>| (0..3).map(|_| word.fetch_add(thread, 1)).collect::<Result<Vec<_>, _>>();
+        let all = group.run(fabric, take).unwrap();
+        assert!(all.iter().all(|own| own.is_sorted()), "{all:?}");
+        assert_eq!(all.concat().into_iter().collect::<BTreeSet<_>>(), (0..9).collect(), "{fabric:?}");
+    }
+}
+
+#[test]
+fn a_ring_brings_every_message_to_every_reader_in_order() {
+    for fabric in fabrics() {
+        let mut group = Group::new(&[1, 2, 3]);
+        let ring = group.ring("r", 0, &[1, 2], 4);
+        let messages = 0..6;
+        let all = group.run(fabric, |thread| {
+            if thread.id().index() == 0 {
+                for message in messages.clone() {
+                    while !ring.submit(thread, message)? {}
+                }
+                return Ok(messages.clone().collect());
+            }
+            let mut got = Vec::new();
+            while got.len() < 6 {
+                got.extend(ring.receive(thread)?);
+            }
+            Ok(got)
+        });
+        assert_eq!(all, Ok(vec![messages.collect::<Vec<_>>(); 3]), "{fabric:?}");
+    }
+}
+
+#[test]
+fn a_map_says_on_every_node_what_was_put_in() {
+    for fabric in fabrics() {
+        let mut group = Group::new(&[1, 2]);
+        let (map, barrier) = (group.map("m", 2), group.barrier("b", &[0, 1]));
+        let seen = group.run(fabric, |thread| {
+            if thread.id().index() == 0 {
+                assert!(map.insert(thread, 0, 7)?);
+                assert!(!map.insert(thread, 0, 8)?);
+                assert!(map.update(thread, 0, 9)?);
+            } else {
+                // One change is announced.
+                map.serve(thread)?;
+            }
+            barrier.wait(thread)?;
+            Ok((map.get(thread, 0)?, map.get(thread, 1)?))
+        });
+        assert_eq!(seen, Ok(vec![(Some(9), None); 2]), "{fabric:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_run_is_told() {
+    let mut group = Group::new(&[1, 2]).variant("bal", "nothing");
+    let _ = group.barrier("b", &[0, 1]);
+    let wrong = group.run(Fabric::Local, |_| Ok(()));
+    assert!(matches!(&wrong, Err(Fault::Wrong(why)) if why.contains("no variant nothing")), "{wrong:?}");
+
+    let mut group = Group::new(&[1, 2]);
+    let barrier = group.barrier("b", &[0]);
+    let foreign = group.run(Fabric::Local, |thread| barrier.wait(thread));
+    assert!(matches!(&foreign, Err(Fault::Wrong(why)) if why.contains("P2 calls BAR(b)")), "{foreign:?}");
+}
+
+/// A thread that waits for one that has gone is told so: no run hangs.
+#[test]
+fn nobody_waits_for_ever() {
+    for fabric in [Fabric::Local, Fabric::Machine { seed: 1 }] {
+        let mut group = Group::new(&[1, 2]).within(Duration::from_millis(200));
+        let barrier = group.barrier("b", &[0, 1]);
+        let late = group.run(fabric, |thread| match thread.id().index() {
+            0 => barrier.wait(thread),
+            _ => Ok(()),
+        });
+        assert!(matches!(late, Err(Fault::Late(_))), "{late:?}");
+    }
+}

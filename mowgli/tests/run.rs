@@ -1,0 +1,65 @@
+//! What runs: litmus tests over shared memory and over the machine.
+
+#[path = "common/ran.rs"]
+mod ran;
+
+use ran::{file, is_bad, mowgli};
+
+const SENT: &str = "RDMA_WAIT sent\n{ svar x = 0; barrier b = {P1, P2}; }\n P1@1        | P2@2   ;\n x.write(1)  | bar(b) ;\n \
+                    x.bcast({2}) | a := x.read ;\n bar(b)      |        ;\n x.write(2)  |        ;\nforbidden (a=2)\nallowed (a=1)\n";
+
+/// Of the papers' tests nothing is seen that the model forbids, and much of what it allows.
+#[test]
+fn the_papers_tests_run_as_their_models_say() {
+    let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers");
+    for fabric in ["machine", "local"] {
+        let ran = mowgli(&["run", papers, "--times", "100", "--fabric", fabric, "--json"]);
+        assert_eq!(ran.code, 0, "{fabric}: {}{}", ran.out, ran.err);
+        let all: Vec<serde_json::Value> = ran.out.lines().filter_map(|l| serde_json::from_str(l).ok()).collect();
+        let rows = || all.iter().flat_map(|test| test["outcomes"].as_array().unwrap());
+        let weak = rows().filter(|row| row["seen"] != 0).count();
+        assert!(all.len() > 50 && (weak > all.len() || fabric == "local"), "{fabric}: {} of {}", weak, rows().count());
+    }
+}
+
+/// What is allowed and rare is seen on the machine.
+#[test]
+fn the_machine_is_adverse() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = "RDMA_WAIT late\n{ x@1 = 1; y@2 = 0; }\n P1@1 | P2@2 ;\n put(y, x) | a := y ;\n x := 2 | b := y ;\n\
+                allowed (a=0 /\\ b=2)\nallowed (a=1 /\\ b=1)\nallowed (a=2 /\\ b=2)\nallowed (a=0 /\\ b=0)\n";
+    let test = file(folder.path(), "t.litmus", test);
+    let ran = mowgli(&["run", &test]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("  5 of 5 allowed outcomes were seen, and 0 forbidden"), "{}", ran.out);
+}
+
+#[test]
+fn a_broken_barrier_is_seen_and_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = file(folder.path(), "sent.litmus", SENT);
+    assert_eq!(mowgli(&["run", &test]).code, 0);
+    let broken = mowgli(&["run", &test, "--variant", "bal:no-fence"]);
+    assert_eq!(broken.code, 1, "{}{}", broken.out, broken.err);
+    let (_, replay) = broken.out.split_once("forbidden, as with ").unwrap();
+    let replay: Vec<&str> = replay.lines().next().unwrap().split(' ').collect();
+    let again = mowgli(&[&["run", &test, "--variant", "bal:no-fence"], &replay[..]].concat());
+    assert!(again.code == 1 && again.out.contains("1 *> a=2;  forbidden"), "{replay:?}: {}", again.out);
+}
+
+#[test]
+fn what_cannot_be_run_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = file(folder.path(), "sent.litmus", SENT);
+    is_bad(&["run", &test, "--variant", "bal"], &["--variant bal: write it as bal:no-fence"]);
+    is_bad(&["run", &test, "--variant", "bal:nothing"], &["no variant nothing", "no-fence"]);
+    is_bad(&["run", &test, "--variant", "baal:no-fence"], &["baal"]);
+    is_bad(&["run", &test, "--times", "0"], &["0"]);
+    let x86 = file(folder.path(), "x86.litmus", "X86_TSO sb\n{ x = 0; }\n P1 ;\n x := 1 ;\nallowed (x=1)\n");
+    is_bad(&["run", &x86], &["RDMA_WAIT and RDMA_TSO, not of X86_TSO"]);
+    // One that waits for what never comes has no end, and is no outcome.
+    let waits =
+        file(folder.path(), "w.litmus", "RDMA_WAIT w\n{ x@1 = 0; }\n P1@1 ;\n a := x ;\n assume a = 1 ;\nvacuous\n");
+    let ran = mowgli(&["run", &waits, "--times", "3"]);
+    assert!(ran.code == 0 && ran.out.contains("3 runs have no end"), "{}{}", ran.out, ran.err);
+}
