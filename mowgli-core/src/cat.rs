@@ -14,14 +14,54 @@ use crate::library::Libraries;
 use crate::soundness::mutation::family;
 use crate::stamp::Stamp;
 
+/// Who reads a model. The tools agree on cat but for how an order is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reader {
+    /// A person: an order is one of all linearisations.
+    Person,
+    /// herd7: orders are linearised class by class, along what must hold of them anyway; what is given is included.
+    Herd,
+    /// Dartagnan, of Dat3M, which has no `with`: an order is a relation that is free, acyclic and total.
+    Dat3m,
+}
+
+/// The file that a model for herd7 includes, for what it takes as given.
+#[must_use]
+pub fn given_of(title: &str) -> String {
+    format!("{title}-given.cat")
+}
+
+/// A model in cat.
+#[derive(Clone, Debug)]
+pub struct Cat {
+    /// The text.
+    pub text: String,
+    /// What it takes as given: names, and what they mean.
+    pub given: BTreeMap<String, String>,
+}
+
 /// The specification of a library as a model in `cat`, with the stamp order of these libraries as ppo.
 ///
 /// # Errors
 /// What cannot be said.
 pub fn cat<S: Stamp>(title: &str, libraries: &Libraries<S>, library: Name) -> Result<String, String> {
+    Ok(cat_for(Reader::Person, title, libraries, library)?.text)
+}
+
+/// The same as [`cat`] for some reader, with what it takes as given.
+///
+/// # Errors
+/// What cannot be said.
+pub fn cat_for<S: Stamp>(reader: Reader, title: &str, libraries: &Libraries<S>, library: Name) -> Result<Cat, String> {
     let spec = libraries.spec(library).ok_or_else(|| format!("there is no library {library}"))?;
-    let mut writer =
-        Writer { spec, lets: String::new(), names: BTreeMap::new(), taken: BTreeSet::new(), given: BTreeMap::new() };
+    let mut writer = Writer {
+        reader,
+        spec,
+        lets: String::new(),
+        names: BTreeMap::new(),
+        taken: BTreeSet::new(),
+        given: BTreeMap::new(),
+    };
     writer.taken.extend(RESERVED.iter().map(ToString::to_string));
     let ppo = writer.ppo(libraries)?;
     writer.define("ppo", &ppo);
@@ -35,7 +75,10 @@ pub fn cat<S: Stamp>(title: &str, libraries: &Libraries<S>, library: Name) -> Re
     writer.define("so", if so.is_empty() { EMPTY } else { &so });
     writer.define("hb", "(ppo | so)+");
     demands += &writer.demands(&of_hb)?;
-    Ok(format!("\"{title}\"\n\n{}\n{PREAMBLE}\n{}\nirreflexive hb as hb\n{demands}", writer.head(), writer.lets))
+    let include = if reader == Reader::Herd { format!("include \"{}\"\n", given_of(title)) } else { String::new() };
+    let head = writer.head();
+    let text = format!("\"{title}\"\n\n{head}\n{include}{PREAMBLE}\n{}\nirreflexive hb as hb\n{demands}", writer.lets);
+    Ok(Cat { text, given: writer.given })
 }
 
 const EMPTY: &str = "0";
@@ -43,10 +86,60 @@ const EMPTY: &str = "0";
 /// Initial writes are no subevents: a read that reads from none of the others reads the initial value.
 const PREAMBLE: &str = "let W = W \\ IW\nlet rf = [W]; rf\nlet co = [W]; co\n";
 
-/// What has a meaning already. `rf` is what the preamble makes of it, and the choice of that name.
-const RESERVED: [&str; 12] = ["ppo", "so", "hb", "po", "loc", "co", "id", "int", "ext", "let", "with", "as"];
+/// What has a meaning already, to cat or to a tool that reads it. `rf` is what the preamble makes of it, and the choice of
+/// that name.
+const RESERVED: [&str; 47] = [
+    "ppo",
+    "so",
+    "hb",
+    "po",
+    "loc",
+    "co",
+    "id",
+    "int",
+    "ext",
+    "let",
+    "with",
+    "as",
+    "rec",
+    "and",
+    "when",
+    "acyclic",
+    "irreflexive",
+    "show",
+    "unshow",
+    "empty",
+    "subset",
+    "fun",
+    "in",
+    "flag",
+    "assert",
+    "include",
+    "variant",
+    "begin",
+    "end",
+    "procedure",
+    "call",
+    "enum",
+    "debug",
+    "match",
+    "forall",
+    "from",
+    "do",
+    "try",
+    "if",
+    "then",
+    "else",
+    "not",
+    "default",
+    "instructions",
+    "domain",
+    "range",
+    "classes",
+];
 
 struct Writer<'a, S: Stamp> {
+    reader: Reader,
     spec: &'a Spec<S>,
     lets: String,
     /// What was defined, by the address of its expression.
@@ -163,7 +256,6 @@ impl<S: Stamp> Writer<'_, S> {
     }
 
     fn choice(&mut self, name: &str, choice: &Choice<S>) -> Result<(), String> {
-        let line = format!("{name}-line");
         match choice {
             Choice::ReadsFrom { reads, writes } => {
                 let (reads, writes) = (self.set(reads)?, self.set(writes)?);
@@ -179,19 +271,47 @@ impl<S: Stamp> Writer<'_, S> {
                 if members == "W" && same == "loc" {
                     self.define(name, "co");
                 } else {
-                    let _ = writeln!(self.lets, "with {line} from linearisations({members}, {EMPTY})");
-                    self.define(name, &format!("{line} & {same}"));
+                    let class = format!("({0} * {0}) & {same}", operand(members.clone()));
+                    self.line(name, &members, &class);
+                    self.ordered(name, &same, &format!("(({class}) \\ id)"));
                 }
             }
             Choice::Orient { pairs } => {
                 let Some((pairs, _)) = self.rel(pairs)? else { return Err(format!("{name} orders nothing")) };
                 let pairs = self.fresh(&format!("{name}-pairs"), &pairs);
                 let ends = format!("domain({pairs}) | range({pairs})");
-                let _ = writeln!(self.lets, "with {line} from linearisations({ends}, {EMPTY})");
-                self.define(name, &format!("{line} & ({pairs} | {pairs}^-1)"));
+                self.line(name, &ends, &format!("({pairs} | {pairs}^-1)+"));
+                self.ordered(name, &format!("({pairs} | {pairs}^-1)"), &pairs);
             }
         }
         Ok(())
+    }
+
+    /// Chooses a line of these members, from which a choice takes its order; for herd7 one of each class.
+    fn line(&mut self, name: &str, members: &str, class: &str) {
+        let _ = match self.reader {
+            Reader::Person => writeln!(self.lets, "with {name}-line from linearisations({members}, {EMPTY})"),
+            Reader::Herd => {
+                let along = if self.is_in_so(name) { "ppo+" } else { EMPTY };
+                writeln!(self.lets, "with {name}-line from lines(classes({class}), {along})")
+            }
+            Reader::Dat3m => writeln!(self.lets, "let {name}-line = newRelation()"),
+        };
+    }
+
+    /// Defines a choice as the part of its line that is among these pairs; of each of `total` it has one direction.
+    fn ordered(&mut self, name: &str, among: &str, total: &str) {
+        self.define(name, &format!("{name}-line & {among}"));
+        if self.reader == Reader::Dat3m {
+            let _ = writeln!(self.lets, "acyclic {name} as {name}-is-acyclic");
+            let _ = writeln!(self.lets, "empty {total} \\ ({name} | {name}^-1) as {name}-is-total");
+        }
+    }
+
+    /// Whether so has all of a choice: then no line is missed that goes against ppo, for hb has both.
+    fn is_in_so(&self, name: &str) -> bool {
+        let is_it = |rel: &Rel<S>| matches!(rel.expr(), Expr::Chosen(choice) if self.spec.choices[*choice].0 == name);
+        self.spec.so.iter().any(|(_, rel)| is_it(rel))
     }
 
     fn demands(&mut self, demands: &[&(&'static str, Demand, Rel<S>)]) -> Result<String, String> {

@@ -6,6 +6,7 @@ use clap::Args;
 use mowgli_core::problem::Limits;
 
 use super::out::{parsed, text_of};
+use crate::cat::lisa::to_lisa;
 use crate::catalogue::Catalogue;
 use crate::generate::verbs;
 use crate::interrupt::{Deadline, Failure};
@@ -13,7 +14,7 @@ use crate::litmus::{run, x86};
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli convert sb.litmus --to herd > sb-x86.litmus\n  mowgli convert sb-x86.litmus --to mowgli\n  mowgli convert put.litmus --to c-verbs > put.c"
+    after_help = "Examples:\n  mowgli convert sb.litmus --to herd > sb-x86.litmus\n  mowgli convert sb-x86.litmus --to mowgli\n  mowgli convert put.litmus --to lisa > put-lisa.litmus\n  mowgli convert put.litmus --to c-verbs > put.c"
 )]
 pub(super) struct ConvertArgs {
     /// A litmus test: Mowgli's, or one that begins with X86_64.
@@ -30,6 +31,8 @@ pub(super) struct ConvertArgs {
 enum Form {
     /// herd's X86_64, for tests of CPU accesses on one node.
     Herd,
+    /// LISA, for herd7 with the files that `mowgli cat MODEL --for herd` writes.
+    Lisa,
     /// Mowgli's, from herd's X86_64.
     Mowgli,
     /// A C program; mowgli_verbs.h, which it includes, is written by `generate --emit c-verbs`.
@@ -44,6 +47,9 @@ pub(super) fn converted(args: &ConvertArgs) -> Result<String, Failure> {
     let test = parsed(Catalogue::builtin(), &args.file, &text)?;
     if args.to == Form::Herd {
         return Ok(x86::to_herd(&test)?);
+    }
+    if args.to == Form::Lisa {
+        return Ok(to_lisa(&test)?.text);
     }
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();

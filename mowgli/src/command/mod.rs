@@ -1,6 +1,7 @@
 //! The command: arguments, exit codes, what is printed where.
 
 mod bounds;
+mod cat;
 mod check;
 mod compare;
 mod convert;
@@ -74,14 +75,13 @@ enum Command {
         #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/.."))]
         mowgli: PathBuf,
     },
-    /// Convert litmus tests to C programs over libibverbs, or, for the CPU alone, to and from herd's X86_64 syntax.
+    /// Convert litmus tests to C programs over libibverbs, to LISA, or, for the CPU alone, to and from herd's X86_64 syntax.
     Convert(convert::ConvertArgs),
     /// Print a memory model, or the specification of a library, in the language cat of herd7 and Dat3M.
-    #[command(after_help = "Examples:\n  mowgli cat RDMA_TSO > rdma-tso.cat\n  mowgli cat sv")]
-    Cat {
-        /// A model as RDMA_TSO, or a library as sv.
-        name: String,
-    },
+    #[command(
+        after_help = "Examples:\n  mowgli cat RDMA_TSO > rdma-tso.cat\n  mowgli cat sv\n  mowgli cat RDMA_WAIT --for herd --out rdma-wait"
+    )]
+    Cat(cat::CatArgs),
     /// Print completions for a shell.
     #[command(
         after_help = "Examples:\n  mowgli completions bash > /etc/bash_completion.d/mowgli\n  mowgli completions zsh"
@@ -193,7 +193,7 @@ fn answered(command: Command, catalogue: Catalogue) -> u8 {
         Command::SolveForPage(args) => told(serve::solve_for_page(&args, &catalogue)),
         Command::New { folder, example, mowgli } => told(new(&folder, &mowgli, example)),
         Command::Convert(args) => printed(convert::converted(&args)),
-        Command::Cat { name } => printed(crate::cat::cat(&catalogue, &name)),
+        Command::Cat(args) => printed(cat::written(&args, &catalogue)),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "mowgli", &mut std::io::stdout());
             0

@@ -1,0 +1,185 @@
+//! What herd7 needs beside a model: a bell file, which lists the marks of tests in LISA, and what the model takes as given,
+//! in terms of those marks.
+//!
+//! A test marks each instruction with the stamp of its subevent, the parts of one operation with a number, and what goes
+//! through the network card with the remote node and the identifier: [`super::lisa`] writes such tests. A locked instruction
+//! of the CPU is one subevent, and two events in LISA: all relations that a model begins with are closed under passing from
+//! one of the two to the other, so that both stand for the one.
+
+use std::fmt::Write as _;
+
+use itertools::Itertools;
+
+use crate::litmus::test::Model;
+
+/// How many nodes, identifiers, and numbered operations of a thread a test can have.
+pub(crate) const NODES: usize = 8;
+/// See [`NODES`].
+pub(crate) const IDENTIFIERS: usize = 8;
+/// See [`NODES`].
+pub(crate) const PARTS: usize = 24;
+
+/// How a CPU is marked: stamps in a model, by the name of the mark in a test.
+pub(crate) struct Marks {
+    pub(crate) read: &'static str,
+    pub(crate) write: &'static str,
+    pub(crate) update: &'static str,
+    pub(crate) fence: &'static str,
+    /// The set of updates in the model.
+    update_set: &'static str,
+    /// The sets of the CPU's accesses where they are not all reads, writes and fences that there are.
+    names: [&'static str; 3],
+    /// The marks of the network card, and the sets of these names.
+    others: &'static [&'static str],
+    /// The definitions that only this machine needs.
+    more: &'static str,
+}
+
+/// The marks of RDMA: the stamps.
+pub(crate) const RDMA: Marks = Marks {
+    read: "aCR",
+    write: "aCW",
+    update: "aCAS",
+    fence: "aMF",
+    update_set: "aCAS",
+    names: ["aCR", "aCW", "aMF"],
+    others: &["aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF"],
+    more: "
+let same-node = pairs(node)
+let same-index = same-node
+let same-target = same-node
+let same-node-towards = same-node
+let same-queue-pair = same-node & int
+let same-wid = pairs(wid) & int
+let same-thread = int
+
+(* The last part of an operation, in which a poll is interested, and polls. *)
+let is-confirmed = aNLW | (aNRW \\ range([aNAR]; same-event))
+let is-poll = aWT
+let turns = po & same-node-towards
+let next-confirmed = [is-confirmed]; turns; [is-confirmed]
+let next-poll = [is-poll]; turns; [is-poll]
+let first-turn = ((is-confirmed \\ range(next-confirmed)) * (is-poll \\ range(next-poll))) & same-queue-pair
+let next-confirmed = next-confirmed \\ (next-confirmed; next-confirmed)
+let next-poll = next-poll \\ (next-poll; next-poll)
+let rec in-order = first-turn | (next-confirmed^-1; in-order; next-poll)
+let in-turn = in-order & po
+",
+};
+
+/// The marks of x86-TSO. A mark `W` would be herd's set of all writes, so they have names of their own.
+pub(crate) const X86: Marks = Marks {
+    read: "read",
+    write: "write",
+    update: "update",
+    fence: "fence",
+    update_set: "U",
+    names: ["cpu-read", "cpu-write", "F"],
+    others: &[],
+    more: "",
+};
+
+const HEAD: &str = "
+(* Pairs of events with the same mark, of these marks. *)
+let rec pairs marks = match marks with
+  || {} -> 0
+  || mark ++ marks -> (tag2events(mark) * tag2events(mark)) | pairs(marks)
+end
+
+(* A compare-and-swap that failed has no write: it is a fence and a read. *)
+let same-part = pairs(part) & int
+";
+
+const TAIL: &str = "
+(* The two halves of a locked instruction are one subevent, and so is each other event alone. *)
+let one = ((updates * updates) & same-part) | id
+let whole r = one; r; one
+let same-event = same-part | one
+let id = one
+let W = (W \\ IW) | updates
+let R = R | updates
+let po = whole([subevents]; po \\ same-event; [subevents])
+let rf = whole(rf)
+let co = whole(co)
+let loc = whole(loc)
+
+(* One line for each class, along a partial order. *)
+let lines(classes, along) = cross(co_locs(along, classes))
+";
+
+/// How tests of a model are marked for herd7.
+///
+/// # Errors
+/// If LISA has no form for them.
+pub(crate) fn marks(model: Model) -> Result<&'static Marks, String> {
+    let fail = |why: &str| Err(format!("{model} has no form for herd7: {why}"));
+    match model {
+        Model::CoreRma => fail("its executions are not those of a set of subevents with relations between them"),
+        Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.global_atomics => {
+            fail("locked instructions, which are two events each in LISA, are members of its order gao")
+        }
+        Model::RdmaWait(_) | Model::RdmaTso(_) | Model::RdmaSc => Ok(&RDMA),
+        Model::X86Tso => Ok(&X86),
+    }
+}
+
+impl Marks {
+    fn all(&self) -> impl Iterator<Item = &str> {
+        [self.read, self.write, self.update, self.fence].into_iter().chain(self.others.iter().copied())
+    }
+
+    /// The bell file.
+    pub(crate) fn bell(&self, title: &str) -> String {
+        let tags = |all: &mut dyn Iterator<Item = String>| all.map(|t| format!("'{t}")).join(" || ");
+        let numbered = |letter: char, last: usize| tags(&mut (1..=last).map(|i| format!("{letter}{i}")));
+        let stamps = tags(&mut self.all().map(str::to_owned));
+        let mut out = format!("\"{title}: the marks of tests\"\n\nenum stamp = {stamps}\n");
+        let numbers = [("node", 'n', NODES), ("wid", 'd', IDENTIFIERS), ("part", 'e', PARTS)];
+        for (name, letter, last) in numbers {
+            let _ = writeln!(out, "enum {name} = {}", numbered(letter, last));
+        }
+        let forms =
+            ["stamp", "stamp, node", "stamp, wid", "stamp, part", "stamp, node, part", "stamp, node, wid, part"];
+        for (kind, form) in ["R", "W", "F"].into_iter().cartesian_product(forms) {
+            let _ = writeln!(out, "instructions {kind}[{form}]");
+        }
+        out
+    }
+
+    /// What a model takes as given.
+    pub(crate) fn given(&self, title: &str) -> String {
+        let mut out = format!("\"{title}: what the model takes as given\"\n\ninclude \"cos.cat\"\n{HEAD}");
+        let [read, write, fence] = self.names;
+        let of = |mark: &str| format!("tag2events('{mark})");
+        let mut has = |name: &str, text: String| {
+            let _ = writeln!(out, "let {name} = {text}");
+        };
+        let update = of(self.update);
+        has("swapped", format!("range([W & {update}]; same-part)"));
+        has("updates", format!("{update} & swapped"));
+        has(self.update_set, "updates".to_owned());
+        has(read, format!("{} | ({update} \\ swapped)", of(self.read)));
+        has(write, of(self.write));
+        has(fence, format!("{} \\ swapped", of(self.fence)));
+        for mark in self.others {
+            has(mark, of(mark));
+        }
+        let all = [read, write, fence, "updates"].into_iter().chain(self.others.iter().copied());
+        has("subevents", all.collect::<Vec<_>>().join(" | "));
+        out + TAIL + self.more
+    }
+
+    /// Whether what is given has this name.
+    fn has(&self, name: &str) -> bool {
+        let is_let = |line: &str| {
+            let defined = line.strip_prefix("let ").map(|rest| rest.strip_prefix("rec ").unwrap_or(rest));
+            defined.and_then(|rest| rest.split([' ', '(']).next()) == Some(name)
+        };
+        self.given("").lines().any(is_let)
+    }
+
+    /// What is missing of the names that a model takes as given.
+    pub(crate) fn missing<'n>(&self, names: impl IntoIterator<Item = &'n String>) -> Option<&'n str> {
+        names.into_iter().flat_map(|names| names.split(", ")).find(|name| !self.has(name))
+    }
+}

@@ -1,0 +1,39 @@
+//! `mowgli cat`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use mowgli_core::cat::Reader;
+
+use crate::cat::{cat, cat_for, write_for_herd};
+use crate::catalogue::Catalogue;
+
+#[derive(Args)]
+pub(super) struct CatArgs {
+    /// A model as RDMA_TSO, or a library as sv.
+    name: String,
+    /// The tool that is to load it as it is.
+    #[arg(long = "for", value_enum, value_name = "TOOL")]
+    tool: Option<Tool>,
+    /// The folder for the three files that herd7 needs: the model, what it takes as given, and the marks of tests.
+    #[arg(long, value_name = "DIR", requires = "tool")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Tool {
+    /// herd7, which runs what `mowgli convert --to lisa` writes.
+    Herd,
+    /// Dartagnan, whose cat has no `with`.
+    Dat3m,
+}
+
+pub(super) fn written(args: &CatArgs, catalogue: &Catalogue) -> Result<String, String> {
+    match (args.tool, &args.out) {
+        (None, _) => cat(catalogue, &args.name),
+        (Some(Tool::Herd), Some(folder)) => write_for_herd(catalogue, &args.name, folder),
+        (Some(Tool::Herd), None) => Err("--for herd writes three files: name their folder with --out DIR".to_owned()),
+        (Some(Tool::Dat3m), None) => Ok(cat_for(Reader::Dat3m, catalogue, &args.name)?.text),
+        (Some(Tool::Dat3m), Some(_)) => Err("--for dat3m prints one file: leave --out away".to_owned()),
+    }
+}
