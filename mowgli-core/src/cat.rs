@@ -61,11 +61,15 @@ pub fn cat_for<S: Stamp>(reader: Reader, title: &str, libraries: &Libraries<S>, 
         names: BTreeMap::new(),
         taken: BTreeSet::new(),
         given: BTreeMap::new(),
+        so_far: None,
     };
     writer.taken.extend(RESERVED.iter().map(ToString::to_string));
     let ppo = writer.ppo(libraries)?;
     writer.define("ppo", &ppo);
-    for (name, choice) in &spec.choices {
+    for (position, (name, choice)) in spec.choices.iter().enumerate() {
+        if reader == Reader::Herd && !matches!(choice, Choice::ReadsFrom { .. }) {
+            writer.so_far(position)?;
+        }
         writer.choice(name, choice)?;
     }
     let (of_hb, plain): (Vec<_>, Vec<_>) = spec.demands.iter().partition(|(_, _, rel)| rel.mentions_hb());
@@ -76,15 +80,18 @@ pub fn cat_for<S: Stamp>(reader: Reader, title: &str, libraries: &Libraries<S>, 
     writer.define("hb", "(ppo | so)+");
     demands += &writer.demands(&of_hb)?;
     let include = if reader == Reader::Herd { format!("include \"{}\"\n", given_of(title)) } else { String::new() };
-    let head = writer.head();
-    let text = format!("\"{title}\"\n\n{head}\n{include}{PREAMBLE}\n{}\nirreflexive hb as hb\n{demands}", writer.lets);
+    let (head, co) = (writer.head(), if reader == Reader::Herd { "" } else { CO });
+    let text =
+        format!("\"{title}\"\n\n{head}\n{include}{PREAMBLE}{co}\n{}\nirreflexive hb as hb\n{demands}", writer.lets);
     Ok(Cat { text, given: writer.given })
 }
 
 const EMPTY: &str = "0";
 
 /// Initial writes are no subevents: a read that reads from none of the others reads the initial value.
-const PREAMBLE: &str = "let W = W \\ IW\nlet rf = [W]; rf\nlet co = [W]; co\n";
+const PREAMBLE: &str = "let W = W \\ IW\nlet rf = [W]; rf\n";
+/// The same for co; for herd7 it is a choice.
+const CO: &str = "let co = [W]; co\n";
 
 /// What has a meaning already, to cat or to a tool that reads it. `rf` is what the preamble makes of it, and the choice of
 /// that name.
@@ -147,6 +154,21 @@ struct Writer<'a, S: Stamp> {
     taken: BTreeSet<String>,
     /// What is given, with what it means.
     given: BTreeMap<String, String>,
+    /// What hb has of the choices that were made, for herd7.
+    so_far: Option<String>,
+}
+
+/// Whether a relation is determined by the first choices.
+fn is_known<S: Stamp>(rel: &Rel<S>, choices: usize) -> bool {
+    match rel.expr() {
+        Expr::Hb => false,
+        Expr::Chosen(choice) | Expr::BeforeAny(choice) => *choice < choices,
+        Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) | Expr::Seq(a, b) => {
+            is_known(a, choices) && is_known(b, choices)
+        }
+        Expr::Inverse(a) | Expr::Plus(a) => is_known(a, choices),
+        _ => true,
+    }
 }
 
 /// A set as an operand.
@@ -269,6 +291,11 @@ impl<S: Stamp> Writer<'_, S> {
                 };
                 let same = self.same(key)?;
                 if members == "W" && same == "loc" {
+                    if self.reader == Reader::Herd {
+                        let along = self.along(name);
+                        let _ =
+                            writeln!(self.lets, "with co from generate_cos(co0 | {along})\nlet co = whole([W]; co)");
+                    }
                     self.define(name, "co");
                 } else {
                     let class = format!("({0} * {0}) & {same}", operand(members.clone()));
@@ -292,7 +319,7 @@ impl<S: Stamp> Writer<'_, S> {
         let _ = match self.reader {
             Reader::Person => writeln!(self.lets, "with {name}-line from linearisations({members}, {EMPTY})"),
             Reader::Herd => {
-                let along = if self.is_in_so(name) { "ppo+" } else { EMPTY };
+                let along = self.along(name);
                 writeln!(self.lets, "with {name}-line from lines(classes({class}), {along})")
             }
             Reader::Dat3m => writeln!(self.lets, "let {name}-line = newRelation()"),
@@ -308,10 +335,22 @@ impl<S: Stamp> Writer<'_, S> {
         }
     }
 
-    /// Whether so has all of a choice: then no line is missed that goes against ppo, for hb has both.
-    fn is_in_so(&self, name: &str) -> bool {
+    /// The pairs that no line may go against: those of hb, if so has all of the choice.
+    fn along(&self, name: &str) -> String {
         let is_it = |rel: &Rel<S>| matches!(rel.expr(), Expr::Chosen(choice) if self.spec.choices[*choice].0 == name);
-        self.spec.so.iter().any(|(_, rel)| is_it(rel))
+        let is_in_so = self.spec.so.iter().any(|(_, rel)| is_it(rel));
+        self.so_far.as_ref().filter(|_| is_in_so).map_or(EMPTY.to_owned(), |known| format!("{known}+"))
+    }
+
+    /// Defines what is known of hb once the first choices are made, and checks it before any more are.
+    fn so_far(&mut self, choices: usize) -> Result<(), String> {
+        let known: Vec<_> = self.spec.so.iter().filter(|(_, rel)| is_known(rel, choices)).collect();
+        let parts = known.into_iter().map(|(name, rel)| self.part(name, rel)).collect::<Result<Vec<_>, _>>()?;
+        let text = std::iter::once("ppo".to_owned()).chain(parts.into_iter().flatten()).join(" | ");
+        let name = self.fresh("so-far", &text);
+        let _ = writeln!(self.lets, "acyclic {name} as {name}");
+        self.so_far = Some(name);
+        Ok(())
     }
 
     fn demands(&mut self, demands: &[&(&'static str, Demand, Rel<S>)]) -> Result<String, String> {

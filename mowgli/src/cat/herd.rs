@@ -100,7 +100,6 @@ let W = (W \\ IW) | updates
 let R = R | updates
 let po = whole([subevents]; po \\ same-event; [subevents])
 let rf = whole(rf)
-let co = whole(co)
 let loc = whole(loc)
 
 (* One line for each class, along a partial order. *)
@@ -148,7 +147,7 @@ impl Marks {
 
     /// What a model takes as given.
     pub(crate) fn given(&self, title: &str) -> String {
-        let mut out = format!("\"{title}: what the model takes as given\"\n\ninclude \"cos.cat\"\n{HEAD}");
+        let mut out = format!("\"{title}: what the model takes as given\"\n\ninclude \"cross.cat\"\n{HEAD}");
         let [read, write, fence] = self.names;
         let of = |mark: &str| format!("tag2events('{mark})");
         let mut has = |name: &str, text: String| {
