@@ -201,6 +201,11 @@ impl Column<'_> {
                 let holds = self.guard(guard)?;
                 self.filters.push(format!("{}:{holds}=1", self.at));
             }
+            Statement::Call { library, .. } if *library != self.test.model.memory() => {
+                return Err(format!(
+                    "a call of {library}, and there is memory only; convert what `litmus --implemented` runs by hand"
+                ));
+            }
             Statement::Call { register, method, args, .. } => {
                 let result = register.map(|r| self.register(r));
                 self.call(method, args, result.as_deref(), places)?;
