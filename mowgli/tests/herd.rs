@@ -173,7 +173,8 @@ fn what_lisa_says_in_another_way_has_the_same_outcomes() {
         let text = |(i, rows): (usize, &&str)| format!("{model} t{i}\n{DECLARED}{rows}");
         rows.iter().enumerate().map(text).collect::<Vec<_>>()
     };
-    all_agree(&[of("RDMA_WAIT"), of("RDMA_TSO"), of("RDMA_SC")].concat(), 3 * rows.len());
+    let without_remote_updates = of("RDMA_SC").into_iter().filter(|text| !text.contains("rcas")).collect();
+    all_agree(&[of("RDMA_WAIT"), of("RDMA_TSO"), without_remote_updates].concat(), 3 * rows.len() - 1);
     let x86 = "X86_TSO faa\n{ x = 1; y = 0; }\n P1 | P2 ;\n a := faa(x, 2) | y := 1 ;\n b := y | c := x ;\n";
     all_agree(&[x86.to_owned()], 1);
 }
@@ -229,16 +230,10 @@ fn what_lisa_cannot_say_is_named() {
         is_bad(&["convert", &file(folder.path(), "t.litmus", text), "--to", "lisa"], said);
     };
     let rows = |rows: &str| format!("RDMA_TSO t\n{DECLARED}{rows}");
-    says(
-        &rows(" while x = 0 { ;\n } ;\n").replace("while x", "while a").replace("{ ;\n }", "{ a := x }"),
-        &["line 4", "a loop"],
-    );
+    says(&rows(" a := x | ;\n while a = 0 { a := x } | ;\n"), &["line 5: while", "a loop"]);
     says(&rows(" poll(2) | ;\n"), &["line 4: poll(2)", "no operation that it could take"]);
     says(&rows(" if a = 0 { put(z, x) } | ;\n poll(2) | ;\n"), &["poll(2)", "beside a branch"]);
-    says(
-        "RDMA_WAIT t\n{ svar s = 0; }\n P1@1 ;\n a := s.read ;\n",
-        &["t: line 4: a := s.read", "a call of sv", "--implemented"],
-    );
+    says("RDMA_WAIT t\n{ svar s = 0; }\n P1@1 ;\n a := s.read ;\n", &["t: line 4: a := s.read", "a call of sv"]);
     says("CORE_RMA t\n{ x@1 = 0; }\n P1@1 ;\n a := x ;\n", &["CORE_RMA has no form for herd7"]);
     let many: String = (0..9).map(|d| format!(" wait(d{d}) ;\n")).collect();
     says(

@@ -202,9 +202,7 @@ impl Column<'_> {
                 self.filters.push(format!("{}:{holds}=1", self.at));
             }
             Statement::Call { library, .. } if *library != self.test.model.memory() => {
-                return Err(format!(
-                    "a call of {library}, and there is memory only; convert what `litmus --implemented` runs by hand"
-                ));
+                return Err(format!("a call of {library}, which is a library, and there are calls of the memory only"));
             }
             Statement::Call { register, method, args, .. } => {
                 let result = register.map(|r| self.register(r));
