@@ -232,7 +232,7 @@ fn what_lisa_cannot_say_is_named() {
     let rows = |rows: &str| format!("RDMA_TSO t\n{DECLARED}{rows}");
     says(&rows(" a := x | ;\n while a = 0 { a := x } | ;\n"), &["line 5: while", "a loop"]);
     says(&rows(" poll(2) | ;\n"), &["line 4: poll(2)", "no operation that it could take"]);
-    says(&rows(" if a = 0 { put(z, x) } | ;\n poll(2) | ;\n"), &["poll(2)", "beside a branch"]);
+    says(&rows(" a := x | ;\n if a = 0 { put(z, x) } | ;\n poll(2) | ;\n"), &["poll(2)", "beside a branch"]);
     says("RDMA_WAIT t\n{ svar s = 0; }\n P1@1 ;\n a := s.read ;\n", &["t: line 4: a := s.read", "a call of sv"]);
     says("CORE_RMA t\n{ x@1 = 0; }\n P1@1 ;\n a := x ;\n", &["CORE_RMA has no form for herd7"]);
     let many: String = (0..9).map(|d| format!(" wait(d{d}) ;\n")).collect();
