@@ -235,6 +235,10 @@ fn what_lisa_cannot_say_is_named() {
     says(&rows(" a := x | ;\n if a = 0 { put(z, x) } | ;\n poll(2) | ;\n"), &["poll(2)", "beside a branch"]);
     says("RDMA_WAIT t\n{ svar s = 0; }\n P1@1 ;\n a := s.read ;\n", &["t: line 4: a := s.read", "a call of sv"]);
     says("CORE_RMA t\n{ x@1 = 0; }\n P1@1 ;\n a := x ;\n", &["CORE_RMA has no form for herd7"]);
+    says(
+        "X86_TSO t\n{ x[1] = (0); x_0_ = 0; }\n P1 ;\n x[0] := 1 ;\n",
+        &["would have the name of another word, v_x_0_"],
+    );
     let many: String = (0..9).map(|d| format!(" wait(d{d}) ;\n")).collect();
     says(
         &format!("RDMA_WAIT t\n{{ x@1 = 0; }}\n P1@1 ;\n{many}"),

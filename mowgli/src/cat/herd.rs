@@ -12,30 +12,34 @@ use itertools::Itertools;
 
 use crate::litmus::test::Model;
 
-/// How many nodes, identifiers, and numbered operations of a thread a test can have.
+/// How many nodes the bell file has.
 pub(crate) const NODES: usize = 8;
-/// See [`NODES`].
+/// How many identifiers of operations the bell file has.
 pub(crate) const IDENTIFIERS: usize = 8;
-/// See [`NODES`].
+/// How many operations of a thread the bell file numbers.
 pub(crate) const PARTS: usize = 24;
 
-/// How a CPU is marked: stamps in a model, by the name of the mark in a test.
+/// How tests of some models are marked, and what the marks mean in the models.
 pub(crate) struct Marks {
+    /// The mark of a read by the CPU.
     pub(crate) read: &'static str,
+    /// The mark of a write by the CPU.
     pub(crate) write: &'static str,
+    /// The mark of the halves of a locked instruction.
     pub(crate) update: &'static str,
+    /// The mark of a fence of the CPU.
     pub(crate) fence: &'static str,
-    /// The set of updates in the model.
+    /// What models call the locked instructions that did not fail.
     update_set: &'static str,
-    /// The sets of the CPU's accesses where they are not all reads, writes and fences that there are.
+    /// What models call the reads, writes and fences of the CPU.
     names: [&'static str; 3],
-    /// The marks of the network card, and the sets of these names.
+    /// The marks that are not of the CPU's memory accesses; models call the sets the same.
     others: &'static [&'static str],
-    /// The definitions that only this machine needs.
+    /// The definitions that only these models need.
     more: &'static str,
 }
 
-/// The marks of RDMA: the stamps.
+/// The marks of RDMA are the stamps.
 pub(crate) const RDMA: Marks = Marks {
     read: "aCR",
     write: "aCW",
@@ -67,7 +71,8 @@ let in-turn = in-order & po
 ",
 };
 
-/// The marks of x86-TSO. A mark `W` would be herd's set of all writes, so they have names of their own.
+/// The marks of x86-TSO. A mark `W` would be herd's set of all writes, so they have names of their own; the sets `R` and `W`
+/// of the model have locked instructions too, which changes nothing, since those are ordered with everything.
 pub(crate) const X86: Marks = Marks {
     read: "read",
     write: "write",

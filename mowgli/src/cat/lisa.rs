@@ -1,7 +1,7 @@
 //! Litmus tests in LISA, the neutral language of herd7: each subevent of the model is an instruction that is marked with
 //! its stamp, and the values that the network card carries go through registers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use mowgli_core::ids::{Loc, Name, Node};
@@ -66,8 +66,11 @@ pub fn to_lisa(test: &Test) -> Result<Lisa, String> {
 
 /// The words of a test with what they begin with.
 fn words(test: &Test) -> Result<String, String> {
-    let mut out = String::new();
+    let (mut out, mut names) = (String::new(), BTreeSet::new());
     for (x, object) in &test.world.objects {
+        if !names.insert(word(*x)) {
+            return Err(format!("{x} would have the name of another word, {}; give it another", word(*x)));
+        }
         if object.library != test.model.memory() {
             return Err(format!("{x} is of {}: LISA has memory words only", object.library));
         }
