@@ -322,7 +322,7 @@ impl<S: Stamp> Writer<'_, S> {
                 let along = self.along(name);
                 writeln!(self.lets, "with {name}-line from lines(classes({class}), {along})")
             }
-            Reader::Dat3m => writeln!(self.lets, "let {name}-line = newRelation()"),
+            Reader::Dat3m => writeln!(self.lets, "let {name}-line = newRelation() & {class}"),
         };
     }
 

@@ -264,7 +264,8 @@ fn dartagnan_is_given_no_with() {
     let ran = mowgli(&["cat", "RDMA_WAIT", "--for", "dat3m"]);
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(ran.out.lines().all(|line| !line.starts_with("with ")), "{}", ran.out);
-    let order = "let nfo-line = newRelation()\nlet nfo = nfo-line & (nfo-pairs | nfo-pairs^-1)\nacyclic nfo as nfo-is-acyclic\nempty nfo-pairs \\ (nfo | nfo^-1) as nfo-is-total\n";
+    let order = "let nfo-line = newRelation() & (nfo-pairs | nfo-pairs^-1)+\nlet nfo = nfo-line & (nfo-pairs | nfo-pairs^-1)\nacyclic nfo as nfo-is-acyclic\nempty nfo-pairs \\ (nfo | nfo^-1) as nfo-is-total\n";
     assert!(ran.out.contains(order), "{}", ran.out);
+    assert!(ran.out.contains("let rao-line = newRelation() & (aNAR * aNAR) & same-target\n"), "{}", ran.out);
     is_bad(&["cat", "RDMA_WAIT", "--for", "dat3m", "--out", "x"], &["leave --out away"]);
 }
