@@ -22,10 +22,10 @@ pub fn cat(catalogue: &Catalogue, name: &str) -> Result<String, String> {
     Ok(cat_for(Reader::Person, catalogue, name)?.text)
 }
 
-/// The same as [`cat`] as one of the tools reads it.
+/// The same as [`cat()`] as one of the tools reads it.
 ///
 /// # Errors
-/// Those of [`cat`].
+/// Those of [`cat()`].
 pub fn cat_for(reader: Reader, catalogue: &Catalogue, name: &str) -> Result<Cat, String> {
     match name.parse::<Model>() {
         Ok(Model::CoreRma) => Err(
