@@ -12,6 +12,7 @@ use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::soundness::ledger::Ledger;
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::sites::sites;
 use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
@@ -76,6 +77,8 @@ pub struct Options<'a, S: Stamp = mowgli_rdma::Stamp> {
     pub ends: bool,
     /// The entries among which [`Ask::Through`] looks up the libraries below: the built-in ones, and those of one's own.
     pub entries: &'a [Entry<S>],
+    /// What is known of clients, and which of them are looked at, where several processes share them.
+    pub ledger: Option<&'a dyn Ledger>,
     /// Told how many clients of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
@@ -84,7 +87,7 @@ impl<S: Stamp> Default for Options<'_, S> {
     /// No deadline, nobody told how far it is, every probe, no entries of libraries below; whether calls return is asked too.
     fn default() -> Self {
         let (deadline, ask) = (Deadline::default(), Ask::Soundness);
-        Self { deadline, loopback: true, ask, ends: true, entries: &[], progress: &|_, _| {} }
+        Self { deadline, loopback: true, ask, ends: true, entries: &[], ledger: None, progress: &|_, _| {} }
     }
 }
 
@@ -198,6 +201,7 @@ pub fn with_question<S: Stamp, T>(
         probes: &probes,
         bound: bound.clone(),
         asks_progress: options.ends,
+        ledger: options.ledger,
         expired: &expired,
         progress: options.progress,
     }))

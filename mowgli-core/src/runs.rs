@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use itertools::Itertools;
+use serde::{Deserialize, Serialize};
 
 use crate::denote::{Trace, Unfolder, Unfolding};
 use crate::event::{Cell, Event, Reads, Shape, Writes};
@@ -46,7 +47,7 @@ impl<S: Clone> Skeleton<S> {
 }
 
 /// What stopped a search before it was complete.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Stop {
     /// An implementation is not well defined (LOCO Def. 3.9); the text says why.
     IllDefined(String),

@@ -108,6 +108,7 @@ fn a_late_clock_is_never_a_verdict() {
             probes: &[&Counting],
             bound: Bound { threads: 2, nodes: 1, calls: 2, loops: 2, ..Bound::default() },
             asks_progress: false,
+            ledger: None,
             expired: &expired,
             progress: &|_, _| {},
         });
@@ -326,6 +327,7 @@ fn too_many_values_are_no_failure_of_local_soundness() {
             probes: &[],
             bound: Bound { threads: 1, nodes: 1, calls: 1, ..Bound::default() },
             asks_progress: false,
+            ledger: None,
             expired: &|| false,
             progress: &|_, _| {},
         });
@@ -361,6 +363,7 @@ fn too_many_clients_to_be_probed_are_no_verdict() {
             probes: &[],
             bound: Bound { values: (1..=values).collect(), ..Bound::default() },
             asks_progress: false,
+            ledger: None,
             expired: &|| false,
             progress: &|_, _| {},
         });

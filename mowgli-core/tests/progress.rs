@@ -59,6 +59,7 @@ fn checked(subject: &dyn Subject, implementation: impl Implementation + 'static,
         probes: &[],
         bound: Bound { threads: 2, nodes: 1, calls, objects: 1, loops: 2, values: vec![1], ..Bound::default() },
         asks_progress: true,
+        ledger: None,
         expired: &|| false,
         progress: &|_, _| {},
     })

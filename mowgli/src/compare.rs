@@ -23,12 +23,13 @@ use mowgli_rdma::Stamp;
 use mowgli_rdma::tso::{self, TSO, WaitByPolls};
 use mowgli_rdma::wait;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::interrupt::cause;
 use crate::litmus::run::libraries;
 use crate::litmus::test::Model;
 use crate::litmus::{core_rma, print};
+use crate::shards::book::Part;
 
 /// A program with an outcome that one model has and the other has not.
 #[derive(Clone, Debug)]
@@ -207,12 +208,13 @@ pub(crate) fn subject(written: Model, rmw: bool) -> Box<dyn Subject + Sync> {
 
 /// Compares two models on all programs within these bounds, the smallest first, up to the size (calls, threads, nodes) at
 /// which they differ: the plainest program of that size in each direction. `rmw`: with remote read-modify-writes. `progress` is
-/// told how many programs of one size of how many were looked at.
+/// told how many programs of one size of how many were looked at. Where processes share the work, `part` has what was found.
 pub fn compare(
     (a, b): (Model, Model),
     rmw: bool,
     bounds: &[Bound],
     expired: &(dyn Fn() -> bool + Sync),
+    part: Option<&Part<'_>>,
     progress: &dyn Fn(usize, usize),
 ) -> Compared {
     let written = *[Model::CoreRma, Model::RDMA_WAIT]
@@ -240,8 +242,11 @@ pub fn compare(
         let mut done = 0;
         for one_shape in all.chunk_by(|x, y| shape(x) == shape(y)) {
             for group in one_shape.chunks(GROUP) {
-                let answers: Vec<_> =
-                    group.par_iter().map(|program| differs(&models, written, program, expired)).collect();
+                let ask = |(i, program): (usize, &(World, Client))| {
+                    let differs = || differs(&models, written, program, expired);
+                    part.map_or_else(differs, |part| known_or(part, found.programs + i, expired, differs))
+                };
+                let answers: Vec<_> = group.par_iter().enumerate().map(ask).collect();
                 found.programs += group.len();
                 done += group.len();
                 progress(done, all.len());
@@ -259,6 +264,39 @@ pub fn compare(
     found
 }
 
+/// What was found of a program on which models do not differ, or that they do.
+#[derive(Serialize, Deserialize)]
+struct Seen {
+    differ: bool,
+    vacuous: bool,
+    stop: Option<Stop>,
+}
+
+/// What is known of a program; where models differ on it, it is looked at again.
+fn known_or(
+    part: &Part<'_>,
+    number: usize,
+    expired: &(dyn Fn() -> bool + Sync),
+    differs: impl Fn() -> Answer,
+) -> Answer {
+    let mut now = None;
+    let seen = part.unit(number, &|| expired(), || {
+        let answer = now.insert(differs());
+        let (differ, vacuous) = answer.as_ref().map_or((false, false), |(all, vacuous)| (!all.is_empty(), *vacuous));
+        Seen { differ, vacuous, stop: answer.as_ref().err().cloned() }
+    });
+    match (now, seen) {
+        (Some(answer), _) => answer,
+        (None, Some(Seen { differ: true, .. })) => differs(),
+        (None, Some(Seen { vacuous, stop, .. })) => stop.map_or(Ok((Vec::new(), vacuous)), Err),
+        // Another process has it.
+        (None, None) => Ok((Vec::new(), false)),
+    }
+}
+
+/// The differences on a program, and whether it never ends.
+type Answer = Result<(Vec<Difference>, bool), Stop>;
+
 /// The outcomes of a program that one model has and the other has not, in each direction that there are some; and whether
 /// there are none at all.
 fn differs(
@@ -266,7 +304,7 @@ fn differs(
     written: Model,
     program: &(World, Client),
     expired: &(dyn Fn() -> bool + Sync),
-) -> Result<(Vec<Difference>, bool), Stop> {
+) -> Answer {
     let of = |model: &Under| outcomes(model, written, program, &|| expired());
     let (of_a, of_b) = (of(a)?, of(b)?);
     let directions = [(a.0, b.0, &of_a, &of_b), (b.0, a.0, &of_b, &of_a)].into_iter().map(|(only, not, x, y)| {
@@ -284,7 +322,7 @@ impl Compared {
     }
 
     /// Keeps the plainest difference in each direction: the one with the fewest different methods.
-    fn add(&mut self, answer: Result<(Vec<Difference>, bool), Stop>) {
+    fn add(&mut self, answer: Answer) {
         match answer {
             Err(stop) => _ = self.stop.get_or_insert(stop),
             Ok((differences, is_vacuous)) => {

@@ -30,6 +30,7 @@ pub mod repair;
 pub mod report;
 pub mod robust;
 pub mod run;
+pub mod shards;
 pub mod svg;
 
 pub use catalogue::Own;

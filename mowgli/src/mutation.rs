@@ -14,6 +14,7 @@ use serde::Serialize;
 use crate::check::{Ask, Options, check};
 use crate::entry::own_calls;
 use crate::interrupt::cause;
+use crate::shards::book::Part;
 
 /// How long one variant may take against one specification.
 const SECONDS: u64 = 20;
@@ -49,7 +50,8 @@ pub struct Worths {
     pub stop: Option<Stop>,
 }
 
-/// Weakens the specification of an entry in every place, and checks its broken variants for local soundness.
+/// Weakens the specification of an entry in every place, and checks its broken variants for local soundness. Where processes share
+/// the work, `part` has what was found, and of what others have it is taken that it was caught.
 ///
 /// # Errors
 /// If the entry cannot be checked at all.
@@ -57,6 +59,7 @@ pub fn worths<S: Stamp>(
     mut entry: Entry<S>,
     bounds: Vec<Bound>,
     options: &Options<'_, S>,
+    part: Option<&Part<'_>>,
     each: &mut dyn FnMut(&Worth),
 ) -> Result<Worths, String> {
     let name = Name::literal(entry.name);
@@ -74,9 +77,22 @@ pub fn worths<S: Stamp>(
         Ok(stopped.map_or(Ok(false), Err))
     };
     let (mut caught, mut open) = (Vec::new(), Vec::new());
-    for variant in entry.variants.iter().filter(|v| matches!(v.expected, Expected::Unsound | Expected::NotLocallySound))
-    {
-        match is_caught(&entry, variant)? {
+    let is_known = |number: usize, entry: &Entry<S>, variant: &Variant| {
+        let find = || is_caught(entry, variant);
+        match part {
+            Some(part) => part.unit(number, &|| options.deadline.expired(), find).unwrap_or(Ok(Ok(true))),
+            None => find(),
+        }
+    };
+    let broken: Vec<Variant> = entry
+        .variants
+        .iter()
+        .filter(|v| matches!(v.expected, Expected::Unsound | Expected::NotLocallySound))
+        .cloned()
+        .collect();
+    let place = |variant: &Variant| broken.iter().position(|v| v.name == variant.name).unwrap_or_default();
+    for variant in &broken {
+        match is_known(place(variant), &entry, variant)? {
             Ok(true) => caught.push(variant.clone()),
             Ok(false) => {}
             Err(stop) => open.push((variant.name, stop)),
@@ -87,9 +103,9 @@ pub fn worths<S: Stamp>(
         Ok(calls) => (calls, None),
         Err(late) => (Vec::new(), Some(cause(late))),
     };
-    for mutation in mutations(&whole, name, &calls) {
+    for (number, mutation) in (1..).zip(mutations(&whole, name, &calls)) {
         entry.specification = weakened(&whole, name, &mutation);
-        let answer = |v: &Variant| Ok((v.name, is_caught(&entry, v)?));
+        let answer = |v: &Variant| Ok((v.name, is_known(number * broken.len() + place(v), &entry, v)?));
         let answers = caught.iter().map(answer).collect::<Result<Vec<(&str, Result<bool, Stop>)>, String>>()?;
         let stopped = answers.iter().filter_map(|(name, a)| Some((*name, a.clone().err()?)));
         let stopped: Vec<(&str, Stop)> = stopped.chain(open.iter().cloned()).collect();

@@ -106,7 +106,7 @@ fn what_a_weaker_specification_no_longer_catches() {
     let found = |name: &str| {
         let entry = entry(name);
         let bounds = necessity::bounds(&entry);
-        worths(entry, bounds, &Options::default(), &mut |_| {}).unwrap()
+        worths(entry, bounds, &Options::default(), None, &mut |_| {}).unwrap()
     };
     let without = |name: &str, place: &str| {
         let found = found(name).all.into_iter().find(|w| w.without == place).expect("a place of the specification");

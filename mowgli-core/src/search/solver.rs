@@ -10,6 +10,8 @@ mod decide;
 mod forbid;
 mod propagate;
 
+use serde::{Deserialize, Serialize};
+
 use super::compile::{Compiled, Open, compile};
 use super::forbidden::Forbidden;
 use super::network::{Conflict, Id};
@@ -24,7 +26,7 @@ use crate::stamp::Stamp;
 use crate::value::Val;
 
 /// Counts of what a search did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stats {
     /// Combinations of one skeleton per thread.
     pub skeletons: u64,

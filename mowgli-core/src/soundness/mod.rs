@@ -3,7 +3,9 @@
 
 pub mod client;
 pub mod edits;
+pub mod estimate;
 pub mod form;
+pub mod ledger;
 pub mod local;
 pub mod mutation;
 mod orbits;
@@ -12,4 +14,5 @@ pub mod progress;
 pub mod properties;
 pub mod renaming;
 pub mod sites;
+pub mod unfolded;
 pub mod verdict;

@@ -50,6 +50,21 @@ impl Orbits {
         left.iter().filter(|i| seen.insert(self.class[**i])).map(|&i| (i, later(i))).collect()
     }
 
+    /// The number of what a client has in common with those that differ by a renaming.
+    pub(super) fn class(&self, i: usize) -> usize {
+        self.class[i]
+    }
+
+    /// The clients of the class of this one, in order.
+    pub(super) fn alike(&self, i: usize) -> Vec<usize> {
+        self.members[self.class[i]].clone()
+    }
+
+    /// The first client of each class.
+    pub(super) fn all_firsts(&self) -> Vec<usize> {
+        self.members.iter().filter_map(|members| members.first().copied()).collect()
+    }
+
     /// The renaming of one client to another one.
     pub(super) fn between(&self, i: usize, j: usize) -> Renaming {
         self.to_form[i].and_back(&self.to_form[j])

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rayon::prelude::*;
 
 use super::client::{self, Bound, Client, Subject, well_formed};
+use super::ledger::{Ledger, Line, Work, dealt};
 use super::local::{Concretisation, Local, Violation, check};
 use super::orbits::Orbits;
 use super::progress::{self, Progress};
@@ -77,18 +78,20 @@ pub trait Probes: Send + Sync {
 }
 
 /// What was found of a client.
-struct Looked<S> {
-    local: Local<S>,
+pub(super) struct Looked<S> {
+    pub(super) local: Local<S>,
     progress: Progress<S>,
     /// The positions of those that are it, renamed.
-    renamed: Vec<usize>,
+    pub(super) renamed: Vec<usize>,
+    /// Whether another process found that it does not end; then its progress is not here.
+    stays: bool,
 }
 
 /// A client that may be another one, renamed.
-struct Other<'c> {
-    position: usize,
-    client: &'c (World, Client),
-    renaming: Renaming,
+pub(super) struct Other<'c> {
+    pub(super) position: usize,
+    pub(super) client: &'c (World, Client),
+    pub(super) renaming: Renaming,
 }
 
 /// What is to be checked.
@@ -111,6 +114,8 @@ pub struct Question<'a, S: Stamp> {
     pub bound: Bound,
     /// Whether it is asked too which clients never end ([`Progress`]).
     pub asks_progress: bool,
+    /// What is known of clients, and which of them are looked at, where several processes share them.
+    pub ledger: Option<&'a dyn Ledger>,
     /// Whether the time is up.
     pub expired: &'a (dyn Fn() -> bool + Sync),
     /// Called after each group with the number of clients done and the number of all.
@@ -191,7 +196,7 @@ pub fn outcomes<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
         Ok((all, generated)) => {
             report.generated = generated;
             report.clients = all.len();
-            question.probe(&all, &mut report, Verdict::NoWrongOutcome)
+            question.probe(&all, &mut report, question.ledger, Verdict::NoWrongOutcome)
         }
         Err(stop) => Verdict::Undecided(stop),
     };
@@ -199,9 +204,12 @@ pub fn outcomes<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     report
 }
 
-/// Runs the check: local soundness, and where it fails outcomes.
+/// Runs the check: local soundness, and where it fails outcomes. Those are left to who knows what all processes found.
 pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let mut report = local(question);
+    if question.ledger.is_some_and(|ledger| ledger.piece().is_some()) {
+        return report;
+    }
     if let (Verdict::NotLocallySound, Some((world, failing, _))) = (&report.verdict, &report.violation) {
         let (world, failing) = (world.clone(), failing.clone());
         report.verdict = question.by_outcomes(&world, &failing, &mut report);
@@ -221,6 +229,8 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let sides = sides.map(|(libraries, asked)| Side { libraries, asked });
     // Which clients were looked at, or are others renamed.
     let mut is_known = vec![false; all.len()];
+    let is_here = question.ledger.and_then(Ledger::piece).map(|piece| dealt(piece, &all, &orbits));
+    let is_here = |i: usize| is_here.as_ref().is_none_or(|here| here[i]);
     let positions: Vec<usize> = (0..all.len()).collect();
     for group in groups(&positions) {
         // Once it is open whether clients end, larger ones are not asked, as it would stay so.
@@ -228,7 +238,7 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
         let mut looked: BTreeMap<usize, Looked<S>> = BTreeMap::new();
         loop {
             let fails = looked.iter().find(|(_, l)| l.local.violation.is_some()).map(|(i, _)| *i);
-            let is_left = |i: &usize| !is_known[*i] && fails.is_none_or(|first| *i < first);
+            let is_left = |i: &usize| is_here(*i) && !is_known[*i] && fails.is_none_or(|first| *i < first);
             let left: Vec<usize> = group.iter().copied().filter(is_left).collect();
             if left.is_empty() {
                 break;
@@ -236,7 +246,9 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
             let now = orbits.firsts(&left, &is_known);
             let ask = |(i, others): &(usize, Vec<usize>)| {
                 let other = |&j: &usize| Other { position: j, client: &all[j], renaming: orbits.between(*i, j) };
-                question.local(&all[*i], asks_progress, &others.iter().map(other).collect::<Vec<_>>(), &sides)
+                let look =
+                    || question.local(&all[*i], asks_progress, &others.iter().map(other).collect::<Vec<_>>(), &sides);
+                question.known_or(Work::Client(*i, asks_progress), others, look)
             };
             let results = until_first(&now, ask, |looked| looked.local.violation.is_some());
             for ((i, _), result) in now.into_iter().zip(results) {
@@ -244,8 +256,11 @@ pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
                 looked.insert(i, result);
             }
         }
-        for (i, Looked { mut local, progress, renamed }) in looked {
+        for (i, Looked { mut local, mut progress, renamed, stays }) in looked {
             let (world, client) = &all[i];
+            if stays && !matches!(report.progress, Progress::Blocks(..) | Progress::Stuck(..)) {
+                progress = question.local(&all[i], asks_progress, &[], &sides).progress;
+            }
             let (stop, violation) = (local.explored.stop.clone(), local.violation.take());
             report.progress = report.progress.and(progress);
             report.add(client, local, renamed.len());
@@ -331,7 +346,7 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     /// The clients of which the specification says anything, and how many there are with the others.
-    fn clients(&self) -> Found<(Vec<(World, Client)>, usize)> {
+    pub(super) fn clients(&self) -> Found<(Vec<(World, Client)>, usize)> {
         well_formed(self.library(), self.subject, std::slice::from_ref(&self.bound), self.expired)
     }
 
@@ -373,7 +388,7 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     /// Local soundness of a client, what is known of its progress, and which of the others are it, renamed.
-    fn local(
+    pub(super) fn local(
         &self,
         (world, client): &(World, Client),
         asks_progress: bool,
@@ -438,21 +453,39 @@ impl<S: Stamp> Question<'_, S> {
                 };
                 renamed.retain(ends);
             }
-            Looked { local, progress, renamed: renamed.into_iter().map(|other| other.position).collect() }
+            let renamed = renamed.into_iter().map(|other| other.position).collect();
+            Looked { local, progress, renamed, stays: false }
         })
+    }
+
+    /// What a ledger has of a client, or else what is found of it. Of one that fails there is more to say than a line does.
+    fn known_or(&self, work: Work, others: &[usize], look: impl FnOnce() -> Looked<S>) -> Looked<S> {
+        let Some(ledger) = self.ledger else { return look() };
+        let is_right = |line: &Line| !line.fails && line.renamed.iter().all(|j| others.contains(j));
+        if let Some(mut line) = ledger.line(work).filter(is_right) {
+            let progress = line.open.take().map_or(Progress::Ends, Progress::Undecided);
+            let (renamed, stays) = (std::mem::take(&mut line.renamed), line.stays);
+            return Looked { local: line.local(), progress, renamed, stays };
+        }
+        let looked = look();
+        // What is found when the time is up may be less than there is.
+        if !(self.expired)() {
+            ledger.keep(Line::of_client(work, &looked.local, &looked.progress, &looked.renamed));
+        }
+        looked
     }
 
     /// Looks for a wrong outcome where `failing` is not locally sound.
     fn by_outcomes(&self, world: &World, failing: &Client, report: &mut Report<S>) -> Verdict<S> {
         // It may show in the failing client as it is.
-        if let Some(found) = self.first_wrong(&[(world.clone(), failing.clone())], report) {
+        if let Some(found) = self.first_wrong(&[(world.clone(), failing.clone())], report, None) {
             return Verdict::Unsound(Box::new(found));
         }
         // Then with what can be put around it; and around larger ones that make every call of it. Clients that come before
         // it are locally sound, so have no wrong outcome whatever is put around them (LOCO Thm. 3.14).
         let key = client::size(world, failing);
         let calls: Vec<_> = failing.threads.iter().flatten().collect();
-        let own = self.probe(&[(world.clone(), failing.clone())], report, Verdict::NotLocallySound);
+        let own = self.probe(&[(world.clone(), failing.clone())], report, None, Verdict::NotLocallySound);
         if !matches!(own, Verdict::NotLocallySound) {
             return own;
         }
@@ -462,11 +495,17 @@ impl<S: Stamp> Question<'_, S> {
         };
         let found = client::wanted(self.library(), self.subject, &self.bound.at_least_two(), self.expired, &is_related);
         let (related, stop) = found.so_far();
-        self.probe(related, report, stop.cloned().map_or(own, Verdict::Undecided))
+        self.probe(related, report, None, stop.cloned().map_or(own, Verdict::Undecided))
     }
 
-    /// Looks for a wrong outcome of these clients with every probe; `otherwise` if there is none.
-    fn probe(&self, clients: &[(World, Client)], report: &mut Report<S>, otherwise: Verdict<S>) -> Verdict<S> {
+    /// Looks for a wrong outcome of these clients with every probe, `shared` with other processes; `otherwise` if there is none.
+    fn probe(
+        &self,
+        clients: &[(World, Client)],
+        report: &mut Report<S>,
+        shared: Option<&dyn Ledger>,
+        otherwise: Verdict<S>,
+    ) -> Verdict<S> {
         // The library's own probes first; of each kind small clients first, and those that probes make larger after
         // those that they do not.
         let mut tasks: Vec<(usize, usize, usize, &(World, Client))> = Vec::new();
@@ -483,7 +522,7 @@ impl<S: Stamp> Question<'_, S> {
             queue.extend(self.probes[kind].extend(world, client, stage));
             while queue.len() >= PROBED {
                 let rest = queue.split_off(PROBED);
-                if let Some(found) = self.first_wrong(&queue, report) {
+                if let Some(found) = self.first_wrong(&queue, report, shared) {
                     return Verdict::Unsound(Box::new(found));
                 }
                 queue = rest;
@@ -492,15 +531,24 @@ impl<S: Stamp> Question<'_, S> {
                 }
             }
         }
-        if let Some(found) = self.first_wrong(&queue, report) {
+        if let Some(found) = self.first_wrong(&queue, report, shared) {
             return Verdict::Unsound(Box::new(found));
         }
         report.unanswered.clone().map_or(otherwise, Verdict::Undecided)
     }
 
-    fn first_wrong(&self, group: &[(World, Client)], report: &mut Report<S>) -> Option<Counterexample<S>> {
-        let ask = |(world, client): &(World, Client)| self.wrong_outcome(world, client);
-        for answer in until_first(group, ask, |answer| matches!(answer, Ok(Some(_)))) {
+    fn first_wrong(
+        &self,
+        group: &[(World, Client)],
+        report: &mut Report<S>,
+        shared: Option<&dyn Ledger>,
+    ) -> Option<Counterexample<S>> {
+        let numbered: Vec<(usize, &(World, Client))> = (report.probed..).zip(group).collect();
+        let ask = |(number, (world, client)): &(usize, &(World, Client))| match shared {
+            Some(ledger) => self.outcomes_known_or(ledger, *number, world, client),
+            None => self.wrong_outcome(world, client),
+        };
+        for answer in until_first(&numbered, ask, |answer| matches!(answer, Ok(Some(_)))) {
             report.probed += 1;
             match answer {
                 Ok(None) => {}
@@ -511,6 +559,23 @@ impl<S: Stamp> Question<'_, S> {
             }
         }
         None
+    }
+
+    /// What a ledger has of the outcomes of a client, or else what is found of them; of a client that another process has, that
+    /// none is wrong.
+    fn outcomes_known_or(&self, ledger: &dyn Ledger, number: usize, world: &World, client: &Client) -> Answer<S> {
+        if ledger.piece().is_some_and(|piece| !piece.has(number)) {
+            return Ok(None);
+        }
+        if let Some(line) = ledger.line(Work::Outcomes(number)).filter(|line| !line.fails) {
+            return line.stop.map_or(Ok(None), Err);
+        }
+        let answer = self.wrong_outcome(world, client);
+        if !(self.expired)() {
+            let fails = matches!(answer, Ok(Some(_)));
+            ledger.keep(Line::of_outcomes(number, fails, answer.as_ref().err().cloned()));
+        }
+        answer
     }
 
     fn with_beside(&self, libraries: &Libraries<S>) -> Libraries<S> {

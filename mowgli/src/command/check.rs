@@ -1,6 +1,7 @@
 //! The `check` command and its further questions.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::catalogue::{Catalogue, Stamped};
 use crate::check::{Ask, Checked, Options, shapes};
@@ -13,17 +14,22 @@ use clap::Args;
 use comfy_table::{ColumnConstraint, Table, Width, presets};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::ledger::Piece;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Variant};
 
-use super::bounds::{Placement, Within, at_least_one};
+use super::bounds::{Placement, Within, at_least_one, budget};
 use super::out::{bar, keep, moving, stopped_line, told, worst};
+use super::shards::{Done, share};
 use super::stages::check_bounds;
+use crate::shards::book::Book;
+use crate::shards::estimate::{Estimate, SAMPLED, estimate, largest};
+use crate::shards::identity::Hash;
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60"
+    after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60\n  mowgli check bal --threads 4 --estimate\n  mowgli check bal --shard 1/2 --out 1.shard"
 )]
 pub(super) struct CheckArgs {
     /// The libraries; by default your own, or all if you have none, at their default bounds.
@@ -45,7 +51,7 @@ pub(super) struct CheckArgs {
     #[arg(long, conflicts_with_all = ["through", "out", "spec", "necessity", "mutate_spec", "distinguish"])]
     mutants: bool,
     /// Weaken the specifications in one place at a time, and say which broken variants are then no longer caught.
-    #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity"])]
+    #[arg(long, conflicts_with_all = ["variant", "through", "spec", "necessity"])]
     mutate_spec: bool,
     /// Look for the smallest client that tells the two named specifications of one library apart.
     #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity", "mutate_spec"])]
@@ -71,15 +77,31 @@ pub(super) struct CheckArgs {
     /// Print one JSON object per check, one per line.
     #[arg(long)]
     json: bool,
-    /// Keep the counterexample in this file, for `mowgli explain`; several go to FILE, FILE.2.ron and so on.
+    /// Keep the counterexample in this file, for `mowgli explain`; several go to FILE, FILE.2.ron and so on. With --shard, where
+    /// its lines go.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Look at a share of the clients only, as 3/16 for the third of sixteen, and write what is found to --out: `mowgli merge`
+    /// puts all shares together. Started again, it goes on where it was.
+    #[arg(long, value_name = "I/N", value_parser = share, requires = "out", conflicts_with_all = ["necessity", "mutants", "spec", "distinguish", "stats", "list"])]
+    shard: Option<Piece>,
+    /// Say how many clients and executions there are, and how long it takes, from some of them, and check nothing.
+    #[arg(long, conflicts_with_all = ["necessity", "mutants", "spec", "mutate_spec", "distinguish", "through", "shard", "out", "stats", "list"])]
+    estimate: bool,
+    /// With --estimate: the largest bound that is done in this time, as 90s, 10m or 2h.
+    #[arg(long, value_name = "TIME", requires = "estimate", value_parser = budget)]
+    budget: Option<Duration>,
     /// Show libraries, variants and default bounds, and check nothing.
     #[arg(long)]
     list: bool,
 }
 
 impl CheckArgs {
+    /// The share that is looked at, and where its lines go.
+    pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
+        Some((self.shard?, self.out.clone()?))
+    }
+
     /// Whether clients may reach memory of their own node through the network.
     fn loopback(&self) -> bool {
         let usual = if self.through { Placement::Remote } else { Placement::Any };
@@ -175,24 +197,122 @@ fn list_one<S: Stamped>(entry: &Entry<S>, json: bool) {
     }
 }
 
-pub(super) fn check(args: &CheckArgs, catalogue: Catalogue) -> u8 {
-    if args.list {
-        return told(list(args, &catalogue));
+/// A hash of what is asked about.
+pub(super) fn hash(args: &CheckArgs, catalogue: &Catalogue) -> Result<Hash, String> {
+    let chosen = Chosen::of(args, catalogue)?;
+    let mut hash = Hash::default();
+    add_to(&mut hash, &chosen.over_rdma, args, catalogue)?;
+    add_to(&mut hash, &chosen.over_x86, args, catalogue)?;
+    Ok(hash)
+}
+
+fn add_to<S: Stamped>(
+    hash: &mut Hash,
+    chosen: &Entries<'_, S>,
+    args: &CheckArgs,
+    catalogue: &Catalogue,
+) -> Result<(), String> {
+    for (entry, variant) in chosen {
+        if args.mutate_spec {
+            let bounds = args.within.limited(necessity::bounds(entry));
+            entry.variants.iter().try_for_each(|variant| hash.add_library(entry, variant, &bounds))?;
+        } else {
+            hash.add_library(entry, variant, &bounds(entry, variant, args))?;
+        }
     }
+    // What the stack below is made of.
+    let below = catalogue.entries::<S>().iter().filter(|_| args.through && !chosen.is_empty());
+    for (entry, published) in below.filter_map(|entry| Some((entry, entry.variants.first()?))) {
+        hash.add_library(entry, published, &published.bounds)?;
+    }
+    Ok(())
+}
+
+/// Looks at a share of the clients.
+pub(super) fn piece(args: &CheckArgs, catalogue: Catalogue, book: &Book) -> Done {
+    set_jobs(args);
+    let deadline = Deadline::after(args.timeout);
+    let result = if args.mutate_spec {
+        check_mutations(args, catalogue, deadline, Some(book))
+    } else {
+        check_implementations(args, &catalogue, deadline, Some(book))
+    };
+    Done::of(told(result), deadline.expired())
+}
+
+fn set_jobs(args: &CheckArgs) {
     if let Some(jobs) = args.jobs {
         // The pool can be set once in a process, and nothing has used it yet.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(jobs as usize).build_global();
     }
+}
+
+/// Checks, with what other processes have found in a `book`.
+pub(super) fn check(args: &CheckArgs, catalogue: Catalogue, book: Option<&Book>) -> u8 {
+    if args.list {
+        return told(list(args, &catalogue));
+    }
+    set_jobs(args);
     let deadline = Deadline::after(args.timeout);
     let result = match args {
+        CheckArgs { estimate: true, .. } => estimates(args, &catalogue, deadline),
         CheckArgs { spec: true, .. } => check_specifications(args, catalogue, deadline),
         CheckArgs { necessity: true, .. } => check_changes(Question::Necessity, args, &catalogue, deadline),
         CheckArgs { mutants: true, .. } => check_changes(Question::Mutants, args, &catalogue, deadline),
-        CheckArgs { mutate_spec: true, .. } => check_mutations(args, catalogue, deadline),
+        CheckArgs { mutate_spec: true, .. } => check_mutations(args, catalogue, deadline, book),
         CheckArgs { distinguish: true, .. } => check_difference(args, &catalogue, deadline),
-        _ => check_implementations(args, &catalogue, deadline),
+        _ => check_implementations(args, &catalogue, deadline, book),
     };
     told(result)
+}
+
+/// Says how much work there is.
+fn estimates(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let found = estimated(args, catalogue, deadline)?;
+    for estimate in &found {
+        println!("{}", if args.json { serde_json::to_string(estimate).expect("numbers") } else { estimate.text() });
+    }
+    Ok(0)
+}
+
+/// The seconds that a check takes on one core, by an estimate.
+pub(super) fn seconds(args: &CheckArgs, catalogue: &Catalogue) -> Option<f64> {
+    let is_plain =
+        !(args.through || args.spec || args.necessity || args.mutants || args.mutate_spec || args.distinguish);
+    let found = estimated(args, catalogue, Deadline::default()).ok().filter(|_| is_plain)?;
+    Some(found.iter().map(|found| found.seconds * found.threads as f64).sum())
+}
+
+fn estimated(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<Vec<Estimate>, String> {
+    let chosen = Chosen::of(args, catalogue)?;
+    let mut found = estimates_of(&chosen.over_rdma, args, deadline)?;
+    found.extend(estimates_of(&chosen.over_x86, args, deadline)?);
+    Ok(found)
+}
+
+fn estimates_of<S: Stamped>(
+    chosen: &Entries<'_, S>,
+    args: &CheckArgs,
+    deadline: Deadline,
+) -> Result<Vec<Estimate>, String> {
+    let options = Options { deadline, ends: !args.no_progress, ..Options::default() };
+    let mut found = Vec::new();
+    for (entry, variant) in chosen {
+        let bounds = bounds(entry, variant, args);
+        let Some(budget) = args.budget else {
+            for bound in &bounds {
+                found.push(estimate(entry, variant, bound, &options, SAMPLED)?);
+            }
+            continue;
+        };
+        if let Some(bound) = bounds.first() {
+            let fits = largest(entry, variant, bound, &options, budget)?;
+            let none =
+                || format!("{} ({}): not even clients of one call are done in that time", entry.name, variant.name);
+            found.push(fits.ok_or_else(none)?);
+        }
+    }
+    Ok(found)
 }
 
 fn check_specifications(args: &CheckArgs, catalogue: Catalogue, deadline: Deadline) -> Result<u8, String> {
@@ -295,35 +415,46 @@ fn unknown(args: &CheckArgs, question: String, stop: &Stop) {
     eprintln!("{undecided}");
 }
 
-fn check_mutations(args: &CheckArgs, catalogue: Catalogue, deadline: Deadline) -> Result<u8, String> {
+fn check_mutations(
+    args: &CheckArgs,
+    catalogue: Catalogue,
+    deadline: Deadline,
+    book: Option<&Book>,
+) -> Result<u8, String> {
+    let shared = (deadline, book);
     let Chosen { over_rdma, over_x86 } = Chosen::of(args, &catalogue)?;
     let names: Vec<&str> = over_rdma.iter().map(|(e, _)| e.name).chain(over_x86.iter().map(|(e, _)| e.name)).collect();
     let (over_rdma, over_x86) = catalogue.into_entries();
-    let rdma = mutations_of(over_rdma.into_iter().filter(|e| names.contains(&e.name)), args, deadline)?;
-    Ok(worst(rdma, mutations_of(over_x86.into_iter().filter(|e| names.contains(&e.name)), args, deadline)?))
+    let rdma = mutations_of(over_rdma.into_iter().filter(|e| names.contains(&e.name)), args, shared)?;
+    Ok(worst(rdma, mutations_of(over_x86.into_iter().filter(|e| names.contains(&e.name)), args, shared)?))
 }
 
 fn mutations_of<S: Stamped>(
     chosen: impl Iterator<Item = Entry<S>>,
     args: &CheckArgs,
-    deadline: Deadline,
+    (deadline, book): (Deadline, Option<&Book>),
 ) -> Result<u8, String> {
     let mut code = 0;
+    let is_shown = book.is_none_or(|book| book.piece().is_none());
     for entry in chosen {
         let bar = bar(entry.name.to_owned(), "clients");
         let options = Options { deadline, ..Options::default() };
         let bounds = args.within.limited(necessity::bounds(&entry));
         let name = entry.name;
         let mut each = |worth: &mutation::Worth| {
+            if !is_shown {
+                return;
+            }
             let line = if args.json { serde_json::to_string(worth).expect("strings") } else { worth.text() };
             bar.suspend(|| println!("{line}"));
         };
-        if !args.json {
+        if is_shown && !args.json {
             println!("{name}");
         }
-        let found = mutation::worths(entry, bounds, &options, &mut each)?;
+        let part = book.map(|book| book.part(format!("{name} weakened")));
+        let found = mutation::worths(entry, bounds, &options, part.as_ref(), &mut each)?;
         bar.finish_and_clear();
-        if !args.json {
+        if is_shown && !args.json {
             println!(
                 "  the whole catches {}, with threads, nodes, calls up to {}",
                 match &found.caught[..] {
@@ -379,11 +510,19 @@ fn difference_of<S: Stamped>(
     Ok(if compared.is_distinct().is_none() { 3 } else { 0 })
 }
 
-fn check_implementations(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
+fn check_implementations(
+    args: &CheckArgs,
+    catalogue: &Catalogue,
+    deadline: Deadline,
+    book: Option<&Book>,
+) -> Result<u8, String> {
     let chosen = Chosen::of(args, catalogue)?;
     let mut shown = Shown::default();
-    shown.check(&chosen.over_rdma, catalogue.entries(), args, deadline);
-    shown.check(&chosen.over_x86, catalogue.entries(), args, deadline);
+    shown.check(&chosen.over_rdma, catalogue.entries(), args, (deadline, book));
+    shown.check(&chosen.over_x86, catalogue.entries(), args, (deadline, book));
+    if book.is_some_and(|book| book.piece().is_some()) {
+        return Ok(shown.code);
+    }
     if !args.json && shown.table.row_count() > 0 {
         println!("{}", shown.table);
     }
@@ -434,8 +573,9 @@ impl Shown {
         chosen: &Entries<'_, S>,
         entries: &[Entry<S>],
         args: &CheckArgs,
-        deadline: Deadline,
+        (deadline, book): (Deadline, Option<&Book>),
     ) {
+        let is_shown = book.is_none_or(|book| book.piece().is_none());
         for &(entry, variant) in chosen {
             if interrupt::requested() {
                 eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
@@ -446,13 +586,16 @@ impl Shown {
             let loopback = args.loopback();
             let options = Options { deadline, loopback, ask, ends: !args.no_progress, entries, ..Options::default() };
             let mut each = |checked: Checked<S>| {
+                if !is_shown {
+                    return;
+                }
                 print!("{}", if args.json { checked.json() + "\n" } else { checked.explanation() });
                 if args.stats {
                     eprintln!("{}\n{}", checked.title(), checked.stats());
                 }
                 self.add(&checked);
             };
-            if let Err(wrong) = check_bounds(entry, variant, &bounds(entry, variant, args), &options, &mut each) {
+            if let Err(wrong) = check_bounds(entry, variant, &bounds(entry, variant, args), &options, book, &mut each) {
                 self.code = worst(self.code, told(Err(wrong)));
             }
         }

@@ -1,13 +1,21 @@
 //! `mowgli compare`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::ledger::Piece;
 
 use super::bounds::Shape;
 use super::out::{bar, moving};
+use super::shards::{Done, share};
+use crate::cat::cat;
+use crate::catalogue::Catalogue;
 use crate::check::shapes;
 use crate::interrupt::Deadline;
 use crate::litmus::test::Model;
+use crate::shards::book::Book;
+use crate::shards::identity::Hash;
 
 #[derive(Args)]
 #[command(
@@ -22,6 +30,13 @@ pub(super) struct CompareArgs {
     rmw: bool,
     #[command(flatten)]
     shape: Shape,
+    /// Look at a share of the programs only, as 3/16 for the third of sixteen, and write what is found to --out: `mowgli merge`
+    /// puts all shares together.
+    #[arg(long, value_name = "I/N", value_parser = share, requires = "out")]
+    shard: Option<Piece>,
+    /// With --shard, where its lines go.
+    #[arg(long, value_name = "FILE", requires = "shard")]
+    out: Option<PathBuf>,
     /// Seconds for the whole command.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
@@ -30,8 +45,32 @@ pub(super) struct CompareArgs {
     json: bool,
 }
 
+impl CompareArgs {
+    /// The share that is looked at, and where its lines go.
+    pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
+        Some((self.shard?, self.out.clone()?))
+    }
+}
+
+/// A hash of what is asked about.
+pub(super) fn hash(args: &CompareArgs, catalogue: &Catalogue) -> Hash {
+    let mut hash = Hash::default();
+    args.model.iter().for_each(|model| hash.add(&cat(catalogue, &model.to_string()).unwrap_or_else(|why| why)));
+    hash
+}
+
+/// Looks at a share of the programs.
+pub(super) fn piece(args: &CompareArgs, book: &Book) -> Done {
+    let deadline = Deadline::after(args.timeout);
+    Done::of(compared(args, deadline, Some(book)), deadline.expired())
+}
+
 /// 0 if the models were compared, 3 if a limit stopped that or no program ends.
-pub(super) fn compare(args: &CompareArgs) -> u8 {
+pub(super) fn compare(args: &CompareArgs, book: Option<&Book>) -> u8 {
+    compared(args, Deadline::after(args.timeout), book)
+}
+
+fn compared(args: &CompareArgs, deadline: Deadline, book: Option<&Book>) -> u8 {
     let [a, b] = args.model[..] else {
         eprintln!("error: name two models, as --model RDMA_TSO --model RDMA_SC");
         return 2;
@@ -54,11 +93,14 @@ pub(super) fn compare(args: &CompareArgs) -> u8 {
     if args.shape.is_given() {
         bounds = vec![args.shape.of(Bound { threads: 2, nodes: 2, calls: 2, ..Bound::default() })];
     }
-    let deadline = Deadline::after(args.timeout);
+    let part = book.map(|book| book.part(format!("{a} {b}")));
     let expired = || deadline.expired();
     let bar = bar(format!("{a} {b}"), "programs");
-    let found = crate::compare::compare((a, b), args.rmw, &bounds, &expired, &moving(&bar));
+    let found = crate::compare::compare((a, b), args.rmw, &bounds, &expired, part.as_ref(), &moving(&bar));
     bar.finish_and_clear();
+    if book.is_some_and(|book| book.piece().is_some()) {
+        return 0;
+    }
     if args.json {
         println!("{}", found.json(a, b));
     } else {

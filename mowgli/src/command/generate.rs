@@ -1,8 +1,10 @@
 //! The `generate` command.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use crate::cat::cat;
+use crate::catalogue::Catalogue;
 use crate::generate::core_rma::{Made, TABLE_6, make};
 use crate::generate::{Generated, axioms, verbs};
 use crate::interrupt::{Deadline, Failure};
@@ -11,11 +13,15 @@ use crate::litmus::{parse, run};
 use clap::Args;
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::ledger::Piece;
 use mowgli_rdma::core_rma::execution::Rule;
 use mowgli_rdma::core_rma::generate::Row;
 
 use super::bounds::at_least_one;
-use super::out::{bar, moving};
+use super::out::{bar, moving, told};
+use super::shards::{Done, share};
+use crate::shards::book::Book;
+use crate::shards::identity::Hash;
 
 #[derive(Args)]
 #[command(
@@ -50,12 +56,36 @@ pub(super) struct GenerateArgs {
     /// Where files go; without it litmus tests and JSON go to standard output.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Look at a share of the programs only, as 3/16 for the third of sixteen, and write what is found to --out: `mowgli merge`
+    /// puts all shares together.
+    #[arg(long, value_name = "I/N", value_parser = share, requires = "out")]
+    shard: Option<Piece>,
     /// Seconds for the whole command.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
     /// For table6: print one JSON object per row.
     #[arg(long)]
     json: bool,
+}
+
+impl GenerateArgs {
+    /// The share that is looked at, and where its lines go.
+    pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
+        Some((self.shard?, self.out.clone()?))
+    }
+}
+
+/// A hash of what is asked about.
+pub(super) fn hash(args: &GenerateArgs, catalogue: &Catalogue) -> Hash {
+    let mut hash = Hash::default();
+    hash.add(&cat(catalogue, &args.model.to_string()).unwrap_or_else(|why| why));
+    hash
+}
+
+/// Looks at a share of the programs.
+pub(super) fn piece(args: &GenerateArgs, book: &Book) -> Done {
+    let deadline = Deadline::after(args.timeout);
+    Done::of(told(generated(args, (deadline, Some(book)))), deadline.expired())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -68,34 +98,52 @@ enum Emit {
     CVerbs,
 }
 
-pub(super) fn generate(args: &GenerateArgs) -> Result<u8, Failure> {
+/// Work by a time, with what other processes have found.
+type Shared<'a> = (Deadline, Option<&'a Book>);
+
+/// Whether this is one process of several, so that others have the rest.
+fn is_piece((_, book): Shared<'_>) -> bool {
+    book.is_some_and(|book| book.piece().is_some())
+}
+
+/// Generates tests, with what other processes have found in a `book`.
+pub(super) fn generate(args: &GenerateArgs, book: Option<&Book>) -> Result<u8, Failure> {
+    generated(args, (Deadline::after(args.timeout), book))
+}
+
+fn generated(args: &GenerateArgs, shared: Shared<'_>) -> Result<u8, Failure> {
     if args.emit == Emit::CVerbs && args.out.is_none() {
         return Err("say where the C programs go, as --out DIR".to_owned().into());
     }
     if args.what.is_some() {
-        return table_6(args);
+        return table_6(args, shared);
     }
     args.model.is_published("generate")?;
-    let deadline = Deadline::after(args.timeout);
     let (code, all) = match args.model {
-        Model::CoreRma => of_core_rma(args, deadline)?,
+        Model::CoreRma => of_core_rma(args, shared)?,
         Model::X86Tso => {
             return Err(format!("tests are generated for networks, and {} has none", args.model).into());
         }
-        _ => of_axioms(args, deadline)?,
+        _ => of_axioms(args, shared)?,
     };
+    if is_piece(shared) {
+        return Ok(0);
+    }
     if all.is_empty() && code == 0 {
         eprintln!("no program within the bound is a test, and nothing was written; give a larger one with --actions");
         return Ok(1);
     }
-    write(&all, args, deadline)?;
+    write(&all, args, shared.0)?;
     Ok(code)
 }
 
 /// The tests of a row, while a bar moves.
-fn made(row: Row, deadline: Deadline) -> Made {
+fn made(row: Row, shared: Shared<'_>) -> Made {
+    let (deadline, book) = shared;
+    let part = book.map(|book| book.part(format!("{} {} {}", row.rule, row.processes, row.size)));
     let bar = bar(row.rule.to_string(), "programs");
-    let made = make(row, deadline, &moving(&bar));
+    let mut made = make(row, deadline, part.as_ref(), &moving(&bar));
+    made.time += Duration::from_secs_f64(part.map_or(0.0, |part| part.seconds()));
     bar.finish_and_clear();
     if let Some(stop) = &made.stop {
         eprintln!("{}: incomplete: {stop}", row.rule);
@@ -104,7 +152,7 @@ fn made(row: Row, deadline: Deadline) -> Made {
 }
 
 /// The tests of the rows that are asked for; 3 if a limit stopped the search for them.
-fn of_core_rma(args: &GenerateArgs, deadline: Deadline) -> Result<(u8, Vec<Generated>), String> {
+fn of_core_rma(args: &GenerateArgs, shared: Shared<'_>) -> Result<(u8, Vec<Generated>), String> {
     let rules = if args.pivot == "all" { Rule::ALL.to_vec() } else { vec![args.pivot.parse()?] };
     let (processes, size) = (args.procs as usize, args.actions.unwrap_or(8) as usize);
     if processes > 3 || size > 13 {
@@ -112,8 +160,10 @@ fn of_core_rma(args: &GenerateArgs, deadline: Deadline) -> Result<(u8, Vec<Gener
     }
     let (mut code, mut all) = (0, Vec::new());
     for rule in rules {
-        let made = made(Row { rule, processes, size }, deadline);
-        eprintln!("{}", made.text());
+        let made = made(Row { rule, processes, size }, shared);
+        if !is_piece(shared) {
+            eprintln!("{}", made.text());
+        }
         all.extend(made.generated().take(args.each.map_or(usize::MAX, |n| n as usize)));
         if made.stop.is_some() {
             code = 3;
@@ -123,7 +173,7 @@ fn of_core_rma(args: &GenerateArgs, deadline: Deadline) -> Result<(u8, Vec<Gener
 }
 
 /// The tests of the parts that are asked for; 3 if a limit stopped the search for them.
-fn of_axioms(args: &GenerateArgs, deadline: Deadline) -> Result<(u8, Vec<Generated>), String> {
+fn of_axioms(args: &GenerateArgs, (deadline, book): Shared<'_>) -> Result<(u8, Vec<Generated>), String> {
     let known = axioms::pivots(args.model);
     let pivots: Vec<_> = known.iter().filter(|p| args.pivot == "all" || p.to_string() == args.pivot).cloned().collect();
     if pivots.is_empty() {
@@ -137,9 +187,14 @@ fn of_axioms(args: &GenerateArgs, deadline: Deadline) -> Result<(u8, Vec<Generat
     let bound = Bound { threads: args.procs as usize, nodes: 2, calls: total, total: Some(total), ..Bound::default() };
     let most = args.each.unwrap_or(1) as usize;
     let expired = || deadline.expired();
+    let part = book.map(|book| book.part(args.model.to_string()));
     let bar = bar(args.model.to_string(), "programs");
-    let search = axioms::search(args.model, args.rmw, &pivots, (&bound, most), &expired, &moving(&bar));
+    let search =
+        axioms::search(args.model, args.rmw, &pivots, (&bound, most), (&expired, part.as_ref()), &moving(&bar));
     bar.finish_and_clear();
+    if is_piece((deadline, book)) {
+        return Ok((0, Vec::new()));
+    }
     for found in search.found.iter().filter(|f| f.programs.is_empty()) {
         let why = match &search.stop {
             Some(stop) => format!("no program that notices when it is taken away was found before {stop}"),
@@ -198,8 +253,8 @@ fn write(all: &[Generated], args: &GenerateArgs, deadline: Deadline) -> Result<(
 }
 
 /// The rows of CORERMA Table 6, the paper's numbers beside ours.
-fn table_6(args: &GenerateArgs) -> Result<u8, Failure> {
-    let (start, deadline) = (Instant::now(), Deadline::after(args.timeout));
+fn table_6(args: &GenerateArgs, shared: Shared<'_>) -> Result<u8, Failure> {
+    let (start, deadline) = (Instant::now(), shared.0);
     let (mut code, mut all) = (0, Vec::new());
     let mut table = comfy_table::Table::new();
     table.load_preset(comfy_table::presets::UTF8_FULL_CONDENSED);
@@ -217,7 +272,10 @@ fn table_6(args: &GenerateArgs) -> Result<u8, Failure> {
     ]);
     let (mut tests, mut outputs) = (0, 0);
     for published in TABLE_6 {
-        let made = made(published.row(), deadline);
+        let made = made(published.row(), shared);
+        if is_piece(shared) {
+            continue;
+        }
         tests += made.tests.len();
         outputs += made.outputs();
         if args.json {
@@ -230,6 +288,9 @@ fn table_6(args: &GenerateArgs) -> Result<u8, Failure> {
         if args.out.is_some() {
             all.extend(made.generated());
         }
+    }
+    if is_piece(shared) {
+        return Ok(0);
     }
     if !args.json {
         println!("{table}");

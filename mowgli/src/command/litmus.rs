@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::interrupt::{self, Deadline};
 use crate::litmus::run::Engine;
@@ -11,10 +12,18 @@ use crate::litmus::{core_rma, order, parse, reference, report, run};
 use clap::Args;
 use mowgli_core::problem::Limits;
 use mowgli_core::search::solver::Stats;
+use mowgli_core::soundness::ledger::Piece;
+use mowgli_core::stamp::Stamp;
+use mowgli_libraries::catalogue::named;
+use mowgli_libraries::entry::Entry;
 use mowgli_rdma::core_rma::execution::{Rule, Rules};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::out::{all_files, bar, parsed, text_of, warnings, worst};
+use super::shards::{Done, share};
+use crate::shards::book::Book;
+use crate::shards::identity::Hash;
 
 #[derive(Args)]
 #[command(
@@ -57,6 +66,52 @@ pub(super) struct LitmusArgs {
     /// Remove each cell of the stamp order `to` in turn, and say which of the tests notice.
     #[arg(long, conflicts_with_all = ["implemented", "stats"])]
     mutate_to: bool,
+    /// Look at a share of the tests only, as 3/16 for the third of sixteen, and write what is found to --out: `mowgli merge`
+    /// puts all shares together.
+    #[arg(long, value_name = "I/N", value_parser = share, requires = "out", conflicts_with_all = ["mutate_to", "statements"])]
+    shard: Option<Piece>,
+    /// With --shard, where its lines go.
+    #[arg(long, value_name = "FILE", requires = "shard")]
+    out: Option<PathBuf>,
+}
+
+impl LitmusArgs {
+    /// The share that is looked at, and where its lines go.
+    pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
+        Some((self.shard?, self.out.clone()?))
+    }
+}
+
+/// A hash of what is asked about: the tests, the models, the libraries, and implementations that take their places.
+pub(super) fn hash(args: &LitmusArgs, catalogue: &Catalogue) -> Result<Hash, String> {
+    let mut hash = Hash::default();
+    for path in all_files(&args.paths, &mut 0) {
+        hash.add(&path.display().to_string());
+        hash.add(&text_of(&path)?);
+    }
+    for model in ["RDMA_WAIT", "RDMA_TSO", "RDMA_SC", "CORE_RMA", "X86_TSO"] {
+        hash.add(&cat(catalogue, model).unwrap_or_else(|why| why));
+    }
+    catalogue.names().iter().for_each(|name| hash.add(&cat(catalogue, name).unwrap_or_else(|why| why)));
+    catalogue.implementations(&args.implemented)?;
+    for name in &args.implemented {
+        add_implemented(&mut hash, catalogue.entries::<mowgli_rdma::Stamp>(), name)?;
+        add_implemented(&mut hash, catalogue.entries::<mowgli_x86::Stamp>(), name)?;
+    }
+    Ok(hash)
+}
+
+fn add_implemented<S: Stamp>(hash: &mut Hash, entries: &[Entry<S>], name: &str) -> Result<(), String> {
+    let (library, variant) = name.split_once(':').unwrap_or((name, "published"));
+    let Ok(entry) = named(entries, library) else { return Ok(()) };
+    let variant = entry.variant(variant)?;
+    hash.add_library(entry, variant, &variant.bounds)
+}
+
+/// Looks at a share of the tests.
+pub(super) fn piece(args: &LitmusArgs, catalogue: &Catalogue, book: &Book) -> Done {
+    let code = litmus(args, catalogue, Some(book));
+    Done::of(code, interrupt::requested())
 }
 
 /// How outcomes are found.
@@ -81,6 +136,7 @@ impl From<EngineArg> for Engine {
     }
 }
 
+#[derive(Serialize, Deserialize)]
 struct Printed {
     out: String,
     err: String,
@@ -88,7 +144,8 @@ struct Printed {
     stats: Stats,
 }
 
-pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue) -> u8 {
+/// Solves tests, with what other processes have found in a `book`.
+pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&Book>) -> u8 {
     if args.statements {
         print!("{}", reference(catalogue));
         return 0;
@@ -100,15 +157,23 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue) -> u8 {
     }
     let bar = bar("litmus".to_owned(), "tests");
     bar.set_length(all.len() as u64);
-    let one = |path: &PathBuf| {
-        let printed = one_file(path, args, catalogue);
+    let part = book.map(|book| book.part("litmus".to_owned()));
+    let one = |(number, path): (usize, &PathBuf)| {
+        let solve = || one_file(path, args, catalogue);
+        let printed = match &part {
+            Some(part) => part.unit(number, &interrupt::requested, solve),
+            None => Some(solve()),
+        };
         bar.inc(1);
         printed
     };
-    let printed: Vec<Printed> = all.par_iter().map(one).collect();
+    let printed: Vec<Option<Printed>> = all.par_iter().enumerate().map(one).collect();
     bar.finish_and_clear();
+    if book.is_some_and(|book| book.piece().is_some()) {
+        return code;
+    }
     let mut stats = Stats::default();
-    for p in printed {
+    for p in printed.into_iter().flatten() {
         print!("{}", p.out);
         eprint!("{}", p.err);
         code = worst(code, p.code);

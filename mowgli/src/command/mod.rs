@@ -15,7 +15,9 @@ mod report;
 mod robust;
 mod run;
 mod serve;
+mod shards;
 mod stages;
+mod submit;
 mod walk;
 
 use std::path::{Path, PathBuf};
@@ -23,11 +25,15 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use mowgli_check::guard::guarded;
+use mowgli_core::soundness::ledger::Piece;
 
 use self::out::{coded, printed, told};
+use self::shards::Done;
 use crate::catalogue::{Catalogue, Own};
 use crate::interrupt;
 use crate::new::Example;
+use crate::shards::book::Book;
+use crate::shards::identity::Hash;
 
 /// Check RDMA libraries and litmus tests over very weak memory.
 #[derive(Parser)]
@@ -103,6 +109,10 @@ enum Command {
     Explain(explain::ExplainArgs),
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
     Check(Box<check::CheckArgs>),
+    /// Say what one process would have said, from what the shards of a run have written.
+    Merge(shards::MergeArgs),
+    /// Write a run as jobs for a cluster, and start them: a shard each, and one that merges them.
+    Submit(submit::SubmitArgs),
     /// Prove implementations of libraries for every client, not up to a bound, with a solver on the path.
     Prove(prove::ProveArgs),
 }
@@ -120,6 +130,7 @@ impl Command {
                 | Self::Generate(_)
                 | Self::Report(_)
                 | Self::Check(_)
+                | Self::Merge(_)
         )
     }
 }
@@ -179,15 +190,91 @@ fn run(own: Vec<Own>) -> ExitCode {
     ExitCode::from(code.unwrap_or_else(|message| told(Err(message))))
 }
 
-/// Does what a command asks for; its exit code.
+/// Does what a command asks for, or its share of that; its exit code.
 fn answered(command: Command, catalogue: Catalogue) -> u8 {
     match command {
-        Command::Litmus(args) => litmus::litmus(&args, &catalogue),
+        Command::Merge(args) => merged(&args, catalogue),
+        Command::Submit(args) => told(submitted(&args, &catalogue)),
+        command => match share(&command) {
+            Some((piece, out)) => {
+                let hash = hash(&command, &catalogue);
+                told(hash.and_then(|hash| shards::piece(piece, &out, hash, |book| part(&command, catalogue, book))))
+            }
+            None => done(command, catalogue, None),
+        },
+    }
+}
+
+/// Writes a run as jobs.
+fn submitted(args: &submit::SubmitArgs, catalogue: &Catalogue) -> Result<u8, String> {
+    let command = Cli::try_parse_from(["mowgli"].into_iter().chain(args.command.iter().map(String::as_str)));
+    let command = command.map(|cli| cli.command).map_err(|e| format!("what is to be submitted: {e}"))?;
+    hash(&command, catalogue)?;
+    let seconds = match &command {
+        Command::Check(asked) if args.shards.is_none() => check::seconds(asked, catalogue),
+        _ => None,
+    };
+    submit::submitted(args, seconds)
+}
+
+/// The share of a command that is asked for, and where its lines go.
+fn share(command: &Command) -> Option<(Piece, PathBuf)> {
+    match command {
+        Command::Check(args) => args.shard(),
+        Command::Litmus(args) => args.shard(),
+        Command::Compare(args) => args.shard(),
+        Command::Generate(args) => args.shard(),
+        _ => None,
+    }
+}
+
+/// A hash of what a command asks about.
+fn hash(command: &Command, catalogue: &Catalogue) -> Result<Hash, String> {
+    match command {
+        Command::Check(args) => check::hash(args, catalogue),
+        Command::Litmus(args) => litmus::hash(args, catalogue),
+        Command::Compare(args) => Ok(compare::hash(args, catalogue)),
+        Command::Generate(args) => Ok(generate::hash(args, catalogue)),
+        _ => Err("only `check`, `litmus`, `generate` and `compare` have shards".to_owned()),
+    }
+}
+
+/// Does a share of what a command asks.
+fn part(command: &Command, catalogue: Catalogue, book: &Book) -> Done {
+    match command {
+        Command::Check(args) => check::piece(args, catalogue, book),
+        Command::Litmus(args) => litmus::piece(args, &catalogue, book),
+        Command::Compare(args) => compare::piece(args, book),
+        Command::Generate(args) => generate::piece(args, book),
+        _ => Done::Wrong,
+    }
+}
+
+/// Puts the shards of a run together: the command itself, with all that they have found.
+fn merged(args: &shards::MergeArgs, catalogue: Catalogue) -> u8 {
+    let (arguments, all) = match shards::merge(args) {
+        Ok(all) => all,
+        Err(code) => return code,
+    };
+    let command = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli.command,
+        Err(e) => return told(Err(format!("the shards are of a command that there is not here: {e}"))),
+    };
+    match hash(&command, &catalogue).and_then(|hash| shards::unchanged(&all.run, hash)) {
+        Ok(()) => done(command, catalogue, Some(&all.book)),
+        Err(message) => told(Err(message)),
+    }
+}
+
+/// Does what a command asks for, with what the shards of a run have found in a `book`.
+fn done(command: Command, catalogue: Catalogue, book: Option<&Book>) -> u8 {
+    match command {
+        Command::Litmus(args) => litmus::litmus(&args, &catalogue, book),
         Command::Run(args) => run::ran(&args, &catalogue),
-        Command::Compare(args) => compare::compare(&args),
+        Command::Compare(args) => compare::compare(&args, book),
         Command::Robust(args) => robust::robust(&args),
         Command::Repair(args) => repair::repaired(&args, &catalogue),
-        Command::Generate(args) => told(generate::generate(&args)),
+        Command::Generate(args) => told(generate::generate(&args, book)),
         Command::Report(args) => told(report::report(&args, &catalogue)),
         Command::Serve(args) => told(serve::serve(&args, &catalogue)),
         Command::SolveForPage(args) => told(serve::solve_for_page(&args, &catalogue)),
@@ -201,7 +288,8 @@ fn answered(command: Command, catalogue: Catalogue) -> u8 {
         Command::Man { out } => told(man(&out)),
         Command::Walk(args) => coded(walk::walked(&args)),
         Command::Explain(args) => coded(explain::explained(&args, &catalogue)),
-        Command::Check(args) => check::check(&args, catalogue),
+        Command::Check(args) => check::check(&args, catalogue, book),
+        Command::Merge(_) | Command::Submit(_) => told(Err("shards of this command cannot be merged".to_owned())),
         Command::Prove(args) => told(prove::prove(&args, &catalogue)),
     }
 }

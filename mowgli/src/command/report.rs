@@ -161,12 +161,12 @@ fn add_checks<S: Stamped>(
         let options = Options { deadline: Deadline::after(args.timeout), loopback, ..Options::default() };
         let first = page.checks.len();
         let mut each = |checked: Checked<S>| page.checks.push(CheckRow::new(&checked));
-        check_bounds(entry, variant, &variant.bounds, &options, &mut each)?;
+        check_bounds(entry, variant, &variant.bounds, &options, None, &mut each)?;
         let wrong = page.checks[first..].iter_mut().find(|row| row.is_wrong());
         if let Some(row) = wrong.filter(|row| row.is_small() && loopback) {
             // Without the network from a node to itself more threads are needed to go wrong.
             let options = Options { deadline: Deadline::after(args.timeout), loopback: false, ..options };
-            check_bounds(entry, variant, &variant.bounds, &options, &mut |checked| row.add_typical(&checked))?;
+            check_bounds(entry, variant, &variant.bounds, &options, None, &mut |checked| row.add_typical(&checked))?;
         }
         let wrong = page.checks[first..].iter_mut().find(|row| row.is_wrong());
         if let Some(row) = wrong.filter(|_| args.repair) {

@@ -1,5 +1,8 @@
 //! A variant within one bound after the other, as `check` and `report` go through them.
 
+use std::time::Duration;
+
+use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::{Entry, Variant};
@@ -7,21 +10,32 @@ use mowgli_libraries::entry::{Entry, Variant};
 use super::out::{bar, moving};
 use crate::catalogue::Stamped;
 use crate::check::{Checked, Options, check};
+use crate::shards::book::Book;
 
-/// Checks a variant at one bound after the other, each with a bar, up to the first at which it is not sound.
+/// Checks a variant at one bound after the other, each with a bar, up to the first at which it is not sound. Where processes
+/// share the work, a `book` has what was found.
 pub(super) fn check_bounds<S: Stamped>(
     entry: &Entry<S>,
     variant: &Variant,
     bounds: &[Bound],
     options: &Options<'_, S>,
+    book: Option<&Book>,
     each: &mut dyn FnMut(Checked<S>),
 ) -> Result<(), String> {
-    for bound in bounds {
+    for (number, bound) in (1..).zip(bounds) {
+        let part = book.map(|book| book.part(format!("{} {} {number}", entry.name, variant.name)));
+        let ledger = part.as_ref().map(|part| part as _);
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
-        let checked = check(entry, variant, bound, &Options { progress: &progress, ..*options })?;
+        let mut checked = check(entry, variant, bound, &Options { progress: &progress, ledger, ..*options })?;
         bar.finish_and_clear();
-        let sound = matches!(checked.report.verdict, Verdict::Sound | Verdict::NoWrongOutcome);
+        checked.time += Duration::from_secs_f64(part.map_or(0.0, |part| part.seconds()));
+        // Of a share alone it is not known whether any of all clients ends.
+        let sound = match checked.report.verdict {
+            Verdict::Sound | Verdict::NoWrongOutcome => true,
+            Verdict::Undecided(Stop::Vacuous) => book.is_some_and(|book| book.piece().is_some()),
+            _ => false,
+        };
         let failed = checked.has_failed();
         each(checked);
         if !sound || failed {

@@ -17,6 +17,7 @@ use mowgli_rdma::tso::{self, Tso};
 use mowgli_rdma::wait::{self, IB, Wait};
 use mowgli_rdma::{Stamp, to};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::Generated;
 use crate::compare::{Under, methods, of_size, outcomes, shown, subject};
@@ -25,6 +26,7 @@ use crate::litmus::order::{cells, without};
 use crate::litmus::print;
 use crate::litmus::run::libraries;
 use crate::litmus::test::Model;
+use crate::shards::book::Part;
 
 /// What is taken away from a model.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -165,14 +167,49 @@ impl Asked<'_> {
     }
 }
 
+/// What was found of a program: the pivots that can matter to it, and whether any does, or was not known.
+#[derive(Serialize, Deserialize)]
+struct Seen {
+    matter: Vec<usize>,
+    tells: bool,
+}
+
+impl Asked<'_> {
+    /// What is known of a program; one that tells something is looked at again.
+    fn known_or(
+        &self,
+        part: &Part<'_>,
+        number: usize,
+        program: &(World, Client),
+        wanted: &[usize],
+    ) -> Result<Answer, Stop> {
+        let mut now = None;
+        let seen = part.unit(number, &|| (self.expired)(), || {
+            let answer = now.insert(self.of(program, wanted));
+            let Ok(answer) = answer else { return Seen { matter: Vec::new(), tells: true } };
+            let matter = answer.only_without.iter().map(|(i, _)| *i).collect();
+            Seen { matter, tells: answer.only_without.iter().any(|(_, outcome)| outcome.is_some()) }
+        });
+        match (now, seen) {
+            (Some(answer), _) => answer,
+            (None, Some(Seen { tells: true, .. })) => self.of(program, wanted),
+            (None, seen) => {
+                let matter = seen.map(|seen| seen.matter).unwrap_or_default();
+                let only_without = matter.into_iter().filter(|i| wanted.contains(i)).map(|i| (i, None)).collect();
+                Ok(Answer { allowed: BTreeSet::new(), only_without })
+            }
+        }
+    }
+}
+
 /// For each pivot the smallest programs within the bound that notice when it is taken away, at most `most` of them. `progress` is
-/// told how many programs of one size of how many were looked at.
+/// told how many programs of one size of how many were looked at. Where processes share the work, `part` has what was found.
 pub fn search(
     model: Model,
     rmw: bool,
     pivots: &[Pivot],
     (bound, most): (&Bound, usize),
-    expired: &(dyn Fn() -> bool + Sync),
+    (expired, part): (&(dyn Fn() -> bool + Sync), Option<&Part<'_>>),
     progress: &dyn Fn(usize, usize),
 ) -> Search {
     let library: &dyn Library<Stamp> = if model == Model::RDMA_WAIT { &Wait } else { &Tso };
@@ -203,7 +240,11 @@ pub fn search(
         for (done, group) in sized.chunks(GROUP).enumerate() {
             progress(done * GROUP, sized.len());
             let wanted = open.iter().copied().filter(|&i| search.found[i].programs.len() < most).collect_vec();
-            let answers: Vec<_> = group.par_iter().map(|program| asked.of(program, &wanted)).collect();
+            let ask = |(i, program): (usize, &(World, Client))| match part {
+                Some(part) => asked.known_or(part, search.programs + i, program, &wanted),
+                None => asked.of(program, &wanted),
+            };
+            let answers: Vec<_> = group.par_iter().enumerate().map(ask).collect();
             group.iter().zip(answers).for_each(|(program, answer)| search.add(program, answer, most));
             if expired() {
                 search.stop = Some(cause(Stop::Time));

@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::Generated;
 use crate::interrupt::{Deadline, cause};
 use crate::litmus::core_rma::{condition, names, text};
+use crate::shards::book::Part;
 
 /// The numbers that the paper has in a row of Table 6: the bound on the size, tests, outputs, and milliseconds a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -94,22 +95,38 @@ pub struct Made {
 /// Progress is told once for so many programs.
 const TOLD: usize = 256;
 
-/// Makes the tests of a row, with all expected outputs. `progress` is told how many programs of how many were looked at.
+/// What is a test of a program: its outputs, and one that the pivot alone forbids.
+type Found = (Vec<Vec<Value>>, Option<Vec<Value>>);
+
+/// Makes the tests of a row, with all expected outputs. `progress` is told how many programs of how many were looked at. Where
+/// processes share the work, `part` has what was found.
 #[must_use]
-pub fn make(row: Row, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Sync)) -> Made {
+pub fn make(row: Row, deadline: Deadline, part: Option<&Part<'_>>, progress: &(dyn Fn(usize, usize) + Sync)) -> Made {
     let start = Instant::now();
     let found = programs(row, &|| deadline.expired());
     let (programs, stop) = found.so_far();
     let done = AtomicUsize::new(0);
-    let of = |program: &Program| {
+    let made = |program: &Program| {
+        let test = test(program, row.rule, &|| deadline.expired())?;
+        Ok(test.map(|test| (test.outputs.into_iter().collect(), test.forbidden)))
+    };
+    let of = |(place, program): (usize, &Program)| {
         let number = done.fetch_add(1, Ordering::Relaxed);
         if number.is_multiple_of(TOLD) {
             progress(number, programs.len());
         }
-        test(program, row.rule, &|| deadline.expired())
+        let found: Option<Result<Option<Found>, Stop>> = match part {
+            Some(part) => part.unit(place, &|| deadline.expired(), || made(program)),
+            None => Some(made(program)),
+        };
+        let test = |(outputs, forbidden): Found| {
+            let (program, outputs) = (program.clone(), outputs.into_iter().collect());
+            Test { program, outputs, forbidden }
+        };
+        found.unwrap_or(Ok(None)).map(|found| found.map(test))
     };
     let (made, stops): (Vec<Option<Test>>, Vec<Stop>) =
-        programs.par_iter().map(of).partition_map(|found| match found {
+        programs.par_iter().enumerate().map(of).partition_map(|found| match found {
             Ok(made) => Either::Left(made),
             Err(stop) => Either::Right(stop),
         });

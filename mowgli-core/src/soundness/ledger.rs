@@ -1,0 +1,168 @@
+//! A check whose clients are shared among processes: which of them one process looks at, and what the others have found.
+//!
+//! Clients that may be one another, renamed, are looked at by one process, so what is found of a client does not depend on
+//! how many processes there are. A process that knows the lines of all others gives the report that it would give alone: it
+//! looks again only where a line says that there is something to show.
+
+use serde::{Deserialize, Serialize};
+
+use super::client::Client;
+use super::local::{Concretisation, Local};
+use super::orbits::Orbits;
+use super::progress::Progress;
+use crate::ids::Name;
+use crate::outcome::Explored;
+use crate::runs::Stop;
+use crate::search::solver::Stats;
+use crate::world::World;
+
+/// One share of several.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Piece {
+    number: usize,
+    of: usize,
+}
+
+impl Piece {
+    /// Share `number`, from 1, of so many; `None` if there is none such.
+    #[must_use]
+    pub fn new(number: usize, of: usize) -> Option<Self> {
+        (1..=of).contains(&number).then_some(Self { number, of })
+    }
+
+    /// Its number, from 1.
+    #[must_use]
+    pub fn number(self) -> usize {
+        self.number
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn of(self) -> usize {
+        self.of
+    }
+
+    /// Whether it has the work at this place, where work is dealt in turn. Each turn begins one later, so that work that comes
+    /// in a pattern is dealt evenly too.
+    #[must_use]
+    pub fn has(self, place: usize) -> bool {
+        (place + place / self.of) % self.of == self.number - 1
+    }
+}
+
+/// Of what a line is: work is known by it in every process.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// A client, by its position among all, and whether it is asked whether it ends.
+    Client(usize, bool),
+    /// A client that is looked at for its outcomes, by how many come before it.
+    Outcomes(usize),
+}
+
+/// What was found of a client, as far as it can be said without its executions.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Line {
+    /// The client.
+    pub work: Work,
+    /// Whether something is wrong with it: who wants to show that looks at it again.
+    pub fails: bool,
+    /// What stopped the search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Stop>,
+    /// Counts of the search.
+    #[serde(default)]
+    pub stats: Stats,
+    /// Ways for all calls to return.
+    #[serde(default)]
+    pub outcomes: u64,
+    /// The positions of those that are it, renamed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub renamed: Vec<usize>,
+    /// What stands for each stamp of each method.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concretisation: Vec<(Name, String, Vec<String>)>,
+    /// Whether it does not end where it must; then who wants to show that looks at it again.
+    #[serde(default)]
+    pub stays: bool,
+    /// What kept that from being known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<Stop>,
+}
+
+impl Line {
+    pub(super) fn of_client<S>(work: Work, local: &Local<S>, progress: &Progress<S>, renamed: &[usize]) -> Self {
+        let words = local.concretisation.iter();
+        let words = words.map(|((method, stamp), words)| (*method, stamp.clone(), words.iter().cloned().collect()));
+        let open = if let Progress::Undecided(stop) = progress { Some(stop.clone()) } else { None };
+        Self {
+            work,
+            fails: local.violation.is_some(),
+            stop: local.explored.stop.clone(),
+            stats: local.explored.stats,
+            outcomes: local.outcomes,
+            renamed: renamed.to_vec(),
+            concretisation: words.collect(),
+            stays: matches!(progress, Progress::Blocks(..) | Progress::Stuck(..)),
+            open,
+        }
+    }
+
+    pub(super) fn of_outcomes(number: usize, fails: bool, stop: Option<Stop>) -> Self {
+        Self {
+            work: Work::Outcomes(number),
+            fails,
+            stop,
+            stats: Stats::default(),
+            outcomes: 0,
+            renamed: Vec::new(),
+            concretisation: Vec::new(),
+            stays: false,
+            open: None,
+        }
+    }
+
+    /// What was found, but for its executions.
+    pub(super) fn local<S>(self) -> Local<S> {
+        let words = self.concretisation.into_iter().map(|(method, stamp, words)| ((method, stamp), words));
+        Local {
+            explored: Explored { stats: self.stats, stop: self.stop, traces: 0 },
+            outcomes: self.outcomes,
+            concretisation: words.map(|(key, words)| (key, words.into_iter().collect())).collect::<Concretisation>(),
+            violation: None,
+        }
+    }
+}
+
+/// Where lines are kept.
+pub trait Ledger: Sync {
+    /// The share of the clients that is looked at; all if there is none.
+    fn piece(&self) -> Option<Piece>;
+
+    /// What is known of a client.
+    fn line(&self, work: Work) -> Option<Line>;
+
+    /// Keeps what was found of a client.
+    fn keep(&self, line: Line);
+}
+
+/// Which of the clients a piece has. Those that may be one another, renamed, are together; the others are dealt in turn, those
+/// with the same calls one after the other, so that the heavy ones do not meet.
+pub(super) fn dealt(piece: Piece, clients: &[(World, Client)], orbits: &Orbits) -> Vec<bool> {
+    let mut firsts = orbits.all_firsts();
+    firsts.sort_by_cached_key(|&i| (shape(&clients[i].1), i));
+    let mut share = vec![0; clients.len()];
+    firsts.into_iter().enumerate().for_each(|(place, i)| share[orbits.class(i)] = place);
+    (0..clients.len()).map(|i| piece.has(share[orbits.class(i)])).collect()
+}
+
+/// What clients have in common that take about as long: the methods that their threads call.
+#[must_use]
+pub fn shape(client: &Client) -> Vec<Vec<Name>> {
+    let mut threads: Vec<Vec<Name>> =
+        client.threads.iter().map(|calls| calls.iter().map(|call| call.method).collect()).collect();
+    threads.iter_mut().for_each(|methods: &mut Vec<Name>| methods.sort());
+    threads.sort_by_key(|methods| (methods.len(), methods.clone()));
+    threads
+}

@@ -1,0 +1,160 @@
+//! Shards of a run, and the `merge` command.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use mowgli_core::soundness::ledger::Piece;
+
+use super::out::{bar, told};
+use crate::interrupt;
+use crate::shards::book::{Book, Merged, merged};
+use crate::shards::identity::{Hash, Identity};
+
+/// A share, as `3/16`.
+pub(super) fn share(text: &str) -> Result<Piece, String> {
+    let numbers = text.split_once('/').and_then(|(n, of)| Some((n.parse().ok()?, of.parse().ok()?)));
+    let piece = numbers.filter(|(_, of)| *of <= MOST).and_then(|(n, of)| Piece::new(n, of));
+    piece.ok_or_else(|| format!("`{text}` is no share; the third of sixteen is 3/16, and there are at most {MOST}"))
+}
+
+/// The most shards of a run.
+pub(super) const MOST: usize = 100_000;
+
+/// The arguments that are no part of what is asked.
+const TAKEN: [&str; 4] = ["--shard", "--out", "--jobs", "--timeout"];
+
+/// The arguments that say what is asked, of those that a process got: not which share is looked at, where the result goes, how
+/// many threads there are, and how long it may take.
+fn question(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>, String> {
+    let mut left = Vec::new();
+    let mut arguments = arguments.map(|a| a.into_string().map_err(|a| format!("{}: not UTF-8", a.display())));
+    while let Some(argument) = arguments.next().transpose()? {
+        // Of `litmus` it is what each test may take.
+        let is_taken =
+            |flag: &str| TAKEN.contains(&flag) && !(flag == "--timeout" && left.first().is_some_and(|c| c == "litmus"));
+        if is_taken(&argument) {
+            arguments.next();
+        } else if !argument.split_once('=').is_some_and(|(flag, _)| is_taken(flag)) {
+            left.push(argument);
+        }
+    }
+    Ok(left)
+}
+
+/// Does one share of what a command asks, and writes what is found to a file.
+pub(super) fn piece(piece: Piece, out: &Path, hash: Hash, work: impl FnOnce(&Book) -> Done) -> Result<u8, String> {
+    let run = Identity::new(question(std::env::args_os().skip(1))?, hash);
+    let book = Book::open(out, &run, piece)?;
+    let done = if book.is_over() { Done::All } else { work(&book) };
+    let (number, of, lines, out) = (piece.number(), piece.of(), book.lines(), out.display());
+    match done {
+        Done::All => {
+            book.end()?;
+            eprintln!("shard {number}/{of} is done: {lines} lines in {out}");
+            Ok(0)
+        }
+        Done::Part => {
+            book.failure()?;
+            eprintln!("shard {number}/{of} is not done: {lines} lines in {out}; the same command goes on with it");
+            Ok(3)
+        }
+        Done::Wrong => Ok(2),
+    }
+}
+
+/// How far a share was looked at.
+pub(super) enum Done {
+    /// Nothing is left.
+    All,
+    /// The time was up before.
+    Part,
+    /// The input is bad, which was said.
+    Wrong,
+}
+
+impl Done {
+    /// What an exit code says, and whether the time is up.
+    pub(super) fn of(code: u8, expired: bool) -> Self {
+        match code {
+            2 => Self::Wrong,
+            _ if expired => Self::Part,
+            _ => Self::All,
+        }
+    }
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli check bal --shard 1/2 --out 1.shard\n  mowgli check bal --shard 2/2 --out 2.shard\n  mowgli merge 1.shard 2.shard\n  mowgli merge --watch run"
+)]
+pub(super) struct MergeArgs {
+    /// The files that the shards of one run have written, or a folder with files ending in .shard.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Wait until all shards are done, and show how far they are.
+    #[arg(long)]
+    watch: bool,
+    /// Where the command itself would have written: --out of `check` or `generate`.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// How long it is waited until shards are looked at again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The files that paths stand for: themselves, or those of shards in a folder.
+fn written(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
+    let mut all = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            all.push(path.clone());
+            continue;
+        }
+        let entries = std::fs::read_dir(path).map_err(|e| format!("{}: {e}", path.display()))?;
+        let mut files: Vec<PathBuf> = entries.filter_map(|e| e.ok().map(|e| e.path())).collect();
+        files.retain(|file| file.extension().is_some_and(|x| x == "shard"));
+        files.sort();
+        all.extend(files);
+    }
+    Ok(all)
+}
+
+/// Reads the files of shards, and gives the arguments of the command with what is known of its work; an exit code where they do
+/// not do.
+pub(super) fn merge(args: &MergeArgs) -> Result<(Vec<OsString>, Merged), u8> {
+    let read = || merged(&written(&args.files)?);
+    let mut all = read().map_err(|message| told(Err(message)))?;
+    if args.watch {
+        let bar = bar("shards".to_owned(), "shards");
+        while !interrupt::requested() && all.as_ref().is_none_or(|all| !all.missing.is_empty()) {
+            if let Some(all) = &all {
+                bar.set_length(all.of as u64);
+                bar.set_position((all.of - all.missing.len()) as u64);
+                bar.set_message(format!("{} lines", all.book.lines()));
+            }
+            std::thread::sleep(PAUSE);
+            all = read().map_err(|message| told(Err(message)))?;
+        }
+        bar.finish_and_clear();
+    }
+    let Some(all) = all else {
+        println!("undecided: nothing is in any of these files yet");
+        return Err(3);
+    };
+    if let Some(lack) = all.lack() {
+        println!("{lack}");
+        return Err(3);
+    }
+    let out = args.out.iter().flat_map(|out| ["--out".into(), out.into()]);
+    let command = ["mowgli".into()].into_iter().chain(all.run.command.iter().map(OsString::from)).chain(out);
+    Ok((command.collect(), all))
+}
+
+/// That what is asked about is what the shards were asked about.
+pub(super) fn unchanged(run: &Identity, hash: Hash) -> Result<(), String> {
+    let now = Identity::new(run.command.clone(), hash);
+    let why = now.difference(run);
+    why.map_or(Ok(()), |why| Err(format!("the shards cannot be merged here: each file {why}")))
+}

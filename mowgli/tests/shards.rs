@@ -1,0 +1,368 @@
+//! A run that processes share: put together it is what one process says, whatever happened to them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use mowgli::catalogue::Catalogue;
+use mowgli::check::{Options, check};
+use mowgli::shards::estimate::estimate;
+
+#[path = "common/ran.rs"]
+mod ran;
+
+use ran::{Ran, file, is_bad, mowgli};
+
+/// What was printed, without times.
+fn timeless(text: &str) -> String {
+    let is_time = |line: &&str| !line.contains(" s │") && !line.contains(r#""seconds":"#);
+    let json = |line: &str| {
+        let mut object: serde_json::Value = serde_json::from_str(line).ok()?;
+        object.as_object_mut()?.remove("seconds");
+        Some(object.to_string())
+    };
+    let without = |line: &str| {
+        let cut = line.rfind('┆').filter(|_| !is_time(&line)).map(|i| line[..i].to_owned());
+        json(line).or(cut).unwrap_or_else(|| line.to_owned())
+    };
+    text.lines().map(|line| without(line) + "\n").collect()
+}
+
+/// Shard `number` of `of` of a command.
+fn shard(folder: &Path, command: &[&str], number: usize, of: usize) -> (Ran, PathBuf) {
+    let file = folder.join(format!("{number}.shard"));
+    let (share, out) = (format!("{number}/{of}"), file.display().to_string());
+    (mowgli(&[command, &["--shard", &share, "--out", &out]].concat()), file)
+}
+
+/// The files of all shards of a command.
+fn shards(folder: &Path, command: &[&str], of: usize) -> Vec<String> {
+    let one = |number| {
+        let (ran, file) = shard(folder, command, number, of);
+        assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{command:?}: {}", ran.err);
+        file.display().to_string()
+    };
+    (1..=of).map(one).collect()
+}
+
+fn merge(files: &[String]) -> Ran {
+    let files = files.iter().map(String::as_str);
+    mowgli(&["merge"].into_iter().chain(files).collect::<Vec<_>>())
+}
+
+/// That shards say together what one process says: `said` is in it.
+fn is_as_one(command: &[&str], of: usize, said: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, all) = (mowgli(command), merge(&shards(folder.path(), command, of)));
+    assert!(one.out.contains(said), "{command:?} does not say {said:?} but:\n{}", one.out);
+    assert_eq!((timeless(&all.out), all.code), (timeless(&one.out), one.code), "{command:?}");
+    assert_eq!(all.err, one.err, "{command:?}");
+}
+
+const SMALL: [&str; 6] = ["--threads", "2", "--nodes", "2", "--calls", "1"];
+
+#[test]
+fn every_verdict_is_that_of_one_process() {
+    is_as_one(&[&["check", "sv"], &SMALL[..]].concat(), 3, "sound");
+    is_as_one(&[&["check", "sv", "--json"], &SMALL[..]].concat(), 3, r#""verdict":"sound""#);
+    is_as_one(&["check", "bal", "--variant", "no-fence", "--placement", "remote"], 3, "The specifications forbid it");
+    is_as_one(&["check", "rbl", "--variant", "waits-for-room", "--json"], 2, r#""progress":"blocks""#);
+    is_as_one(&["check", "bal", "--variant", "exact-count", "--json"], 2, r#""progress":"stuck""#);
+    is_as_one(&["check", "treiber", "--loops", "0"], 3, "a loop with effects reached the bound on rounds");
+    is_as_one(&["check", "sv", "--through", "--json"], 3, r#""verdict":"no-wrong-outcome""#);
+    is_as_one(&["check", "slock", "--variant", "no-fence", "--through", "--json"], 3, r#""verdict":"unsound""#);
+}
+
+/// Tests in a folder, one of them wrong and one of them bad.
+fn tests(folder: &Path) -> String {
+    let test = |name: &str, rows: &str, assertion: &str| {
+        let text = format!(
+            "RDMA_WAIT {name}\n{{ barrier z = {{P1, P2}}; x@1 = 0; y@2 = 0; }}\n P1@1 | P2@2 ;\n{rows}{assertion}\n"
+        );
+        file(folder, &format!("{name}.litmus"), &text);
+    };
+    test("a", " x := 1 | y := 1 ;\n bar(z) | bar(z) ;\n a := x | ;\n", "forall (a=1)");
+    test("b", " put(y, x, d) | a := y ;\n bar(z) | bar(z) ;\n", "forbidden (a=0)");
+    test("c", " x := 1 | b := y ;\n a := x | ;\n", "allowed (a=1)");
+    folder.display().to_string()
+}
+
+/// What `litmus` prints, without the microseconds of each test.
+fn without_micros(text: &str) -> String {
+    let is_time = |line: &&str| line.starts_with("Time ");
+    let json = |line: &str| line.split(r#","micros":"#).next().unwrap_or_default().to_owned();
+    text.lines().filter(|line| !is_time(line)).map(|line| json(line) + "\n").collect()
+}
+
+#[test]
+fn litmus_tests_are_shared_too() {
+    let (folder, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let path = tests(folder.path());
+    for command in
+        [vec!["litmus", &path], vec!["litmus", &path, "--json"], vec!["litmus", &path, "--implemented", "bal"]]
+    {
+        let one = mowgli(&command);
+        let files = shards(out.path(), &command, 2);
+        let all = merge(&files);
+        assert_eq!((without_micros(&all.out), all.code, &all.err), (without_micros(&one.out), one.code, &one.err));
+        assert_eq!(one.code, 1, "the second test does not hold: {}", one.out);
+        files.iter().for_each(|file| std::fs::remove_file(file).unwrap());
+    }
+    // A test that is not what it was is no part of the run, nor is another implementation.
+    let command = ["litmus", &path, "--implemented", "bal"];
+    let files = shards(out.path(), &command, 2);
+    let (other, of_other) = (["litmus", &path, "--implemented", "bal:no-fence"], tempfile::tempdir().unwrap());
+    let mixed = [files[0].clone(), shards(of_other.path(), &other, 2)[1].clone()];
+    is_bad(&["merge", &mixed[0], &mixed[1]], &["the file is of `litmus", "bal:no-fence"]);
+    let changed = std::fs::read_to_string(folder.path().join("c.litmus")).unwrap().replace("(a=1)", "(a=0)");
+    file(folder.path(), "c.litmus", &changed);
+    is_bad(&["merge", &files[0], &files[1]], &["of another specification, implementation or test"]);
+    let again = mowgli(&[&command[..], &["--shard", "1/2", "--out", &files[0]]].concat());
+    assert!(again.code == 2 && again.err.contains("give another one with --out"), "{}", again.err);
+}
+
+#[test]
+fn programs_and_weaker_specifications_are_shared_too() {
+    is_as_one(
+        &["compare", "--model", "RDMA_TSO", "--model", "RDMA_SC"],
+        3,
+        "RDMA_TSO has outcomes that RDMA_SC has not",
+    );
+    is_as_one(
+        &["compare", "--model", "RDMA_SC", "--model", "RDMA_SC", "--threads", "1", "--json"],
+        2,
+        r#""differences":[]"#,
+    );
+    let told = |command: &[&str], said: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, all) = (mowgli(command), merge(&shards(folder.path(), command, 3)));
+        assert!(one.out.contains(said), "{command:?} does not say {said:?} but:\n{}", one.out);
+        assert_eq!((&all.out, all.code), (&one.out, one.code), "{command:?}");
+    };
+    told(&["generate", "--pivot", "R1", "--procs", "1", "--actions", "6"], "forall (");
+    told(&["generate", "--model", "rdma-tso", "--actions", "2"], "forbidden (");
+    told(
+        &["check", "bal", "--mutate-spec", "--threads", "2", "--nodes", "2", "--calls", "1"],
+        "the whole catches no-fence",
+    );
+}
+
+#[test]
+fn a_folder_of_shards_is_merged_and_watched() {
+    let folder = tempfile::tempdir().unwrap();
+    let command = [&["check", "sv"], &SMALL[..]].concat();
+    let one = timeless(&mowgli(&command).out);
+    shard(folder.path(), &command, 1, 2);
+    let path = folder.path().display().to_string();
+    let watching =
+        Command::new(env!("CARGO_BIN_EXE_mowgli")).args(["merge", "--watch", &path]).stdout(Stdio::piped()).spawn();
+    let watching = watching.expect("the command runs");
+    std::thread::sleep(Duration::from_millis(300));
+    shard(folder.path(), &command, 2, 2);
+    let told = watching.wait_with_output().expect("it ends");
+    assert_eq!(timeless(&String::from_utf8(told.stdout).unwrap()), one);
+    assert_eq!(timeless(&mowgli(&["merge", &path]).out), one);
+}
+
+#[test]
+fn work_is_estimated_before_it_is_done() {
+    let told = |args: &[&str]| {
+        let ran = mowgli(&[&["check", "--estimate", "--json"], args].concat());
+        assert_eq!(ran.code, 0, "{args:?}: {}", ran.err);
+        serde_json::from_str::<serde_json::Value>(ran.out.lines().next().expect("a line")).expect("an object")
+    };
+    let done = |args: &[&str]| {
+        let ran = mowgli(&[&["check", "--json"], args].concat());
+        serde_json::from_str::<serde_json::Value>(ran.out.lines().next().expect("a line")).expect("an object")
+    };
+    let number = |of: &serde_json::Value, name: &str| of[name].as_f64().expect(name);
+    for args in [["bal", "--threads", "3", "--calls", "1"], ["spinlock", "--threads", "2", "--calls", "4"]] {
+        let (estimate, check) = (told(&args), done(&args));
+        assert_eq!(estimate["clients"], check["clients"], "{args:?}");
+        let ratio = number(&estimate, "executions") / number(&check, "executions");
+        assert!((0.9..=1.1).contains(&ratio), "all were looked at, and {args:?}: {estimate} is not {check}");
+    }
+    let fits = told(&["spinlock", "--budget", "1s"]);
+    assert!(number(&fits, "seconds") <= 1.0 && number(&fits["bound"], "threads") >= 2.0, "{fits}");
+    is_bad(&["check", "sv", "--estimate", "--budget", "soon"], &["`soon` is no time; write 90s, 10m or 2h"]);
+    is_bad(&["check", "sv", "--estimate", "--through"], &["cannot be used with"]);
+}
+
+/// From some clients of each shape it is known what all of them are like.
+#[test]
+fn estimates_from_some_clients_are_near() {
+    let entries = Catalogue::builtin().entries::<mowgli_rdma::Stamp>();
+    let entry = entries.iter().find(|entry| entry.name == "rbl").expect("a library");
+    let variant = entry.variant("fenced").expect("a variant");
+    let bound = &variant.bounds[0];
+    let options = Options::default();
+    let estimated = estimate(entry, variant, bound, &options, Duration::from_millis(700)).unwrap();
+    let checked = check(entry, variant, bound, &options).unwrap();
+    assert_eq!(estimated.clients, checked.report.clients);
+    let ratio = estimated.executions as f64 / checked.report.executions as f64;
+    assert!(estimated.or_more || (0.5..=2.0).contains(&ratio), "{estimated:?}: {}", checked.report.executions);
+}
+
+/// The slowest shard does at most twice the work of the mean, where there is work enough to be shared.
+#[test]
+fn work_is_shared_evenly() {
+    for (of, command) in [
+        (8, ["check", "sv", "--values", "1", "--total", "3"]),
+        (16, ["check", "rbl", "--variant", "fenced", "--calls", "2"]),
+        (16, ["check", "kvstore", "--values", "1", "--total", "2"]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let leaves = |file: &String| {
+            let text = std::fs::read_to_string(file).unwrap();
+            let of_line = text
+                .split(r#""leaves":"#)
+                .skip(1)
+                .filter_map(|rest| rest.split([',', '}']).next()?.parse::<u64>().ok());
+            of_line.sum::<u64>()
+        };
+        let all: Vec<u64> = shards(folder.path(), &command, of).iter().map(leaves).collect();
+        let (most, sum) = (all.iter().max().unwrap(), all.iter().sum::<u64>());
+        assert!(*most * of as u64 <= 2 * sum && sum > 160, "{command:?}: {all:?}");
+    }
+}
+
+#[test]
+fn jobs_for_a_cluster_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path().join("run").display().to_string();
+    let ran = mowgli(&["submit", "slurm", "--shards", "16", "--dir", &dir, "--", "check", "sv", "--values", "1,2"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let array = std::fs::read_to_string(folder.path().join("run/array.sbatch")).unwrap();
+    for text in
+        ["#SBATCH --array=1-16\n", "check sv --values 1,2 --shard \"$SLURM_ARRAY_TASK_ID/16\"", "scontrol requeue"]
+    {
+        assert!(array.contains(text), "{text}: {array}");
+    }
+    // The script is one for a shell: without Slurm it does the shard that it is told to.
+    let small = ["--dir", &dir, "--shards", "2", "--", "check", "sv", "--threads", "1", "--calls", "1"];
+    assert_eq!(mowgli(&[&["submit", "slurm"], &small[..]].concat()).code, 0);
+    for number in ["1", "2"] {
+        let ran = Command::new("bash")
+            .arg(format!("{dir}/array.sbatch"))
+            .env("SLURM_ARRAY_TASK_ID", number)
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+    let ran = Command::new("bash").arg(format!("{dir}/merge.sbatch")).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let merged = std::fs::read_to_string(folder.path().join("run/merged.txt")).unwrap();
+    assert_eq!(timeless(&merged), timeless(&mowgli(&small[5..]).out));
+    is_bad(&["submit", "slurm", "--", "check", "no-such"], &["no-such"]);
+    is_bad(
+        &["submit", "slurm", "--shards", "2", "--", "robust", "x"],
+        &["only `check`, `litmus`, `generate` and `compare` have shards"],
+    );
+    is_bad(
+        &["submit", "slurm", "--dir", &dir, "--", "compare", "--model", "RDMA_TSO", "--model", "RDMA_SC"],
+        &["--shards 16"],
+    );
+}
+
+/// Wherever the file of a shard ends, whoever starts the shard again gets the same file.
+#[test]
+fn a_shard_goes_on_wherever_it_was_killed() {
+    let command = [&["check", "bal", "--variant", "no-fence", "--json"], &SMALL[..]].concat();
+    let folder = tempfile::tempdir().unwrap();
+    let files = shards(folder.path(), &command, 2);
+    let one = timeless(&mowgli(&command).out);
+    let whole = std::fs::read(&files[0]).unwrap();
+    // Between its lines and within them, within the first and within the last.
+    let cuts = (0..whole.len()).step_by(whole.len() / 7).chain([1, whole.len() - 1]);
+    for cut in cuts {
+        std::fs::write(&files[0], &whole[..cut]).unwrap();
+        let missing = merge(&files);
+        assert_eq!(missing.code, 3, "cut at {cut}: {}", missing.err);
+        assert!(
+            missing.out.starts_with("undecided: 1 of 2 shards are missing: 1/2 ("),
+            "cut at {cut}: {}",
+            missing.out
+        );
+        let (again, _) = shard(folder.path(), &command, 1, 2);
+        assert_eq!(again.code, 0, "cut at {cut}: {}", again.err);
+        let merged = merge(&files);
+        assert_eq!(timeless(&merged.out), one, "cut at {cut}: {}", merged.err);
+    }
+    let text = std::fs::read_to_string(&files[0]).unwrap();
+    let works = text.lines().filter_map(|line| Some(line.split_once(r#""work":"#)?.1.split_once('}')?.0));
+    let works: Vec<&str> = works.collect();
+    let twice = works.iter().find(|work| works.iter().filter(|other| other == work).count() > 1);
+    assert_eq!((twice, works.is_empty()), (None, false), "nothing is written twice: {text}");
+    let before = std::fs::read(&files[0]).unwrap();
+    shard(folder.path(), &command, 1, 2);
+    assert_eq!(std::fs::read(&files[0]).unwrap(), before, "nothing is left to do");
+}
+
+#[test]
+fn shards_that_are_missing_are_named_and_others_refused() {
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let command = [&["check", "sv"], &SMALL[..]].concat();
+    let files = shards(folder.path(), &command, 3);
+    let missing = merge(&[files[0].clone(), files[2].clone()]);
+    assert_eq!((missing.code, missing.out.as_str()), (3, "undecided: 1 of 3 shards are missing: 2/3 (not there)\n"));
+    let nothing = merge(&[folder.path().join("none").display().to_string()]);
+    assert_eq!((nothing.code, nothing.out.as_str()), (3, "undecided: nothing is in any of these files yet\n"));
+    let foreign = shards(other.path(), &[&command[..], &["--values", "1"]].concat(), 3);
+    let refused = |files: &[&String], said: &[&str]| {
+        is_bad(&["merge"].into_iter().chain(files.iter().map(|f| f.as_str())).collect::<Vec<_>>(), said);
+    };
+    refused(
+        &[&files[0], &foreign[1]],
+        &["2.shard: the file is of `check sv", "--values 1`, not `check sv", "of one run only"],
+    );
+    refused(&[&files[0], &files[0]], &["both are shard 1; leave one out"]);
+    let [first, _] = [&files[0], &files[1]].map(|file| std::fs::read_to_string(file).unwrap());
+    let with = |name: &str, text: String| file(folder.path(), name, &text);
+    let hash = first.split(r#""hash":""#).nth(1).unwrap().split('"').next().unwrap();
+    let changed = with("changed", first.replace(hash, "0"));
+    refused(&[&files[1], &changed], &["changed: the file is of another specification, implementation or test"]);
+    let all = ["1", "2", "3"].map(|n| {
+        with(n, std::fs::read_to_string(folder.path().join(format!("{n}.shard"))).unwrap().replace(hash, "0"))
+    });
+    refused(
+        &all.iter().collect::<Vec<_>>(),
+        &["the shards cannot be merged here: each file is of another specification"],
+    );
+    let second = |line: &str| {
+        let mut lines: Vec<&str> = first.lines().collect();
+        lines[1] = line;
+        lines.join("\n") + "\n"
+    };
+    for (line, why) in [
+        ("nonsense", "expected"),
+        (r#"{"found":{"part":"sv published 1","seconds":0.1,"found":{"client":7}}}"#, "invalid type"),
+        (
+            r#"{"found":{"part":"sv published 1","seconds":-1.0,"found":{"client":{"work":{"client":[0,true]},"fails":false}}}}"#,
+            "out of range",
+        ),
+    ] {
+        let damaged = with("damaged", second(line));
+        refused(&[&damaged, &files[1], &files[2]], &["damaged:2: this is no line of a shard", why, "delete the file"]);
+        let again = mowgli(&[&command[..], &["--shard", "1/3", "--out", &damaged]].concat());
+        assert!(again.code == 2 && again.err.contains("damaged:2:"), "{}", again.err);
+    }
+    // What a line says of clients that there are not is not believed.
+    let renamed = first.replacen(r#""outcomes":"#, r#""renamed":[99999],"outcomes":"#, 1);
+    let strange = merge(&[with("strange", renamed), files[1].clone(), files[2].clone()]);
+    assert_eq!((strange.code, timeless(&strange.out)), (0, timeless(&mowgli(&command).out)), "{}", strange.err);
+    let taken = mowgli(&[&command[..], &["--shard", "2/3", "--out", &files[0]]].concat());
+    assert!(
+        taken.code == 2 && taken.err.contains("the file is shard 1/3; give another one with --out"),
+        "{}",
+        taken.err
+    );
+}
+
+#[test]
+fn a_share_that_there_is_not_is_bad_input() {
+    for share in ["0/3", "4/3", "x", "1/0", "1"] {
+        is_bad(&["check", "sv", "--shard", share, "--out", "x"], &["is no share; the third of sixteen is 3/16"]);
+    }
+    is_bad(&["check", "sv", "--shard", "1/2"], &["--out"]);
+    is_bad(&["check", "no-such", "--shard", "1/2", "--out", "x"], &["no-such"]);
+}
