@@ -1,7 +1,8 @@
 //! The commands that the README and the book show are run, and print what the text says that they print.
 //!
 //! In a block of `console`, `$ cat FILE` shows a file, and what is below any other command is what it prints; `...` stands for
-//! lines, or for the rest of a line, that are left out.
+//! lines, or for the rest of a line, that are left out. A block of `litmus` is a file too, with the name of the test, and
+//! `$ sed s/OLD/NEW/ FILE > FILE` makes one of another.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,8 +34,9 @@ const LIMITED: [(&str, &[&str], &str); 7] = [
 ];
 
 /// Commands whose answer is not as expected: exit code 1.
-const NOT_AS_EXPECTED: [&str; 13] = [
+const NOT_AS_EXPECTED: [&str; 14] = [
     "run sent.litmus --variant bal:no-fence",
+    "repair wanted.litmus",
     "robust polls.litmus",
     "robust mp.litmus",
     "repair log.litmus",
@@ -150,6 +152,24 @@ fn run(folder: &Path, words: &str, below: &[String]) -> Result<(), String> {
     Ok(())
 }
 
+/// Writes the litmus tests of a page to files with their names.
+fn save_tests(text: &str, folder: &Path) {
+    for test in text.split("```litmus\n").skip(1).map(|rest| rest.split("```").next().unwrap()) {
+        let name = test.split_whitespace().nth(1).expect("a model and a name");
+        std::fs::write(folder.join(format!("{name}.litmus")), test).unwrap();
+    }
+}
+
+/// Does what `sed s/OLD/NEW/ FILE > FILE` does, of which these are the words after the first; no file stays as it is.
+fn replace(folder: &Path, words: &str) -> Result<(), String> {
+    let [change, from, ">", to] = words.split(' ').collect::<Vec<_>>()[..] else { return Err(format!("sed {words}")) };
+    let ["s", old, new, ""] = change.split('/').collect::<Vec<_>>()[..] else { return Err(format!("sed {words}")) };
+    let text = std::fs::read_to_string(folder.join(from)).map_err(|e| format!("{from}: {e}"))?;
+    let lines: Vec<String> = text.lines().map(|line| line.replacen(old, new, 1) + "\n").collect();
+    std::fs::write(folder.join(to), lines.concat()).unwrap();
+    if text.contains(old) { Ok(()) } else { Err(format!("{from} has no {old}")) }
+}
+
 /// Runs the commands of a page in a folder of its own, which has the tests of the project as `tests/litmus`.
 fn run_all(page: &Path) -> Vec<Result<(), String>> {
     let folder = tempfile::tempdir().unwrap();
@@ -162,9 +182,15 @@ fn run_all(page: &Path) -> Vec<Result<(), String>> {
         }
     }
     let mut all = Vec::new();
-    for Shown { command, below } in shown(&std::fs::read_to_string(page).unwrap()) {
+    let text = std::fs::read_to_string(page).unwrap();
+    save_tests(&text, folder.path());
+    for Shown { command, below } in shown(&text) {
         if let Some(file) = command.strip_prefix("cat ") {
             std::fs::write(folder.path().join(file), below.join("\n") + "\n").unwrap();
+            continue;
+        }
+        if let Some(words) = command.strip_prefix("sed ") {
+            all.push(replace(folder.path(), words));
             continue;
         }
         for part in command.split(" && ") {

@@ -47,7 +47,10 @@ fn main() -> ExitCode {
         ("broken_variants_of_sv_are_refuted", broken_variants_of_sv_are_refuted),
         ("what_cannot_be_proved_is_named", what_cannot_be_proved_is_named),
     ];
-    let programs: [(&str, fn()); 1] = [("generated_c_programs_compile", generated_c_programs_compile)];
+    let programs: [(&str, fn()); 2] = [
+        ("generated_c_programs_compile", generated_c_programs_compile),
+        ("the_c_of_the_book_compiles", the_c_of_the_book_compiles),
+    ];
     let trials = |tests: &[(&'static str, fn())], need: &str, is_there: bool| -> Vec<Trial> {
         if !is_there {
             eprintln!("{} tests are ignored: they need {need}", tests.len());
@@ -80,7 +83,7 @@ static BROWSER: LazyLock<Option<&str>> = LazyLock::new(|| {
 /// Whether there is a C compiler that takes this program.
 fn compiles(program: &str) -> bool {
     let compiler = Command::new("cc")
-        .args(["-fsyntax-only", "-x", "c", "-"])
+        .args(["-fsyntax-only", "-Wall", "-Werror", "-Wno-unused", "-x", "c", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -471,4 +474,23 @@ fn what_cannot_be_proved_is_named() {
     let (told, code) = proved(&["bal", "--search", "1"]);
     assert_eq!((told["verdict"].as_str(), code), (Some("undecided"), Some(3)), "{told}");
     assert_eq!(told["open"], serde_json::json!(["no template of BAR: it has a loop"]));
+}
+
+/// The blocks of C on a page: the one with the declarations, and those that use them.
+fn fragments(page: &str) -> (&str, Vec<&str>) {
+    let blocks = page.split("```c\n").skip(1).map(|rest| rest.split("```").next().unwrap());
+    let (declarations, fragments): (Vec<&str>, _) = blocks.partition(|block| block.starts_with("#include"));
+    (declarations[0], fragments)
+}
+
+/// Each fragment is the body of a function behind the declarations.
+fn the_c_of_the_book_compiles() {
+    let (declarations, fragments) = fragments(include_str!("../../docs/questions.md"));
+    let program = |fragment: &str| format!("{declarations}\nvoid fragment(void)\n{{\n{fragment}}}\n");
+    for fragment in &fragments {
+        assert!(compiles(&program(fragment)), "this does not compile:\n{fragment}");
+    }
+    assert!(fragments.len() >= 15, "{} fragments", fragments.len());
+    let fenced = fragments.iter().find(|f| f.contains("IBV_SEND_FENCE")).expect("a fence");
+    assert!(!compiles(&program(&fenced.replace("IBV_SEND_FENCE", "IBV_SEND_FENCED"))), "there is no such flag");
 }
