@@ -1,8 +1,10 @@
 //! Published RDMA algorithms, each as a library of one file: what it promises, its body as it was published, the variants that
 //! are to be caught, and the assumption on the hardware without which it is wrong. `docs/gallery.md` has what was found.
 
+pub mod guard;
 pub mod shared;
 
+pub mod alock;
 pub mod derecho;
 pub mod dslr;
 pub mod log;
@@ -27,6 +29,7 @@ pub fn entries() -> Vec<Entry> {
         spin::entry(),
         dslr::entry(),
         mcs::entry(),
+        alock::entry(),
         optimistic::entry(),
         sherman::entry(),
         race::entry(),

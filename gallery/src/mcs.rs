@@ -8,19 +8,9 @@
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{at_home, fetch, is_part, lock_entry, of_threads, own};
+use crate::shared::{at_home, fetch, found, is_part, lock_entry, number, of, of_threads, own, swapped};
 
 const MCS: Name = Name::literal("mcs");
-
-/// A thread as the value of a word; no thread is 0.
-fn id(t: Tid) -> i64 {
-    i64::from(t.0)
-}
-
-/// The word with this role of the thread that a value names.
-fn of(x: Loc, role: &str, id: Val) -> Loc {
-    own(x, role, Tid(u8::try_from(id.int().unwrap_or(1)).unwrap_or(1)))
-}
 
 fn body(_: &World, t: Tid, method: Method) -> Prog {
     let (Method::Acq { x } | Method::Rel { x }) = method;
@@ -30,23 +20,15 @@ fn body(_: &World, t: Tid, method: Method) -> Prog {
         Method::Acq { .. } => prog! {
             wait::write(next, 0);
             wait::write(waiting, 1);
-            let before = loop {
-                let last = fetch(p, tail, d);
-                wait::rcas(p, tail, last, id(t), d);
-                wait::wait(d);
-                let found = wait::read(p);
-                if (found == last) { break last }
-            };
+            let before = swapped(p, tail, number(t), d);
             if (before != Val::Int(0)) {
                 wait::put(of(x, "next", before), me, d);
                 loop { let v = wait::read(waiting); if (v == Val::Int(0)) { break } }
             }
         },
         Method::Rel { .. } => prog! {
-            wait::rcas(p, tail, id(t), 0, d);
-            wait::wait(d);
-            let found = wait::read(p);
-            if (found != Val::Int(id(t))) {
+            let last = found(p, tail, number(t), 0, d);
+            if (last != Val::Int(number(t))) {
                 let successor = loop { let v = wait::read(next); if (v != Val::Int(0)) { break v } };
                 wait::put(of(x, "waiting", successor), free, Val::NoWid)
             }
@@ -62,7 +44,7 @@ pub fn entry() -> Entry {
     let roles = ["p", "waiting", "next", "free"].into_iter();
     let mcs = roles.fold(Over::of(MCS, Method::of, body), |over, role| over.parts(of_threads(role, 0)));
     let mcs = mcs.parts(at_home("tail")).parts(|world, x| {
-        world.tids().map(|t| (own(x, "me", t), wait::word(world.node_of(t)).init(id(t).into()))).collect()
+        world.tids().map(|t| (own(x, "me", t), wait::word(world.node_of(t)).init(number(t).into()))).collect()
     });
     // Who knows a successor hands over at once.
     let hands_over = mcs.clone().around("a release looks for a successor first", |here, body| {

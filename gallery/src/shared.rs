@@ -189,6 +189,36 @@ pub fn fetch(to: Loc, from: Loc, d: Val) -> Prog {
     prog! { wait::get(to, from, d); wait::wait(d); wait::read(to) }
 }
 
+/// Compares and swaps by the card, waits for it, and reads what was found.
+#[must_use]
+pub fn found(p: Loc, y: Loc, expected: impl Into<Val>, v: impl Into<Val>, d: Val) -> Prog {
+    prog! { wait::rcas(p, y, expected.into(), v.into(), d); wait::wait(d); wait::read(p) }
+}
+
+/// Swaps by the card, as a loop of compare-and-swaps.
+#[must_use]
+pub fn swapped(p: Loc, y: Loc, v: i64, d: Val) -> Prog {
+    prog! {
+        loop {
+            let last = fetch(p, y, d);
+            let seen = found(p, y, last, v, d);
+            if (seen == last) { break last }
+        }
+    }
+}
+
+/// A thread as the value of a word; no thread is 0.
+#[must_use]
+pub fn number(t: Tid) -> i64 {
+    i64::from(t.0)
+}
+
+/// The word with this role of the thread that a value names.
+#[must_use]
+pub fn of(x: Loc, role: &str, number: Val) -> Loc {
+    own(x, role, Tid(u8::try_from(number.int().unwrap_or(1)).unwrap_or(1)))
+}
+
 /// Whether this is the part with a role that begins so, of whatever object.
 #[must_use]
 pub fn is_part(x: Loc, role: &str) -> bool {

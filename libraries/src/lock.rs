@@ -215,13 +215,13 @@ fn looks(world: &mut World, t: Tid, x: Loc, node: Node, way: Access) -> Option<S
     Some(if way == Access::Late { (vec![get], rest) } else { ([vec![get], rest].concat(), Vec::new()) })
 }
 
-/// For each pair of threads with a section on one lock of this kind where to put calls: after its Acq, and after its Rel.
+/// For each pair of threads with a section on one lock of this kind where to put calls: after what begins it, and after its Rel.
 pub(crate) fn pairs(library: Name, client: &Client) -> Vec<[Section; 2]> {
     let first = |t: usize| {
         let calls = &client.threads[t];
         calls.iter().tuple_windows().position(|(a, r)| {
             let own = a.library == library && r.library == library && a.args == r.args;
-            own && matches!((Method::of(a), Method::of(r)), (Method::Acq { .. }, Method::Rel { .. }))
+            own && a.method.text() != "Rel" && r.method.text() == "Rel"
         })
     };
     let sections: Vec<Section> =

@@ -1,0 +1,124 @@
+//! A lock with two modes, or one whose release depends on who makes it: what locks of the gallery promise that are more than
+//! [`crate::shared::lock`].
+
+use std::collections::BTreeMap;
+
+use mowgli_core::method;
+use mowgli_core::world::{Form, Part};
+use mowgli_libraries::lock::Sections;
+use mowgli_libraries::prelude::*;
+
+use crate::shared::home;
+
+methods! {
+    /// What can be done with a lock.
+    pub enum Method as statements {
+        /// Begins a section that no other one overlaps.
+        fn acq = Acq(x: Object);
+        /// Ends a section of either kind.
+        fn rel = Rel(x: Object);
+        /// Begins a section that others of this kind may overlap.
+        fn share = Share(x: Object);
+    }
+}
+
+/// A lock as a library. Acq {aMF}, Share {aMF}, and a Rel has one subevent, with the stamp that `release` gives to a thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Guard {
+    name: Name,
+    methods: &'static [method::Method],
+    release: fn(&World, Tid, Loc) -> Stamp,
+}
+
+impl Guard {
+    /// A lock with exclusive sections only.
+    #[must_use]
+    pub fn exclusive(name: Name, release: fn(&World, Tid, Loc) -> Stamp) -> Self {
+        Self { name, methods: &Method::TABLE[..2], release }
+    }
+
+    /// A lock with exclusive and shared sections; of puts to its node it promises that they are over when the next one begins.
+    #[must_use]
+    pub fn shared(name: Name) -> Self {
+        Self { name, methods: Method::TABLE, release: |world, _, x| aNRW(home(world, x)) }
+    }
+
+    /// The entry of this lock over memory, with its probes.
+    #[must_use]
+    pub fn entry(self) -> Entry {
+        Entry { probes: vec![Box::new(Sections { library: self.name })], ..Entry::rdma(self, Wait) }
+    }
+}
+
+/// The lock of a call.
+fn lock(s: &SubView<Stamp>) -> Option<Val> {
+    s.event.call.args.first().copied()
+}
+
+fn is_exclusive(s: &SubView<Stamp>) -> bool {
+    s.event.call.method.text() == "Acq"
+}
+
+impl Library<Stamp> for Guard {
+    fn name(&self) -> Name {
+        self.name
+    }
+
+    fn object(&self) -> Option<Form> {
+        Some(Form { kind: self.name.text(), parts: &[Part::Node] })
+    }
+
+    fn methods(&self) -> &'static [method::Method] {
+        self.methods
+    }
+
+    /// On each thread and lock what begins a section and Rel alternate, and all is released in the end.
+    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
+        let mut held: BTreeMap<(Tid, Loc), bool> = BTreeMap::new();
+        let alternate = events.iter().all(|e| {
+            let held = held.entry((e.thread, e.call.loc(0))).or_default();
+            let begins = e.call.method.text() != "Rel";
+            let turn = begins != *held;
+            *held = begins;
+            turn
+        });
+        alternate && held.values().all(|held| !held)
+    }
+
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let stamp = match Method::of(&event.call) {
+            Method::Acq { .. } | Method::Share { .. } => aMF,
+            Method::Rel { x } => (self.release)(world, event.thread, x),
+        };
+        vec![Shape::from([Sub::quiet(stamp)])]
+    }
+
+    /// Sections of which one is exclusive come one after the other: `so = {<r, a> | r ends a section before that of a}`.
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        let (begins, ends, exclusive) = (stamps(|a| a == aMF), stamps(|a| a != aMF), events(is_exclusive));
+        let exclude = (exclusive.cross(&begins) & same(lock)) - id();
+        let lo = c.orient("lo", exclude);
+        let later = po() & same(lock);
+        let section = (&later - later.then(&later)).between(&begins, &ends);
+        c.so([&section.inv().then(&lo).named("lo", "{a} lets {b} in")]);
+        c
+    }
+}
+
+impl Subject for Guard {
+    fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
+        let at = |n: Node| {
+            let mut world = empty.clone();
+            world.objects.extend(
+                (0..bound.objects.min(3)).map(|i| (Loc::new(["l", "m", "k"][i]), Object::new(self.name).at(n))),
+            );
+            world
+        };
+        empty.all_nodes().iter().map(at).collect()
+    }
+
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        method::calls(self.name, self.methods, world, thread, bound, expired)
+    }
+}
