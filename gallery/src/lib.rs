@@ -7,6 +7,7 @@ pub mod shared;
 pub mod alock;
 pub mod derecho;
 pub mod dslr;
+pub mod farm;
 pub mod log;
 pub mod mcs;
 pub mod mu;
@@ -31,6 +32,7 @@ pub fn entries() -> Vec<Entry> {
         mcs::entry(),
         alock::entry(),
         optimistic::entry(),
+        farm::entry(),
         sherman::entry(),
         race::entry(),
     ]

@@ -70,9 +70,14 @@ fn the_litmus_tests_hold() {
 
 #[test]
 fn the_litmus_tests_hold_of_the_implementations() {
-    for (library, variant) in
-        [("signal", "signal"), ("log", "log"), ("spin", "spin"), ("alock", "alock"), ("derecho", "derecho:waits")]
-    {
+    for (library, variant) in [
+        ("signal", "signal"),
+        ("log", "log"),
+        ("spin", "spin"),
+        ("alock", "alock"),
+        ("farm", "farm"),
+        ("derecho", "derecho:waits"),
+    ] {
         is_solved(&root().join(format!("litmus/{library}.litmus")), &["--implemented", variant]);
     }
 }
