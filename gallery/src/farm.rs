@@ -2,8 +2,8 @@
 //!
 //! Promises a register of two words that is read whole, and whose reads and writes are as ordered as those of one word. Published as FaRM
 //! (Dragojevic et al., NSDI 2014). Assumes that a line is read and written whole; here a line is a word, with version and data. It does not
-//! assume that the lines of a READ or a WRITE go in some order: here each is posted for itself, and none is waited for before the
-//! next. Left open: how a writer keeps what it sends. Here a write waits before it frees the object.
+//! assume that the lines of a READ come in some order: here each is posted for itself, and none is waited for before the next. The
+//! line that is locked is written last. Left open: how a writer keeps what it sends. Here a write waits at its end.
 
 use mowgli_libraries::prelude::*;
 
@@ -91,7 +91,7 @@ pub fn entry() -> Entry {
     let (farm, first_line) = (asking(agree), asking(is_free));
     let no_wait = farm.clone().without(calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d").into()));
     Entry::rdma(Kind::on_a_node(shape, register), Wait)
-        .with(variant("published", "lines in no order", Sound, farm, bounds).writing(&[1, 2]))
+        .with(variant("published", "lines are read in no order", Sound, farm, bounds).writing(&[1, 2]))
         .with(variant("no-wait", "a reader looks before the READ has ended", Unsound, no_wait, bounds).writing(&[1, 2]))
         .with(variant("first-line", "a reader asks the first line only", Unsound, first_line, bounds).writing(&[1, 2]))
 }
