@@ -90,8 +90,10 @@ pub fn entry() -> Entry {
     };
     let (farm, first_line) = (asking(agree), asking(is_free));
     let no_wait = farm.clone().without(calls!(Rdma::Wait { d } in Method::Read { x } if d == x.wid("d").into()));
+    let no_lock = farm.clone().without(calls!(Rdma::RCAS { .. }));
     Entry::rdma(Kind::on_a_node(shape, register), Wait)
         .with(variant("published", "lines are read in no order", Sound, farm, bounds).writing(&[1, 2]))
         .with(variant("no-wait", "a reader looks before the READ has ended", Unsound, no_wait, bounds).writing(&[1, 2]))
         .with(variant("first-line", "a reader asks the first line only", Unsound, first_line, bounds).writing(&[1, 2]))
+        .with(variant("no-lock", "a writer does not lock", Unsound, no_lock, &[(3, 2, 1)]).writing(&[1, 2]))
 }
