@@ -210,7 +210,7 @@ fn code(text: &str) -> String {
 
 #[test]
 fn rust_in_the_book_is_that_of_the_project() {
-    let folders = ["libraries/src", "mowgli-rdma/src", "mowgli/examples"];
+    let folders = ["libraries/src", "mowgli-rdma/src", "mowgli/examples", "mowgli-fabric/examples"];
     let files: Vec<PathBuf> = folders.iter().flat_map(|f| sources(&root().join(f))).collect();
     let all: Vec<String> = files.iter().map(|f| code(&std::fs::read_to_string(f).unwrap())).collect();
     let mut found = 0;
