@@ -10,6 +10,7 @@ use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
+use mowgli_libraries::entry::Entry;
 use mowgli_rdma::Switches;
 
 use crate::local::Local;
@@ -110,6 +111,7 @@ impl Stack {
 /// Threads on nodes, and objects.
 pub struct Group {
     world: World,
+    entries: Vec<Entry>,
     variants: BTreeMap<String, String>,
     limit: Duration,
 }
@@ -124,7 +126,18 @@ impl Group {
         assert!(!nodes.contains(&0), "nodes are counted from 1");
         let threads: Vec<Node> = nodes.iter().map(|&n| Node(n)).collect();
         let world = World::new(nodes.iter().copied().max().unwrap_or(1), &threads);
-        Self { world, variants: BTreeMap::new(), limit: LIMIT }
+        Self { world, entries: catalogue(), variants: BTreeMap::new(), limit: LIMIT }
+    }
+
+    /// With a library of one's own, of which [`Group::object`] makes objects and [`Thread::call`] calls.
+    ///
+    /// # Panics
+    /// If there is one of its name.
+    #[must_use]
+    pub fn library(mut self, entry: Entry) -> Self {
+        assert!(self.entries.iter().all(|e| e.name != entry.name), "there are two libraries {}", entry.name);
+        self.entries.push(entry);
+        self
     }
 
     /// With threads that give up when they go round in a loop after so much time; a minute if nothing is said.
@@ -167,7 +180,7 @@ impl Group {
         fabric: Fabric,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<Vec<R>, Fault> {
-        let stack = Stack::new(&catalogue(), self.world.clone(), [], &self.variants).map_err(Fault::Wrong)?;
+        let stack = Stack::new(&self.entries, self.world.clone(), [], &self.variants).map_err(Fault::Wrong)?;
         Ok(stack.threads(fabric, Switches::OFF, self.limit, &[], body)?.0)
     }
 }

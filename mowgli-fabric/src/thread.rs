@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
-use mowgli_core::program::Prog;
+use mowgli_core::program::{LONGEST, Prog};
 use mowgli_core::value::Val;
 use mowgli_rdma::tso::{self, Method as Tso, TSO};
 use mowgli_rdma::wait::{Method, WAIT};
@@ -27,6 +27,9 @@ pub struct Thread<'a> {
     /// How many operations towards each node there were, and how many of them were polled, where it polls.
     polled: Vec<(usize, usize)>,
 }
+
+/// After how many operations a thread looks at the clock.
+const OFTEN: u64 = 64;
 
 /// The value of a program, and how many loops are left.
 type Ran = (Val, usize);
@@ -84,6 +87,9 @@ impl<'a> Thread<'a> {
             return self.run(&body);
         }
         self.made += 1;
+        if self.made.is_multiple_of(OFTEN) && self.begin.elapsed() > self.limit {
+            return Err(Fault::Late(format!("{} is still at {call}", self.id)));
+        }
         match call.library {
             WAIT => self.port.make(Method::of(call)),
             TSO => self.tso(call),
@@ -92,30 +98,45 @@ impl<'a> Thread<'a> {
     }
 
     fn step(&mut self, program: &Prog) -> Result<Ran, Fault> {
-        match program {
-            Prog::Val(v) => Ok((*v, 0)),
-            Prog::Break(k, v) => Ok((*v, *k)),
-            Prog::Call(call) => Ok((self.inner(call)?, 0)),
-            Prog::Let(first, f) => match self.step(first)? {
-                (v, 0) => self.step(&f(v)),
-                left => Ok(left),
-            },
-            Prog::Loop(body) => loop {
-                let made = self.made;
-                match self.step(body)? {
-                    (_, 0) => {}
-                    (v, left) => return Ok((v, left - 1)),
-                }
-                if self.made == made {
-                    return Err(Fault::Endless(format!("{} goes round without a call", self.id)));
-                }
-                if self.begin.elapsed() > self.limit {
-                    return Err(Fault::Late(format!("{} goes round in a loop", self.id)));
-                }
-                self.port.relax();
-            },
-            Prog::Bound => Err(Fault::Late(format!("{} has made as many rounds as its program has", self.id))),
+        // What follows a call takes its place here: programs may go on for long.
+        let mut program = program.clone();
+        let (mut made, mut idle) = (self.made, 0);
+        loop {
+            program = match program {
+                Prog::Val(v) => return Ok((v, 0)),
+                Prog::Break(k, v) => return Ok((v, k)),
+                Prog::Call(call) => return Ok((self.inner(&call)?, 0)),
+                Prog::Loop(body) => return self.rounds(&body),
+                Prog::Bound => return Err(Fault::Late(format!("{} is at the end of its rounds", self.id))),
+                Prog::Let(first, f) => match self.step(&first)? {
+                    (v, 0) => f(v),
+                    left => return Ok(left),
+                },
+            };
+            idle = if self.made == made { idle + 1 } else { 0 };
+            made = self.made;
+            if idle > LONGEST {
+                return Err(self.spins());
+            }
         }
+    }
+
+    fn rounds(&mut self, body: &Prog) -> Result<Ran, Fault> {
+        loop {
+            let made = self.made;
+            match self.step(body)? {
+                (_, 0) => {}
+                (v, left) => return Ok((v, left - 1)),
+            }
+            if self.made == made {
+                return Err(self.spins());
+            }
+            self.port.relax();
+        }
+    }
+
+    fn spins(&self) -> Fault {
+        Fault::Endless(format!("{} goes on without a call", self.id))
     }
 
     /// A call of RDMA-TSO-RMW.

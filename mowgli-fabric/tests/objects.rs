@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use mowgli_core::ids::Loc;
+use mowgli_core::program::Prog;
+use mowgli_core::value::Val;
 use mowgli_fabric::{Fabric, Fault, Group, Thread};
+use mowgli_libraries::sv;
 
 /// Every fabric, the machine with some seeds.
 fn fabrics() -> impl Iterator<Item = Fabric> {
@@ -147,4 +151,22 @@ fn nobody_waits_for_ever() {
         });
         assert!(matches!(late, Err(Fault::Late(_))), "{late:?}");
     }
+}
+
+/// A thread that looks at a word as long as it takes, in a program without loops, is given up at last, and needs no stack for that.
+#[test]
+fn programs_may_go_on_for_long() {
+    fn until(x: Loc) -> Prog {
+        sv::read(x).bind(move |v| if v == Val::Int(1) { Prog::unit() } else { until(x) })
+    }
+    let mut group = Group::new(&[1]).within(Duration::from_millis(300));
+    let x = group.object("x", sv::variable());
+    let late = group.run(Fabric::Local, |thread| thread.run(&until(x)));
+    assert!(matches!(&late, Err(Fault::Late(at)) if at.contains("P1 is still at Read")), "{late:?}");
+    let endless = group.run(Fabric::Local, |thread| thread.run(&idle()));
+    assert!(matches!(&endless, Err(Fault::Endless(_))), "{endless:?}");
+}
+
+fn idle() -> Prog {
+    Prog::unit().bind(|_| idle())
 }

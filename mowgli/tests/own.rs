@@ -165,7 +165,7 @@ fn post() -> Entry {
     Entry::rdma(letters().init(Val::Bot), Sv).published(over, &[(2, 1, 1)])
 }
 
-const TESTS: [(&str, fn()); 16] = [
+const TESTS: [(&str, fn()); 17] = [
     ("what_cells_begin_with_can_be_read", what_cells_begin_with_can_be_read),
     ("a_body_that_never_ends_is_told", a_body_that_never_ends_is_told),
     ("a_panic_is_told_with_its_place_and_ends_nothing_else", a_panic_is_told_with_its_place_and_ends_nothing_else),
@@ -176,6 +176,7 @@ const TESTS: [(&str, fn()); 16] = [
     ("variants_are_caught_and_their_findings_explained", variants_are_caught_and_their_findings_explained),
     ("litmus_tests_have_their_objects_and_statements", litmus_tests_have_their_objects_and_statements),
     ("litmus_tests_run_their_implementations", litmus_tests_run_their_implementations),
+    ("they_run_by_their_own_bodies", they_run_by_their_own_bodies),
     ("loops_wait_by_calls_that_only_look", loops_wait_by_calls_that_only_look),
     ("other_commands_know_them", other_commands_know_them),
     ("slips_are_told_what_there_is", slips_are_told_what_there_is),
@@ -280,6 +281,25 @@ fn litmus_tests_run_their_implementations() {
         let (found, out, err) = ran(&["litmus", &litmus(example), "--implemented", implemented]);
         assert_eq!(found, code, "{implemented}: {out}{err}");
     }
+}
+
+/// What runs is what was checked: of broken variants something forbidden is seen.
+fn they_run_by_their_own_bodies() {
+    for (example, variant, code) in [
+        ("latch", None, 0),
+        ("latch", Some("latch:no-fence"), 1),
+        ("counter", None, 0),
+        ("counter", Some("tally:no-lock"), 1),
+    ] {
+        let test = litmus(example);
+        let variant = variant.map_or(Vec::new(), |v| vec!["--variant", v]);
+        let args = [&["run", &test], &variant[..]].concat();
+        let (found, out, err) = ran(&args);
+        assert_eq!(found, code, "{args:?}: {out}{err}");
+    }
+    let (_folder, path) = file("RDMA_WAIT t { nodes 3; gong x; }\n P1@1 ;\n a := x.struck ;\n");
+    let (code, out, err) = with("panics", &["run", &path, "--times", "2"]);
+    assert!(code == 2 && err.contains("mowgli/tests/own.rs"), "{code} {out}{err}");
 }
 
 /// A loop that waits has as many rounds as it needs: none of them is one of the bound.

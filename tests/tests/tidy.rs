@@ -199,6 +199,17 @@ fn the_book_has_every_page_and_its_links_lead_somewhere() {
     }
 }
 
+/// The README begins with `cargo run`, which takes no two commands.
+#[test]
+fn cargo_run_is_the_command() {
+    let manifest = text("Cargo.toml");
+    let members = manifest.lines().find_map(|l| l.strip_prefix("default-members = ")).expect("default members");
+    let has_command = |member: &&str| {
+        root().join(member).join("src/main.rs").exists() || text(&format!("{member}/Cargo.toml")).contains("[[bin]]")
+    };
+    assert_eq!(members.split('"').skip(1).step_by(2).filter(has_command).collect::<Vec<_>>(), ["mowgli"]);
+}
+
 /// A piece of Rust without its layout, and without the sentences by which relations are explained.
 fn code(text: &str) -> String {
     let without_layout: String = text.split_whitespace().collect();

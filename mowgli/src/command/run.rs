@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use mowgli_check::guard::guarded;
 
 use super::out::{all_files, parsed, text_of, told, worst};
 use crate::catalogue::Catalogue;
@@ -59,7 +60,7 @@ pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
             eprintln!("interrupted: {} was not run", file.display());
             3
         } else {
-            told(one(&file, args, &variants, catalogue))
+            told(guarded(&file.display().to_string(), || one(&file, args, &variants, catalogue)))
         };
         code = worst(code, own);
     }
