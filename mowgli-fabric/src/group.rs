@@ -89,9 +89,9 @@ impl Stack {
             let all: Vec<_> = ports.into_iter().map(run).collect();
             all.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
-        // Where several have a fault, that of the first to have one is not that another left.
+        // A thread may be late because another one has left with a fault of its own: that one is told.
         let (good, bad): (Vec<_>, Vec<_>) = ended.into_iter().partition(Result::is_ok);
-        match bad.into_iter().filter_map(Result::err).min_by_key(|fault| *fault == Fault::Left) {
+        match bad.into_iter().filter_map(Result::err).min_by_key(|fault| matches!(fault, Fault::Late(_))) {
             Some(fault) => Err(fault),
             None => Ok((good.into_iter().flatten().collect(), self.last(&*network, limit, observed)?)),
         }

@@ -15,8 +15,6 @@ pub enum Fault {
     Late(String),
     /// A call that no program may make, or a group that cannot be run. The text says why.
     Wrong(String),
-    /// Another thread has ended with a fault.
-    Left,
 }
 
 impl fmt::Display for Fault {
@@ -25,7 +23,6 @@ impl fmt::Display for Fault {
             Self::Endless(why) => write!(f, "this never ends: {why}"),
             Self::Late(at) => write!(f, "the time is up: {at}"),
             Self::Wrong(why) => f.write_str(why),
-            Self::Left => f.write_str("another thread has ended with a fault"),
         }
     }
 }

@@ -133,6 +133,15 @@ fn what_cannot_be_run_is_told() {
     let wrong = group.run(Fabric::Local, |_| Ok(()));
     assert!(matches!(&wrong, Err(Fault::Wrong(why)) if why.contains("no variant nothing")), "{wrong:?}");
 
+    // One thread waits for another that has made a mistake: the mistake is told.
+    let mut group = Group::new(&[1, 2]).within(Duration::from_millis(200));
+    let (barrier, own) = (group.barrier("b", &[0, 1]), group.barrier("own", &[0]));
+    let left = group.run(Fabric::Local, |thread| match thread.id().index() {
+        0 => barrier.wait(thread),
+        _ => own.wait(thread),
+    });
+    assert!(matches!(&left, Err(Fault::Wrong(why)) if why.contains("P2 calls BAR(own)")), "{left:?}");
+
     let mut group = Group::new(&[1, 2]);
     let barrier = group.barrier("b", &[0]);
     let foreign = group.run(Fabric::Local, |thread| barrier.wait(thread));

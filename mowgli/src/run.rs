@@ -105,7 +105,7 @@ pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Ran, Str
                 seen.entry(shown(test, &Outcome { outputs, finals })).or_insert((0, seed)).0 += 1;
             }
             Err(Fault::Endless(_)) => endless += 1,
-            Err(Fault::Late(_) | Fault::Left) => late += 1,
+            Err(Fault::Late(_)) => late += 1,
             Err(Fault::Wrong(why)) => return Err(format!("{}: {why}", test.name)),
         }
     }
