@@ -7,7 +7,9 @@
 
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{Kind, at_home, elsewhere, home, is_part, next, of_threads, own, register, whole};
+use crate::shared::{
+    Kind, at_home, elsewhere, got_from, home, is_part, next, of_threads, own, put_there, register, whole,
+};
 
 methods! {
     enum Method of OPTIMISTIC = "optimistic" {
@@ -21,8 +23,8 @@ methods! {
 /// Write {aNRW_n}, Read {aCR}.
 fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
     match method {
-        Method::Write { x, v } => [Sub::write(aNRW(home(world, x)), x.on(home(world, x)), v)].into(),
-        Method::Read { x } => [Sub::read(aCR, x.on(home(world, x)), event.ret)].into(),
+        Method::Write { x, v } => put_there(world, x, v),
+        Method::Read { x } => got_from(world, x, event.ret),
     }
 }
 

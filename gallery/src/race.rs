@@ -6,7 +6,9 @@
 
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{Kind, at_home, elsewhere, fetch, home, is_part, next, of_threads, own, register};
+use crate::shared::{
+    Kind, at_home, elsewhere, fetch, got_from, home, is_part, next, of_threads, own, put_there, register,
+};
 
 methods! {
     enum Method of RACE = "race" {
@@ -20,8 +22,8 @@ methods! {
 /// Update {aNRW_n}, Lookup {aCR}.
 fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
     match method {
-        Method::Update { x, v } => [Sub::write(aNRW(home(world, x)), x.on(home(world, x)), v)].into(),
-        Method::Lookup { x } => [Sub::read(aCR, x.on(home(world, x)), event.ret)].into(),
+        Method::Update { x, v } => put_there(world, x, v),
+        Method::Lookup { x } => got_from(world, x, event.ret),
     }
 }
 

@@ -145,6 +145,18 @@ pub fn register(c: &mut Spec<Stamp>) {
     c.so([&rf, &rb, &mo]);
 }
 
+/// A write of a register that lives on one node: {aNRW_n}.
+#[must_use]
+pub fn put_there(world: &World, x: Loc, v: Val) -> Shape<Stamp> {
+    [Sub::write(aNRW(home(world, x)), x.on(home(world, x)), v)].into()
+}
+
+/// A read of such a register, which is over when it returns: {aCR}.
+#[must_use]
+pub fn got_from(world: &World, x: Loc, v: Val) -> Shape<Stamp> {
+    [Sub::read(aCR, x.on(home(world, x)), v)].into()
+}
+
 /// The lock of all of the gallery: as a node lock, but of remote operations it promises only of puts to its node that they are
 /// over when the next section begins. Acq {aMF}, Rel {aNRW_n}, `so = {<<e1, aNRW_n>, <e2, aMF>> | match(e0, e1), e0 lo e2}`.
 #[must_use]

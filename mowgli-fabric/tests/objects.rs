@@ -9,44 +9,33 @@ use mowgli_core::value::Val;
 use mowgli_fabric::{Fabric, Fault, Group, Thread};
 use mowgli_libraries::sv;
 
+#[allow(dead_code, reason = "an example of its own")]
+#[path = "../examples/barrier.rs"]
+mod barrier;
+
+use barrier::sent_before;
+
 /// Every fabric, the machine with some seeds.
 fn fabrics() -> impl Iterator<Item = Fabric> {
     [Fabric::Local].into_iter().chain((0..40).map(|seed| Fabric::Machine { seed }))
 }
 
-/// A word that is sent before a barrier and overwritten after it.
-fn sent_before(group: Group, fabric: Fabric) -> Result<Vec<i64>, Fault> {
-    let mut group = group;
-    let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));
-    group.run(fabric, |thread| {
-        if thread.id().index() == 0 {
-            x.write(thread, 1)?;
-            x.broadcast(thread)?;
-            barrier.wait(thread)?;
-            x.write(thread, 2)?;
-            return Ok(1);
-        }
-        barrier.wait(thread)?;
-        x.read(thread)
-    })
-}
-
 #[test]
 fn a_barrier_keeps_what_was_sent_before_it() {
     for fabric in fabrics() {
-        assert_eq!(sent_before(Group::new(&[1, 2]), fabric), Ok(vec![1, 1]), "{fabric:?}");
+        assert_eq!(sent_before("published", fabric), Ok(vec![1, 1]), "{fabric:?}");
     }
 }
 
 /// The published barrier without its fence: some run shows it, and its seed shows it again.
 #[test]
 fn a_broken_barrier_is_found_and_replayed() {
-    let run = |seed| sent_before(Group::new(&[1, 2]).variant("bal", "no-fence"), Fabric::Machine { seed });
+    let run = |seed| sent_before("no-fence", Fabric::Machine { seed });
     let seed = (0..1000).find(|&seed| run(seed) == Ok(vec![1, 2])).expect("a run that shows it");
     assert!((0..5).all(|_| run(seed) == Ok(vec![1, 2])), "{seed}");
 }
 
-/// Two threads add to a word under a lock; `broken` leaves the fence of its release out.
+/// Two threads add to a word under a lock.
 fn sum_under_lock(group: Group, fabric: Fabric) -> Result<i64, Fault> {
     let mut group = group;
     let (lock, sum) = (group.node_lock("l", 1), group.atomic("s", 2));

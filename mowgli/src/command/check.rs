@@ -21,7 +21,7 @@ use mowgli_libraries::entry::{Entry, Variant};
 
 use super::bounds::{Placement, Within, at_least_one, budget};
 use super::out::{bar, keep, moving, stopped_line, told, worst};
-use super::shards::{Done, share};
+use super::shards::{Done, is_piece, share};
 use super::stages::check_bounds;
 use crate::shards::book::Book;
 use crate::shards::estimate::{Estimate, SAMPLED, estimate, largest};
@@ -435,7 +435,7 @@ fn mutations_of<S: Stamped>(
     (deadline, book): (Deadline, Option<&Book>),
 ) -> Result<u8, String> {
     let mut code = 0;
-    let is_shown = book.is_none_or(|book| book.piece().is_none());
+    let is_shown = !is_piece(book);
     for entry in chosen {
         let bar = bar(entry.name.to_owned(), "clients");
         let options = Options { deadline, ..Options::default() };
@@ -520,7 +520,7 @@ fn check_implementations(
     let mut shown = Shown::default();
     shown.check(&chosen.over_rdma, catalogue.entries(), args, (deadline, book));
     shown.check(&chosen.over_x86, catalogue.entries(), args, (deadline, book));
-    if book.is_some_and(|book| book.piece().is_some()) {
+    if is_piece(book) {
         return Ok(shown.code);
     }
     if !args.json && shown.table.row_count() > 0 {
@@ -575,7 +575,7 @@ impl Shown {
         args: &CheckArgs,
         (deadline, book): (Deadline, Option<&Book>),
     ) {
-        let is_shown = book.is_none_or(|book| book.piece().is_none());
+        let is_shown = !is_piece(book);
         for &(entry, variant) in chosen {
             if interrupt::requested() {
                 eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);

@@ -8,7 +8,7 @@ use mowgli_core::soundness::ledger::Piece;
 
 use super::bounds::Shape;
 use super::out::{bar, moving};
-use super::shards::{Done, share};
+use super::shards::{Done, is_piece, share};
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::check::shapes;
@@ -98,7 +98,7 @@ fn compared(args: &CompareArgs, deadline: Deadline, book: Option<&Book>) -> u8 {
     let bar = bar(format!("{a} {b}"), "programs");
     let found = crate::compare::compare((a, b), args.rmw, &bounds, &expired, part.as_ref(), &moving(&bar));
     bar.finish_and_clear();
-    if book.is_some_and(|book| book.piece().is_some()) {
+    if is_piece(book) {
         return 0;
     }
     if args.json {

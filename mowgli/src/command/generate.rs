@@ -19,7 +19,7 @@ use mowgli_rdma::core_rma::generate::Row;
 
 use super::bounds::at_least_one;
 use super::out::{bar, moving, told};
-use super::shards::{Done, share};
+use super::shards::{Done, is_piece, share};
 use crate::shards::book::Book;
 use crate::shards::identity::Hash;
 
@@ -101,11 +101,6 @@ enum Emit {
 /// Work by a time, with what other processes have found.
 type Shared<'a> = (Deadline, Option<&'a Book>);
 
-/// Whether this is one process of several, so that others have the rest.
-fn is_piece((_, book): Shared<'_>) -> bool {
-    book.is_some_and(|book| book.piece().is_some())
-}
-
 /// Generates tests, with what other processes have found in a `book`.
 pub(super) fn generate(args: &GenerateArgs, book: Option<&Book>) -> Result<u8, Failure> {
     generated(args, (Deadline::after(args.timeout), book))
@@ -126,7 +121,7 @@ fn generated(args: &GenerateArgs, shared: Shared<'_>) -> Result<u8, Failure> {
         }
         _ => of_axioms(args, shared)?,
     };
-    if is_piece(shared) {
+    if is_piece(shared.1) {
         return Ok(0);
     }
     if all.is_empty() && code == 0 {
@@ -161,7 +156,7 @@ fn of_core_rma(args: &GenerateArgs, shared: Shared<'_>) -> Result<(u8, Vec<Gener
     let (mut code, mut all) = (0, Vec::new());
     for rule in rules {
         let made = made(Row { rule, processes, size }, shared);
-        if !is_piece(shared) {
+        if !is_piece(shared.1) {
             eprintln!("{}", made.text());
         }
         all.extend(made.generated().take(args.each.map_or(usize::MAX, |n| n as usize)));
@@ -192,7 +187,7 @@ fn of_axioms(args: &GenerateArgs, (deadline, book): Shared<'_>) -> Result<(u8, V
     let search =
         axioms::search(args.model, args.rmw, &pivots, (&bound, most), (&expired, part.as_ref()), &moving(&bar));
     bar.finish_and_clear();
-    if is_piece((deadline, book)) {
+    if is_piece(book) {
         return Ok((0, Vec::new()));
     }
     for found in search.found.iter().filter(|f| f.programs.is_empty()) {
@@ -273,7 +268,7 @@ fn table_6(args: &GenerateArgs, shared: Shared<'_>) -> Result<u8, Failure> {
     let (mut tests, mut outputs) = (0, 0);
     for published in TABLE_6 {
         let made = made(published.row(), shared);
-        if is_piece(shared) {
+        if is_piece(shared.1) {
             continue;
         }
         tests += made.tests.len();
@@ -289,7 +284,7 @@ fn table_6(args: &GenerateArgs, shared: Shared<'_>) -> Result<u8, Failure> {
             all.extend(made.generated());
         }
     }
-    if is_piece(shared) {
+    if is_piece(shared.1) {
         return Ok(0);
     }
     if !args.json {

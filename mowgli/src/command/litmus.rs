@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::out::{all_files, bar, parsed, text_of, warnings, worst};
-use super::shards::{Done, share};
+use super::shards::{Done, is_piece, share};
 use crate::shards::book::Book;
 use crate::shards::identity::Hash;
 
@@ -169,7 +169,7 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&Boo
     };
     let printed: Vec<Option<Printed>> = all.par_iter().enumerate().map(one).collect();
     bar.finish_and_clear();
-    if book.is_some_and(|book| book.piece().is_some()) {
+    if is_piece(book) {
         return code;
     }
     let mut stats = Stats::default();

@@ -64,6 +64,11 @@ pub(super) fn piece(piece: Piece, out: &Path, hash: Hash, work: impl FnOnce(&Boo
     }
 }
 
+/// Whether this is one process of several, so that others have the rest.
+pub(super) fn is_piece(book: Option<&Book>) -> bool {
+    book.is_some_and(|book| book.piece().is_some())
+}
+
 /// How far a share was looked at.
 pub(super) enum Done {
     /// Nothing is left.

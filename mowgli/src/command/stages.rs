@@ -8,6 +8,7 @@ use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::{Entry, Variant};
 
 use super::out::{bar, moving};
+use super::shards::is_piece;
 use crate::catalogue::Stamped;
 use crate::check::{Checked, Options, check};
 use crate::shards::book::Book;
@@ -33,7 +34,7 @@ pub(super) fn check_bounds<S: Stamped>(
         // Of a share alone it is not known whether any of all clients ends.
         let sound = match checked.report.verdict {
             Verdict::Sound | Verdict::NoWrongOutcome => true,
-            Verdict::Undecided(Stop::Vacuous) => book.is_some_and(|book| book.piece().is_some()),
+            Verdict::Undecided(Stop::Vacuous) => is_piece(book),
             _ => false,
         };
         let failed = checked.has_failed();
