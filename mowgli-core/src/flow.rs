@@ -3,6 +3,8 @@
 //! A thread goes on only when the result of its call is known, and a result is known only when some write that is there
 //! can have written it. See `docs/search.md` for why no execution is lost.
 
+mod rounds;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -137,22 +139,34 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
     idle: BTreeSet<Vec<Idle<S>>>,
     /// The points at which threads stood together, where that is to be known.
     together: BTreeSet<Vec<usize>>,
+    /// After how many states it is enough.
+    most: u64,
 }
 
 /// The runs that a program can have; if `idle`, those in which some thread goes round in a loop while no other goes on, too, if
 /// some run ends. If nothing was cut off, `note` is given what was asked. `None` if the program's libraries let values come
 /// out of nowhere: then some could be missed.
 pub fn runs<S: Stamp>(problem: &Problem<'_, S>, idle: bool, note: Option<Note<'_, S>>) -> Option<Runs<S>> {
-    explored(problem, if idle { Wanted::Both } else { Wanted::Ended }, note)
+    explored(problem, if idle { Wanted::Both } else { Wanted::Ended }, u64::MAX, note)
 }
 
 /// Runs in which some thread goes round in a loop while no other goes on, for [`crate::stuck`]; `None` as for [`runs`].
 pub fn idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
-    let runs = explored(problem, Wanted::Idle, None)?;
+    let runs = explored(problem, Wanted::Idle, u64::MAX, None)?;
     Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
 }
 
-fn explored<S: Stamp>(problem: &Problem<'_, S>, wanted: Wanted, note: Option<Note<'_, S>>) -> Option<Runs<S>> {
+/// Gives `note` what is asked in the first so many states of the search for runs; nothing where values may come out of nowhere.
+pub fn glance<S: Stamp>(problem: &Problem<'_, S>, states: u64, note: Note<'_, S>) {
+    let _ = explored(problem, Wanted::Ended, states, Some(note));
+}
+
+fn explored<S: Stamp>(
+    problem: &Problem<'_, S>,
+    wanted: Wanted,
+    most: u64,
+    note: Option<Note<'_, S>>,
+) -> Option<Runs<S>> {
     let points = Arena::new();
     let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
     let (seen, rounds) = (RefCell::default(), problem.limits.rounds);
@@ -173,6 +187,7 @@ fn explored<S: Stamp>(problem: &Problem<'_, S>, wanted: Wanted, note: Option<Not
         cannot_end: false,
         idle: BTreeSet::new(),
         together: BTreeSet::new(),
+        most,
     };
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
     let starts: State<'_, S> = starts.map(|point| Place { point, postponed: None }).collect();
@@ -222,6 +237,9 @@ fn skeletons<S: Stamp>(
 impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// Looks at a state and at all that come after it.
     fn state(&mut self, mut state: State<'n, S>, now: u32) -> Flow {
+        if self.states >= self.most {
+            return Flow::Stop;
+        }
         self.states += 1;
         if self.threads.notes {
             self.together.insert(state.iter().map(|p| p.point.id).collect());
@@ -282,13 +300,6 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         let (threads, known) = (&self.threads, &self.ahead);
         let ahead = Ahead { threads, known, now: &now, by_others: &by_others, is_gone: &is_gone, standing: &standing };
         ahead.reach(&prefix.open_copies())
-    }
-
-    /// The rounds that a thread can end without a break, with no other result that depends on memory than that of the call
-    /// at which it stands, where cells can hold these values. What it looked at before it has read, or it would not be there.
-    fn rounds_of(&self, thread: Tid, point: &'n Point<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Going<'n, S>> {
-        let results = self.threads.returns(thread, point, cells);
-        results.into_iter().flat_map(|ret| self.threads.rounds(point, thread, ret).to_vec()).collect()
     }
 
     /// The libraries whose specifications say something of a state: those whose calls so far are well-formed.
@@ -410,99 +421,6 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         // Those that wait do not end, but may go round for ever.
         let (waits, is_open) = (|t: usize| !reached.goes_on[t], |cell: Cell| reached.writes(cell));
         self.going(state, &waits, &is_open, prefix, any).iter().any(|(_, rounds)| rounds.is_empty())
-    }
-
-    /// Where no thread goes on: those that have not ended may go round in a loop, if what they can read is not what they
-    /// wait for. The last of the rounds come at `now`.
-    fn idle(&mut self, state: &State<'n, S>, names: &[Name], any: &Available, now: u32) {
-        let mut prefixes = self.prefixes.take();
-        let prefix = prefixes.get_mut(names).expect("it was looked at");
-        let waits = |t: usize| state[t].point.stand != Stand::Ended;
-        let going = self.going(state, &waits, &|_| false, prefix, any);
-        if going.iter().all(|(_, rounds)| !rounds.is_empty()) {
-            self.choose_rounds(prefix, &mut self.path.clone(), now, &going, &mut Vec::new(), state);
-        }
-        self.prefixes.replace(prefixes);
-    }
-
-    /// The rounds that each thread that `waits` can repeat, as far as what they read can be last: of cells that others may
-    /// still write (`is_open`) that is not known.
-    fn going(
-        &self,
-        state: &State<'n, S>,
-        waits: &dyn Fn(usize) -> bool,
-        is_open: &dyn Fn(Cell) -> bool,
-        prefix: &Prefix<'_, 'n, S>,
-        any: &Available,
-    ) -> Vec<OfThread<'n, S>> {
-        let mut going: Vec<OfThread<'n, S>> = Vec::new();
-        for (t, place) in state.iter().enumerate().filter(|(t, _)| waits(*t)) {
-            let cells = |cell: Cell| self.values(prefix, any, cell);
-            going.push((t, self.rounds_of(Tid::from_index(t), place.point, &cells)));
-            if going.iter().any(|(_, rounds)| rounds.is_empty()) {
-                return going;
-            }
-        }
-        let known = |t: usize| state[t].point.run().shapes.len();
-        let mut written: BTreeSet<Cell> = {
-            let new =
-                going.iter().flat_map(|(t, rounds)| rounds.iter().flat_map(|(p, _)| &p.run().shapes[known(*t)..]));
-            new.flatten().filter(|s| s.writes.is_some()).filter_map(|s| s.cell).collect()
-        };
-        let copies = prefix.open_copies();
-        while let Some(c) = copies.iter().find(|c| written.contains(&c.from) && !written.contains(&c.to)) {
-            written.insert(c.to);
-        }
-        let may_change = |cell: Cell| written.contains(&cell) || is_open(cell);
-        for (t, rounds) in &mut going {
-            rounds.retain(|(point, start)| {
-                let mut reads = point.run().shapes[*start..].iter().flatten().filter_map(|s| Some((s.cell?, s.reads?)));
-                reads.all(|(cell, reads)| {
-                    let last = || prefix.last_values(any, cell, (*t, *start..known(*t)), &may_change);
-                    may_change(cell) || last().is_none_or(|last| last.iter().any(|&v| reads.allows(v)))
-                })
-            });
-        }
-        going
-    }
-
-    /// Chooses a round for each of the threads that go round in loops, and keeps what may begin an execution.
-    fn choose_rounds(
-        &mut self,
-        prefix: &mut Prefix<'_, 'n, S>,
-        path: &mut Vec<Advance<'n, S>>,
-        now: u32,
-        going: &[OfThread<'n, S>],
-        chosen: &mut Vec<Going<'n, S>>,
-        state: &State<'n, S>,
-    ) {
-        // What is too large to be looked at here is looked at later.
-        let looked_at = prefix.go_to(path);
-        if looked_at == Ok(false) {
-            return;
-        }
-        let Some(((thread, rounds), rest)) = going.split_first() else {
-            let mut chosen = chosen.iter();
-            let of_thread = |p: &Place<'n, S>| match p.point.stand {
-                Stand::Ended => (p.point, None),
-                _ => chosen.next().map(|&(point, start)| (point, Some(start))).expect("one for each"),
-            };
-            let last: Vec<(&Point<'n, S>, Option<usize>)> = state.iter().map(of_thread).collect();
-            if self.threads.notes {
-                self.together.insert(last.iter().map(|(point, _)| point.id).collect());
-            }
-            if looked_at.is_err() || prefix.may_end(now) {
-                self.idle.insert(last.into_iter().map(|(point, start)| (point.run().clone(), start)).collect());
-            }
-            return;
-        };
-        for &(point, start) in rounds {
-            path.push(Advance { thread: *thread, point, now, window: None });
-            chosen.push((point, start));
-            self.choose_rounds(prefix, path, now, rest, chosen, state);
-            chosen.pop();
-            path.pop();
-        }
     }
 
     /// What a cell can hold with what is there.

@@ -1,20 +1,17 @@
 //! A check whose clients are shared among processes: which of them one process looks at, and what the others have found.
 //!
-//! Clients that may be one another, renamed, are looked at by one process, so what is found of a client does not depend on
-//! how many processes there are. A process that knows the lines of all others gives the report that it would give alone: it
-//! looks again only where a line says that there is something to show.
+//! What a line says of a client depends on nothing but the client: of those that come after it, each that it was compared with
+//! is it, renamed, or is not. So whoever knows the lines of all gives the report that one process would give alone, however the
+//! clients were dealt ([`super::shares`]), and looks again only where a line says that there is something to show.
 
 use serde::{Deserialize, Serialize};
 
-use super::client::Client;
 use super::local::{Concretisation, Local};
-use super::orbits::Orbits;
 use super::progress::Progress;
 use crate::ids::Name;
 use crate::outcome::Explored;
 use crate::runs::Stop;
 use crate::search::solver::Stats;
-use crate::world::World;
 
 /// One share of several.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -145,24 +142,4 @@ pub trait Ledger: Sync {
 
     /// Keeps what was found of a client.
     fn keep(&self, line: Line);
-}
-
-/// Which of the clients a piece has. Those that may be one another, renamed, are together; the others are dealt in turn, those
-/// with the same calls one after the other, so that the heavy ones do not meet.
-pub(super) fn dealt(piece: Piece, clients: &[(World, Client)], orbits: &Orbits) -> Vec<bool> {
-    let mut firsts = orbits.all_firsts();
-    firsts.sort_by_cached_key(|&i| (shape(&clients[i].1), i));
-    let mut share = vec![0; clients.len()];
-    firsts.into_iter().enumerate().for_each(|(place, i)| share[orbits.class(i)] = place);
-    (0..clients.len()).map(|i| piece.has(share[orbits.class(i)])).collect()
-}
-
-/// What clients have in common that take about as long: the methods that their threads call.
-#[must_use]
-pub fn shape(client: &Client) -> Vec<Vec<Name>> {
-    let mut threads: Vec<Vec<Name>> =
-        client.threads.iter().map(|calls| calls.iter().map(|call| call.method).collect()).collect();
-    threads.iter_mut().for_each(|methods: &mut Vec<Name>| methods.sort());
-    threads.sort_by_key(|methods| (methods.len(), methods.clone()));
-    threads
 }

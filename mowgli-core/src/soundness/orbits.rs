@@ -50,9 +50,9 @@ impl Orbits {
         left.iter().filter(|i| seen.insert(self.class[**i])).map(|&i| (i, later(i))).collect()
     }
 
-    /// The number of what a client has in common with those that differ by a renaming.
-    pub(super) fn class(&self, i: usize) -> usize {
-        self.class[i]
+    /// The members of each class, in order.
+    pub(super) fn all_members(&self) -> Vec<Vec<usize>> {
+        self.members.iter().filter(|members| !members.is_empty()).cloned().collect()
     }
 
     /// The clients of the class of this one, in order.

@@ -114,11 +114,6 @@ impl Renaming {
         }
     }
 
-    /// What becomes of threads, and of values.
-    pub(super) fn but_nodes(&self) -> (&[Tid], &BTreeMap<i64, i64>) {
-        (&self.threads, &self.values)
-    }
-
     fn thread(&self, t: Tid) -> Tid {
         self.threads[t.index()]
     }

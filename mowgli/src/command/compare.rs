@@ -8,7 +8,7 @@ use mowgli_core::soundness::ledger::Piece;
 
 use super::bounds::Shape;
 use super::out::{bar, moving};
-use super::shards::{Done, is_piece, share};
+use super::shards::{Done, Shared, is_piece};
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::check::shapes;
@@ -30,13 +30,8 @@ pub(super) struct CompareArgs {
     rmw: bool,
     #[command(flatten)]
     shape: Shape,
-    /// Look at a share of the programs only, as 3/16 for the third of sixteen, and write what is found to --out: `mowgli merge`
-    /// puts all shares together.
-    #[arg(long, value_name = "I/N", value_parser = share, requires = "out")]
-    shard: Option<Piece>,
-    /// With --shard, where its lines go.
-    #[arg(long, value_name = "FILE", requires = "shard")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    shared: Shared,
     /// Seconds for the whole command.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
@@ -48,7 +43,7 @@ pub(super) struct CompareArgs {
 impl CompareArgs {
     /// The share that is looked at, and where its lines go.
     pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
-        Some((self.shard?, self.out.clone()?))
+        self.shared.share()
     }
 }
 

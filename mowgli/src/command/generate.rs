@@ -19,7 +19,7 @@ use mowgli_rdma::core_rma::generate::Row;
 
 use super::bounds::at_least_one;
 use super::out::{bar, moving, told};
-use super::shards::{Done, is_piece, share};
+use super::shards::{Done, Share, is_piece};
 use crate::shards::book::Book;
 use crate::shards::identity::Hash;
 
@@ -56,10 +56,8 @@ pub(super) struct GenerateArgs {
     /// Where files go; without it litmus tests and JSON go to standard output.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Look at a share of the programs only, as 3/16 for the third of sixteen, and write what is found to --out: `mowgli merge`
-    /// puts all shares together.
-    #[arg(long, value_name = "I/N", value_parser = share, requires = "out")]
-    shard: Option<Piece>,
+    #[command(flatten)]
+    share: Share,
     /// Seconds for the whole command.
     #[arg(long, value_name = "S")]
     timeout: Option<u64>,
@@ -71,7 +69,7 @@ pub(super) struct GenerateArgs {
 impl GenerateArgs {
     /// The share that is looked at, and where its lines go.
     pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
-        Some((self.shard?, self.out.clone()?))
+        self.share.with(self.out.as_deref())
     }
 }
 

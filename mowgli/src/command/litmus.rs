@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::out::{all_files, bar, parsed, text_of, warnings, worst};
-use super::shards::{Done, is_piece, share};
+use super::shards::{Done, Shared, is_piece};
 use crate::shards::book::Book;
 use crate::shards::identity::Hash;
 
@@ -66,19 +66,14 @@ pub(super) struct LitmusArgs {
     /// Remove each cell of the stamp order `to` in turn, and say which of the tests notice.
     #[arg(long, conflicts_with_all = ["implemented", "stats"])]
     mutate_to: bool,
-    /// Look at a share of the tests only, as 3/16 for the third of sixteen, and write what is found to --out: `mowgli merge`
-    /// puts all shares together.
-    #[arg(long, value_name = "I/N", value_parser = share, requires = "out", conflicts_with_all = ["mutate_to", "statements"])]
-    shard: Option<Piece>,
-    /// With --shard, where its lines go.
-    #[arg(long, value_name = "FILE", requires = "shard")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    shared: Shared,
 }
 
 impl LitmusArgs {
     /// The share that is looked at, and where its lines go.
     pub(super) fn shard(&self) -> Option<(Piece, PathBuf)> {
-        Some((self.shard?, self.out.clone()?))
+        self.shared.share()
     }
 }
 

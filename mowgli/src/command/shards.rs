@@ -13,10 +13,43 @@ use crate::shards::book::{Book, Merged, merged};
 use crate::shards::identity::{Hash, Identity};
 
 /// A share, as `3/16`.
-pub(super) fn share(text: &str) -> Result<Piece, String> {
+fn share(text: &str) -> Result<Piece, String> {
     let numbers = text.split_once('/').and_then(|(n, of)| Some((n.parse().ok()?, of.parse().ok()?)));
     let piece = numbers.filter(|(_, of)| *of <= MOST).and_then(|(n, of)| Piece::new(n, of));
     piece.ok_or_else(|| format!("`{text}` is no share; the third of sixteen is 3/16, and there are at most {MOST}"))
+}
+
+/// Which share of a run is looked at.
+#[derive(Args)]
+pub(super) struct Share {
+    /// Look at a share of the work only, as 3/16 for the third of sixteen, and write what is found to --out: `mowgli merge` puts all
+    /// shares together. Started again, it goes on where it was.
+    #[arg(long, value_name = "I/N", value_parser = share, requires = "out")]
+    shard: Option<Piece>,
+}
+
+impl Share {
+    /// The share, and where its lines go.
+    pub(super) fn with(&self, out: Option<&Path>) -> Option<(Piece, PathBuf)> {
+        Some((self.shard?, out?.to_owned()))
+    }
+}
+
+/// The same, for a command that writes no other file.
+#[derive(Args)]
+pub(super) struct Shared {
+    #[command(flatten)]
+    share: Share,
+    /// With --shard, where its lines go.
+    #[arg(long, value_name = "FILE", requires = "shard")]
+    out: Option<PathBuf>,
+}
+
+impl Shared {
+    /// The share, and where its lines go.
+    pub(super) fn share(&self) -> Option<(Piece, PathBuf)> {
+        self.share.with(self.out.as_deref())
+    }
 }
 
 /// The most shards of a run.

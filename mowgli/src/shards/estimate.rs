@@ -1,16 +1,17 @@
 //! How long a check will take, from some clients of each shape.
 
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, are_at_most};
-use mowgli_core::soundness::estimate::{Plan, Work};
+use mowgli_core::soundness::estimate::Plan;
 use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Variant};
-use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::check::{Options, with_question};
+use super::sample::{Cost, Sample};
+use crate::check::{Ask, Options, with_question};
 use crate::entry;
 
 /// How long clients are looked at for one estimate.
@@ -34,41 +35,24 @@ pub struct Estimate {
     pub variant: &'static str,
     /// The bound.
     pub bound: Bound,
+    /// Whether outcomes of the whole stack are asked for.
+    pub through: bool,
     /// Clients of which the specification says anything.
     pub clients: usize,
-    /// Classes of consistent executions of all of them.
+    /// Classes of consistent executions of all of them; none where outcomes are asked for.
     pub executions: u64,
     /// Seconds, with as many threads as there are here.
     pub seconds: f64,
     /// The threads.
     pub threads: usize,
-    /// How many classes of clients, the same up to a renaming, there may be.
+    /// How many classes of clients, the same up to a renaming, there may be; of outcomes, how many clients are asked with what probes
+    /// make of them.
     pub classes: usize,
     /// How many of them were looked at.
     pub looked_at: usize,
-    /// Whether it may be much more, as the time was up before all shapes of clients were seen, or in the middle of a client.
+    /// Whether it may be much more, as the time was up before all shapes of clients were seen, or in the middle of a client: of those it
+    /// is only known what lighter and heavier ones are like.
     pub or_more: bool,
-}
-
-/// What was seen of one shape.
-#[derive(Clone, Copy, Default)]
-struct Seen {
-    classes: usize,
-    looked_at: usize,
-    seconds: f64,
-    executions: f64,
-}
-
-impl Seen {
-    fn add(&mut self, (work, seconds): &(Work, f64)) {
-        self.looked_at += 1;
-        self.seconds += seconds;
-        self.executions += work.executions as f64;
-    }
-
-    fn mean(&self) -> (f64, f64) {
-        (self.seconds / self.looked_at as f64, self.executions / self.looked_at as f64)
-    }
 }
 
 /// Estimates a check from clients that are looked at for so long.
@@ -88,81 +72,58 @@ pub fn estimate<S: Stamp>(
     let options = Options { deadline: options.deadline.after_at_most(LONGER * sampled), ..*options };
     entry::fault(entry, bound, &|| options.deadline.expired())?;
     with_question(entry, variant, bound, &options, |question| {
-        let (plan, stop) = Plan::of(question).into_parts();
+        let plan = if options.ask == Ask::Through { Plan::of_outcomes(question) } else { Plan::of(question) };
+        let (plan, stop) = plan.into_parts();
         let setup = start.elapsed().as_secs_f64();
-        let mut seen: Vec<Seen> =
-            plan.shapes().iter().map(|shape| Seen { classes: shape.len(), ..Seen::default() }).collect();
-        let is_cut = look(&plan, &mut seen, &|| is_up.expired(), &|| options.deadline.expired());
+        let sample = look(&plan, &|| is_up.expired(), &|| options.deadline.expired());
         let threads = rayon::current_num_threads();
-        let known = seen.iter().filter(|shape| shape.looked_at > 0);
-        let all = known.clone().fold(Seen::default(), |all, shape| Seen {
-            classes: 0,
-            looked_at: all.looked_at + shape.looked_at,
-            seconds: all.seconds + shape.seconds,
-            executions: all.executions + shape.executions,
-        });
-        // Of shapes that were not seen nothing better is known than what the others are like.
-        let mean = |shape: &Seen| if shape.looked_at > 0 { shape.mean() } else { all.mean() };
-        let total = |of: fn((f64, f64)) -> f64| -> f64 {
-            if all.looked_at == 0 { 0.0 } else { seen.iter().map(|s| s.classes as f64 * of(mean(s))).sum() }
-        };
+        let all = sample.all();
         Estimate {
             library: entry.name,
             variant: variant.name,
             bound: bound.clone(),
+            through: options.ask == Ask::Through,
             clients: plan.clients(),
-            executions: total(|(_, executions)| executions).round() as u64,
-            seconds: setup + total(|(seconds, _)| seconds) / threads as f64,
+            executions: all.executions.round() as u64,
+            seconds: setup + all.seconds / threads as f64,
             threads,
-            classes: seen.iter().map(|shape| shape.classes).sum(),
-            looked_at: all.looked_at,
-            or_more: is_cut || stop.is_some_and(|stop| matches!(stop, Stop::Time | Stop::Clients(_))),
+            classes: plan.shapes().iter().map(|shape| shape.classes.len()).sum(),
+            looked_at: sample.looked_at(),
+            or_more: sample.is_cut() || stop.is_some_and(|stop| matches!(stop, Stop::Time | Stop::Clients(_))),
         }
     })
 }
 
-/// Looks at classes of each shape, one after the other, those of a shape spread evenly, until all are known or the time `is_up`.
-/// Whether one of each shape was not known then, or one was given up because all time has `expired`.
+/// Looks at classes on all threads until all are known or the time `is_up`; one that is under way then is looked at to its end, but
+/// given up when all time has `expired`.
 fn look<S: Stamp>(
     plan: &Plan<'_, '_, S>,
-    seen: &mut [Seen],
     is_up: &(dyn Fn() -> bool + Sync),
     expired: &(dyn Fn() -> bool + Sync),
-) -> bool {
-    // In an order that is the same each time and goes through small and large ones alike.
-    let mut order: Vec<usize> = (0..seen.len()).collect();
-    order.sort_by_key(|i| (*i as u32).wrapping_mul(2_654_435_761));
-    let most = seen.iter().map(|shape| shape.classes).max().unwrap_or(0);
-    for round in 0..most {
-        let wanted: Vec<(usize, usize)> = order
-            .iter()
-            .filter(|&&i| round < seen[i].classes)
-            .map(|&i| (i, plan.shapes()[i][spread(round, seen[i].classes)]))
-            .collect();
-        let looked: Vec<Option<(Work, f64)>> = wanted
-            .par_iter()
-            .map(|(_, first)| {
-                let start = Instant::now();
-                let work = (!is_up()).then(|| plan.look(*first));
-                work.filter(|_| !expired()).map(|work| (work, start.elapsed().as_secs_f64()))
-            })
-            .collect();
-        for ((i, _), found) in wanted.iter().zip(&looked) {
-            found.iter().for_each(|found| seen[*i].add(found));
+) -> Sample {
+    let sizes = plan.shapes().iter().map(|shape| (shape.weight, shape.classes.len()));
+    let sample = Mutex::new(Sample::of(sizes));
+    let held = || sample.lock().unwrap_or_else(PoisonError::into_inner);
+    rayon::broadcast(|_| {
+        while !is_up() {
+            let Some((shape, place)) = held().next() else { break };
+            let (start, clock) = (processor_time(), Instant::now());
+            let work = plan.look(plan.shapes()[shape].classes[place]);
+            let seconds = match (start, processor_time()) {
+                (Some(start), Some(end)) => end.saturating_sub(start),
+                _ => clock.elapsed(),
+            };
+            let found = Cost { seconds: seconds.as_secs_f64(), executions: work.executions as f64 };
+            held().add(shape, found, expired());
         }
-        if is_up() {
-            return round == 0 && looked.contains(&None) || expired();
-        }
-    }
-    false
+    });
+    sample.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The place that is looked at in a round, of so many: in the order of the bits of the round, from the lowest, so that the first
-/// few are far from each other, and each place is taken once.
-fn spread(round: usize, of: usize) -> usize {
-    let bits = usize::BITS - of.saturating_sub(1).leading_zeros();
-    let places = (0..1_usize << bits).map(|n| if bits == 0 { 0 } else { n.reverse_bits() >> (usize::BITS - bits) });
-    places.filter(|place| *place < of).nth(round).unwrap_or(round)
+/// How long this thread has run: others that want the processor too do not make a client heavier.
+fn processor_time() -> Option<Duration> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
 }
 
 /// The largest bound that fits a budget, from this one on if it does, or else from a single call on: threads, nodes and calls grow
@@ -235,25 +196,16 @@ impl Estimate {
         let Bound { threads: t, nodes, calls, objects, .. } = bound;
         let total = bound.total.map_or_else(String::new, |total| format!(", at most {total} in all"));
         let more = if self.or_more { " or more" } else { "" };
-        format!(
-            "{library} ({variant}), threads {t}, nodes {nodes}, calls {calls}{total}, objects {objects}: {clients} clients{more}, about \
-             {executions} executions{more}, {}{more} with {threads} threads, if nothing is wrong ({looked_at} of {classes} classes of \
-             clients were looked at)",
-            time(self.seconds)
-        )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_place_is_taken_once() {
-        for of in 1..40 {
-            let mut places: Vec<usize> = (0..of).map(|round| spread(round, of)).collect();
-            places.sort_unstable();
-            assert_eq!(places, (0..of).collect::<Vec<_>>());
+        let of = format!(
+            "{library} ({variant}), threads {t}, nodes {nodes}, calls {calls}{total}, objects {objects}: {clients} clients"
+        );
+        let time = format!("{}{more} with {threads} threads, if nothing is wrong", time(self.seconds));
+        if self.through {
+            format!("{of}, {classes}{more} with all probes, {time} ({looked_at} of them were looked at)")
+        } else {
+            format!(
+                "{of}{more}, about {executions} executions{more}, {time} ({looked_at} of {classes} classes of clients were looked at)"
+            )
         }
     }
 }

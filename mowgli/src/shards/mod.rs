@@ -4,4 +4,5 @@
 pub mod book;
 pub mod estimate;
 pub mod identity;
+mod sample;
 pub mod slurm;

@@ -1,0 +1,43 @@
+//! Work that is looked at in groups, each up to the first failure.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rayon::prelude::*;
+
+/// Clients are looked at in groups of at most this many. A group ends at the client that fails first, which is the same
+/// however many threads work.
+const GROUP: usize = 512;
+
+/// The same for clients that are looked at for their outcomes, which take longer.
+pub(super) const PROBED: usize = 64;
+
+/// The groups in which clients are looked at: small ones first, so that what is found in one is known early.
+pub(super) fn groups<T>(all: &[T]) -> impl Iterator<Item = &[T]> {
+    let (mut rest, mut size) = (all, GROUP / 32);
+    std::iter::from_fn(move || {
+        let (group, after) = rest.split_at_checked(size).unwrap_or((rest, &[]));
+        (rest, size) = (after, (2 * size).min(GROUP));
+        (!group.is_empty()).then_some(group)
+    })
+}
+
+/// What `ask` says of each of a group, up to the first one that `fails`: whatever comes after that is not asked about, so
+/// a failure is known as soon as those before it are.
+pub(super) fn until_first<T: Sync, A: Send>(
+    group: &[T],
+    ask: impl Fn(&T) -> A + Sync,
+    fails: impl Fn(&A) -> bool + Sync,
+) -> Vec<A> {
+    let first = AtomicUsize::new(usize::MAX);
+    let answers = group.par_iter().enumerate().map(|(i, asked)| {
+        (i <= first.load(Ordering::Relaxed)).then(|| {
+            let answer = ask(asked);
+            if fails(&answer) {
+                first.fetch_min(i, Ordering::Relaxed);
+            }
+            answer
+        })
+    });
+    let answers: Vec<Option<A>> = answers.collect();
+    answers.into_iter().take(first.into_inner().saturating_add(1)).map(|a| a.expect("none before the first")).collect()
+}

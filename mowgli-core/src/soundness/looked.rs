@@ -1,0 +1,114 @@
+//! What is found of one client: local soundness, progress, and which others are it, renamed.
+
+use super::client::Client;
+use super::ledger::{Line, Work};
+use super::local::{Local, check};
+use super::progress::{self, Progress};
+use super::question::Question;
+use super::renaming::{Renaming, Side, relates};
+use crate::flow::Note;
+use crate::problem::Problem;
+use crate::runs::Stop;
+use crate::stamp::Stamp;
+use crate::world::World;
+
+/// What was found of a client.
+pub(super) struct Looked<S> {
+    pub(super) local: Local<S>,
+    pub(super) progress: Progress<S>,
+    /// The positions of those that are it, renamed.
+    pub(super) renamed: Vec<usize>,
+    /// Whether another process found that it does not end; then its progress is not here.
+    pub(super) stays: bool,
+}
+
+/// A client that may be another one, renamed.
+pub(super) struct Other<'c> {
+    pub(super) position: usize,
+    pub(super) client: &'c (World, Client),
+    pub(super) renaming: Renaming,
+}
+
+impl<S: Stamp> Question<'_, S> {
+    /// Local soundness of a client, what is known of its progress, and which of the others are it, renamed.
+    pub(super) fn local(
+        &self,
+        (world, client): &(World, Client),
+        asks_progress: bool,
+        others: &[Other<'_>],
+        sides: &[Side<'_, S>; 2],
+    ) -> Looked<S> {
+        let mut renamed: Vec<&Other<'_>> = Vec::new();
+        self.implemented(world, client, |problem| {
+            let note: Note<'_, S> = &mut |transcript| {
+                for other in others.iter().filter(|_| !(self.expired)()) {
+                    let (world, client) = other.client;
+                    let is_it =
+                        |problem: &Problem<'_, S>| relates(&other.renaming, transcript, problem, sides.each_ref());
+                    if self.implemented(world, client, is_it) {
+                        renamed.push(other);
+                    }
+                }
+            };
+            let runs = problem.runs_noted(asks_progress, Some(note).filter(|_| !others.is_empty()));
+            let local = check(problem, &runs, &self.specification, self.library);
+            let limits = problem.limits;
+            let specified = progress::Specified { libraries: &self.specification, world, client, limits };
+            let mut asked_specification = false;
+            let progress = match &local.explored.stop {
+                _ if local.violation.is_some() => Progress::Undecided(Stop::NotAsked),
+                Some(stop) => Progress::Undecided(stop.clone()),
+                None if !asks_progress => Progress::Undecided(Stop::NotAsked),
+                None if local.explored.stats.classes > 0 => specified.stuck(|matters| {
+                    problem.stuck(&runs, &mut |returned| {
+                        asked_specification = true;
+                        matters(returned)
+                    })
+                }),
+                None => match specified.lets_all_return() {
+                    Ok(true) => {
+                        let found = problem.stuck(&runs, &mut |_| true);
+                        let stuck = found.so_far().0.clone().map(Box::new);
+                        Progress::Blocks(world.clone(), client.clone(), stuck)
+                    }
+                    // Nothing of it is the beginning of an execution of the whole client: smaller clients show where it is
+                    // stuck.
+                    Ok(false) => Progress::Ends,
+                    Err(stop) => Progress::Undecided(stop),
+                },
+            };
+            if asked_specification || local.violation.is_some() || local.explored.stop.is_some() {
+                renamed.clear();
+            }
+            if asks_progress && local.explored.stats.classes == 0 {
+                // What the specification lets return is asked of each.
+                let ends = |other: &&Other<'_>| {
+                    let (world, client) = other.client;
+                    let specified = progress::Specified { libraries: &self.specification, world, client, limits };
+                    specified.lets_all_return() == Ok(false)
+                };
+                renamed.retain(ends);
+            }
+            let renamed = renamed.into_iter().map(|other| other.position).collect();
+            Looked { local, progress, renamed, stays: false }
+        })
+    }
+
+    /// What a ledger has of a client, or else what is found of it. Of one that fails there is more to say than a line does.
+    pub(super) fn known_or(&self, work: Work, others: &[usize], look: impl FnOnce() -> Looked<S>) -> Looked<S> {
+        let Some(ledger) = self.ledger else { return look() };
+        if let Some(mut line) = ledger.line(work).filter(|line| !line.fails) {
+            let progress = line.open.take().map_or(Progress::Ends, Progress::Undecided);
+            let (mut renamed, stays) = (std::mem::take(&mut line.renamed), line.stays);
+            // Whoever wrote the line may have known of fewer.
+            renamed.retain(|j| others.contains(j));
+            return Looked { local: line.local(), progress, renamed, stays };
+        }
+        let looked = look();
+        // What is found when the time is up may be less than there is.
+        if !(self.expired)() {
+            ledger.keep(Line::of_client(work, &looked.local, &looked.progress, &looked.renamed));
+        }
+        looked
+    }
+}

@@ -1,0 +1,189 @@
+//! The question of outcomes (LOCO Def. 3.10): is there a client with an outcome that the specification does not have?
+
+use super::client::{self, Client};
+use super::groups::{PROBED, until_first};
+use super::ledger::{Ledger, Line, Work};
+use super::question::{Counterexample, Question, Report, Verdict};
+use crate::implementation::Implementations;
+use crate::judge::judge;
+use crate::library::Libraries;
+use crate::problem::Problem;
+use crate::runs::Stop;
+use crate::search::solver::{Cut, Flow, Solver};
+use crate::stamp::Stamp;
+use crate::world::World;
+
+impl<S: Stamp> Question<'_, S> {
+    /// Looks for a wrong outcome where `failing` is not locally sound.
+    pub(super) fn by_outcomes(&self, world: &World, failing: &Client, report: &mut Report<S>) -> Verdict<S> {
+        // It may show in the failing client as it is.
+        if let Some(found) = self.first_wrong(&[(world.clone(), failing.clone())], report, None) {
+            return Verdict::Unsound(Box::new(found));
+        }
+        // Then with what can be put around it; and around larger ones that make every call of it. Clients that come before
+        // it are locally sound, so have no wrong outcome whatever is put around them (LOCO Thm. 3.14).
+        let key = client::size(world, failing);
+        let calls: Vec<_> = failing.threads.iter().flatten().collect();
+        let own = self.probe(&[(world.clone(), failing.clone())], report, None, Verdict::NotLocallySound);
+        if !matches!(own, Verdict::NotLocallySound) {
+            return own;
+        }
+        let is_related = |w: &World, c: &Client| {
+            let theirs: Vec<_> = c.threads.iter().flatten().collect();
+            client::size(w, c) >= key && c != failing && calls.iter().all(|call| theirs.contains(call))
+        };
+        let found = client::wanted(self.library(), self.subject, &self.bound.at_least_two(), self.expired, &is_related);
+        let (related, stop) = found.so_far();
+        self.probe(related, report, None, stop.cloned().map_or(own, Verdict::Undecided))
+    }
+
+    /// Looks for a wrong outcome of these clients with every probe, `shared` with other processes; `otherwise` if there is none.
+    pub(super) fn probe(
+        &self,
+        clients: &[(World, Client)],
+        report: &mut Report<S>,
+        shared: Option<&dyn Ledger>,
+        otherwise: Verdict<S>,
+    ) -> Verdict<S> {
+        let mut queue: Vec<(World, Client)> = Vec::new();
+        let probed = self.probed(clients);
+        let all = probed.len();
+        for (done, larger) in probed.enumerate() {
+            (self.progress)(done, all);
+            queue.extend(larger);
+            while queue.len() >= PROBED {
+                let rest = queue.split_off(PROBED);
+                if let Some(found) = self.first_wrong(&queue, report, shared) {
+                    return Verdict::Unsound(Box::new(found));
+                }
+                queue = rest;
+                if (self.expired)() {
+                    return Verdict::Undecided(Stop::Time);
+                }
+            }
+        }
+        if let Some(found) = self.first_wrong(&queue, report, shared) {
+            return Verdict::Unsound(Box::new(found));
+        }
+        report.unanswered.clone().map_or(otherwise, Verdict::Undecided)
+    }
+
+    /// What probes make of clients, in the order in which it is looked at: what the library's own probes make first; of each kind
+    /// small clients first, and those that probes make larger after those that they do not.
+    pub(super) fn probed<'c>(
+        &'c self,
+        clients: &'c [(World, Client)],
+    ) -> impl ExactSizeIterator<Item = Vec<(World, Client)>> + 'c {
+        let mut tasks: Vec<(usize, usize, usize, &(World, Client))> = Vec::new();
+        for (kind, probes) in self.probes.iter().enumerate() {
+            for stage in 0..probes.stages() {
+                tasks.extend(clients.iter().map(|c| (kind, c.1.len(), stage, c)));
+            }
+        }
+        tasks.sort_by_key(|&(kind, size, stage, _)| (kind, size + stage, size));
+        let probes = self.probes;
+        tasks.into_iter().map(move |(kind, _, stage, (world, client))| probes[kind].extend(world, client, stage))
+    }
+
+    fn first_wrong(
+        &self,
+        group: &[(World, Client)],
+        report: &mut Report<S>,
+        shared: Option<&dyn Ledger>,
+    ) -> Option<Counterexample<S>> {
+        let numbered: Vec<(usize, &(World, Client))> = (report.probed..).zip(group).collect();
+        let ask = |(number, (world, client)): &(usize, &(World, Client))| match shared {
+            Some(ledger) => self.outcomes_known_or(ledger, *number, world, client),
+            None => self.wrong_outcome(world, client),
+        };
+        for answer in until_first(&numbered, ask, |answer| matches!(answer, Ok(Some(_)))) {
+            report.probed += 1;
+            match answer {
+                Ok(None) => {}
+                Ok(Some(counterexample)) => return Some(*counterexample),
+                Err(stop) => {
+                    report.unanswered.get_or_insert(stop);
+                }
+            }
+        }
+        None
+    }
+
+    /// What a ledger has of the outcomes of a client, or else what is found of them; of a client that another process has, that
+    /// none is wrong.
+    fn outcomes_known_or(&self, ledger: &dyn Ledger, number: usize, world: &World, client: &Client) -> Answer<S> {
+        if ledger.piece().is_some_and(|piece| !piece.has(number)) {
+            return Ok(None);
+        }
+        if let Some(line) = ledger.line(Work::Outcomes(number)).filter(|line| !line.fails) {
+            return line.stop.map_or(Ok(None), Err);
+        }
+        let answer = self.wrong_outcome(world, client);
+        if !(self.expired)() {
+            let fails = matches!(answer, Ok(Some(_)));
+            ledger.keep(Line::of_outcomes(number, fails, answer.as_ref().err().cloned()));
+        }
+        answer
+    }
+
+    fn with_beside(&self, libraries: &Libraries<S>) -> Libraries<S> {
+        libraries.and(&self.beside)
+    }
+
+    /// Asks something of a client whose calls are those of the specification.
+    fn specified<T>(&self, world: &World, client: &Client, ask: impl FnOnce(&Problem<'_, S>) -> T) -> T {
+        let expired = || (self.expired)();
+        ask(&Problem {
+            libraries: &self.with_beside(&self.specification),
+            implementations: &Implementations::new(),
+            world,
+            programs: &client.programs(),
+            observed: &[],
+            limits: self.limits(&expired),
+        })
+    }
+
+    /// An outcome of the implemented client that the specification does not have.
+    ///
+    /// # Errors
+    /// What stopped the search before there was an answer.
+    pub fn wrong_outcome(&self, world: &World, client: &Client) -> Answer<S> {
+        let promised = self.specified(world, client, |problem| problem.results()).all()?;
+        let expired = || (self.expired)();
+        let libraries = self.with_beside(&self.below);
+        let problem = Problem {
+            libraries: &libraries,
+            implementations: &self.implementations(),
+            world: &self.with_objects(world),
+            programs: &client.programs(),
+            observed: &[],
+            limits: self.limits(&expired),
+        };
+        let mut found = None;
+        let mut settled = |solver: &mut Solver<'_, S>| {
+            if promised.contains(&problem.outcome_of(solver)) { Cut::Known } else { Cut::Open }
+        };
+        let explored = problem.explore_until(&mut settled, &mut |solver| {
+            let outcome = problem.outcome_of(solver);
+            let snapshot = solver.snapshot();
+            assert!(solver.complete(), "a class has a completion");
+            let execution = solver.execution().expect("everything is decided");
+            solver.restore(snapshot);
+            if let Err(complaint) = judge(&libraries, &execution) {
+                panic!("judge and search disagree: {complaint}");
+            }
+            found = Some((outcome, execution));
+            Flow::Stop
+        });
+        let Some((outcome, execution)) = found else { return explored.stop.map_or(Ok(None), Err) };
+        let refutations = self.specified(world, client, |problem| problem.refutations(&|o| *o == outcome, SHOWN));
+        let (world, client) = (world.clone(), client.clone());
+        Ok(Some(Box::new(Counterexample { world, client, outcome, execution, refutations })))
+    }
+}
+
+/// A wrong outcome, that there is none, or what stopped the search.
+pub type Answer<S> = Result<Option<Box<Counterexample<S>>>, Stop>;
+
+/// How many refutations of an outcome are kept.
+const SHOWN: usize = 10;

@@ -1,0 +1,218 @@
+//! What is asked of an implementation, and what is reported of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::client::{Bound, Client, Subject, well_formed};
+use super::ledger::Ledger;
+use super::local::{Concretisation, Local, Violation, check};
+use super::progress::Progress;
+use crate::execution::Execution;
+use crate::ids::Name;
+use crate::implementation::{Implementation, Implementations, add_parts};
+use crate::library::{Libraries, Library};
+use crate::outcome::Outcome;
+use crate::problem::{Found, Limits, Problem};
+use crate::runs::Stop;
+use crate::search::refute::Refutation;
+use crate::search::solver::Stats;
+use crate::stamp::Stamp;
+use crate::world::World;
+
+/// Extends clients by calls of other libraries that can tell outcomes apart.
+pub trait Probes: Send + Sync {
+    /// How many stages there are; all clients are looked at with the probes of one stage before the next.
+    fn stages(&self) -> usize;
+
+    /// Larger clients, the smallest first.
+    fn extend(&self, world: &World, client: &Client, stage: usize) -> Vec<(World, Client)>;
+}
+
+/// What is to be checked.
+pub struct Question<'a, S: Stamp> {
+    /// The library.
+    pub library: Name,
+    /// Its specification alone.
+    pub specification: Libraries<S>,
+    /// The libraries that the implementations call and that none of them replaces.
+    pub below: Libraries<S>,
+    /// Libraries that only probes call.
+    pub beside: Libraries<S>,
+    /// The implementation; after it, for a question about a whole stack, those of libraries that it calls, and so on.
+    pub chain: Vec<Arc<dyn Implementation>>,
+    /// Its objects and calls.
+    pub subject: &'a dyn Subject,
+    /// Clients for the question of outcomes.
+    pub probes: &'a [&'a dyn Probes],
+    /// The bound.
+    pub bound: Bound,
+    /// Whether it is asked too which clients never end ([`Progress`]).
+    pub asks_progress: bool,
+    /// What is known of clients, and which of them are looked at, where several processes share them.
+    pub ledger: Option<&'a dyn Ledger>,
+    /// Whether the time is up.
+    pub expired: &'a (dyn Fn() -> bool + Sync),
+    /// Called after each group with the number of clients done and the number of all.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+impl<S: Stamp> Question<'_, S> {
+    pub(super) fn library(&self) -> &dyn Library<S> {
+        self.specification.get(self.library).expect("the library that is checked")
+    }
+
+    /// The clients of which the specification says anything, and how many there are with the others.
+    pub(super) fn clients(&self) -> Found<(Vec<(World, Client)>, usize)> {
+        well_formed(self.library(), self.subject, std::slice::from_ref(&self.bound), self.expired)
+    }
+
+    /// Asks something of a client whose calls are those of the implementation.
+    pub(super) fn implemented<T>(&self, world: &World, client: &Client, ask: impl FnOnce(&Problem<'_, S>) -> T) -> T {
+        let expired = || (self.expired)();
+        ask(&Problem {
+            libraries: &self.below,
+            implementations: &self.implementations(),
+            world: &self.with_objects(world),
+            programs: &client.programs(),
+            observed: &[],
+            limits: self.limits(&expired),
+        })
+    }
+
+    pub(super) fn limits<'b>(&'b self, expired: &'b dyn Fn() -> bool) -> Limits<'b> {
+        Limits { rounds: self.bound.loops, expired, ..Limits::default() }
+    }
+
+    pub(super) fn implementations(&self) -> Implementations {
+        self.chain.iter().map(|i| (i.target(), Arc::clone(i))).collect()
+    }
+
+    pub(super) fn with_objects(&self, world: &World) -> World {
+        let mut world = world.clone();
+        self.chain.iter().for_each(|i| add_parts(&**i, &mut world));
+        world
+    }
+
+    /// Whether one client is locally sound.
+    ///
+    /// # Errors
+    /// What stopped the search before there was an answer.
+    pub fn is_locally_sound(&self, world: &World, client: &Client) -> Result<bool, Stop> {
+        let local = self
+            .implemented(world, client, |problem| check(problem, &problem.runs(), &self.specification, self.library));
+        if local.violation.is_some() { Ok(false) } else { local.explored.stop.map_or(Ok(true), Err) }
+    }
+}
+
+/// A client with an outcome that the specification does not have.
+#[derive(Clone, Debug)]
+pub struct Counterexample<S> {
+    /// The surroundings of the client, without the implementation's own objects.
+    pub world: World,
+    /// The client.
+    pub client: Client,
+    /// The outcome: the results of the calls of each thread.
+    pub outcome: Outcome,
+    /// An execution of the implementation with that outcome.
+    pub execution: Execution<S>,
+    /// Why the specification forbids it: the first few ways to get it, each with what forbids it.
+    pub refutations: Found<Vec<Refutation>>,
+}
+
+/// The verdict on one question.
+#[derive(Clone, Debug)]
+pub enum Verdict<S> {
+    /// Locally sound for every client within the bound.
+    Sound,
+    /// A client has an outcome that the specification does not have.
+    Unsound(Box<Counterexample<S>>),
+    /// Not locally sound, and no wrong outcome was found.
+    NotLocallySound,
+    /// No client that was looked at has an outcome that the specification does not have; g was not asked for.
+    NoWrongOutcome,
+    /// A limit stopped the check.
+    Undecided(Stop),
+}
+
+/// What a check found.
+#[derive(Clone, Debug)]
+pub struct Report<S> {
+    /// The verdict.
+    pub verdict: Verdict<S>,
+    /// The client and the execution for which no g was found.
+    pub violation: Option<(World, Client, Violation<S>)>,
+    /// The client at which a limit was hit first, if one was.
+    pub stopped_at: Option<(World, Client)>,
+    /// Methods that clients call, and that occur in no consistent execution of the clients looked at.
+    pub unreached: BTreeSet<Name>,
+    /// Clients within the bound.
+    pub generated: usize,
+    /// Those of them that are not well-formed, so that the specification says nothing of them.
+    pub ill_formed: usize,
+    /// Clients of which something is known: those that were looked at, and those that are one of them renamed.
+    pub clients: usize,
+    /// Those of them that are others renamed, as a comparison has shown: by threads, nodes, objects or values.
+    pub renamed: usize,
+    /// Classes of consistent executions of all of them.
+    pub executions: u64,
+    /// Ways for all calls to return, of all of them.
+    pub outcomes: u64,
+    /// Clients none of whose executions ends.
+    pub vacuous: usize,
+    /// Clients looked at for their outcomes.
+    pub probed: usize,
+    /// What first stopped the search for the outcomes of one of them.
+    pub unanswered: Option<Stop>,
+    /// Counts over the clients that were looked at.
+    pub stats: Stats,
+    /// The concretisations found.
+    pub concretisation: Concretisation,
+    /// Whether calls return wherever the specification lets them.
+    pub progress: Progress<S>,
+}
+
+fn methods(client: &Client) -> impl Iterator<Item = Name> + '_ {
+    client.threads.iter().flatten().map(|call| call.method)
+}
+
+impl<S: Stamp> Report<S> {
+    pub(super) fn new(clients: &[(World, Client)]) -> Self {
+        Self {
+            verdict: Verdict::Sound,
+            violation: None,
+            stopped_at: None,
+            unreached: clients.iter().flat_map(|(_, c)| methods(c)).collect(),
+            generated: 0,
+            ill_formed: 0,
+            renamed: 0,
+            executions: 0,
+            outcomes: 0,
+            clients: 0,
+            vacuous: 0,
+            probed: 0,
+            unanswered: None,
+            stats: Stats::default(),
+            concretisation: Concretisation::new(),
+            progress: Progress::Ends,
+        }
+    }
+
+    /// Adds what was found of a client, and of so many that are it, renamed.
+    pub(super) fn add(&mut self, client: &Client, local: Local<S>, renamed: usize) {
+        let (explored, alike) = (local.explored, 1 + renamed as u64);
+        self.clients += 1 + renamed;
+        self.renamed += renamed;
+        self.executions += explored.stats.classes * alike;
+        self.outcomes += local.outcomes * alike;
+        if explored.stats.classes > 0 {
+            methods(client).for_each(|m| {
+                self.unreached.remove(&m);
+            });
+        }
+        self.vacuous += if explored.stats.classes == 0 && explored.stop.is_none() { 1 + renamed } else { 0 };
+        self.stats += explored.stats;
+        for (key, words) in local.concretisation {
+            self.concretisation.entry(key).or_default().extend(words);
+        }
+    }
+}

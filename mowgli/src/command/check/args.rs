@@ -1,0 +1,153 @@
+//! The arguments of `check`, and the entries and bounds that they choose.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::soundness::ledger::Piece;
+use mowgli_libraries::entry::{Entry, Variant};
+
+use super::super::bounds::{Placement, Within, at_least_one, budget};
+use super::super::shards::Share;
+use crate::catalogue::{Catalogue, Stamped};
+use crate::check::{Ask, Options};
+use crate::interrupt::Deadline;
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  mowgli check --list\n  mowgli check bal\n  mowgli check bal --variant no-fence --out why.ron\n  mowgli check sv --threads 3 --nodes 2 --calls 1 --timeout 60\n  mowgli check bal --threads 4 --estimate\n  mowgli check bal --shard 1/2 --out 1.shard"
+)]
+pub(in super::super) struct CheckArgs {
+    /// The libraries; by default your own, or all if you have none, at their default bounds.
+    pub(super) names: Vec<String>,
+    /// A variant of the implementation, for example no-fence.
+    #[arg(long)]
+    pub(super) variant: Option<String>,
+    #[command(flatten)]
+    pub(super) within: Within,
+    /// How clients may access memory of their own node in the search for a wrong outcome; `any` if not given, `remote` for
+    /// --through.
+    #[arg(long, value_enum)]
+    pub(super) placement: Option<Placement>,
+    /// Leave out and weaken each operation of the implementations in turn, and say which are needed.
+    #[arg(long, conflicts_with_all = ["through", "out", "spec", "shard"])]
+    pub(super) necessity: bool,
+    /// Change each operation of the implementations in every way that the method tables give, and say
+    /// which mistakes the check notices.
+    #[arg(long, conflicts_with_all = ["through", "out", "spec", "necessity", "mutate_spec", "distinguish", "shard"])]
+    pub(super) mutants: bool,
+    /// Weaken the specifications in one place at a time, and say which broken variants are then no longer caught.
+    #[arg(long, conflicts_with_all = ["variant", "through", "spec", "necessity"])]
+    pub(super) mutate_spec: bool,
+    /// Look for the smallest client that tells the two named specifications of one library apart.
+    #[arg(long, conflicts_with_all = ["variant", "through", "out", "spec", "necessity", "mutate_spec", "shard"])]
+    pub(super) distinguish: bool,
+    /// Check specifications themselves: monotone, decomposable, satisfiable. Names may be memory models too.
+    #[arg(long, conflicts_with_all = ["variant", "through", "out", "shard"])]
+    pub(super) spec: bool,
+    /// Do not ask whether calls return wherever the specification lets them.
+    #[arg(long)]
+    pub(super) no_progress: bool,
+    /// Compare outcomes of the whole stack, down to the memory model, with the specification, at a smaller bound.
+    #[arg(long)]
+    pub(super) through: bool,
+    /// Worker threads; all cores if not given.
+    #[arg(long, value_name = "J", value_parser = at_least_one)]
+    pub(super) jobs: Option<u64>,
+    /// Seconds for the whole command.
+    #[arg(long, value_name = "S")]
+    pub(super) timeout: Option<u64>,
+    /// Print on standard error which clients were looked at and which were dropped, and counts of the search.
+    #[arg(long, conflicts_with_all = ["necessity", "spec", "mutate_spec", "distinguish", "shard"])]
+    pub(super) stats: bool,
+    /// Print one JSON object per check, one per line.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Keep the counterexample in this file, for `mowgli explain`; several go to FILE, FILE.2.ron and so on. With --shard, where
+    /// its lines go.
+    #[arg(long, value_name = "FILE")]
+    pub(super) out: Option<PathBuf>,
+    #[command(flatten)]
+    share: Share,
+    /// Say how many clients and executions there are, and how long it takes, from some of them, and check nothing.
+    #[arg(long, conflicts_with_all = ["necessity", "mutants", "spec", "mutate_spec", "distinguish", "shard", "out", "stats", "list"])]
+    pub(super) estimate: bool,
+    /// With --estimate: the largest bound that is done in this time, as 90s, 10m or 2h.
+    #[arg(long, value_name = "TIME", requires = "estimate", value_parser = budget)]
+    pub(super) budget: Option<Duration>,
+    /// Show libraries, variants and default bounds, and check nothing.
+    #[arg(long, conflicts_with = "shard")]
+    pub(super) list: bool,
+}
+
+impl CheckArgs {
+    /// The share that is looked at, and where its lines go.
+    pub(in super::super) fn shard(&self) -> Option<(Piece, PathBuf)> {
+        self.share.with(self.out.as_deref())
+    }
+
+    /// How implementations are checked, among these entries.
+    pub(super) fn options<'a, S: Stamped>(&self, entries: &'a [Entry<S>], deadline: Deadline) -> Options<'a, S> {
+        let ask = if self.through { Ask::Through } else { Ask::Soundness };
+        Options { deadline, loopback: self.loopback(), ask, ends: !self.no_progress, entries, ..Options::default() }
+    }
+
+    /// Whether clients may reach memory of their own node through the network.
+    pub(super) fn loopback(&self) -> bool {
+        let usual = if self.through { Placement::Remote } else { Placement::Any };
+        self.placement.unwrap_or(usual) == Placement::Any
+    }
+}
+
+/// Entries over one memory model, each with a variant.
+pub(super) type Entries<'a, S> = Vec<(&'a Entry<S>, &'a Variant)>;
+
+/// The entries that are asked for, by the stamps of their memory models.
+pub(super) struct Chosen<'a> {
+    pub(super) over_rdma: Entries<'a, mowgli_rdma::Stamp>,
+    pub(super) over_x86: Entries<'a, mowgli_x86::Stamp>,
+}
+
+impl<'a> Chosen<'a> {
+    pub(super) fn of(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Self, String> {
+        let known = catalogue.names();
+        if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
+            let of_variant = unknown.split_once(':').filter(|(library, _)| known.contains(library));
+            return Err(of_variant.map_or_else(
+                || catalogue.no_library(unknown),
+                |(library, variant)| format!("a variant is named apart here, as check {library} --variant {variant}"),
+            ));
+        }
+        let (over_rdma, over_x86) = (chosen(args, catalogue)?, chosen(args, catalogue)?);
+        if over_rdma.is_empty() && over_x86.is_empty() {
+            return Err("no library has this variant; see mowgli check --list".to_owned());
+        }
+        Ok(Self { over_rdma, over_x86 })
+    }
+}
+
+/// The entries of a catalogue that are asked for, with the variant of each.
+fn chosen<'a, S: Stamped>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Entries<'a, S>, String> {
+    let names: Vec<&str> = if args.names.is_empty() {
+        catalogue.usual().collect()
+    } else {
+        args.names.iter().map(String::as_str).collect()
+    };
+    let wanted = catalogue.entries::<S>().iter().filter(|e| names.contains(&e.name));
+    let mut chosen = Vec::new();
+    for entry in wanted {
+        let name = args.variant.as_deref().unwrap_or("published");
+        match entry.variant(name) {
+            Ok(variant) => chosen.push((entry, variant)),
+            Err(_) if args.names.is_empty() => {}
+            Err(message) => return Err(message),
+        }
+    }
+    Ok(chosen)
+}
+
+/// The bounds for a variant: its defaults, or one with what was asked for.
+pub(super) fn bounds<S: Stamped>(entry: &Entry<S>, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
+    args.within.limited(if args.through { vec![entry.through()] } else { variant.bounds.clone() })
+}

@@ -1,0 +1,55 @@
+//! How much work a check is.
+
+use super::args::{CheckArgs, Chosen, Entries, bounds};
+use crate::catalogue::{Catalogue, Stamped};
+use crate::interrupt::Deadline;
+use crate::shards::estimate::{Estimate, SAMPLED, estimate, largest};
+
+/// Says how much work there is.
+pub(super) fn estimates(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let found = estimated(args, catalogue, deadline)?;
+    for estimate in &found {
+        println!("{}", if args.json { serde_json::to_string(estimate).expect("numbers") } else { estimate.text() });
+    }
+    Ok(0)
+}
+
+/// The seconds that a check takes on one core, by an estimate.
+pub(in super::super) fn seconds(args: &CheckArgs, catalogue: &Catalogue) -> Option<f64> {
+    let is_plain = !(args.spec || args.necessity || args.mutants || args.mutate_spec || args.distinguish);
+    let found = estimated(args, catalogue, Deadline::default()).ok().filter(|_| is_plain)?;
+    Some(found.iter().map(|found| found.seconds * found.threads as f64).sum())
+}
+
+fn estimated(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<Vec<Estimate>, String> {
+    let chosen = Chosen::of(args, catalogue)?;
+    let mut found = estimates_of(&chosen.over_rdma, catalogue, args, deadline)?;
+    found.extend(estimates_of(&chosen.over_x86, catalogue, args, deadline)?);
+    Ok(found)
+}
+
+fn estimates_of<S: Stamped>(
+    chosen: &Entries<'_, S>,
+    catalogue: &Catalogue,
+    args: &CheckArgs,
+    deadline: Deadline,
+) -> Result<Vec<Estimate>, String> {
+    let options = args.options(catalogue.entries(), deadline);
+    let mut found = Vec::new();
+    for (entry, variant) in chosen {
+        let bounds = bounds(entry, variant, args);
+        let Some(budget) = args.budget else {
+            for bound in &bounds {
+                found.push(estimate(entry, variant, bound, &options, SAMPLED)?);
+            }
+            continue;
+        };
+        if let Some(bound) = bounds.first() {
+            let fits = largest(entry, variant, bound, &options, budget)?;
+            let none =
+                || format!("{} ({}): not even clients of one call are done in that time", entry.name, variant.name);
+            found.push(fits.ok_or_else(none)?);
+        }
+    }
+    Ok(found)
+}

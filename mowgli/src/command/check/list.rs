@@ -1,0 +1,44 @@
+//! What there is to be checked.
+
+use mowgli_core::soundness::client::Bound;
+use mowgli_libraries::catalogue::named;
+use mowgli_libraries::entry::Entry;
+
+use super::args::CheckArgs;
+use crate::catalogue::{Catalogue, Stamped};
+
+/// The libraries that are named, or else all, one's own first.
+pub(super) fn list(args: &CheckArgs, catalogue: &Catalogue) -> Result<u8, String> {
+    let known = catalogue.names();
+    let asked: Vec<&str> = args.names.iter().map(String::as_str).collect();
+    for name in if asked.is_empty() { &known } else { &asked } {
+        let of_x86 = || named(catalogue.entries::<mowgli_x86::Stamp>(), name);
+        match (named(catalogue.entries::<mowgli_rdma::Stamp>(), name), of_x86()) {
+            (Ok(entry), _) => list_one(entry, args.json),
+            (_, Ok(entry)) => list_one(entry, args.json),
+            _ => return Err(catalogue.no_library(name)),
+        }
+    }
+    Ok(0)
+}
+
+fn list_one<S: Stamped>(entry: &Entry<S>, json: bool) {
+    if json {
+        for v in &entry.variants {
+            let expected = format!("{:?}", v.expected);
+            let line = serde_json::json!({
+                "library": entry.name, "over": entry.over(), "variant": v.name, "about": v.about,
+                "expected": expected, "bounds": v.bounds,
+            });
+            println!("{line}");
+        }
+        return;
+    }
+    println!("{} over {}", entry.name, entry.over());
+    for v in &entry.variants {
+        println!("  {:<20} {:?}: {}", v.name, v.expected, v.about);
+        for Bound { threads, nodes, calls, objects, .. } in &v.bounds {
+            println!("  {:<20} threads {threads}, nodes {nodes}, calls {calls}, objects {objects}", "");
+        }
+    }
+}

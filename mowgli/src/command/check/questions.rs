@@ -1,0 +1,215 @@
+//! The further questions of `check`: about specifications, and about what is changed.
+
+use mowgli_core::runs::Stop;
+use mowgli_libraries::catalogue::named;
+use mowgli_libraries::entry::Entry;
+
+use super::super::out::{bar, moving, stopped_line, worst};
+use super::super::shards::is_piece;
+use super::args::{CheckArgs, Chosen, Entries, bounds};
+use crate::catalogue::{Catalogue, Stamped};
+use crate::check::{Options, shapes};
+use crate::interrupt::{Deadline, Undecided};
+use crate::necessity::{Needed, Question};
+use crate::properties::{Specification, specifications, x86_specifications};
+use crate::shards::book::Book;
+use crate::{distinguish, mutation, necessity};
+
+/// Checks specifications themselves.
+pub(super) fn check_specifications(args: &CheckArgs, catalogue: Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let (over_rdma, over_x86) = catalogue.into_entries();
+    let (over_rdma, over_x86) = (specifications(over_rdma), x86_specifications(over_x86));
+    let known: Vec<&str> = over_rdma.iter().map(|s| s.name).chain(over_x86.iter().map(|s| s.name)).collect();
+    if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
+        return Err(format!("no specification {unknown}; there are {}", known.join(", ")));
+    }
+    Ok(worst(check_properties(&over_rdma, args, deadline), check_properties(&over_x86, args, deadline)))
+}
+
+fn check_properties<S: Stamped>(all: &[Specification<S>], args: &CheckArgs, deadline: Deadline) -> u8 {
+    let mut code = 0;
+    let wanted = |s: &&Specification<S>| {
+        if args.names.is_empty() { !s.is_language } else { args.names.iter().any(|n| n == s.name) }
+    };
+    for specification in all.iter().filter(wanted) {
+        let bar = bar(specification.name.to_owned(), "clients");
+        let progress = moving(&bar);
+        let found = specification.check(args.within.limited(specification.bounds()), deadline, &progress);
+        bar.finish_and_clear();
+        println!("{}", if args.json { found.json() } else { found.text() });
+        let stopped = found.properties.stop.is_some();
+        code = worst(
+            code,
+            if !found.is_good() {
+                1
+            } else if stopped {
+                3
+            } else {
+                0
+            },
+        );
+    }
+    code
+}
+
+/// Checks implementations that were changed.
+pub(super) fn check_changes(
+    question: Question,
+    args: &CheckArgs,
+    catalogue: &Catalogue,
+    deadline: Deadline,
+) -> Result<u8, String> {
+    let Chosen { over_rdma, over_x86 } = Chosen::of(args, catalogue)?;
+    let rdma = changes_of(question, over_rdma, args, deadline)?;
+    Ok(worst(rdma, changes_of(question, over_x86, args, deadline)?))
+}
+
+fn changes_of<S: Stamped>(
+    question: Question,
+    chosen: Entries<'_, S>,
+    args: &CheckArgs,
+    deadline: Deadline,
+) -> Result<u8, String> {
+    let mut code = 0;
+    for (entry, variant) in chosen {
+        let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
+        let progress = moving(&bar);
+        let loopback = args.loopback();
+        let options = Options { deadline, loopback, progress: &progress, ..Options::default() };
+        let bounds = match question {
+            Question::Necessity => args.within.limited(necessity::bounds(entry)),
+            Question::Mutants => bounds(entry, variant, args),
+        };
+        if !args.json {
+            println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&bounds));
+        }
+        let mut each = |row: &necessity::Row<S>| {
+            bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text(question) }));
+        };
+        let found = necessity::necessity(question, entry, variant, bounds, &options, &mut each)?;
+        bar.finish_and_clear();
+        if let Some(stop) = &found.stop {
+            unknown(args, format!("{} ({}): whether it is sound as it is", entry.name, variant.name), stop);
+        }
+        if found.stop.is_some() || found.rows.iter().any(|row| row.needed == Needed::Undecided) {
+            code = 3;
+        }
+        if !args.json && question == Question::Mutants {
+            println!("  {}", found.score());
+        }
+        if !args.json && question == Question::Necessity {
+            for row in &found.rows {
+                if let Some(litmus) = row.checked.litmus() {
+                    println!("\n{}, {}:\n\n{litmus}", row.site, row.change);
+                }
+            }
+        }
+    }
+    Ok(code)
+}
+
+/// Says what was not known before a limit.
+fn unknown(args: &CheckArgs, question: String, stop: &Stop) {
+    let undecided = Undecided::new(question, stop.clone());
+    if args.json {
+        print!("{}", stopped_line(&undecided));
+    }
+    eprintln!("{undecided}");
+}
+
+/// Checks variants against specifications that were weakened.
+pub(super) fn check_mutations(
+    args: &CheckArgs,
+    catalogue: Catalogue,
+    deadline: Deadline,
+    book: Option<&Book>,
+) -> Result<u8, String> {
+    let shared = (deadline, book);
+    let Chosen { over_rdma, over_x86 } = Chosen::of(args, &catalogue)?;
+    let names: Vec<&str> = over_rdma.iter().map(|(e, _)| e.name).chain(over_x86.iter().map(|(e, _)| e.name)).collect();
+    let (over_rdma, over_x86) = catalogue.into_entries();
+    let rdma = mutations_of(over_rdma.into_iter().filter(|e| names.contains(&e.name)), args, shared)?;
+    Ok(worst(rdma, mutations_of(over_x86.into_iter().filter(|e| names.contains(&e.name)), args, shared)?))
+}
+
+fn mutations_of<S: Stamped>(
+    chosen: impl Iterator<Item = Entry<S>>,
+    args: &CheckArgs,
+    (deadline, book): (Deadline, Option<&Book>),
+) -> Result<u8, String> {
+    let mut code = 0;
+    let is_shown = !is_piece(book);
+    for entry in chosen {
+        let bar = bar(entry.name.to_owned(), "clients");
+        let options = Options { deadline, ..Options::default() };
+        let bounds = args.within.limited(necessity::bounds(&entry));
+        let name = entry.name;
+        let mut each = |worth: &mutation::Worth| {
+            if !is_shown {
+                return;
+            }
+            let line = if args.json { serde_json::to_string(worth).expect("strings") } else { worth.text() };
+            bar.suspend(|| println!("{line}"));
+        };
+        if is_shown && !args.json {
+            println!("{name}");
+        }
+        let part = book.map(|book| book.part(format!("{name} weakened")));
+        let found = mutation::worths(entry, bounds, &options, part.as_ref(), &mut each)?;
+        bar.finish_and_clear();
+        if is_shown && !args.json {
+            println!(
+                "  the whole catches {}, with threads, nodes, calls up to {}",
+                match &found.caught[..] {
+                    [] if !found.undecided.is_empty() => "no variant that is known".to_owned(),
+                    [] => "no variant".to_owned(),
+                    caught => caught.join(", "),
+                },
+                shapes(&found.bounds)
+            );
+        }
+        if let Some(stop) = &found.stop {
+            unknown(args, format!("{name}: what there is to weaken"), stop);
+        }
+        if found.stop.is_some()
+            || !found.undecided.is_empty()
+            || found.all.iter().any(|worth| !worth.undecided.is_empty())
+        {
+            code = 3;
+        }
+    }
+    Ok(code)
+}
+
+/// Tells two specifications apart.
+pub(super) fn check_difference(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<u8, String> {
+    let [one, other] = &args.names[..] else {
+        return Err("name the two specifications, as mowgli check --distinguish rbl rbl-weak".to_owned());
+    };
+    let chosen = Chosen::of(args, catalogue)?;
+    match (chosen.over_rdma.len(), chosen.over_x86.len()) {
+        (_, 0) => difference_of(catalogue.entries::<mowgli_rdma::Stamp>(), [one, other], args, deadline),
+        (0, _) => difference_of(catalogue.entries::<mowgli_x86::Stamp>(), [one, other], args, deadline),
+        _ => Err(format!("{one} and {other} are over different memory models, so no client has both")),
+    }
+}
+
+fn difference_of<S: Stamped>(
+    all: &[Entry<S>],
+    [one, other]: [&str; 2],
+    args: &CheckArgs,
+    deadline: Deadline,
+) -> Result<u8, String> {
+    let (one, other) = (named(all, one)?, named(all, other)?);
+    let bounds = args.within.limited(distinguish::bounds(one));
+    let bar = bar(format!("{} {}", one.name, other.name), "clients");
+    let progress = moving(&bar);
+    let compared = distinguish::distinguish(one, other, &bounds, deadline, &progress)?;
+    bar.finish_and_clear();
+    if args.json {
+        println!("{}", compared.json(one.name, other.name));
+    } else {
+        print!("{}", compared.text(one.name, other.name));
+    }
+    Ok(if compared.is_distinct().is_none() { 3 } else { 0 })
+}

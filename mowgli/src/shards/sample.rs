@@ -1,0 +1,223 @@
+//! A sample of the work of a check, and what it says of all.
+//!
+//! Classes of clients are in shapes, and clients of a shape are much alike; but a few heavy shapes can make up nearly all of the
+//! work. So one of each shape is looked at first, from the lightest and from the heaviest on, and then more of those of which the
+//! least is known for the work that they are. What was not seen is taken to lie between what is lighter and what is heavier: work
+//! grows exponentially with weight.
+
+use itertools::Itertools;
+
+/// What it costs to look at something.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Cost {
+    /// Seconds of processor time.
+    pub seconds: f64,
+    /// Executions.
+    pub executions: f64,
+}
+
+impl Cost {
+    fn times(self, n: f64) -> Self {
+        Self { seconds: self.seconds * n, executions: self.executions * n }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { seconds: self.seconds + other.seconds, executions: self.executions + other.executions }
+    }
+
+    /// At a part of the way from this one to another one, where growth is exponential; beyond it if the part is more than 1.
+    fn towards(self, other: Self, part: f64) -> Self {
+        let between = |a: f64, b: f64| if a > 0.0 && b > 0.0 { a * (b / a).powf(part) } else { a + (b - a) * part };
+        Self {
+            seconds: between(self.seconds, other.seconds).max(0.0),
+            executions: between(self.executions, other.executions).max(0.0),
+        }
+    }
+}
+
+/// What was seen of one shape.
+#[derive(Clone, Copy, Default)]
+struct Shape {
+    weight: usize,
+    classes: usize,
+    begun: usize,
+    looked_at: usize,
+    sum: Cost,
+    /// The sum of the squares of the seconds.
+    squares: f64,
+    /// The longest that one took that was given up.
+    given_up: f64,
+}
+
+impl Shape {
+    fn mean(&self) -> Cost {
+        self.sum.times(1.0 / self.looked_at as f64)
+    }
+
+    /// How much more would be known of the sum of all, for the time, if one more were looked at.
+    fn gain(&self) -> f64 {
+        let (n, mean) = (self.looked_at as f64, self.mean().seconds.max(1e-9));
+        // Of few the deviation is not known; it is not nothing.
+        let deviation = (self.squares / n - mean * mean).max(0.0).sqrt().max(mean / n);
+        (self.classes as f64 * deviation).powi(2) / (n * (n + 1.0) * mean)
+    }
+}
+
+/// A sample of the classes of each shape.
+pub struct Sample {
+    /// Light ones first.
+    shapes: Vec<Shape>,
+    /// How many of the shapes were begun from the light end, and from the heavy one.
+    ends: [usize; 2],
+}
+
+impl Sample {
+    /// Nothing yet, of shapes with these weights, light ones first, and numbers of classes.
+    pub fn of(shapes: impl Iterator<Item = (usize, usize)>) -> Self {
+        let shapes = shapes.map(|(weight, classes)| Shape { weight, classes, ..Shape::default() }).collect();
+        Self { shapes, ends: [0, 0] }
+    }
+
+    /// What to look at next: a shape, and the place of one of its classes. `None` if all are done or under way.
+    pub fn next(&mut self) -> Option<(usize, usize)> {
+        let [light, heavy] = self.ends;
+        let shape = if light + heavy < self.shapes.len() {
+            let end = usize::from(heavy < light);
+            self.ends[end] += 1;
+            if end == 0 { light } else { self.shapes.len() - 1 - heavy }
+        } else {
+            let left = self.shapes.iter().enumerate().filter(|(_, s)| s.begun < s.classes && s.looked_at > 0);
+            left.max_by(|(_, a), (_, b)| a.gain().total_cmp(&b.gain()))?.0
+        };
+        let found = &mut self.shapes[shape];
+        let place = spread(found.begun, found.classes);
+        found.begun += 1;
+        Some((shape, place))
+    }
+
+    /// What it cost to look at one of a shape, or what it had cost when it was given up.
+    pub fn add(&mut self, shape: usize, cost: Cost, is_given_up: bool) {
+        let shape = &mut self.shapes[shape];
+        if is_given_up {
+            shape.given_up = shape.given_up.max(cost.seconds);
+            return;
+        }
+        shape.looked_at += 1;
+        shape.sum = shape.sum.and(cost);
+        shape.squares += cost.seconds * cost.seconds;
+    }
+
+    /// How many classes were looked at.
+    pub fn looked_at(&self) -> usize {
+        self.shapes.iter().map(|shape| shape.looked_at).sum()
+    }
+
+    /// Whether nothing is known of some shape, or one of its classes was given up.
+    pub fn is_cut(&self) -> bool {
+        self.shapes.iter().any(|shape| shape.looked_at == 0 || shape.given_up > 0.0)
+    }
+
+    /// What all of them cost.
+    pub fn all(&self) -> Cost {
+        let known = self.known();
+        let of_one = |shape: &Shape| {
+            let mean = if shape.looked_at > 0 { shape.mean() } else { at(&known, shape.weight) };
+            Cost { seconds: mean.seconds.max(shape.given_up), ..mean }
+        };
+        self.shapes.iter().map(|shape| of_one(shape).times(shape.classes as f64)).fold(Cost::default(), Cost::and)
+    }
+
+    /// What one class of each weight costs in the mean, of those weights of which some shape was seen.
+    fn known(&self) -> Vec<(usize, Cost)> {
+        let seen = self.shapes.iter().filter(|shape| shape.looked_at > 0);
+        let of_weight = seen.chunk_by(|shape| shape.weight);
+        let mean = |shapes: Vec<&Shape>| {
+            let sum = shapes.iter().map(|s| s.mean().times(s.classes as f64)).fold(Cost::default(), Cost::and);
+            sum.times(1.0 / shapes.iter().map(|s| s.classes as f64).sum::<f64>())
+        };
+        of_weight.into_iter().map(|(weight, shapes)| (weight, mean(shapes.collect()))).collect()
+    }
+}
+
+/// What a class of a weight costs, by those of other weights of which it is known.
+fn at(known: &[(usize, Cost)], weight: usize) -> Cost {
+    let above = known.partition_point(|(w, _)| *w <= weight);
+    match (above.checked_sub(1).map(|i| known[i]), known.get(above)) {
+        (None, None) => Cost::default(),
+        (None, Some(&(_, cost))) => cost,
+        (Some((w, cost)), Some(&(v, other))) => cost.towards(other, (weight - w) as f64 / (v - w) as f64),
+        (Some((w, cost)), None) => match above.checked_sub(2).map(|i| known[i]) {
+            Some((v, before)) => before.towards(cost, (weight - v) as f64 / (w - v) as f64),
+            None => cost,
+        },
+    }
+}
+
+/// The place that is looked at in a round, of so many: in the order of the bits of the round, from the lowest, so that the first
+/// few are far from each other, and each place is taken once.
+fn spread(round: usize, of: usize) -> usize {
+    let bits = usize::BITS - of.saturating_sub(1).leading_zeros();
+    let places = (0..1_usize << bits).map(|n| if bits == 0 { 0 } else { n.reverse_bits() >> (usize::BITS - bits) });
+    places.filter(|place| *place < of).nth(round).unwrap_or(round)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_is_taken_once() {
+        for of in 1..40 {
+            let mut places: Vec<usize> = (0..of).map(|round| spread(round, of)).collect();
+            places.sort_unstable();
+            assert_eq!(places, (0..of).collect::<Vec<_>>());
+        }
+    }
+
+    fn cost(seconds: f64) -> Cost {
+        Cost { seconds, executions: 10.0 * seconds }
+    }
+
+    /// The seconds that are estimated after so many looks, where a class of each shape costs so much.
+    fn estimated(shapes: &[(usize, usize)], looks: usize, of: impl Fn(usize, usize) -> f64) -> Sample {
+        let mut sample = Sample::of(shapes.iter().copied());
+        for _ in 0..looks {
+            let Some((shape, place)) = sample.next() else { break };
+            sample.add(shape, cost(of(shapes[shape].0, place)), false);
+        }
+        sample
+    }
+
+    #[test]
+    fn what_was_all_seen_is_known() {
+        let shapes = [(1, 3), (2, 7), (4, 2)];
+        let all = estimated(&shapes, 100, |weight, place| (weight + place) as f64);
+        let sum: usize = shapes.iter().flat_map(|&(weight, n)| (0..n).map(move |place| weight + place)).sum();
+        assert_eq!((all.looked_at(), all.is_cut()), (12, false));
+        assert!(
+            (all.all().seconds - sum as f64).abs() < 1e-6 && (all.all().executions - 10.0 * sum as f64).abs() < 1e-6
+        );
+    }
+
+    #[test]
+    fn what_was_not_seen_grows_with_weight() {
+        let shapes = [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1)];
+        let two_ends = estimated(&shapes, 2, |weight, _| 3_f64.powi(weight as i32));
+        assert!(two_ends.is_cut());
+        assert!((two_ends.all().seconds - 363.0).abs() < 1e-6, "{:?}", two_ends.all());
+        let mut light = Sample::of([(1, 1), (2, 1), (4, 2)].into_iter());
+        light.add(0, cost(1.0), false);
+        light.add(1, cost(3.0), false);
+        light.add(2, cost(5.0), true);
+        assert!((light.all().seconds - (1.0 + 3.0 + 2.0 * 27.0)).abs() < 1e-6, "{:?}", light.all());
+    }
+
+    #[test]
+    fn more_is_looked_at_where_more_work_is() {
+        let seen =
+            estimated(&[(1, 1000), (2, 1000)], 100, |weight, place| if weight == 1 { 0.001 } else { place as f64 });
+        assert!(seen.shapes[1].looked_at > 90, "{}", seen.shapes[1].looked_at);
+        let ratio = seen.all().seconds / (1.0 + 499_500.0);
+        assert!((0.8..1.25).contains(&ratio), "{ratio}");
+    }
+}
