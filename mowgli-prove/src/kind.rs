@@ -129,6 +129,8 @@ pub struct Role<S> {
     pub writes: Option<Write>,
     /// The initial value of its cell, if there is a name for it.
     pub initial: Option<Datum>,
+    /// Whether its event is of the last round of a loop; what rounds before it read is left out.
+    pub in_loop: bool,
     /// Results of earlier calls that the result of its call is greater than, as that ends a loop.
     pub above: Vec<Datum>,
     pub(crate) seen: Vec<Seen<S>>,

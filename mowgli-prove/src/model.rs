@@ -11,12 +11,12 @@ use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
-use mowgli_judge::algebra::{Choice, Key, Set};
+use mowgli_judge::algebra::{Choice, Key, Set, Spec};
 
 use crate::encode::{Encoding, Law, Partner, Side, encode};
 use crate::kind::{Guard, Kind, Read, Role, Write};
-use crate::pattern::{Argument, Datum, Each, Leaf, Nodes, Pattern, Whole};
 use crate::numbers::INT;
+use crate::pattern::{Argument, Datum, Each, Leaf, Nodes, Pattern, Whole};
 use crate::term::{Term, Theory, all, all_at, and, any, app, choose, equal, implies, not, or, symbol, truth};
 
 /// The subevents of implementations.
@@ -414,7 +414,13 @@ fn leaf_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, leaf: Leaf, call: &Term, at
     })
 }
 
-pub(crate) fn datum_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, datum: Datum, call: &Term, at: &Term) -> Result<Term, String> {
+pub(crate) fn datum_of<S: Stamp>(
+    kind: &Kind<S>,
+    role: &Role<S>,
+    datum: Datum,
+    call: &Term,
+    at: &Term,
+) -> Result<Term, String> {
     let of_call = |name: String| app(&name, std::slice::from_ref(call));
     Ok(match datum {
         Datum::Argument(i) => of_call(format!("datum.{i}")),
@@ -499,6 +505,12 @@ impl<'a, S: Stamp> Model<'a, S> {
             encode(spec, side(name)).map_err(|why| format!("{name}: {why}"))
         };
         let lower = parts.below.names().map(encoded).collect::<Result<Vec<_>, _>>()?;
+        if parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop) {
+            let negative = parts.below.names().find(|name| parts.below.spec(*name).is_some_and(Spec::denies_a_path));
+            if let Some(name) = negative {
+                return Err(format!("{name} says that there is no path, and what a loop has read might be on one"));
+            }
+        }
         let spec = parts.specification.spec(parts.library).ok_or("there is no specification")?;
         let side = Side { sort: ABS, prefix: format!("{}.", parts.library), shared: "abs.", own: None };
         let upper = encode(spec, side).map_err(|why| format!("{}: {why}", parts.library))?;
@@ -725,9 +737,9 @@ impl<'a, S: Stamp> Model<'a, S> {
         let mates = promised.cartesian_product(&mates).map(|(promise, (mate, _))| app(mate, &[promise]));
         let calls: Vec<Term> = mates.map(|mate| promises.call(&mate)).chain([call.clone()]).collect();
         let roles = concrete.roles.iter().filter(|(_, r)| r.library.text() == of && r.each.is_none());
-        let there = roles.cartesian_product(&calls).map(|((kind, role), call)| {
-            and([self.is_kind(kind, call), partner.is(&a, &the(role, call, &own(call)))])
-        });
+        let there = roles
+            .cartesian_product(&calls)
+            .map(|((kind, role), call)| and([self.is_kind(kind, call), partner.is(&a, &the(role, call, &own(call)))]));
         Obligation {
             name: format!("{of} is owed: {words}"),
             of: vec![("a".to_owned(), SUB)],
@@ -916,7 +928,8 @@ impl<'a, S: Stamp> Model<'a, S> {
     fn counts(&self, theory: &mut Theory, family: &Family<'_, S>) {
         let s = symbol("s");
         let kinds = self.parts.kinds;
-        for (kind, role) in &family.roles {
+        // Of a loop there may be earlier rounds.
+        for (kind, role) in family.roles.iter().filter(|(_, role)| !role.in_loop) {
             let (library, method, _) = kind.made[role.position.0];
             let made = kinds.iter().flat_map(|k| &k.made).filter(|(l, m, _)| (*l, *m) == (library, method)).count();
             let method = kind.method();
@@ -945,8 +958,11 @@ impl<'a, S: Stamp> Model<'a, S> {
         let is_with = |first: &&Role<S>| {
             let (of, other, _) = kind.made[first.position.0];
             let pair = [(library, method), (of, other)];
-            let is_there = first.each.is_none() || first.each == role.each;
-            of == library && first.name != role.name && is_there && self.parts.kinds.iter().all(|k| k.makes_together(pair))
+            let is_there = (first.each.is_none() || first.each == role.each) && !first.in_loop;
+            of == library
+                && first.name != role.name
+                && is_there
+                && self.parts.kinds.iter().all(|k| k.makes_together(pair))
         };
         kind.concrete.iter().take_while(|r| r.name != role.name).find(is_with)
     }
@@ -1383,9 +1399,10 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     fn there(&self, sort: &str, family: &Family<'_, S>, call: &Term, node: &Term) -> Vec<Term> {
-        let there = family.roles.iter().map(|(kind, role)| {
-            self.there_is(kind, role, sort, call, &place_of(role, call, node, &thread(call)))
-        });
+        let there = family
+            .roles
+            .iter()
+            .map(|(kind, role)| self.there_is(kind, role, sort, call, &place_of(role, call, node, &thread(call))));
         there.collect()
     }
 

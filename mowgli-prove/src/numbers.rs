@@ -180,7 +180,8 @@ impl<S: Stamp> Model<'_, S> {
         let pairs = kinds.iter().flat_map(|one| kinds.iter().map(move |other| (one, other)));
         or(pairs.filter_map(|(one, other)| {
             let ([f], [g]) = (&one.forms[..], &other.forms[..]) else { return None };
-            let is_said = (f.method, &f.arguments) == (g.method, &g.arguments) && !f.arguments.contains(&Argument::Nodes);
+            let is_said =
+                (f.method, &f.arguments) == (g.method, &g.arguments) && !f.arguments.contains(&Argument::Nodes);
             let same = f.arguments.iter().enumerate().filter_map(|(i, argument)| {
                 let name = match argument {
                     Argument::Location => "location",
@@ -238,11 +239,8 @@ impl<S: Stamp> Model<'_, S> {
                 return Err(format!("it is not known which threads take part in {}", kind.name));
             };
             let takes_part = app(TAKES_PART, &[location(i, &c), t.clone()]);
-            let is_theirs = and([
-                equal(thread(&d), t.clone()),
-                self.same_object(&c, &d),
-                not(less(index(&d), index(&c))),
-            ]);
+            let is_theirs =
+                and([equal(thread(&d), t.clone()), self.same_object(&c, &d), not(less(index(&d), index(&c)))]);
             Ok(crate::model::Obligation {
                 name: format!("each round of {} has a call of every thread that takes part", kind.name),
                 of: vec![("c".to_owned(), "Call"), ("t".to_owned(), "Thread")],

@@ -404,6 +404,11 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
         (Computed::Unknown, Some(leaf)) if known.is_empty() && !is_constant => return Ok(Ok(leaf)),
         _ => candidates = known,
     }
+    // A sum is one only where nothing simpler is always the same.
+    let is_sum = |leaf: &Leaf| matches!(leaf, Leaf::Datum(Datum::Sum(..)));
+    if is_constant || !candidates.iter().all(is_sum) {
+        candidates.retain(|leaf| !is_sum(leaf));
+    }
     // Of data that are known to be equal one is as good as the other; a constant is best.
     for &(one, other) in &*all[0].0.equal {
         let (one, other) = (Leaf::Datum(one), Leaf::Datum(other));
@@ -481,6 +486,9 @@ pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<Pl
     all
 }
 
+/// About how many segmentations are tried.
+const MOST_TRIED: usize = 500;
+
 /// The most positions of a template.
 const LONGEST: usize = 12;
 
@@ -494,20 +502,28 @@ pub(crate) fn segmentations(lengths: &[(&Env, usize)], are_events: bool) -> Vec<
         _ => None,
     });
     let sets: Vec<Times> = sets.iter().copied().map(Times::Each).chain(if_any).collect();
+    // How often each may come, and how long the sequence is: of many cases that is the same.
+    let seen = |(env, len): &(&Env, usize)| (sets.iter().map(|s| env.times(*s)).collect::<Vec<usize>>(), *len);
+    let seen: BTreeSet<(Vec<usize>, usize)> = lengths.iter().map(seen).collect();
     let mut all = Vec::new();
-    // How many are once, and how many are for each node of at most two sets.
-    let repeated = |k: usize| sets.iter().copied().combinations(k).collect::<Vec<_>>();
-    for chosen in (0..=2).flat_map(repeated) {
+    // How many are once, and how many are for each of at most two sets; what may be missing comes last.
+    let is_sure = |chosen: &Vec<usize>| chosen.iter().all(|s| matches!(sets[*s], Times::Each(_)));
+    let choices = (0..=2).flat_map(|k| (0..sets.len()).combinations(k));
+    let (sure, rest): (Vec<_>, Vec<_>) = choices.partition(is_sure);
+    for chosen in sure.into_iter().chain(rest) {
+        if all.len() > MOST_TRIED {
+            break;
+        }
+        // `multi_cartesian_product` of nothing is one empty choice.
         for counts in chosen.iter().map(|_| 1..=4usize).multi_cartesian_product() {
-            let times = |env: &Env| -> usize { chosen.iter().zip(&counts).map(|(s, k)| env.times(*s) * k).sum() };
-            let once: BTreeSet<Option<usize>> = lengths.iter().map(|(env, len)| len.checked_sub(times(env))).collect();
+            let times = |of: &[usize]| -> usize { chosen.iter().zip(&counts).map(|(s, k)| of[*s] * k).sum() };
+            let once: BTreeSet<Option<usize>> = seen.iter().map(|(of, len)| len.checked_sub(times(of))).collect();
             let Some(Some(once)) = once.iter().exactly_one().ok().copied() else { continue };
             if once + counts.iter().sum::<usize>() <= LONGEST {
-                let sets = chosen.iter().copied().zip(counts).collect::<Vec<_>>();
+                let sets = chosen.iter().map(|s| sets[*s]).zip(counts).collect::<Vec<_>>();
                 arrange(once, &sets, &mut Vec::new(), &mut all);
             }
         }
-        // `multi_cartesian_product` of nothing is one empty choice.
     }
     all
 }

@@ -233,6 +233,7 @@ fn role<S: Stamp>(
         reads,
         writes,
         initial,
+        in_loop: false,
         above: Vec::new(),
         seen: seen.into_iter().map(|(s, _)| s).collect(),
     })

@@ -332,9 +332,9 @@ impl<S: Stamp> Source<'_, S> {
                     None => return Err(Stop::Open(several)),
                 },
             };
-            // Rounds before the last one are left out: then there must be nothing in them that others could see.
-            if in_loop && shapes.iter().flatten().any(|sub| sub.writes.is_some()) {
-                return Err(Stop::No("it has a loop that does more than wait".to_owned()));
+            // Rounds before the last one are left out: then they must only read.
+            if in_loop && shapes.iter().flatten().any(|sub| sub.writes.is_some() || sub.reads.is_none()) {
+                return Err(Stop::No("it has a loop that does more than read".to_owned()));
             }
             run.shapes.push(shapes[way].to_vec());
             run.events.push(event);
@@ -374,7 +374,7 @@ enum Flow {
     Broken(usize, Val),
 }
 
-/// Runs a body. Of a loop the last round is made: the others do nothing, which is checked of each call (see [`Made`]).
+/// Runs a body. Of a loop the last round is made: the others only read, which is checked of each call.
 fn follow(body: &Prog, in_loop: bool, made: &mut Made<'_>) -> Result<Flow, Stop> {
     match body {
         Prog::Val(v) => Ok(Flow::Value(*v)),

@@ -266,7 +266,10 @@ impl<S: Stamp> Source<'_, S> {
             kind.made.push((library, method, arguments));
             let (subs, mut roles) = subevents(instances, position, times[position], objects, self.below)?;
             let above = if in_loop[position] { exceeded(instances, position) } else { Vec::new() };
-            roles.iter_mut().for_each(|role| role.above.clone_from(&above));
+            for role in &mut roles {
+                role.in_loop = in_loop[position];
+                role.above.clone_from(&above);
+            }
             kind.subs.push(subs);
             kind.concrete.extend(roles);
         }

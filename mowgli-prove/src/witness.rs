@@ -103,7 +103,11 @@ pub fn structure<S: Stamp>(
     let mut promises: Vec<Element> = Vec::new();
     for (call, called) in calls.iter().enumerate() {
         let placed = parts.kinds[called.kind].abstractly(&called.env);
-        promises.extend(placed.into_iter().map(|(role, at)| Element { call, role, at: at.unwrap_or(Place::Node(called.own)) }));
+        promises.extend(placed.into_iter().map(|(role, at)| Element {
+            call,
+            role,
+            at: at.unwrap_or(Place::Node(called.own)),
+        }));
     }
     let filled = Filled { model, g, execution, calls, subs, promises, place };
     filled.structure(theory, &judged.hb)
@@ -481,10 +485,8 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let world = &self.execution.world;
         let all: Vec<Vec<usize>> =
             locations.iter().map(|x| world.objects[x].members.iter().map(|t| t.index()).collect()).collect();
-        let nodes: Vec<Vec<usize>> = locations
-            .iter()
-            .map(|x| world.member_nodes(*x).iter().map(|n| number(Place::Node(n))).collect())
-            .collect();
+        let nodes: Vec<Vec<usize>> =
+            locations.iter().map(|x| world.member_nodes(*x).iter().map(|n| number(Place::Node(n))).collect()).collect();
         let position = |all: &[Vec<usize>], p: &[usize], t: usize| all[p[0]].iter().position(|m| *m == p[t]);
         structure.table(HAS_MEMBER, move |p| flag(nodes[p[0]].contains(&p[1])));
         structure.table(TAKES_PART, {
