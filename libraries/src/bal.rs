@@ -4,14 +4,13 @@
 //! LOCO §4, Def. 4.1, Theorem 4.2. It deliberately does not promise anything about nodes without a participant; the
 //! transitive variant (§4.3) does.
 
-use std::collections::BTreeMap;
-
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, same, stamps};
 use mowgli_core::edit::{Edits, Here, calls};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
+use mowgli_core::lemma::{Lemma, Of, Var, call, hb, index, is_number, node, thread, value};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
@@ -92,15 +91,8 @@ impl Library<Stamp> for Bal {
     }
 
     /// Every participant calls BAR(x) equally often.
-    fn admits(&self, world: &World, events: &[&Event]) -> bool {
-        let mut counts: BTreeMap<(Loc, Tid), usize> = BTreeMap::new();
-        for e in events {
-            *counts.entry((e.call.loc(0), e.thread)).or_default() += 1;
-        }
-        let calls = |x: Loc, t: Tid| counts.get(&(x, t)).copied().unwrap_or(0);
-        counts
-            .keys()
-            .all(|&(x, t)| world.objects.get(&x).is_some_and(|o| o.members.iter().all(|&p| calls(x, p) == calls(x, t))))
+    fn has_rounds(&self) -> bool {
+        true
     }
 
     fn spec(&self) -> Spec<Stamp> {
@@ -156,6 +148,37 @@ impl Implementation for BalOverSv {
                 loop { let seen = sv::read(flag(x, ti)); if (seen > v) { break } }
             }
         }
+    }
+
+    /// What LOCO Theorem 4.2 rests on: the n-th call finds n in its thread's counter, and who sees more than n of a counter
+    /// comes after the n-th call of its thread.
+    fn lemmas(&self) -> Vec<Lemma> {
+        let (c, d, n, t) = (call("c"), call("d"), node("n"), thread("t"));
+        let count = |c: Var| c.read(sv::SV, "Read", 1);
+        let counted = |d: Var| d.write(sv::SV, "Write", 1);
+        let sent: Of = c.read(sv::SV, "Bcast", 1).at(n);
+        let seen: Of = c.read(sv::SV, "Read", 2).at(t);
+        vec![
+            Lemma::new("the n-th call finds n in its counter")
+                .about(&[c])
+                .then(value(count(c)).is(index(c)))
+                .along_po(c),
+            Lemma::new("what is sent is a number").about(&[c, n]).then(is_number(sent)),
+            Lemma::new("what is seen is a number").about(&[c, t]).then(is_number(seen)),
+            Lemma::new("who sends more than n comes after the n-th call")
+                .about(&[c, d, n])
+                .given(d.on(c))
+                .given(d.same_object(c))
+                .given(value(sent).exceeds(index(d)))
+                .then(hb(counted(d), sent)),
+            Lemma::new("who sees more than n comes after the n-th call")
+                .about(&[c, d, t])
+                .given(d.on(t))
+                .given(d.on(c).negated())
+                .given(d.same_object(c))
+                .given(value(seen).exceeds(index(d)))
+                .then(hb(counted(d), seen)),
+        ]
     }
 }
 

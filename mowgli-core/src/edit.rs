@@ -49,6 +49,7 @@ pub use crate::calls;
 use crate::event::Call;
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
+use crate::lemma::Lemma;
 use crate::method::Table;
 use crate::program::Prog;
 use crate::soundness::sites::{Child, Site};
@@ -278,6 +279,10 @@ impl Implementation for Edited {
             }
             Edit::Parts(_) => self.of.body(world, thread, call),
         }
+    }
+
+    fn lemmas(&self) -> Vec<Lemma> {
+        self.of.lemmas()
     }
 
     fn edits(&self) -> Vec<String> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::event::Call;
 use crate::ids::{Loc, Name, Tid};
+use crate::lemma::Lemma;
 use crate::program::Prog;
 use crate::world::{Object, World};
 
@@ -19,6 +20,11 @@ pub trait Implementation: Send + Sync {
 
     /// `I(t, m, args)`.
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog;
+
+    /// What its author states about its bodies, for proofs for all clients: each is proved with those before it, or not used.
+    fn lemmas(&self) -> Vec<Lemma> {
+        Vec::new()
+    }
 
     /// The edits by which it was made, in words: see [`crate::edit`].
     fn edits(&self) -> Vec<String> {
@@ -42,6 +48,10 @@ impl<I: Implementation + ?Sized> Implementation for Arc<I> {
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
         (**self).body(world, thread, call)
+    }
+
+    fn lemmas(&self) -> Vec<Lemma> {
+        (**self).lemmas()
     }
 
     fn edits(&self) -> Vec<String> {

@@ -86,6 +86,7 @@ pub mod enumerate;
 pub mod flow;
 pub mod graph;
 pub mod implementation;
+pub mod lemma;
 pub mod method;
 pub mod outcome;
 pub mod problem;

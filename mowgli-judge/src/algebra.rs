@@ -246,6 +246,29 @@ impl<S: Stamp> Rel<S> {
         }
     }
 
+    /// Whether it has pairs of a kind only where there is no path through other subevents: a difference with a composition in what
+    /// is taken away.
+    fn denies_a_path(&self) -> bool {
+        match self.expr() {
+            Expr::Minus(a, b) => b.has_path() || a.denies_a_path() || b.denies_a_path(),
+            Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Seq(a, b) => a.denies_a_path() || b.denies_a_path(),
+            Expr::Inverse(a) | Expr::Plus(a) => a.denies_a_path(),
+            _ => false,
+        }
+    }
+
+    /// Whether its pairs may be there because of other subevents.
+    fn has_path(&self) -> bool {
+        let is_identity = |rel: &Self| matches!(rel.expr(), Expr::On(_));
+        match self.expr() {
+            Expr::Seq(a, b) => (!is_identity(a) && !is_identity(b)) || a.has_path() || b.has_path(),
+            Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Minus(a, b) => a.has_path() || b.has_path(),
+            Expr::Inverse(a) => a.has_path(),
+            Expr::Plus(_) => true,
+            _ => false,
+        }
+    }
+
     /// What tells this expression from others that exist at the same time.
     #[must_use]
     pub fn address(&self) -> usize {
@@ -489,6 +512,14 @@ impl<S: Stamp> Spec<S> {
     #[must_use]
     pub fn mentions_hb(&self) -> bool {
         self.demands.iter().any(|(_, _, rel)| rel.mentions_hb())
+    }
+
+    /// Whether something is demanded, or in so, only where there is no path through other subevents. If not, executions without
+    /// some subevents that only read, as those of the rounds of a loop, keep what it says.
+    #[must_use]
+    pub fn denies_a_path(&self) -> bool {
+        let all = self.so.iter().map(|(_, rel)| rel).chain(self.demands.iter().map(|(_, _, rel)| rel));
+        all.into_iter().any(Rel::denies_a_path)
     }
 
     /// Drops the demands that mention hb.

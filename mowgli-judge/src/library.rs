@@ -9,7 +9,7 @@ use crate::ids::{Loc, Name, Tid};
 use crate::method::{self, Method, Returns};
 use crate::stamp::Stamp;
 use crate::value::Val;
-use crate::world::{Form, Part, World};
+use crate::world::{Form, Object, Part, World};
 
 /// A library: what its calls are, what they touch, how they can happen, and which executions are consistent.
 ///
@@ -101,8 +101,13 @@ pub trait Library<S: Stamp>: Send + Sync {
     /// not consistent, so an implementation must not end with such events. For what clients owe see
     /// [`Self::is_well_formed`]. `events` are this library's, by thread, in program order.
     fn admits(&self, world: &World, events: &[&Event]) -> bool {
-        let _ = (world, events);
-        true
+        !self.has_rounds() || is_in_rounds(world, events)
+    }
+
+    /// Whether the calls of each thread about an object are rounds, in each of which all threads take part that the object has
+    /// for members: then just that is admitted, and proofs for all clients know it.
+    fn has_rounds(&self) -> bool {
+        false
     }
 
     /// Whether an implementation owes it that all these calls, which are as in [`Self::admits`], return. It does not where a
@@ -281,4 +286,15 @@ impl<S: Stamp> Libraries<S> {
             !library.only_looks(e) && library.is_remembered(&e.call)
         })
     }
+}
+
+/// Whether all members of an object have made as many calls about it. The object is the first argument of a call.
+fn is_in_rounds(world: &World, events: &[&Event]) -> bool {
+    let mut counts: BTreeMap<(Loc, Tid), usize> = BTreeMap::new();
+    for e in events {
+        *counts.entry((e.call.loc(0), e.thread)).or_default() += 1;
+    }
+    let calls = |x: Loc, t: Tid| counts.get(&(x, t)).copied().unwrap_or(0);
+    let as_often = |x: Loc, t: Tid| move |o: &Object| o.members.iter().all(|&p| calls(x, p) == calls(x, t));
+    counts.keys().all(|&(x, t)| world.objects.get(&x).is_some_and(as_often(x, t)))
 }

@@ -604,9 +604,21 @@ mod tests {
         ready: &'r Ready,
         structure: &mut Structure<'_>,
         calls: usize,
+        places: [usize; 2],
     ) -> (Ground<'r>, Vec<(String, String)>) {
         let mut ground = Ground::new(ready);
         let mut constants = Vec::new();
+        let mut named = |sort: &str, n: usize| {
+            let name = |i: usize| {
+                let name = format!("{sort}.{i}");
+                structure.table(&name, move |_| i);
+                constants.push((name.clone(), sort.to_owned()));
+                ground.name(sort, &symbol(&name));
+                symbol(&name)
+            };
+            (0..n).map(name).collect::<Vec<Term>>()
+        };
+        let [nodes, threads] = [named("Node", places[0]), named("Thread", places[1])];
         for call in 0..calls {
             let (name, k) = (format!("c.{call}"), structure.apply("kind", &[call]).unwrap());
             structure.table(&name, move |_| call);
@@ -614,7 +626,11 @@ mod tests {
             let it = symbol(&name);
             ground.given(&model.is_kind(&model.parts.kinds[k], &it));
             ground.name("Call", &it);
-            for thing in model.things(&it, k, &[], false) {
+            for thing in model.things(&it, k, [&nodes, &threads], false) {
+                if !structure.holds(&thing.given).unwrap() {
+                    continue;
+                }
+                ground.given(&thing.given);
                 ground.given(&thing.facts);
                 ground.name(thing.sort, &thing.thing);
             }
@@ -644,7 +660,8 @@ mod tests {
         executions(&source, Duration::from_secs(60), &mut |execution| {
             let mut structure = structure(&model, &Concretisation::new(), &model.below, execution).unwrap();
             let calls = execution.calls.len();
-            let (ground, constants) = all_named(&model, &ready, &mut structure, calls);
+            let places = [usize::from(execution.world.nodes), execution.world.threads.len()];
+            let (ground, constants) = all_named(&model, &ready, &mut structure, calls, places);
             for (name, meaning) in ground.meanings() {
                 let holds = structure.holds(&meaning).unwrap();
                 structure.table(&name, move |_| usize::from(holds));
@@ -662,7 +679,7 @@ mod tests {
 
     #[test]
     fn instances_hold_in_every_execution() {
-        for library in ["slock", "sc-rmw"] {
+        for library in ["slock", "sc-rmw", "bal"] {
             let [wrong, right] = judged(library, |_| {});
             assert!(wrong == 0 && right > 20, "{library}: {wrong}, {right}");
         }

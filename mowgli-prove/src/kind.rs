@@ -11,9 +11,8 @@ use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::SubView;
-use mowgli_judge::ids::Node;
 
-use crate::pattern::{Argument, Datum, Env, Leaf, Nodes, Pattern, Segment, expanded, pattern};
+use crate::pattern::{Argument, Datum, Each, Env, Leaf, Pattern, Place, Segment, Times, expanded, pattern};
 
 /// A subevent as it was seen in a run.
 #[derive(Clone)]
@@ -95,6 +94,7 @@ impl fmt::Display for Datum {
         match self {
             Self::Argument(i) => write!(f, "argument {}", i + 1),
             Self::Result(event) => write!(f, "result {}", event + 1),
+            Self::Sum(event, k) => write!(f, "result {}{k:+}", event + 1),
             Self::Passed(event, argument) => write!(f, "argument {} of call {}", argument + 1, event + 1),
             Self::Initial(i) => write!(f, "the initial value of argument {}", i + 1),
             Self::Constant(value) => value.fmt(f),
@@ -113,9 +113,9 @@ pub struct Role<S> {
     pub library: Name,
     /// The position of its event, and its own.
     pub position: (usize, usize),
-    /// The nodes for each of which there is one; none if there is just one.
-    pub each: Option<Nodes>,
-    /// Whether its whole event is there for each node.
+    /// For each of what there is one; none if there is just one.
+    pub each: Option<Each>,
+    /// Whether its whole event is there for each of them.
     pub each_event: bool,
     /// The stamp without its node.
     pub family: String,
@@ -129,6 +129,10 @@ pub struct Role<S> {
     pub writes: Option<Write>,
     /// The initial value of its cell, if there is a name for it.
     pub initial: Option<Datum>,
+    /// Whether its event is of the last round of a loop; what rounds before it read is left out.
+    pub in_loop: bool,
+    /// Results of earlier calls that the result of its call is greater than, as that ends a loop.
+    pub above: Vec<Datum>,
     pub(crate) seen: Vec<Seen<S>>,
 }
 
@@ -211,13 +215,15 @@ pub struct Kind<S> {
     /// For each event of the implementation how its subevents come.
     pub(crate) subs: Vec<Vec<Segment>>,
     pub(crate) promised: Vec<Segment>,
+    /// The arguments that are objects in which the threads of all calls take part.
+    pub takes_part: Vec<usize>,
 }
 
 /// The position of a call below that can happen in several ways, and in which of them it does.
 pub type Way = (usize, usize);
 
-/// One subevent of a call: its position in the list of roles, and the node that it is one of several for.
-pub type Placed = (usize, Option<Node>);
+/// One subevent of a call: its position in the list of roles, and what it is one of several for.
+pub type Placed = (usize, Option<Place>);
 
 impl<S: Stamp> Kind<S> {
     /// The forms that a call has.
@@ -249,7 +255,7 @@ impl<S: Stamp> Kind<S> {
     #[must_use]
     pub fn concretely(&self, env: &Env) -> Vec<Placed> {
         let role = |event, sub| self.concrete.iter().position(|r| r.position == (event, sub)).expect("a role");
-        let of_event = |(event, at): (usize, Option<Node>)| {
+        let of_event = |(event, at): (usize, Option<Place>)| {
             let subs = expanded(&self.subs[event], env);
             subs.into_iter().map(move |(sub, of_sub)| (role(event, sub), at.or(of_sub))).collect::<Vec<_>>()
         };
@@ -296,7 +302,7 @@ impl<S: Stamp> Kind<S> {
         self.events.iter().all(|segment| {
             let is_later = start > position;
             start += segment.len;
-            is_later || segment.each.is_none()
+            is_later || segment.times == Times::Once
         })
     }
 

@@ -11,11 +11,12 @@ use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
-use mowgli_judge::algebra::{Choice, Key, Set};
+use mowgli_judge::algebra::{Choice, Key, Set, Spec};
 
 use crate::encode::{Encoding, Law, Partner, Side, encode};
 use crate::kind::{Guard, Kind, Read, Role, Write};
-use crate::pattern::{Argument, Datum, Leaf, Nodes, Pattern};
+use crate::numbers::INT;
+use crate::pattern::{Argument, Datum, Each, Leaf, Nodes, Pattern, Whole};
 use crate::term::{Term, Theory, all, all_at, and, any, app, choose, equal, implies, not, or, symbol, truth};
 
 /// The subevents of implementations.
@@ -167,7 +168,7 @@ fn role_sort(sort: &str) -> &'static str {
 /// The sort of what stands at a place of a pattern.
 fn sort_of(leaf: Leaf) -> &'static str {
     match leaf {
-        Leaf::Thread => "Thread",
+        Leaf::Thread | Leaf::Member => "Thread",
         Leaf::Own | Leaf::At | Leaf::Home(_) | Leaf::Node(_) => "Node",
         Leaf::Location(_) => "Location",
         Leaf::Identifier(_) => "Identifier",
@@ -203,21 +204,72 @@ pub fn constant(value: Val) -> String {
     format!("value.{}", text.replace(|c: char| !c.is_alphanumeric(), "."))
 }
 
-fn own(call: &Term) -> Term {
+pub(crate) fn own(call: &Term) -> Term {
     app("node", &[app("thread", std::slice::from_ref(call))])
 }
 
-/// That a node is one of a set.
-fn in_range(set: Nodes, call: &Term, node: &Term) -> Term {
-    let member = set.of.map_or(truth(true), |i| app(&format!("in.{i}"), &[call.clone(), node.clone()]));
-    let other = if set.but_own { not(equal(node.clone(), own(call))) } else { truth(true) };
-    and([member, other])
+pub(crate) fn thread(call: &Term) -> Term {
+    app("thread", std::slice::from_ref(call))
+}
+
+pub(crate) fn location(i: usize, call: &Term) -> Term {
+    app(&format!("location.{i}"), std::slice::from_ref(call))
+}
+
+/// That something is one of what a part of a call is there for.
+fn in_range(each: Each, call: &Term, place: &Term) -> Term {
+    match each {
+        Each::Members(i) => app(TAKES_PART, &[location(i, call), place.clone()]),
+        Each::Nodes(Nodes { of, but_own }) => {
+            let member = match of {
+                Whole::All => truth(true),
+                Whole::Argument(i) => app(&format!("in.{i}"), &[call.clone(), place.clone()]),
+                Whole::Members(i) => app(HAS_MEMBER, &[location(i, call), place.clone()]),
+            };
+            let other = if but_own { not(equal(place.clone(), own(call))) } else { truth(true) };
+            and([member, other])
+        }
+    }
+}
+
+/// Which threads take part in an object.
+pub const TAKES_PART: &str = "takes.part";
+/// On which nodes there is a thread that takes part in an object.
+pub const HAS_MEMBER: &str = "has.member";
+/// The last thread that takes part in an object.
+pub const LAST: &str = "last.member";
+/// That of two threads that take part in an object the first comes first.
+pub const EARLIER: &str = "earlier.member";
+
+/// The sort of what there is one of for each of several.
+fn place_sort(each: Option<Each>) -> &'static str {
+    if matches!(each, Some(Each::Members(_))) { "Thread" } else { "Node" }
+}
+
+/// What a part of a call is there for, of these: a node, and a thread; or the call's own node.
+fn place_of<S>(role: &Role<S>, call: &Term, node: &Term, thread: &Term) -> Term {
+    match role.each {
+        Some(Each::Nodes(_)) => node.clone(),
+        Some(Each::Members(_)) => thread.clone(),
+        None => own(call),
+    }
+}
+
+/// The subevent or promise of a role.
+pub(crate) fn the<S>(role: &Role<S>, call: &Term, place: &Term) -> Term {
+    app(&format!("the.{}", role.name), &[call.clone(), place.clone()])
 }
 
 /// The name of the function of what an event is given for an argument.
 #[must_use]
 pub fn passed_to(kind: &str, event: usize, argument: usize) -> String {
     format!("passed.{kind}.{event}.{argument}")
+}
+
+/// The name of the function that adds this to numbers.
+#[must_use]
+pub fn plus(k: i64) -> String {
+    format!("plus.{}", k.to_string().replace('-', "minus"))
 }
 
 /// The name of the function of the results of an event.
@@ -235,8 +287,10 @@ impl<S: Stamp> Family<'_, S> {
         self.common("call", std::slice::from_ref(s))
     }
 
-    fn at(&self, s: &Term) -> Term {
-        self.common("at", std::slice::from_ref(s))
+    /// What a subevent of a role is there for.
+    fn place(&self, role: &Role<S>, s: &Term) -> Term {
+        let of = if place_sort(role.each) == "Thread" { "member" } else { "at" };
+        self.common(of, std::slice::from_ref(s))
     }
 
     fn is(&self, role: &Role<S>, s: &Term) -> Term {
@@ -248,7 +302,7 @@ impl<S: Stamp> Family<'_, S> {
         if leaf == Leaf::Count {
             return Ok(self.common("nth", std::slice::from_ref(s)));
         }
-        leaf_of(kind, role, leaf, &self.call(s), &self.at(s))
+        leaf_of(kind, role, leaf, &self.call(s), &self.place(role, s))
     }
 
     /// That a subevent has one of the roles for which this holds.
@@ -350,7 +404,7 @@ fn leaf_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, leaf: Leaf, call: &Term, at
     Ok(match leaf {
         Leaf::Thread => app("thread", std::slice::from_ref(call)),
         Leaf::Own => own(call),
-        Leaf::At => at.clone(),
+        Leaf::At | Leaf::Member => at.clone(),
         Leaf::Home(i) => app("home", &[of_call(format!("location.{i}"))]),
         Leaf::Node(i) => of_call(format!("node.{i}")),
         Leaf::Location(i) => of_call(format!("location.{i}")),
@@ -360,13 +414,19 @@ fn leaf_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, leaf: Leaf, call: &Term, at
     })
 }
 
-fn datum_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, datum: Datum, call: &Term, at: &Term) -> Result<Term, String> {
+pub(crate) fn datum_of<S: Stamp>(
+    kind: &Kind<S>,
+    role: &Role<S>,
+    datum: Datum,
+    call: &Term,
+    at: &Term,
+) -> Result<Term, String> {
     let of_call = |name: String| app(&name, std::slice::from_ref(call));
     Ok(match datum {
         Datum::Argument(i) => of_call(format!("datum.{i}")),
         Datum::Initial(i) => app("init", &[of_call(format!("location.{i}"))]),
         Datum::Constant(of) => value(of),
-        Datum::Result(event) | Datum::Passed(event, _) => {
+        Datum::Result(event) | Datum::Sum(event, _) | Datum::Passed(event, _) => {
             let several = kind.concrete.iter().any(|r| r.position.0 == event && r.each_event);
             let is_own = role.each_event && role.position.0 == event;
             if several && !is_own {
@@ -376,7 +436,8 @@ fn datum_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, datum: Datum, call: &Term,
                 Datum::Passed(_, argument) => passed_to(&kind.name, event, argument),
                 _ => result_of(&kind.name, event),
             };
-            app(&name, &[call.clone(), if several { at.clone() } else { own(call) }])
+            let result = app(&name, &[call.clone(), if several { at.clone() } else { own(call) }]);
+            if let Datum::Sum(_, k) = datum { app(&plus(k), &[result]) } else { result }
         }
     })
 }
@@ -387,6 +448,7 @@ fn guarded<S: Stamp>(kind: &Kind<S>, guard: Guard, call: &Term) -> Term {
     let term = |datum| match datum {
         Datum::Argument(i) => of_call(format!("datum.{i}")),
         Datum::Result(event) => app(&result_of(&kind.name, event), &[call.clone(), own(call)]),
+        Datum::Sum(event, k) => app(&plus(k), &[app(&result_of(&kind.name, event), &[call.clone(), own(call)])]),
         Datum::Passed(event, argument) => app(&passed_to(&kind.name, event, argument), &[call.clone(), own(call)]),
         Datum::Initial(i) => app("init", &[of_call(format!("location.{i}"))]),
         Datum::Constant(of) => value(of),
@@ -396,7 +458,7 @@ fn guarded<S: Stamp>(kind: &Kind<S>, guard: Guard, call: &Term) -> Term {
 }
 
 /// The data of a role.
-fn data_of<S: Stamp>(role: &Role<S>) -> impl Iterator<Item = Datum> + '_ {
+pub(crate) fn data_of<S: Stamp>(role: &Role<S>) -> impl Iterator<Item = Datum> + '_ {
     let read = match &role.reads {
         Some(Read::Is(d) | Read::IsNot(d)) => std::slice::from_ref(d),
         Some(Read::Words(all)) => all,
@@ -408,6 +470,11 @@ fn data_of<S: Stamp>(role: &Role<S>) -> impl Iterator<Item = Datum> + '_ {
         Some(Write::Copy(_)) | None => &[],
     };
     read.iter().chain(write).copied().chain(role.initial)
+}
+
+/// The data of the guards of a kind.
+pub(crate) fn guards_of<S: Stamp>(kind: &Kind<S>) -> impl Iterator<Item = Datum> + '_ {
+    kind.given().iter().flat_map(|g| [g.one, g.other])
 }
 
 /// The constants among data; of tuples the words.
@@ -438,6 +505,12 @@ impl<'a, S: Stamp> Model<'a, S> {
             encode(spec, side(name)).map_err(|why| format!("{name}: {why}"))
         };
         let lower = parts.below.names().map(encoded).collect::<Result<Vec<_>, _>>()?;
+        if parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop) {
+            let negative = parts.below.names().find(|name| parts.below.spec(*name).is_some_and(Spec::denies_a_path));
+            if let Some(name) = negative {
+                return Err(format!("{name} says that there is no path, and what a loop has read might be on one"));
+            }
+        }
         let spec = parts.specification.spec(parts.library).ok_or("there is no specification")?;
         let side = Side { sort: ABS, prefix: format!("{}.", parts.library), shared: "abs.", own: None };
         let upper = encode(spec, side).map_err(|why| format!("{}: {why}", parts.library))?;
@@ -486,19 +559,20 @@ impl<'a, S: Stamp> Model<'a, S> {
     /// The subevents and promises of a call of a kind at these nodes: the sort of each, the term for it, when it is there, and
     /// what is known of it then.
     #[must_use]
-    pub fn things(&self, call: &Term, k: usize, nodes: &[Term], with_promises: bool) -> Vec<Thing> {
+    pub fn things(&self, call: &Term, k: usize, [nodes, threads]: [&[Term]; 2], with_promises: bool) -> Vec<Thing> {
         let kind = &self.parts.kinds[k];
         let here = [own(call)];
         let mut things = Vec::new();
         for (family, roles) in [(self.concrete(), &kind.concrete), (self.promises(), &kind.abstract_)] {
             for role in roles.iter().filter(|_| family.sort == SUB || with_promises) {
-                for at in if role.each.is_some() { nodes } else { &here } {
-                    let thing = app(&format!("the.{}", role.name), &[call.clone(), at.clone()]);
-                    let facts = and([
-                        family.is(role, &thing),
-                        equal(family.call(&thing), call.clone()),
-                        equal(family.at(&thing), at.clone()),
-                    ]);
+                let places = match role.each {
+                    Some(Each::Nodes(_)) => nodes,
+                    Some(Each::Members(_)) => threads,
+                    None => &here,
+                };
+                for at in places {
+                    let thing = the(role, call, at);
+                    let facts = self.made_of(&family, role, &thing, call, at);
                     let is_read = role.reads.is_some() && family.sort == SUB;
                     things.push(Thing {
                         sort: family.sort,
@@ -514,12 +588,33 @@ impl<'a, S: Stamp> Model<'a, S> {
         things
     }
 
-    /// That a call has a subevent of a role at a node.
+    /// That a subevent is of a role, of a call, and there for this.
+    fn made_of(&self, family: &Family<'_, S>, role: &Role<S>, it: &Term, call: &Term, at: &Term) -> Term {
+        let mut facts = vec![family.is(role, it), equal(family.call(it), call.clone())];
+        facts.push(equal(family.place(role, it), at.clone()));
+        // What it is not there for is the call's own, so that it is determined.
+        if self.has_members() && family.sort == SUB {
+            facts.push(match place_sort(role.each) {
+                "Thread" => equal(family.common("at", std::slice::from_ref(it)), own(call)),
+                _ => equal(family.common("member", std::slice::from_ref(it)), thread(call)),
+            });
+        }
+        and(facts)
+    }
+
+    /// Whether anything is there for each thread that takes part in an object.
     #[must_use]
-    pub fn valid(&self, kind: &Kind<S>, role: &Role<S>, call: &Term, node: &Term) -> Term {
+    pub fn has_members(&self) -> bool {
+        let is_of_threads = |r: &Role<S>| matches!(r.each, Some(Each::Members(_)));
+        self.parts.kinds.iter().flat_map(|k| &k.concrete).any(is_of_threads)
+    }
+
+    /// That a call has a subevent of a role, for this.
+    #[must_use]
+    pub fn valid(&self, kind: &Kind<S>, role: &Role<S>, call: &Term, place: &Term) -> Term {
         let at = match role.each {
-            Some(set) => in_range(set, call, node),
-            None => equal(node.clone(), own(call)),
+            Some(each) => in_range(each, call, place),
+            None => equal(place.clone(), own(call)),
         };
         and([self.is_kind(kind, call), at])
     }
@@ -637,15 +732,14 @@ impl<'a, S: Stamp> Model<'a, S> {
         let (concrete, promises) = (self.concrete(), self.promises());
         let a = symbol("a");
         let call = concrete.call(&a);
-        let promised = promises.roles.iter().map(|(_, r)| app(&format!("the.{}", r.name), &[call.clone(), own(&call)]));
+        let promised = promises.roles.iter().map(|(_, r)| the(r, &call, &own(&call)));
         let mates = self.mates();
         let mates = promised.cartesian_product(&mates).map(|(promise, (mate, _))| app(mate, &[promise]));
         let calls: Vec<Term> = mates.map(|mate| promises.call(&mate)).chain([call.clone()]).collect();
         let roles = concrete.roles.iter().filter(|(_, r)| r.library.text() == of && r.each.is_none());
-        let there = roles.cartesian_product(&calls).map(|((kind, role), call)| {
-            let it = app(&format!("the.{}", role.name), &[call.clone(), own(call)]);
-            and([self.is_kind(kind, call), partner.is(&a, &it)])
-        });
+        let there = roles
+            .cartesian_product(&calls)
+            .map(|((kind, role), call)| and([self.is_kind(kind, call), partner.is(&a, &the(role, call, &own(call)))]));
         Obligation {
             name: format!("{of} is owed: {words}"),
             of: vec![("a".to_owned(), SUB)],
@@ -658,8 +752,11 @@ impl<'a, S: Stamp> Model<'a, S> {
     /// Calls, threads, nodes and arguments.
     fn clients(&self, theory: &mut Theory) {
         theory.comment("Clients: calls of any number of threads on any number of nodes.");
-        for sort in ["Call", "Thread", "Node", "Location", "Identifier", "Value", "Count", SUB, ABS] {
+        for sort in ["Call", "Thread", "Node", "Location", "Identifier", "Value", SUB, ABS] {
             theory.sort(sort);
+        }
+        if self.count_sort() != INT {
+            theory.sort(self.count_sort());
         }
         theory.elements("Kind", self.parts.kinds.iter().map(|k| format!("kind.{}", k.name)));
         theory.function("kind", &["Call"], "Kind");
@@ -686,12 +783,16 @@ impl<'a, S: Stamp> Model<'a, S> {
             }
         }
         for kind in self.parts.kinds {
+            let sort = |event: usize| {
+                let of_event = kind.concrete.iter().find(|r| r.position.0 == event && r.each_event);
+                place_sort(of_event.and_then(|r| r.each))
+            };
             let events: BTreeSet<usize> = kind.concrete.iter().map(|r| r.position.0).collect();
             for event in events {
-                theory.function(&result_of(&kind.name, event), &["Call", "Node"], "Value");
+                theory.function(&result_of(&kind.name, event), &["Call", sort(event)], "Value");
             }
             for (event, argument) in kind.passed() {
-                theory.function(&passed_to(&kind.name, event, argument), &["Call", "Node"], "Value");
+                theory.function(&passed_to(&kind.name, event, argument), &["Call", sort(event)], "Value");
             }
         }
         for value in &self.constants {
@@ -716,7 +817,7 @@ impl<'a, S: Stamp> Model<'a, S> {
             let words = format!("what the data of {} are like", kind.words());
             theory.axiom(&words, all(&[("c", "Call")], implies(self.is_kind(kind, &c), given)));
         }
-        theory.function("nth.call", &["Call"], "Count");
+        theory.function("nth.call", &["Call"], self.count_sort());
         theory.function("po.call", &["Call", "Call"], "Bool");
         let [a, b, c] = ["a", "b", "c"].map(symbol);
         let po = |a: &Term, b: &Term| app("po.call", &[a.clone(), b.clone()]);
@@ -732,6 +833,8 @@ impl<'a, S: Stamp> Model<'a, S> {
         let differ = not(equal(a.clone(), b.clone()));
         theory
             .axiom("po is total on each thread", all(&two, implies(and([same, differ]), or([po(&a, &b), po(&b, &a)]))));
+        self.objects(theory);
+        self.numbers(theory);
     }
 
     /// Which subevents there are: for each call those of its template, each once.
@@ -742,29 +845,31 @@ impl<'a, S: Stamp> Model<'a, S> {
         theory.function(&shared("call"), &[sort], "Call");
         theory.function(&shared("role"), &[sort], role_sort(sort));
         theory.function(&shared("at"), &[sort], "Node");
+        if self.has_members() && sort == SUB {
+            theory.function("member", &[SUB], "Thread");
+        }
         theory.function(&shared("read"), &[sort], "Value");
         theory.function(&shared("wrote"), &[sort], "Value");
-        theory.function(&shared("nth"), &[sort], "Count");
+        theory.function(&shared("nth"), &[sort], self.count_sort());
         let [s, c, n] = ["s", "c", "n"].map(symbol);
         for (kind, role) in &family.roles {
-            let valid = self.valid(kind, role, &family.call(&s), &family.at(&s));
-            let the = format!("the.{}", role.name);
-            theory.function(&the, &["Call", "Node"], sort);
+            let place = family.place(role, &s);
+            let valid = self.valid(kind, role, &family.call(&s), &place);
+            theory.function(&format!("the.{}", role.name), &["Call", place_sort(role.each)], sort);
             let words = format!("{} in calls of {}: where it is, and that there is no other", role.words, kind.name);
-            let only = equal(s.clone(), app(&the, &[family.call(&s), family.at(&s)]));
+            let only = equal(s.clone(), the(role, &family.call(&s), &place));
             theory.axiom(&words, all(&[("s", sort)], implies(family.is(role, &s), and([valid, only]))));
-            let it = app(&the, &[c.clone(), n.clone()]);
             let body = self.there_is(kind, role, sort, &c, &n);
-            theory.axiom("there is one", all_at(&[("c", "Call"), ("n", "Node")], body, it));
+            let of = [("c", "Call"), ("n", place_sort(role.each))];
+            theory.axiom("there is one", all_at(&of, body, the(role, &c, &n)));
         }
     }
 
     /// Program order of the subevents of implementations.
     fn program_order(&self, theory: &mut Theory, family: &Family<'_, S>) {
         let [a, b] = ["a", "b"].map(symbol);
-        let goes_round = family.roles.iter().any(|(_, r)| r.each_event);
-        let below = |a: &Term, b: &Term| app("below", &[family.at(a), family.at(b)]);
-        if goes_round {
+        let is_for_nodes = |r: &Role<S>| place_sort(r.each) == "Node";
+        if family.roles.iter().any(|(_, r)| r.each_event && is_for_nodes(r)) {
             theory.comment("Sets of nodes are gone through in one order.");
             theory.function("below", &["Node", "Node"], "Bool");
             let less = |a: &Term, b: &Term| app("below", &[a.clone(), b.clone()]);
@@ -785,8 +890,14 @@ impl<'a, S: Stamp> Model<'a, S> {
             let later = |to: &Role<S>| {
                 let (p, q) = (from.position.0, to.position.0);
                 if from.each_event && to.each_event && kind.go_round_together(p, q) {
-                    let same = and([equal(family.at(&a), family.at(&b)), truth(p < q)]);
-                    or([below(&a, &b), same])
+                    let places = [family.place(from, &a), family.place(to, &b)];
+                    let same = and([equal(places[0].clone(), places[1].clone()), truth(p < q)]);
+                    let [one, other] = places;
+                    let is_earlier = match from.each {
+                        Some(Each::Members(i)) => app(EARLIER, &[location(i, &family.call(&a)), one, other]),
+                        _ => app("below", &[one, other]),
+                    };
+                    or([is_earlier, same])
                 } else {
                     truth(p < q)
                 }
@@ -803,7 +914,8 @@ impl<'a, S: Stamp> Model<'a, S> {
             for position in positions {
                 let roles: Vec<&Role<S>> = kind.concrete.iter().filter(|r| r.position.0 == position).collect();
                 let is_in = |s: &Term| or(roles.iter().map(|r| family.is(r, s)));
-                let together = if roles[0].each_event { equal(family.at(&a), family.at(&b)) } else { truth(true) };
+                let place = |s: &Term| family.place(roles[0], s);
+                let together = if roles[0].each_event { equal(place(&a), place(&b)) } else { truth(true) };
                 events.push(and([is_in(&a), is_in(&b), together]));
             }
         }
@@ -816,7 +928,8 @@ impl<'a, S: Stamp> Model<'a, S> {
     fn counts(&self, theory: &mut Theory, family: &Family<'_, S>) {
         let s = symbol("s");
         let kinds = self.parts.kinds;
-        for (kind, role) in &family.roles {
+        // Of a loop there may be earlier rounds.
+        for (kind, role) in family.roles.iter().filter(|(_, role)| !role.in_loop) {
             let (library, method, _) = kind.made[role.position.0];
             let made = kinds.iter().flat_map(|k| &k.made).filter(|(l, m, _)| (*l, *m) == (library, method)).count();
             let method = kind.method();
@@ -829,7 +942,8 @@ impl<'a, S: Stamp> Model<'a, S> {
                 theory.axiom(&words, all(&[("s", SUB)], implies(family.is(role, &s), same)));
             }
             if let Some(first) = self.counted_with(kind, role) {
-                let other = app(&format!("the.{}", first.name), &[family.call(&s), own(&family.call(&s))]);
+                let at = if first.each.is_some() { family.place(role, &s) } else { own(&family.call(&s)) };
+                let other = the(first, &family.call(&s), &at);
                 let same = equal(family.common("nth", std::slice::from_ref(&s)), family.common("nth", &[other]));
                 let words = format!("the n-th {} is with the n-th {} in {}", role.words, first.words, kind.name);
                 theory.axiom(&words, all(&[("s", SUB)], implies(family.is(role, &s), same)));
@@ -844,7 +958,11 @@ impl<'a, S: Stamp> Model<'a, S> {
         let is_with = |first: &&Role<S>| {
             let (of, other, _) = kind.made[first.position.0];
             let pair = [(library, method), (of, other)];
-            of == library && first.name != role.name && self.parts.kinds.iter().all(|k| k.makes_together(pair))
+            let is_there = (first.each.is_none() || first.each == role.each) && !first.in_loop;
+            of == library
+                && first.name != role.name
+                && is_there
+                && self.parts.kinds.iter().all(|k| k.makes_together(pair))
         };
         kind.concrete.iter().take_while(|r| r.name != role.name).find(is_with)
     }
@@ -864,7 +982,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         theory.function(&name("initial"), &[sort], "Value");
         let s = symbol("s");
         for (kind, role) in &family.roles {
-            let term = |datum| datum_of(kind, role, datum, &family.call(&s), &family.at(&s));
+            let term = |datum| datum_of(kind, role, datum, &family.call(&s), &family.place(role, &s));
             let value = |of: &str| family.common(of, std::slice::from_ref(&s));
             let mut facts = Vec::new();
             if let Some(initial) = role.initial {
@@ -884,6 +1002,7 @@ impl<'a, S: Stamp> Model<'a, S> {
                 Some(Write::Copy(_) | Write::Plus(..)) => self.derived(theory, (kind, role), family)?,
                 None => {}
             }
+            facts.extend(self.of_numbers(kind, role, &family.call(&s), &family.place(role, &s))?);
             if facts != Vec::new() {
                 let words = format!("the values of {} in {}", role.words, kind.name);
                 theory.axiom(&words, all(&[("s", sort)], implies(family.is(role, &s), and(facts))));
@@ -903,8 +1022,8 @@ impl<'a, S: Stamp> Model<'a, S> {
     ) -> (&'k Role<S>, Term) {
         let roles = if family.sort == SUB { &kind.concrete } else { &kind.abstract_ };
         let source = roles.iter().find(|r| r.position == (role.position.0, from)).expect("a position of the event");
-        let at = if source.each.is_some() { family.at(of) } else { own(&family.call(of)) };
-        (source, app(&format!("the.{}", source.name), &[family.call(of), at]))
+        let at = if source.each.is_some() { family.place(source, of) } else { own(&family.call(of)) };
+        (source, the(source, &family.call(of), &at))
     }
 
     /// That a subevent writes what follows from what another one of its event reads.
@@ -921,7 +1040,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         let wrote = family.common("wrote", std::slice::from_ref(&s));
         let (facts, how) = match role.writes {
             Some(Write::Plus(_, datum)) => {
-                let with = [read, datum_of(kind, role, datum, &family.call(&s), &family.at(&s))?];
+                let with = [read, datum_of(kind, role, datum, &family.call(&s), &family.place(role, &s))?];
                 let has_sum = if family.sort == SUB { app("have.sum", &with) } else { truth(true) };
                 (and([equal(wrote, app("plus", &with)), has_sum]), "a sum with ")
             }
@@ -1014,8 +1133,8 @@ impl<'a, S: Stamp> Model<'a, S> {
         for (k, kind) in self.parts.kinds.iter().enumerate() {
             for (p, promise) in kind.abstract_.iter().enumerate() {
                 let Some(role) = g.get(&(k, p)).map(|r| &kind.concrete[*r]) else { continue };
-                let at = if role.each.is_some() { family.at(&s) } else { own(&family.call(&s)) };
-                let it = app(&format!("the.{}", role.name), &[family.call(&s), at]);
+                let call = family.call(&s);
+                let it = the(role, &call, &place_of(role, &call, &family.place(promise, &s), &last_of(role, &call)));
                 let mut facts = vec![equal(app("g", std::slice::from_ref(&s)), it.clone())];
                 // v_R of the specification is that of the implementation wherever it is free.
                 if matches!(promise.reads, Some(Read::Any | Read::IsNot(_))) {
@@ -1129,7 +1248,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         for ((k, r), p) in self.promise_of(g) {
             let kind = &self.parts.kinds[k];
             let (promise, role) = (&kind.abstract_[p], &kind.concrete[r]);
-            let it = app(&format!("the.{}", promise.name), &[family.call(&s), family.at(&s)]);
+            let it = the(promise, &family.call(&s), &family.place(role, &s));
             let is_it = equal(app("promise", std::slice::from_ref(&s)), it);
             let words = format!("{} stands for {}", role.words, promise.words);
             theory.axiom(&words, all(&[("s", SUB)], implies(family.is(role, &s), is_it)));
@@ -1182,7 +1301,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         for (kind, promise) in &family.roles {
             if let Some(Write::Plus(from, datum)) = promise.writes {
                 let (_, source) = self.source(kind, promise, from, &family, &a);
-                let with = datum_of(kind, promise, datum, &family.call(&a), &family.at(&a))?;
+                let with = datum_of(kind, promise, datum, &family.call(&a), &family.place(promise, &a))?;
                 all.push(Obligation {
                     name: format!("{} of {} has a sum to write", promise.family, kind.name),
                     of: vec![("a".to_owned(), ABS)],
@@ -1192,7 +1311,7 @@ impl<'a, S: Stamp> Model<'a, S> {
                 });
             }
             if let Some(Read::IsNot(datum)) = promise.reads {
-                let value = datum_of(kind, promise, datum, &family.call(&a), &family.at(&a))?;
+                let value = datum_of(kind, promise, datum, &family.call(&a), &family.place(promise, &a))?;
                 all.push(Obligation {
                     name: format!("{} does not read what it must not", promise.words),
                     of: vec![("a".to_owned(), ABS)],
@@ -1212,7 +1331,8 @@ impl<'a, S: Stamp> Model<'a, S> {
         let [a, b, c] = ["a", "b", "c"].map(symbol);
         let family = self.concrete();
         let subs = |names: &[&str]| names.iter().map(|v| ((*v).to_owned(), SUB)).collect::<Vec<_>>();
-        let present = |of: &Term| self.made(&family.call(of), &family.at(of));
+        let at = |of: &Term| family.common("at", std::slice::from_ref(of));
+        let present = |of: &Term| self.made(&family.call(of), &at(of));
         // What is a part of so is inside hb anyway.
         let is_part = |e: &Encoding<S>, name: &str| e.so.iter().any(|(_, part)| part == name);
         let orders = self.lower.iter().flat_map(|e| e.choices.iter().filter(move |(name, _)| !is_part(e, name)));
@@ -1227,7 +1347,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         let found = family.roles.iter().filter_map(|(kind, role)| {
             let put = put_before(kind, role)?;
             let rf = self.reads_from(role.library)?;
-            let it = app(&format!("the.{}", put.name), &[family.call(&a), own(&family.call(&a))]);
+            let it = the(put, &family.call(&a), &own(&family.call(&a)));
             Some(Obligation {
                 name: format!("in {} {} reads what {} wrote", kind.name, role.words, put.words),
                 of: subs(&["a"]),
@@ -1263,7 +1383,8 @@ impl<'a, S: Stamp> Model<'a, S> {
     /// That the calls of these promises have their subevents.
     fn hints(&self, of: &[&str]) -> Vec<Term> {
         let promises = self.promises();
-        let present = |name: &&str| self.present(&promises.call(&symbol(name)), &promises.at(&symbol(name)));
+        let at = |of: &Term| promises.common("at", std::slice::from_ref(of));
+        let present = |name: &&str| self.present(&promises.call(&symbol(name)), &at(&symbol(name)));
         of.iter().flat_map(present).collect()
     }
 
@@ -1278,20 +1399,18 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     fn there(&self, sort: &str, family: &Family<'_, S>, call: &Term, node: &Term) -> Vec<Term> {
-        let there = family.roles.iter().map(|(kind, role)| {
-            let at = if role.each.is_some() { node.clone() } else { own(call) };
-            self.there_is(kind, role, sort, call, &at)
-        });
+        let there = family
+            .roles
+            .iter()
+            .map(|(kind, role)| self.there_is(kind, role, sort, call, &place_of(role, call, node, &thread(call))));
         there.collect()
     }
 
-    /// That a call which has a subevent of a role at a node has it.
-    fn there_is(&self, kind: &Kind<S>, role: &Role<S>, sort: &str, call: &Term, node: &Term) -> Term {
+    /// That a call which has a subevent of a role for this has it.
+    fn there_is(&self, kind: &Kind<S>, role: &Role<S>, sort: &str, call: &Term, place: &Term) -> Term {
         let family = if sort == SUB { self.concrete() } else { self.promises() };
-        let it = app(&format!("the.{}", role.name), &[call.clone(), node.clone()]);
-        let made =
-            and([equal(family.call(&it), call.clone()), equal(family.at(&it), node.clone()), family.is(role, &it)]);
-        implies(self.valid(kind, role, call, node), made)
+        let made = self.made_of(&family, role, &the(role, call, place), call, place);
+        implies(self.valid(kind, role, call, place), made)
     }
 
     /// Condition 1 for a promise, if this role stands for it: what is to be shown, and how much of it is plain. None: this
@@ -1305,13 +1424,14 @@ impl<'a, S: Stamp> Model<'a, S> {
         promise: &Role<S>,
         role: &Role<S>,
     ) -> Result<Option<(Vec<Obligation>, usize)>, String> {
-        if promise.each.is_none() && role.each.is_some() {
+        // Of those for threads the last one can stand for a promise that is there once.
+        if promise.each.is_none() && matches!(role.each, Some(Each::Nodes(_))) {
             return Ok(None);
         }
         let [c, n, k] = ["c", "n", "k"].map(symbol);
         let given = self.valid(kind, promise, &c, &n);
-        let place = |r: &Role<S>, at: &Term| if r.each.is_some() { at.clone() } else { own(&c) };
-        let the = |r: &Role<S>, at: &Term| app(&format!("the.{}", r.name), &[c.clone(), place(r, at)]);
+        let place = |r: &Role<S>, at: &Term| place_of(r, &c, at, &last_of(r, &c));
+        let the = |r: &Role<S>, at: &Term| the(r, &c, &place(r, at));
         let stamp = |r: &Role<S>, at: &Term| -> Result<(String, Option<Term>), String> {
             let node = r.stamp_node.map(|leaf| leaf_of(kind, r, leaf, &c, at)).transpose()?;
             Ok((r.family.clone(), node))
@@ -1322,7 +1442,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         let image = the(role, &n);
         let exists = self.valid(kind, role, &c, &place(role, &n));
         let words = format!("{} of {}", promise.family, kind.name);
-        if role.each.is_some() && role.each != promise.each {
+        if matches!(role.each, Some(Each::Nodes(_))) && role.each != promise.each {
             all.push(Obligation {
                 name: format!("g({words}) exists"),
                 of: of.clone(),
@@ -1349,13 +1469,14 @@ impl<'a, S: Stamp> Model<'a, S> {
                 for (one, at) in kind.concrete.iter().flat_map(|r| places.iter().map(move |at| (r, at))) {
                     let (f, m) = stamp(one, at)?;
                     let keeps = ordered((&f, m));
-                    let is_it = one.name == role.name && (at == &n || one.each.is_none());
+                    let is_for_nodes = matches!(one.each, Some(Each::Nodes(_)));
+                    let is_it = one.name == role.name && (at == &n || !is_for_nodes);
                     let it = the(one, at);
                     let edge = if is_before { [it, image.clone()] } else { [image.clone(), it] };
                     let reaches = if is_it { truth(true) } else { app("hb", &edge) };
                     let there = self.valid(kind, one, &c, &place(one, at));
                     // The image itself is known to be there.
-                    let there = if is_it || one.each.is_none() { truth(true) } else { there };
+                    let there = if is_it || !is_for_nodes { truth(true) } else { there };
                     // What is wanted already says when it keeps the order.
                     let keeps = if keeps == wanted { truth(true) } else { keeps };
                     ways.push(and([there, keeps, reaches]));
@@ -1377,6 +1498,11 @@ impl<'a, S: Stamp> Model<'a, S> {
         }
         Ok(Some((all, plain)))
     }
+}
+
+/// The last of the threads for which there is a part of a call.
+fn last_of<S>(role: &Role<S>, call: &Term) -> Term {
+    if let Some(Each::Members(i)) = role.each { app(LAST, &[location(i, call)]) } else { thread(call) }
 }
 
 /// What a call last wrote, before it reads it, to a word of its thread.

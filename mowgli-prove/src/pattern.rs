@@ -44,11 +44,40 @@ impl Argument {
 
 /// A set of nodes, as a template names it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Whole {
+    /// All nodes.
+    All,
+    /// The set that is this argument.
+    Argument(usize),
+    /// The nodes of the threads that take part in the object that is this argument.
+    Members(usize),
+}
+
+/// A set of nodes, perhaps without the own one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Nodes {
-    /// The argument that it is; none for all nodes.
-    pub of: Option<usize>,
+    /// The set.
+    pub of: Whole,
     /// Whether the node of the thread is left out.
     pub but_own: bool,
+}
+
+/// What something is there for, one by one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Each {
+    /// Nodes.
+    Nodes(Nodes),
+    /// The threads that take part in the object that is this argument.
+    Members(usize),
+}
+
+/// The one of several that something is there for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Place {
+    /// A node.
+    Node(Node),
+    /// A thread.
+    Thread(Tid),
 }
 
 /// A datum, as a template names it.
@@ -58,6 +87,8 @@ pub enum Datum {
     Argument(usize),
     /// The result of the event at this position.
     Result(usize),
+    /// That result plus this, if it is a number; else the result itself.
+    Sum(usize, i64),
     /// What the event at this position is given for its argument with this number: it is computed, and nothing else is known of
     /// it.
     Passed(usize, usize),
@@ -76,6 +107,8 @@ pub enum Leaf {
     Own,
     /// The node that the subevent is one of several for.
     At,
+    /// The thread that the subevent is one of several for.
+    Member,
     /// The node of the object that is this argument.
     Home(usize),
     /// The node that is this argument.
@@ -104,13 +137,15 @@ pub struct Pattern {
 pub struct Env {
     pub(crate) thread: Tid,
     pub(crate) own: Node,
-    /// The node that a subevent is one of several for.
-    pub at: Option<Node>,
+    /// What a subevent is one of several for.
+    pub at: Option<Place>,
     pub(crate) nth: Option<usize>,
     pub(crate) args: Vec<Val>,
     pub(crate) homes: Vec<Option<Node>>,
     pub(crate) initial: Vec<Option<Val>>,
     pub(crate) all: NodeSet,
+    /// Who takes part in the objects that are arguments, and where they are.
+    pub(crate) members: Vec<(Vec<Tid>, NodeSet)>,
     /// The results of its events, by position in the template; of those for each node there is one that counts.
     pub results: Vec<Val>,
     /// The data that its events are given, by position and number of the argument, where they may be computed.
@@ -134,6 +169,7 @@ impl Env {
             homes: call.args.iter().map(|v| object(v).and_then(|o| o.node)).collect(),
             initial: call.args.iter().map(|v| object(v).map(|o| o.init)).collect(),
             all: world.all_nodes(),
+            members: call.args.iter().map(|v| members(world, *v)).collect(),
             results: Vec::new(),
             passed: Vec::new(),
             computed: Computed::No,
@@ -141,15 +177,32 @@ impl Env {
         }
     }
 
-    pub(crate) fn at(&self, at: Option<Node>) -> Self {
+    pub(crate) fn at(&self, at: Option<Place>) -> Self {
         Self { at, ..self.clone() }
     }
 
     /// The members of a set of nodes.
     #[must_use]
     pub fn nodes(&self, set: Nodes) -> NodeSet {
-        let all = set.of.map_or(self.all, |arg| self.args[arg].nodes().unwrap_or_default());
+        let all = match set.of {
+            Whole::All => self.all,
+            Whole::Argument(i) => self.args[i].nodes().unwrap_or_default(),
+            Whole::Members(i) => self.members[i].1,
+        };
         if set.but_own { all.without(self.own) } else { all }
+    }
+
+    /// Whether the thread takes part in the object that is an argument.
+    pub(crate) fn takes_part(&self, argument: usize) -> bool {
+        self.members[argument].0.contains(&self.thread)
+    }
+
+    /// What something is there for, in order.
+    pub(crate) fn places(&self, each: Each) -> Vec<Place> {
+        match each {
+            Each::Nodes(set) => self.nodes(set).iter().map(Place::Node).collect(),
+            Each::Members(i) => self.members[i].0.iter().copied().map(Place::Thread).collect(),
+        }
     }
 
     /// A datum that does not depend on what the call does.
@@ -160,16 +213,21 @@ impl Env {
             Datum::Initial(i) => self.initial[i],
             Datum::Constant(value) => Some(value),
             Datum::Result(event) => self.results.get(event).copied(),
+            Datum::Sum(event, k) => self.results.get(event).map(|v| v.plus(k).unwrap_or(*v)),
             Datum::Passed(event, argument) => {
                 self.passed.iter().find(|(at, _)| *at == (event, argument)).map(|(_, value)| *value)
             }
         }
     }
 
-    /// The sets of nodes that a call can be about.
-    fn sets(&self) -> Vec<Nodes> {
-        let args = (0..self.args.len()).filter(|&i| self.args[i].nodes().is_some()).map(Some);
-        args.chain([None]).flat_map(|of| [false, true].map(|but_own| Nodes { of, but_own })).collect()
+    /// What a part of a call can be there for, one by one.
+    fn sets(&self) -> Vec<Each> {
+        let args = || 0..self.args.len();
+        let given = args().filter(|&i| self.args[i].nodes().is_some()).map(Whole::Argument);
+        let with_members = || args().filter(|&i| !self.members[i].0.is_empty());
+        let nodes = given.chain([Whole::All]).chain(with_members().map(Whole::Members));
+        let nodes = nodes.flat_map(|of| [false, true].map(|but_own| Each::Nodes(Nodes { of, but_own })));
+        nodes.chain(with_members().map(Each::Members)).collect()
     }
 
     /// What a number can be.
@@ -178,7 +236,11 @@ impl Env {
         let mut all = Vec::new();
         all.extend((u64::from(self.thread.0) == number).then_some(Leaf::Thread));
         all.extend(is(self.own).then_some(Leaf::Own));
-        all.extend(self.at.filter(|n| is(*n)).map(|_| Leaf::At));
+        all.extend(match self.at {
+            Some(Place::Node(n)) if is(n) => Some(Leaf::At),
+            Some(Place::Thread(t)) if u64::from(t.0) == number => Some(Leaf::Member),
+            _ => None,
+        });
         all.extend(self.homes.iter().positions(|home| home.is_some_and(is)).map(Leaf::Home));
         all.extend(self.args.iter().positions(|v| matches!(v, Val::Node(n) if is(*n))).map(Leaf::Node));
         all
@@ -193,14 +255,28 @@ impl Env {
             Raw::Datum(datum) => {
                 let args = self.args.iter().positions(|v| v == datum && v.is_data()).map(Datum::Argument);
                 let results = self.results.iter().positions(|v| v == datum).map(Datum::Result);
+                let returned = self.results.iter().enumerate().filter(|(_, v)| **v != Val::Top);
+                let sums = returned.cartesian_product(ADDED).filter(|((_, v), k)| v.plus(*k).unwrap_or(**v) == *datum);
+                let sums = sums.map(|((event, _), k)| Datum::Sum(event, k));
                 let initial = self.initial.iter().positions(|v| *v == Some(*datum)).map(Datum::Initial);
                 let passed = self.passed.iter().filter(|(_, v)| v == datum).map(|(at, _)| Datum::Passed(at.0, at.1));
-                let data = args.chain(results).chain(initial).chain(passed).map(Leaf::Datum);
+                let data = args.chain(results).chain(sums).chain(initial).chain(passed).map(Leaf::Datum);
                 let count = self.nth.is_some_and(|nth| datum.int() == Some(nth as i64));
                 let thread = datum.int() == Some(i64::from(self.thread.0));
                 data.chain(count.then_some(Leaf::Count)).chain(thread.then_some(Leaf::Thread)).collect()
             }
         }
+    }
+}
+
+/// What may be added to a result.
+const ADDED: [i64; 2] = [1, -1];
+
+/// Who takes part in an object, and where they are.
+fn members(world: &World, object: Val) -> (Vec<Tid>, NodeSet) {
+    match object.loc().and_then(|x| Some((x, world.objects.get(&x)?))) {
+        Some((x, object)) if !object.members.is_empty() => (object.members.to_vec(), world.member_nodes(x)),
+        _ => (Vec::new(), NodeSet::default()),
     }
 }
 
@@ -328,6 +404,11 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
         (Computed::Unknown, Some(leaf)) if known.is_empty() && !is_constant => return Ok(Ok(leaf)),
         _ => candidates = known,
     }
+    // A sum is one only where nothing simpler is always the same.
+    let is_sum = |leaf: &Leaf| matches!(leaf, Leaf::Datum(Datum::Sum(..)));
+    if is_constant || !candidates.iter().all(is_sum) {
+        candidates.retain(|leaf| !is_sum(leaf));
+    }
     // Of data that are known to be equal one is as good as the other; a constant is best.
     for &(one, other) in &*all[0].0.equal {
         let (one, other) = (Leaf::Datum(one), Leaf::Datum(other));
@@ -349,24 +430,55 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
     }
 }
 
-/// Events or subevents that come one after the other: once, or together for each of some nodes.
+/// Events or subevents that come one after the other: once, or together for each of some nodes or threads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Segment {
-    pub each: Option<Nodes>,
+    pub times: Times,
     pub len: usize,
 }
 
-/// The positions of a sequence of segments, with the nodes that they are for.
-pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<Node>)> {
+/// How often a segment comes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Times {
+    /// Once.
+    Once,
+    /// Once, if there is a node in this set: a call about no node is not made.
+    IfAny(Nodes),
+    /// For each of these.
+    Each(Each),
+}
+
+impl Segment {
+    /// For each of what it comes, if it does.
+    pub fn each(&self) -> Option<Each> {
+        if let Times::Each(each) = self.times { Some(each) } else { None }
+    }
+}
+
+impl Env {
+    /// How often a segment comes.
+    fn times(&self, of: Times) -> usize {
+        match of {
+            Times::Once => 1,
+            Times::IfAny(set) => usize::from(!self.nodes(set).is_empty()),
+            Times::Each(each) => self.places(each).len(),
+        }
+    }
+}
+
+/// The positions of a sequence of segments, with what they are for.
+pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<Place>)> {
     let mut start = 0;
     let mut all = Vec::new();
     for segment in segments {
         let positions = start..start + segment.len;
-        match segment.each {
-            None => all.extend(positions.map(|p| (p, None))),
-            Some(set) => {
-                let nodes = env.nodes(set);
-                all.extend(nodes.iter().flat_map(|n| positions.clone().map(move |p| (p, Some(n)))));
+        match segment.times {
+            Times::Once | Times::IfAny(_) => {
+                all.extend(positions.filter(|_| env.times(segment.times) == 1).map(|p| (p, None)));
+            }
+            Times::Each(set) => {
+                let places = env.places(set);
+                all.extend(places.into_iter().flat_map(|at| positions.clone().map(move |p| (p, Some(at)))));
             }
         }
         start += segment.len;
@@ -374,38 +486,55 @@ pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<No
     all
 }
 
+/// About how many segmentations are tried.
+const MOST_TRIED: usize = 500;
+
 /// The most positions of a template.
 const LONGEST: usize = 12;
 
-/// The segmentations that explain how long the sequences of all cases are, those with few segments for each node first.
-pub(crate) fn segmentations(lengths: &[(&Env, usize)]) -> Vec<Vec<Segment>> {
+/// The segmentations that explain how long the sequences of all cases are, those with few segments for each node first. Events
+/// may be there only if a set has a node.
+pub(crate) fn segmentations(lengths: &[(&Env, usize)], are_events: bool) -> Vec<Vec<Segment>> {
     let Some((env, _)) = lengths.first() else { return Vec::new() };
     let sets = env.sets();
+    let if_any = sets.iter().filter_map(|each| match each {
+        Each::Nodes(set) if are_events => Some(Times::IfAny(*set)),
+        _ => None,
+    });
+    let sets: Vec<Times> = sets.iter().copied().map(Times::Each).chain(if_any).collect();
+    // How often each may come, and how long the sequence is: of many cases that is the same.
+    let seen = |(env, len): &(&Env, usize)| (sets.iter().map(|s| env.times(*s)).collect::<Vec<usize>>(), *len);
+    let seen: BTreeSet<(Vec<usize>, usize)> = lengths.iter().map(seen).collect();
     let mut all = Vec::new();
-    // How many are once, and how many are for each node of at most two sets.
-    let repeated = |k: usize| sets.iter().copied().combinations(k).collect::<Vec<_>>();
-    for chosen in (0..=2).flat_map(repeated) {
+    // How many are once, and how many are for each of at most two sets; what may be missing comes last.
+    let is_sure = |chosen: &Vec<usize>| chosen.iter().all(|s| matches!(sets[*s], Times::Each(_)));
+    let choices = (0..=2).flat_map(|k| (0..sets.len()).combinations(k));
+    let (sure, rest): (Vec<_>, Vec<_>) = choices.partition(is_sure);
+    for chosen in sure.into_iter().chain(rest) {
+        if all.len() > MOST_TRIED {
+            break;
+        }
+        // `multi_cartesian_product` of nothing is one empty choice.
         for counts in chosen.iter().map(|_| 1..=4usize).multi_cartesian_product() {
-            let times = |env: &Env| -> usize { chosen.iter().zip(&counts).map(|(s, k)| env.nodes(*s).len() * k).sum() };
-            let once: BTreeSet<Option<usize>> = lengths.iter().map(|(env, len)| len.checked_sub(times(env))).collect();
+            let times = |of: &[usize]| -> usize { chosen.iter().zip(&counts).map(|(s, k)| of[*s] * k).sum() };
+            let once: BTreeSet<Option<usize>> = seen.iter().map(|(of, len)| len.checked_sub(times(of))).collect();
             let Some(Some(once)) = once.iter().exactly_one().ok().copied() else { continue };
             if once + counts.iter().sum::<usize>() <= LONGEST {
-                let sets = chosen.iter().copied().zip(counts).collect::<Vec<_>>();
+                let sets = chosen.iter().map(|s| sets[*s]).zip(counts).collect::<Vec<_>>();
                 arrange(once, &sets, &mut Vec::new(), &mut all);
             }
         }
-        // `multi_cartesian_product` of nothing is one empty choice.
     }
     all
 }
 
-fn arrange(once: usize, sets: &[(Nodes, usize)], so_far: &mut Vec<Segment>, all: &mut Vec<Vec<Segment>>) {
+fn arrange(once: usize, sets: &[(Times, usize)], so_far: &mut Vec<Segment>, all: &mut Vec<Vec<Segment>>) {
     if once == 0 && sets.iter().all(|(_, k)| *k == 0) {
         all.push(so_far.clone());
         return;
     }
     if once > 0 {
-        so_far.push(Segment { each: None, len: 1 });
+        so_far.push(Segment { times: Times::Once, len: 1 });
         arrange(once - 1, sets, so_far, all);
         so_far.pop();
     }
@@ -413,7 +542,7 @@ fn arrange(once: usize, sets: &[(Nodes, usize)], so_far: &mut Vec<Segment>, all:
         for len in (1..=sets[i].1).rev() {
             let mut left = sets.to_vec();
             left[i].1 -= len;
-            so_far.push(Segment { each: Some(sets[i].0), len });
+            so_far.push(Segment { times: sets[i].0, len });
             arrange(once, &left, so_far, all);
             so_far.pop();
         }

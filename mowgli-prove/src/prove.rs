@@ -25,6 +25,7 @@ use crate::model::{Concretisation, Model, Obligation, Parts};
 use crate::solve::{Answer, Program, ask, file};
 use crate::source::Source;
 use crate::split::Cases;
+use crate::stated::Stated;
 use crate::term::{Term, Theory};
 use crate::witness::structure;
 
@@ -123,10 +124,11 @@ pub fn prove<S: Stamp>(source: &Source<'_, S>, options: &Options) -> Proof {
         Ok(model) => model,
         Err(why) => return Proof::stopped(vec![why]),
     };
-    let lemmas = lemmas(&mut model, options);
+    let (lemmas, mut obstacles) = lemmas(&mut model, source, options);
     let attempt = Attempt { model: &model, kinds: &kinds, options };
     let mut proof = attempt.made(source, lemmas).unwrap_or_else(|why| Proof::stopped(vec![why]));
-    proof.obstacles.extend(conditions(source, &kinds));
+    obstacles.extend(conditions(source, &kinds));
+    proof.obstacles.extend(obstacles);
     proof
 }
 
@@ -146,8 +148,12 @@ struct Attempt<'a, S: Stamp> {
 }
 
 /// The lemmas that are shown, each of which is an axiom of the theory from then on; those that are not are dropped.
-fn lemmas<S: Stamp>(model: &mut Model<'_, S>, options: &Options) -> Vec<(Row, Question)> {
-    let mut shown = Vec::new();
+fn lemmas<S: Stamp>(
+    model: &mut Model<'_, S>,
+    source: &Source<'_, S>,
+    options: &Options,
+) -> (Vec<(Row, Question)>, Vec<String>) {
+    let (mut shown, mut obstacles) = (Vec::new(), Vec::new());
     for together in model.lemmas() {
         let mut limit = options.limit.min(LEMMA);
         let mut rows = Vec::new();
@@ -167,7 +173,22 @@ fn lemmas<S: Stamp>(model: &mut Model<'_, S>, options: &Options) -> Vec<(Row, Qu
             shown.push((row, Question { obligation: lemma, cases: Vec::new() }));
         }
     }
-    shown
+    for lemma in source.implementation.lemmas() {
+        let stated = model.stated(&lemma).unwrap_or_else(|why| {
+            obstacles.push(why);
+            Vec::new()
+        });
+        for Stated { statement, question } in stated {
+            let row = answered(model, options, &model.below, &question, std::slice::from_ref(&question));
+            let is_shown = row.follows();
+            let row = Row { obligation: format!("lemma: {}", row.obligation), witnessed: true, ..row };
+            if is_shown {
+                model.below.axiom(&format!("shown before: {}", statement.name), statement.closed());
+            }
+            shown.push((row, Question { obligation: question, cases: Vec::new() }));
+        }
+    }
+    (shown, obstacles)
 }
 
 /// When a solver gives up a lemma.
@@ -224,7 +245,10 @@ impl<S: Stamp> Attempt<'_, S> {
                 asked_of.push(row(self.options, &owing, &obligation, std::slice::from_ref(&obligation)));
                 owed.push(Question { cases: vec![obligation.clone()], obligation });
             }
-            for obligation in self.model.consistency()? {
+            let specified = source.specification.get(source.library);
+            let is_in_rounds = specified.is_some_and(|library| library.has_rounds());
+            let rounds = if is_in_rounds { self.model.rounds()? } else { Vec::new() };
+            for obligation in self.model.consistency()?.into_iter().chain(rounds) {
                 let cases = cases(&theory, &obligation, &stands);
                 let open = open(&proof.rows);
                 let solvers = if open < OPEN { self.options.solvers.clone() } else { Vec::new() };
@@ -514,7 +538,7 @@ fn conditions<S: Stamp>(source: &Source<'_, S>, kinds: &[Kind<S>]) -> Vec<String
                 }
                 _ => {}
             }
-            if !concrete && !of.admits(world, &chosen) {
+            if !concrete && !of.has_rounds() && !of.admits(world, &chosen) {
                 found.insert(format!("{library} does not admit some calls; that there are none is not proved"));
             }
         }

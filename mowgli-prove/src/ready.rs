@@ -300,9 +300,9 @@ impl Ready {
         }
     }
 
-    /// Whether a solver is to make the instances of an axiom: of one about three things there are too many.
+    /// Whether a solver is to make the instances of an axiom: of one about three things of a sort there are too many.
     fn is_left(&self, axiom: &Term) -> bool {
-        matches!(axiom, Term::All(of, body) if of.len() > 2 && self.is_plain(body))
+        matches!(axiom, Term::All(of, body) if of.len() > 2 && of.iter().map(|v| &v.1).all_equal() && self.is_plain(body))
     }
 
     fn is_plain(&self, term: &Term) -> bool {

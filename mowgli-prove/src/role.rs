@@ -11,25 +11,33 @@ use mowgli_core::value::Val;
 use mowgli_judge::ids::Node;
 
 use crate::kind::{Instance, Read, Role, Seen, Write};
-use crate::pattern::{Datum, Env, Nodes, Segment, datum, expanded, pattern, segmentations};
+use crate::pattern::{Datum, Each, Env, Segment, Times, datum, expanded, pattern, segmentations};
 
 /// The subevents of the event at one position, as they are in all its instances.
 pub(crate) fn subevents<S: Stamp>(
     instances: &[Instance<S>],
     event: usize,
-    each_event: Option<Nodes>,
+    times: Times,
     objects: &BTreeSet<Loc>,
     libraries: &Libraries<S>,
 ) -> Result<(Vec<Segment>, Vec<Role<S>>), String> {
+    let each_event = if let Times::Each(each) = times { Some(each) } else { None };
     let lengths: Vec<(&Env, usize)> = instances.iter().map(|(s, subs)| (&s.env, subs.len())).collect();
     let mut why = "how many subevents it has is nothing that depends on the nodes in question".to_owned();
-    for segments in segmentations(&lengths) {
-        if each_event.is_some() && segments.iter().any(|s| s.each.is_some()) {
+    for segments in segmentations(&lengths, false) {
+        if each_event.is_some() && segments.iter().any(|s| s.each().is_some()) {
             why = "it is there for each node, and each has subevents for each node".to_owned();
             continue;
         }
+        // What is there only if a set has a node is there for each of its nodes.
+        if let Times::IfAny(set) = times
+            && segments.iter().any(|s| s.each() != Some(Each::Nodes(set)))
+        {
+            why = "it is there for some sets of nodes, and not for each of them".to_owned();
+            continue;
+        }
         let positions: usize = segments.iter().map(|s| s.len).sum();
-        let each: Vec<Option<Nodes>> = segments.iter().flat_map(|s| std::iter::repeat_n(s.each, s.len)).collect();
+        let each: Vec<Option<Each>> = segments.iter().flat_map(|s| std::iter::repeat_n(s.each(), s.len)).collect();
         let mut seen: Vec<Vec<(Seen<S>, Option<usize>)>> = vec![Vec::new(); positions];
         let mut fits = true;
         for (instance, subs) in instances {
@@ -128,8 +136,8 @@ fn applied<S: Stamp>(seen: &Seen<S>, before: &[usize], libraries: &Libraries<S>)
 fn role<S: Stamp>(
     seen: Vec<(Seen<S>, Option<usize>)>,
     position: (usize, usize),
-    each: Option<Nodes>,
-    each_event: Option<Nodes>,
+    each: Option<Each>,
+    each_event: Option<Each>,
     objects: &BTreeSet<Loc>,
     libraries: &Libraries<S>,
 ) -> Result<Role<S>, String> {
@@ -225,6 +233,8 @@ fn role<S: Stamp>(
         reads,
         writes,
         initial,
+        in_loop: false,
+        above: Vec::new(),
         seen: seen.into_iter().map(|(s, _)| s).collect(),
     })
 }

@@ -29,6 +29,8 @@ pub(crate) struct Run<S> {
     pub shapes: Vec<Vec<Sub<S>>>,
     /// The results that are data; `Top`, which equals no datum, where a method returns nothing.
     pub results: Vec<Val>,
+    /// Whether they are of the last round of a loop.
+    pub in_loop: Vec<bool>,
     pub ways: Vec<Way>,
     pub result: Val,
 }
@@ -299,11 +301,12 @@ impl<S: Stamp> Source<'_, S> {
             events: Vec::new(),
             shapes: Vec::new(),
             results: Vec::new(),
+            in_loop: Vec::new(),
             ways: Vec::new(),
             result: Val::Unit,
         };
         let mut place = call.args.len();
-        let mut made = |inner: &Call| {
+        let mut made = |inner: &Call, in_loop: bool| {
             let of =
                 self.below.get(inner.library).ok_or_else(|| Stop::No(format!("{inner} is of no library below")))?;
             if let Some(fault) = of.fault(world, thread, inner) {
@@ -329,13 +332,19 @@ impl<S: Stamp> Source<'_, S> {
                     None => return Err(Stop::Open(several)),
                 },
             };
+            // Rounds before the last one are left out: then they must only read.
+            if in_loop && shapes.iter().flatten().any(|sub| sub.writes.is_some() || sub.reads.is_none()) {
+                return Err(Stop::No("it has a loop that does more than read".to_owned()));
+            }
             run.shapes.push(shapes[way].to_vec());
             run.events.push(event);
+            run.in_loop.push(in_loop);
             run.results.push(result);
             Ok(ret)
         };
-        match follow(&self.implementation.body(world, thread, call), &mut made) {
-            Ok(result) => run.result = result,
+        match follow(&self.implementation.body(world, thread, call), false, &mut made) {
+            Ok(Flow::Value(result)) => run.result = result,
+            Ok(Flow::Broken(..)) => return Err("it breaks out of no loop".to_owned()),
             Err(Stop::Never) => return Ok(Ran::Never),
             Err(Stop::Open(several)) => return Ok(Ran::Open(several)),
             Err(Stop::No(why)) => return Err(why),
@@ -350,7 +359,7 @@ impl<S: Stamp> Source<'_, S> {
 
 /// Why a run does not end with a result.
 enum Stop {
-    /// It goes on for ever, without a call.
+    /// A loop goes on.
     Never,
     /// The next call can happen in so many ways.
     Open(usize),
@@ -358,18 +367,32 @@ enum Stop {
     No(String),
 }
 
-/// Runs a body without loops, but for the one that does nothing for ever.
-fn follow(body: &Prog, made: &mut dyn FnMut(&Call) -> Result<Val, Stop>) -> Result<Val, Stop> {
+/// What a body comes to.
+enum Flow {
+    Value(Val),
+    /// It breaks out of so many loops.
+    Broken(usize, Val),
+}
+
+/// Runs a body. Of a loop the last round is made: the others only read, which is checked of each call.
+fn follow(body: &Prog, in_loop: bool, made: &mut Made<'_>) -> Result<Flow, Stop> {
     match body {
-        Prog::Val(v) => Ok(*v),
-        Prog::Call(call) => made(call),
-        Prog::Let(first, rest) => {
-            let v = follow(first, made)?;
-            follow(&rest(v), made)
-        }
-        Prog::Loop(round) if matches!(**round, Prog::Val(_)) => Err(Stop::Never),
-        Prog::Loop(_) => Err(Stop::No("it has a loop".to_owned())),
-        Prog::Break(..) => Err(Stop::No("it breaks out of no loop".to_owned())),
+        Prog::Val(v) => Ok(Flow::Value(*v)),
+        Prog::Call(call) => made(call, in_loop).map(Flow::Value),
+        Prog::Let(first, rest) => match follow(first, in_loop, made)? {
+            Flow::Value(v) => follow(&rest(v), in_loop, made),
+            broken @ Flow::Broken(..) => Ok(broken),
+        },
+        Prog::Loop(round) => match follow(round, true, made)? {
+            // It goes on, so this was not the last round.
+            Flow::Value(_) => Err(Stop::Never),
+            Flow::Broken(1, v) => Ok(Flow::Value(v)),
+            Flow::Broken(out_of, v) => Ok(Flow::Broken(out_of - 1, v)),
+        },
+        Prog::Break(out_of, v) => Ok(Flow::Broken(*out_of, *v)),
         Prog::Bound => Err(Stop::No("it has a loop that is unrolled".to_owned())),
     }
 }
+
+/// Makes a call, which may be one in a loop; what it returns.
+type Made<'a> = dyn FnMut(&Call, bool) -> Result<Val, Stop> + 'a;

@@ -14,7 +14,8 @@ use rayon::prelude::*;
 
 use crate::ground::Ground;
 use crate::kind::{Kind, Role};
-use crate::model::{ABS, Model, Obligation, SUB, Thing};
+use crate::model::{ABS, Model, Obligation, SUB, Thing, own, thread};
+use crate::pattern::Each;
 use crate::ready::Ready;
 use crate::solve::{Answer, Program, ask_all};
 use crate::term::{Statement, Term, Theory, Variable, any, app, not, symbol, truth};
@@ -104,6 +105,13 @@ impl<'a, S: Stamp> Cases<'a, S> {
                     }
                 });
             }
+            Some((name, "Call")) => self.model.parts.kinds.iter().enumerate().for_each(|(k, kind)| {
+                let mut scene = scene.clone();
+                scene.constants.push((name.clone(), "Call".to_owned()));
+                scene.calls.push((symbol(name), k));
+                scene.given.push(self.model.is_kind(kind, &symbol(name)));
+                self.start(of, n + 1, &scene, by, progress);
+            }),
             Some((name, sort)) => {
                 scene.constants.push((name.clone(), (*sort).to_owned()));
                 self.start(of, n + 1, &scene, by, progress);
@@ -122,8 +130,13 @@ impl<'a, S: Stamp> Cases<'a, S> {
     fn first(&self, scene: &Scene) -> Ground<'_> {
         let mut ground = Ground::new(&self.ready);
         let kinds = &self.model.parts.kinds;
-        scene.calls.iter().for_each(|(call, k)| ground.given(&self.model.is_kind(&kinds[*k], call)));
-        scene.nodes().iter().for_each(|node| ground.name("Node", node));
+        for (call, k) in &scene.calls {
+            ground.given(&self.model.is_kind(&kinds[*k], call));
+            ground.given(&self.model.takes_part(&kinds[*k], call));
+        }
+        let [nodes, threads] = scene.places(self.model);
+        nodes.iter().for_each(|node| ground.name("Node", node));
+        threads.iter().for_each(|thread| ground.name("Thread", thread));
         scene.calls.iter().for_each(|(call, _)| ground.name("Call", call));
         let mut things = self.possible(scene);
         let mut given = scene.given.iter();
@@ -145,8 +158,8 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     fn possible(&self, scene: &Scene) -> Vec<Thing> {
-        let nodes = scene.nodes();
-        let of = |(call, k): &(Term, usize)| self.model.things(call, *k, &nodes, self.with_promises);
+        let [nodes, threads] = scene.places(self.model);
+        let of = |(call, k): &(Term, usize)| self.model.things(call, *k, [&nodes, &threads], self.with_promises);
         scene.calls.iter().flat_map(of).collect()
     }
 
@@ -194,7 +207,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
             return;
         }
         let is_new = |(of, said, _): &(Variable, Term, bool)| {
-            [SUB, ABS].contains(&&*of.1) && !scene.there.iter().any(|known| (&known.0, &known.1) == (of, said))
+            [SUB, ABS, "Call"].contains(&&*of.1) && !scene.there.iter().any(|known| (&known.0, &known.1) == (of, said))
         };
         let mut scene = scene.clone();
         if let Some((of, said, is_there)) = ground.there().into_iter().find(is_new) {
@@ -219,7 +232,17 @@ impl<'a, S: Stamp> Cases<'a, S> {
             without.given.push(not(any(&[(&of.0, &of.1)], said.clone())));
             cases.push(without);
         }
-        for (k, kind, role) in self.roles(&of.1) {
+        if of.1 == "Call" {
+            for (k, kind) in self.model.parts.kinds.iter().enumerate() {
+                let (mut scene, name) = (scene.clone(), format!("{}.{}", of.0, scene.calls.len()));
+                scene.constants.push((name.clone(), "Call".to_owned()));
+                scene.calls.push((symbol(&name), k));
+                scene.given.push(self.model.is_kind(kind, &symbol(&name)));
+                scene.given.push(said.with(&[(of.0.clone(), symbol(&name))].into()));
+                cases.push(scene);
+            }
+        }
+        for (k, kind, role) in if of.1 == "Call" { Vec::new() } else { self.roles(&of.1) } {
             let mut scene = scene.clone();
             let thing = scene.add(self.model, &format!("{}.{}", of.0, scene.calls.len()), (k, kind), role);
             let said = said.with(&[(of.0.clone(), thing)].into());
@@ -233,13 +256,15 @@ impl<'a, S: Stamp> Cases<'a, S> {
         });
     }
 
-    /// The read whose source is told apart next: one of which, or of whose value, the goal speaks, or else the first whose source
-    /// is not known.
+    /// The read whose source is told apart next: one of which, or of whose value, the goal speaks; or one that what is to be shown
+    /// is about, or that has the value of one told apart before; or else the first whose source is not known.
     fn next_read(&self, scene: &Scene, ground: &mut Ground<'_>, to: &Term) -> Option<(String, Term)> {
         // Of the goal itself it is known that it does not hold.
         let parts = if let Term::App(_, parts) = to { &parts[..] } else { &[] };
         let goal: String = parts.iter().map(|part| ground.simplified(part).to_string()).collect();
         let things = self.things(scene, ground);
+        let mut value = |read: &Term| ground.simplified(&app("read", std::slice::from_ref(read))).to_string();
+        let told: Vec<String> = scene.told.iter().map(&mut value).collect();
         let mut open = Vec::new();
         for thing in things.iter().filter(|thing| !scene.told.contains(&thing.thing)) {
             let (read, Some(rf)) = (&thing.thing, &thing.source) else { continue };
@@ -247,20 +272,35 @@ impl<'a, S: Stamp> Cases<'a, S> {
             if !sources.any(|is_source| ground.is_known(&is_source) == Some(true)) {
                 let value = ground.simplified(&app("read", std::slice::from_ref(read))).to_string();
                 let is_spoken_of = goal.contains(&value) || goal.contains(&read.to_string());
-                open.push((!is_spoken_of, rf.clone(), read.clone()));
+                let is_next = told.contains(&value) || scene.is_about(read);
+                open.push(((!is_spoken_of, !is_next), rf.clone(), read.clone()));
             }
         }
-        let (_, rf, read) = open.into_iter().min_by_key(|(is_other, ..)| *is_other)?;
+        let (_, rf, read) = open.into_iter().min_by_key(|(last, ..)| *last)?;
         Some((rf, read))
     }
 }
 
 impl Scene {
-    /// The nodes that have names: those that something is at, and those of threads.
-    fn nodes(&self) -> Vec<Term> {
-        let named = self.constants.iter().filter(|(_, sort)| sort == "Node").map(|(name, _)| symbol(name));
-        let own = self.calls.iter().map(|(call, _)| app("node", &[app("thread", std::slice::from_ref(call))]));
-        named.chain(own).collect()
+    /// The nodes and threads that have names: those that something is for, and those of calls and their objects.
+    fn places<S: Stamp>(&self, model: &Model<'_, S>) -> [Vec<Term>; 2] {
+        let named = |of: &str| {
+            let alike = self.constants.iter().filter(move |(_, sort)| sort == of);
+            alike.map(|(name, _)| symbol(name)).collect::<Vec<Term>>()
+        };
+        let [mut nodes, mut threads] = ["Node", "Thread"].map(named);
+        threads.extend(self.calls.iter().map(|(call, _)| thread(call)));
+        threads.extend(self.calls.iter().flat_map(|(call, k)| model.last_members(*k, call)));
+        nodes.extend(self.calls.iter().map(|(call, _)| own(call)));
+        [nodes, if model.has_members() { threads } else { Vec::new() }]
+    }
+
+    /// Whether a subevent is for a node or thread that the obligation is about.
+    fn is_about(&self, sub: &Term) -> bool {
+        let Term::App(_, to) = sub else { return false };
+        // What a subevent brought along has a dot in its name.
+        let own = self.constants.iter().filter(|(name, _)| !name.contains('.'));
+        to.last().is_some_and(|at| own.into_iter().any(|(name, _)| *at == symbol(name)))
     }
 
     /// Adds a subevent or promise of a role, with its call; the term for it.
@@ -276,8 +316,11 @@ impl Scene {
             symbol(&format!("{name}.{of}"))
         };
         let call = constant("call", "Call");
-        let own = app("node", &[app("thread", std::slice::from_ref(&call))]);
-        let at = if role.each.is_some() { constant("at", "Node") } else { own };
+        let at = match role.each {
+            Some(Each::Nodes(_)) => constant("at", "Node"),
+            Some(Each::Members(_)) => constant("at", "Thread"),
+            None => own(&call),
+        };
         self.calls.push((call.clone(), k));
         self.given.push(model.valid(kind, role, &call, &at));
         app(&format!("the.{}", role.name), &[call, at])

@@ -16,7 +16,7 @@ use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 
 use crate::kind::{Form, Guard, Instance, Kind, Seen, Untold, Way};
-use crate::pattern::{Argument, Computed, Datum, Env, Nodes, Segment, expanded, pattern, segmentations};
+use crate::pattern::{Argument, Computed, Datum, Env, Segment, Times, expanded, pattern, segmentations};
 use crate::role::subevents;
 use crate::runs::{Done, Run, SPECIAL};
 use crate::source::Source;
@@ -194,7 +194,12 @@ impl<S: Stamp> Source<'_, S> {
     ) -> Result<(Vec<Segment>, Kind<S>), String> {
         let lengths: Vec<(&Env, usize)> = runs.iter().map(|r| (&r.env, r.events.len())).collect();
         let mut why = "how many calls it makes is nothing that depends on the nodes in question".to_owned();
-        for segments in segmentations(&lengths) {
+        for segments in segmentations(&lengths, true) {
+            // Most segmentations do not fit, which shows at once.
+            if !have_one_method(runs, &segments) {
+                why = UNKNOWN_CALLS.to_owned();
+                continue;
+            }
             match self.explained(runs, &segments, equal, known) {
                 Ok(kind) => return Ok((segments, kind)),
                 Err(reason) => why = reason,
@@ -214,6 +219,7 @@ impl<S: Stamp> Source<'_, S> {
         // The instances of each position, with the results that came before.
         let mut seen: Vec<Vec<Instance<S>>> = vec![Vec::new(); positions];
         let mut own = Vec::new();
+        let mut in_loop = vec![true; positions];
         for run in runs {
             let known_equal = Env { equal: Arc::clone(equal), computed, ..run.env.clone() };
             let places = expanded(segments, &run.env);
@@ -222,11 +228,14 @@ impl<S: Stamp> Source<'_, S> {
             for (i, (position, at)) in places.into_iter().enumerate() {
                 let event = run.events[i].clone();
                 results[position] = Some(run.results[i]);
+                in_loop[position] &= run.in_loop[i];
                 passed.retain(|(of, _)| of.0 != position);
                 let data = event.call.args.iter().enumerate().filter(|(_, v)| computed != Computed::No && v.is_data());
                 passed.extend(data.map(|(argument, v)| ((position, argument), *v)));
                 let env = Env { results: so_far(&results), passed: passed.clone(), ..known_equal.at(at) };
-                let (world, sub) = (Arc::clone(&run.world), run.shapes[i][0]);
+                // Of an event without subevents only what it is called with counts.
+                let sub = run.shapes[i].first().copied().unwrap_or(run.shapes[run.events.len()][0]);
+                let world = Arc::clone(&run.world);
                 seen[position].push((Seen { world, event, sub, env }, run.shapes[i].clone()));
             }
             let env = Env { results: so_far(&results), passed, ..known_equal };
@@ -244,28 +253,56 @@ impl<S: Stamp> Source<'_, S> {
             events: Vec::new(),
             subs: Vec::new(),
             promised: Vec::new(),
+            takes_part: (0..runs[0].call.args.len()).filter(|i| runs.iter().all(|r| r.env.takes_part(*i))).collect(),
         };
-        let each: Vec<Option<Nodes>> = segments.iter().flat_map(|s| std::iter::repeat_n(s.each, s.len)).collect();
+        let times: Vec<Times> = segments.iter().flat_map(|s| std::iter::repeat_n(s.times, s.len)).collect();
         for (position, instances) in seen.iter().enumerate() {
             let method = |(s, _): &Instance<S>| (s.event.call.library, s.event.call.method);
-            if !instances.iter().map(method).all_equal() {
-                return Err("which calls it makes depends on the call in no way that is known".to_owned());
-            }
             // Sets of nodes are seen by the subevents that there are for each of them.
             let named = |call: &Call| call.args.iter().copied().filter(|v| v.nodes().is_none()).collect::<Vec<_>>();
             let arguments = instances.iter().map(|(s, _)| (&s.env, Val::tuple(&named(&s.event.call))));
             let arguments = pattern(arguments, objects)?;
             let (library, method) = method(&instances[0]);
             kind.made.push((library, method, arguments));
-            let (subs, roles) = subevents(instances, position, each[position], objects, self.below)?;
+            let (subs, mut roles) = subevents(instances, position, times[position], objects, self.below)?;
+            let above = if in_loop[position] { exceeded(instances, position) } else { Vec::new() };
+            for role in &mut roles {
+                role.in_loop = in_loop[position];
+                role.above.clone_from(&above);
+            }
             kind.subs.push(subs);
             kind.concrete.extend(roles);
         }
-        let (promised, roles) = subevents(&own, 0, None, objects, self.specification)?;
+        let (promised, roles) = subevents(&own, 0, Times::Once, objects, self.specification)?;
         kind.promised = promised;
         kind.abstract_ = roles;
         Ok(kind)
     }
+}
+
+/// Why there is no template.
+const UNKNOWN_CALLS: &str = "which calls it makes depends on the call in no way that is known";
+
+/// Whether the events at each position are calls of one method in all runs.
+fn have_one_method<S>(runs: &[&Run<S>], segments: &[Segment]) -> bool {
+    let mut methods: Vec<Option<(Name, Name)>> = vec![None; segments.iter().map(|s| s.len).sum()];
+    runs.iter().all(|run| {
+        let places = expanded(segments, &run.env);
+        places.into_iter().zip(&run.events).all(|((position, _), event)| {
+            let method = (event.call.library, event.call.method);
+            *methods[position].get_or_insert(method) == method
+        })
+    })
+}
+
+/// The results of earlier events that the result of an event is greater than in every run. Only events that are there once
+/// count.
+fn exceeded<S>(instances: &[Instance<S>], position: usize) -> Vec<Datum> {
+    let is_above = |before: &usize| {
+        let values = |(s, _): &Instance<S>| (s.env.results[*before], s.env.results[position]);
+        instances.iter().map(values).all(|(low, high)| low != Val::Top && high != Val::Top && high > low)
+    };
+    (0..position).filter(is_above).map(Datum::Result).collect()
 }
 
 /// The results so far, in order; of what is still to come nothing is known.

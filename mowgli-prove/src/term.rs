@@ -94,6 +94,23 @@ pub fn equal(a: Term, b: Term) -> Term {
     if a == b { truth(true) } else { app("=", &[a, b]) }
 }
 
+/// That an integer is less than another.
+#[must_use]
+pub fn less(a: Term, b: Term) -> Term {
+    app("<", &[a, b])
+}
+
+/// An integer plus this.
+#[must_use]
+pub fn add(a: Term, k: i64) -> Term {
+    let by = symbol(&k.unsigned_abs().to_string());
+    match k {
+        0 => a,
+        1.. => app("+", &[a, by]),
+        _ => app("-", &[a, by]),
+    }
+}
+
 /// The first term if the condition holds, else the second.
 #[must_use]
 pub fn choose(condition: Term, then: Term, otherwise: Term) -> Term {
@@ -328,6 +345,7 @@ impl<'a> Structure<'a> {
             Term::App(name, to) if to.is_empty() => match &**name {
                 "true" => Ok(1),
                 "false" => Ok(0),
+                number if number.parse::<u32>().is_ok() => Ok(number.parse::<u32>().map_or(0, |n| n as usize)),
                 _ => match bound.iter().rev().find(|(known, _)| **known == **name) {
                     Some((_, element)) => Ok(*element),
                     None => self.call(name, Vec::new()),
@@ -353,6 +371,10 @@ impl<'a> Structure<'a> {
             "not" => Ok(1 - self.value(&to[0], bound)?),
             "=>" => Ok(if self.value(&to[0], bound)? == 0 { 1 } else { self.value(&to[1], bound)? }),
             "=" => Ok(usize::from(self.value(&to[0], bound)? == self.value(&to[1], bound)?)),
+            // Integers are elements of their own, negative ones as large numbers.
+            "<" => Ok(usize::from((self.value(&to[0], bound)? as isize) < self.value(&to[1], bound)? as isize)),
+            "+" => Ok(self.value(&to[0], bound)?.wrapping_add(self.value(&to[1], bound)?)),
+            "-" => Ok(self.value(&to[0], bound)?.wrapping_sub(self.value(&to[1], bound)?)),
             "ite" => {
                 let position = if self.value(&to[0], bound)? == 1 { 1 } else { 2 };
                 self.value(&to[position], bound)

@@ -6,22 +6,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 use mowgli_core::event::{Call, alike};
 use mowgli_core::execution::{Execution, Pairs};
-use mowgli_core::ids::{Node, Wid};
+use mowgli_core::ids::{Loc, Node, Wid};
 use mowgli_core::judge::{closure, judge};
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 
 use crate::kind::{Guard, Placed, Read, Role, Write};
-use crate::model::{Concretisation, Model, TUPLE, constant, passed_to, result_of};
-use crate::pattern::{Datum, Env};
+use crate::model::{
+    Concretisation, EARLIER, HAS_MEMBER, LAST, Model, TAKES_PART, TUPLE, constant, passed_to, plus, result_of,
+};
+use crate::pattern::{Datum, Each, Env, Place};
 use crate::term::{Structure, Theory};
 
-/// A subevent: its call, its role in the kind of the call, and its node.
+/// A subevent: its call, its role in the kind of the call, and what it is there for, or else its own node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Element {
     call: usize,
     role: usize,
-    at: Node,
+    at: Place,
+}
+
+/// The number of a node or thread.
+fn number(of: Place) -> usize {
+    match of {
+        Place::Node(n) => usize::from(n.0) - 1,
+        Place::Thread(t) => t.index(),
+    }
 }
 
 /// One call of the client.
@@ -31,10 +41,10 @@ struct Called {
     own: Node,
     thread: usize,
     args: Vec<Val>,
-    /// Results, by position of the event in the template and node.
-    results: BTreeMap<(usize, Node), Val>,
-    /// What is computed: by position of the event and number of its argument, and node.
-    passed: BTreeMap<(usize, usize, Node), Val>,
+    /// Results, by position of the event in the template and what it is there for.
+    results: BTreeMap<(usize, Place), Val>,
+    /// What is computed: by position of the event and number of its argument, and what it is there for.
+    passed: BTreeMap<(usize, usize, Place), Val>,
 }
 
 /// The most words of a tuple.
@@ -93,14 +103,18 @@ pub fn structure<S: Stamp>(
     let mut promises: Vec<Element> = Vec::new();
     for (call, called) in calls.iter().enumerate() {
         let placed = parts.kinds[called.kind].abstractly(&called.env);
-        promises.extend(placed.into_iter().map(|(role, at)| Element { call, role, at: at.unwrap_or(called.own) }));
+        promises.extend(placed.into_iter().map(|(role, at)| Element {
+            call,
+            role,
+            at: at.unwrap_or(Place::Node(called.own)),
+        }));
     }
     let filled = Filled { model, g, execution, calls, subs, promises, place };
     filled.structure(theory, &judged.hb)
 }
 
-/// The roles and nodes of the subevents of a call, and the results of its events by position and node.
-type Taken = (Vec<(usize, Node)>, BTreeMap<(usize, Node), Val>);
+/// The roles of the subevents of a call with what they are there for, and the results of its events.
+type Taken = (Vec<(usize, Place)>, BTreeMap<(usize, Place), Val>);
 
 /// The subevents of a call taken as a kind of call has them; none if it is not of the kind.
 fn as_kind<S: Stamp>(
@@ -111,7 +125,7 @@ fn as_kind<S: Stamp>(
     actual: &[usize],
     env: &Env,
 ) -> Option<Taken> {
-    let own = env.own;
+    let own = Place::Node(env.own);
     let kind = &model.parts.kinds[kind];
     kind.forms_of(call).next()?;
     let expected: Vec<Placed> = kind.concretely(env);
@@ -120,13 +134,14 @@ fn as_kind<S: Stamp>(
     if expected.len() != actual.len() || !expected.iter().zip(actual).all(is_like) {
         return None;
     }
-    let elements: Vec<(usize, Node)> = expected.into_iter().map(|(role, at)| (role, at.unwrap_or(own))).collect();
-    let result = |((role, at), s): (&(usize, Node), &usize)| {
+    let elements: Vec<(usize, Place)> = expected.into_iter().map(|(role, at)| (role, at.unwrap_or(own))).collect();
+    let result = |((role, at), s): (&(usize, Place), &usize)| {
         ((kind.concrete[*role].position.0, *at), execution.events[execution.subs[*s].event].ret)
     };
-    let results: BTreeMap<(usize, Node), Val> = elements.iter().zip(actual).map(result).collect();
+    let results: BTreeMap<(usize, Place), Val> = elements.iter().zip(actual).map(result).collect();
     let datum = |datum| match datum {
         Datum::Result(event) => results.get(&(event, own)).copied(),
+        Datum::Sum(event, k) => results.get(&(event, own)).map(|v| v.plus(k).unwrap_or(*v)),
         other => env.datum(other),
     };
     let holds = |guard: &Guard| (datum(guard.one) == datum(guard.other)) == guard.are_equal;
@@ -159,20 +174,31 @@ impl<S: Stamp> Filled<'_, '_, S> {
             Datum::Initial(i) => object(i).map_or(Val::Unit, |o| o.init),
             Datum::Constant(value) => value,
             Datum::Passed(event, argument) => {
-                let at = [s.at, called.own].into_iter().find_map(|at| called.passed.get(&(event, argument, at)));
+                let places = [s.at, Place::Node(called.own)];
+                let at = places.into_iter().find_map(|at| called.passed.get(&(event, argument, at)));
                 at.copied().unwrap_or(Val::Unit)
             }
             Datum::Result(event) => {
-                let at = [s.at, called.own].into_iter().find_map(|at| called.results.get(&(event, at)));
+                let places = [s.at, Place::Node(called.own)];
+                let at = places.into_iter().find_map(|at| called.results.get(&(event, at)));
                 at.copied().unwrap_or(Val::Unit)
+            }
+            Datum::Sum(event, k) => {
+                let result = self.datum(s, Datum::Result(event));
+                result.plus(k).unwrap_or(result)
             }
         }
     }
 
     fn image(&self, a: Element) -> Option<usize> {
         let role = *self.g.get(&(self.calls[a.call].kind, a.role))?;
-        let each = self.model.parts.kinds[self.calls[a.call].kind].concrete[role].each;
-        let at = if each.is_some() { a.at } else { self.calls[a.call].own };
+        let called = &self.calls[a.call];
+        let each = self.model.parts.kinds[called.kind].concrete[role].each;
+        let at = match each {
+            Some(Each::Nodes(_)) => a.at,
+            Some(Each::Members(i)) => Place::Thread(*called.env.members[i].0.last()?),
+            None => Place::Node(called.own),
+        };
         self.subs.iter().position(|s| *s == Element { call: a.call, role, at })
     }
 
@@ -236,6 +262,10 @@ impl<S: Stamp> Filled<'_, '_, S> {
                 .iter()
                 .flat_map(|c| c.args.iter().chain(c.results.values()).chain(c.passed.values()).copied().map(Some)),
         );
+        // Sums too, of which a theory speaks although nobody has them.
+        for k in self.model.added() {
+            values.extend(values.clone().into_iter().map(|v| v.map(|v| v.plus(k).unwrap_or(v))));
+        }
         values.extend(ex.world.objects.values().map(|o| Some(o.init)));
         values.extend(self.model.constants.iter().map(|v| Some(*v)));
         let values: Vec<Option<Val>> = values.into_iter().collect();
@@ -251,6 +281,18 @@ impl<S: Stamp> Filled<'_, '_, S> {
             move |p| flag(sum(p).is_some())
         });
         structure.table("plus", move |p| sum(p).map_or(0, |v| index(&all, &Some(v))));
+        // Integers are themselves.
+        let all: Vec<Option<i64>> = values.iter().map(|v| v.and_then(Val::int)).collect();
+        structure.table("number", {
+            let all = all.clone();
+            move |p| flag(all[p[0]].is_some())
+        });
+        structure.table("int", move |p| all[p[0]].unwrap_or(0) as usize);
+        for k in self.model.added() {
+            let all = values.clone();
+            let of = move |v: Option<Val>| v.map(|v| v.plus(k).unwrap_or(v));
+            structure.table(&plus(k), move |p| index(&all, &of(all[p[0]])));
+        }
         for n in 1..=MOST_WORDS {
             let all = values.clone();
             let tuple = move |p: &[usize]| {
@@ -361,6 +403,7 @@ impl<S: Stamp> Filled<'_, '_, S> {
     fn clients(&self, structure: &mut Structure<'static>, values: &[Option<Val>]) {
         let (ex, parts) = (self.execution, &self.model.parts);
         let locations = ex.world.locations(parts.library);
+        self.members(structure, &locations);
         let identifiers: BTreeSet<Wid> = self
             .calls
             .iter()
@@ -384,10 +427,10 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let mut give = |name: String, all: Vec<usize>| structure.table(&name, move |p| all[p[0]]);
         give("kind".into(), of_call(&|c| c.kind));
         give("thread".into(), of_call(&|c| c.thread));
-        let number = |n: Node| usize::from(n.0) - 1;
+        let number = |n: Node| number(Place::Node(n));
         give("node".into(), ex.world.threads.iter().map(|n| number(*n)).collect());
         give("home".into(), locations.iter().map(|x| ex.world.home(*x).map_or(0, number)).collect());
-        let initial = |x: &mowgli_core::ids::Loc| index(values, &Some(ex.world.objects[x].init));
+        let initial = |x: &Loc| index(values, &Some(ex.world.objects[x].init));
         give("init".into(), locations.iter().map(initial).collect());
         let most = self.calls.iter().map(|c| c.args.len()).max().unwrap_or(0);
         for i in 0..most {
@@ -416,27 +459,47 @@ impl<S: Stamp> Filled<'_, '_, S> {
         }
         for (k, kind) in parts.kinds.iter().enumerate() {
             for (event, argument) in kind.passed() {
-                let of = |c: &Called, at: usize| {
-                    let at = Node(u8::try_from(at + 1).unwrap_or(0));
-                    let given = c.passed.get(&(event, argument, at)).filter(|_| c.kind == k);
-                    given.map_or(0, |v| index(values, &Some(*v)))
-                };
-                let all: Vec<Vec<usize>> =
-                    self.calls.iter().map(|c| (0..usize::from(ex.world.nodes)).map(|at| of(c, at)).collect()).collect();
-                structure.table(&passed_to(&kind.name, event, argument), move |p| all[p[0]][p[1]]);
+                let passed = self.calls.iter().enumerate().filter(|(_, c)| c.kind == k).flat_map(|(call, c)| {
+                    let own = c.passed.iter().filter(move |((e, i, _), _)| (*e, *i) == (event, argument));
+                    own.map(move |((_, _, at), v)| ((call, self::number(*at)), index(values, &Some(*v))))
+                });
+                let passed: BTreeMap<(usize, usize), usize> = passed.collect();
+                let function = passed_to(&kind.name, event, argument);
+                structure.table(&function, move |p| passed.get(&(p[0], p[1])).copied().unwrap_or(0));
             }
             for role in &kind.concrete {
                 let event = role.position.0;
-                let of = |c: &Called, at: usize| {
-                    let at = Node(u8::try_from(at + 1).unwrap_or(0));
-                    c.results.get(&(event, at)).filter(|_| c.kind == k).map_or(0, |v| index(values, &Some(*v)))
-                };
-                let nodes = usize::from(ex.world.nodes);
-                let all: Vec<Vec<usize>> =
-                    self.calls.iter().map(|c| (0..nodes).map(|at| of(c, at)).collect()).collect();
-                structure.table(&result_of(&kind.name, event), move |p| all[p[0]][p[1]]);
+                let returned = self.calls.iter().enumerate().filter(|(_, c)| c.kind == k).flat_map(|(call, c)| {
+                    let own = c.results.iter().filter(move |((e, _), _)| *e == event);
+                    own.map(move |((_, at), v)| ((call, self::number(*at)), index(values, &Some(*v))))
+                });
+                let returned: BTreeMap<(usize, usize), usize> = returned.collect();
+                let function = result_of(&kind.name, event);
+                structure.table(&function, move |p| returned.get(&(p[0], p[1])).copied().unwrap_or(0));
             }
         }
+    }
+
+    /// Who takes part in the objects.
+    fn members(&self, structure: &mut Structure<'static>, locations: &[Loc]) {
+        let world = &self.execution.world;
+        let all: Vec<Vec<usize>> =
+            locations.iter().map(|x| world.objects[x].members.iter().map(|t| t.index()).collect()).collect();
+        let nodes: Vec<Vec<usize>> =
+            locations.iter().map(|x| world.member_nodes(*x).iter().map(|n| number(Place::Node(n))).collect()).collect();
+        let position = |all: &[Vec<usize>], p: &[usize], t: usize| all[p[0]].iter().position(|m| *m == p[t]);
+        structure.table(HAS_MEMBER, move |p| flag(nodes[p[0]].contains(&p[1])));
+        structure.table(TAKES_PART, {
+            let all = all.clone();
+            move |p| flag(position(&all, p, 1).is_some())
+        });
+        structure.table(LAST, {
+            let all = all.clone();
+            move |p| all[p[0]].last().copied().unwrap_or(0)
+        });
+        structure.table(EARLIER, move |p| {
+            flag(position(&all, p, 1).zip(position(&all, p, 2)).is_some_and(|(one, other)| one < other))
+        });
     }
 
     /// The subevents of one side.
@@ -453,17 +516,27 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let first = |k: usize| (0..k).map(|k| roles(k).len()).sum::<usize>();
         let number: Vec<usize> = all.iter().map(|s| first(self.calls[s.call].kind) + s.role).collect();
         let calls: Vec<usize> = all.iter().map(|s| s.call).collect();
-        let nodes: Vec<usize> = all.iter().map(|s| usize::from(s.at.0) - 1).collect();
-        for (name, table) in
-            [("call", calls), ("role", number), ("at", nodes), ("read", reads), ("wrote", wrote), ("initial", initial)]
-        {
+        let own = |s: &Element| self::number(Place::Node(self.calls[s.call].own));
+        let node = |s: &Element| if matches!(s.at, Place::Node(_)) { self::number(s.at) } else { own(s) };
+        let thread =
+            |s: &Element| if matches!(s.at, Place::Thread(_)) { self::number(s.at) } else { self.calls[s.call].thread };
+        let (nodes, threads) = (all.iter().map(node).collect(), all.iter().map(thread).collect());
+        for (name, table) in [
+            ("call", calls),
+            ("role", number),
+            ("at", nodes),
+            ("member", threads),
+            ("read", reads),
+            ("wrote", wrote),
+            ("initial", initial),
+        ] {
             structure.table(&format!("{shared}{name}"), move |p| table[p[0]]);
         }
         for (k, kind) in kinds.iter().enumerate() {
             let roles = if concrete { &kind.concrete } else { &kind.abstract_ };
             for (r, role) in roles.iter().enumerate() {
                 let of = |(i, s): (usize, &Element)| {
-                    (self.calls[s.call].kind == k && s.role == r).then(|| ((s.call, usize::from(s.at.0) - 1), i))
+                    (self.calls[s.call].kind == k && s.role == r).then(|| ((s.call, self::number(s.at)), i))
                 };
                 let there: BTreeMap<(usize, usize), usize> = all.iter().enumerate().filter_map(of).collect();
                 structure.table(&format!("the.{}", role.name), move |p| there.get(&(p[0], p[1])).copied().unwrap_or(0));

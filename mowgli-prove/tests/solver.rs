@@ -8,13 +8,15 @@ use libtest_mimic::{Arguments, Trial};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::implementation::Implementation;
+use mowgli_core::lemma::{Lemma, call, index, value};
 use mowgli_core::library::Libraries;
-use mowgli_core::program::Prog;
+use mowgli_core::program::{Prog, prog};
+use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Spec, po};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
-use mowgli_libraries::{slock, sv, wlock};
+use mowgli_libraries::{bal, slock, sv, wlock};
 use mowgli_prove::prove::{Options, Proof, prove};
 use mowgli_prove::solve::Program;
 use mowgli_prove::source::Source;
@@ -25,7 +27,7 @@ use mowgli_rdma::wait::WAIT;
 const VERSION: &str = "4.8.12";
 
 fn main() -> ExitCode {
-    let tests: [(&str, fn()); 10] = [
+    let tests: [(&str, fn()); 13] = [
         ("sv_is_proved", sv_is_proved),
         ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", less_below_proves_less),
@@ -36,6 +38,9 @@ fn main() -> ExitCode {
         ("no_variant_of_sc_rmw_is_proved", no_variant_of_sc_rmw_is_proved),
         ("counter_and_map_are_proved", counter_and_map_are_proved),
         ("no_variant_of_counter_is_proved", no_variant_of_counter_is_proved),
+        ("barriers_are_proved", barriers_are_proved),
+        ("no_broken_barrier_is_proved", no_broken_barrier_is_proved),
+        ("what_is_stated_is_proved_or_not_used", what_is_stated_is_proved_or_not_used),
     ];
     // What a solver shows in time is a matter of its version.
     let version = Command::new("z3").arg("--version").output();
@@ -86,14 +91,18 @@ fn shown(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64) -
     proved_by(entry, implementation, seconds, vec![Program::Z3])
 }
 
-fn proved_by(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64, solvers: Vec<Program>) -> Proof {
-    let source = Source {
+fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> Source<'a, Stamp> {
+    Source {
         specification: &entry.specification,
         library: Name::literal(entry.name),
         below: &entry.below,
         implementation,
         subject: &*entry.subject,
-    };
+    }
+}
+
+fn proved_by(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64, solvers: Vec<Program>) -> Proof {
+    let source = source(entry, implementation);
     let (limit, executions) = (Duration::from_secs(seconds), Duration::from_secs(5));
     prove(&source, &Options { solvers, limit, executions })
 }
@@ -247,6 +256,110 @@ fn no_variant_of_counter_is_proved() {
         assert!(!proof.is_proved(), "{variant}");
         assert!(!open(&proof).is_empty() || !proof.obstacles.is_empty(), "{variant}");
     }
+}
+
+/// LOCO Theorem 4.2 and its transitive variant, for any number of participants and rounds.
+fn barriers_are_proved() {
+    for library in ["bal", "bal-transitive"] {
+        let proof = found(library, "published", same, None, 20);
+        assert_eq!(open(&proof), Vec::<&str>::new(), "{library}");
+        assert!(proof.is_proved() && proof.executions > 50, "{library}: {:?}", proof.obstacles);
+        let names: Vec<&str> = proof.rows.iter().map(|row| row.obligation.as_str()).collect();
+        for name in [
+            "lemma: the n-th call finds n in its counter",
+            "round' inside hb",
+            "each round of BAR has a call of every thread that takes part",
+        ] {
+            assert!(names.contains(&name), "{names:?}");
+        }
+        let last = "aCR of BAR: aCR of Read".to_owned();
+        assert!(proof.concretisation.contains(&last), "{:?}", proof.concretisation);
+    }
+}
+
+fn no_broken_barrier_is_proved() {
+    let proof = found("bal", "no-fence", same, None, 2);
+    assert!(!proof.is_proved());
+    assert_eq!(proof.obstacles, ["nothing in BAR stands for aGF of BAR"]);
+    // Without mo in so a thread does not see how often it has come.
+    let without_mo: Change = |spec| spec.so.retain(|(name, _)| *name != "mo");
+    let all = catalogue();
+    let entry = named(&all, "bal").unwrap();
+    let below = entry.below.clone().respecified(sv::SV, without_mo);
+    let published = entry.variant("published").unwrap().implementation.clone();
+    let source = Source { below: &below, ..source(entry, published) };
+    let options =
+        Options { solvers: vec![Program::Z3], limit: Duration::from_secs(2), executions: Duration::from_secs(5) };
+    let proof = prove(&source, &options);
+    assert!(open(&proof).contains(&"lemma: the n-th call finds n in its counter"), "{:?}", open(&proof));
+    assert!(!proof.is_proved());
+    let proof = shown(entry, Arc::new(Barrier::SeesWhatItCounted), 2);
+    assert!(!proof.is_proved());
+    assert!(open(&proof).contains(&"round' inside hb"), "{:?} {:?}", open(&proof), proof.obstacles);
+}
+
+/// The barrier with something else in the place of its loops, or with other lemmas.
+#[derive(Clone, Copy, Debug)]
+enum Barrier {
+    /// It goes on where others have come as often as it had before.
+    SeesWhatItCounted,
+    /// It is as published, and what its author says of it is wrong.
+    SaysWhatIsNot,
+    /// It is as published, and its author says what is of no use.
+    SaysNothing,
+}
+
+impl Implementation for Barrier {
+    fn target(&self) -> Name {
+        bal::BAL
+    }
+
+    fn declare(&self, world: &mut World) {
+        bal::BalOverSv::default().declare(world);
+    }
+
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        let (x, published) = (call.loc(0), bal::BalOverSv::default());
+        let count = move |t: Tid| x.part(format_args!("count_{t}"));
+        let participants = world.objects[&x].members.clone();
+        if !matches!(self, Self::SeesWhatItCounted) || !participants.contains(&thread) {
+            return published.body(world, thread, call);
+        }
+        let (nodes, own) = (world.member_nodes(x), count(thread));
+        let others = nodes.without(world.node_of(thread));
+        prog! {
+            sv::gf(nodes);
+            let v = sv::read(own);
+            sv::write(own, v.plus(1).unwrap_or(v));
+            sv::bcast(own, Val::NoWid, others);
+            for ti in (participants.clone()) {
+                loop { let seen = sv::read(count(ti)); if (seen >= v) { break } }
+            }
+        }
+    }
+
+    fn lemmas(&self) -> Vec<Lemma> {
+        let (c, d) = (call("c"), call("d"));
+        let count = c.read(sv::SV, "Read", 1);
+        match self {
+            Self::SaysWhatIsNot => {
+                vec![Lemma::new("all counters are alike").about(&[c, d]).then(value(count).is(index(d))).along_po(c)]
+            }
+            Self::SaysNothing => vec![Lemma::new("it is").about(&[c]).then(c.same_object(c))],
+            _ => bal::BalOverSv::default().lemmas(),
+        }
+    }
+}
+
+fn what_is_stated_is_proved_or_not_used() {
+    let all = catalogue();
+    let entry = named(&all, "bal").unwrap();
+    let wrong = shown(entry, Arc::new(Barrier::SaysWhatIsNot), 2);
+    let names = open(&wrong);
+    assert!(names.contains(&"lemma: all counters are alike") && names.contains(&"round' inside hb"), "{names:?}");
+    let idle = shown(entry, Arc::new(Barrier::SaysNothing), 2);
+    let names = open(&idle);
+    assert!(!names.contains(&"lemma: it is") && names.contains(&"round' inside hb"), "{names:?}");
 }
 
 /// Another solver, which is asked the same questions.

@@ -7,16 +7,16 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::method::Method;
-use mowgli_core::program::Prog;
+use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::{Counter, LinearisedOverNlock, Sequential};
-use mowgli_libraries::sv;
+use mowgli_libraries::{bal, sv};
 use mowgli_prove::kind::{Kind, Role, Write};
 use mowgli_prove::model::{Concretisation, Model, Parts};
-use mowgli_prove::pattern::Datum;
+use mowgli_prove::pattern::{Datum, Each, Nodes, Whole};
 use mowgli_prove::prove::executions;
 use mowgli_prove::source::Source;
 use mowgli_prove::witness::structure;
@@ -46,8 +46,7 @@ fn of_variant(library: &str, variant: &str) -> Vec<String> {
 
 #[test]
 fn what_has_no_template_is_named() {
-    assert_eq!(of_variant("bal", "published"), ["BAR: it has a loop"]);
-    assert_eq!(of_variant("nlock", "published"), ["Acq: it has a loop"]);
+    assert_eq!(of_variant("nlock", "published"), ["Acq: it has a loop that does more than read"]);
     let first_only = of_variant("sv", "first-target-only");
     assert_eq!(first_only.len(), 2, "a broadcast with an identifier and one without: {first_only:?}");
     assert!(first_only.iter().all(|why| why.starts_with("Bcast")));
@@ -58,6 +57,55 @@ fn what_has_no_template_is_named() {
     // Two calls in one.
     let in_two_steps = of_variant("sc-rmw", "cas-as-read-write");
     assert!(in_two_steps.iter().all(|why| why.starts_with("CAS: ")), "{in_two_steps:?}");
+}
+
+/// Of a loop that waits the last round is known, and by what it ended.
+#[test]
+fn a_loop_that_waits_is_its_last_round() {
+    let all = catalogue();
+    let entry = named(&all, "bal").unwrap();
+    let kinds = source(entry, entry.variant("published").unwrap().implementation.clone()).kinds().unwrap();
+    let [bar] = &kinds[..] else { panic!("one kind of call") };
+    let role = |event, sub| bar.concrete.iter().find(|r| r.position == (event, sub)).unwrap();
+    let (count, counted, sent, seen) = (role(1, 0), role(2, 0), role(3, 1), role(4, 0));
+    assert_eq!(counted.writes, Some(Write::Is(Datum::Sum(1, 1))));
+    assert_eq!(sent.each, Some(Each::Nodes(Nodes { of: Whole::Members(0), but_own: true })));
+    assert_eq!(seen.each, Some(Each::Members(0)));
+    assert_eq!((&count.above[..], &seen.above[..]), (&[][..], &[Datum::Result(1)][..]));
+    // Who waits for at least what it has counted before is not told more than that.
+    let at_least = Arc::new(Waits { at_least: true });
+    let kinds = source(entry, at_least).kinds().unwrap();
+    assert!(kinds[0].concrete.iter().all(|r| r.above.is_empty()));
+    let kinds = source(entry, Arc::new(Waits { at_least: false })).kinds().unwrap();
+    assert!(kinds[0].concrete.iter().any(|r| !r.above.is_empty()));
+}
+
+/// A barrier that waits for its own counter only.
+struct Waits {
+    /// Whether it goes on if it has not grown.
+    at_least: bool,
+}
+
+impl Implementation for Waits {
+    fn target(&self) -> Name {
+        bal::BAL
+    }
+
+    fn declare(&self, world: &mut World) {
+        bal::BalOverSv::default().declare(world);
+    }
+
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        let x = call.loc(0);
+        if !world.objects[&x].members.contains(&thread) {
+            return Prog::unit().repeat();
+        }
+        let (count, at_least) = (x.part(format_args!("count_{thread}")), self.at_least);
+        prog! {
+            let v = sv::read(count);
+            loop { let seen = sv::read(count); if (seen > v || (at_least && seen == v)) { break } }
+        }
+    }
 }
 
 /// A counter that adds two.
@@ -245,7 +293,8 @@ fn templates_that_do_not_fit_are_noticed() {
         ("a target that is left out", |kinds| {
             let bcast = kinds.iter_mut().find(|k| k.name == "Bcast").unwrap();
             for role in &mut bcast.concrete {
-                role.each.as_mut().unwrap().but_own = true;
+                let Some(Each::Nodes(nodes)) = &mut role.each else { panic!("it is for nodes") };
+                nodes.but_own = true;
             }
         }),
         ("another stamp", |kinds| {

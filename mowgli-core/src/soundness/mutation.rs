@@ -159,6 +159,10 @@ impl<S: Stamp> Library<S> for WithoutStamp<S> {
         self.of.admits(world, events)
     }
 
+    fn has_rounds(&self) -> bool {
+        self.of.has_rounds()
+    }
+
     fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
         self.of.is_well_formed(world, events)
     }

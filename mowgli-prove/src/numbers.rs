@@ -1,0 +1,254 @@
+//! Numbers in proofs: how often a thread has come, what counters hold, and who takes part in an object.
+//!
+//! Values are elements of a sort of which nothing is known; some are numbers, and what is read, added and compared of these is
+//! said in integer arithmetic. So far as a theory speaks of numbers they have no largest one.
+
+use std::collections::BTreeSet;
+
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+
+use crate::kind::{Kind, Role};
+use crate::model::{
+    EARLIER, HAS_MEMBER, LAST, Model, TAKES_PART, constant, data_of, datum_of, guards_of, location, plus, thread,
+};
+use crate::pattern::{Argument, Datum, Each, Nodes, Whole};
+use crate::term::{Term, Theory, add, all, and, any, app, equal, implies, less, not, or, symbol};
+
+/// The integers.
+pub const INT: &str = "Int";
+
+/// That two calls are on one thread and have the same names for arguments, as those that are counted together.
+pub const ALIKE: &str = "alike";
+
+/// That a value is a number.
+#[must_use]
+pub fn number(of: &Term) -> Term {
+    app("number", std::slice::from_ref(of))
+}
+
+/// The number that a value is.
+#[must_use]
+pub fn int(of: &Term) -> Term {
+    app("int", std::slice::from_ref(of))
+}
+
+/// How many calls like it its thread has made before.
+#[must_use]
+pub fn index(call: &Term) -> Term {
+    app("nth.call", std::slice::from_ref(call))
+}
+
+/// The arguments of a kind of calls that are objects for whose members, or their nodes, it does something.
+fn objects_of<S: Stamp>(kind: &Kind<S>) -> BTreeSet<usize> {
+    let of_role = |r: &Role<S>| match r.each {
+        Some(Each::Members(i) | Each::Nodes(Nodes { of: Whole::Members(i), .. })) => Some(i),
+        _ => None,
+    };
+    kind.concrete.iter().chain(&kind.abstract_).filter_map(of_role).collect()
+}
+
+impl<S: Stamp> Model<'_, S> {
+    /// What is added to results anywhere.
+    #[must_use]
+    pub fn added(&self) -> BTreeSet<i64> {
+        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        let data = roles.flat_map(data_of).chain(self.parts.kinds.iter().flat_map(guards_of));
+        data.filter_map(|datum| if let Datum::Sum(_, k) = datum { Some(k) } else { None }).collect()
+    }
+
+    /// Whether the theory speaks of numbers.
+    fn has_numbers(&self) -> bool {
+        let ends_loop = |r: &Role<S>| !r.above.is_empty();
+        !self.added().is_empty() || self.parts.kinds.iter().flat_map(|k| &k.concrete).any(ends_loop)
+    }
+
+    /// The sort of how many calls there were before.
+    pub(crate) fn count_sort(&self) -> &'static str {
+        if self.has_numbers() { INT } else { "Count" }
+    }
+
+    /// The objects of calls in which threads take part.
+    pub(crate) fn objects(&self, theory: &mut Theory) {
+        if !self.has_objects() {
+            return;
+        }
+        theory.comment("Objects: which threads take part in them, and the order in which these are gone through.");
+        theory.function(TAKES_PART, &["Location", "Thread"], "Bool");
+        theory.function(HAS_MEMBER, &["Location", "Node"], "Bool");
+        theory.function(LAST, &["Location"], "Thread");
+        theory.function(EARLIER, &["Location", "Thread", "Thread"], "Bool");
+        let [c, t, u] = ["c", "t", "u"].map(symbol);
+        for kind in self.parts.kinds {
+            for i in objects_of(kind) {
+                let x = location(i, &c);
+                let takes_part = |t: &Term| app(TAKES_PART, &[x.clone(), t.clone()]);
+                let given = |of: Term| and([self.is_kind(kind, &c), of]);
+                let node = app("node", std::slice::from_ref(&t));
+                theory.axiom(
+                    "there is a member where a member is",
+                    all(
+                        &[("c", "Call"), ("t", "Thread")],
+                        implies(given(takes_part(&t)), app(HAS_MEMBER, &[x.clone(), node])),
+                    ),
+                );
+                let last = app(LAST, std::slice::from_ref(&x));
+                let is_last = or([equal(t.clone(), last.clone()), app(EARLIER, &[x.clone(), t.clone(), last.clone()])]);
+                theory.axiom(
+                    "the last member",
+                    all(
+                        &[("c", "Call"), ("t", "Thread")],
+                        implies(given(takes_part(&t)), and([takes_part(&last), is_last])),
+                    ),
+                );
+                let earlier = |t: &Term, u: &Term| app(EARLIER, &[x.clone(), t.clone(), u.clone()]);
+                theory.axiom(
+                    "members come one after the other",
+                    all(
+                        &[("c", "Call"), ("t", "Thread"), ("u", "Thread")],
+                        implies(
+                            given(and([takes_part(&t), takes_part(&u)])),
+                            and([
+                                or([equal(t.clone(), u.clone()), earlier(&t, &u), earlier(&u, &t)]),
+                                not(and([earlier(&t, &u), earlier(&u, &t)])),
+                                not(earlier(&t, &t)),
+                            ]),
+                        ),
+                    ),
+                );
+            }
+            let own = implies(self.is_kind(kind, &c), self.takes_part(kind, &c));
+            theory.axiom("who calls takes part", all(&[("c", "Call")], own));
+        }
+    }
+
+    /// Whether it matters who takes part in objects.
+    fn has_objects(&self) -> bool {
+        !self.parts.kinds.iter().all(|kind| objects_of(kind).is_empty())
+    }
+
+    /// That the thread of a call of a kind, and some last one, take part in the objects that it is about, where that matters.
+    pub(crate) fn takes_part(&self, kind: &Kind<S>, call: &Term) -> Term {
+        if !self.has_objects() {
+            return and([]);
+        }
+        and(kind.takes_part.iter().flat_map(|i| {
+            let x = location(*i, call);
+            let last = app(LAST, std::slice::from_ref(&x));
+            [thread(call), last].map(|t| app(TAKES_PART, &[x.clone(), t]))
+        }))
+    }
+
+    /// Numbers, and how many calls there were before.
+    pub(crate) fn numbers(&self, theory: &mut Theory) {
+        if !self.has_numbers() {
+            return;
+        }
+        theory.comment("Numbers, and how often a thread has made a call.");
+        theory.function("number", &["Value"], "Bool");
+        theory.function("int", &["Value"], INT);
+        for k in self.added() {
+            theory.function(&plus(k), &["Value"], "Value");
+        }
+        for of in &self.constants {
+            let it = symbol(&constant(*of));
+            let known = match of {
+                Val::Int(k) => and([number(&it), equal(int(&it), add(symbol("0"), *k))]),
+                _ => not(number(&it)),
+            };
+            theory.axiom(&format!("the number {of}"), known);
+        }
+        let [a, b] = ["a", "b"].map(symbol);
+        let two = [("a", "Call"), ("b", "Call")];
+        theory.define(ALIKE, &two, "Bool", and([equal(thread(&a), thread(&b)), self.same_object(&a, &b)]));
+        let alike = |a: &Term, b: &Term| app(ALIKE, &[a.clone(), b.clone()]);
+        let po = |a: &Term, b: &Term| app("po.call", &[a.clone(), b.clone()]);
+        theory.axiom("no count is negative", all(&[("a", "Call")], not(less(index(&a), symbol("0")))));
+        let later = implies(and([alike(&a, &b), po(&a, &b)]), less(index(&a), index(&b)));
+        theory.axiom("counts grow along po", all(&two, later));
+        let is_before = and([alike(&b, &a), po(&b, &a), equal(add(index(&b), 1), index(&a))]);
+        let given = and([alike(&a, &a), less(symbol("0"), index(&a))]);
+        theory.axiom(
+            "before each call but the first there is one",
+            all(&[("a", "Call")], implies(given, any(&[("b", "Call")], is_before))),
+        );
+    }
+
+    /// That two calls are of one method and about the same names, where that can be said.
+    pub(crate) fn same_object(&self, a: &Term, b: &Term) -> Term {
+        let kinds = self.parts.kinds;
+        let pairs = kinds.iter().flat_map(|one| kinds.iter().map(move |other| (one, other)));
+        or(pairs.filter_map(|(one, other)| {
+            let ([f], [g]) = (&one.forms[..], &other.forms[..]) else { return None };
+            let is_said =
+                (f.method, &f.arguments) == (g.method, &g.arguments) && !f.arguments.contains(&Argument::Nodes);
+            let same = f.arguments.iter().enumerate().filter_map(|(i, argument)| {
+                let name = match argument {
+                    Argument::Location => "location",
+                    Argument::Identifier => "identifier",
+                    Argument::Node => "node",
+                    Argument::NoIdentifier | Argument::Data | Argument::Nodes => return None,
+                };
+                let [x, y] = [a, b].map(|c| app(&format!("{name}.{i}"), std::slice::from_ref(c)));
+                Some(equal(x, y))
+            });
+            is_said.then(|| and([self.is_kind(one, a), self.is_kind(other, b)].into_iter().chain(same)))
+        }))
+    }
+
+    /// What is known of the numbers of a subevent.
+    pub(crate) fn of_numbers(
+        &self,
+        kind: &Kind<S>,
+        role: &Role<S>,
+        call: &Term,
+        place: &Term,
+    ) -> Result<Vec<Term>, String> {
+        let mut facts = Vec::new();
+        for datum in data_of(role) {
+            let Datum::Sum(event, k) = datum else { continue };
+            let of = datum_of(kind, role, Datum::Result(event), call, place)?;
+            let sum = app(&plus(k), std::slice::from_ref(&of));
+            let is_sum = and([number(&sum), equal(int(&sum), add(int(&of), k))]);
+            facts.push(implies(number(&of), is_sum));
+            facts.push(implies(not(number(&of)), equal(sum, of)));
+        }
+        for low in &role.above {
+            let high = datum_of(kind, role, Datum::Result(role.position.0), call, place)?;
+            let low = datum_of(kind, role, *low, call, place)?;
+            facts.push(implies(and([number(&low), number(&high)]), less(int(&low), int(&high))));
+        }
+        Ok(facts)
+    }
+
+    /// The last threads that take part in the objects of a call, where there is anything for each of them.
+    pub(crate) fn last_members(&self, kind: usize, call: &Term) -> Vec<Term> {
+        let of_role = |r: &Role<S>| if let Some(Each::Members(i)) = r.each { Some(i) } else { None };
+        let objects: BTreeSet<usize> = self.parts.kinds[kind].concrete.iter().filter_map(of_role).collect();
+        objects.into_iter().map(|i| app(LAST, &[location(i, call)])).collect()
+    }
+
+    /// That every thread that takes part in the object of a call makes a call of that round, as the library admits no others.
+    ///
+    /// # Errors
+    /// If it is not known who takes part.
+    pub(crate) fn rounds(&self) -> Result<Vec<crate::model::Obligation>, String> {
+        let [c, t, d] = ["c", "t", "d"].map(symbol);
+        let of_kind = |kind: &Kind<S>| {
+            let [i] = kind.takes_part[..] else {
+                return Err(format!("it is not known which threads take part in {}", kind.name));
+            };
+            let takes_part = app(TAKES_PART, &[location(i, &c), t.clone()]);
+            let is_theirs =
+                and([equal(thread(&d), t.clone()), self.same_object(&c, &d), not(less(index(&d), index(&c)))]);
+            Ok(crate::model::Obligation {
+                name: format!("each round of {} has a call of every thread that takes part", kind.name),
+                of: vec![("c".to_owned(), "Call"), ("t".to_owned(), "Thread")],
+                hints: Vec::new(),
+                from: and([self.is_kind(kind, &c), takes_part]),
+                to: any(&[("d", "Call")], is_theirs),
+            })
+        };
+        self.parts.kinds.iter().map(of_kind).collect()
+    }
+}

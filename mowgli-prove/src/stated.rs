@@ -1,0 +1,185 @@
+//! Lemmas that an author states, as obligations.
+
+use itertools::Itertools;
+use mowgli_core::lemma::{Access, Fact, Lemma, Num, Of, Sort, Var};
+use mowgli_core::stamp::Stamp;
+
+use crate::kind::{Kind, Role};
+use crate::model::{Model, Obligation, own, the, thread};
+use crate::numbers::{index, int, number};
+use crate::pattern::Each;
+use crate::term::{Term, add, all, and, any, app, equal, implies, less, not, or, symbol};
+
+/// A lemma for calls of some kinds.
+pub(crate) struct Stated {
+    /// What it says.
+    pub statement: Obligation,
+    /// What is to be shown of it: the statement, with what induction gives.
+    pub question: Obligation,
+}
+
+/// A lemma, with the kinds of its calls.
+struct Sorted<'k, S> {
+    lemma: &'k Lemma,
+    kinds: Vec<(Var, &'k Kind<S>)>,
+    /// What the names of variables end with.
+    end: &'static str,
+}
+
+impl<S: Stamp> Model<'_, S> {
+    /// What a lemma says, for all kinds of calls of which it can say it.
+    ///
+    /// # Errors
+    /// What it speaks of and is nowhere.
+    pub(crate) fn stated(&self, lemma: &Lemma) -> Result<Vec<Stated>, String> {
+        let calls: Vec<Var> = lemma.of.iter().copied().filter(|v| v.sort == Sort::Call).collect();
+        let choices = calls.iter().map(|_| self.parts.kinds).multi_cartesian_product();
+        let mut said = Vec::new();
+        let mut why = format!("the lemma that {} is about no call", lemma.words);
+        for kinds in choices {
+            let kinds = calls.iter().copied().zip(kinds).collect();
+            match self.stated_of(&Sorted { lemma, kinds, end: "" }) {
+                Ok(stated) => said.push(stated),
+                Err(reason) => why = format!("the lemma that {}: {reason}", lemma.words),
+            }
+        }
+        if said.is_empty() { Err(why) } else { Ok(said) }
+    }
+
+    fn stated_of(&self, sorted: &Sorted<'_, S>) -> Result<Stated, String> {
+        let lemma = sorted.lemma;
+        let (from, to) = (self.hypotheses(sorted)?, self.facts(sorted, &lemma.then)?);
+        let of: Vec<(String, &'static str)> = lemma.of.iter().map(|v| (v.name.to_owned(), sort(*v))).collect();
+        let statement = Obligation { name: lemma.words.to_owned(), of, hints: Vec::new(), from, to };
+        let Some(along) = lemma.along else { return Ok(Stated { question: statement.clone(), statement }) };
+        // For earlier calls it holds; and before each call but the first there is one.
+        let earlier = Sorted { lemma, kinds: sorted.kinds.clone(), end: ".earlier" };
+        let [call, before] = [sorted, &earlier].map(|sorted| sorted.var(along));
+        let is_before = |before: &Term| app("po.call", &[before.clone(), call.clone()]);
+        let of: Vec<(String, &str)> = lemma.of.iter().map(|v| (earlier.name(*v), sort(*v))).collect();
+        let of: Vec<(&str, &str)> = of.iter().map(|(name, sort)| (name.as_str(), *sort)).collect();
+        let given = and([is_before(&before), self.hypotheses(&earlier)?]);
+        let hypothesis = all(&of, implies(given, self.facts(&earlier, &lemma.then)?));
+        let b = symbol("last");
+        let next = equal(add(index(&b), 1), index(&call));
+        let last = any(&[("last", "Call")], and([self.same_object(&b, &call), is_before(&b), next]));
+        let is_first = equal(index(&call), symbol("0"));
+        let from = and([statement.from.clone(), hypothesis, or([is_first, last])]);
+        Ok(Stated { question: Obligation { from, ..statement.clone() }, statement })
+    }
+
+    /// What is given in a lemma: the kinds of its calls, that what it speaks of is there, and what is said to be given.
+    fn hypotheses(&self, sorted: &Sorted<'_, S>) -> Result<Term, String> {
+        let mut given: Vec<Term> =
+            sorted.kinds.iter().map(|(call, kind)| self.is_kind(kind, &sorted.var(*call))).collect();
+        for of in sorted.lemma.given.iter().chain(&sorted.lemma.then).flat_map(subevents) {
+            let (kind, role) = sorted.role(of)?;
+            given.push(self.valid(kind, role, &sorted.var(of.call), &sorted.place(of, role)?));
+        }
+        given.push(self.facts(sorted, &sorted.lemma.given)?);
+        Ok(and(given))
+    }
+
+    fn facts(&self, sorted: &Sorted<'_, S>, facts: &[Fact]) -> Result<Term, String> {
+        Ok(and(facts.iter().map(|fact| self.fact(sorted, fact)).collect::<Result<Vec<_>, _>>()?))
+    }
+
+    fn fact(&self, sorted: &Sorted<'_, S>, fact: &Fact) -> Result<Term, String> {
+        let compared = |a: &Num, b: &Num, how: fn(Term, Term) -> Term| {
+            let ([is_a, a], [is_b, b]) = (sorted.num(a)?, sorted.num(b)?);
+            Ok::<Term, String>(and([is_a, is_b, how(a, b)]))
+        };
+        Ok(match fact {
+            Fact::Number(of) => number(&sorted.value(*of)?),
+            Fact::Equal(a, b) => compared(a, b, equal)?,
+            Fact::Less(a, b) => compared(a, b, less)?,
+            Fact::Hb(a, b) => app("hb", &[sorted.sub(*a)?, sorted.sub(*b)?]),
+            Fact::SameObject(a, b) => self.same_object(&sorted.var(*a), &sorted.var(*b)),
+            Fact::On(call, on) => {
+                let of = sorted.var(*on);
+                equal(thread(&sorted.var(*call)), if on.sort == Sort::Call { thread(&of) } else { of })
+            }
+            Fact::Not(fact) => not(self.fact(sorted, fact)?),
+        })
+    }
+}
+
+/// The name of a sort.
+fn sort(of: Var) -> &'static str {
+    match of.sort {
+        Sort::Call => "Call",
+        Sort::Node => "Node",
+        Sort::Thread => "Thread",
+    }
+}
+
+/// The subevents that a fact speaks of.
+fn subevents(fact: &Fact) -> Vec<Of> {
+    let of = |num: &Num| if let Num::Value(of) = num { Some(*of) } else { None };
+    match fact {
+        Fact::Number(of) => vec![*of],
+        Fact::Equal(a, b) | Fact::Less(a, b) => [a, b].into_iter().filter_map(of).collect(),
+        Fact::Hb(a, b) => vec![*a, *b],
+        Fact::SameObject(..) | Fact::On(..) => Vec::new(),
+        Fact::Not(fact) => subevents(fact),
+    }
+}
+
+impl<'k, S: Stamp> Sorted<'k, S> {
+    fn name(&self, of: Var) -> String {
+        format!("{}{}", of.name, self.end)
+    }
+
+    fn var(&self, of: Var) -> Term {
+        symbol(&self.name(of))
+    }
+
+    /// The role of a subevent.
+    fn role(&self, of: Of) -> Result<(&'k Kind<S>, &'k Role<S>), String> {
+        let kind = self.kinds.iter().find(|(call, _)| *call == of.call).map(|(_, kind)| *kind);
+        let kind = kind.ok_or_else(|| format!("it is not about {}", of.call.name))?;
+        let made = |(_, (library, method, _)): &(usize, &(_, mowgli_core::ids::Name, _))| {
+            *library == of.library && method.text() == of.method
+        };
+        let position = kind.made.iter().enumerate().filter(made).nth(of.nth.saturating_sub(1));
+        let does = |r: &Role<S>| match of.access {
+            Access::Reads => r.reads.is_some(),
+            Access::Writes => r.writes.is_some(),
+        };
+        let role = position.and_then(|(event, _)| kind.concrete.iter().find(|r| r.position.0 == event && does(r)));
+        role.map(|role| (kind, role)).ok_or_else(|| {
+            let does = if of.access == Access::Reads { "reads" } else { "writes" };
+            format!("no {} {} of {} in {} {does}", of.method, of.nth, of.library, kind.name)
+        })
+    }
+
+    fn place(&self, of: Of, role: &Role<S>) -> Result<Term, String> {
+        match (role.each, of.at) {
+            (None, None) => Ok(own(&self.var(of.call))),
+            (Some(Each::Nodes(_)), Some(at)) if at.sort == Sort::Node => Ok(self.var(at)),
+            (Some(Each::Members(_)), Some(at)) if at.sort == Sort::Thread => Ok(self.var(at)),
+            (None, Some(at)) => Err(format!("{} is there once, not for each {}", role.words, at.name)),
+            (Some(_), _) => Err(format!("{} is there several times, and it is not said for which", role.words)),
+        }
+    }
+
+    fn sub(&self, of: Of) -> Result<Term, String> {
+        let (_, role) = self.role(of)?;
+        Ok(the(role, &self.var(of.call), &self.place(of, role)?))
+    }
+
+    fn value(&self, of: Of) -> Result<Term, String> {
+        Ok(app(if of.access == Access::Reads { "read" } else { "wrote" }, &[self.sub(of)?]))
+    }
+
+    /// That something is a number, and which.
+    fn num(&self, num: &Num) -> Result<[Term; 2], String> {
+        Ok(match num {
+            Num::Value(of) => {
+                let value = self.value(*of)?;
+                [number(&value), int(&value)]
+            }
+            Num::Index(call) => [and([]), index(&self.var(*call))],
+        })
+    }
+}
