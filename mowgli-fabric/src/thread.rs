@@ -73,6 +73,11 @@ impl<'a> Thread<'a> {
         self.inner(call)
     }
 
+    /// Lets others go on: for a loop of one's own that waits for them.
+    pub fn pause(&mut self) {
+        self.port.relax();
+    }
+
     /// Runs a program.
     ///
     /// # Errors
