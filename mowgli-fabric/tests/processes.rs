@@ -28,7 +28,8 @@ const TOGETHER: [(&str, usize, Role); 8] = [
 ];
 
 /// What one process does in tests of faults.
-const FAULTS: [(&str, Role); 3] = [
+const FAULTS: [(&str, Role); 4] = [
+    ("gathers", |company, _| company.gather("").map(|_| ())),
     ("killed", |company, provider| meets(company, provider, 1, killed)),
     ("late", |company, provider| meets(company, provider, 1, || std::thread::sleep(Duration::from_secs(20)))),
     ("leaves", |company, provider| meets(company, provider, 1, || std::process::exit(3))),
@@ -386,7 +387,7 @@ fn a_partner_that_does_not_start_is_named() {
     let alone = |rank: &str| {
         let file = folder.path().join(rank);
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["role", "shm", "late"]).env("MOWGLI_MEET", file).env("PMI_RANK", rank).env("PMI_SIZE", "3");
+        command.args(["role", "shm", "gathers"]).env("MOWGLI_MEET", file).env("PMI_RANK", rank).env("PMI_SIZE", "3");
         command.env("MOWGLI_TEST_LIMIT", "0.5").output().unwrap()
     };
     let [first, second] = ["0", "1"].map(|rank| String::from_utf8_lossy(&alone(rank).stderr).into_owned());
@@ -400,7 +401,7 @@ fn by_hand(said: &str, limit: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("meet");
     let first = Command::new(std::env::current_exe().unwrap())
-        .args(["role", "shm", "late"])
+        .args(["role", "shm", "gathers"])
         .env("MOWGLI_MEET", &file)
         .envs([("PMI_RANK", "0"), ("PMI_SIZE", "2"), ("MOWGLI_TEST_LIMIT", limit)])
         .stderr(std::process::Stdio::piped())
