@@ -73,6 +73,14 @@ impl<'a> Thread<'a> {
         self.inner(call)
     }
 
+    /// Makes an operation of RDMA-WAIT-RMW, without any library.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn operation(&mut self, operation: Method) -> Result<Val, Fault> {
+        self.port.make(operation)
+    }
+
     /// Lets others go on: for a loop of one's own that waits for them.
     pub fn pause(&mut self) {
         self.port.relax();

@@ -37,12 +37,18 @@ impl Fabric {
     }
 }
 
-/// How long processes wait for each other.
+/// How long processes wait for each other, beside the time for a test.
 const MEETING: Duration = Duration::from_secs(30);
+
+impl RunArgs {
+    fn patience(&self) -> Duration {
+        Duration::from_secs(self.timeout) + MEETING
+    }
+}
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli run mp.litmus\n  mowgli run tests/ --times 10000\n  mowgli run barrier.litmus --variant bal:no-fence\n  mowgli run barrier.litmus --seed 17 --times 1\n\nExit codes: 0 what was seen is allowed, 1 something forbidden was seen, 2 bad input, 3 undecided."
+    after_help = "Examples:\n  mowgli run mp.litmus\n  mowgli run tests/ --times 10000\n  mowgli run mp.litmus --fabric tcp\n  mowgli run barrier.litmus --variant bal:no-fence\n  mowgli run barrier.litmus --seed 17 --times 1\n\nExit codes: 0 what was seen is allowed, 1 something forbidden was seen, 2 bad input or a process that has gone, 3 undecided."
 )]
 pub(super) struct RunArgs {
     /// Files ending in .litmus, or directories with such files. Calls of libraries are run by their published bodies.
@@ -74,7 +80,7 @@ pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
         Err(message) => return told(Err(message)),
     };
     // A process that was started for one node of a test, by another one or by a launcher.
-    let joined = args.fabric.provider().and_then(|_| Company::joined(MEETING)).transpose();
+    let joined = args.fabric.provider().and_then(|_| Company::joined(args.patience())).transpose();
     let joined = match joined {
         Ok(joined) => joined,
         Err(fault) => return told(Err(fault.to_string())),
@@ -137,5 +143,5 @@ fn company(path: &Path, args: &RunArgs, test: &Test, provider: Provider) -> Resu
     let mut all: Vec<String> = ["run", path, "--fabric", provider.name()].map(str::to_owned).into();
     all.extend(numbers.into_iter().flat_map(|(flag, number)| [flag.to_owned(), number.to_string()]));
     all.extend(args.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
-    Company::start(usize::from(test.world.nodes), &all, MEETING).map_err(|fault| fault.to_string())
+    Company::start(usize::from(test.world.nodes), &all, args.patience()).map_err(|fault| fault.to_string())
 }
