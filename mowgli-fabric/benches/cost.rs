@@ -47,7 +47,8 @@ fn main() -> Result<(), Fault> {
             Method::Rfence { n: Node(1) },
             Method::Put { x: y, y: x, d: Val::NoWid },
         ];
-        let added = [&locked[..7], &[Method::RFAA { x, y, v, d }], &locked[7..], &[Method::Wait { d }, Method::Read { x }]];
+        let added =
+            [&locked[..7], &[Method::RFAA { x, y, v, d }], &locked[7..], &[Method::Wait { d }, Method::Read { x }]];
         let added = added.concat();
         let (written, seen) = ([Method::Write { x, v }], [Method::Read { x }]);
         let met = [Method::Read { x }, Method::Write { x, v }, Method::Read { x }];

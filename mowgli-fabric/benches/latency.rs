@@ -122,7 +122,8 @@ fn compiled(compiler: &str, name: &str, library: &[&str]) -> Result<PathBuf, Str
 
 fn raw(provider: Provider) -> Result<String, String> {
     let program = compiled("cc", "raw.c", &["-lfabric"])?;
-    let ran = output(Command::new("timeout").arg("60").arg(&program).args([provider.name(), &times(provider).to_string()]));
+    let ran =
+        output(Command::new("timeout").arg("60").arg(&program).args([provider.name(), &times(provider).to_string()]));
     _ = std::fs::remove_file(program);
     ran
 }

@@ -89,11 +89,13 @@ impl Stack {
                 // What is under way from one process is complete when all have said that theirs is.
                 company.gather("")?;
                 let last = (0..runs as usize).map(|copy| batch.last(copy)).collect::<Result<_, _>>()?;
+                // To look at an object may send something too, which must not come when memory is as at the beginning again.
+                own.iter().try_for_each(|&t| net.port_of(t, 0).flush())?;
                 let seen = Seen { goes_on: goes_on(), ended, last };
                 let all = company.gather(&serde_json::to_string(&seen).expect("values"))?;
                 net.again();
                 counts.runs += runs;
-                if !self.count(&all, runs, &mut counts)? {
+                if !self.count(&all, runs, rounds.observed.len(), &mut counts)? {
                     break;
                 }
                 company.gather("")?;
@@ -105,7 +107,7 @@ impl Stack {
     }
 
     /// Counts a batch, of which each process said what it saw; whether there is time for more.
-    fn count(&self, all: &[String], runs: u64, counts: &mut Counts) -> Result<bool, Fault> {
+    fn count(&self, all: &[String], runs: u64, observed: usize, counts: &mut Counts) -> Result<bool, Fault> {
         let strange = |e| Fault::Gone(format!("a process said what makes no sense: {e}"));
         let all =
             all.iter().map(|text| serde_json::from_str(text).map_err(strange)).collect::<Result<Vec<Seen>, _>>()?;
@@ -136,8 +138,12 @@ impl Stack {
                     known.iter_mut().zip(next).for_each(|(known, next)| *known = known.or(*next));
                     known
                 });
-                let finals = finals.into_iter().flatten().collect();
-                *counts.outcomes.entry(Outcome { outputs, finals }).or_insert(0) += 1;
+                let finals: Vec<Val> = finals.into_iter().flatten().collect();
+                if finals.len() < observed {
+                    counts.late += 1;
+                } else {
+                    *counts.outcomes.entry(Outcome { outputs, finals }).or_insert(0) += 1;
+                }
             }
         }
         Ok(all[0].goes_on)
@@ -195,7 +201,11 @@ impl Batch<'_> {
             None if self.net.has(cell.loc, copy) => self.net.last_of(cell.loc, copy).map(Some),
             Some((t, read)) if usize::from(self.stack.world.node_of(t).0) == here + 1 => {
                 let port = self.net.port_of(t, copy);
-                Thread::new(self.stack, t, Box::new(port), self.rounds.limit).call(&read).map(Some)
+                match Thread::new(self.stack, t, Box::new(port), self.rounds.limit).call(&read) {
+                    // As where a lock is held by a thread that was late itself.
+                    Err(Fault::Late(_)) => Ok(None),
+                    read => read.map(Some),
+                }
             }
             _ => Ok(None),
         };
