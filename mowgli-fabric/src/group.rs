@@ -13,8 +13,10 @@ use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::Entry;
 use mowgli_rdma::Switches;
 
+use crate::company::Company;
 use crate::local::Local;
 use crate::machine::Machine;
+use crate::ofi::{Ofi, Provider};
 use crate::port::{Fault, Network};
 use crate::stack::Stack;
 use crate::thread::Thread;
@@ -82,7 +84,19 @@ impl Stack {
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<(Vec<R>, Vec<Val>), Fault> {
         let network = fabric.open(&self.world, switches)?;
-        let ports: Vec<_> = self.world.tids().map(|t| (t, network.port(t))).collect();
+        let results = self.each(&*network, self.world.tids(), limit, body)?;
+        Ok((results, self.last(&*network, limit, observed)?))
+    }
+
+    /// Runs this in each of these threads.
+    fn each<R: Send>(
+        &self,
+        network: &dyn Network,
+        threads: impl Iterator<Item = Tid>,
+        limit: Duration,
+        body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
+    ) -> Result<Vec<R>, Fault> {
+        let ports: Vec<_> = threads.map(|t| (t, network.port(t))).collect();
         let body = &body;
         let ended: Vec<Result<R, Fault>> = std::thread::scope(|scope| {
             let run = |(t, port)| scope.spawn(move || body(&mut Thread::new(self, t, port, limit)));
@@ -91,10 +105,9 @@ impl Stack {
         });
         // A thread may be late because another one has left with a fault of its own: that one is told.
         let (good, bad): (Vec<_>, Vec<_>) = ended.into_iter().partition(Result::is_ok);
-        match bad.into_iter().filter_map(Result::err).min_by_key(|fault| matches!(fault, Fault::Late(_))) {
-            Some(fault) => Err(fault),
-            None => Ok((good.into_iter().flatten().collect(), self.last(&*network, limit, observed)?)),
-        }
+        let fault = bad.into_iter().filter_map(Result::err).min_by_key(|fault| matches!(fault, Fault::Late(_)));
+        fault.map_or(Ok(()), Err)?;
+        Ok(good.into_iter().flatten().collect())
     }
 
     /// What is in these cells when all threads have ended.
@@ -180,7 +193,38 @@ impl Group {
         fabric: Fabric,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<Vec<R>, Fault> {
-        let stack = Stack::new(&self.entries, self.world.clone(), [], &self.variants).map_err(Fault::Wrong)?;
-        Ok(stack.threads(fabric, Switches::OFF, self.limit, &[], body)?.0)
+        Ok(self.stack()?.threads(fabric, Switches::OFF, self.limit, &[], body)?.0)
+    }
+
+    /// Runs this in every thread of this process's node, where each node has a process, and gives what they return. The other processes
+    /// have to do the same with an equal group. Nobody goes on before all have done.
+    ///
+    /// # Errors
+    /// The fault of a thread that does not end, if one does not; that another process has gone; that there is no such variant, or that
+    /// this was built without libfabric.
+    ///
+    /// # Panics
+    /// If a thread panics.
+    pub fn run_among<R: Send>(
+        &self,
+        company: &Company,
+        provider: Provider,
+        body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
+    ) -> Result<Vec<R>, Fault> {
+        let stack = self.stack()?;
+        let own = |t: &Tid| usize::from(stack.world.node_of(*t).0) == company.rank() + 1;
+        let ran = Ofi::open(company, provider, &stack.world, 1, self.limit).and_then(|net| {
+            net.going_on(|| {
+                let results = stack.each(&net, stack.world.tids().filter(own), self.limit, body)?;
+                company.gather("")?;
+                Ok(results)
+            })
+        });
+        // Who waits for this process is told why it does not come.
+        ran.inspect_err(|fault| company.fail(fault))
+    }
+
+    fn stack(&self) -> Result<Stack, Fault> {
+        Stack::new(&self.entries, self.world.clone(), [], &self.variants).map_err(Fault::Wrong)
     }
 }

@@ -48,17 +48,23 @@
 //! # Ok::<(), mowgli_fabric::Fault>(())
 //! ```
 
+mod company;
 mod group;
 mod local;
 mod machine;
 mod objects;
+mod ofi;
 pub mod port;
+mod rounds;
 mod stack;
 mod thread;
 mod word;
 
+pub use self::company::Company;
 pub use self::group::{Fabric, Group};
 pub use self::objects::{Atomic, Barrier, Guard, Map, NodeLock, Ring, SharedVar};
+pub use self::ofi::Provider;
 pub use self::port::Fault;
+pub use self::rounds::{Counts, Rounds};
 pub use self::stack::Stack;
 pub use self::thread::Thread;

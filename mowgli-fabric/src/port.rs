@@ -5,9 +5,10 @@ use std::fmt;
 use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::value::Val;
 use mowgli_rdma::wait::Method;
+use serde::{Deserialize, Serialize};
 
 /// Why a thread does not go on.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Fault {
     /// It would wait for ever: nothing that is left can give it what it waits for. The text says what that is.
     Endless(String),
@@ -15,6 +16,8 @@ pub enum Fault {
     Late(String),
     /// A call that no program may make, or a group that cannot be run. The text says why.
     Wrong(String),
+    /// Another process has gone, or does not answer. The text says which.
+    Gone(String),
 }
 
 impl fmt::Display for Fault {
@@ -22,7 +25,7 @@ impl fmt::Display for Fault {
         match self {
             Self::Endless(why) => write!(f, "this never ends: {why}"),
             Self::Late(at) => write!(f, "the time is up: {at}"),
-            Self::Wrong(why) => f.write_str(why),
+            Self::Wrong(why) | Self::Gone(why) => f.write_str(why),
         }
     }
 }

@@ -8,7 +8,7 @@ use mowgli_core::program::{LONGEST, Prog};
 use mowgli_core::value::Val;
 use mowgli_rdma::tso::{self, Method as Tso, TSO};
 use mowgli_rdma::wait::{Method, WAIT};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::port::{Fault, Port};
 use crate::stack::Stack;
@@ -22,6 +22,8 @@ pub struct Thread<'a> {
     limit: Duration,
     /// The methods that it may call, of which objects.
     allowed: FxHashSet<(Name, Name, Option<Loc>)>,
+    /// Bodies of calls: a body is a value, and the same for equal calls.
+    bodies: FxHashMap<Call, Prog>,
     /// How many operations it has made.
     made: u64,
     /// How many operations towards each node there were, and how many of them were polled, where it polls.
@@ -31,13 +33,26 @@ pub struct Thread<'a> {
 /// After how many operations a thread looks at the clock.
 const OFTEN: u64 = 64;
 
+/// How many bodies a thread keeps.
+const BODIES: usize = 1024;
+
 /// The value of a program, and how many loops are left.
 type Ran = (Val, usize);
 
 impl<'a> Thread<'a> {
     pub(crate) fn new(stack: &'a Stack, id: Tid, port: Box<dyn Port + 'a>, limit: Duration) -> Self {
         let polled = vec![(0, 0); usize::from(stack.world.nodes)];
-        Self { stack, id, port, begin: Instant::now(), limit, allowed: FxHashSet::default(), made: 0, polled }
+        Self {
+            stack,
+            id,
+            port,
+            begin: Instant::now(),
+            limit,
+            allowed: FxHashSet::default(),
+            bodies: FxHashMap::default(),
+            made: 0,
+            polled,
+        }
     }
 
     /// Which thread this is.
@@ -73,6 +88,19 @@ impl<'a> Thread<'a> {
         self.inner(call)
     }
 
+    /// Makes an operation of RDMA-WAIT-RMW, without any library.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn operation(&mut self, operation: Method) -> Result<Val, Fault> {
+        self.port.make(operation)
+    }
+
+    /// Lets others go on: for a loop of one's own that waits for them.
+    pub fn pause(&mut self) {
+        self.port.relax();
+    }
+
     /// Runs a program.
     ///
     /// # Errors
@@ -83,7 +111,15 @@ impl<'a> Thread<'a> {
 
     fn inner(&mut self, call: &Call) -> Result<Val, Fault> {
         if let Some(implementation) = self.stack.implementations.get(&call.library) {
+            if let Some(body) = self.bodies.get(call) {
+                let body = body.clone();
+                return self.run(&body);
+            }
             let body = implementation.body(&self.stack.world, self.id, call);
+            if self.bodies.len() == BODIES {
+                self.bodies.clear();
+            }
+            self.bodies.insert(call.clone(), body.clone());
             return self.run(&body);
         }
         self.made += 1;

@@ -1,7 +1,9 @@
-//! Values as words of 64 bits: small integers as they are, everything else by its number in a table.
+//! Values as words of 64 bits: small integers, truth values, short tuples of integers and the like as they are, everything else by its
+//! number in a table of this process.
 
 use std::sync::{LazyLock, RwLock};
 
+use mowgli_core::ids::Node;
 use mowgli_core::value::Val;
 use rustc_hash::FxHashMap;
 
@@ -16,29 +18,92 @@ static TABLE: LazyLock<RwLock<Table>> = LazyLock::new(RwLock::default);
 /// Why the lock of the table is not poisoned.
 const WHOLE: &str = "the table is never left half written";
 
-/// A value as a word.
-pub(crate) fn word(v: Val) -> u64 {
-    if let Val::Int(i) = v
-        && i << 1 >> 1 == i
-    {
-        return (i << 1) as u64;
+/// What the low three bits of a word say that it is, if the lowest is set. Otherwise it is an integer.
+const KIND: u64 = 0b111;
+const PLAIN: u64 = 0b001;
+const TUPLE: u64 = 0b011;
+const NUMBER: u64 = 0b101;
+
+/// The values that have no parts, by what follows their kind. Nodes come behind them.
+const PLAINS: [Val; 6] = [Val::Unit, Val::Bot, Val::Top, Val::NoWid, Val::Bool(false), Val::Bool(true)];
+
+/// How many bits say how long a part of a tuple is, and how many bits there are for all parts.
+const LENGTH: u32 = 5;
+const ROOM: u32 = 61;
+
+/// A value as a word that means the same in every process; `None` if it has no such word.
+pub(crate) fn packed(v: Val) -> Option<u64> {
+    let plain = |number: usize| Some((number as u64) << 3 | PLAIN);
+    match v {
+        Val::Int(i) if i << 1 >> 1 == i => Some((i << 1) as u64),
+        Val::Tuple(parts) => Some(parts_packed(parts.parts())? << 3 | TUPLE),
+        Val::Node(n) => plain(PLAINS.len() + usize::from(n.0)),
+        _ => plain(PLAINS.iter().position(|&p| p == v)?),
     }
-    let known = TABLE.read().expect(WHOLE).numbers.get(&v).copied();
-    let number = known.unwrap_or_else(|| {
-        let table = &mut *TABLE.write().expect(WHOLE);
-        *table.numbers.entry(v).or_insert_with(|| {
-            table.values.push(v);
-            table.values.len() as u64 - 1
-        })
-    });
-    number << 1 | 1
+}
+
+/// The value of a word that [`packed`] made; `None` if it made no such word.
+pub(crate) fn unpacked(word: u64) -> Option<Val> {
+    match word & KIND {
+        kind if kind & 1 == 0 => Some(Val::Int(word as i64 >> 1)),
+        TUPLE => Some(Val::tuple(&parts_unpacked(word >> 3)?)),
+        PLAIN => {
+            let number = usize::try_from(word >> 3).ok()?;
+            let node = || u8::try_from(number - PLAINS.len()).ok().map(|n| Val::Node(Node(n)));
+            PLAINS.get(number).copied().or_else(node)
+        }
+        _ => None,
+    }
+}
+
+/// Each part as its length and its bits, the sign in the lowest, the first part lowest. A one ends them.
+fn parts_packed(parts: &[Val]) -> Option<u64> {
+    let mut bits = 1;
+    let mut used = 1;
+    for part in parts.iter().rev() {
+        let i = part.int()?;
+        let folded = ((i << 1) ^ (i >> 63)) as u64;
+        let length = 64 - folded.leading_zeros();
+        used += length + LENGTH;
+        if length >> LENGTH != 0 || used > ROOM {
+            return None;
+        }
+        bits = (bits << length | folded) << LENGTH | u64::from(length);
+    }
+    Some(bits)
+}
+
+fn parts_unpacked(mut bits: u64) -> Option<Vec<Val>> {
+    let mut parts = Vec::new();
+    while bits != 1 {
+        let length = bits & ((1 << LENGTH) - 1);
+        let folded = bits >> LENGTH & ((1_u64 << length) - 1);
+        bits = bits.checked_shr(LENGTH + length as u32).filter(|&rest| rest != 0)?;
+        parts.push(Val::Int((folded >> 1) as i64 ^ -((folded & 1) as i64)));
+    }
+    Some(parts)
+}
+
+/// A value as a word of this process.
+pub(crate) fn word(v: Val) -> u64 {
+    packed(v).unwrap_or_else(|| {
+        let known = TABLE.read().expect(WHOLE).numbers.get(&v).copied();
+        let number = known.unwrap_or_else(|| {
+            let table = &mut *TABLE.write().expect(WHOLE);
+            *table.numbers.entry(v).or_insert_with(|| {
+                table.values.push(v);
+                table.values.len() as u64 - 1
+            })
+        });
+        number << 3 | NUMBER
+    })
 }
 
 /// The value of a word that [`word`] made.
 pub(crate) fn value(word: u64) -> Val {
-    match word & 1 {
-        0 => Val::Int(word as i64 >> 1),
-        _ => TABLE.read().expect(WHOLE).values[(word >> 1) as usize],
+    match word & KIND {
+        NUMBER => TABLE.read().expect(WHOLE).values[(word >> 3) as usize],
+        _ => unpacked(word).expect("a word that was made of a value"),
     }
 }
 
@@ -46,13 +111,47 @@ pub(crate) fn value(word: u64) -> Val {
 mod tests {
     use super::*;
 
+    fn ints(parts: &[i64]) -> Val {
+        Val::tuple(&parts.iter().map(|&i| Val::Int(i)).collect::<Vec<_>>())
+    }
+
     #[test]
     fn every_value_comes_back() {
-        let ints = [0, 1, -1, i64::MAX >> 1, i64::MIN >> 1, i64::MAX, i64::MIN].map(Val::Int);
-        let others = [Val::Bot, Val::Bool(true), Val::tuple(&[Val::Int(1), Val::Bot])];
-        for v in ints.into_iter().chain(others) {
+        let numbers = [0, 1, -1, i64::MAX >> 1, i64::MIN >> 1, i64::MAX, i64::MIN].map(Val::Int);
+        let others = [Val::Node(Node(3)), Val::tuple(&[Val::Int(1), Val::Bot]), ints(&[i64::MAX, 1])];
+        for v in numbers.into_iter().chain(others).chain(PLAINS) {
             assert_eq!(value(word(v)), v);
             assert_eq!(word(value(word(v))), word(v));
         }
+    }
+
+    /// What processes send each other: no two tuples have one word, and each comes back.
+    #[test]
+    fn tuples_that_fit_mean_the_same_everywhere() {
+        let near = [-300, -2, -1, 0, 1, 2, 300];
+        let mut all = vec![ints(&[]), ints(&[1 << 20, -(1 << 20), 1])];
+        all.extend(near.iter().map(|&a| ints(&[a])));
+        all.extend(near.iter().flat_map(|&a| near.map(|b| ints(&[a, b]))));
+        all.extend(near.iter().flat_map(|&a| near.map(|b| ints(&[a, b, 0, a]))));
+        let words: std::collections::BTreeSet<u64> = all.iter().filter_map(|&v| packed(v)).collect();
+        assert_eq!(words.len(), all.len());
+        for v in all {
+            assert_eq!(packed(v).and_then(unpacked), Some(v));
+        }
+        assert_eq!(packed(ints(&[1 << 40, 1 << 40])), None, "too long");
+        assert_eq!(packed(Val::tuple(&[Val::Bot])), None, "no integer");
+    }
+
+    /// Whatever a word is, it is a value or none.
+    #[test]
+    fn no_word_is_a_fault() {
+        let mut random = fastrand::Rng::with_seed(1);
+        for _ in 0..100_000 {
+            let word = random.u64(..) >> random.u32(..64);
+            if let Some(v) = unpacked(word) {
+                _ = packed(v);
+            }
+        }
+        assert_eq!(unpacked(NUMBER), None);
     }
 }

@@ -7,9 +7,11 @@ use itertools::Itertools;
 use mowgli_core::ids::Name;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::Limits;
+use mowgli_core::program::Prog;
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
-use mowgli_fabric::{Fabric, Fault, Stack};
+use mowgli_fabric::{Company, Fabric, Fault, Provider, Rounds, Stack};
+use mowgli_rdma::Switches;
 use serde::Serialize;
 
 use crate::catalogue::Catalogue;
@@ -17,10 +19,21 @@ use crate::interrupt::Deadline;
 use crate::litmus::run::{shown, solve_in};
 use crate::litmus::test::{Model, Statement, Test};
 
+/// What a test runs over.
+#[derive(Clone, Copy)]
+pub enum Over<'a> {
+    /// Threads with shared memory.
+    Local,
+    /// The machine, with seeds from this one on.
+    Machine(u64),
+    /// Processes, one a node, of which this is one.
+    Processes(&'a Company, Provider),
+}
+
 /// What is asked.
 pub struct Ask<'a> {
-    /// Over the machine, with seeds from this one on; over shared memory otherwise.
-    pub seed: Option<u64>,
+    /// What it runs over.
+    pub over: Over<'a>,
     /// How often.
     pub times: u64,
     /// The variants of libraries that are not the published ones.
@@ -79,11 +92,68 @@ fn called(test: &Test) -> BTreeSet<Name> {
     test.threads.iter().flat_map(|t| &t.statements).filter_map(of).collect()
 }
 
-/// Runs a test.
+/// What was seen, each with the seed of the first run that shows it, and what was not.
+#[derive(Default)]
+struct Seen {
+    outcomes: BTreeMap<Vec<Val>, (u64, Option<u64>)>,
+    runs: u64,
+    endless: u64,
+    late: u64,
+}
+
+/// A test that can be run.
+struct Ready<'a> {
+    test: &'a Test,
+    stack: Stack,
+    programs: Vec<Prog>,
+    switches: Switches,
+    ask: &'a Ask<'a>,
+}
+
+impl Ready<'_> {
+    /// Runs it in this process, once for each network.
+    fn here(&self, fabric: impl Fn(u64) -> (Fabric, Option<u64>)) -> Result<Seen, Fault> {
+        let mut seen = Seen::default();
+        while seen.runs < self.ask.times && !self.ask.deadline.expired() {
+            let (fabric, seed) = fabric(seen.runs);
+            seen.runs += 1;
+            let observed = &self.test.observed;
+            match self.stack.programs(fabric, self.switches, self.ask.limit, &self.programs, observed) {
+                Ok((outputs, finals)) => {
+                    let values = shown(self.test, &Outcome { outputs, finals });
+                    seen.outcomes.entry(values).or_insert((0, seed)).0 += 1;
+                }
+                Err(Fault::Endless(_)) => seen.endless += 1,
+                Err(Fault::Late(_)) => seen.late += 1,
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(seen)
+    }
+
+    /// Runs it in processes.
+    fn among(&self, company: &Company, provider: Provider) -> Result<Seen, Fault> {
+        let rounds = Rounds {
+            provider,
+            times: self.ask.times,
+            limit: self.ask.limit,
+            programs: &self.programs,
+            observed: &self.test.observed,
+        };
+        let counts = self.stack.rounds(company, &rounds, || !self.ask.deadline.expired())?;
+        let mut seen = Seen { runs: counts.runs, endless: counts.endless, late: counts.late, ..Seen::default() };
+        for (outcome, count) in counts.outcomes {
+            seen.outcomes.entry(shown(self.test, &outcome)).or_insert((0, None)).0 += count;
+        }
+        Ok(seen)
+    }
+}
+
+/// Runs a test. Of processes that run it together, the first one holds what was seen against the model; the others give nothing.
 ///
 /// # Errors
 /// If its model is none of RDMA with a machine, or it cannot be run.
-pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Ran, String> {
+pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Option<Ran>, String> {
     let (Model::RdmaWait(switches) | Model::RdmaTso(switches)) = test.model else {
         let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
         return Err(format!("{}: what runs are tests of {wait} and {tso}, not of {}", test.name, test.model));
@@ -93,39 +163,47 @@ pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Ran, Str
     for cell in &test.observed {
         stack.reader(*cell).map_err(|e| format!("{}: {e}", test.name))?;
     }
-    let programs = test.programs(usize::MAX);
-    let mut seen: BTreeMap<Vec<Val>, (u64, Option<u64>)> = BTreeMap::new();
-    let (mut runs, mut endless, mut late) = (0, 0, 0);
-    while runs < ask.times && !ask.deadline.expired() {
-        let seed = ask.seed.map(|seed| seed + runs);
-        let fabric = seed.map_or(Fabric::Local, |seed| Fabric::Machine { seed });
-        runs += 1;
-        match stack.programs(fabric, switches, ask.limit, &programs, &test.observed) {
-            Ok((outputs, finals)) => {
-                seen.entry(shown(test, &Outcome { outputs, finals })).or_insert((0, seed)).0 += 1;
-            }
-            Err(Fault::Endless(_)) => endless += 1,
-            Err(Fault::Late(_)) => late += 1,
-            Err(Fault::Wrong(why)) => return Err(format!("{}: {why}", test.name)),
-        }
+    let ready = Ready { test, stack, programs: test.programs(usize::MAX), switches, ask };
+    let seen = match ask.over {
+        Over::Local => ready.here(|_| (Fabric::Local, None)),
+        Over::Machine(first) => ready.here(|run| (Fabric::Machine { seed: first + run }, Some(first + run))),
+        Over::Processes(company, provider) => ready.among(company, provider),
+    };
+    let seen = seen.map_err(|fault| format!("{}: {fault}", test.name))?;
+    if matches!(ask.over, Over::Processes(company, _) if company.rank() > 0) {
+        return Ok(None);
     }
+    Ok(Some(held(catalogue, test, ask, seen)))
+}
+
+/// What was seen, held against the model.
+fn held(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>, seen: Seen) -> Ran {
     let answer = solve_in(catalogue, test, &[], Limits { expired: &|| ask.deadline.expired(), ..Limits::default() });
-    let stop = answer.explored.stop.or((runs < ask.times).then_some(Stop::Time));
-    let all: BTreeSet<&Vec<Val>> = seen.keys().chain(answer.outcomes.keys()).collect();
+    let stop = answer.explored.stop.or((seen.runs < ask.times).then_some(Stop::Time));
+    let all: BTreeSet<&Vec<Val>> = seen.outcomes.keys().chain(answer.outcomes.keys()).collect();
     let row = |values: &Vec<Val>| {
-        let (seen, seed) = seen.get(values).copied().unwrap_or((0, None));
+        let (seen, seed) = seen.outcomes.get(values).copied().unwrap_or((0, None));
         let allowed = answer.outcomes.contains_key(values).then_some(true).or(stop.is_none().then_some(false));
         let names = test.shown.iter().map(|(name, _)| name.clone());
         Row { values: names.zip(values.iter().map(ToString::to_string)).collect(), seen, seed, allowed }
     };
     let mut outcomes = all.into_iter().map(row).collect_vec();
     outcomes.sort_by_key(|row| std::cmp::Reverse(row.seen));
-    let fabric = match ask.seed {
-        Some(seed) => format!("the machine, seeds from {seed}"),
-        None => "shared memory".to_owned(),
+    let fabric = match ask.over {
+        Over::Local => "shared memory".to_owned(),
+        Over::Machine(seed) => format!("the machine, seeds from {seed}"),
+        Over::Processes(company, provider) => format!("{}, {} processes", provider.name(), company.size()),
     };
-    let undecided = stop.map(|stop| stop.to_string());
-    Ok(Ran { name: test.name.clone(), model: test.model.to_string(), fabric, runs, outcomes, endless, late, undecided })
+    Ran {
+        name: test.name.clone(),
+        model: test.model.to_string(),
+        fabric,
+        runs: seen.runs,
+        outcomes,
+        endless: seen.endless,
+        late: seen.late,
+        undecided: stop.map(|stop| stop.to_string()),
+    }
 }
 
 impl Ran {

@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::LazyLock;
 
 use libtest_mimic::{Arguments, Trial};
+use mowgli_fabric::Provider;
 
 #[path = "common/page.rs"]
 mod page;
@@ -19,6 +20,11 @@ use served::served;
 #[path = "common/ask.rs"]
 mod ask;
 use ask::ask;
+
+#[allow(dead_code, reason = "what other tests use")]
+#[path = "common/ran.rs"]
+mod ran;
+use ran::{file, mowgli};
 
 fn main() -> ExitCode {
     let pages: [(&str, fn()); 13] = [
@@ -51,6 +57,11 @@ fn main() -> ExitCode {
         ("generated_c_programs_compile", generated_c_programs_compile),
         ("the_c_of_the_book_compiles", the_c_of_the_book_compiles),
     ];
+    let processes: [(&str, fn()); 3] = [
+        ("litmus_tests_run_as_processes", litmus_tests_run_as_processes),
+        ("processes_see_what_is_broken", processes_see_what_is_broken),
+        ("a_launcher_can_start_the_processes", a_launcher_can_start_the_processes),
+    ];
     let trials = |tests: &[(&'static str, fn())], need: &str, is_there: bool| -> Vec<Trial> {
         if !is_there {
             eprintln!("{} tests are ignored: they need {need}", tests.len());
@@ -69,6 +80,7 @@ fn main() -> ExitCode {
         trials(&pages, "Chromium", BROWSER.is_some()),
         // What a solver shows in time is a matter of its version.
         trials(&proofs, "z3 4.8.12", z3.is_ok_and(|o| String::from_utf8_lossy(&o.stdout).contains("4.8.12"))),
+        trials(&processes, "libfabric, tcp and shm", PROVIDERS.iter().all(|p| p.check().is_ok())),
         trials(&programs, "cc and infiniband/verbs.h", compiles("#include <infiniband/verbs.h>\n")),
     ];
     libtest_mimic::run(&Arguments::from_args(), all.into_iter().flatten().collect()).exit_code()
@@ -493,4 +505,67 @@ fn the_c_of_the_book_compiles() {
     assert!(fragments.len() >= 15, "{} fragments", fragments.len());
     let fenced = fragments.iter().find(|f| f.contains("IBV_SEND_FENCE")).expect("a fence");
     assert!(!compiles(&program(&fenced.replace("IBV_SEND_FENCE", "IBV_SEND_FENCED"))), "there is no such flag");
+}
+
+/// What processes can run over on one machine.
+const PROVIDERS: [Provider; 2] = [Provider::Tcp, Provider::Shm];
+
+/// Of the papers' tests with two and three nodes nothing is seen that the model forbids, and of some more than one outcome.
+fn litmus_tests_run_as_processes() {
+    let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers");
+    let names =
+        ["loco-fig4-sb", "sync-fig7c-sb-rfaa", "loco-fig9a", "robust-fig5-tree3", "sync-fig15b-sb", "loco-fig13-ring"];
+    for provider in PROVIDERS {
+        let mut kinds = 0;
+        for name in names {
+            let test = format!("{papers}/{name}.litmus");
+            let ran = mowgli(&["run", &test, "--times", "300", "--fabric", provider.name(), "--json"]);
+            assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+            let all: serde_json::Value = serde_json::from_str(&ran.out).expect("an object");
+            assert_eq!(all["runs"], 300, "{all}");
+            let seen = all["outcomes"].as_array().unwrap().iter().filter(|row| row["seen"] != 0).count();
+            kinds += usize::from(seen > 1);
+        }
+        assert!(kinds > 0, "{}: no test has shown two outcomes", provider.name());
+    }
+}
+
+/// A compare-and-swap that writes 2 always, and a receiver that does not look whether there is something: both are seen.
+fn processes_see_what_is_broken() {
+    let folder = tempfile::tempdir().unwrap();
+    let cas = "RDMA_WAIT cas\n{ sc x = 0 at 1; }\n P1@1 | P2@2 ;\n a := x.cas(0, 1) | b := x.read ;\nforbidden (b=2)\n";
+    let test = file(folder.path(), "cas.litmus", cas);
+    for provider in PROVIDERS.map(Provider::name) {
+        let good = mowgli(&["run", &test, "--times", "50", "--fabric", provider]);
+        assert!(good.code == 0 && good.out.contains(&format!("over {provider}, 2 processes, 50 runs")), "{}", good.out);
+        let broken =
+            mowgli(&["run", &test, "--times", "200", "--fabric", provider, "--variant", "sc-rmw:cas-writes-two"]);
+        assert!(broken.code == 1 && broken.out.contains("b=2;  forbidden"), "{}{}", broken.out, broken.err);
+    }
+}
+
+/// As `srun` and `mpirun` do it: all processes are started alike, and the environment says which is which.
+fn a_launcher_can_start_the_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = "RDMA_WAIT one\n{ x@1 = 0; y@2 = 1; }\n P1@1 ;\n get(x, y) ;\nlocations [x;]\nforbidden (x=0)\n";
+    let tests = ["a", "b"].map(|name| file(folder.path(), &format!("{name}.litmus"), one));
+    let start = |rank: &str, size: &str| {
+        Command::new(env!("CARGO_BIN_EXE_mowgli"))
+            .args(["run", &tests[0], &tests[1], "--times", "20", "--fabric", "tcp"])
+            .env("MOWGLI_MEET", folder.path().join("meet"))
+            .envs([("SLURM_PROCID", rank), ("SLURM_NTASKS", size)])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    // One process more than there are nodes.
+    let all = ["0", "1", "2"].map(|rank| start(rank, "3")).map(|child| child.wait_with_output().unwrap());
+    let said = all.each_ref().map(|ran| String::from_utf8_lossy(&ran.stdout).into_owned());
+    assert!(all.iter().all(|ran| ran.status.success()), "{all:?}");
+    assert_eq!(count(&said[0], "one (RDMA_WAIT) over tcp, 3 processes, 20 runs\n"), 2, "{}", said[0]);
+    assert_eq!(said[1..], ["", ""]);
+    let few = start("0", "1").wait_with_output().unwrap();
+    let told = String::from_utf8_lossy(&few.stderr);
+    assert!(few.status.code() == Some(2) && told.contains("there are 2 nodes, and 1 processes"), "{told}");
 }

@@ -6,32 +6,57 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use mowgli_check::guard::guarded;
+use mowgli_fabric::{Company, Provider};
 
 use super::out::{all_files, parsed, text_of, told, worst};
 use crate::catalogue::Catalogue;
 use crate::interrupt::{self, Deadline};
-use crate::run::{Ask, run};
+use crate::litmus::test::Test;
+use crate::run::{Ask, Over, run};
 
 /// What a test runs over.
 #[derive(Clone, Copy, ValueEnum)]
-enum Over {
+enum Fabric {
     /// Threads with shared memory: fast, and nothing weak is seen.
     Local,
     /// The machine of RDMA_TSO with a seed: as adverse as it can be, and each run can be had again.
     Machine,
+    /// A process for each node, over libfabric with sockets.
+    Tcp,
+    /// A process for each node, over libfabric with memory that they share.
+    Shm,
+}
+
+impl Fabric {
+    fn provider(self) -> Option<Provider> {
+        match self {
+            Self::Local | Self::Machine => None,
+            Self::Tcp => Some(Provider::Tcp),
+            Self::Shm => Some(Provider::Shm),
+        }
+    }
+}
+
+/// How long processes wait for each other, beside the time for a test.
+const MEETING: Duration = Duration::from_secs(30);
+
+impl RunArgs {
+    fn patience(&self) -> Duration {
+        Duration::from_secs(self.timeout) + MEETING
+    }
 }
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli run mp.litmus\n  mowgli run tests/ --times 10000\n  mowgli run barrier.litmus --variant bal:no-fence\n  mowgli run barrier.litmus --seed 17 --times 1\n\nExit codes: 0 what was seen is allowed, 1 something forbidden was seen, 2 bad input, 3 undecided."
+    after_help = "Examples:\n  mowgli run mp.litmus\n  mowgli run tests/ --times 10000\n  mowgli run mp.litmus --fabric tcp\n  mowgli run barrier.litmus --variant bal:no-fence\n  mowgli run barrier.litmus --seed 17 --times 1\n\nExit codes: 0 what was seen is allowed, 1 something forbidden was seen, 2 bad input or a process that has gone, 3 undecided."
 )]
 pub(super) struct RunArgs {
     /// Files ending in .litmus, or directories with such files. Calls of libraries are run by their published bodies.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// What it runs over.
-    #[arg(long, value_enum, default_value_t = Over::Machine)]
-    fabric: Over,
+    #[arg(long, value_enum, default_value_t = Fabric::Machine)]
+    fabric: Fabric,
     /// How often each test is run.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     times: u64,
@@ -54,13 +79,19 @@ pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
         Ok(variants) => variants,
         Err(message) => return told(Err(message)),
     };
+    // A process that was started for one node of a test, by another one or by a launcher.
+    let joined = args.fabric.provider().and_then(|_| Company::joined(args.patience())).transpose();
+    let joined = match joined {
+        Ok(joined) => joined,
+        Err(fault) => return told(Err(fault.to_string())),
+    };
     let mut code = 0;
     for file in all_files(&args.paths, &mut code) {
         let own = if interrupt::requested() {
             eprintln!("interrupted: {} was not run", file.display());
             3
         } else {
-            told(guarded(&file.display().to_string(), || one(&file, args, &variants, catalogue)))
+            told(guarded(&file.display().to_string(), || one(&file, args, &variants, joined.as_ref(), catalogue)))
         };
         code = worst(code, own);
     }
@@ -73,16 +104,44 @@ fn variant(text: &str) -> Result<(String, String), String> {
     Ok((library.to_owned(), variant.to_owned()))
 }
 
-fn one(path: &Path, args: &RunArgs, variants: &BTreeMap<String, String>, catalogue: &Catalogue) -> Result<u8, String> {
+fn one(
+    path: &Path,
+    args: &RunArgs,
+    variants: &BTreeMap<String, String>,
+    joined: Option<&Company>,
+    catalogue: &Catalogue,
+) -> Result<u8, String> {
     let test = parsed(catalogue, path, &text_of(path)?)?;
+    let in_file = |e: String| format!("{}: {e}", path.display());
+    let started;
+    let over = match (args.fabric, args.fabric.provider(), joined) {
+        (_, Some(provider), Some(company)) => Over::Processes(company, provider),
+        (_, Some(provider), None) => {
+            started = company(path, args, &test, provider).map_err(in_file)?;
+            Over::Processes(&started, provider)
+        }
+        (Fabric::Machine, ..) => Over::Machine(args.seed),
+        _ => Over::Local,
+    };
     let ask = Ask {
-        seed: matches!(args.fabric, Over::Machine).then_some(args.seed),
+        over,
         times: args.times,
         variants,
         limit: Duration::from_secs(args.timeout.min(10)),
         deadline: Deadline::after(Some(args.timeout)),
     };
-    let ran = run(catalogue, &test, &ask).map_err(|e| format!("{}: {e}", path.display()))?;
+    let Some(ran) = run(catalogue, &test, &ask).map_err(in_file)? else { return Ok(0) };
     println!("{}", if args.json { serde_json::to_string(&ran).expect("strings and numbers") } else { ran.text() });
     Ok(ran.code())
+}
+
+/// Processes for the nodes of a test, of which this is the first: the others make the same call for this file alone.
+fn company(path: &Path, args: &RunArgs, test: &Test, provider: Provider) -> Result<Company, String> {
+    provider.check()?;
+    let path = path.to_str().ok_or("a name of a file that is no text cannot be told to other processes")?;
+    let numbers = [("--times", args.times), ("--timeout", args.timeout)];
+    let mut all: Vec<String> = ["run", path, "--fabric", provider.name()].map(str::to_owned).into();
+    all.extend(numbers.into_iter().flat_map(|(flag, number)| [flag.to_owned(), number.to_string()]));
+    all.extend(args.variant.iter().flat_map(|variant| ["--variant".to_owned(), variant.clone()]));
+    Company::start(usize::from(test.world.nodes), &all, args.patience()).map_err(|fault| fault.to_string())
 }

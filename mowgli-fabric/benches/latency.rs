@@ -1,0 +1,144 @@
+//! How long a barrier, a put and a get take between processes of one machine, beside what libfabric takes by itself (`raw.c`) and what
+//! Open MPI takes (`peers.c`), in one run. What cannot be compiled or run here is left out, and said so.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use mowgli_core::ids::{Name, Node, Wid};
+use mowgli_core::value::Val;
+use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
+use mowgli_rdma::wait::{Method, word};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// How often each is done in one turn, of which the fastest counts.
+fn times(provider: Provider) -> u32 {
+    if provider == Provider::Tcp { 1000 } else { 5000 }
+}
+
+const TURNS: u32 = 5;
+
+fn main() -> Result<(), String> {
+    let provider = |name: &str| if name == "tcp" { Provider::Tcp } else { Provider::Shm };
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, role, name] = &arguments[..]
+        && role == "role"
+    {
+        let company = Company::joined(LIMIT).expect("started for a company").map_err(|e| e.to_string())?;
+        return measured(&company, provider(name)).map(|_| ()).map_err(|e| e.to_string());
+    }
+    println!("{:<5} {:<34} {:>10} {:>10} {:>10}", "", "ns", "barrier", "put", "get");
+    for provider in [Provider::Shm, Provider::Tcp] {
+        let name = provider.name();
+        let row = |who: &str, figures: Result<String, String>| match figures {
+            Ok(figures) => {
+                let mut figures: Vec<&str> = figures.split_whitespace().collect();
+                if figures.len() == 2 {
+                    figures.insert(0, "-");
+                }
+                println!("{name:<5} {who:<34} {:>10} {:>10} {:>10}", figures[0], figures[1], figures[2]);
+            }
+            Err(why) => println!("{name:<5} {who:<34} {why}"),
+        };
+        row("Mowgli", own(provider).map_err(|e| e.to_string()));
+        row("libfabric (raw.c)", raw(provider));
+        row("Open MPI (peers.c)", open_mpi(provider));
+    }
+    Ok(())
+}
+
+fn own(provider: Provider) -> Result<String, Fault> {
+    let company = Company::start(2, &["role", provider.name()].map(str::to_owned), LIMIT)?;
+    let all = measured(&company, provider)?;
+    Ok(all.iter().map(|each| each.as_nanos().to_string()).collect::<Vec<_>>().join(" "))
+}
+
+/// The shortest time of several turns.
+fn least(times: u32, mut act: impl FnMut() -> Result<(), Fault>) -> Result<Duration, Fault> {
+    let mut least = Duration::MAX;
+    for _ in 0..TURNS {
+        let begin = Instant::now();
+        for _ in 0..times {
+            act()?;
+        }
+        least = least.min(begin.elapsed() / times);
+    }
+    Ok(least)
+}
+
+/// Barrier, put with its wait, and get with its wait, by the first of two processes; the other one only lets go on what is begun there.
+fn measured(company: &Company, provider: Provider) -> Result<Vec<Duration>, Fault> {
+    let mut group = Group::new(&[1, 2]).within(LIMIT);
+    let barrier = group.barrier("b", &[0, 1]);
+    let [own, far, over] =
+        [("own", 1), ("far", 2), ("over", 2)].map(|(name, node)| group.object(name, word(Node(node))));
+    let d = Val::Wid(Wid(Name::literal("d")));
+    let all = |thread: &mut Thread<'_>, methods: [Method; 2]| {
+        methods.into_iter().try_for_each(|method| thread.operation(method).map(|_| ()))
+    };
+    let times = times(provider);
+    let mut measured = group.run_among(company, provider, |thread| {
+        barrier.wait(thread)?;
+        let met = least(times, || barrier.wait(thread))?;
+        if thread.id().index() == 1 {
+            while thread.operation(Method::Read { x: over })? != Val::Int(1) {
+                thread.pause();
+            }
+            return Ok(Vec::new());
+        }
+        let put = least(times, || all(thread, [Method::Put { x: far, y: own, d }, Method::Wait { d }]))?;
+        let got = least(times, || all(thread, [Method::Get { x: own, y: far, d }, Method::Wait { d }]))?;
+        thread.operation(Method::Write { x: own, v: Val::Int(1) })?;
+        all(thread, [Method::Put { x: over, y: own, d }, Method::Wait { d }])?;
+        Ok(vec![met, put, got])
+    })?;
+    Ok(measured.pop().unwrap_or_default())
+}
+
+fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("benches").join(name)
+}
+
+/// What a command prints.
+fn output(command: &mut Command) -> Result<String, String> {
+    let ran = command.output().map_err(|e| format!("{:?}: {e}", command.get_program()))?;
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    if ran.status.success() && text.split_whitespace().count() >= 2 {
+        return Ok(text);
+    }
+    let why = String::from_utf8_lossy(&ran.stderr).lines().next().unwrap_or_default().to_owned();
+    Err(format!("{:?} failed: {why}", command.get_program()))
+}
+
+fn compiled(compiler: &str, name: &str, library: &[&str]) -> Result<PathBuf, String> {
+    let program = std::env::temp_dir().join(format!("mowgli-{}-{name}.out", std::process::id()));
+    let compiling = Command::new(compiler).arg("-O2").arg("-o").arg(&program).arg(source(name)).args(library).status();
+    match compiling {
+        Ok(status) if status.success() => Ok(program),
+        _ => Err(format!("not compiled: no {compiler}, or it lacks a header")),
+    }
+}
+
+fn raw(provider: Provider) -> Result<String, String> {
+    let program = compiled("cc", "raw.c", &["-lfabric"])?;
+    let ran =
+        output(Command::new("timeout").arg("60").arg(&program).args([provider.name(), &times(provider).to_string()]));
+    _ = std::fs::remove_file(program);
+    ran
+}
+
+fn open_mpi(provider: Provider) -> Result<String, String> {
+    let program = compiled("mpicc", "peers.c", &[])?;
+    let transport = if provider == Provider::Tcp { "tcp,self" } else { "vader,self" };
+    let ran = output(
+        Command::new("timeout")
+            .args(["60", "mpirun", "--oversubscribe", "-n", "2", "--mca", "pml", "ob1", "--mca", "btl", transport])
+            .args(["--mca", "btl_tcp_if_include", "lo", "--mca", "osc", "^sm"])
+            .arg(&program)
+            .arg(times(provider).to_string())
+            .envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]),
+    );
+    _ = std::fs::remove_file(program);
+    ran
+}

@@ -1,0 +1,232 @@
+// What is used of libfabric, as functions that Rust can call: many of libfabric's own are static inlines of its headers.
+//
+// A node has a region of registered memory and an endpoint at which others reach it. A thread has an endpoint of its own, from which
+// its operations start. An operation has a slot; what completes is a slot. All functions return 0 or a negative error of libfabric.
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+// The version of the interface that is asked for, not of the library.
+#define INTERFACE FI_VERSION(1, 17)
+
+// What the model demands between operations of one endpoint at one node: nothing passes a write. Some providers give that for puts
+// and gets alone, and not where one of two operations is atomic.
+#define ALL_ORDERS (FI_ORDER_RAW | FI_ORDER_WAW)
+#define RMA_ORDERS (FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW)
+
+struct side {
+    struct fid_cq *queue;
+    struct fid_ep *endpoint;
+};
+
+struct fabric_node {
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *peers;
+    struct fid_mr *memory;
+    char *begin;
+    struct side passive;
+    int orders_atomics;
+};
+
+struct slot {
+    // What a provider may need while an operation is under way. It comes first: the address of a slot is its context.
+    struct fi_context2 context;
+    uint64_t operand;
+    uint64_t compare;
+};
+
+struct fabric_end {
+    struct fabric_node *node;
+    struct side active;
+    struct slot *slots;
+    size_t count;
+    struct fid_mr *operands;
+};
+
+static void side_close(struct side *side) {
+    if (side->endpoint) fi_close(&side->endpoint->fid);
+    if (side->queue) fi_close(&side->queue->fid);
+    side->endpoint = NULL;
+    side->queue = NULL;
+}
+
+static int side_open(struct fabric_node *node, struct side *side) {
+    struct fi_cq_attr attributes = {.format = FI_CQ_FORMAT_CONTEXT, .wait_obj = FI_WAIT_NONE};
+    int err = fi_cq_open(node->domain, &attributes, &side->queue, NULL);
+    if (!err) err = fi_endpoint(node->domain, node->info, &side->endpoint, NULL);
+    if (!err) err = fi_ep_bind(side->endpoint, &node->peers->fid, 0);
+    if (!err) err = fi_ep_bind(side->endpoint, &side->queue->fid, FI_TRANSMIT | FI_RECV);
+    if (!err) err = fi_enable(side->endpoint);
+    if (err) side_close(side);
+    return err;
+}
+
+void fabric_node_close(struct fabric_node *node) {
+    side_close(&node->passive);
+    if (node->memory) fi_close(&node->memory->fid);
+    if (node->peers) fi_close(&node->peers->fid);
+    if (node->domain) fi_close(&node->domain->fid);
+    if (node->fabric) fi_close(&node->fabric->fid);
+    if (node->info) fi_freeinfo(node->info);
+    free(node);
+}
+
+static int info_of(const char *provider, const char *host, uint64_t orders, struct fi_info **out) {
+    struct fi_info *hints = fi_allocinfo();
+    if (!hints) return -FI_ENOMEM;
+    hints->caps = FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->tx_attr->msg_order = orders;
+    hints->rx_attr->msg_order = orders;
+    hints->domain_attr->threading = FI_THREAD_SAFE;
+    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+    hints->fabric_attr->prov_name = strdup(provider);
+    int err = fi_getinfo(INTERFACE, host, NULL, host ? FI_SOURCE : 0, hints, out);
+    fi_freeinfo(hints);
+    return err;
+}
+
+int fabric_node_open(const char *provider, const char *host, void *memory, size_t bytes, struct fabric_node **out) {
+    struct fabric_node *node = calloc(1, sizeof *node);
+    if (!node) return -FI_ENOMEM;
+    node->begin = memory;
+    struct fi_av_attr attributes = {.type = FI_AV_UNSPEC};
+    uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+    int err = info_of(provider, host, ALL_ORDERS, &node->info);
+    node->orders_atomics = !err;
+    if (err == -FI_ENODATA) err = info_of(provider, host, RMA_ORDERS, &node->info);
+    if (!err) err = fi_fabric(node->info->fabric_attr, &node->fabric, NULL);
+    if (!err) err = fi_domain(node->fabric, node->info, &node->domain, NULL);
+    if (!err) err = fi_av_open(node->domain, &attributes, &node->peers, NULL);
+    if (!err) err = fi_mr_reg(node->domain, memory, bytes, access, 0, 1, 0, &node->memory, NULL);
+    if (!err) err = side_open(node, &node->passive);
+    if (err) {
+        fabric_node_close(node);
+        return err;
+    }
+    *out = node;
+    return 0;
+}
+
+// The address of the endpoint of a node, at most `*length` bytes.
+int fabric_node_name(struct fabric_node *node, void *name, size_t *length) {
+    return fi_getname(&node->passive.endpoint->fid, name, length);
+}
+
+// Whether the order of operations holds for atomic ones too.
+int fabric_node_orders_atomics(struct fabric_node *node) {
+    return node->orders_atomics;
+}
+
+// What operations on the memory of a node carry with them: its key, and the address that its first byte has.
+void fabric_node_memory(struct fabric_node *node, uint64_t *key, uint64_t *base) {
+    *key = fi_mr_key(node->memory);
+    *base = node->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)node->begin : 0;
+}
+
+int fabric_node_know(struct fabric_node *node, const void *name, uint64_t *peer) {
+    fi_addr_t address = FI_ADDR_UNSPEC;
+    int count = fi_av_insert(node->peers, name, 1, &address, 0, NULL);
+    *peer = address;
+    return count == 1 ? 0 : count < 0 ? count : -FI_EINVAL;
+}
+
+// Lets what others began at this node go on. An endpoint at which nothing is posted completes nothing.
+void fabric_node_progress(struct fabric_node *node) {
+    fi_cq_read(node->passive.queue, NULL, 0);
+}
+
+void fabric_end_close(struct fabric_end *end) {
+    side_close(&end->active);
+    if (end->operands) fi_close(&end->operands->fid);
+    free(end->slots);
+    free(end);
+}
+
+// An endpoint with so many slots. No two of a node have the same `key`, and none has 1.
+int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, struct fabric_end **out) {
+    struct fabric_end *end = calloc(1, sizeof *end);
+    if (!end) return -FI_ENOMEM;
+    end->node = node;
+    end->count = count;
+    end->slots = calloc(count, sizeof *end->slots);
+    int err = end->slots ? 0 : -FI_ENOMEM;
+    size_t bytes = count * sizeof *end->slots;
+    if (!err && (node->info->domain_attr->mr_mode & FI_MR_LOCAL))
+        err = fi_mr_reg(node->domain, end->slots, bytes, FI_READ | FI_WRITE, 0, key, 0, &end->operands, NULL);
+    if (!err) err = side_open(node, &end->active);
+    if (err) {
+        fabric_end_close(end);
+        return err;
+    }
+    *out = end;
+    return 0;
+}
+
+// Copies a word of the own memory to `at` of a peer.
+int fabric_put(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, uint64_t at, uint64_t key) {
+    void *from = end->node->begin + own;
+    return fi_write(end->active.endpoint, from, 8, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);
+}
+
+int fabric_get(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, uint64_t at, uint64_t key) {
+    void *to = end->node->begin + own;
+    return fi_read(end->active.endpoint, to, 8, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);
+}
+
+static void *operands_of(struct fabric_end *end) {
+    return end->operands ? fi_mr_desc(end->operands) : NULL;
+}
+
+int fabric_add(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, uint64_t at, uint64_t key, uint64_t more) {
+    struct slot *s = end->slots + slot;
+    void *to = end->node->begin + own;
+    s->operand = more;
+    return fi_fetch_atomic(end->active.endpoint, &s->operand, 1, operands_of(end), to, fi_mr_desc(end->node->memory), peer, at,
+                           key, FI_UINT64, FI_SUM, s);
+}
+
+int fabric_swap(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, uint64_t at, uint64_t key, uint64_t old,
+                uint64_t new) {
+    struct slot *s = end->slots + slot;
+    void *to = end->node->begin + own;
+    s->operand = new;
+    s->compare = old;
+    void *operands = operands_of(end);
+    return fi_compare_atomic(end->active.endpoint, &s->operand, 1, operands, &s->compare, operands, to,
+                             fi_mr_desc(end->node->memory), peer, at, key, FI_UINT64, FI_CSWAP, s);
+}
+
+// Lets operations go on without taking a completion.
+void fabric_end_progress(struct fabric_end *end) {
+    fi_cq_read(end->active.queue, NULL, 0);
+}
+
+// The slot of an operation that is complete: `*slot` is the number of slots if there is none. If it failed, its error.
+int fabric_end_next(struct fabric_end *end, size_t *slot) {
+    struct fi_cq_entry entry = {0};
+    struct fi_cq_err_entry error = {0};
+    ssize_t count = fi_cq_read(end->active.queue, &entry, 1);
+    *slot = end->count;
+    if (count == -FI_EAGAIN || count == 0) return 0;
+    if (count == -FI_EAVAIL) {
+        count = fi_cq_readerr(end->active.queue, &error, 0);
+        if (count < 0) return count == -FI_EAGAIN ? 0 : (int)count;
+        entry.op_context = error.op_context;
+        count = error.err ? -error.err : -FI_EOTHER;
+    }
+    if (entry.op_context) *slot = (struct slot *)entry.op_context - end->slots;
+    return count < 0 ? (int)count : 0;
+}

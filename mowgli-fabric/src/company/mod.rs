@@ -1,0 +1,273 @@
+//! Processes that run together, a process a node: how they start, meet, and hear of each other's end.
+//!
+//! One process starts the others, or a launcher as `srun` and `mpirun` has started all; then `MOWGLI_MEET` says where they meet. Each has
+//! a connection to the first. Over it go addresses and results, never an operation of the fabric. Whatever happens to one of them,
+//! the others are told within a time limit, and by its name.
+
+mod link;
+mod place;
+
+use std::fmt;
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::port::Fault;
+use link::{Heard, Link, Trouble};
+use place::{Meeting, Place};
+
+/// Processes that run together, as one of them sees it.
+pub struct Company {
+    place: Place,
+    /// Those with which this process has a connection: all others, or the first.
+    links: Vec<Link>,
+    trouble: Arc<Trouble>,
+    started: Started,
+    limit: Duration,
+}
+
+/// The processes that this one has started, by rank.
+type Started = Arc<Mutex<Vec<(usize, Child)>>>;
+
+fn children(started: &Started) -> MutexGuard<'_, Vec<(usize, Child)>> {
+    started.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The name of the process of a rank.
+struct Name<'a>(usize, &'a Started);
+
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let children = children(self.1);
+        let pid = children.iter().find(|(rank, _)| *rank == self.0).map(|(_, child)| child.id());
+        write!(f, "node {}", self.0 + 1)?;
+        pid.map_or(Ok(()), |pid| write!(f, " (process {pid})"))
+    }
+}
+
+impl Company {
+    /// Starts the other processes of a company of this size on this machine: this program with these arguments. They have to come to
+    /// [`Company::joined`].
+    ///
+    /// # Errors
+    /// If they cannot be started, or do not come within the time limit, which also is the longest that one waits for another later.
+    pub fn start(size: usize, arguments: &[String], limit: Duration) -> Result<Self, Fault> {
+        let wrong = |e: std::io::Error| Fault::Wrong(format!("the other processes cannot be started: {e}"));
+        let listener = TcpListener::bind("127.0.0.1:0").map_err(wrong)?;
+        let program = std::env::current_exe().map_err(wrong)?;
+        let place = Place::first(size, listener.local_addr().map_err(wrong)?);
+        let started = Started::default();
+        for rank in 1..size {
+            let child = Command::new(&program)
+                .args(arguments)
+                .envs(place.of(rank).variables())
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .spawn()
+                .map_err(wrong)?;
+            children(&started).push((rank, child));
+        }
+        Self::gathered(place, listener, started, limit)
+    }
+
+    /// The company that this process was started for: by [`Company::start`] or by a launcher, where `MOWGLI_MEET` says where its processes
+    /// meet. That is `HOST:PORT` of the first process, or a file that all can read, in which the first one says it.
+    /// `None` if there is no such variable.
+    ///
+    /// # Errors
+    /// If the variables make no sense, or the processes do not meet within the time limit.
+    pub fn joined(limit: Duration) -> Option<Result<Self, Fault>> {
+        match Place::of_environment()? {
+            Ok((place, meeting)) => Some(Self::met(place, &meeting, limit)),
+            Err(why) => Some(Err(Fault::Wrong(why))),
+        }
+    }
+
+    fn met(place: Place, meeting: &Meeting, limit: Duration) -> Result<Self, Fault> {
+        if place.rank == 0 {
+            let listener = meeting.opened(&place).map_err(Fault::Wrong)?;
+            return Self::gathered(place, listener, Started::default(), limit);
+        }
+        let end = Instant::now() + limit;
+        let stream = loop {
+            match meeting.address().and_then(|at| link::reached(at, &place)) {
+                Ok(stream) => break stream,
+                Err(why) if Instant::now() > end => {
+                    let within = limit.as_secs_f64();
+                    return Err(Fault::Gone(format!("node 1 was not reached within {within} s: {why}")));
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        let trouble = Arc::new(Trouble::default());
+        let gone = |how: &str| Fault::Gone(format!("node 1 {how}"));
+        let link = Link::new(0, stream, &trouble, gone).map_err(|e| Fault::Gone(format!("node 1: {e}")))?;
+        Ok(Self { place, links: vec![link], trouble, started: Started::default(), limit })
+    }
+
+    /// Waits until all others have come.
+    fn gathered(place: Place, listener: TcpListener, started: Started, limit: Duration) -> Result<Self, Fault> {
+        let trouble = Arc::new(Trouble::default());
+        let mut company = Self { place, links: Vec::new(), trouble, started, limit };
+        let wrong = |e: std::io::Error| Fault::Wrong(format!("no connections are taken: {e}"));
+        listener.set_nonblocking(true).map_err(wrong)?;
+        let end = Instant::now() + limit;
+        while company.links.len() + 1 < company.size() {
+            if let Some(fault) = company.fell(end) {
+                return Err(fault);
+            }
+            let Ok((stream, _)) = listener.accept() else {
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            };
+            // What is no process of this company is none of its business.
+            let Some((rank, stream)) = link::greeted(stream, &company.place) else { continue };
+            if company.links.iter().any(|link| link.rank == rank) {
+                return Err(Fault::Wrong(format!("two processes say that they are node {}", rank + 1)));
+            }
+            let started = Arc::clone(&company.started);
+            let gone = move |how: &str| Fault::Gone(ended(rank, how, &started));
+            let link = Link::new(rank, stream, &company.trouble, gone).map_err(wrong)?;
+            company.links.push(link);
+        }
+        company.links.sort_by_key(|link| link.rank);
+        for link in &company.links {
+            company.trouble.tell(link.writer());
+        }
+        Ok(company)
+    }
+
+    /// Why somebody who has not come will not.
+    fn fell(&self, end: Instant) -> Option<Fault> {
+        let has_come = |rank: usize| self.links.iter().any(|link| link.rank == rank);
+        let missing: Vec<usize> = (1..self.size()).filter(|&rank| !has_come(rank)).collect();
+        let fallen = |&rank: &usize| {
+            let mut all = children(&self.started);
+            let status = all.iter_mut().find(|(of, _)| *of == rank)?.1.try_wait().ok()??;
+            Some((rank, status))
+        };
+        if let Some((rank, status)) = missing.iter().find_map(fallen) {
+            let name = Name(rank, &self.started);
+            return Some(Fault::Gone(format!("{name} ended before it had come: {status}")));
+        }
+        let names: Vec<String> = missing.iter().map(|&rank| Name(rank, &self.started).to_string()).collect();
+        let late = || Fault::Gone(format!("{} did not come within {} s", names.join(", "), self.limit.as_secs_f64()));
+        (Instant::now() > end).then(late).or_else(|| self.trouble.fault())
+    }
+
+    /// Which process this is, counted from 0. It is the node of the next number.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.place.rank
+    }
+
+    /// How many processes there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.place.size
+    }
+
+    /// The address at which others reach this process, by name or number.
+    pub(crate) fn host(&self) -> &str {
+        &self.place.host
+    }
+
+    /// Brings together what every process says, by rank. Every process has to make the call; none goes on before all have.
+    ///
+    /// # Errors
+    /// If one has gone, or does not make the call within the time limit.
+    pub fn gather(&self, said: &str) -> Result<Vec<String>, Fault> {
+        let end = Instant::now() + self.limit;
+        let late = |link: &Link| {
+            Fault::Gone(format!(
+                "{} has said nothing for {} s",
+                Name(link.rank, &self.started),
+                self.limit.as_secs_f64()
+            ))
+        };
+        let heard = |link: &Link| match link.next(end, &self.trouble) {
+            Heard::Line(line) => Ok(line),
+            Heard::Nothing => Err(late(link)),
+            Heard::Trouble(fault) => Err(fault),
+        };
+        if self.rank() > 0 {
+            let first = &self.links[0];
+            first.say(said);
+            let all = heard(first)?;
+            return serde_json::from_str(&all)
+                .map_err(|e| Fault::Gone(format!("node 1 said what makes no sense: {e}")));
+        }
+        let mut all = vec![said.to_owned()];
+        for link in &self.links {
+            all.push(heard(link).inspect_err(|fault| self.fail(fault))?);
+        }
+        let text = serde_json::to_string(&all).expect("strings");
+        self.links.iter().for_each(|link| link.say(&text));
+        Ok(all)
+    }
+
+    /// Tells all others that this process does not go on.
+    pub fn fail(&self, fault: &Fault) {
+        self.trouble.set(fault.clone());
+    }
+
+    /// What has gone wrong in this process or another, if anything has. It is quick to ask.
+    #[must_use]
+    pub fn fault(&self) -> Option<Fault> {
+        self.trouble.fault()
+    }
+}
+
+/// How a process of this rank ended, whose connection did.
+fn ended(rank: usize, how: &str, started: &Started) -> String {
+    let name = Name(rank, started).to_string();
+    // The connection of a process that is killed ends a moment before the process does.
+    for _ in 0..50 {
+        let status = children(started).iter_mut().find(|(of, _)| *of == rank).and_then(|(_, c)| c.try_wait().ok()?);
+        if let Some(status) = status {
+            return format!("{name} {how}: {status}");
+        }
+        if children(started).is_empty() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    format!("{name} {how}")
+}
+
+/// How long a process that was started here may take to end.
+const TO_END: Duration = Duration::from_secs(3);
+
+impl Drop for Company {
+    fn drop(&mut self) {
+        self.links.iter().for_each(Link::bye);
+        let end = Instant::now() + TO_END;
+        for (_, child) in children(&self.started).iter_mut() {
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if !matches!(child.try_wait(), Ok(Some(_))) {
+                _ = child.kill();
+                _ = child.wait();
+            }
+            clear(child.id());
+        }
+    }
+}
+
+/// Takes away what the provider `shm` leaves behind of a process that was killed: files named after it in shared memory.
+fn clear(pid: u32) {
+    let own = format!("{pid}:");
+    let files = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+    for file in files.filter(|f| f.file_name().to_string_lossy().starts_with(&own)) {
+        _ = std::fs::remove_file(file.path());
+    }
+}
+
+/// Where a process is reached: of a name, the first address that it has.
+fn resolved(host: &str) -> Result<SocketAddr, String> {
+    use std::net::ToSocketAddrs;
+    let mut all = host.to_socket_addrs().map_err(|e| format!("{host}: {e}"))?;
+    all.next().ok_or_else(|| format!("{host} has no address"))
+}

@@ -1,0 +1,144 @@
+//! Which process this is, and where it meets the others: what the environment says.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+
+use super::resolved;
+
+/// Which process of a company this is.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) rank: usize,
+    pub(super) size: usize,
+    /// The address at which others reach its part of the fabric.
+    pub(super) host: String,
+    /// What only those know that belong to it.
+    pub(super) token: String,
+    /// Where the first one is, where that is known.
+    at: Option<SocketAddr>,
+}
+
+/// Where processes meet.
+pub(super) enum Meeting {
+    /// At this address, which is the first one's.
+    At(String),
+    /// At the address that the first one writes into this file.
+    Says(PathBuf),
+}
+
+/// The variables by which launchers say a process's rank, and how many there are: Slurm's, Open MPI's, and those of PMI.
+const LAUNCHERS: [(&str, &str); 4] = [
+    ("MOWGLI_RANK", "MOWGLI_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+];
+
+/// The address of this machine for itself.
+const HERE: &str = "127.0.0.1";
+
+impl Place {
+    /// The first process of a company, which starts the others.
+    pub(super) fn first(size: usize, at: SocketAddr) -> Self {
+        let token = format!("{:016x}", fastrand::u64(..));
+        Self { rank: 0, size, host: HERE.to_owned(), token, at: Some(at) }
+    }
+
+    /// The place of another process of the same company.
+    pub(super) fn of(&self, rank: usize) -> Self {
+        Self { rank, ..self.clone() }
+    }
+
+    /// The variables that say it.
+    pub(super) fn variables(&self) -> Vec<(&'static str, String)> {
+        let at = self.at.map_or_else(String::new, |at| at.to_string());
+        vec![
+            ("MOWGLI_RANK", self.rank.to_string()),
+            ("MOWGLI_SIZE", self.size.to_string()),
+            ("MOWGLI_TOKEN", self.token.clone()),
+            ("MOWGLI_MEET", at),
+        ]
+    }
+
+    /// What the environment says, if it says where processes meet.
+    pub(super) fn of_environment() -> Option<Result<(Self, Meeting), String>> {
+        Self::said(|name| std::env::var(name).ok())
+    }
+
+    fn said(variable: impl Fn(&str) -> Option<String>) -> Option<Result<(Self, Meeting), String>> {
+        let meet = variable("MOWGLI_MEET")?;
+        let meeting = if meet.contains('/') { Meeting::Says(meet.into()) } else { Meeting::At(meet) };
+        let number = |name: &str, text: String| {
+            text.parse::<usize>().map_err(|_| format!("the environment says {name}={text}, which is no number"))
+        };
+        let said =
+            LAUNCHERS.into_iter().find_map(|(rank, size)| Some([(rank, variable(rank)?), (size, variable(size)?)]));
+        let Some([(rank_name, rank), (size_name, size)]) = said else {
+            let ranks = LAUNCHERS.map(|(rank, _)| rank).join(", ");
+            return Some(Err(format!("MOWGLI_MEET is set, and no rank: one of {ranks}, with the number of processes")));
+        };
+        let place = || {
+            let (rank, size) = (number(rank_name, rank)?, number(size_name, size)?);
+            if rank >= size {
+                return Err(format!(
+                    "the environment says {rank_name}={rank} of {size_name}={size}: ranks begin with 0"
+                ));
+            }
+            let host = variable("MOWGLI_HOST").unwrap_or_else(|| HERE.to_owned());
+            Ok(Self { rank, size, host, token: variable("MOWGLI_TOKEN").unwrap_or_default(), at: None })
+        };
+        Some(place().map(|place| (place, meeting)))
+    }
+}
+
+impl Meeting {
+    /// Opens it, as the first process.
+    pub(super) fn opened(&self, place: &Place) -> Result<TcpListener, String> {
+        match self {
+            Self::At(at) => TcpListener::bind(resolved(at)?).map_err(|e| format!("{at}: {e}")),
+            Self::Says(file) => {
+                let wrong = |e: std::io::Error| format!("{}: {e}", file.display());
+                let listener = TcpListener::bind((place.host.as_str(), 0)).map_err(wrong)?;
+                let at = listener.local_addr().map_err(wrong)?;
+                // Whoever reads it reads all of it.
+                let whole = file.with_extension("part");
+                std::fs::write(&whole, format!("{at}\n")).map_err(wrong)?;
+                std::fs::rename(&whole, file).map_err(wrong)?;
+                Ok(listener)
+            }
+        }
+    }
+
+    /// Where the first process is.
+    pub(super) fn address(&self) -> Result<SocketAddr, String> {
+        match self {
+            Self::At(at) => resolved(at),
+            Self::Says(file) => {
+                let said = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+                resolved(said.trim())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(variables: &[(&str, &str)]) -> Option<Result<(usize, usize), String>> {
+        let variable = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
+        Place::said(variable).map(|said| said.map(|(place, _)| (place.rank, place.size)))
+    }
+
+    #[test]
+    fn launchers_say_who_one_is() {
+        let meet = ("MOWGLI_MEET", "127.0.0.1:7");
+        assert_eq!(said(&[("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")]), None, "not asked to meet");
+        assert_eq!(said(&[meet, ("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")]), Some(Ok((1, 4))));
+        assert_eq!(said(&[meet, ("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "2")]), Some(Ok((0, 2))));
+        assert_eq!(said(&[meet, ("PMI_RANK", "2"), ("PMI_SIZE", "3")]), Some(Ok((2, 3))));
+        assert!(said(&[meet]).unwrap().unwrap_err().contains("no rank"));
+        assert!(said(&[meet, ("PMI_RANK", "3"), ("PMI_SIZE", "3")]).unwrap().unwrap_err().contains("PMI_RANK=3"));
+        assert!(said(&[meet, ("PMI_RANK", "x"), ("PMI_SIZE", "3")]).unwrap().unwrap_err().contains("no number"));
+    }
+}

@@ -1,0 +1,349 @@
+//! A network of processes over libfabric: each node's words are in memory that is registered, each thread has an endpoint, and a thread
+//! of each node lets go on what others do there while nobody else does.
+
+#[cfg(not(libfabric))]
+mod absent;
+mod layout;
+mod port;
+mod queue;
+#[cfg(libfabric)]
+mod raw;
+
+#[cfg(not(libfabric))]
+use absent as raw;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+
+use crate::company::Company;
+use crate::port::{Fault, Network, Port};
+use crate::word::unpacked;
+use layout::{Control, Layout};
+use port::FabricPort;
+use queue::{Begun, Queue};
+
+/// A provider of libfabric: by what operations travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Provider {
+    /// Sockets.
+    Tcp,
+    /// Shared memory between the processes of one machine.
+    Shm,
+}
+
+impl Provider {
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Shm => "shm",
+        }
+    }
+
+    /// What libfabric calls it: `tcp` knows connections only, and `ofi_rxm` makes of them what reaches every peer.
+    fn full_name(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp;ofi_rxm",
+            Self::Shm => "shm",
+        }
+    }
+
+    /// Whether endpoints have the address of their machine.
+    fn has_host(self) -> bool {
+        self == Self::Tcp
+    }
+
+    /// Why it cannot be used, if it cannot.
+    ///
+    /// # Errors
+    /// If libfabric was not there when this was built, or has no such provider here.
+    pub fn check(self) -> Result<(), String> {
+        let host = self.has_host().then_some("127.0.0.1");
+        let node = raw::Node::open(self.full_name(), host, Box::new([AtomicU64::new(0)]));
+        node.map(drop).map_err(|why| format!("{}: {}", self.name(), why.text()))
+    }
+}
+
+/// The part of one process in a network.
+pub(crate) struct Ofi<'a> {
+    company: &'a Company,
+    node: Arc<raw::Node>,
+    layout: Layout,
+    peers: Vec<raw::Peer>,
+    queues: BTreeMap<Tid, Mutex<Queue>>,
+    control: Mutex<Queue>,
+    limit: Duration,
+    /// Whether somebody has let go on what others do here, since this was last asked.
+    went_on: AtomicBool,
+}
+
+fn locked(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a process says of its node: its address in hexadecimal digits, the key of its memory, and where that begins.
+type Said = (String, u64, u64);
+
+impl<'a> Ofi<'a> {
+    /// The network of a company: so many copies of the words of a world, for one run each. Threads give up after the time limit.
+    pub(crate) fn open(
+        company: &'a Company,
+        provider: Provider,
+        world: &World,
+        copies: usize,
+        limit: Duration,
+    ) -> Result<Self, Fault> {
+        let layout = Layout::new(world, company, copies)?;
+        let failed = |what: &str, why: raw::Error| Fault::Wrong(format!("{}: {what}: {}", provider.name(), why.text()));
+        let host = provider.has_host().then_some(company.host());
+        let words = layout.words().into_iter().map(AtomicU64::new).collect();
+        let node = raw::Node::open(provider.full_name(), host, words).map_err(|e| failed("no endpoint", e))?;
+        let node = Arc::new(node);
+        // The memory has the first key.
+        let queue = |(key, _): (u64, _)| Queue::open(&node, key, layout.nodes()).map_err(|e| failed("no endpoint", e));
+        let own: Vec<Tid> = world.tids().filter(|&t| usize::from(world.node_of(t).0) == company.rank() + 1).collect();
+        let control = Mutex::new(queue((2, ()))?);
+        let open = |(key, t)| Ok((t, Mutex::new(queue((key, ()))?)));
+        let queues = (3..).zip(own).map(open).collect::<Result<_, Fault>>()?;
+        let (key, base) = node.memory();
+        let digits = node.name().map_err(|e| failed("no address", e))?.iter().map(|b| format!("{b:02x}")).collect();
+        let said: Said = (digits, key, base);
+        let all = company.gather(&serde_json::to_string(&said).expect("strings and numbers"))?;
+        let known = |text: &String| {
+            let (digits, key, base) = serde_json::from_str::<Said>(text).ok()?;
+            let byte = |place| u8::from_str_radix(digits.get(2 * place..2 * place + 2)?, 16).ok();
+            let name = (0..digits.len() / 2).map(byte).collect::<Option<Vec<u8>>>()?;
+            Some(raw::Peer { address: node.know(&name).ok()?, key, base })
+        };
+        let unknown = |rank| Fault::Gone(format!("node {}: its address is not understood", rank + 1));
+        let peer = |(rank, text)| known(text).ok_or_else(|| unknown(rank));
+        let peers = all.iter().enumerate().map(peer).collect::<Result<_, _>>()?;
+        let went_on = AtomicBool::new(false);
+        Ok(Self { company, node, layout, peers, queues, control, limit, went_on })
+    }
+
+    /// Does this while a thread lets go on what others do here.
+    pub(crate) fn going_on<R>(&self, work: impl FnOnce() -> R) -> R {
+        /// Ends the thread, also if the work panics.
+        struct Ends<'a>(&'a AtomicBool);
+        impl Drop for Ends<'_> {
+            fn drop(&mut self) {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        let ended = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| self.helps(&ended));
+            let _ends = Ends(&ended);
+            work()
+        })
+    }
+
+    /// While threads come by themselves, it looks now and then. If they do not, it stays, and rests a little when that lasts.
+    fn helps(&self, ended: &AtomicBool) {
+        const REST: Duration = Duration::from_micros(20);
+        const STAYS: Duration = Duration::from_millis(1);
+        let mut since = Instant::now();
+        while !ended.load(Ordering::Relaxed) {
+            if self.went_on.swap(false, Ordering::Relaxed) {
+                since = Instant::now();
+                std::thread::sleep(REST);
+                continue;
+            }
+            self.node.progress();
+            self.queues.values().chain([&self.control]).filter_map(|q| q.try_lock().ok()).for_each(|q| q.progress());
+            if since.elapsed() > STAYS {
+                std::thread::sleep(REST);
+            } else {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Lets go on what others do here, and lets others have the processor.
+    fn relax(&self) {
+        self.went_on.store(true, Ordering::Relaxed);
+        self.node.progress();
+        std::thread::yield_now();
+    }
+
+    /// The port of a thread for the run of a copy.
+    pub(crate) fn port_of(&self, thread: Tid, copy: usize) -> FabricPort<'_> {
+        FabricPort::new(self, &self.queues[&thread], thread, copy)
+    }
+
+    /// Which process this is.
+    pub(crate) fn rank(&self) -> usize {
+        self.company.rank()
+    }
+
+    /// Whether a word is on this node.
+    pub(crate) fn has(&self, x: Loc, copy: usize) -> bool {
+        self.layout.own(x, copy).is_ok()
+    }
+
+    /// What a word of this node is in a copy.
+    pub(crate) fn last_of(&self, x: Loc, copy: usize) -> Result<Val, Fault> {
+        let word = self.layout.own(x, copy)?;
+        of_word(x, self.node.words()[word].load(Ordering::SeqCst))
+    }
+
+    /// The words as they are at the beginning.
+    pub(crate) fn again(&self) {
+        for (place, word) in self.layout.words().into_iter().enumerate() {
+            self.node.words()[place].store(word, Ordering::SeqCst);
+        }
+    }
+
+    /// Waits until this is so, with whatever goes wrong in the meantime.
+    fn until(
+        &self,
+        queue: &Mutex<Queue>,
+        what: &dyn Fn() -> String,
+        mut is_so: impl FnMut(&mut Queue) -> bool,
+    ) -> Result<(), Fault> {
+        let mut begin = None;
+        for round in 1_u64.. {
+            {
+                let mut queue = locked(queue);
+                queue.take().map_err(|fault| self.reason(fault))?;
+                if is_so(&mut queue) {
+                    return Ok(());
+                }
+            }
+            self.relax();
+            if round % 64 == 0 {
+                self.fine()?;
+                if begin.get_or_insert_with(Instant::now).elapsed() > self.limit {
+                    return Err(Fault::Late(what()));
+                }
+            }
+        }
+        unreachable!("nobody waits that long")
+    }
+
+    /// An operation fails a moment before it is known how the process ended at which it was.
+    fn reason(&self, fault: Fault) -> Fault {
+        for _ in 0..50 {
+            if let Some(known) = self.company.fault() {
+                return known;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        fault
+    }
+
+    /// Nothing has gone wrong in another process.
+    fn fine(&self) -> Result<(), Fault> {
+        self.company.fault().map_or(Ok(()), Err)
+    }
+
+    /// A thread has come to the end of a round, of which there are so many threads in this process, counted from 1. It goes on when all
+    /// threads of all processes have come. Nothing of the operations of the threads is waited for.
+    pub(crate) fn pace(&self, came: &AtomicU64, threads: u64, round: u64) -> Result<(), Fault> {
+        let words = self.node.words();
+        let at = |control| &words[self.layout.control(self.company.rank(), control)];
+        if came.fetch_add(1, Ordering::SeqCst) + 1 == threads * round {
+            self.hand_over(round)?;
+        }
+        let what = || "the threads of other nodes do not come to the next run".to_owned();
+        self.until(&self.control, &what, |_| at(Control::Go).load(Ordering::Acquire) >= round)?;
+        // Processes of one machine have one clock. Where they have not, nobody waits long for a time that does not come.
+        let (start, begin) = (at(Control::Start).load(Ordering::Acquire), Instant::now());
+        while now() < start && begin.elapsed() < 2 * AHEAD {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    }
+
+    /// All threads of this process have come: the first process is told, and tells all when it has heard of all.
+    fn hand_over(&self, round: u64) -> Result<(), Fault> {
+        let (words, rank) = (self.node.words(), self.company.rank());
+        let at = |control| &words[self.layout.control(rank, control)];
+        let what = || "the threads of other nodes do not come to the next run".to_owned();
+        self.until(&self.control, &what, |queue| queue.is_idle())?;
+        at(Control::Round).store(round, Ordering::SeqCst);
+        if rank > 0 {
+            return self.tell(0, Control::Round, Control::Came(rank));
+        }
+        for other in 1..self.company.size() {
+            let came = at(Control::Came(other));
+            self.until(&self.control, &what, |_| came.load(Ordering::Acquire) >= round)?;
+        }
+        // So far ahead that all have heard of it, or not.
+        let start = now() + fastrand::u64(..=AHEAD.as_nanos() as u64 >> fastrand::u32(..8));
+        at(Control::Start).store(start, Ordering::SeqCst);
+        for other in 1..self.company.size() {
+            self.tell(other, Control::Start, Control::Start)?;
+            self.tell(other, Control::Round, Control::Go)?;
+        }
+        at(Control::Go).store(round, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Puts such a word of this process to another one.
+    fn tell(&self, rank: usize, own: Control, far: Control) -> Result<(), Fault> {
+        let own = self.layout.control(self.company.rank(), own);
+        let far = self.layout.control(rank, far);
+        self.begin(&self.control, Begun::put(rank), |end, slot| {
+            end.put(raw::Between { slot, own, peer: self.peers[rank], far })
+        })
+    }
+
+    /// Gets a word that nobody looks at: as no get passes a put, it is complete when all is in place that this queue has put there.
+    fn follow(&self, queue: &Mutex<Queue>, rank: usize) -> Result<(), Fault> {
+        let own = self.layout.control(self.company.rank(), Control::Dummy);
+        let far = self.layout.control(rank, Control::Dummy);
+        self.begin(queue, Begun::get(rank), |end, slot| {
+            end.get(raw::Between { slot, own, peer: self.peers[rank], far })
+        })
+    }
+
+    /// Begins an operation as soon as there is room for it.
+    fn begin(
+        &self,
+        queue: &Mutex<Queue>,
+        begun: Begun,
+        how: impl Fn(&mut raw::End, usize) -> Result<(), raw::Error>,
+    ) -> Result<(), Fault> {
+        let what = || format!("an operation at node {} could not be begun", begun.node + 1);
+        let mut outcome = Ok(true);
+        self.until(queue, &what, |queue| {
+            outcome = queue.begin(begun, &how);
+            outcome != Ok(false)
+        })?;
+        outcome.map(|_| ())
+    }
+}
+
+/// How far ahead the beginning of a run is at most.
+const AHEAD: Duration = Duration::from_micros(250);
+
+/// The time, in nanoseconds since 1970.
+fn now() -> u64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| since.as_nanos() as u64)
+}
+
+/// The value of a word.
+fn of_word(x: Loc, word: u64) -> Result<Val, Fault> {
+    unpacked(word)
+        .ok_or_else(|| Fault::Wrong(format!("what is in {x} is no value: an operation has added to what is no number")))
+}
+
+impl Network for Ofi<'_> {
+    fn port(&self, thread: Tid) -> Box<dyn Port + '_> {
+        Box::new(self.port_of(thread, 0))
+    }
+
+    fn last(&self, x: Loc) -> Val {
+        self.last_of(x, 0).unwrap_or(Val::Top)
+    }
+}

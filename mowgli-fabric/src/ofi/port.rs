@@ -1,0 +1,157 @@
+//! The end of the network at which one thread is.
+
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::value::Val;
+use mowgli_rdma::wait::Method;
+
+use super::queue::{Begun, Kind, Operation, Queue};
+use super::raw::{Between, End, Error};
+use super::{Ofi, locked, of_word};
+use crate::port::{Fault, Port};
+use crate::word::packed;
+
+/// Loads and stores as x86-TSO orders them: on such a CPU every load acquires and every store releases, and the order of stores that it
+/// keeps is what the language does not promise for them. On others all accesses are sequentially consistent.
+#[cfg(target_arch = "x86_64")]
+const LOADS: Ordering = Ordering::Acquire;
+#[cfg(target_arch = "x86_64")]
+const STORES: Ordering = Ordering::Release;
+#[cfg(not(target_arch = "x86_64"))]
+const LOADS: Ordering = Ordering::SeqCst;
+#[cfg(not(target_arch = "x86_64"))]
+const STORES: Ordering = Ordering::SeqCst;
+
+/// The port of a thread in one run.
+pub(crate) struct FabricPort<'a> {
+    net: &'a Ofi<'a>,
+    queue: &'a Mutex<Queue>,
+    thread: Tid,
+    copy: usize,
+    by: u64,
+    polled: Vec<u64>,
+    random: Option<fastrand::Rng>,
+}
+
+impl<'a> FabricPort<'a> {
+    pub(super) fn new(net: &'a Ofi<'a>, queue: &'a Mutex<Queue>, thread: Tid, copy: usize) -> Self {
+        let by = locked(queue).port();
+        Self { net, queue, thread, copy, by, polled: vec![0; net.layout.nodes()], random: None }
+    }
+
+    /// With delays of random length before operations.
+    pub(crate) fn delayed(self) -> Self {
+        Self { random: Some(fastrand::Rng::new()), ..self }
+    }
+
+    /// Waits for so long as is drawn.
+    pub(crate) fn delay(&mut self) {
+        if let Some(random) = &mut self.random {
+            // Most delays are as short as what they are to hit; a few are long.
+            let longest = 1 << random.u32(..13);
+            (0..random.u32(..longest)).for_each(|_| std::hint::spin_loop());
+        }
+    }
+
+    fn until(&self, what: &str, is_so: impl FnMut(&mut Queue) -> bool) -> Result<(), Fault> {
+        self.net.until(self.queue, &|| format!("{} waits {what}", self.thread), is_so)
+    }
+
+    /// Waits until no operation that this port has begun is one of these.
+    fn until_done(&self, what: &str, of: impl Fn(&Operation) -> bool) -> Result<(), Fault> {
+        self.until(what, |queue| !queue.under_way.iter().any(|o| o.begun.by == self.by && of(o)))
+    }
+
+    /// Begins an operation between an own word and one of another node.
+    fn begin(
+        &self,
+        (own, far, d): (Loc, Loc, Val),
+        kind: Kind,
+        how: impl Fn(&mut End, Between) -> Result<(), Error>,
+    ) -> Result<(), Fault> {
+        let own = self.net.layout.own(own, self.copy)?;
+        let (node, far) = self.net.layout.place(far, self.copy)?;
+        let peer = self.net.peers[node];
+        if !self.net.node.orders_atomics() {
+            self.order(node, kind)?;
+        }
+        let begun = Begun { node, kind, d, by: self.by };
+        self.net.begin(self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
+    }
+
+    /// Where the provider keeps puts and gets in order, and not atomic operations: those wait for all that is before them, and are waited
+    /// for by all that is after them.
+    fn order(&self, node: usize, kind: Kind) -> Result<(), Fault> {
+        if kind != Kind::Atomic {
+            return self.until("for an atomic operation", |queue| !queue.has(node, |kind| kind == Kind::Atomic));
+        }
+        if locked(self.queue).nodes()[node].has_put {
+            self.net.follow(self.queue, node)?;
+        }
+        self.until("for what an atomic operation must not pass", |queue| !queue.has(node, |_| true))
+    }
+
+    /// Waits until all that the thread has put is in the memory of its nodes, and all that it has got is here.
+    pub(crate) fn flush(&self) -> Result<(), Fault> {
+        let reached: Vec<bool> = locked(self.queue).nodes().iter().map(|reached| reached.has_put).collect();
+        let reached = reached.into_iter().enumerate().filter(|(_, has_put)| *has_put);
+        reached.into_iter().try_for_each(|(node, _)| self.net.follow(self.queue, node))?;
+        self.until("for what it has sent", |queue| queue.is_idle())
+    }
+}
+
+fn word(v: Val) -> Result<u64, Fault> {
+    packed(v).ok_or_else(|| Fault::Wrong(format!("{v} does not fit into a word of 64 bits")))
+}
+
+impl Port for FabricPort<'_> {
+    fn make(&mut self, operation: Method) -> Result<Val, Fault> {
+        self.net.fine()?;
+        self.delay();
+        let words = self.net.node.words();
+        let at = |x| Ok(&words[self.net.layout.own(x, self.copy)?]);
+        match operation {
+            Method::Read { x } => return of_word(x, at(x)?.load(LOADS)),
+            Method::Write { x, v } => at(x)?.store(word(v)?, STORES),
+            Method::CAS { x, v1, v2 } => {
+                let old = at(x)?.compare_exchange(word(v1)?, word(v2)?, Ordering::SeqCst, Ordering::SeqCst);
+                return of_word(x, old.unwrap_or_else(|old| old));
+            }
+            Method::Xchg { x, v } => return of_word(x, at(x)?.swap(word(v)?, Ordering::SeqCst)),
+            Method::Mfence {} => std::sync::atomic::fence(Ordering::SeqCst),
+            Method::Get { x, y, d } => self.begin((x, y, d), Kind::Get, End::get)?,
+            Method::Put { x, y, d } => self.begin((y, x, d), Kind::Put, End::put)?,
+            Method::RCAS { x, y, v1, v2, d } => {
+                let (old, new) = (word(v1)?, word(v2)?);
+                self.begin((x, y, d), Kind::Atomic, |end, between| end.swap(between, old, new))?;
+            }
+            Method::RFAA { x, y, v, d } => {
+                let added = word(v)?;
+                v.int().ok_or_else(|| Fault::Wrong(format!("{v} cannot be added to {y}")))?;
+                self.begin((x, y, d), Kind::Atomic, |end, between| end.add(between, added))?;
+            }
+            Method::Wait { d } => self.until_done(&format!("for {d}"), |o| o.begun.d == d)?,
+            // Later operations at the node begin when the earlier ones are over. The model lets the CPU go on meanwhile.
+            Method::Rfence { n } => {
+                let node = usize::from(n.0) - 1;
+                self.until_done(&format!("for what it began at node {n}"), |o| o.begun.node == node)?;
+            }
+        }
+        Ok(Val::Unit)
+    }
+
+    fn poll(&mut self, n: Node) -> Result<(), Fault> {
+        let node = usize::from(n.0) - 1;
+        let number = self.polled[node];
+        self.polled[node] += 1;
+        self.until_done(&format!("for an operation at node {n}"), |o| o.begun.node == node && o.number == number)
+    }
+
+    fn relax(&mut self) {
+        // A failure is told at the next operation, or when the time is up.
+        _ = locked(self.queue).take();
+        self.net.relax();
+    }
+}

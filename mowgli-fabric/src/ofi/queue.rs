@@ -1,0 +1,169 @@
+//! The operations of one thread that are under way.
+
+use std::sync::Arc;
+
+use mowgli_core::value::Val;
+
+use super::raw::{End, Error, Node};
+use crate::port::Fault;
+
+/// How many operations of a thread are under way at most.
+const MOST: usize = 256;
+
+/// Who begins operations that belong to no run.
+const NOBODY: u64 = 0;
+
+/// What an operation does with the word of the other node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Put,
+    Get,
+    Atomic,
+}
+
+/// An operation, as it is begun.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Begun {
+    /// The node at which it is, counted from 0.
+    pub(super) node: usize,
+    pub(super) kind: Kind,
+    /// Its identifier.
+    pub(super) d: Val,
+    /// The port by which it is begun.
+    pub(super) by: u64,
+}
+
+impl Begun {
+    /// A put of no run.
+    pub(super) fn put(node: usize) -> Self {
+        Self { node, kind: Kind::Put, d: Val::NoWid, by: NOBODY }
+    }
+
+    /// A get of no run.
+    pub(super) fn get(node: usize) -> Self {
+        Self { kind: Kind::Get, ..Self::put(node) }
+    }
+}
+
+/// An operation that is under way.
+pub(super) struct Operation {
+    slot: usize,
+    pub(super) begun: Begun,
+    /// How many operations at this node its port had begun before.
+    pub(super) number: u64,
+}
+
+/// An endpoint, and what is under way from it.
+pub(super) struct Queue {
+    end: End,
+    free: Vec<usize>,
+    pub(super) under_way: Vec<Operation>,
+    nodes: Vec<Reached>,
+    ports: u64,
+    fault: Option<Fault>,
+}
+
+/// What was begun at a node.
+#[derive(Clone, Default)]
+pub(super) struct Reached {
+    /// The last port that began something there, and how many operations that was.
+    port: u64,
+    count: u64,
+    /// Whether something was put there, and nothing has followed that tells when it is in place.
+    pub(super) has_put: bool,
+}
+
+impl Queue {
+    pub(super) fn open(node: &Arc<Node>, key: u64, nodes: usize) -> Result<Self, Error> {
+        let end = End::open(node, MOST, key)?;
+        let free = (0..MOST).collect();
+        Ok(Self {
+            end,
+            free,
+            under_way: Vec::new(),
+            nodes: vec![Reached::default(); nodes],
+            ports: NOBODY,
+            fault: None,
+        })
+    }
+
+    /// A number for a new port.
+    pub(super) fn port(&mut self) -> u64 {
+        self.ports += 1;
+        self.ports
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// Whether an operation at a node is under way, of those that are one of these.
+    pub(super) fn has(&self, node: usize, is_one: impl Fn(Kind) -> bool) -> bool {
+        self.under_way.iter().any(|o| o.begun.node == node && is_one(o.begun.kind))
+    }
+
+    pub(super) fn nodes(&self) -> &[Reached] {
+        &self.nodes
+    }
+
+    /// Lets operations go on.
+    pub(super) fn progress(&self) {
+        self.end.progress();
+    }
+
+    /// Begins an operation, if there is room.
+    pub(super) fn begin(
+        &mut self,
+        begun: Begun,
+        how: impl FnOnce(&mut End, usize) -> Result<(), Error>,
+    ) -> Result<bool, Fault> {
+        let Some(&slot) = self.free.last() else { return Ok(false) };
+        match how(&mut self.end, slot) {
+            Ok(()) => {}
+            Err(Error::AGAIN) => return Ok(false),
+            Err(why) => return Err(failed(Some(begun.node), why)),
+        }
+        self.free.pop();
+        let reached = &mut self.nodes[begun.node];
+        if reached.port != begun.by {
+            (reached.port, reached.count) = (begun.by, 0);
+        }
+        reached.has_put = begun.kind == Kind::Put || reached.has_put && begun.kind == Kind::Atomic;
+        self.under_way.push(Operation { slot, begun, number: reached.count });
+        reached.count += 1;
+        Ok(true)
+    }
+
+    /// Takes note of what is complete. Once an operation has failed, this says so each time.
+    pub(super) fn take(&mut self) -> Result<(), Fault> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        while !self.is_idle() {
+            let (slot, failure) = match self.end.next() {
+                Ok(None) => return Ok(()),
+                Ok(slot) => (slot, None),
+                Err((why, slot)) => (slot, Some(why)),
+            };
+            let place = self.under_way.iter().position(|o| Some(o.slot) == slot);
+            let node = place.map(|place| {
+                let operation = self.under_way.swap_remove(place);
+                self.free.push(operation.slot);
+                operation.begun.node
+            });
+            if let Some(why) = failure {
+                let fault = failed(node, why);
+                self.fault = Some(fault.clone());
+                return Err(fault);
+            }
+        }
+        // Nothing is taken, and still others go on by it.
+        self.progress();
+        Ok(())
+    }
+}
+
+fn failed(node: Option<usize>, why: Error) -> Fault {
+    let place = node.map_or_else(|| "another node".to_owned(), |node| format!("node {}", node + 1));
+    Fault::Gone(format!("an operation at {place} failed: {}", why.text()))
+}

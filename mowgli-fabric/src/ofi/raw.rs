@@ -1,0 +1,248 @@
+//! libfabric, as far as it is used: the only module with `unsafe`. What it hands out cannot be used so that memory is in danger: words
+//! and slots are looked at before they are passed on, and what an endpoint refers to lives as long as it does.
+
+#![allow(unsafe_code, reason = "libfabric is a library of C")]
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::ptr::{NonNull, null, null_mut};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// What libfabric says is wrong: a negative number, as `-11` where something is to be tried again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Error(pub(crate) i32);
+
+impl Error {
+    /// There is no room now.
+    pub(crate) const AGAIN: Self = Self(-11);
+
+    /// In words.
+    pub(crate) fn text(self) -> String {
+        // SAFETY: it gives a string that is never freed, whatever the number is.
+        let text = unsafe { std::ffi::CStr::from_ptr(fi_strerror(-self.0)) };
+        text.to_string_lossy().into_owned()
+    }
+}
+
+#[repr(C)]
+struct FabricNode {
+    _opaque: [u8; 0],
+}
+
+#[repr(C)]
+struct FabricEnd {
+    _opaque: [u8; 0],
+}
+
+unsafe extern "C" {
+    fn fi_strerror(number: c_int) -> *const c_char;
+    fn fabric_node_open(
+        provider: *const c_char,
+        host: *const c_char,
+        memory: *mut c_void,
+        bytes: usize,
+        out: *mut *mut FabricNode,
+    ) -> c_int;
+    fn fabric_node_close(node: *mut FabricNode);
+    fn fabric_node_name(node: *mut FabricNode, name: *mut c_void, length: *mut usize) -> c_int;
+    fn fabric_node_orders_atomics(node: *mut FabricNode) -> c_int;
+    fn fabric_node_memory(node: *mut FabricNode, key: *mut u64, base: *mut u64);
+    fn fabric_node_know(node: *mut FabricNode, name: *const c_void, peer: *mut u64) -> c_int;
+    fn fabric_node_progress(node: *mut FabricNode);
+    fn fabric_end_open(node: *mut FabricNode, count: usize, key: u64, out: *mut *mut FabricEnd) -> c_int;
+    fn fabric_end_close(end: *mut FabricEnd);
+    fn fabric_put(end: *mut FabricEnd, slot: usize, own: usize, peer: u64, at: u64, key: u64) -> c_int;
+    fn fabric_get(end: *mut FabricEnd, slot: usize, own: usize, peer: u64, at: u64, key: u64) -> c_int;
+    fn fabric_add(end: *mut FabricEnd, slot: usize, own: usize, peer: u64, at: u64, key: u64, more: u64) -> c_int;
+    fn fabric_swap(
+        end: *mut FabricEnd,
+        slot: usize,
+        own: usize,
+        peer: u64,
+        at: u64,
+        key: u64,
+        old: u64,
+        new: u64,
+    ) -> c_int;
+    fn fabric_end_progress(end: *mut FabricEnd);
+    fn fabric_end_next(end: *mut FabricEnd, slot: *mut usize) -> c_int;
+}
+
+fn checked(status: c_int) -> Result<(), Error> {
+    if status == 0 { Ok(()) } else { Err(Error(status)) }
+}
+
+/// The memory of a node, and the endpoint at which others reach it.
+pub(crate) struct Node {
+    raw: NonNull<FabricNode>,
+    /// It is reached by others as long as `raw` is open, and given back after it.
+    words: Box<[AtomicU64]>,
+}
+
+// SAFETY: the domain is opened as safe for threads (`FI_THREAD_SAFE`), the memory is atomic words, and nothing else of a node changes.
+unsafe impl Send for Node {}
+unsafe impl Sync for Node {}
+
+/// The memory of another node, as operations name it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Peer {
+    /// Its address among those that are known.
+    pub(crate) address: u64,
+    /// The key of its memory.
+    pub(crate) key: u64,
+    /// The address of its first byte.
+    pub(crate) base: u64,
+}
+
+/// The most bytes of an address.
+const LONGEST_NAME: usize = 256;
+
+impl Node {
+    /// A node with these words, over a provider of libfabric, at the address of `host` where that is said.
+    pub(crate) fn open(provider: &str, host: Option<&str>, words: Box<[AtomicU64]>) -> Result<Self, Error> {
+        let none = |_| Error(-22);
+        let provider = CString::new(provider).map_err(none)?;
+        let host = host.map(CString::new).transpose().map_err(none)?;
+        let host = host.as_ref().map_or(null(), |h| h.as_ptr());
+        let memory = words.as_ptr().cast_mut().cast::<c_void>();
+        let mut raw = null_mut();
+        // SAFETY: strings end with 0; the memory lives until the node is closed, and is only ever accessed as atomic words here.
+        checked(unsafe { fabric_node_open(provider.as_ptr(), host, memory, size_of_val(&*words), &raw mut raw) })?;
+        Ok(Self { raw: NonNull::new(raw).expect("opened"), words })
+    }
+
+    /// The words.
+    pub(crate) fn words(&self) -> &[AtomicU64] {
+        &self.words
+    }
+
+    /// The address at which others reach it.
+    pub(crate) fn name(&self) -> Result<Vec<u8>, Error> {
+        let mut name = vec![0; LONGEST_NAME];
+        let mut length = name.len();
+        // SAFETY: there is so much room.
+        checked(unsafe { fabric_node_name(self.raw.as_ptr(), name.as_mut_ptr().cast(), &raw mut length) })?;
+        name.truncate(length);
+        Ok(name)
+    }
+
+    /// Whether an atomic operation passes no put, and nothing passes an atomic operation, as it is with puts and gets.
+    pub(crate) fn orders_atomics(&self) -> bool {
+        // SAFETY: the node is open.
+        unsafe { fabric_node_orders_atomics(self.raw.as_ptr()) != 0 }
+    }
+
+    /// The key of its memory, and the address of its first byte, for others.
+    pub(crate) fn memory(&self) -> (u64, u64) {
+        let (mut key, mut base) = (0, 0);
+        // SAFETY: the node is open.
+        unsafe { fabric_node_memory(self.raw.as_ptr(), &raw mut key, &raw mut base) };
+        (key, base)
+    }
+
+    /// Takes note of the address of another node.
+    pub(crate) fn know(&self, name: &[u8]) -> Result<u64, Error> {
+        // A provider reads as much as its addresses are long.
+        let mut whole = name.to_vec();
+        whole.resize(LONGEST_NAME.max(name.len()), 0);
+        let mut peer = 0;
+        // SAFETY: the address has the length that addresses of this provider have, or is shorter than the zeros behind it.
+        checked(unsafe { fabric_node_know(self.raw.as_ptr(), whole.as_ptr().cast(), &raw mut peer) })?;
+        Ok(peer)
+    }
+
+    /// Lets go on what others do here.
+    pub(crate) fn progress(&self) {
+        // SAFETY: the node is open.
+        unsafe { fabric_node_progress(self.raw.as_ptr()) }
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // SAFETY: nothing refers to it any more: endpoints keep their node.
+        unsafe { fabric_node_close(self.raw.as_ptr()) }
+    }
+}
+
+/// The endpoint from which the operations of one thread start. An operation has a slot from when it begins until it is given back by
+/// [`End::next`].
+pub(crate) struct End {
+    raw: NonNull<FabricEnd>,
+    node: Arc<Node>,
+    slots: usize,
+}
+
+// SAFETY: as for nodes; what changes in a slot is passed by `&mut`.
+unsafe impl Send for End {}
+
+/// Where an operation goes: from or to a word of the own memory, at a word of another node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Between {
+    pub(crate) slot: usize,
+    pub(crate) own: usize,
+    pub(crate) peer: Peer,
+    pub(crate) far: usize,
+}
+
+impl End {
+    /// An endpoint with so many slots. No two of a node have the same `key`, and none has 1.
+    pub(crate) fn open(node: &Arc<Node>, slots: usize, key: u64) -> Result<Self, Error> {
+        let mut raw = null_mut();
+        // SAFETY: the node is open, and stays so as long as this refers to it.
+        checked(unsafe { fabric_end_open(node.raw.as_ptr(), slots, key, &raw mut raw) })?;
+        Ok(Self { raw: NonNull::new(raw).expect("opened"), node: Arc::clone(node), slots })
+    }
+
+    /// Slot, place in the own memory, address at the other node, each in the bounds that it has here.
+    fn places(&self, between: &Between) -> (usize, usize, u64) {
+        assert!(between.slot < self.slots && between.own < self.node.words.len(), "{between:?} is out of bounds");
+        (between.slot, between.own * 8, between.peer.base + between.far as u64 * 8)
+    }
+
+    pub(crate) fn put(&mut self, between: Between) -> Result<(), Error> {
+        let ((slot, own, at), peer) = (self.places(&between), between.peer);
+        // SAFETY: slot and word are there as long as the endpoint is.
+        checked(unsafe { fabric_put(self.raw.as_ptr(), slot, own, peer.address, at, peer.key) })
+    }
+
+    pub(crate) fn get(&mut self, between: Between) -> Result<(), Error> {
+        let ((slot, own, at), peer) = (self.places(&between), between.peer);
+        // SAFETY: as above.
+        checked(unsafe { fabric_get(self.raw.as_ptr(), slot, own, peer.address, at, peer.key) })
+    }
+
+    pub(crate) fn add(&mut self, between: Between, more: u64) -> Result<(), Error> {
+        let ((slot, own, at), peer) = (self.places(&between), between.peer);
+        // SAFETY: as above.
+        checked(unsafe { fabric_add(self.raw.as_ptr(), slot, own, peer.address, at, peer.key, more) })
+    }
+
+    pub(crate) fn swap(&mut self, between: Between, old: u64, new: u64) -> Result<(), Error> {
+        let ((slot, own, at), peer) = (self.places(&between), between.peer);
+        // SAFETY: as above.
+        checked(unsafe { fabric_swap(self.raw.as_ptr(), slot, own, peer.address, at, peer.key, old, new) })
+    }
+
+    /// Lets operations go on.
+    pub(crate) fn progress(&self) {
+        // SAFETY: the endpoint is open.
+        unsafe { fabric_end_progress(self.raw.as_ptr()) }
+    }
+
+    /// The slot of an operation that is complete, if one is. If it failed: why, and its slot where that is known.
+    pub(crate) fn next(&mut self) -> Result<Option<usize>, (Error, Option<usize>)> {
+        let mut slot = self.slots;
+        // SAFETY: the endpoint is open.
+        let status = checked(unsafe { fabric_end_next(self.raw.as_ptr(), &raw mut slot) });
+        let slot = Some(slot).filter(|&slot| slot < self.slots);
+        status.map(|()| slot).map_err(|why| (why, slot))
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has it. Operations that are under way end with it; the memory that they refer to is still there.
+        unsafe { fabric_end_close(self.raw.as_ptr()) }
+    }
+}

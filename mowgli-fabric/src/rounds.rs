@@ -1,0 +1,214 @@
+//! Programs run many times over processes: all threads begin each run together, but for a moment, and each run has words of its own.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use mowgli_core::event::Cell;
+use mowgli_core::ids::Tid;
+use mowgli_core::outcome::Outcome;
+use mowgli_core::program::Prog;
+use mowgli_core::value::Val;
+use serde::{Deserialize, Serialize};
+
+use crate::company::Company;
+use crate::ofi::{Ofi, Provider};
+use crate::port::Fault;
+use crate::stack::Stack;
+use crate::thread::Thread;
+
+/// How many runs have words of their own. After so many, memory is as at the beginning again.
+const BATCH: u64 = 500;
+
+/// Programs to run over processes.
+pub struct Rounds<'a> {
+    /// What carries operations.
+    pub provider: Provider,
+    /// How often they are run.
+    pub times: u64,
+    /// How long a thread of one run may wait.
+    pub limit: Duration,
+    /// A program for each thread.
+    pub programs: &'a [Prog],
+    /// What is looked at when a run is over.
+    pub observed: &'a [Cell],
+}
+
+/// What was seen in some runs.
+#[derive(Clone, Default, Debug)]
+pub struct Counts {
+    /// How often each outcome was.
+    pub outcomes: BTreeMap<Outcome, u64>,
+    /// How many runs have no end.
+    pub endless: u64,
+    /// How many runs were given up.
+    pub late: u64,
+    /// How many runs there were.
+    pub runs: u64,
+}
+
+/// How the program of a thread ended.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+enum Ended {
+    With(Val),
+    Never,
+    Late,
+}
+
+/// What a process saw in a batch.
+#[derive(Serialize, Deserialize)]
+struct Seen {
+    /// Whether there is time for more.
+    goes_on: bool,
+    /// For each own thread, how its program ended in each run.
+    ended: Vec<Vec<Ended>>,
+    /// For each run, what is in the cells that are looked at here.
+    last: Vec<Vec<Option<Val>>>,
+}
+
+impl Stack {
+    /// Runs programs over processes, as long as `goes_on` says so in the first of them. Every process gets what was seen in all.
+    ///
+    /// # Errors
+    /// If one has gone, or a program makes a call that none may make.
+    ///
+    /// # Panics
+    /// If there is no program for a thread.
+    pub fn rounds(&self, company: &Company, rounds: &Rounds<'_>, goes_on: impl Fn() -> bool) -> Result<Counts, Fault> {
+        let copies = BATCH.min(rounds.times) as usize;
+        let net = Ofi::open(company, rounds.provider, &self.world, copies, rounds.limit)?;
+        let own: Vec<Tid> =
+            self.world.tids().filter(|&t| usize::from(self.world.node_of(t).0) == company.rank() + 1).collect();
+        let mut counts = Counts::default();
+        let told = net.going_on(|| {
+            let came = AtomicU64::new(0);
+            while counts.runs < rounds.times {
+                let batch = Batch { stack: self, net: &net, rounds, own: &own, came: &came, before: counts.runs };
+                let runs = (rounds.times - counts.runs).min(BATCH);
+                let ended = batch.run(runs)?;
+                // What is under way from one process is complete when all have said that theirs is.
+                company.gather("")?;
+                let last = (0..runs as usize).map(|copy| batch.last(copy)).collect::<Result<_, _>>()?;
+                // To look at an object may send something too, which must not come when memory is as at the beginning again.
+                own.iter().try_for_each(|&t| net.port_of(t, 0).flush())?;
+                let seen = Seen { goes_on: goes_on(), ended, last };
+                let all = company.gather(&serde_json::to_string(&seen).expect("values"))?;
+                net.again();
+                counts.runs += runs;
+                if !self.count(&all, runs, rounds.observed.len(), &mut counts)? {
+                    break;
+                }
+                company.gather("")?;
+            }
+            Ok(())
+        });
+        told.inspect_err(|fault| company.fail(fault))?;
+        Ok(counts)
+    }
+
+    /// Counts a batch, of which each process said what it saw; whether there is time for more.
+    fn count(&self, all: &[String], runs: u64, observed: usize, counts: &mut Counts) -> Result<bool, Fault> {
+        let strange = |e| Fault::Gone(format!("a process said what makes no sense: {e}"));
+        let all =
+            all.iter().map(|text| serde_json::from_str(text).map_err(strange)).collect::<Result<Vec<Seen>, _>>()?;
+        let mut places = vec![0; all.len()];
+        // The threads of a process come in the order of their numbers.
+        let of_threads: Vec<&Vec<Ended>> = self
+            .world
+            .threads
+            .iter()
+            .filter_map(|n| {
+                let rank = usize::from(n.0) - 1;
+                places[rank] += 1;
+                all.get(rank)?.ended.get(places[rank] - 1)
+            })
+            .collect();
+        for run in 0..runs as usize {
+            let ended: Vec<Ended> = of_threads.iter().filter_map(|all| all.get(run).copied()).collect();
+            let outputs: Vec<Val> =
+                ended.iter().filter_map(|e| if let Ended::With(v) = e { Some(*v) } else { None }).collect();
+            if ended.iter().any(|e| matches!(e, Ended::Never)) {
+                counts.endless += 1;
+            } else if outputs.len() < self.world.threads.len() {
+                counts.late += 1;
+            } else {
+                let looked = all.iter().filter_map(|seen| seen.last.get(run));
+                let finals = looked.fold(Vec::new(), |mut known: Vec<Option<Val>>, next| {
+                    known.resize(next.len(), None);
+                    known.iter_mut().zip(next).for_each(|(known, next)| *known = known.or(*next));
+                    known
+                });
+                let finals: Vec<Val> = finals.into_iter().flatten().collect();
+                if finals.len() < observed {
+                    counts.late += 1;
+                } else {
+                    *counts.outcomes.entry(Outcome { outputs, finals }).or_insert(0) += 1;
+                }
+            }
+        }
+        Ok(all[0].goes_on)
+    }
+}
+
+/// Some runs, each with a copy of all words.
+struct Batch<'a> {
+    stack: &'a Stack,
+    net: &'a Ofi<'a>,
+    rounds: &'a Rounds<'a>,
+    own: &'a [Tid],
+    came: &'a AtomicU64,
+    before: u64,
+}
+
+impl Batch<'_> {
+    /// Runs the programs of this process; how each ended.
+    fn run(&self, runs: u64) -> Result<Vec<Vec<Ended>>, Fault> {
+        // A process without threads keeps pace as one that has one.
+        let threads = self.own.len().max(1) as u64;
+        std::thread::scope(|scope| {
+            let keep = || (1..=runs).try_for_each(|run| self.net.pace(self.came, threads, self.before + run));
+            if self.own.is_empty() {
+                keep()?;
+            }
+            let thread = |&t| scope.spawn(move || self.thread(t, runs, threads));
+            let all: Vec<_> = self.own.iter().map(thread).collect();
+            all.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
+    }
+
+    fn thread(&self, t: Tid, runs: u64, threads: u64) -> Result<Vec<Ended>, Fault> {
+        let mut ended = Vec::new();
+        for run in 1..=runs {
+            let mut port = self.net.port_of(t, run as usize - 1).delayed();
+            self.net.pace(self.came, threads, self.before + run)?;
+            port.delay();
+            let mut thread = Thread::new(self.stack, t, Box::new(port), self.rounds.limit);
+            ended.push(match thread.run(&self.rounds.programs[t.index()]) {
+                Ok(v) => Ended::With(v),
+                Err(Fault::Endless(_)) => Ended::Never,
+                Err(Fault::Late(_)) => Ended::Late,
+                Err(fault) => return Err(fault),
+            });
+        }
+        self.net.port_of(t, 0).flush()?;
+        Ok(ended)
+    }
+
+    /// What is at the end of a run in the cells that this process can look at.
+    fn last(&self, copy: usize) -> Result<Vec<Option<Val>>, Fault> {
+        let here = self.net.rank();
+        let cell = |cell: &Cell| match self.stack.reader(*cell).map_err(Fault::Wrong)? {
+            None if self.net.has(cell.loc, copy) => self.net.last_of(cell.loc, copy).map(Some),
+            Some((t, read)) if usize::from(self.stack.world.node_of(t).0) == here + 1 => {
+                let port = self.net.port_of(t, copy);
+                match Thread::new(self.stack, t, Box::new(port), self.rounds.limit).call(&read) {
+                    // As where a lock is held by a thread that was late itself.
+                    Err(Fault::Late(_)) => Ok(None),
+                    read => read.map(Some),
+                }
+            }
+            _ => Ok(None),
+        };
+        self.rounds.observed.iter().map(cell).collect()
+    }
+}
