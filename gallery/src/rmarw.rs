@@ -25,7 +25,7 @@ fn body(_: &World, t: Tid, method: Method) -> Prog {
     let (inside, tail, d) = (x.part("inside"), x.part("tail"), Val::Wid(x.wid("d")));
     let [p, told, successor, mode] = ["p", "told", "next", "mode"].map(|role| own(x, role, t));
     let add = move |v: i64| wait::rfaa(p, inside, v, d).then(wait::wait(d));
-    let claim = prog! { add(FLAG); loop { let v = fetch(p, inside, d); if (v == Val::Int(FLAG)) { break } } };
+    let claim = move || prog! { add(FLAG); loop { let v = fetch(p, inside, d); if (v == Val::Int(FLAG)) { break } } };
     match method {
         Method::Acq { .. } => prog! {
             wait::write(successor, 0);
@@ -36,7 +36,7 @@ fn body(_: &World, t: Tid, method: Method) -> Prog {
                 wait::put(of(x, "next", before), own(x, "me", t), d);
                 loop { let v = wait::read(told); if (v != Val::Int(NOTHING)) { break v } }
             } };
-            if (turn == Val::Int(TURN)) { claim.clone() }
+            if (turn == Val::Int(TURN)) { claim() }
         },
         Method::Share { .. } => prog! {
             wait::write(mode, 0);
@@ -80,9 +80,9 @@ pub fn entry() -> Entry {
         let (Method::Rel { x }, t) = (Method::of(&here.call), here.thread) else { return None };
         Some(fetch(own(x, "p", t), x.part("tail"), x.wid("d").into()).then(body(here.call.clone())))
     });
-    let no_flag = flushed.clone().without(calls!(Rdma::RFAA { y, .. } in Method::Acq { .. } if is_part(y, "inside")));
-    let readers_stay =
-        flushed.clone().without_loops(calls!(Rdma::Get { y, .. } in Method::Acq { .. } if is_part(y, "inside")));
+    let waits = || calls!(Rdma::Get { y, .. } in Method::Acq { .. } if is_part(y, "inside"));
+    let readers_stay = flushed.clone().without_loops(waits());
+    let no_flag = readers_stay.clone().without(calls!(Rdma::RFAA { .. } in Method::Acq { .. }));
     Guard::shared(RMARW)
         .entry()
         .with(variant("published", "who knows a successor hands over to it at once", Unsound, lock, bounds))

@@ -224,20 +224,18 @@ pub(crate) fn predicate(
     // iso: the order inside one event
     let halves = |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| same_event().between(&stamps(from), &stamps(to));
     // A completion stands for all that was issued before it by its queue pair.
-    let in_order = po() & &same_qp;
-    let [pfg, pfp] = match switches.unsignalled {
-        true => {
-            let completed = &pfg | &pfp;
-            let told = |is: fn(&SubView<Stamp>) -> bool| {
-                in_order.between(&events(is), &remote_writes.or(&local_writes)).then(&completed)
-            };
-            let sentence = "{b} waits for {a}, or for what comes after it on its queue pair";
-            [
-                (&pfg | told(unsignalled_local_write)).named("pfg", sentence),
-                (&pfp | told(unsignalled_remote_write)).named("pfp", sentence),
-            ]
-        }
-        false => [pfg, pfp],
+    let [pfg, pfp] = if switches.unsignalled {
+        let completed = &pfg | &pfp;
+        let by_what_follows =
+            (po() & &same_qp).between(&remote_writes.or(&local_writes), &remote_writes.or(&local_writes));
+        let told = by_what_follows.then(&completed);
+        let sentence = "{b} waits for {a}, or for what comes after it on its queue pair";
+        [
+            (&pfg | told.between(&events(unsignalled_local_write), &waits)).named("pfg", sentence),
+            (&pfp | told.between(&events(unsignalled_remote_write), &waits)).named("pfp", sentence),
+        ]
+    } else {
+        [pfg, pfp]
     };
 
     let iso = (halves(|a| a == aMF, |a| a == aCR)
@@ -254,6 +252,7 @@ pub(crate) fn predicate(
         | (po() & &same_qp).between(&remote_writes.or(&local_writes), &fences))
     .named("ippo", "{a} is issued before {b} in its thread");
     // With relaxed ordering ppo lacks U_n [aNRW_n]; po; [aNRW_n] u [aNLW_n]; po; [aNLW_n], which the card still issues so.
+    let in_order = po() & &same_qp;
     let issued = in_order.between(&remote_writes, &remote_writes) | in_order.between(&local_writes, &local_writes);
     let ippo = if switches.relaxed_ordering {
         (ippo | issued).named("ippo", "{a} is issued before {b} in its thread")

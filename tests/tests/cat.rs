@@ -152,6 +152,11 @@ impl<'a> Given<'a> {
         Value::Rel(pairs)
     }
 
+    /// Whether an event has no completion, by the text of its call.
+    fn is_unsignalled(&self, event: usize) -> bool {
+        self.execution.events[event].call.to_string().contains("unsignalled")
+    }
+
     fn get(&self, name: &str) -> Value {
         let event = |s: usize| self.sub(s).event;
         let thread = |s: usize| self.execution.events[event(s)].thread;
@@ -166,6 +171,10 @@ impl<'a> Given<'a> {
             "rf" => Value::Rel(self.chosen("rf").unwrap_or_default()),
             "co" => Value::Rel(self.chosen("mo").unwrap_or_default()),
             "in-turn" => self.in_turn(),
+            "unsignalled-local-write" | "unsignalled-remote-write" => self.those(|s| {
+                let (stamp, is_unsignalled) = (self.sub(s).sub.stamp.to_string(), self.is_unsignalled(event(s)));
+                is_unsignalled && stamp.starts_with(if name.contains("local") { "aNLW" } else { "aNRW" })
+            }),
             "is-failed-receive" => self.those(|s| method(s) == "Receive" && self.sub(s).sub.reads.is_none()),
             _ if name.starts_with("same-") => self.same(&name[5..]),
             _ if name.starts_with('a') => {

@@ -127,7 +127,10 @@ impl Reader<'_> {
                 Some(call) => Ok(call),
                 None => fail(&action, "this is no statement; to drop a read, assign it to a register"),
             },
-            (Rule::expression, Some(target)) => self.assignment(thread, &target, &action),
+            (Rule::expression, Some(target)) => match self.bare(action.as_str().trim()).filter(|c| self.gives(c)) {
+                Some(call) => self.result_to(Some(&target), call),
+                None => self.assignment(thread, &target, &action),
+            },
             (_, target) => {
                 let call = self.call(thread, &action)?;
                 self.result_to(target.as_ref(), call)
@@ -144,6 +147,11 @@ impl Reader<'_> {
     /// The read that an expression of memory is.
     pub(super) fn read_of(&self, thread: usize, source: &Tree<'_>) -> Parsed<Option<Statement>> {
         self.memory_in(source).map(|x| Ok(call(self.memory(), "Read", vec![self.local(thread, &x)?]))).transpose()
+    }
+
+    /// Whether a call returns something that programs look at.
+    fn gives(&self, call: &Statement) -> bool {
+        matches!(call, Statement::Call { library, method, .. } if self.known.returns(*library, method))
     }
 
     pub(super) fn result_to(&self, target: Option<&Tree<'_>>, call: Statement) -> Parsed<Statement> {
