@@ -104,6 +104,16 @@ fn ways_that_there_are_not_are_errors_at_their_place() {
     assert!(with("rfence@unsignalled(2)").contains("only operations are unsignalled"));
 }
 
+#[test]
+fn models_without_queue_pairs_refuse_ways() {
+    let core = parse("t", "CORE_RMA t\n{ x@1 = 1; z@2 = 0; }\n P1@1 ;\n put@q2(z, x) ;\n").unwrap_err();
+    assert!(core.contains("calls of CORE_RMA are made in one way"), "{core}");
+    let x86 = parse("t", "X86_TSO t\n{ x = 0; }\n P1 ;\n a := cas@q2(x, 0, 1) ;\n").unwrap_err();
+    assert!(x86.contains("cas is made in one way only"), "{x86}");
+    let sc = parse("t", "RDMA_SC t\n{ x@1 = 1; z@2 = 0; }\n P1@1 ;\n put@unsignalled(z, x) ;\n").unwrap_err();
+    assert!(sc.contains("unsignalled operations are of RDMA_WAIT+unsignalled"), "{sc}");
+}
+
 /// What is printed is read again.
 #[test]
 fn ways_are_printed_as_they_are_read() {

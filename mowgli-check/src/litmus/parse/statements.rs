@@ -116,6 +116,9 @@ impl Reader<'_> {
         }
         let action = part(tree, Rule::action).expect("a statement acts").into_inner().next().expect("in some way");
         if self.model == Model::CoreRma {
+            if let Some(way) = part(&action, Rule::way) {
+                return fail(&way, format!("calls of {} are made in one way; leave this out", self.model));
+            }
             return self.core_rma(thread, target.as_ref(), &action);
         }
         let suffix = target.iter().cloned().chain(action.clone().into_inner().flatten());
