@@ -16,26 +16,20 @@ pub struct Qp {
     pub number: u8,
 }
 
-/// A queue pair in files: the first of a node is the node.
+/// A queue pair in files: the node, and 256 more for each one to that node that comes before. So the first is the node alone.
 #[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Told {
-    First(Node),
-    Other(Node, u8),
-}
+struct Told(u16);
 
 impl From<Told> for Qp {
-    fn from(told: Told) -> Self {
-        match told {
-            Told::First(n) => n.into(),
-            Told::Other(to, number) => Self { to, number },
-        }
+    fn from(Told(told): Told) -> Self {
+        let [others, to] = told.to_be_bytes();
+        Self { to: Node(to), number: others.saturating_add(1) }
     }
 }
 
 impl From<Qp> for Told {
     fn from(q: Qp) -> Self {
-        if q.number == 1 { Self::First(q.to) } else { Self::Other(q.to, q.number) }
+        Self(u16::from_be_bytes([q.number - 1, q.to.0]))
     }
 }
 
@@ -248,6 +242,10 @@ mod tests {
             assert_eq!(to(second(a), second(b)), to(a, b), "{a} {b}");
         }
         assert_eq!(second(aNRW(Node(2).into())).to_string(), "aNRW_2q2");
+        for q in [Node(2).into(), Qp { to: Node(2), number: 9 }] {
+            assert_eq!(Qp::from(Told::from(q)), q);
+        }
+        assert_eq!(Told::from(Qp::from(Node(2))).0, 2);
     }
 
     /// SYNC Fig. 9 as it is printed, rows earlier, columns later: Y ordered, - not, SN where the nodes are equal.
