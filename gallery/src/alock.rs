@@ -95,7 +95,7 @@ pub fn entry() -> Entry {
     let one_queue = made(5, |_, _, _| false).replace(calls!(|here|
         Rdma::RCAS { x: p, y, v1, v2, .. } if here.world.home(y) == Some(here.world.node_of(here.thread))
             => prog! { let v = wait::cas(y, v1, v2); wait::write(p, v) }));
-    let release = |world: &World, t, x| if is_here(world, t, x) { aCW } else { aNRW(home(world, x)) };
+    let release = |world: &World, t, x| if is_here(world, t, x) { aCW } else { aNRW(home(world, x).into()) };
     Guard::exclusive(ALOCK, release)
         .entry()
         .with(variant("published", "as qplock has it", Sound, alock, small))

@@ -40,7 +40,7 @@ impl Guard {
     /// A lock with exclusive and shared sections; of puts to its node it promises that they are over when the next one begins.
     #[must_use]
     pub fn shared(name: Name) -> Self {
-        Self { name, methods: Method::TABLE, release: |world, _, x| aNRW(home(world, x)) }
+        Self { name, methods: Method::TABLE, release: |world, _, x| aNRW(home(world, x).into()) }
     }
 
     /// The entry of this lock over memory, with its probes.

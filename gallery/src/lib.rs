@@ -13,6 +13,7 @@ pub mod mcs;
 pub mod mu;
 pub mod optimistic;
 pub mod race;
+pub mod rmarw;
 pub mod sherman;
 pub mod signal;
 pub mod spin;
@@ -31,6 +32,7 @@ pub fn entries() -> Vec<Entry> {
         dslr::entry(),
         mcs::entry(),
         alock::entry(),
+        rmarw::entry(),
         optimistic::entry(),
         farm::entry(),
         sherman::entry(),

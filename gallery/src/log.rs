@@ -6,7 +6,7 @@
 
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{Kind, Role, is_part, next, on, on_members, place, places, readers, register, sent};
+use crate::shared::{Kind, Role, by_second, is_part, next, on, on_members, place, places, readers, register, sent};
 
 methods! {
     enum Method of LOG = "log" {
@@ -58,8 +58,10 @@ pub fn entry() -> Entry {
     let log = Over::new(body).parts(places(&["entry", "source"])).parts(on_members("tail")).parts(on_members("count"));
     let no_wait = log.clone().without(calls!(Rdma::Wait { .. }));
     let tail_first = log.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "entry")));
+    let second = log.clone().replace(by_second("tail"));
     Entry::rdma(Kind::to_readers(role, shape, register), Wait)
         .published(log, &[(2, 2, 2), (3, 3, 1)])
         .broken("no-wait", no_wait)
         .broken("tail-first", tail_first)
+        .broken("second-queue-pair", second)
 }

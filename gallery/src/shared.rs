@@ -3,10 +3,12 @@
 use std::fmt;
 
 use itertools::Itertools;
+use mowgli_core::edit::Calls;
 use mowgli_core::method::{self, Methods};
 use mowgli_core::world::{Form, Part};
 use mowgli_libraries::lock::{Lock, Sections};
 use mowgli_libraries::prelude::*;
+use mowgli_rdma::Way;
 
 /// A library over RDMA by its method table `M`, as [`Simple`] is, whose objects live on a node or have a writer and readers.
 pub struct Kind<M> {
@@ -148,7 +150,7 @@ pub fn register(c: &mut Spec<Stamp>) {
 /// A write of a register that lives on one node: {aNRW_n}.
 #[must_use]
 pub fn put_there(world: &World, x: Loc, v: Val) -> Shape<Stamp> {
-    [Sub::write(aNRW(home(world, x)), x.on(home(world, x)), v)].into()
+    [Sub::write(aNRW(home(world, x).into()), x.on(home(world, x)), v)].into()
 }
 
 /// A read of such a register, which is over when it returns: {aCR}.
@@ -161,7 +163,7 @@ pub fn got_from(world: &World, x: Loc, v: Val) -> Shape<Stamp> {
 /// over when the next section begins. Acq {aMF}, Rel {aNRW_n}, `so = {<<e1, aNRW_n>, <e2, aMF>> | match(e0, e1), e0 lo e2}`.
 #[must_use]
 pub const fn lock(name: Name) -> Lock {
-    Lock::new(name, aMF, |_, n| Shape::from([Sub::quiet(aNRW(n))]), |a| matches!(a, aNRW(_)))
+    Lock::new(name, aMF, |_, n| Shape::from([Sub::quiet(aNRW(n.into()))]), |a| matches!(a, aNRW(_)))
 }
 
 /// A lock of this name over memory, with its probes.
@@ -248,10 +250,16 @@ pub fn elsewhere(role: &'static str) -> impl Fn(&mut World) + Send + Sync {
     }
 }
 
+/// Puts to the parts with roles that begin so go over a second queue pair to their node.
+pub fn by_second(role: &'static str) -> Calls {
+    let second = Way { queue: 2, ..Way::USUAL };
+    calls!(Rdma::Put { x, y, d } if is_part(x, role) => wait::put_by(second, x, y, d))
+}
+
 /// Messages of one writer to each reader: Send {aNRW_n | n a node of a reader}.
 #[must_use]
 pub fn sent(world: &World, x: Loc, v: Val) -> Shape<Stamp> {
-    readers(world, x).iter().map(|n| Sub::write(aNRW(n), x.on(n), v)).collect()
+    readers(world, x).iter().map(|n| Sub::write(aNRW(n.into()), x.on(n), v)).collect()
 }
 
 /// Receive of a message {aCR}, of nothing, which is bottom, {aWT}.

@@ -8,7 +8,7 @@
 use mowgli_core::edit::Here;
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{Kind, Role, elsewhere, fetch, of_threads, on, on_members, own, readers, register};
+use crate::shared::{Kind, Role, by_second, elsewhere, fetch, of_threads, on, on_members, own, readers, register};
 
 methods! {
     enum Method of SIGNAL = "signal" {
@@ -26,7 +26,7 @@ fn role(method: Method) -> Option<Role> {
 /// Raise {aNRW_n | n a node of a reader}, Check {aCR}.
 fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
     match method {
-        Method::Raise { x } => readers(world, x).iter().map(|n| Sub::write(aNRW(n), x.on(n), 1)).collect(),
+        Method::Raise { x } => readers(world, x).iter().map(|n| Sub::write(aNRW(n.into()), x.on(n), 1)).collect(),
         Method::Check { x } => [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into(),
     }
 }
@@ -51,8 +51,10 @@ pub fn entry() -> Entry {
     let two_queue_pairs = signal.clone().declaring("the signal lies on another node", elsewhere("raised")).replace(
         calls!(|here| Rdma::Read { x: word } in Method::Check { x } => fetch(own(x, "seen", here.thread), word, x.wid("d").into())),
     );
+    let second = signal.clone().replace(by_second("raised"));
     Entry::rdma(Kind::to_readers(role, shape, register), Wait)
         .with(variant("published", "a put raises the signal", Sound, signal, bounds))
         .with(variant("stored", "a signal on the own node is a store", Unsound, stored, bounds))
         .with(variant("two-queue-pairs", "data and signal go separate ways", Unsound, two_queue_pairs, bounds))
+        .with(variant("second-queue-pair", "the signal is put over another one than the data", Unsound, second, bounds))
 }

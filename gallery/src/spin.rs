@@ -8,7 +8,7 @@
 use mowgli_libraries::lock::Method;
 use mowgli_libraries::prelude::*;
 
-use crate::shared::{at_home, elsewhere, lock_entry, of_threads, own};
+use crate::shared::{at_home, by_second, elsewhere, lock_entry, of_threads, own};
 
 const SPIN: Name = Name::literal("spin");
 
@@ -39,6 +39,7 @@ pub fn entry() -> Entry {
     let by_faa = spin.clone().replace(
         calls!(|here| Rdma::Put { x: l, .. } in Method::Rel { x } => wait::rfaa(own(x, "p", here.thread), l, -1, Val::NoWid)),
     );
+    let second = spin.clone().replace(by_second("lock"));
     let by_cpu = spin.clone().replace(
         calls!(|here| Rdma::Put { x: l, .. } if here.world.home(l) == Some(here.world.node_of(here.thread)) => wait::write(l, 0)),
     );
@@ -53,6 +54,7 @@ pub fn entry() -> Entry {
         .with(variant("published", "a WRITE frees the lock", Sound, spin, bounds))
         .with(variant("by-faa", "a fetch-and-add of -1 frees the lock", Sound, by_faa, bounds))
         .with(variant("two-queue-pairs", "data and lock go separate ways", Unsound, two_queue_pairs, small))
+        .with(variant("second-queue-pair", "the lock is freed over another one than the data", Unsound, second, small))
         .with(variant("by-cpu", "threads of the lock's node free it by a store", Unsound, by_cpu, small))
         .with(variant("cpu-cas", "threads of the lock's node take it by the CPU", Unsound, cpu_cas, small))
 }

@@ -75,6 +75,7 @@ fn the_litmus_tests_hold_of_the_implementations() {
         ("log", "log"),
         ("spin", "spin"),
         ("alock", "alock"),
+        ("rmarw", "rmarw:flushed"),
         ("farm", "farm"),
         ("derecho", "derecho:waits"),
     ] {

@@ -86,7 +86,7 @@ impl Library<Stamp> for Bal {
         if !world.objects.get(&x).is_some_and(|o| o.members.contains(&event.thread)) {
             return Vec::new();
         }
-        let fences = self.fenced(world, x).iter().map(|n| Sub::quiet(aGF(n)));
+        let fences = self.fenced(world, x).iter().map(|n| Sub::quiet(aGF(n.into())));
         vec![fences.chain([Sub::quiet(aCR)]).collect()]
     }
 

@@ -27,7 +27,7 @@ pub const LIBRARY: Lock = Lock {
     name: NLOCK,
     form: Form { kind: "node lock", parts: &[Part::Node] },
     fence: aMF,
-    release: |_, n| Shape::from([Sub::quiet(aRF(n)), Sub::quiet(aNRW(n))]),
+    release: |_, n| Shape::from([Sub::quiet(aRF(n.into())), Sub::quiet(aNRW(n.into()))]),
     lets_in: |a| matches!(a, aNRW(_)),
     first: |c| {
         // {<<e, aRF>, <e, aNRW>> | e a Rel}

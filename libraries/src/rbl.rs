@@ -107,7 +107,7 @@ impl Library<Stamp> for Rbl {
             (Method::Receive { .. }, _) if !readers.contains(&event.thread) => return Vec::new(),
             (Method::Submit { message, .. }, Val::Bool(true)) => {
                 let message = Writes::Is(message);
-                let remote = far(world, writer, readers).iter().map(|n| Sub::write(aNRW(n), copy(n), message));
+                let remote = far(world, writer, readers).iter().map(|n| Sub::write(aNRW(n.into()), copy(n), message));
                 remote.chain([Sub::write(aCW, copy(here), message)]).collect()
             }
             (Method::Submit { .. }, _) | (Method::Receive { .. }, Val::Bot) => failed(),

@@ -26,7 +26,7 @@ pub const LIBRARY: Lock = Lock {
     name: SLOCK,
     form: Form { kind: "strong lock", parts: &[Part::Home] },
     fence: aMF,
-    release: |world, _| world.all_nodes().iter().map(|n| Sub::quiet(aGF(n))).collect(),
+    release: |world, _| world.all_nodes().iter().map(|n| Sub::quiet(aGF(n.into()))).collect(),
     lets_in: |a| matches!(a, aGF(_)),
     first: |_| {},
 };

@@ -73,14 +73,14 @@ impl Library<Stamp> for Sv {
             Method::Write { x, v } => Shape::from([Sub::write(aCW, copy(x, here), Writes::Is(v))]),
             Method::Read { x } => Shape::from([Sub::read(aCR, copy(x, here), Reads::Is(event.ret))]),
             Method::Bcast { x, ns, .. } => {
-                let halves = |(i, n)| {
-                    let read = Sub::read(aNLR(n), copy(x, here), Reads::Any);
-                    [read, Sub::write(aNRW(n), copy(x, n), Writes::Copy(2 * i))]
+                let halves = |(i, n): (_, Node)| {
+                    let read = Sub::read(aNLR(n.into()), copy(x, here), Reads::Any);
+                    [read, Sub::write(aNRW(n.into()), copy(x, n), Writes::Copy(2 * i))]
                 };
                 ns.iter().enumerate().flat_map(halves).collect()
             }
             Method::Wait { .. } => Shape::from([Sub::quiet(aWT)]),
-            Method::GF { ns } => ns.iter().map(|n| Sub::quiet(aGF(n))).collect(),
+            Method::GF { ns } => ns.iter().map(|n| Sub::quiet(aGF(n.into()))).collect(),
         }]
     }
 

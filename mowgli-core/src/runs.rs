@@ -430,8 +430,9 @@ fn collect_writes<S: Stamp>(
     changed
 }
 
-/// One event up to data: library, method, the arguments that are no data, and each subevent with its cell and kinds.
-type EventKey<S> = (Name, Name, Vec<Option<Val>>, Vec<(S, Option<Cell>, u8, u8)>);
+/// One event up to data: library, method, the arguments that are no data, the result if it is not read anywhere, as that of a poll
+/// that says what it took, and each subevent with its cell and kinds.
+type EventKey<S> = (Name, Name, Vec<Option<Val>>, Option<Val>, Vec<(S, Option<Cell>, u8, u8)>);
 
 fn event_keys<S: Stamp>(run: &Run<S>) -> Vec<EventKey<S>> {
     let erase = |v: &Val| (!v.is_data()).then_some(*v);
@@ -439,7 +440,8 @@ fn event_keys<S: Stamp>(run: &Run<S>) -> Vec<EventKey<S>> {
     events
         .map(|(e, shape)| {
             let subs = shape.iter().map(|s| (s.stamp, s.cell, u8::from(s.reads.is_some()), kind(s.writes)));
-            (e.call.library, e.call.method, e.call.args.iter().map(erase).collect(), subs.collect())
+            let told = shape.iter().all(|s| s.reads.is_none()).then_some(e.ret);
+            (e.call.library, e.call.method, e.call.args.iter().map(erase).collect(), told, subs.collect())
         })
         .collect()
 }

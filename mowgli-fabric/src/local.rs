@@ -60,7 +60,8 @@ impl Port for LocalPort<'_> {
             let was = memory.at(x)?.compare_exchange(word(old), word(new), SeqCst, SeqCst);
             Ok(value(was.unwrap_or_else(|was| was)))
         };
-        match operation {
+        // All is done at once, whichever way it goes.
+        match operation.usual().0 {
             Method::Read { x } => return read(x),
             Method::CAS { x, v1, v2 } => return cas(x, v1, v2),
             Method::Xchg { x, v } => return Ok(value(memory.at(x)?.swap(word(v), SeqCst))),
@@ -70,6 +71,8 @@ impl Port for LocalPort<'_> {
             Method::RFAA { x, y, v, .. } => write(x, memory.add(y, v)?)?,
             // All is done.
             Method::Wait { .. } | Method::Rfence { .. } | Method::Mfence {} => {}
+            Method::GetBy { .. } | Method::PutBy { .. } | Method::RfenceBy { .. } => unreachable!("in the usual way"),
+            Method::RCASBy { .. } | Method::RFAABy { .. } => unreachable!("in the usual way"),
         }
         Ok(Val::Unit)
     }

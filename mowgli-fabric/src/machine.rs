@@ -16,7 +16,7 @@ use mowgli_rdma::operational::{Act, Driven, Step};
 use mowgli_rdma::tso::{Method as Tso, TSO};
 use mowgli_rdma::wait::Method;
 
-use crate::port::{Fault, Network, Port};
+use crate::port::{Fault, Network, ONE_QUEUE_PAIR, Port};
 use crate::stack::Stack;
 
 /// What a thread is at.
@@ -235,6 +235,12 @@ impl Port for MachinePort<'_> {
             Method::Put { x, y, d } => self.begin(Tso::Put { x, y }, x, d),
             Method::RCAS { x, y, v1, v2, d } => self.begin(Tso::RCAS { x, y, v1, v2 }, y, d),
             Method::RFAA { x, y, v, d } => self.begin(Tso::RFAA { x, y, v }, y, d),
+            // What begins in another way is in no list of what is open.
+            Method::GetBy { .. }
+            | Method::PutBy { .. }
+            | Method::RfenceBy { .. }
+            | Method::RCASBy { .. }
+            | Method::RFAABy { .. } => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
             // As SYNC Fig. 16 does it: polls take the oldest first.
             Method::Wait { d } => {
                 for n in self.machine.world.all_nodes().iter() {

@@ -6,11 +6,12 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::program::{LONGEST, Prog};
 use mowgli_core::value::Val;
+use mowgli_rdma::Way;
 use mowgli_rdma::tso::{self, Method as Tso, TSO};
 use mowgli_rdma::wait::{Method, WAIT};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::port::{Fault, Port};
+use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::stack::Stack;
 
 /// A thread of a group, from inside.
@@ -179,6 +180,7 @@ impl<'a> Thread<'a> {
     fn tso(&mut self, call: &Call) -> Result<Val, Fault> {
         let place = |n: Node| usize::from(n.0) - 1;
         match Tso::of(call) {
+            other if other.usual().1 != Way::USUAL => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
             Tso::Poll { n } => {
                 let (begun, polled) = self.polled[place(n)];
                 if polled >= begun {
@@ -186,14 +188,14 @@ impl<'a> Thread<'a> {
                 }
                 self.port.poll(n)?;
                 self.polled[place(n)].1 += 1;
-                Ok(tso::identifier(n, polled))
+                Ok(tso::identifier(n.into(), polled))
             }
             method => {
                 let of_wait = method.of_wait().ok_or_else(|| Fault::Wrong(format!("{call} cannot be run")))?;
                 let result = self.port.make(of_wait)?;
                 let Some(n) = tso::towards(&self.stack.world, call) else { return Ok(result) };
                 self.polled[place(n)].0 += 1;
-                Ok(tso::identifier(n, self.polled[place(n)].0 - 1))
+                Ok(tso::identifier(n.into(), self.polled[place(n)].0 - 1))
             }
         }
     }

@@ -22,6 +22,8 @@ pub enum Kind {
     Nodes,
     /// A work identifier, or the one that nothing waits on.
     Id,
+    /// The way in which the call is made, the first argument; programs write it behind the name, as `put@q2(z, x)`.
+    Way,
     /// Any value.
     Value,
 }
@@ -75,16 +77,24 @@ pub struct Method {
 }
 
 impl Method {
-    /// The name as programs write it.
+    /// Whether a call says in which way it is made. Such a method is one that does the same in its usual way, and has the name of
+    /// that with `By` behind it.
+    #[must_use]
+    pub fn takes_way(&self) -> bool {
+        matches!(self.takes.first(), Some((_, Kind::Way)))
+    }
+
+    /// The name as programs write it, without the way.
     #[must_use]
     pub fn statement(&self) -> String {
-        self.name.to_lowercase()
+        let usual = self.name.strip_suffix("By").filter(|_| self.takes_way());
+        usual.unwrap_or(self.name).to_lowercase()
     }
 
     /// What stands between the parentheses of a call, without the object where that stands before the name: identifiers
     /// last. Each argument with its position in the paper's order.
     pub fn written(&self, before: bool) -> impl Iterator<Item = (usize, &'static str, Kind)> + '_ {
-        let all = self.takes.iter().enumerate().skip(usize::from(before));
+        let all = self.takes.iter().enumerate().skip(usize::from(before || self.takes_way()));
         let (ids, others): (Vec<_>, Vec<_>) = all.partition(|(_, (_, kind))| *kind == Kind::Id);
         others.into_iter().chain(ids).map(|(position, (name, kind))| (position, *name, *kind))
     }
@@ -126,9 +136,11 @@ fn wrong(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Optio
         (Kind::Value, _)
         | (Kind::Node, Val::Node(_))
         | (Kind::Nodes, Val::Nodes(_))
+        | (Kind::Way, Val::Way(_))
         | (Kind::Id, Val::Wid(_) | Val::NoWid) => return None,
         (Kind::Node, _) => return Some(format!("{arg} is no node")),
         (Kind::Nodes, _) => return Some(format!("{arg} is no set of nodes")),
+        (Kind::Way, _) => return Some(format!("{arg} is no way to make a call")),
         (Kind::Id, _) => return Some(format!("{arg} is no identifier")),
         (Kind::Local | Kind::Address | Kind::Placed | Kind::Object, _) => {}
     }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::ids::{Loc, Node, NodeSet, Wid};
+use crate::ids::{Loc, Name, Node, NodeSet, Wid};
 
 static TUPLES: Mutex<BTreeSet<&'static [Val]>> = Mutex::new(BTreeSet::new());
 
@@ -33,6 +33,8 @@ pub enum Val {
     Wid(Wid),
     /// The identifier that nothing waits on, `_` in the papers.
     NoWid,
+    /// The way in which a call is made, where its library knows several: what programs write behind its name.
+    Way(Name),
     /// Several values.
     Tuple(Tuple),
 }
@@ -124,7 +126,7 @@ impl Val {
     /// Whether this is data (integers, truth values, tuples) and no name of a thing.
     #[must_use]
     pub fn is_data(self) -> bool {
-        !matches!(self, Self::Loc(_) | Self::Node(_) | Self::Nodes(_) | Self::Wid(_) | Self::NoWid)
+        !matches!(self, Self::Loc(_) | Self::Node(_) | Self::Nodes(_) | Self::Wid(_) | Self::NoWid | Self::Way(_))
     }
 }
 
@@ -178,6 +180,7 @@ impl fmt::Display for Val {
             Self::Nodes(ns) => ns.fmt(f),
             Self::Wid(d) => d.fmt(f),
             Self::NoWid => f.write_str("_"),
+            Self::Way(w) => w.fmt(f),
             Self::Tuple(t) => {
                 let parts: Vec<String> = t.0.iter().map(Self::to_string).collect();
                 write!(f, "({})", parts.join(", "))

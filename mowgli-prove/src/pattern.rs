@@ -321,6 +321,7 @@ fn taken_apart(value: Val, text: &mut String, parts: &mut Vec<Raw>) {
             parts.push(Raw::Number(u64::from(n.0)));
         }
         Val::NoWid => text.push('_'),
+        Val::Way(w) => text.push_str(w.text()),
         Val::Tuple(all) => {
             text.push('(');
             for part in all.parts() {

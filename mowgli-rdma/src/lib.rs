@@ -45,6 +45,8 @@ pub mod stamp;
 pub mod switches;
 pub mod tso;
 pub mod wait;
+pub mod way;
 
-pub use stamp::{Stamp, to};
+pub use stamp::{Qp, Stamp, to};
 pub use switches::Switches;
+pub use way::Way;

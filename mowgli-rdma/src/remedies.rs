@@ -1,17 +1,20 @@
 //! What can be inserted into programs of RDMA so that more is in order: fences, waits or polls, and the get that flushes puts.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use mowgli_core::edit::Here;
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Node};
+use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
 use crate::robust::dummies;
+use crate::stamp::Qp;
 use crate::tso::{self, TSO};
 use crate::wait::{self, WAIT};
+use crate::way::Way;
 
 /// What they cost by default: a fence of the CPU, one that holds up a queue pair, what the CPU waits for, a round trip of its own.
 const COSTS: [(&str, u64); 3] = [("mfence", 1), ("rfence", 2), ("flush", 10)];
@@ -27,34 +30,59 @@ pub struct OfTso {
     pub sc: bool,
 }
 
-/// The node that a remote operation goes to.
-fn towards(world: &World, call: &Call) -> Option<Node> {
-    let at = match call.method.text() {
+/// The name of a method in its usual way.
+fn usual(call: &Call) -> &str {
+    let method = call.method.text();
+    method.strip_suffix("By").unwrap_or(method)
+}
+
+/// The way in which a call is made.
+fn way(call: &Call) -> Way {
+    call.args.first().and_then(|w| Way::of(*w).ok()).unwrap_or(Way::USUAL)
+}
+
+/// The queue pair that a remote operation goes by.
+fn towards(world: &World, call: &Call) -> Option<Qp> {
+    let at = match usual(call) {
         "Put" => 0,
         "Get" | "RCAS" | "RFAA" => 1,
         _ => return None,
     };
-    world.home(call.args.get(at)?.loc()?)
+    let at = at + usize::from(matches!(call.args.first(), Some(Val::Way(_))));
+    Some(way(call).to(world.home(call.args.get(at)?.loc()?)?))
 }
 
-/// The nodes that some of these operations go to.
-fn nodes(world: &World, library: &str, calls: &[Call]) -> Vec<Node> {
-    let to = |n: &Node| calls.iter().any(|c| c.library.text() == library && towards(world, c) == Some(*n));
-    world.all_nodes().iter().filter(to).collect()
+/// The queue pairs that some of these operations go by.
+fn queue_pairs(world: &World, library: &str, calls: &[Call]) -> Vec<Qp> {
+    let of_model = calls.iter().filter(|c| c.library.text() == library);
+    let all: BTreeSet<Qp> = of_model.filter_map(|c| towards(world, c)).collect();
+    all.into_iter().collect()
+}
+
+/// A call of a model by a queue pair, from the one in the usual way.
+fn by(q: Qp, library: Name, [usual, by]: [&'static str; 2], args: &[Val]) -> Call {
+    match q.number {
+        1 => Call::new(library, usual, args),
+        queue => Call::new(library, by, &[&[Way { queue, ..Way::USUAL }.into()], args].concat()),
+    }
+}
+
+fn rfence(q: Qp, library: Name) -> Call {
+    by(q, library, ["Rfence", "RfenceBy"], &[q.to.into()])
 }
 
 /// Whether something that accesses memory comes next.
 fn is_before_access(gap: &Gap<'_>) -> bool {
     let fences = ["Mfence", "Rfence", "Wait", "Poll", "GF"];
-    gap.after.first().is_some_and(|c| !fences.contains(&c.method.text()))
+    gap.after.first().is_some_and(|c| !fences.contains(&usual(c)))
 }
 
 /// Fences: the CPU's where something was written and something follows, the remote one between operations to one node.
 fn fences(gap: &Gap<'_>, library: &'static str, has_mfence: bool) -> Vec<Offer> {
-    let name = mowgli_core::ids::Name::literal(library);
+    let name = Name::literal(library);
     // Writes are in order with one another, and with what the network card does; so the place is before a read. A fence between
     // writes orders less than one after both.
-    let stays = |c: &Call| match c.method.text() {
+    let stays = |c: &Call| match usual(c) {
         "Write" => c.library == name && !gap.is_everywhere,
         method => c.library == name && ["Put", "Get"].contains(&method),
     };
@@ -64,8 +92,8 @@ fn fences(gap: &Gap<'_>, library: &'static str, has_mfence: bool) -> Vec<Offer> 
         all.push(Offer::call("mfence", Call::new(name, "Mfence", &[])));
     }
     let next = gap.after.first().and_then(|c| towards(gap.world, c));
-    let fenced = nodes(gap.world, library, gap.before).into_iter().filter(|n| next == Some(*n));
-    all.extend(fenced.map(|n| Offer::call("rfence", Call::new(name, "Rfence", &[n.into()]))));
+    let fenced = queue_pairs(gap.world, library, gap.before).into_iter().filter(|q| next == Some(*q));
+    all.extend(fenced.map(|q| Offer::call("rfence", rfence(q, name))));
     all
 }
 
@@ -79,10 +107,11 @@ fn flushed(
     vec![(here, word(gap.world.node_of(gap.thread))), (there, word(n))]
 }
 
-/// The nodes to which something was sent that only another operation can tell to have arrived.
-fn sent_to(gap: &Gap<'_>, library: &'static str) -> Vec<Node> {
-    let puts: Vec<Call> = gap.before.iter().filter(|c| c.method.text() != "Get").cloned().collect();
-    nodes(gap.world, library, &puts)
+/// The queue pairs by which something was issued that only another operation can tell to have arrived.
+fn sent_to(gap: &Gap<'_>, library: &'static str) -> Vec<Qp> {
+    let is_told = |c: &Call| usual(c) == "Get" && way(c).signalled;
+    let sent: Vec<Call> = gap.before.iter().filter(|c| !is_told(c)).cloned().collect();
+    queue_pairs(gap.world, library, &sent)
 }
 
 impl Remedies for OfWait {
@@ -96,7 +125,8 @@ impl Remedies for OfWait {
         }
         let mut all = fences(gap, "rdma-wait-rmw", true);
         for (position, call) in gap.before.iter().enumerate() {
-            if call.library != WAIT || towards(gap.world, call).is_none() {
+            // What is unsignalled nothing waits for but by what comes after it.
+            if call.library != WAIT || towards(gap.world, call).is_none() || !way(call).signalled {
                 continue;
             }
             let at = call.args.len() - 1;
@@ -108,14 +138,15 @@ impl Remedies for OfWait {
             all.push(Offer { named, ..Offer::call("wait", Call::new(WAIT, "Wait", &[id])) });
         }
         let d = (gap.fresh)(gap.before.len());
-        for n in sent_to(gap, "rdma-wait-rmw") {
-            let [here, there] = dummies(gap.thread, n);
-            let calls = vec![Call::new(WAIT, "Get", &[here.into(), there.into(), d]), Call::new(WAIT, "Wait", &[d])];
+        for q in sent_to(gap, "rdma-wait-rmw") {
+            let [here, there] = dummies(gap.thread, q.to);
+            let get = by(q, WAIT, ["Get", "GetBy"], &[here.into(), there.into(), d]);
+            let calls = vec![get, Call::new(WAIT, "Wait", &[d])];
             all.push(Offer {
                 kind: "flush",
                 calls: Arc::new(move |_| calls.clone()),
                 named: None,
-                objects: flushed(gap, n, wait::word),
+                objects: flushed(gap, q.to, wait::word),
             });
         }
         all
@@ -134,26 +165,25 @@ impl Remedies for OfWait {
                 text: "a remote fence of its node",
                 calls: |here, call| {
                     let to = towards(&here.world, call).filter(|_| call.library == WAIT);
-                    to.into_iter().map(|n| Call::new(WAIT, "Rfence", &[n.into()])).collect()
+                    to.into_iter().map(|q| rfence(q, WAIT)).collect()
                 },
             },
         ]
     }
 
     fn awaited(&self, call: &Call) -> Option<Await> {
-        let id = match call.method.text() {
-            "Put" | "Get" => 2,
-            "RFAA" => 3,
-            "RCAS" => 4,
+        let id = match usual(call) {
+            "Put" | "Get" | "RFAA" | "RCAS" => call.args.len() - 1,
             _ => return None,
         };
-        Some(Await { id, wait: |id| Call::new(WAIT, "Wait", &[id]) }).filter(|_| call.library == WAIT)
+        let is_told = call.library == WAIT && way(call).signalled;
+        Some(Await { id, wait: |id| Call::new(WAIT, "Wait", &[id]) }).filter(|_| is_told)
     }
 }
 
 /// The kind of a call that only orders others.
 fn kind(call: &Call) -> Option<&'static str> {
-    match call.method.text() {
+    match usual(call) {
         "Mfence" => Some("mfence"),
         "Rfence" => Some("rfence"),
         "Wait" => Some("wait"),
@@ -162,11 +192,12 @@ fn kind(call: &Call) -> Option<&'static str> {
     }
 }
 
-/// How many operations towards a node are open after these calls.
-fn open(world: &World, calls: &[Call], n: Node) -> usize {
-    calls.iter().filter(|c| c.library == TSO).fold(0, |open: usize, c| match c.method.text() {
-        "Poll" if c.args[0] == Val::from(n) => open.saturating_sub(1),
-        _ => open + usize::from(towards(world, c) == Some(n)),
+/// How many operations of a queue pair no poll has taken after these calls.
+fn open(world: &World, calls: &[Call], q: Qp) -> usize {
+    let own = calls.iter().filter(|c| c.library == TSO && way(c).signalled);
+    own.fold(0, |open: usize, c| match usual(c) {
+        "Poll" if tso::queue_pair(world, c) == Some(q) => open.saturating_sub(1),
+        _ => open + usize::from(towards(world, c) == Some(q)),
     })
 }
 
@@ -180,20 +211,25 @@ impl Remedies for OfTso {
             return Vec::new();
         }
         let mut all = fences(gap, "rdma-tso-rmw", !self.sc);
-        let poll = |n: Node| Call::new(TSO, "Poll", &[n.into()]);
-        let polled =
-            nodes(gap.world, "rdma-tso-rmw", gap.before).into_iter().filter(|&n| open(gap.world, gap.before, n) > 0);
-        all.extend(polled.map(|n| Offer::call("poll", poll(n))));
-        for n in sent_to(gap, "rdma-tso-rmw") {
-            let [here, there] = dummies(gap.thread, n);
+        let poll = |q: Qp| by(q, TSO, ["Poll", "PollBy"], &[q.to.into()]);
+        let pairs = queue_pairs(gap.world, "rdma-tso-rmw", gap.before);
+        let polled = pairs.into_iter().filter(|&q| open(gap.world, gap.before, q) > 0);
+        all.extend(polled.map(|q| Offer::call("poll", poll(q))));
+        for q in sent_to(gap, "rdma-tso-rmw") {
+            let [here, there] = dummies(gap.thread, q.to);
             let mut world = gap.world.clone();
-            world.objects.extend(flushed(gap, n, tso::word));
+            world.objects.extend(flushed(gap, q.to, tso::word));
             // Polls take the oldest first: those of what is open come before that of the get.
             let calls = move |before: &[Call]| {
-                let get = Call::new(TSO, "Get", &[here.into(), there.into()]);
-                [vec![get], vec![poll(n); open(&world, before, n) + 1]].concat()
+                let get = by(q, TSO, ["Get", "GetBy"], &[here.into(), there.into()]);
+                [vec![get], vec![poll(q); open(&world, before, q) + 1]].concat()
             };
-            all.push(Offer { kind: "flush", calls: Arc::new(calls), named: None, objects: flushed(gap, n, tso::word) });
+            all.push(Offer {
+                kind: "flush",
+                calls: Arc::new(calls),
+                named: None,
+                objects: flushed(gap, q.to, tso::word),
+            });
         }
         all
     }
@@ -209,7 +245,7 @@ impl Remedies for OfTso {
             text: "a remote fence of its node",
             calls: |here, call| {
                 let to = towards(&here.world, call).filter(|_| call.library == TSO);
-                to.into_iter().map(|n| Call::new(TSO, "Rfence", &[n.into()])).collect()
+                to.into_iter().map(|q| rfence(q, TSO)).collect()
             },
         };
         let mfence = (!self.sc).then_some(Remedy { kind: "mfence", text: "a memory fence", calls: mfence });

@@ -5,7 +5,60 @@ use std::fmt;
 use mowgli_core::ids::Node;
 use serde::{Deserialize, Serialize};
 
-/// A stamp, under the paper's name. The families have one member for each node: the *remote* one of the operation.
+/// A queue pair of a thread: the node that it leads to, and which of the thread's queue pairs to that node it is. The papers have
+/// one to each node, the first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(from = "Told", into = "Told")]
+pub struct Qp {
+    /// The remote node.
+    pub to: Node,
+    /// From 1.
+    pub number: u8,
+}
+
+/// A queue pair in files: the node, and 256 more for each one to that node that comes before. So the first is the node alone.
+#[derive(Serialize, Deserialize)]
+struct Told(u16);
+
+impl From<Told> for Qp {
+    fn from(Told(told): Told) -> Self {
+        let [others, to] = told.to_be_bytes();
+        Self { to: Node(to), number: others.saturating_add(1) }
+    }
+}
+
+impl From<Qp> for Told {
+    fn from(q: Qp) -> Self {
+        Self(u16::from_be_bytes([q.number - 1, q.to.0]))
+    }
+}
+
+impl Qp {
+    /// In words, behind a preposition: `node 2 by queue pair 3`.
+    #[must_use]
+    pub fn in_words(self) -> String {
+        let by = if self.number == 1 { String::new() } else { format!(" by queue pair {}", self.number) };
+        format!("node {}{by}", self.to)
+    }
+}
+
+/// The first to the node.
+impl From<Node> for Qp {
+    fn from(to: Node) -> Self {
+        Self { to, number: 1 }
+    }
+}
+
+/// The node, and of another than the first its number: `2`, `2q3`.
+impl fmt::Display for Qp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.to.fmt(f)?;
+        if self.number == 1 { Ok(()) } else { write!(f, "q{}", self.number) }
+    }
+}
+
+/// A stamp, under the paper's name. The families have one member for each queue pair; where there is one to each node, for each
+/// node, the *remote* one of the operation.
 #[allow(non_camel_case_types, reason = "the papers' names")]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Stamp {
@@ -20,24 +73,24 @@ pub enum Stamp {
     /// Wait.
     aWT,
     /// NIC local read: the first part of a put.
-    aNLR(Node),
+    aNLR(Qp),
     /// NIC remote write: the second part of a put.
-    aNRW(Node),
+    aNRW(Qp),
     /// NIC atomic read: the first part of a remote read-modify-write.
-    aNAR(Node),
+    aNAR(Qp),
     /// NIC remote read: the first part of a get.
-    aNRR(Node),
+    aNRR(Qp),
     /// NIC local write: the second part of a get.
-    aNLW(Node),
+    aNLW(Qp),
     /// Remote fence.
-    aRF(Node),
+    aRF(Qp),
     /// Global fence.
-    aGF(Node),
+    aGF(Qp),
 }
 
 use Stamp::{aCAS, aCR, aCW, aGF, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 
-/// The table, rows earlier, columns later, in the order of the declaration. `S`: on the same node only.
+/// The table, rows earlier, columns later, in the order of the declaration. `S`: on the same queue pair only.
 const TABLE: [&str; 12] = [
     "YYYYYYYYYYYY", // aCR
     "-YYY-YYYYYYY", // aCW
@@ -71,13 +124,34 @@ impl Stamp {
         }
     }
 
+    /// The queue pair of a member of a family.
+    #[must_use]
+    pub fn queue_pair(self) -> Option<Qp> {
+        match self {
+            aNLR(q) | aNRW(q) | aNAR(q) | aNRR(q) | aNLW(q) | aRF(q) | aGF(q) => Some(q),
+            aCR | aCW | aCAS | aMF | aWT => None,
+        }
+    }
+
+    /// The member of the same family for a queue pair.
+    #[must_use]
+    pub fn by(self, q: Qp) -> Self {
+        match self {
+            aNLR(_) => aNLR(q),
+            aNRW(_) => aNRW(q),
+            aNAR(_) => aNAR(q),
+            aNRR(_) => aNRR(q),
+            aNLW(_) => aNLW(q),
+            aRF(_) => aRF(q),
+            aGF(_) => aGF(q),
+            aCR | aCW | aCAS | aMF | aWT => self,
+        }
+    }
+
     /// The node of a member of a family.
     #[must_use]
     pub fn node(self) -> Option<Node> {
-        match self {
-            aNLR(n) | aNRW(n) | aNAR(n) | aNRR(n) | aNLW(n) | aRF(n) | aGF(n) => Some(n),
-            aCR | aCW | aCAS | aMF | aWT => None,
-        }
+        self.queue_pair().map(|q| q.to)
     }
 
     /// Whether it takes effect at once: all but the writes that are buffered (`Inst`, SYNC §3.2).
@@ -92,48 +166,46 @@ impl Stamp {
 pub fn to(earlier: Stamp, later: Stamp) -> bool {
     match TABLE[earlier.row()].as_bytes()[later.row()] {
         b'Y' => true,
-        b'S' => earlier.node() == later.node(),
+        b'S' => earlier.queue_pair() == later.queue_pair(),
         _ => false,
     }
 }
 
 impl mowgli_core::stamp::Stamp for Stamp {
+    /// Those of the first queue pair to each node. What another one does is ordered with nothing of these, as what goes to a
+    /// node that is not among them; so nothing is to be asked of it that is not asked of two nodes.
     fn all(nodes: u8) -> Vec<Self> {
         let mut all = vec![aCR, aCW, aCAS, aMF, aWT];
         for family in [aNLR, aNRW, aNAR, aNRR, aNLW, aRF, aGF] {
-            all.extend((1..=nodes).map(|n| family(Node(n))));
+            all.extend((1..=nodes).map(|n| family(Node(n).into())));
         }
         all
     }
 
     fn renamed(self, node: &dyn Fn(Node) -> Node) -> Self {
-        match self {
-            aNLR(n) => aNLR(node(n)),
-            aNRW(n) => aNRW(node(n)),
-            aNAR(n) => aNAR(node(n)),
-            aNRR(n) => aNRR(node(n)),
-            aNLW(n) => aNLW(node(n)),
-            aRF(n) => aRF(node(n)),
-            aGF(n) => aGF(node(n)),
-            aCR | aCW | aCAS | aMF | aWT => self,
-        }
+        self.queue_pair().map_or(self, |q| self.by(Qp { to: node(q.to), ..q }))
     }
 
     fn about(self) -> String {
-        match self {
+        let by = match self.queue_pair() {
+            Some(Qp { number: number @ 2.., .. }) => format!(", by queue pair {number}"),
+            _ => String::new(),
+        };
+        let about = match self {
             aCR => "the CPU reads".to_owned(),
             aCW => "the CPU writes".to_owned(),
             aCAS => "the CPU reads and writes at once".to_owned(),
             aMF => "a memory fence of the CPU".to_owned(),
             aWT => "the CPU waits for the network card".to_owned(),
-            aNLR(n) => format!("the network card reads here, for node {n}"),
-            aNRW(n) => format!("the network card writes on node {n}"),
-            aNAR(n) => format!("the network card reads on node {n}, for an atomic operation"),
-            aNRR(n) => format!("the network card reads on node {n}"),
-            aNLW(n) => format!("the network card writes here what came from node {n}"),
-            aRF(n) => format!("a fence of what goes to node {n}"),
-            aGF(n) => format!("all that went to node {n} before is over"),
-        }
+            aNLR(Qp { to: n, .. }) => format!("the network card reads here, for node {n}"),
+            aNRW(Qp { to: n, .. }) => format!("the network card writes on node {n}"),
+            aNAR(Qp { to: n, .. }) => format!("the network card reads on node {n}, for an atomic operation"),
+            aNRR(Qp { to: n, .. }) => format!("the network card reads on node {n}"),
+            aNLW(Qp { to: n, .. }) => format!("the network card writes here what came from node {n}"),
+            aRF(Qp { to: n, .. }) => format!("a fence of what goes to node {n}"),
+            aGF(Qp { to: n, .. }) => format!("all that went to node {n} before is over"),
+        };
+        about + &by
     }
 }
 
@@ -141,7 +213,7 @@ impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = ["aCR", "aCW", "aCAS", "aMF", "aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF"];
         f.write_str(names[self.row()])?;
-        self.node().map_or(Ok(()), |n| write!(f, "_{n}"))
+        self.queue_pair().map_or(Ok(()), |q| write!(f, "_{q}"))
     }
 }
 
@@ -152,12 +224,28 @@ mod tests {
 
     #[test]
     fn families_are_ordered_on_one_node_only() {
-        assert!(to(aNRW(Node(1)), aNRR(Node(1))));
-        assert!(!to(aNRW(Node(1)), aNRR(Node(2))));
-        assert!(!to(aNRW(Node(1)), aRF(Node(1))));
-        assert!(to(aGF(Node(1)), aNRR(Node(2))));
-        assert!(!to(aNRW(Node(1)), aGF(Node(2))));
+        assert!(to(aNRW(Node(1).into()), aNRR(Node(1).into())));
+        assert!(!to(aNRW(Node(1).into()), aNRR(Node(2).into())));
+        assert!(!to(aNRW(Node(1).into()), aRF(Node(1).into())));
+        assert!(to(aGF(Node(1).into()), aNRR(Node(2).into())));
+        assert!(!to(aNRW(Node(1).into()), aGF(Node(2).into())));
         assert!(!to(aCW, aCR));
+    }
+
+    #[test]
+    fn queue_pairs_to_one_node_are_as_those_to_two() {
+        let second = |a: Stamp| a.queue_pair().map_or(a, |q| a.by(Qp { number: 2, ..q }));
+        for (a, b) in Stamp::all(1).into_iter().flat_map(|a| Stamp::all(1).into_iter().map(move |b| (a, b))) {
+            let elsewhere = b.renamed(&|_| Node(2));
+            assert_eq!(to(a, second(b)), to(a, elsewhere), "{a} {b}");
+            assert_eq!(to(second(b), a), to(elsewhere, a), "{b} {a}");
+            assert_eq!(to(second(a), second(b)), to(a, b), "{a} {b}");
+        }
+        assert_eq!(second(aNRW(Node(2).into())).to_string(), "aNRW_2q2");
+        for q in [Node(2).into(), Qp { to: Node(2), number: 9 }] {
+            assert_eq!(Qp::from(Told::from(q)), q);
+        }
+        assert_eq!(Told::from(Qp::from(Node(2))).0, 2);
     }
 
     /// SYNC Fig. 9 as it is printed, rows earlier, columns later: Y ordered, - not, SN where the nodes are equal.
@@ -179,9 +267,9 @@ mod tests {
     /// The stamp with a name as in the figure, of a family the member for this node.
     fn named(name: &str, node: u8) -> Stamp {
         let of_cpu = [("aCR", aCR), ("aCW", aCW), ("aCAS", aCAS), ("aMF", aMF), ("aWT", aWT)];
-        let of_nic = [("aNLR", aNLR as fn(Node) -> Stamp), ("aNRW", aNRW), ("aNAR", aNAR), ("aNRR", aNRR)];
+        let of_nic = [("aNLR", aNLR as fn(Qp) -> Stamp), ("aNRW", aNRW), ("aNAR", aNAR), ("aNRR", aNRR)];
         let families = of_nic.into_iter().chain([("aNLW", aNLW as fn(Node) -> Stamp), ("aRF", aRF), ("aGF", aGF)]);
-        let mut all = of_cpu.into_iter().chain(families.map(|(name, family)| (name, family(Node(node)))));
+        let mut all = of_cpu.into_iter().chain(families.map(|(name, family)| (name, family(Node(node).into()))));
         all.find(|(known, _)| *known == name).expect("a stamp").1
     }
 

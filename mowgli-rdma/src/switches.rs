@@ -17,14 +17,16 @@ pub struct Switches {
     /// Between the read and the write of a remote read-modify-write there is no read-modify-write of the same word by a CPU:
     /// the device has `IBV_ATOMIC_GLOB`.
     pub global_atomics: bool,
+    /// Operations may be unsignalled: a completion stands for all that was issued before it by its queue pair.
+    pub unsignalled: bool,
 }
 
 impl Switches {
     /// All off: the models as they are published.
-    pub const OFF: Self = Self { relaxed_ordering: false, global_atomics: false };
+    pub const OFF: Self = Self { relaxed_ordering: false, global_atomics: false, unsignalled: false };
 
     /// The names, as tests write them behind the name of a model.
-    pub const NAMES: [&'static str; 2] = ["relaxed-ordering", "global-atomics"];
+    pub const NAMES: [&'static str; 3] = ["relaxed-ordering", "global-atomics", "unsignalled"];
 
     /// With the switch of this name on; `None` if there is none.
     #[must_use]
@@ -32,6 +34,7 @@ impl Switches {
         match name {
             "relaxed-ordering" => Some(Self { relaxed_ordering: true, ..self }),
             "global-atomics" => Some(Self { global_atomics: true, ..self }),
+            "unsignalled" => Some(Self { unsignalled: true, ..self }),
             _ => None,
         }
     }
@@ -47,7 +50,7 @@ impl Switches {
 /// As tests write them, each behind a plus.
 impl fmt::Display for Switches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let on = [self.relaxed_ordering, self.global_atomics];
+        let on = [self.relaxed_ordering, self.global_atomics, self.unsignalled];
         Self::NAMES.iter().zip(on).filter(|(_, on)| *on).try_for_each(|(name, _)| write!(f, "+{name}"))
     }
 }

@@ -17,9 +17,11 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
+use crate::stamp::Qp;
 use crate::stamp::Stamp::{self, aMF, aNLW, aNRW, aWT};
 use crate::switches::Switches;
 use crate::wait;
+use crate::way::Way;
 
 methods! {
     /// The methods of RDMA-TSO-RMW. Operations return their identifiers, a poll that of the operation that it takes.
@@ -46,6 +48,21 @@ methods! {
         fn rcas = RCAS(x: Local, y: Placed, v1: Value, v2: Value) -> Handle;
         /// `RFAA(x, y, v)`: fetch and add on remote y, the old value to local x.
         fn rfaa = RFAA(x: Local, y: Placed, v: Value) -> Handle;
+        /// As `Get`, by the queue pair that `w` says.
+        fn get_by = GetBy(w: Way, x: Local, y: Placed) -> Handle;
+        /// As `Put`, by the queue pair that `w` says.
+        fn put_by = PutBy(w: Way, x: Placed, y: Local) -> Handle;
+        /// As `Rfence`, of the queue pair that `w` says.
+        fn rfence_by = RfenceBy(w: Way, n: Node);
+        /// As `RCAS`, by the queue pair that `w` says.
+        fn rcas_by = RCASBy(w: Way, x: Local, y: Placed, v1: Value, v2: Value) -> Handle;
+        /// As `RFAA`, by the queue pair that `w` says.
+        fn rfaa_by = RFAABy(w: Way, x: Local, y: Placed, v: Value) -> Handle;
+        /// As `Poll`, of the queue pair that `w` says.
+        fn poll_by = PollBy(w: Way, n: Node) -> Handle;
+        /// `PollAny()`: waits for a completion of whichever queue pair, which share a completion queue, and returns the node and the
+        /// number of that one.
+        fn poll_any = PollAny() -> Value;
         /// `SetAdd(s, v)`: adds v to the thread's set s.
         fn set_add = SetAdd(s: Value, v: Value);
         /// `SetRemove(s, v)`.
@@ -62,6 +79,11 @@ impl Method {
         use wait::Method as W;
         let d = Val::NoWid;
         Some(match self {
+            Self::GetBy { w, x, y } => W::GetBy { w, x, y, d },
+            Self::PutBy { w, x, y } => W::PutBy { w, x, y, d },
+            Self::RfenceBy { w, n } => W::RfenceBy { w, n },
+            Self::RCASBy { w, x, y, v1, v2 } => W::RCASBy { w, x, y, v1, v2, d },
+            Self::RFAABy { w, x, y, v } => W::RFAABy { w, x, y, v, d },
             Self::Write { x, v } => W::Write { x, v },
             Self::Read { x } => W::Read { x },
             Self::CAS { x, v1, v2 } => W::CAS { x, v1, v2 },
@@ -72,8 +94,31 @@ impl Method {
             Self::Rfence { n } => W::Rfence { n },
             Self::RCAS { x, y, v1, v2 } => W::RCAS { x, y, v1, v2, d },
             Self::RFAA { x, y, v } => W::RFAA { x, y, v, d },
-            Self::Poll { .. } | Self::SetAdd { .. } | Self::SetRemove { .. } | Self::SetIsEmpty { .. } => return None,
+            Self::Poll { .. }
+            | Self::PollBy { .. }
+            | Self::PollAny {}
+            | Self::SetAdd { .. }
+            | Self::SetRemove { .. }
+            | Self::SetIsEmpty { .. } => return None,
         })
+    }
+
+    /// The same in the usual way, and the way in which it is made.
+    ///
+    /// # Panics
+    /// If there is no such way, which is a fault of the call.
+    #[must_use]
+    pub fn usual(self) -> (Self, Way) {
+        let (usual, w) = match self {
+            Self::GetBy { w, x, y } => (Self::Get { x, y }, w),
+            Self::PutBy { w, x, y } => (Self::Put { x, y }, w),
+            Self::RfenceBy { w, n } => (Self::Rfence { n }, w),
+            Self::RCASBy { w, x, y, v1, v2 } => (Self::RCAS { x, y, v1, v2 }, w),
+            Self::RFAABy { w, x, y, v } => (Self::RFAA { x, y, v }, w),
+            Self::PollBy { w, n } => (Self::Poll { n }, w),
+            usual => return (usual, Way::USUAL),
+        };
+        (usual, Way::of(w).unwrap_or_else(|why| panic!("{why}")))
     }
 }
 
@@ -90,43 +135,81 @@ pub struct Tso;
 /// The node that an operation goes to, or that a poll asks about.
 #[must_use]
 pub fn towards(world: &World, call: &Call) -> Option<Node> {
-    match Method::of(call) {
+    let is_fence = matches!(Method::of(call).usual().0, Method::Rfence { .. });
+    queue_pair(world, call).filter(|_| !is_fence).map(|q| q.to)
+}
+
+/// The queue pair that an operation or a remote fence goes by, or that a poll asks about.
+#[must_use]
+pub fn queue_pair(world: &World, call: &Call) -> Option<Qp> {
+    let (usual, way) = Method::of(call).usual();
+    let node = match usual {
         Method::Put { x: far, .. }
         | Method::Get { y: far, .. }
         | Method::RCAS { y: far, .. }
-        | Method::RFAA { y: far, .. } => world.home(far),
-        Method::Poll { n } => Some(n),
+        | Method::RFAA { y: far, .. } => world.home(far)?,
+        Method::Poll { n } | Method::Rfence { n } => n,
+        _ => return None,
+    };
+    Some(way.to(node))
+}
+
+/// Whether a call is an operation that a poll takes: all but those without a completion.
+fn is_operation(call: &Call) -> bool {
+    let (usual, way) = Method::of(call).usual();
+    way.signalled && is_remote(usual)
+}
+
+fn is_remote(usual: Method) -> bool {
+    matches!(usual, Method::Put { .. } | Method::Get { .. } | Method::RCAS { .. } | Method::RFAA { .. })
+}
+
+fn polls(call: &Call) -> bool {
+    matches!(Method::of(call), Method::Poll { .. } | Method::PollBy { .. } | Method::PollAny {})
+}
+
+/// What a poll of all queue pairs returns that takes a completion of this one: its node and its number.
+#[must_use]
+pub fn told(q: Qp) -> Val {
+    Val::tuple(&[Val::Int(q.to.0.into()), Val::Int(q.number.into())])
+}
+
+/// The queue pair of which a poll takes a completion.
+fn polled(world: &World, poll: &Event) -> Option<Qp> {
+    match (Method::of(&poll.call), poll.ret) {
+        (Method::PollAny {}, Val::Tuple(told)) => {
+            let number = |at: usize| u8::try_from(told.parts().get(at)?.int()?).ok();
+            Some(Qp { to: Node(number(0)?), number: number(1)? })
+        }
+        (Method::Poll { .. } | Method::PollBy { .. }, _) => queue_pair(world, &poll.call),
         _ => None,
     }
 }
 
-/// Whether a call is an operation that a poll takes.
-fn is_operation(call: &Call) -> bool {
-    matches!(Method::of(call), Method::Put { .. } | Method::Get { .. } | Method::RCAS { .. } | Method::RFAA { .. })
+/// How many operations of a queue pair there are among these events, and of how many a poll has taken the completion.
+fn issued_and_taken(world: &World, events: &[Event], q: Qp) -> (usize, usize) {
+    let own = || events.iter().filter(|e| e.call.library == TSO);
+    let issued = own().filter(|e| is_operation(&e.call) && queue_pair(world, &e.call) == Some(q)).count();
+    (issued, own().filter(|e| polled(world, e) == Some(q)).count())
 }
 
-fn polls(call: &Call) -> bool {
-    matches!(Method::of(call), Method::Poll { .. })
-}
-
-/// The identifier of an operation: its node, and how many operations of the thread towards that node came before it.
+/// The identifier of an operation: its queue pair, and how many operations of the thread by it came before.
 #[must_use]
-pub fn identifier(n: Node, nth: usize) -> Val {
-    Val::tuple(&[Val::Node(n), Val::Int(nth as i64)])
+pub fn identifier(q: Qp, nth: usize) -> Val {
+    let nth = Val::Int(nth as i64);
+    match q.number {
+        1 => Val::tuple(&[q.to.into(), nth]),
+        number => Val::tuple(&[q.to.into(), Val::Int(number.into()), nth]),
+    }
 }
 
 /// What a call returns to a thread that has made these calls before, where memory has no part in it; `None` for a poll
-/// with nothing to take.
+/// with nothing to take, and for one that takes what comes first.
 #[must_use]
 pub fn result(world: &World, earlier: &[Event], call: &Call) -> Option<Val> {
-    let to = towards(world, call);
     let own = || earlier.iter().map(|e| &e.call).filter(|c| c.library == TSO);
-    let count = |is: fn(&Call) -> bool| own().filter(|c| is(c) && towards(world, c) == to).count();
     match Method::of(call) {
-        Method::Poll { n } => {
-            let taken = count(polls);
-            (taken < count(is_operation)).then(|| identifier(n, taken))
-        }
+        Method::PollAny {} => None,
         Method::SetIsEmpty { s: asked } => {
             let mut set = BTreeSet::new();
             for call in own() {
@@ -138,15 +221,34 @@ pub fn result(world: &World, earlier: &[Event], call: &Call) -> Option<Val> {
             }
             Some(Val::Bool(set.is_empty()))
         }
-        _ if is_operation(call) => Some(identifier(to?, count(is_operation))),
+        _ if polls(call) => {
+            let q = queue_pair(world, call)?;
+            let (issued, taken) = issued_and_taken(world, earlier, q);
+            (taken < issued).then(|| identifier(q, taken))
+        }
+        _ if is_operation(call) => {
+            let q = queue_pair(world, call)?;
+            Some(identifier(q, issued_and_taken(world, earlier, q).0))
+        }
         _ => Some(Val::Unit),
     }
 }
 
+/// What a poll of all queue pairs can return after these calls of its thread.
+fn completions(world: &World, earlier: &[Event]) -> Vec<Val> {
+    let own = earlier.iter().map(|e| &e.call).filter(|c| c.library == TSO && is_operation(c));
+    let pairs: BTreeSet<Qp> = own.filter_map(|c| queue_pair(world, c)).collect();
+    let is_open = |q: &Qp| {
+        let (issued, taken) = issued_and_taken(world, earlier, *q);
+        taken < issued
+    };
+    pairs.into_iter().filter(is_open).map(told).collect()
+}
+
 /// The subevent whose completion a poll sees: the local write, of a Put the remote one.
 fn is_confirmed(s: &SubView<Stamp>) -> bool {
-    match Method::of(&s.event.call) {
-        Method::Put { .. } => matches!(s.sub.stamp, aNRW(_)),
+    match Method::of(&s.event.call).usual().0 {
+        Method::Put { .. } => is_operation(&s.event.call) && matches!(s.sub.stamp, aNRW(_)),
         _ => is_operation(&s.event.call) && matches!(s.sub.stamp, aNLW(_)),
     }
 }
@@ -155,12 +257,13 @@ fn is_poll(s: &SubView<Stamp>) -> bool {
     polls(&s.event.call)
 }
 
-/// The node that an operation, or a poll, is towards.
+/// The queue pair that an operation, or a poll, is of.
 fn node_towards(s: &SubView<Stamp>) -> Option<Val> {
-    towards(s.world, &s.event.call).map(Val::Node)
+    let q = if is_poll(s) { polled(s.world, s.event) } else { queue_pair(s.world, &s.event.call) };
+    q.map(|q| Val::tuple(&[q.to.into(), Val::Int(q.number.into())]))
 }
 
-/// pf: each Poll takes the oldest operation towards its node that none before it has taken.
+/// pf: each Poll takes the oldest operation of its queue pair that none before it has taken.
 #[must_use]
 pub fn pf() -> Rel<Stamp> {
     in_turn(events(is_confirmed), events(is_poll), node_towards)
@@ -191,8 +294,13 @@ impl Library<Stamp> for Tso {
             Method::Read { x } | Method::CAS { x, .. } | Method::Xchg { x, .. } => {
                 cells(Cell { loc: x, node: world.node_of(thread) })
             }
+            Method::PollAny {} => completions(world, earlier),
             _ => result(world, earlier, call).into_iter().collect(),
         }
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        wait::fault(world, thread, call, Method::TABLE)
     }
 
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
@@ -202,7 +310,8 @@ impl Library<Stamp> for Tso {
     /// Identifiers count operations and polls; sets remember what was put into them.
     fn is_remembered(&self, call: &Call) -> bool {
         is_operation(call)
-            || matches!(Method::of(call), Method::Poll { .. } | Method::SetAdd { .. } | Method::SetRemove { .. })
+            || polls(call)
+            || matches!(Method::of(call), Method::SetAdd { .. } | Method::SetRemove { .. })
     }
 
     fn only_looks(&self, event: &Event) -> bool {
@@ -212,9 +321,10 @@ impl Library<Stamp> for Tso {
 
     /// Every poll has an operation before it to take: otherwise it never returns.
     fn admits(&self, world: &World, events: &[&Event]) -> bool {
-        let mut open: BTreeMap<(Tid, Option<Node>), usize> = BTreeMap::new();
+        let mut open: BTreeMap<(Tid, Option<Qp>), usize> = BTreeMap::new();
         events.iter().all(|e| {
-            let open = open.entry((e.thread, towards(world, &e.call))).or_default();
+            let by = if polls(&e.call) { polled(world, e) } else { queue_pair(world, &e.call) };
+            let open = open.entry((e.thread, by)).or_default();
             if polls(&e.call) {
                 return open.checked_sub(1).map(|left| *open = left).is_some();
             }
@@ -292,61 +402,64 @@ pub enum WaitByPolls {
     PollOnce,
 }
 
-/// `d^n`, the set of open operations of `d` towards `n`.
-fn open_operations(d: Name, n: Node) -> Val {
-    Val::Loc(Loc(d.part(format_args!("open_{n}"))))
+/// `d^n`, the set of open operations of `d` by a queue pair.
+fn open_operations(d: Name, q: Qp) -> Val {
+    Val::Loc(Loc(d.part(format_args!("open_{q}"))))
 }
 
 impl WaitByPolls {
     /// Polls once, and removes what was polled from the sets of all identifiers.
-    fn poll(n: Node, all: &[Name]) -> Prog {
+    fn poll(q: Qp, all: &[Name]) -> Prog {
         let all = all.to_vec();
-        poll(n).bind(move |v| Prog::all(all.iter().map(|&d| set_remove(open_operations(d, n), v))))
+        let poll = if q.number == 1 { poll(q.to) } else { poll_by(Way { queue: q.number, ..Way::USUAL }, q.to) };
+        poll.bind(move |v| Prog::all(all.iter().map(|&d| set_remove(open_operations(d, q), v))))
     }
 
-    fn wait(self, world: &World, d: Name, all: &[Name]) -> Prog {
-        let of_node = |n: Node| {
+    fn wait(self, world: &World, d: Name, all: &[Name], queues: u8) -> Prog {
+        let of_pair = |q: Qp| {
             let all = all.to_vec();
-            let round = set_is_empty(open_operations(d, n)).bind(move |empty| {
+            let round = set_is_empty(open_operations(d, q)).bind(move |empty| {
                 if empty == Val::Bool(true) {
                     return Prog::Break(1, Val::Unit);
                 }
-                let poll = Self::poll(n, &all);
+                let poll = Self::poll(q, &all);
                 if self == Self::PollOnce { poll.then(Prog::Break(1, Val::Unit)) } else { poll }
             });
             round.repeat()
         };
-        Prog::all(world.all_nodes().iter().map(of_node))
+        let pairs = world.all_nodes().iter().flat_map(|to| (1..=queues).map(move |number| Qp { to, number }));
+        Prog::all(pairs.map(of_pair))
     }
 
-    /// The program of a thread that uses these identifiers, with every call of RDMA-WAIT-RMW compiled.
+    /// The program of a thread that uses these identifiers, and so many queue pairs to each node, with every call of RDMA-WAIT-RMW
+    /// compiled.
     #[must_use]
-    pub fn compiled(self, world: &World, identifiers: &[Name], program: &Prog) -> Prog {
+    pub fn compiled(self, world: &World, identifiers: &[Name], queues: u8, program: &Prog) -> Prog {
         match program {
-            Prog::Call(of_wait) => self.body(world, identifiers, of_wait),
+            Prog::Call(of_wait) => self.body(world, identifiers, queues, of_wait),
             Prog::Let(first, f) => {
                 let (f, world, all) = (Arc::clone(f), world.clone(), identifiers.to_vec());
-                let first = self.compiled(&world, &all, first);
-                first.bind(move |v| self.compiled(&world, &all, &f(v)))
+                let first = self.compiled(&world, &all, queues, first);
+                first.bind(move |v| self.compiled(&world, &all, queues, &f(v)))
             }
-            Prog::Loop(body) => self.compiled(world, identifiers, body).repeat(),
+            Prog::Loop(body) => self.compiled(world, identifiers, queues, body).repeat(),
             Prog::Val(_) | Prog::Break(..) | Prog::Bound => program.clone(),
         }
     }
 
-    fn body(self, world: &World, identifiers: &[Name], of_wait: &Call) -> Prog {
+    fn body(self, world: &World, identifiers: &[Name], queues: u8, of_wait: &Call) -> Prog {
         let wid = of_wait.args.iter().find_map(|arg| match arg {
             Val::Wid(d) => Some(d.0),
             _ => None,
         });
         if of_wait.method.text() == "Wait" {
-            return wid.map_or(Prog::unit(), |d| self.wait(world, d, identifiers));
+            return wid.map_or(Prog::unit(), |d| self.wait(world, d, identifiers, queues));
         }
         let args: Vec<Val> = of_wait.args.iter().filter(|a| !matches!(a, Val::Wid(_) | Val::NoWid)).copied().collect();
         let same = Call { library: TSO, args: args.into_iter().collect(), ..of_wait.clone() };
-        let (to, issued) = (towards(world, &same), Prog::call(same.clone()));
-        match (to, wid) {
-            (Some(n), Some(d)) => issued.bind(move |id| set_add(open_operations(d, n), id)),
+        let (is_remote, issued) = (is_remote(Method::of(&same).usual().0), Prog::call(same.clone()));
+        match (queue_pair(world, &same).filter(|_| is_remote), wid) {
+            (Some(q), Some(d)) => issued.bind(move |id| set_add(open_operations(d, q), id)),
             (Some(_), None) => issued.then(Prog::unit()),
             (None, _) => issued,
         }

@@ -6,7 +6,7 @@
 //!
 //! It deliberately does not promise that `Wait(d)` completes the remote write of a put (LOCO Fig. 3).
 
-use mowgli_core::algebra::{Rel, Spec, SubView, cell, po, ppo, same, same_event, stamps};
+use mowgli_core::algebra::{Rel, Spec, SubView, cell, events, po, ppo, same, same_event, stamps};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::{Libraries, Library};
@@ -17,6 +17,7 @@ use mowgli_core::world::{Form, Object, Part, World};
 
 use crate::stamp::Stamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 use crate::switches::Switches;
+use crate::way::Way;
 
 methods! {
     /// The methods of RDMA-WAIT-RMW.
@@ -44,6 +45,16 @@ methods! {
         fn rcas = RCAS(x: Local, y: Placed, v1: Value, v2: Value, d: Id);
         /// `RFAA(x, y, v, d)`: fetch and add on remote y, the old value to local x.
         fn rfaa = RFAA(x: Local, y: Placed, v: Value, d: Id);
+        /// As `Get`, by the queue pair that `w` says.
+        fn get_by = GetBy(w: Way, x: Local, y: Placed, d: Id);
+        /// As `Put`, by the queue pair that `w` says.
+        fn put_by = PutBy(w: Way, x: Placed, y: Local, d: Id);
+        /// As `Rfence`, of the queue pair that `w` says.
+        fn rfence_by = RfenceBy(w: Way, n: Node);
+        /// As `RCAS`, by the queue pair that `w` says.
+        fn rcas_by = RCASBy(w: Way, x: Local, y: Placed, v1: Value, v2: Value, d: Id);
+        /// As `RFAA`, by the queue pair that `w` says.
+        fn rfaa_by = RFAABy(w: Way, x: Local, y: Placed, v: Value, d: Id);
     }
 }
 
@@ -69,10 +80,41 @@ pub fn target(s: &SubView<Stamp>) -> Option<Val> {
     s.sub.stamp.node().map(Val::Node)
 }
 
-/// The thread and the node of a subevent of the NIC.
+/// The queue pair of a subevent of the NIC: thread, node and number.
 fn queue_pair(s: &SubView<Stamp>) -> Option<Val> {
-    let n = s.sub.stamp.node()?;
-    Some(Val::tuple(&[Val::Int(i64::from(s.event.thread.0)), Val::Node(n)]))
+    let q = s.sub.stamp.queue_pair()?;
+    Some(Val::tuple(&[Val::Int(i64::from(s.event.thread.0)), Val::Node(q.to), Val::Int(i64::from(q.number))]))
+}
+
+/// Whether a subevent is of an operation that has no completion.
+pub(crate) fn is_unsignalled(s: &SubView<Stamp>) -> bool {
+    s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signalled: false, .. })))
+}
+
+fn unsignalled_local_write(s: &SubView<Stamp>) -> bool {
+    is_unsignalled(s) && matches!(s.sub.stamp, aNLW(_))
+}
+
+fn unsignalled_remote_write(s: &SubView<Stamp>) -> bool {
+    is_unsignalled(s) && matches!(s.sub.stamp, aNRW(_))
+}
+
+/// What is wrong with a call of the memory beyond what the table says: the way in which it is made.
+pub(crate) fn fault(world: &World, thread: Tid, call: &Call, methods: &[method::Method]) -> Option<String> {
+    let fault = method::fault(world, thread, call, methods);
+    let way = |method: &method::Method| method.takes_way().then(|| Way::of(call.args[0]));
+    fault.or_else(|| match method::find(methods, call).and_then(way)? {
+        Err(why) => Some(why),
+        Ok(Way { signalled: true, .. }) => None,
+        Ok(_) if matches!(call.method.text(), "RfenceBy" | "PollBy") => {
+            Some("only operations are unsignalled".to_owned())
+        }
+        Ok(_) => call
+            .args
+            .iter()
+            .find(|v| matches!(v, Val::Wid(_)))
+            .map(|d| format!("an unsignalled operation has no completion of its own, and so no identifier {d}")),
+    })
 }
 
 impl Library<Stamp> for Wait {
@@ -86,6 +128,10 @@ impl Library<Stamp> for Wait {
 
     fn methods(&self) -> &'static [method::Method] {
         Method::TABLE
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        fault(world, thread, call, Method::TABLE)
     }
 
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
@@ -177,6 +223,21 @@ pub(crate) fn predicate(
 
     // iso: the order inside one event
     let halves = |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| same_event().between(&stamps(from), &stamps(to));
+    // A completion stands for all that was issued before it by its queue pair.
+    let [pfg, pfp] = if switches.unsignalled {
+        let completed = &pfg | &pfp;
+        let by_what_follows =
+            (po() & &same_qp).between(&remote_writes.or(&local_writes), &remote_writes.or(&local_writes));
+        let told = by_what_follows.then(&completed);
+        let sentence = "{b} waits for {a}, or for what comes after it on its queue pair";
+        [
+            (&pfg | told.between(&events(unsignalled_local_write), &waits)).named("pfg", sentence),
+            (&pfp | told.between(&events(unsignalled_remote_write), &waits)).named("pfp", sentence),
+        ]
+    } else {
+        [pfg, pfp]
+    };
+
     let iso = (halves(|a| a == aMF, |a| a == aCR)
         | halves(|a| matches!(a, aNRR(_)), |a| matches!(a, aNLW(_)))
         | halves(|a| matches!(a, aNLR(_)), |a| matches!(a, aNRW(_)))
@@ -243,9 +304,26 @@ pub(crate) fn predicate(
 }
 
 impl Method {
+    /// The same in the usual way, and the way in which it is made.
+    ///
+    /// # Panics
+    /// If there is no such way, which is a fault of the call.
+    #[must_use]
+    pub fn usual(self) -> (Self, Way) {
+        let (usual, w) = match self {
+            Self::GetBy { w, x, y, d } => (Self::Get { x, y, d }, w),
+            Self::PutBy { w, x, y, d } => (Self::Put { x, y, d }, w),
+            Self::RfenceBy { w, n } => (Self::Rfence { n }, w),
+            Self::RCASBy { w, x, y, v1, v2, d } => (Self::RCAS { x, y, v1, v2, d }, w),
+            Self::RFAABy { w, x, y, v, d } => (Self::RFAA { x, y, v, d }, w),
+            usual => return (usual, Way::USUAL),
+        };
+        (usual, Way::of(w).unwrap_or_else(|why| panic!("{why}")))
+    }
+
     /// Reads, waits, fences and a compare-and-swap that failed: they order what is around them, and no more.
     pub(crate) fn only_looks(self, ret: Val) -> bool {
-        match self {
+        match self.usual().0 {
             Self::Read { .. } | Self::Wait { .. } | Self::Mfence {} | Self::Rfence { .. } => true,
             Self::CAS { v1, .. } => ret != v1,
             _ => false,
@@ -255,7 +333,7 @@ impl Method {
     /// What RFAA makes of the value that it reads: v_R + v, modulo 2^64 as a network card adds. A value that is no integer
     /// has no sum, so an RFAA that reads one is in no execution; the machine of RDMA-TSO-RMW is stuck there.
     pub(crate) fn step(self, read: Val) -> Option<Val> {
-        if let Self::RFAA { v, .. } = self { read.plus(v.int()?) } else { None }
+        if let (Self::RFAA { v, .. }, _) = self.usual() { read.plus(v.int()?) } else { None }
     }
 
     /// `stmp(e)` with what each subevent does.
@@ -263,7 +341,8 @@ impl Method {
     pub fn shapes(self, world: &World, ret: Val) -> Vec<Shape<Stamp>> {
         let at = |loc| Cell { loc, node: home(world, loc) };
         let one = |sub| vec![Shape::from([sub])];
-        match self {
+        let (usual, way) = self.usual();
+        match usual {
             Self::Write { x, v } => one(Sub::write(aCW, at(x), Writes::Is(v))),
             Self::Read { x } => one(Sub::read(aCR, at(x), Reads::Is(ret))),
             Self::CAS { x, v1, v2 } if ret == v1 => one(Sub::update(aCAS, at(x), Reads::Is(v1), Writes::Is(v2))),
@@ -271,31 +350,33 @@ impl Method {
             Self::Xchg { x, v } => one(Sub::update(aCAS, at(x), Reads::Is(ret), Writes::Is(v))),
             Self::Mfence {} => one(Sub::quiet(aMF)),
             Self::Wait { .. } => one(Sub::quiet(aWT)),
-            Self::Rfence { n } => one(Sub::quiet(aRF(n))),
+            Self::Rfence { n } => one(Sub::quiet(aRF(way.to(n)))),
             Self::Get { x, y, .. } => {
-                let n = home(world, y);
-                let read = Sub::read(aNRR(n), at(y), Reads::Any);
-                vec![Shape::from([read, Sub::write(aNLW(n), at(x), Writes::Copy(0))])]
+                let q = way.to(home(world, y));
+                let read = Sub::read(aNRR(q), at(y), Reads::Any);
+                vec![Shape::from([read, Sub::write(aNLW(q), at(x), Writes::Copy(0))])]
             }
             Self::Put { x, y, .. } => {
-                let n = home(world, x);
-                let read = Sub::read(aNLR(n), at(y), Reads::Any);
-                vec![Shape::from([read, Sub::write(aNRW(n), at(x), Writes::Copy(0))])]
+                let q = way.to(home(world, x));
+                let read = Sub::read(aNLR(q), at(y), Reads::Any);
+                vec![Shape::from([read, Sub::write(aNRW(q), at(x), Writes::Copy(0))])]
             }
             Self::RCAS { x, y, v1, v2, .. } => {
-                let n = home(world, y);
-                let back = Sub::write(aNLW(n), at(x), Writes::Copy(0));
+                let q = way.to(home(world, y));
+                let back = Sub::write(aNLW(q), at(x), Writes::Copy(0));
                 let swapped =
-                    [Sub::read(aNAR(n), at(y), Reads::Is(v1)), Sub::write(aNRW(n), at(y), Writes::Is(v2)), back];
-                let failed = [Sub::read(aNAR(n), at(y), Reads::IsNot(v1)), back];
+                    [Sub::read(aNAR(q), at(y), Reads::Is(v1)), Sub::write(aNRW(q), at(y), Writes::Is(v2)), back];
+                let failed = [Sub::read(aNAR(q), at(y), Reads::IsNot(v1)), back];
                 vec![Shape::from(swapped), Shape::from(failed)]
             }
             Self::RFAA { x, y, .. } => {
-                let n = home(world, y);
-                let write = Sub::write(aNRW(n), at(y), Writes::Step(0));
-                let back = Sub::write(aNLW(n), at(x), Writes::Copy(0));
-                vec![Shape::from([Sub::read(aNAR(n), at(y), Reads::Any), write, back])]
+                let q = way.to(home(world, y));
+                let write = Sub::write(aNRW(q), at(y), Writes::Step(0));
+                let back = Sub::write(aNLW(q), at(x), Writes::Copy(0));
+                vec![Shape::from([Sub::read(aNAR(q), at(y), Reads::Any), write, back])]
             }
+            Self::GetBy { .. } | Self::PutBy { .. } | Self::RfenceBy { .. } => unreachable!("in the usual way"),
+            Self::RCASBy { .. } | Self::RFAABy { .. } => unreachable!("in the usual way"),
         }
     }
 }

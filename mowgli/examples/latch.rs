@@ -14,7 +14,7 @@ methods! {
 /// A raise is a global fence, which raises the latch on every node; a check is a CPU read on the own node.
 fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
     match method {
-        Method::Raise { x } => world.all_nodes().iter().map(|n| Sub::write(aGF(n), x.on(n), 1)).collect(),
+        Method::Raise { x } => world.all_nodes().iter().map(|n| Sub::write(aGF(n.into()), x.on(n), 1)).collect(),
         Method::Check { x } => [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into(),
     }
 }

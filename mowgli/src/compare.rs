@@ -119,7 +119,7 @@ pub(crate) fn outcomes(
     if written == Model::RDMA_WAIT && model.published() != Model::RDMA_WAIT {
         world.objects.values_mut().for_each(|o| o.library = TSO);
         let identifiers = ["d", "e"].map(Name::literal);
-        programs = programs.iter().map(|p| WaitByPolls::Published.compiled(&world, &identifiers, p)).collect();
+        programs = programs.iter().map(|p| WaitByPolls::Published.compiled(&world, &identifiers, 1, p)).collect();
     }
     let problem = Problem {
         libraries,

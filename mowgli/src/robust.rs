@@ -150,6 +150,7 @@ pub fn search(
 /// # Errors
 /// If the test is of another model, or has a poll that nothing precedes.
 pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) -> Result<Robust<'a>, String> {
+    test.is_made_as_usual("robustness")?;
     let own = match test.model {
         Model::RDMA_TSO => Cpu::Tso,
         Model::RdmaSc => Cpu::Sc,

@@ -158,6 +158,7 @@ pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Option<R
         let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
         return Err(format!("{}: what runs are tests of {wait} and {tso}, not of {}", test.name, test.model));
     };
+    test.is_made_as_usual("what runs")?;
     let entries = catalogue.entries::<mowgli_rdma::Stamp>();
     let stack = Stack::new(entries, test.world.clone(), called(test), ask.variants)?;
     for cell in &test.observed {

@@ -152,6 +152,11 @@ impl<'a> Given<'a> {
         Value::Rel(pairs)
     }
 
+    /// Whether an event has no completion, by the text of its call.
+    fn is_unsignalled(&self, event: usize) -> bool {
+        self.execution.events[event].call.to_string().contains("unsignalled")
+    }
+
     fn get(&self, name: &str) -> Value {
         let event = |s: usize| self.sub(s).event;
         let thread = |s: usize| self.execution.events[event(s)].thread;
@@ -166,6 +171,10 @@ impl<'a> Given<'a> {
             "rf" => Value::Rel(self.chosen("rf").unwrap_or_default()),
             "co" => Value::Rel(self.chosen("mo").unwrap_or_default()),
             "in-turn" => self.in_turn(),
+            "unsignalled-local-write" | "unsignalled-remote-write" => self.those(|s| {
+                let (stamp, is_unsignalled) = (self.sub(s).sub.stamp.to_string(), self.is_unsignalled(event(s)));
+                is_unsignalled && stamp.starts_with(if name.contains("local") { "aNLW" } else { "aNRW" })
+            }),
             "is-failed-receive" => self.those(|s| method(s) == "Receive" && self.sub(s).sub.reads.is_none()),
             _ if name.starts_with("same-") => self.same(&name[5..]),
             _ if name.starts_with('a') => {
@@ -338,7 +347,7 @@ fn models_mean_the_same_in_cat() {
     with("RDMA_WAIT", Libraries::over(to).with(Wait), WAIT, Box::new(wait::Words { rmw: true }));
     with("RDMA_TSO", Libraries::over(to).with(Tso), TSO, Box::new(tso::Words { rmw: true }));
     with("RDMA_SC", sc::libraries(), TSO, Box::new(tso::Words { rmw: false }));
-    let both = Switches { relaxed_ordering: true, global_atomics: true };
+    let both = Switches { relaxed_ordering: true, global_atomics: true, unsignalled: true };
     let (waits, polls) = (format!("RDMA_WAIT{both}"), format!("RDMA_TSO{both}"));
     with(&waits, wait::switched(both), WAIT, Box::new(wait::Words { rmw: true }));
     with(&polls, tso::switched(both), TSO, Box::new(tso::Words { rmw: true }));

@@ -7,7 +7,7 @@ use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Engine, solve_with};
 use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_event, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Shape};
-use mowgli_core::ids::{Name, Tid};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method;
@@ -19,8 +19,8 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::operational::Machine;
 use mowgli_rdma::tso::{self, TSO, Tso, WaitByPolls};
-use mowgli_rdma::wait::{self, Wait};
-use mowgli_rdma::{Stamp, Switches, to};
+use mowgli_rdma::wait;
+use mowgli_rdma::{Stamp, Switches, Way, to};
 use mowgli_tests::{flowing, outcomes, solved};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -57,10 +57,17 @@ fn integers(result: Val) -> Val {
 /// Runs of at most so many states are compared without the reduction too.
 const SLOWLY: usize = 20_000;
 
-fn agree(switches: Switches, (world, client): &(World, Client)) -> Result<(), TestCaseError> {
-    let libraries = tso::switched(switches);
+fn agree(switches: Switches, client: &(World, Client)) -> Result<(), TestCaseError> {
+    agree_over(&tso::switched(switches), switches, client)
+}
+
+fn agree_over(
+    libraries: &Libraries<Stamp>,
+    switches: Switches,
+    (world, client): &(World, Client),
+) -> Result<(), TestCaseError> {
     let programs = flowing(client, integers);
-    let Some(axioms) = by_axioms(&libraries, world, &programs) else { return Ok(()) };
+    let Some(axioms) = by_axioms(libraries, world, &programs) else { return Ok(()) };
     let mut machine = Machine::new(world, &programs).unwrap().with(switches);
     let cells = all_cells(world);
     let runs = machine.explore(&cells, 1_000_000, &|| false);
@@ -109,12 +116,88 @@ fn axioms_and_machine_agree_with_switches() {
     }
 }
 
+/// The calls of a client, some by a second queue pair, and with `unsignalled` some without a completion.
+fn in_ways(client: &Client, unsignalled: bool, picks: &[Index]) -> Client {
+    let mut client = client.clone();
+    let calls = client.threads.iter_mut().flatten();
+    for (call, pick) in calls.zip(picks) {
+        let by = match call.method.text() {
+            "Put" => "PutBy",
+            "Get" => "GetBy",
+            "RCAS" => "RCASBy",
+            "RFAA" => "RFAABy",
+            "Rfence" => "RfenceBy",
+            "Poll" if pick.index(8) == 7 => {
+                *call = tso::Method::PollAny {}.into();
+                continue;
+            }
+            "Poll" => "PollBy",
+            _ => continue,
+        };
+        let can_be_unsignalled = unsignalled && !matches!(by, "RfenceBy" | "PollBy");
+        let way = Way { queue: 1 + (pick.index(4) % 2) as u8, signalled: !can_be_unsignalled || pick.index(4) < 2 };
+        if way == Way::USUAL {
+            continue;
+        }
+        let rest = call.args.iter().map(|v| if way.signalled || !matches!(v, Val::Wid(_)) { *v } else { Val::NoWid });
+        let args: Vec<Val> = std::iter::once(way.into()).chain(rest).collect();
+        *call = Call::new(call.library, by, &args);
+    }
+    client
+}
+
+/// The same with several queue pairs to each node, and with operations that have no completion.
+#[test]
+fn axioms_and_machine_agree_on_ways() {
+    let unsignalled = Switches { unsignalled: true, ..Switches::OFF };
+    let relaxed = Switches { relaxed_ordering: true, ..unsignalled };
+    let global = Switches { global_atomics: true, ..unsignalled };
+    for (switches, scale) in [(Switches::OFF, 1), (unsignalled, 2), (relaxed, 1), (global, 1)] {
+        for (bound, cases) in
+            [(bound(2, 2, 3), 600), (bound(3, 2, 2), 300), (bound(1, 2, 5), 600), (bound(2, 2, 4), 300)]
+        {
+            let words = tso::Words { rmw: true };
+            let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
+            let agree = |((world, client), picks): ((World, Client), Vec<Index>)| {
+                agree(switches, &(world, in_ways(&client, switches.unsignalled, &picks)))
+            };
+            runner(cases * scale).run(&clients, agree).unwrap();
+        }
+    }
+}
+
+/// Axioms that order what goes by two queue pairs to one node, and such without what a completion stands for, do not agree with
+/// the machine.
+#[test]
+fn other_axioms_of_ways_are_noticed() {
+    let first = |a: Stamp| a.queue_pair().map_or(a, |q| a.by(q.to.into()));
+    let by_node = Libraries::over(move |a, b| to(first(a), first(b))).with(Tso);
+    let words = tso::Words { rmw: false };
+    let bound = bound(2, 2, 4);
+    let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
+    let result = runner(4000).run(&clients, |((world, client), picks)| {
+        agree_over(&by_node, Switches::OFF, &(world, in_ways(&client, false, &picks)))
+    });
+    assert!(result.is_err(), "two queue pairs");
+
+    // A get without a completion, and the completion of a put behind it.
+    let world = words.worlds(&World::new(1, &[Node(1)]), &bound, &|| false).remove(0);
+    let (x, y, n) = (Loc::new("x1"), Loc::new("y1"), Node(1));
+    let w = Way { signalled: false, ..Way::USUAL }.into();
+    use tso::Method::{GetBy, Poll, Put, Read, Write};
+    let calls = [Write { x, v: 1.into() }, GetBy { w, x: y, y: x }, Put { x, y: x }, Poll { n }, Read { x: y }];
+    let client = (world, Client { threads: vec![calls.map(Call::from).to_vec()] });
+    let unsignalled = Switches { unsignalled: true, ..Switches::OFF };
+    agree(unsignalled, &client).unwrap();
+    assert!(agree(Switches::OFF, &client).is_err(), "unsignalled");
+}
+
 /// The programs of a client of RDMA-WAIT-RMW, and what they are compiled to.
-fn compiled(how: WaitByPolls, world: &World, programs: &[Prog]) -> (World, Vec<Prog>) {
+fn compiled(how: WaitByPolls, world: &World, queues: u8, programs: &[Prog]) -> (World, Vec<Prog>) {
     let mut by_polls = world.clone();
     by_polls.objects.values_mut().for_each(|o| o.library = TSO);
     let identifiers = ["d", "e"].map(Name::literal);
-    let programs = programs.iter().map(|p| how.compiled(&by_polls, &identifiers, p)).collect();
+    let programs = programs.iter().map(|p| how.compiled(&by_polls, &identifiers, queues, p)).collect();
     (by_polls, programs)
 }
 
@@ -131,15 +214,17 @@ fn with_two_identifiers(client: &Client, picks: &[Index]) -> Client {
     client
 }
 
-fn compiles(how: WaitByPolls, cases: u32) -> Result<(), String> {
-    let (waits, polls) = (Libraries::over(to).with(Wait), Libraries::over(to).with(Tso));
+fn compiles(how: WaitByPolls, switches: Option<Switches>, cases: u32) -> Result<(), String> {
+    let of = switches.unwrap_or(Switches::OFF);
+    let (waits, polls) = (wait::switched(of), tso::switched(of));
     let words = wait::Words { rmw: true };
     let bound = bound(2, 2, 4);
-    let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 8));
+    let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 16));
     let result = runner(cases).run(&clients, |((world, client), picks)| {
-        let client = with_two_identifiers(&client, &picks);
+        let client = with_two_identifiers(&client, &picks[..8]);
+        let client = switches.map_or(client.clone(), |of| in_ways(&client, of.unsignalled, &picks[8..]));
         let programs = flowing(&client, integers);
-        let (world_by_polls, by_polls) = compiled(how, &world, &programs);
+        let (world_by_polls, by_polls) = compiled(how, &world, 1 + u8::from(switches.is_some()), &programs);
         let Some(promised) = by_axioms(&waits, &world, &programs) else { return Ok(()) };
         let Some(found) = by_axioms(&polls, &world_by_polls, &by_polls) else { return Ok(()) };
         prop_assert!(found.is_subset(&promised), "{:?}", client);
@@ -152,13 +237,21 @@ fn compiles(how: WaitByPolls, cases: u32) -> Result<(), String> {
 /// SYNC Theorem 6.
 #[test]
 fn waits_compile_to_polls() {
-    compiles(WaitByPolls::Published, 1500).unwrap();
+    compiles(WaitByPolls::Published, None, 1500).unwrap();
+}
+
+/// The same with several queue pairs, each of which is polled, and with operations that have no completion.
+#[test]
+fn waits_compile_to_polls_of_each_queue_pair() {
+    for unsignalled in [false, true] {
+        compiles(WaitByPolls::Published, Some(Switches { unsignalled, ..Switches::OFF }), 1000).unwrap();
+    }
 }
 
 /// The property can fail: two operations and one poll.
 #[test]
 fn polling_once_is_not_enough() {
-    assert!(compiles(WaitByPolls::PollOnce, 3000).is_err());
+    assert!(compiles(WaitByPolls::PollOnce, None, 3000).is_err());
 }
 
 /// Compiled programs on the machine: the sets of open operations are the same there.
@@ -168,7 +261,7 @@ fn the_machine_runs_what_is_compiled() {
     let bound = bound(2, 2, 2);
     runner(300)
         .run(&strategy(&words, &bound), |(world, client)| {
-            let (world, programs) = compiled(WaitByPolls::Published, &world, &flowing(&client, integers));
+            let (world, programs) = compiled(WaitByPolls::Published, &world, 1, &flowing(&client, integers));
             let polls = Libraries::over(to).with(Tso);
             let Some(axioms) = by_axioms(&polls, &world, &programs) else { return Ok(()) };
             let runs = Machine::new(&world, &programs).unwrap().explore(&all_cells(&world), 1_000_000, &|| false);
@@ -229,10 +322,8 @@ fn an_exchange_is_atomic_and_drains_the_store_buffer() {
 
 #[test]
 fn a_poll_of_nothing_never_returns() {
-    let world = tso::Words { rmw: false }
-        .worlds(&World::new(1, &[mowgli_core::ids::Node(1)]), &bound(1, 1, 1), &|| false)
-        .remove(0);
-    let poll = Call::new(TSO, "Poll", &[mowgli_core::ids::Node(1).into()]);
+    let world = tso::Words { rmw: false }.worlds(&World::new(1, &[Node(1)]), &bound(1, 1, 1), &|| false).remove(0);
+    let poll = Call::new(TSO, "Poll", &[Node(1).into()]);
     let programs = [Prog::call(poll)];
     assert!(by_axioms(&Libraries::over(to).with(Tso), &world, &programs).unwrap().is_empty());
     let runs = Machine::new(&world, &programs).unwrap().explore(&[], 100, &|| false);

@@ -8,7 +8,7 @@ use mowgli::litmus::test::{Model, Test};
 use mowgli_core::problem::Limits;
 use mowgli_tests::{files, litmus};
 
-/// The tests of switches, each with the name of its file.
+/// The tests of switches and of the ways in which calls are made, each with the name of its file.
 fn all() -> Vec<(String, Test)> {
     let read = |path: &std::path::PathBuf| {
         let name = path.display().to_string();
@@ -16,7 +16,7 @@ fn all() -> Vec<(String, Test)> {
         let test = parse(&name, &text).unwrap_or_else(|e| panic!("{e}"));
         (name, test)
     };
-    files(&litmus().join("switches")).iter().map(read).collect()
+    ["switches", "ways"].iter().flat_map(|folder| files(&litmus().join(folder))).map(|path| read(&path)).collect()
 }
 
 /// All assertions hold, where there is a machine by both engines.
@@ -29,7 +29,7 @@ fn the_tests_of_switches_hold() {
     }
 }
 
-/// Relaxed ordering only adds outcomes, global atomics only take some away, and each does in some of the tests.
+/// Relaxed ordering only adds outcomes, global atomics and what a completion stands for only take some away, and each does in some of the tests.
 #[test]
 fn switches_change_outcomes_in_one_direction() {
     let mut changed = BTreeSet::new();
@@ -40,15 +40,17 @@ fn switches_change_outcomes_in_one_direction() {
         let more = with.keys().any(|o| !without.contains_key(o));
         let fewer = without.keys().any(|o| !with.contains_key(o));
         assert!(!more || model.contains("relaxed-ordering"), "{name}: more");
-        assert!(!fewer || model.contains("global-atomics"), "{name}: fewer");
+        assert!(!fewer || model.contains("global-atomics") || model.contains("unsignalled"), "{name}: fewer");
         changed.extend((more || fewer).then(|| format!("{model} {}", if more { "more" } else { "fewer" })));
     }
     let expected = [
         "RDMA_TSO+global-atomics fewer",
         "RDMA_TSO+relaxed-ordering more",
         "RDMA_TSO+relaxed-ordering+global-atomics fewer",
+        "RDMA_TSO+unsignalled fewer",
         "RDMA_WAIT+global-atomics fewer",
         "RDMA_WAIT+relaxed-ordering more",
+        "RDMA_WAIT+unsignalled fewer",
     ];
     assert_eq!(changed.into_iter().collect::<Vec<_>>(), expected);
 }
@@ -62,6 +64,65 @@ fn a_switch_that_there_is_not_is_an_error_at_its_place() {
     assert!(unknown.contains("no switch fast; there are relaxed-ordering, global-atomics"), "{unknown}");
     let of_cpu = said("RDMA_SC+relaxed-ordering");
     assert!(of_cpu.contains("RDMA_SC has no switches; those are of RDMA_WAIT and RDMA_TSO"), "{of_cpu}");
+}
+
+#[test]
+fn what_knows_no_ways_says_so() {
+    let text = "RDMA_TSO t\n{ x@1 = 1; z@2 = 0; }\n P1@1 ;\n put@q2(z, x) ;\n poll@q2(2) ;\nallowed (z=1)\n";
+    let test = parse("t.litmus", text).expect("a test");
+    let robust = mowgli::robust::robust(&test, None, &|| false).err().expect("no answer");
+    let why = |what| {
+        format!(
+            "t: line 4: put@q2(z, x): {what} knows one queue pair to each node, with a completion of each operation"
+        )
+    };
+    assert_eq!(robust, why("robustness"));
+    let verbs = mowgli::generate::verbs::program(&test, &solve(&test, &[], Limits::default()));
+    assert_eq!(verbs.expect_err("no program").to_string(), why("c-verbs"));
+    assert_eq!(mowgli::cat::lisa::to_lisa(&test).expect_err("no test"), why("LISA"));
+}
+
+#[test]
+fn ways_that_there_are_not_are_errors_at_their_place() {
+    let said = |call: &str| {
+        let text = format!("RDMA_TSO t\n{{ x@1 = 1; z@2 = 0; }}\n P1@1 ;\n {call} ;\n");
+        parse("t.litmus", &text).unwrap_err()
+    };
+    for (call, why) in [
+        ("put@fast(z, x)", "@fast says of no call how it is made; there are @q2, @unsignalled and @q2,unsignalled"),
+        ("put@q12(z, x)", "queue pairs are q1 to q9, and q12 is none"),
+        ("put@unsignalled(z, x)", "unsignalled operations are of RDMA_WAIT+unsignalled and RDMA_TSO+unsignalled"),
+        ("cas@q2(x, 0, 1)", "cas is made in one way only"),
+    ] {
+        let said = said(call);
+        assert!(said.contains("t.litmus:4:") && said.contains(why), "{said}");
+    }
+    let with = |call: &str| {
+        parse("t", &format!("RDMA_WAIT+unsignalled t\n{{ x@1 = 1; z@2 = 0; }}\n P1@1 ;\n {call} ;\n")).unwrap_err()
+    };
+    assert!(with("put@unsignalled(z, x, d)").contains("no completion of its own, and so no identifier d"));
+    assert!(with("rfence@unsignalled(2)").contains("only operations are unsignalled"));
+}
+
+#[test]
+fn models_without_queue_pairs_refuse_ways() {
+    let core = parse("t", "CORE_RMA t\n{ x@1 = 1; z@2 = 0; }\n P1@1 ;\n put@q2(z, x) ;\n").unwrap_err();
+    assert!(core.contains("calls of CORE_RMA are made in one way"), "{core}");
+    let x86 = parse("t", "X86_TSO t\n{ x = 0; }\n P1 ;\n a := cas@q2(x, 0, 1) ;\n").unwrap_err();
+    assert!(x86.contains("cas is made in one way only"), "{x86}");
+    let sc = parse("t", "RDMA_SC t\n{ x@1 = 1; z@2 = 0; }\n P1@1 ;\n put@unsignalled(z, x) ;\n").unwrap_err();
+    assert!(sc.contains("unsignalled operations are of RDMA_WAIT+unsignalled"), "{sc}");
+}
+
+/// What is printed is read again.
+#[test]
+fn ways_are_printed_as_they_are_read() {
+    for (name, test) in all() {
+        let printed = mowgli::litmus::print::test(&test);
+        let again = parse(&name, &printed).unwrap_or_else(|e| panic!("{e}"));
+        let statements = |t: &Test| t.threads.iter().map(|t| t.statements.clone()).collect::<Vec<_>>();
+        assert_eq!(statements(&test), statements(&again), "{printed}");
+    }
 }
 
 #[test]

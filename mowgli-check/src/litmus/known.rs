@@ -117,7 +117,7 @@ impl Model {
     /// Whether tests of the model can call a method of its libraries.
     fn has(self, method: &Method) -> bool {
         match method.name {
-            "RCAS" | "RFAA" => self != Self::RdmaSc,
+            "RCAS" | "RFAA" | "RCASBy" | "RFAABy" => self != Self::RdmaSc,
             // For programs that waits are compiled to.
             "SetAdd" | "SetRemove" | "SetIsEmpty" => false,
             _ => true,

@@ -44,7 +44,11 @@ fn made(library: Name, method: &str, args: &[Arg]) -> String {
         ("Read", [x]) if is_memory => return x.clone(),
         _ => {}
     }
-    let name = method.to_lowercase();
+    // Of the built-in libraries the table tells which name a call in another than the usual way has.
+    let (name, args, texts) = match (args, builtin(library).and_then(|l| l.method(method))) {
+        ([Arg::Val(Val::Way(w)), rest @ ..], Some(m)) => (format!("{}@{w}", m.statement()), rest, texts[1..].to_vec()),
+        _ => (method.to_lowercase(), args, texts),
+    };
     let is_shown = |arg: &Arg| args.len() == 1 || *arg != Arg::Val(Val::NoWid);
     let (ids, others): (Vec<_>, Vec<_>) = args
         .iter()

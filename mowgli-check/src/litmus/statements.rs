@@ -50,7 +50,8 @@ pub(super) fn form(method: &Method, receiver: &str) -> String {
     let before = !method.is_statement && method.is_of_object();
     let arguments = method.written(before).map(|(_, name, kind)| word(method, name, kind)).join(", ");
     let arguments = if arguments.is_empty() { arguments } else { format!("({arguments})") };
-    let name = method.statement();
+    let way = if method.takes_way() { "@way" } else { "" };
+    let name = method.statement() + way;
     if method.is_statement { format!("{name}{arguments}") } else { format!("{receiver}.{name}{arguments}") }
 }
 

@@ -445,6 +445,27 @@ impl Test {
     pub fn is_meant_vacuous(&self) -> bool {
         self.assertions.iter().any(|a| a.quantifier == Quantifier::Vacuous)
     }
+
+    /// For what knows one queue pair between two nodes, and a completion of each operation.
+    ///
+    /// # Errors
+    /// That a call is made in another way, of which `what` does not know, with its line.
+    pub fn is_made_as_usual(&self, what: &str) -> Result<(), String> {
+        let is_way = |s: &Statement| match s {
+            Statement::Call { method, args, .. } => {
+                *method == "PollAny" || matches!(args.first(), Some(Arg::Val(Val::Way(_))))
+            }
+            _ => false,
+        };
+        let all = self.threads.iter().flat_map(|t| t.statements.iter().zip(&t.source));
+        match { all }.find(|(s, _)| is_way(s)) {
+            Some((_, (line, text))) => Err(format!(
+                "{}: line {line}: {text}: {what} knows one queue pair to each node, with a completion of each operation",
+                self.name
+            )),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The cell of a location that has one home.

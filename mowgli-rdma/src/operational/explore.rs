@@ -180,12 +180,12 @@ impl Machine<'_> {
             let thread = Tid::from_index(t);
             let buffered = |b: &Buffered| match b {
                 Buffered::Write(x, v) => format!("{x} := {v}"),
-                Buffered::Operation(n, e) => format!("{e} to {n}"),
+                Buffered::Operation(q, e) => format!("{e} to {q}"),
             };
             lines.extend(list(&format!("{thread} store buffer:"), state.buffers[t].iter().map(buffered).collect()));
-            for n in self.world.all_nodes().iter() {
-                let q = &state.pairs[self.pair(t, n)];
-                let name = |part: &str| format!("{thread} to node {n}, {part}:");
+            for pair in self.queue_pairs(state) {
+                let q = &state.pairs[self.pair(t, pair)];
+                let name = |part: &str| format!("{thread} to {}, {part}:", pair.in_words());
                 let remote = |(x, v, _): &(Loc, Val, bool)| format!("{x} := {v}");
                 let local = |l: &Local| match l {
                     Local::Write(x, v) => format!("{x} := {v}"),

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use mowgli_core::ids::{Loc, Node, NodeSet};
+use mowgli_core::ids::{Loc, NodeSet};
 use mowgli_core::program::Prog;
 use mowgli_core::world::World;
 
 use super::programs::Programs;
 use super::state::{QueuePair, State};
+use crate::stamp::Qp;
 use crate::switches::Switches;
 use crate::tso::TSO;
 
@@ -70,7 +71,27 @@ impl<'a> Machine<'a> {
         self.locs.binary_search(&x).expect("a declared word")
     }
 
-    pub(super) fn pair(&self, t: usize, n: Node) -> usize {
-        t * usize::from(self.world.nodes) + usize::from(n.0) - 1
+    /// Where a queue pair of a thread stands; those that nothing was issued by may be missing.
+    pub(super) fn pair(&self, t: usize, q: Qp) -> usize {
+        let nodes = usize::from(self.world.nodes);
+        let first = t * nodes + usize::from(q.to.0) - 1;
+        first + (usize::from(q.number) - 1) * self.world.threads.len() * nodes
+    }
+
+    /// The queue pairs of each thread that are there: the first to each node, then the second ones.
+    pub(super) fn queue_pairs(&self, state: &State) -> impl Iterator<Item = Qp> + use<> {
+        let of_one = self.world.threads.len() * usize::from(self.world.nodes);
+        let numbers = 1..=u8::try_from(state.pairs.len() / of_one).expect("a few");
+        let nodes = self.world.all_nodes();
+        numbers.flat_map(move |number| nodes.iter().map(move |to| Qp { to, number }))
+    }
+
+    /// Makes room for a queue pair, if it is not there.
+    pub(super) fn with_pair(&self, state: &mut State, q: Qp) {
+        let of_one = self.world.threads.len() * usize::from(self.world.nodes);
+        let needed = of_one * usize::from(q.number);
+        if state.pairs.len() < needed {
+            state.pairs.resize(needed, QueuePair::default());
+        }
     }
 }

@@ -3,14 +3,16 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use mowgli_core::ids::{Loc, Node, NodeSet};
+use mowgli_core::ids::{Loc, NodeSet};
 use mowgli_core::value::Val;
+
+use crate::stamp::Qp;
 
 /// An entry of a store buffer.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Buffered {
     Write(Loc, Val),
-    Operation(Node, Entry),
+    Operation(Qp, Entry),
 }
 
 /// An entry of a pipe.
@@ -18,20 +20,20 @@ pub(super) enum Buffered {
 pub enum Entry {
     /// A remote fence.
     Rfence,
-    /// Not yet read: to, from.
-    Put(Loc, Loc),
+    /// Not yet read: to, from, and whether there is a completion of it.
+    Put(Loc, Loc, bool),
     /// The write of a put that has read.
-    RemoteWrite(Loc, Val),
+    RemoteWrite(Loc, Val, bool),
     /// The acknowledgement of a put.
     Ack,
-    /// Not yet read: to, from.
-    Get(Loc, Loc),
+    /// Not yet read: to, from, and whether there is a completion of it.
+    Get(Loc, Loc, bool),
     /// The write of what came back.
-    LocalWrite(Loc, Val),
+    LocalWrite(Loc, Val, bool),
     /// Not yet read: to, on, the expected and the new value.
-    Rcas(Loc, Loc, Val, Val),
+    Rcas(Loc, Loc, Val, Val, bool),
     /// Not yet read: to, on, the number to add.
-    Rfaa(Loc, Loc, Val),
+    Rfaa(Loc, Loc, Val, bool),
     /// The remote write of an atomic operation.
     AtomicWrite(Loc, Val),
 }
@@ -43,7 +45,7 @@ pub(super) enum Local {
     Confirmation,
 }
 
-/// The queue pair of a thread and a remote node; the oldest entry of each buffer is the first.
+/// A queue pair of a thread; the oldest entry of each buffer is the first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct QueuePair {
     pub(super) pipe: Vec<Entry>,
@@ -106,7 +108,7 @@ pub(super) struct State {
     /// For each thread how far its program is, as a number of [`Programs`].
     pub(super) at: Vec<u32>,
     pub(super) buffers: Vec<VecDeque<Buffered>>,
-    /// By thread and node.
+    /// The first queue pair to each node, by thread and node; then, if there are any, the second ones, and so on.
     pub(super) pairs: Vec<QueuePair>,
     pub(super) memory: Vec<Val>,
     /// The nodes whose remote-atomic lock is taken.
@@ -140,13 +142,13 @@ impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rfence => f.write_str("rfence"),
-            Self::Put(to, from) => write!(f, "put({to}, {from})"),
-            Self::RemoteWrite(to, v) => write!(f, "remote write {to} := {v}"),
+            Self::Put(to, from, _) => write!(f, "put({to}, {from})"),
+            Self::RemoteWrite(to, v, _) => write!(f, "remote write {to} := {v}"),
             Self::Ack => f.write_str("ack"),
-            Self::Get(to, from) => write!(f, "get({to}, {from})"),
-            Self::LocalWrite(to, v) => write!(f, "local write {to} := {v}"),
-            Self::Rcas(to, on, old, new) => write!(f, "rcas({to}, {on}, {old}, {new})"),
-            Self::Rfaa(to, on, add) => write!(f, "rfaa({to}, {on}, {add})"),
+            Self::Get(to, from, _) => write!(f, "get({to}, {from})"),
+            Self::LocalWrite(to, v, _) => write!(f, "local write {to} := {v}"),
+            Self::Rcas(to, on, old, new, _) => write!(f, "rcas({to}, {on}, {old}, {new})"),
+            Self::Rfaa(to, on, add, _) => write!(f, "rfaa({to}, {on}, {add})"),
             Self::AtomicWrite(to, v) => write!(f, "atomic write {to} := {v}"),
         }
     }

@@ -3,13 +3,14 @@
 use std::fmt;
 
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::value::Val;
 
 use super::machine::Machine;
 use super::programs::Next;
 use super::state::{Buffered, Entry, Local, State, can_act};
-use crate::tso::{result, towards};
+use crate::stamp::Qp;
+use crate::tso::{Method, queue_pair, result, told};
 
 /// One transition.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -28,13 +29,13 @@ pub enum Act {
     /// The oldest write of the store buffer goes to memory.
     StoreBuffer(Loc, Val),
     /// The oldest operation of the store buffer goes into the pipe to a node.
-    Issue(Node, Entry),
+    Issue(Qp, Entry),
     /// An entry of the pipe to a node acts.
-    Pipe(Node, Entry),
+    Pipe(Qp, Entry),
     /// The oldest remote write at a node goes to memory; rule 13 if it is that of an atomic operation, else 5.
-    Remote(Node, Loc, Val, bool),
+    Remote(Qp, Loc, Val, bool),
     /// The oldest local write that came from a node goes to memory: rule 8.
-    Local(Node, Loc, Val),
+    Local(Qp, Loc, Val),
 }
 
 impl fmt::Display for Step {
@@ -44,21 +45,23 @@ impl fmt::Display for Step {
             Act::Call(call, Val::Unit) => write!(f, "{call}"),
             Act::Call(call, result) => write!(f, "{call} = {result}"),
             Act::StoreBuffer(x, v) => write!(f, "{x} := {v} leaves the store buffer"),
-            Act::Issue(n, entry) => write!(f, "{entry} is issued to node {n}"),
-            Act::Pipe(n, entry) => match entry {
-                Entry::Rfence => write!(f, "the remote fence to node {n} is over (rule 1)"),
-                Entry::Put(to, from) => write!(f, "the put of {to} reads {from} (rule 2)"),
-                Entry::RemoteWrite(to, v) => write!(f, "{to} := {v} arrives at node {n} (rule 3)"),
-                Entry::Ack => write!(f, "the acknowledgement of node {n} is there (rule 4)"),
-                Entry::Get(to, from) => write!(f, "the get of {to} reads {from} on node {n} (rule 6)"),
-                Entry::LocalWrite(to, v) => write!(f, "{to} := {v} has come back from node {n} (rule 7)"),
-                Entry::Rcas(_, on, ..) => write!(f, "the RCAS on node {n} reads {on} (rule 9 or 10)"),
-                Entry::Rfaa(_, on, _) => write!(f, "the RFAA on node {n} reads {on} (rule 11)"),
-                Entry::AtomicWrite(on, v) => write!(f, "the atomic {on} := {v} arrives at node {n} (rule 12)"),
+            Act::Issue(q, entry) => write!(f, "{entry} is issued to {}", q.in_words()),
+            Act::Pipe(q, entry) => match entry {
+                Entry::Rfence => write!(f, "the remote fence to {} is over (rule 1)", q.in_words()),
+                Entry::Put(to, from, _) => write!(f, "the put of {to} reads {from} (rule 2)"),
+                Entry::RemoteWrite(to, v, _) => write!(f, "{to} := {v} arrives at {} (rule 3)", q.in_words()),
+                Entry::Ack => write!(f, "the acknowledgement of {} is there (rule 4)", q.in_words()),
+                Entry::Get(to, from, _) => write!(f, "the get of {to} reads {from} on {} (rule 6)", q.in_words()),
+                Entry::LocalWrite(to, v, _) => write!(f, "{to} := {v} has come back from {} (rule 7)", q.in_words()),
+                Entry::Rcas(_, on, ..) => write!(f, "the RCAS on {} reads {on} (rule 9 or 10)", q.in_words()),
+                Entry::Rfaa(_, on, ..) => write!(f, "the RFAA on {} reads {on} (rule 11)", q.in_words()),
+                Entry::AtomicWrite(on, v) => write!(f, "the atomic {on} := {v} arrives at {} (rule 12)", q.in_words()),
             },
-            Act::Remote(n, x, v, false) => write!(f, "{x} := {v} is in the memory of node {n} (rule 5)"),
-            Act::Remote(n, x, v, true) => write!(f, "the atomic {x} := {v} is in the memory of node {n} (rule 13)"),
-            Act::Local(n, x, v) => write!(f, "{x} := {v}, from node {n}, is in memory (rule 8)"),
+            Act::Remote(q, x, v, false) => write!(f, "{x} := {v} is in the memory of {} (rule 5)", q.in_words()),
+            Act::Remote(q, x, v, true) => {
+                write!(f, "the atomic {x} := {v} is in the memory of {} (rule 13)", q.in_words())
+            }
+            Act::Local(q, x, v) => write!(f, "{x} := {v}, from {}, is in memory (rule 8)", q.in_words()),
         }
     }
 }
@@ -66,10 +69,9 @@ impl fmt::Display for Step {
 impl Machine<'_> {
     /// One step that is taken at once, if there is one.
     pub(super) fn at_once(&mut self, state: &mut State) -> Option<Step> {
-        let nodes = self.world.all_nodes();
         (0..state.at.len()).find_map(|t| {
             let own = self.call_at_once(state, t).or_else(|| self.issue(state, t));
-            own.or_else(|| nodes.iter().find_map(|n| self.oldest_at_once(state, t, n)))
+            own.or_else(|| self.queue_pairs(state).find_map(|q| self.oldest_at_once(state, t, q)))
         })
     }
 
@@ -83,28 +85,29 @@ impl Machine<'_> {
 
     /// One step of the hardware that is taken at once, if there is one.
     pub(super) fn hardware_at_once(&self, state: &mut State) -> Option<Step> {
-        let nodes = self.world.all_nodes();
-        (0..state.buffers.len())
-            .find_map(|t| self.issue(state, t).or_else(|| nodes.iter().find_map(|n| self.oldest_at_once(state, t, n))))
+        (0..state.buffers.len()).find_map(|t| {
+            self.issue(state, t).or_else(|| self.queue_pairs(state).find_map(|q| self.oldest_at_once(state, t, q)))
+        })
     }
 
     /// The oldest entry of the store buffer goes into its pipe.
     fn issue(&self, state: &mut State, t: usize) -> Option<Step> {
-        let Some(&Buffered::Operation(n, entry)) = state.buffers[t].front() else { return None };
+        let Some(&Buffered::Operation(q, entry)) = state.buffers[t].front() else { return None };
         state.buffers[t].pop_front();
-        state.pairs[self.pair(t, n)].pipe.push(entry);
-        Some(Step { thread: Tid::from_index(t), act: Act::Issue(n, entry) })
+        self.with_pair(state, q);
+        state.pairs[self.pair(t, q)].pipe.push(entry);
+        Some(Step { thread: Tid::from_index(t), act: Act::Issue(q, entry) })
     }
 
     /// Rules 1 and 4.
-    fn oldest_at_once(&self, state: &mut State, t: usize, n: Node) -> Option<Step> {
-        let queue = &mut state.pairs[self.pair(t, n)];
+    fn oldest_at_once(&self, state: &mut State, t: usize, q: Qp) -> Option<Step> {
+        let queue = &mut state.pairs[self.pair(t, q)];
         let Some(&entry @ (Entry::Rfence | Entry::Ack)) = queue.pipe.first() else { return None };
         queue.pipe.remove(0);
         if entry == Entry::Ack {
             queue.local.push_back(Local::Confirmation);
         }
-        Some(Step { thread: Tid::from_index(t), act: Act::Pipe(n, entry) })
+        Some(Step { thread: Tid::from_index(t), act: Act::Pipe(q, entry) })
     }
 
     /// Every step that [`Self::at_once`] would take first, and those after it, each by itself.
@@ -115,9 +118,9 @@ impl Machine<'_> {
             all.extend(self.call_at_once(&mut after, t).map(|_| after));
             let mut after = state.clone();
             all.extend(self.issue(&mut after, t).map(|_| after));
-            for n in self.world.all_nodes().iter() {
+            for q in self.queue_pairs(state) {
                 let mut after = state.clone();
-                all.extend(self.oldest_at_once(&mut after, t, n).map(|_| after));
+                all.extend(self.oldest_at_once(&mut after, t, q).map(|_| after));
             }
         }
         all
@@ -125,32 +128,30 @@ impl Machine<'_> {
 
     /// The effect of a call of the CPU that is taken at once, and its result, which is this one; `None` if it is not possible now.
     pub(super) fn silent_call(&self, state: &mut State, t: usize, call: &Call, result: Option<Val>) -> Option<Val> {
-        let (method, args) = (call.method.text(), &call.args);
-        let buffered = match method {
-            "Write" => Buffered::Write(call.loc(0), args[1]),
-            "Mfence" => return state.buffers[t].is_empty().then_some(Val::Unit),
-            "SetAdd" | "SetRemove" | "SetIsEmpty" => return state.buffers[t].is_empty().then_some(result?),
-            "Poll" => {
-                let pair = self.pair(t, towards(&self.world, call)?);
-                let confirmed = state.pairs[pair].local.front() == Some(&Local::Confirmation);
-                return confirmed.then(|| state.pairs[pair].local.pop_front()).and(result);
+        let (usual, way) = Method::of(call).usual();
+        let signalled = way.signalled;
+        let entry = match usual {
+            Method::Write { x, v } => {
+                state.buffers[t].push_back(Buffered::Write(x, v));
+                return result;
             }
-            "Rfence" => match args[0] {
-                Val::Node(n) => Buffered::Operation(n, Entry::Rfence),
-                _ => return None,
-            },
-            "Put" => Buffered::Operation(towards(&self.world, call)?, Entry::Put(call.loc(0), call.loc(1))),
-            "Get" => Buffered::Operation(towards(&self.world, call)?, Entry::Get(call.loc(0), call.loc(1))),
-            "RCAS" => {
-                let entry = Entry::Rcas(call.loc(0), call.loc(1), args[2], args[3]);
-                Buffered::Operation(towards(&self.world, call)?, entry)
+            Method::Mfence {} => return state.buffers[t].is_empty().then_some(Val::Unit),
+            Method::SetAdd { .. } | Method::SetRemove { .. } | Method::SetIsEmpty { .. } => {
+                return state.buffers[t].is_empty().then_some(result?);
             }
-            "RFAA" => {
-                let entry = Entry::Rfaa(call.loc(0), call.loc(1), args[2]);
-                Buffered::Operation(towards(&self.world, call)?, entry)
+            Method::Poll { n } => {
+                let local = &mut state.pairs.get_mut(self.pair(t, way.to(n)))?.local;
+                let confirmed = local.front() == Some(&Local::Confirmation);
+                return confirmed.then(|| local.pop_front()).and(result);
             }
+            Method::Rfence { .. } => Entry::Rfence,
+            Method::Put { x, y } => Entry::Put(x, y, signalled),
+            Method::Get { x, y } => Entry::Get(x, y, signalled),
+            Method::RCAS { x, y, v1, v2 } => Entry::Rcas(x, y, v1, v2, signalled),
+            Method::RFAA { x, y, v } => Entry::Rfaa(x, y, v, signalled),
             _ => return None,
         };
+        let buffered = Buffered::Operation(queue_pair(&self.world, call)?, entry);
         state.buffers[t].push_back(buffered);
         result
     }
@@ -158,11 +159,12 @@ impl Machine<'_> {
     /// Every other step.
     pub(super) fn steps(&mut self, state: &State, visit: &mut dyn FnMut(&mut Self, Step, State)) {
         for t in 0..state.at.len() {
-            if let Next::Call(call) = self.programs.next(state.at[t]).clone()
-                && let Some((result, mut after)) = self.access(state, t, &call)
-            {
-                after.at[t] = self.programs.after(t, after.at[t], result);
-                visit(self, Step { thread: Tid::from_index(t), act: Act::Call(call, result) }, after);
+            if let Next::Call(call) = self.programs.next(state.at[t]).clone() {
+                let taken = self.completions(state, t, &call);
+                for (result, mut after) in self.access(state, t, &call).into_iter().chain(taken) {
+                    after.at[t] = self.programs.after(t, after.at[t], result);
+                    visit(self, Step { thread: Tid::from_index(t), act: Act::Call(call.clone(), result) }, after);
+                }
             }
             let mut hardware = Vec::new();
             self.hardware_steps(state, t, &mut |step, after| hardware.push((step, after)));
@@ -179,12 +181,12 @@ impl Machine<'_> {
             after.memory[self.word(x)] = v;
             visit(Act::StoreBuffer(x, v), after);
         }
-        for n in self.world.all_nodes().iter() {
-            let pair = self.pair(t, n);
+        for q in self.queue_pairs(state) {
+            let (n, pair) = (q.to, self.pair(t, q));
             let queue = &state.pairs[pair];
             for place in (0..queue.pipe.len()).filter(|&p| can_act(queue, p, state.locked.contains(n))) {
-                if let Some(after) = self.act(state, pair, n, place) {
-                    visit(Act::Pipe(n, queue.pipe[place]), after);
+                if let Some(after) = self.act(state, pair, q, place) {
+                    visit(Act::Pipe(q, queue.pipe[place]), after);
                 }
             }
             for place in queue.remote_writes(self.switches.relaxed_ordering) {
@@ -195,46 +197,51 @@ impl Machine<'_> {
                 if is_atomic {
                     after.locked = after.locked.without(n);
                 }
-                visit(Act::Remote(n, x, v, is_atomic), after);
+                visit(Act::Remote(q, x, v, is_atomic), after);
             }
             for (place, x, v) in queue.local_writes(self.switches.relaxed_ordering) {
                 let mut after = state.clone();
                 after.pairs[pair].local.remove(place);
                 after.memory[self.word(x)] = v;
-                visit(Act::Local(n, x, v), after);
+                visit(Act::Local(q, x, v), after);
             }
         }
     }
 
     /// What the entry at this place of a pipe does; `None` if it is an addition to what has no sum.
-    fn act(&self, state: &State, pair: usize, n: Node, place: usize) -> Option<State> {
+    fn act(&self, state: &State, pair: usize, q: Qp, place: usize) -> Option<State> {
         let mut after = state.clone();
         let own = &mut after.pairs[pair];
         let memory = |x: Loc| state.memory[self.word(x)];
         match own.pipe[place] {
-            Entry::Put(to, from) => own.pipe[place] = Entry::RemoteWrite(to, memory(from)),
-            Entry::RemoteWrite(to, v) => {
-                own.pipe[place] = Entry::Ack;
+            Entry::Put(to, from, signalled) => own.pipe[place] = Entry::RemoteWrite(to, memory(from), signalled),
+            Entry::RemoteWrite(to, v, signalled) => {
+                if signalled {
+                    own.pipe[place] = Entry::Ack;
+                } else {
+                    own.pipe.remove(place);
+                }
                 own.remote.push_back((to, v, false));
             }
-            Entry::Get(to, from) => own.pipe[place] = Entry::LocalWrite(to, memory(from)),
-            Entry::LocalWrite(to, v) => {
+            Entry::Get(to, from, signalled) => own.pipe[place] = Entry::LocalWrite(to, memory(from), signalled),
+            Entry::LocalWrite(to, v, signalled) => {
                 own.pipe.remove(0);
-                own.local.extend([Local::Write(to, v), Local::Confirmation]);
+                own.local.push_back(Local::Write(to, v));
+                own.local.extend(signalled.then_some(Local::Confirmation));
             }
-            Entry::Rcas(to, on, old, new) => {
-                own.pipe[place] = Entry::LocalWrite(to, memory(on));
+            Entry::Rcas(to, on, old, new, signalled) => {
+                own.pipe[place] = Entry::LocalWrite(to, memory(on), signalled);
                 if memory(on) == old {
                     own.pipe.insert(place, Entry::AtomicWrite(on, new));
-                    after.locked = after.locked.with(n);
+                    after.locked = after.locked.with(q.to);
                 }
             }
-            Entry::Rfaa(to, on, add) => {
+            Entry::Rfaa(to, on, add, signalled) => {
                 let old = memory(on);
                 let new = old.plus(add.int()?)?;
-                own.pipe[place] = Entry::LocalWrite(to, old);
+                own.pipe[place] = Entry::LocalWrite(to, old, signalled);
                 own.pipe.insert(place, Entry::AtomicWrite(on, new));
-                after.locked = after.locked.with(n);
+                after.locked = after.locked.with(q.to);
             }
             Entry::AtomicWrite(on, v) => {
                 own.pipe.remove(place);
@@ -243,6 +250,18 @@ impl Machine<'_> {
             Entry::Rfence | Entry::Ack => unreachable!("taken at once"),
         }
         Some(after)
+    }
+
+    /// A poll of all queue pairs: it takes a completion of any that has one.
+    fn completions(&self, state: &State, t: usize, call: &Call) -> Vec<(Val, State)> {
+        let Method::PollAny {} = Method::of(call) else { return Vec::new() };
+        let is_there = |q: &Qp| state.pairs[self.pair(t, *q)].local.front() == Some(&Local::Confirmation);
+        let taken = |q: Qp| {
+            let mut after = state.clone();
+            after.pairs[self.pair(t, q)].local.pop_front();
+            (told(q), after)
+        };
+        self.queue_pairs(state).filter(is_there).map(taken).collect()
     }
 
     /// A call of the CPU that looks at memory.

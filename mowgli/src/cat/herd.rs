@@ -122,6 +122,9 @@ pub(crate) fn marks(model: Model) -> Result<&'static Marks, String> {
         Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.global_atomics => {
             fail("locked instructions, which are two events each in LISA, are members of its order gao")
         }
+        Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.unsignalled => {
+            fail("LISA's marks say of each operation that it has a completion")
+        }
         Model::RdmaWait(_) | Model::RdmaTso(_) | Model::RdmaSc => Ok(&RDMA),
         Model::X86Tso => Ok(&X86),
     }

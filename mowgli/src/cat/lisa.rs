@@ -29,6 +29,7 @@ pub struct Lisa {
 pub fn to_lisa(test: &Test) -> Result<Lisa, String> {
     let fail = |why: String| format!("{}: {why}", test.name);
     let marks = marks(test.model).map_err(fail)?;
+    test.is_made_as_usual("LISA")?;
     let mut places = Places { of_wid: BTreeMap::new(), labels: 0 };
     let mut columns = Vec::new();
     let mut filters = Vec::new();

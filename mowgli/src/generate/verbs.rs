@@ -48,6 +48,7 @@ struct Names {
 /// the program would take for wrong ones.
 pub fn program(test: &Test, answer: &Answer) -> Result<String, Failure> {
     test.model.is_published("c-verbs")?;
+    test.is_made_as_usual("c-verbs")?;
     let text = text(test, answer)?;
     match answer.explored.stop.clone() {
         Some(stop) => Err(Undecided::new(format!("{}: which outcomes are possible", test.name), stop).into()),

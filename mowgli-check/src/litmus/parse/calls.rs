@@ -4,6 +4,7 @@ use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, NodeSet};
 use mowgli_core::method::{Kind, Method};
 use mowgli_core::value::Val;
+use mowgli_rdma::Way;
 
 use super::slips::written;
 use super::{Parsed, Reader, Rule, Tree, call, core_rma, fail, part, parts};
@@ -44,11 +45,19 @@ impl Reader<'_> {
         args: &[Tree<'_>],
         whole: &Tree<'_>,
     ) -> Parsed<Statement> {
-        let known: Vec<(Name, &Method)> = self.known.statements(name.as_str()).collect();
-        let Some(&first) = known.first() else { return self.no_statement(name) };
+        let way = part(whole, Rule::way);
+        let named: Vec<(Name, &Method)> = self.known.statements(name.as_str()).collect();
+        if named.is_empty() {
+            return self.no_statement(name);
+        }
+        let known: Vec<_> = named.into_iter().filter(|(_, m)| m.takes_way() == way.is_some()).collect();
+        let Some(&first) = known.first() else {
+            return fail(whole, format!("{} is made in one way only; leave out what is behind @", name.as_str()));
+        };
         let of = args.first().and_then(|tree| self.library(tree));
         let (library, method) = known.into_iter().find(|(library, _)| Some(*library) == of).unwrap_or(first);
-        self.call_with(thread, (library, method), None, args, whole)
+        let way = way.map(|tree| self.way(&tree)).transpose()?;
+        self.call_with(thread, (library, method), way, args, whole)
     }
 
     /// `receiver.method(args)`: of an object, or of a library where the method has none.
@@ -84,7 +93,24 @@ impl Reader<'_> {
         }
     }
 
-    /// A call of a method with these arguments, and the object that stands before it.
+    /// The way in which a call is made.
+    fn way(&self, tree: &Tree<'_>) -> Parsed<Arg> {
+        let way = Val::Way(Name::new(&tree.as_str()[1..]));
+        let known = match self.model {
+            Model::RdmaWait(switches) | Model::RdmaTso(switches) => switches.unsignalled,
+            _ => false,
+        };
+        match Way::of(way) {
+            Ok(Way { signalled: false, .. }) if !known => {
+                let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
+                fail(tree, format!("unsignalled operations are of {wait}+unsignalled and {tso}+unsignalled"))
+            }
+            Ok(_) => Ok(Arg::Val(way)),
+            Err(why) => fail(tree, why),
+        }
+    }
+
+    /// A call of a method with these arguments, and the object or the way that stands before them.
     fn call_with(
         &mut self,
         thread: usize,
@@ -93,7 +119,7 @@ impl Reader<'_> {
         args: &[Tree<'_>],
         whole: &Tree<'_>,
     ) -> Parsed<Statement> {
-        if !count(method, receiver.is_some()).contains(&args.len()) {
+        if !count(method, receiver.is_some() && !method.takes_way()).contains(&args.len()) {
             let polls = self.known.statements("poll").next().filter(|_| args.len() > method.takes.len());
             let instead = polls.map_or(String::new(), |_| {
                 format!("; operations of {} have no identifier, poll(node) takes the oldest", self.model)
@@ -106,7 +132,8 @@ impl Reader<'_> {
         if let Some(first) = all.first_mut() {
             *first = receiver.clone();
         }
-        let written: Vec<(usize, &'static str, Kind)> = method.written(receiver.is_some()).collect();
+        let written: Vec<(usize, &'static str, Kind)> =
+            method.written(receiver.is_some() && !method.takes_way()).collect();
         for (at, &(position, _, kind)) in written.iter().enumerate() {
             // What a remote operation sends may be a constant.
             let is_sent = kind == Kind::Local && method.takes[..position].iter().any(|(_, k)| *k == Kind::Placed);
@@ -131,6 +158,7 @@ impl Reader<'_> {
             Kind::Local | Kind::Address | Kind::Placed | Kind::Object => Arg::Val(self.object(tree, library)?.into()),
             Kind::Node => Arg::Val(self.one_node(tree)?.into()),
             Kind::Nodes => return Ok(self.targets(tree)?.map(|ns: NodeSet| Arg::Val(Val::Nodes(ns)))),
+            Kind::Way => unreachable!("it stands behind the name"),
             Kind::Id => Self::identifier(Some(tree))?,
             Kind::Value => self.data(thread, tree)?,
         }))

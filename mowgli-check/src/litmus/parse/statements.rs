@@ -116,6 +116,9 @@ impl Reader<'_> {
         }
         let action = part(tree, Rule::action).expect("a statement acts").into_inner().next().expect("in some way");
         if self.model == Model::CoreRma {
+            if let Some(way) = part(&action, Rule::way) {
+                return fail(&way, format!("calls of {} are made in one way; leave this out", self.model));
+            }
             return self.core_rma(thread, target.as_ref(), &action);
         }
         let suffix = target.iter().cloned().chain(action.clone().into_inner().flatten());
@@ -127,7 +130,10 @@ impl Reader<'_> {
                 Some(call) => Ok(call),
                 None => fail(&action, "this is no statement; to drop a read, assign it to a register"),
             },
-            (Rule::expression, Some(target)) => self.assignment(thread, &target, &action),
+            (Rule::expression, Some(target)) => match self.bare(action.as_str().trim()).filter(|c| self.gives(c)) {
+                Some(call) => self.result_to(Some(&target), call),
+                None => self.assignment(thread, &target, &action),
+            },
             (_, target) => {
                 let call = self.call(thread, &action)?;
                 self.result_to(target.as_ref(), call)
@@ -144,6 +150,11 @@ impl Reader<'_> {
     /// The read that an expression of memory is.
     pub(super) fn read_of(&self, thread: usize, source: &Tree<'_>) -> Parsed<Option<Statement>> {
         self.memory_in(source).map(|x| Ok(call(self.memory(), "Read", vec![self.local(thread, &x)?]))).transpose()
+    }
+
+    /// Whether a call returns something that programs look at.
+    fn gives(&self, call: &Statement) -> bool {
+        matches!(call, Statement::Call { library, method, .. } if self.known.returns(*library, method))
     }
 
     pub(super) fn result_to(&self, target: Option<&Tree<'_>>, call: Statement) -> Parsed<Statement> {

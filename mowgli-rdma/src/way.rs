@@ -1,0 +1,83 @@
+//! The ways in which an operation can be issued, other than the usual one: programs write them behind its name, `put@q2(z, x)`.
+
+use std::fmt;
+
+use mowgli_core::ids::{Name, Node};
+use mowgli_core::value::Val;
+
+use crate::stamp::Qp;
+
+/// By which of the thread's queue pairs to the node, and whether there is a completion.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Way {
+    /// From 1, which is the only one of the papers.
+    pub queue: u8,
+    /// Whether a completion tells of it: what is *unsignalled* has none (`IBV_SEND_SIGNALED`).
+    pub signalled: bool,
+}
+
+/// The most queue pairs of a thread to one node.
+const QUEUES: u8 = 9;
+
+impl Way {
+    /// As in the papers.
+    pub const USUAL: Self = Self { queue: 1, signalled: true };
+
+    /// The way that an argument is.
+    ///
+    /// # Errors
+    /// If there is no such way, with what there is.
+    pub fn of(argument: Val) -> Result<Self, String> {
+        let Val::Way(name) = argument else { return Err(format!("{argument} is no way to make a call")) };
+        name.text().split(',').try_fold(Self::USUAL, |way, part| match (part, part.strip_prefix('q')) {
+            ("unsignalled", _) => Ok(Self { signalled: false, ..way }),
+            (_, Some(number)) => {
+                let queue = number.parse().ok().filter(|q| (1..=QUEUES).contains(q));
+                let queue = queue.ok_or_else(|| format!("queue pairs are q1 to q{QUEUES}, and {part} is none"))?;
+                Ok(Self { queue, ..way })
+            }
+            _ => {
+                Err(format!("@{part} says of no call how it is made; there are @q2, @unsignalled and @q2,unsignalled"))
+            }
+        })
+    }
+
+    /// The queue pair to a node.
+    #[must_use]
+    pub fn to(self, node: Node) -> Qp {
+        Qp { to: node, number: self.queue }
+    }
+}
+
+impl From<Way> for Val {
+    fn from(way: Way) -> Self {
+        Self::Way(Name::new(&way.to_string()))
+    }
+}
+
+/// As programs write it, without the `@`.
+impl fmt::Display for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.queue, self.signalled) {
+            (1, false) => f.write_str("unsignalled"),
+            (q, true) => write!(f, "q{q}"),
+            (q, false) => write!(f, "q{q},unsignalled"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_are_read_as_they_are_written() {
+        for way in (1..=QUEUES).flat_map(|queue| [true, false].map(|signalled| Way { queue, signalled })) {
+            assert_eq!(Way::of(way.into()), Ok(way));
+        }
+        for (wrong, why) in [("q0", "q1 to q9"), ("q10", "q1 to q9"), ("fast", "@q2")] {
+            assert!(Way::of(Val::Way(Name::new(wrong))).unwrap_err().contains(why), "{wrong}");
+        }
+        assert!(Way::of(Val::Int(2)).is_err());
+    }
+}
