@@ -69,20 +69,23 @@ pub struct Sample {
     shapes: Vec<Shape>,
     /// How many of the shapes were begun from the light end, and from the heavy one.
     ends: [usize; 2],
+    /// The seconds that they took.
+    spent: [f64; 2],
 }
 
 impl Sample {
     /// Nothing yet, of shapes with these weights, light ones first, and numbers of classes.
     pub fn of(shapes: impl Iterator<Item = (usize, usize)>) -> Self {
         let shapes = shapes.map(|(weight, classes)| Shape { weight, classes, ..Shape::default() }).collect();
-        Self { shapes, ends: [0, 0] }
+        Self { shapes, ends: [0, 0], spent: [0.0, 0.0] }
     }
 
     /// What to look at next: a shape, and the place of one of its classes. `None` if all are done or under way.
     pub fn next(&mut self) -> Option<(usize, usize)> {
         let [light, heavy] = self.ends;
         let shape = if light + heavy < self.shapes.len() {
-            let end = usize::from(heavy < light);
+            // Many light ones are done in the time of a heavy one.
+            let end = usize::from(self.spent[1] < self.spent[0]);
             self.ends[end] += 1;
             if end == 0 { light } else { self.shapes.len() - 1 - heavy }
         } else {
@@ -97,6 +100,7 @@ impl Sample {
 
     /// What it cost to look at one of a shape, or what it had cost when it was given up.
     pub fn add(&mut self, shape: usize, cost: Cost, is_given_up: bool) {
+        self.spent[usize::from(shape >= self.ends[0])] += cost.seconds;
         let shape = &mut self.shapes[shape];
         if is_given_up {
             shape.given_up = shape.given_up.max(cost.seconds);
