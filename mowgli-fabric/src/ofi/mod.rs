@@ -167,11 +167,13 @@ impl<'a> Ofi<'a> {
         }
     }
 
-    /// Lets go on what others do here, and lets others have the processor.
-    fn relax(&self) {
+    /// Lets go on what others do here, and now and then lets others have the processor.
+    fn relax(&self, round: u64) {
         self.went_on.store(true, Ordering::Relaxed);
         self.node.progress();
-        std::thread::yield_now();
+        if round.is_multiple_of(SPINS) {
+            std::thread::yield_now();
+        }
     }
 
     /// The port of a thread for the run of a copy.
@@ -218,7 +220,7 @@ impl<'a> Ofi<'a> {
                     return Ok(());
                 }
             }
-            self.relax();
+            self.relax(round);
             if round % 64 == 0 {
                 self.fine()?;
                 if begin.get_or_insert_with(Instant::now).elapsed() > self.limit {
@@ -322,6 +324,9 @@ impl<'a> Ofi<'a> {
         outcome.map(|_| ())
     }
 }
+
+/// How often a thread that waits looks before it lets others have the processor: about as long as an operation takes.
+const SPINS: u64 = 32;
 
 /// How far ahead the beginning of a run is at most.
 const AHEAD: Duration = Duration::from_micros(250);

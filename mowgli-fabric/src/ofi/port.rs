@@ -32,13 +32,15 @@ pub(crate) struct FabricPort<'a> {
     copy: usize,
     by: u64,
     polled: Vec<u64>,
+    /// How often it has waited in a loop.
+    relaxed: u64,
     random: Option<fastrand::Rng>,
 }
 
 impl<'a> FabricPort<'a> {
     pub(super) fn new(net: &'a Ofi<'a>, queue: &'a Mutex<Queue>, thread: Tid, copy: usize) -> Self {
         let by = locked(queue).port();
-        Self { net, queue, thread, copy, by, polled: vec![0; net.layout.nodes()], random: None }
+        Self { net, queue, thread, copy, by, polled: vec![0; net.layout.nodes()], relaxed: 0, random: None }
     }
 
     /// With delays of random length before operations.
@@ -152,6 +154,7 @@ impl Port for FabricPort<'_> {
     fn relax(&mut self) {
         // A failure is told at the next operation, or when the time is up.
         _ = locked(self.queue).take();
-        self.net.relax();
+        self.relaxed += 1;
+        self.net.relax(self.relaxed);
     }
 }
