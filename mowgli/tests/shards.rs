@@ -213,7 +213,8 @@ const STATE: u64 = 15;
 fn work(command: &[&str], of: usize) -> Vec<u64> {
     let folder = tempfile::tempdir().unwrap();
     let count = |text: &str, name: &str| -> u64 {
-        let after = text.split(&format!(r#""{name}":"#)).skip(1);
+        let field = format!(r#""{name}":"#);
+        let after = text.split(&field).skip(1);
         after.filter_map(|rest| rest.split([',', '}']).next()?.parse::<u64>().ok()).sum()
     };
     let of_file = |file: &String| {

@@ -10,7 +10,7 @@ use mowgli_rdma::wait::Method;
 use super::queue::{Begun, Kind, Operation, Queue};
 use super::raw::{Between, End, Error};
 use super::{Ofi, locked, of_word};
-use crate::port::{Fault, Port};
+use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::word::packed;
 
 /// Loads and stores as x86-TSO orders them: on such a CPU every load acquires and every store releases, and the order of stores that it
@@ -135,6 +135,11 @@ impl Port for FabricPort<'_> {
                 self.begin((x, y, d), Kind::Atomic, |end, between| end.add(between, added))?;
             }
             Method::Wait { d } => self.until_done(&format!("for {d}"), |o| o.begun.d == d)?,
+            Method::GetBy { .. }
+            | Method::PutBy { .. }
+            | Method::RfenceBy { .. }
+            | Method::RCASBy { .. }
+            | Method::RFAABy { .. } => return Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
             // Later operations at the node begin when the earlier ones are over. The model lets the CPU go on meanwhile.
             Method::Rfence { n } => {
                 let node = usize::from(n.0) - 1;
