@@ -268,7 +268,7 @@ mod tests {
     fn named(name: &str, node: u8) -> Stamp {
         let of_cpu = [("aCR", aCR), ("aCW", aCW), ("aCAS", aCAS), ("aMF", aMF), ("aWT", aWT)];
         let of_nic = [("aNLR", aNLR as fn(Qp) -> Stamp), ("aNRW", aNRW), ("aNAR", aNAR), ("aNRR", aNRR)];
-        let families = of_nic.into_iter().chain([("aNLW", aNLW as fn(Node) -> Stamp), ("aRF", aRF), ("aGF", aGF)]);
+        let families = of_nic.into_iter().chain([("aNLW", aNLW as fn(Qp) -> Stamp), ("aRF", aRF), ("aGF", aGF)]);
         let mut all = of_cpu.into_iter().chain(families.map(|(name, family)| (name, family(Node(node).into()))));
         all.find(|(known, _)| *known == name).expect("a stamp").1
     }

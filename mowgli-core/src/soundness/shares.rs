@@ -111,7 +111,7 @@ mod tests {
     fn what_goes_to_more_nodes_is_heavier() {
         let call = |nodes: &[u8]| {
             let nodes = nodes.iter().map(|&n| Node(n)).collect::<NodeSet>();
-            Call::new(Name::literal("sv"), Name::literal("GF"), [Val::Nodes(nodes)])
+            Call::new(Name::literal("sv"), "GF", &[Val::Nodes(nodes)])
         };
         let client = |calls: &[Call]| Client { threads: vec![calls.to_vec()] };
         assert_eq!(
