@@ -572,7 +572,7 @@ impl<'a, S: Stamp> Model<'a, S> {
                 };
                 for at in places {
                     let thing = the(role, call, at);
-                    let facts = self.made_of(&family, role, &thing, call, at);
+                    let facts = and(self.made_of(&family, role, &thing, call, at));
                     let is_read = role.reads.is_some() && family.sort == SUB;
                     things.push(Thing {
                         sort: family.sort,
@@ -588,8 +588,8 @@ impl<'a, S: Stamp> Model<'a, S> {
         things
     }
 
-    /// That a subevent is of a role, of a call, and there for this.
-    fn made_of(&self, family: &Family<'_, S>, role: &Role<S>, it: &Term, call: &Term, at: &Term) -> Term {
+    /// What says that a subevent is of a role, of a call, and there for this.
+    fn made_of(&self, family: &Family<'_, S>, role: &Role<S>, it: &Term, call: &Term, at: &Term) -> Vec<Term> {
         let mut facts = vec![family.is(role, it), equal(family.call(it), call.clone())];
         facts.push(equal(family.place(role, it), at.clone()));
         // What it is not there for is the call's own, so that it is determined.
@@ -599,7 +599,7 @@ impl<'a, S: Stamp> Model<'a, S> {
                 _ => equal(family.common("member", std::slice::from_ref(it)), thread(call)),
             });
         }
-        and(facts)
+        facts
     }
 
     /// Whether anything is there for each thread that takes part in an object.
@@ -1409,7 +1409,10 @@ impl<'a, S: Stamp> Model<'a, S> {
     /// That a call which has a subevent of a role for this has it.
     fn there_is(&self, kind: &Kind<S>, role: &Role<S>, sort: &str, call: &Term, place: &Term) -> Term {
         let family = if sort == SUB { self.concrete() } else { self.promises() };
-        let made = self.made_of(&family, role, &the(role, call, place), call, place);
+        let mut made = self.made_of(&family, role, &the(role, call, place), call, place);
+        // That it is of the role comes after that: so it is easier for solvers.
+        made[..3].rotate_left(1);
+        let made = and(made);
         implies(self.valid(kind, role, call, place), made)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! What a line says of a client depends on nothing but the client: of those that come after it, each that it was compared with
 //! is it, renamed, or is not. So whoever knows the lines of all gives the report that one process would give alone, however the
-//! clients were dealt ([`super::shares`]), and looks again only where a line says that there is something to show.
+//! clients were dealt (`shares`), and looks again only where a line says that there is something to show.
 
 use serde::{Deserialize, Serialize};
 
