@@ -22,7 +22,7 @@ fn timeless(text: &str) -> String {
         Some(object.to_string())
     };
     let without = |line: &str| {
-        let cut = line.rfind('┆').filter(|_| !is_time(&line)).map(|i| line[..i].to_owned());
+        let cut = line.rfind(['┆', '┬', '╪', '┴']).filter(|_| !is_time(&line)).map(|i| line[..i].to_owned());
         json(line).or(cut).unwrap_or_else(|| line.to_owned())
     };
     text.lines().map(|line| without(line) + "\n").collect()
