@@ -15,9 +15,8 @@ use mowgli_judge::algebra::{Choice, Key, Set, Spec};
 
 use crate::encode::{Encoding, Law, Partner, Side, encode};
 use crate::kind::{Guard, Kind, Read, Role, Write};
-use crate::numbers::INT;
 use crate::pattern::{Argument, Datum, Each, Leaf, Nodes, Pattern, Whole};
-use crate::term::{Term, Theory, all, all_at, and, any, app, choose, equal, implies, not, or, symbol, truth};
+use crate::term::{INT, Term, Theory, all, all_at, and, any, app, choose, equal, implies, not, or, symbol, truth};
 
 /// The subevents of implementations.
 pub const SUB: &str = "Sub";

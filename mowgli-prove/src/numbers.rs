@@ -13,10 +13,7 @@ use crate::model::{
     EARLIER, HAS_MEMBER, LAST, Model, TAKES_PART, constant, data_of, datum_of, guards_of, location, plus, thread,
 };
 use crate::pattern::{Argument, Datum, Each, Nodes, Whole};
-use crate::term::{Term, Theory, add, all, and, any, app, equal, implies, less, not, or, symbol};
-
-/// The integers.
-pub const INT: &str = "Int";
+use crate::term::{INT, Term, Theory, add, all, and, any, app, equal, implies, less, not, or, symbol};
 
 /// That two calls are on one thread and have the same names for arguments, as those that are counted together.
 pub const ALIKE: &str = "alike";

@@ -487,8 +487,8 @@ pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<Pl
     all
 }
 
-/// About how many segmentations are tried.
-const MOST_TRIED: usize = 500;
+/// About how many segmentations are tried in which something may be missing.
+const MOST_TRIED: usize = 100;
 
 /// The most positions of a template.
 const LONGEST: usize = 12;
@@ -499,7 +499,8 @@ pub(crate) fn segmentations(lengths: &[(&Env, usize)], are_events: bool) -> Vec<
     let Some((env, _)) = lengths.first() else { return Vec::new() };
     let sets = env.sets();
     let if_any = sets.iter().filter_map(|each| match each {
-        Each::Nodes(set) if are_events => Some(Times::IfAny(*set)),
+        // All others have a node.
+        Each::Nodes(set) if are_events && set.but_own => Some(Times::IfAny(*set)),
         _ => None,
     });
     let sets: Vec<Times> = sets.iter().copied().map(Times::Each).chain(if_any).collect();
@@ -511,8 +512,13 @@ pub(crate) fn segmentations(lengths: &[(&Env, usize)], are_events: bool) -> Vec<
     let is_sure = |chosen: &Vec<usize>| chosen.iter().all(|s| matches!(sets[*s], Times::Each(_)));
     let choices = (0..=2).flat_map(|k| (0..sets.len()).combinations(k));
     let (sure, rest): (Vec<_>, Vec<_>) = choices.partition(is_sure);
-    for chosen in sure.into_iter().chain(rest) {
-        if all.len() > MOST_TRIED {
+    let last_sure = sure.len();
+    let mut most = usize::MAX;
+    for (i, chosen) in sure.into_iter().chain(rest).enumerate() {
+        if i == last_sure {
+            most = all.len() + MOST_TRIED;
+        }
+        if all.len() > most {
             break;
         }
         // `multi_cartesian_product` of nothing is one empty choice.

@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+/// The integers.
+pub const INT: &str = "Int";
+
 /// A bound variable with its sort.
 pub type Variable = (String, String);
 
