@@ -11,10 +11,10 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::Switches;
 use mowgli_rdma::operational::{Act, Driven, Step};
 use mowgli_rdma::tso::{Method as Tso, TSO};
 use mowgli_rdma::wait::Method;
+use mowgli_rdma::{Qp, Switches};
 
 use crate::port::{Fault, Network, ONE_QUEUE_PAIR, Port};
 use crate::stack::Stack;
@@ -30,22 +30,23 @@ enum At {
     Ended,
 }
 
-/// Who does something next: a thread, its store buffer, or a part of its network card.
+/// Who does something next: a thread, its store buffer, or a part of its network card. What goes to one node can be much later than
+/// what goes to another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Cpu,
     StoreBuffer,
-    Pipe,
-    Remote,
-    Local,
+    Pipe(Qp),
+    Remote(Qp),
+    Local(Qp),
 }
 
 struct Core {
     hardware: Driven,
     threads: Vec<At>,
     random: fastrand::Rng,
-    /// How often each is drawn.
-    pace: BTreeMap<(Tid, Part), u32>,
+    /// How often each is drawn, and for how many steps.
+    pace: BTreeMap<(Tid, Part), (u32, u32)>,
     /// By thread and node the identifiers of the operations that no poll has taken, the oldest first. They outlive ports.
     open: Vec<Vec<VecDeque<Val>>>,
     /// How many steps are left.
@@ -90,13 +91,15 @@ impl Core {
         self.threads.iter().all(|at| matches!(at, At::Asks(_) | At::Ended))
     }
 
+    /// How often a part is drawn, for now.
     fn pace(&mut self, who: (Tid, Part)) -> u32 {
-        let draw = |random: &mut fastrand::Rng| 1 << (2 * random.u32(0..5));
-        if self.random.u32(0..64) == 0 {
-            self.pace.remove(&who);
-        }
         let random = &mut self.random;
-        *self.pace.entry(who).or_insert_with(|| draw(random))
+        let (pace, left) = self.pace.entry(who).or_insert((0, 0));
+        if *left == 0 {
+            (*pace, *left) = (1 << (2 * random.u32(0..5)), 1 << random.u32(4..12));
+        }
+        *left -= 1;
+        *pace
     }
 
     /// Lets something happen.
@@ -152,9 +155,9 @@ fn part(step: &Step) -> (Tid, Part) {
     let part = match step.act {
         Act::Call(..) => Part::Cpu,
         Act::StoreBuffer(..) | Act::Issue(..) => Part::StoreBuffer,
-        Act::Pipe(..) => Part::Pipe,
-        Act::Remote(..) => Part::Remote,
-        Act::Local(..) => Part::Local,
+        Act::Pipe(q, _) => Part::Pipe(q),
+        Act::Remote(q, ..) => Part::Remote(q),
+        Act::Local(q, ..) => Part::Local(q),
     };
     (step.thread, part)
 }

@@ -4,7 +4,7 @@
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use libtest_mimic::{Arguments, Trial};
 use mowgli_core::ids::{Loc, Name, Node, Wid};
@@ -12,11 +12,16 @@ use mowgli_core::value::Val;
 use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
 use mowgli_rdma::wait::{Method, word};
 
+#[path = "../examples/store/history.rs"]
+mod history;
+#[path = "../examples/store/load.rs"]
+mod load;
+
 /// What a process of a test does.
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same: how many there are.
-const TOGETHER: [(&str, usize, Role); 8] = [
+const TOGETHER: [(&str, usize, Role); 9] = [
     ("a_get_does_not_pass_a_put", 2, a_get_does_not_pass_a_put),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
     ("nothing_passes_an_atomic", 2, nothing_passes_an_atomic),
@@ -25,6 +30,7 @@ const TOGETHER: [(&str, usize, Role); 8] = [
     ("a_lock_keeps_sections_apart", 2, a_lock_keeps_sections_apart),
     ("a_ring_brings_every_message_to_every_reader", 3, a_ring_brings_every_message_to_every_reader),
     ("a_map_says_on_every_node_what_was_put_in", 2, a_map_says_on_every_node_what_was_put_in),
+    ("what_clients_of_a_store_see_is_linearisable", 4, what_clients_of_a_store_see_is_linearisable),
 ];
 
 /// What one process does in tests of faults.
@@ -434,4 +440,17 @@ fn strangers_are_sent_away() {
         let told = by_hand(stranger, "1");
         assert!(told.contains("node 2 did not come within 1 s"), "{stranger}: {told}");
     }
+}
+
+fn what_clients_of_a_store_see_is_linearisable(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let load = load::Load { nodes: 4, clients: 1, keys: 2, changes: 3, others: 10 };
+    let (group, map) = load.group("fenced-delete");
+    // All processes are of one machine.
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+    let own = group.run_among(company, provider, |thread| load.run(map, thread, 1, now))?;
+    let all = company.gather(&serde_json::to_string(&own.concat()).unwrap())?;
+    let all: Vec<history::Done> = all.iter().flat_map(|of| serde_json::from_str::<Vec<_>>(of).unwrap()).collect();
+    assert!(all.len() > 4 * 3 * 10);
+    assert!(history::wrong(&all).is_none(), "{:?}", history::wrong(&all));
+    Ok(())
 }

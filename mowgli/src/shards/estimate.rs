@@ -14,14 +14,15 @@ use super::sample::{Cost, Sample};
 use crate::check::{Ask, Options, with_question};
 use crate::entry;
 
-/// How long clients are looked at for one estimate.
+/// How long each thread looks at clients for one estimate, in processor time.
 pub const SAMPLED: Duration = Duration::from_secs(10);
 
-/// How long clients are looked at for each bound that might fit a budget.
+/// How long each thread looks at clients for each bound that might fit a budget.
 const TRIED: Duration = Duration::from_secs(2);
 
-/// How much longer it may take until those clients are done that were begun in time.
-const LONGER: u32 = 3;
+/// How much longer it may take until clients are made, other processes have had their turns, and those clients are done that were
+/// begun in time.
+const LONGER: u32 = 6;
 
 /// The most clients of a bound that might fit a budget.
 const MOST: u128 = 100_000;
@@ -67,15 +68,13 @@ pub fn estimate<S: Stamp>(
     sampled: Duration,
 ) -> Result<Estimate, String> {
     let start = Instant::now();
-    // Clients that are under way when the time is up are looked at to their end: those that take long must be counted too.
-    let is_up = options.deadline.after_at_most(sampled);
     let options = Options { deadline: options.deadline.after_at_most(LONGER * sampled), ..*options };
     entry::fault(entry, bound, &|| options.deadline.expired())?;
     with_question(entry, variant, bound, &options, |question| {
         let plan = if options.ask == Ask::Through { Plan::of_outcomes(question) } else { Plan::of(question) };
         let (plan, stop) = plan.into_parts();
         let setup = start.elapsed().as_secs_f64();
-        let sample = look(&plan, &|| is_up.expired(), &|| options.deadline.expired());
+        let sample = look(&plan, sampled, &|| options.deadline.expired());
         let threads = rayon::current_num_threads();
         let all = sample.all();
         Estimate {
@@ -94,26 +93,24 @@ pub fn estimate<S: Stamp>(
     })
 }
 
-/// Looks at classes on all threads until all are known or the time `is_up`; one that is under way then is looked at to its end, but
-/// given up when all time has `expired`.
-fn look<S: Stamp>(
-    plan: &Plan<'_, '_, S>,
-    is_up: &(dyn Fn() -> bool + Sync),
-    expired: &(dyn Fn() -> bool + Sync),
-) -> Sample {
+/// Looks at classes on all threads until all are known or each thread has run for so long. One that is under way then is looked at to
+/// its end, as those that take long must be counted too, but given up when all time has `expired`.
+fn look<S: Stamp>(plan: &Plan<'_, '_, S>, sampled: Duration, expired: &(dyn Fn() -> bool + Sync)) -> Sample {
     let sizes = plan.shapes().iter().map(|shape| (shape.weight, shape.classes.len()));
     let sample = Mutex::new(Sample::of(sizes));
     let held = || sample.lock().unwrap_or_else(PoisonError::into_inner);
     rayon::broadcast(|_| {
-        while !is_up() {
+        let mut run = Duration::ZERO;
+        while run < sampled && !expired() {
             let Some((shape, place)) = held().next() else { break };
             let (start, clock) = (processor_time(), Instant::now());
             let work = plan.look(plan.shapes()[shape].classes[place]);
-            let seconds = match (start, processor_time()) {
+            let time = match (start, processor_time()) {
                 (Some(start), Some(end)) => end.saturating_sub(start),
                 _ => clock.elapsed(),
             };
-            let found = Cost { seconds: seconds.as_secs_f64(), executions: work.executions as f64 };
+            run += time;
+            let found = Cost { seconds: time.as_secs_f64(), executions: work.executions as f64 };
             held().add(shape, found, expired());
         }
     });
