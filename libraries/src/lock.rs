@@ -6,6 +6,7 @@ use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::{Rel, Spec, SubView, po, same, stamps};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::lemma::{Lemma, call as a_call, index};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Client, Subject};
@@ -141,6 +142,24 @@ fn released_before<S: Stamp>(c: &mut Spec<S>, fence: S, is: fn(S) -> bool) -> Re
     let lo = c.order("lo", acquires.clone(), lock);
     let matching = same(section).between(&releases, &acquires);
     matching.then(&lo).named("lo", "{a} lets {b} in")
+}
+
+/// What proofs about locks begin with, and what follows from what clients owe: the n-th Rel of a thread is that of its n-th Acq.
+pub(crate) fn sections() -> Vec<Lemma> {
+    let [c, d] = ["c", "d"].map(a_call);
+    let about = |words| Lemma::new(words).about(&[c, d]).given(c.is_a("Acq")).given(d.is_a("Rel"));
+    let on_one = |lemma: Lemma| lemma.given(d.shares_object(c));
+    vec![
+        on_one(about("before the n-th Rel are at most n Acq"))
+            .given(c.before(d))
+            .then(index(c).exceeds(index(d)).negated())
+            .along_po(c),
+        on_one(about("before the n-th Acq are fewer than n Rel"))
+            .given(d.before(c))
+            .then(index(c).exceeds(index(d)))
+            .along_po(d),
+        about("the n-th Rel is that of the n-th Acq").given(c.with(d)).then(index(c).is(index(d))).along_po(d),
+    ]
 }
 
 /// The worlds with locks on any nodes.

@@ -111,6 +111,37 @@ impl Var {
     pub fn on(self, thread: Self) -> Fact {
         Fact::On(self, thread)
     }
+
+    /// That a call is of this method.
+    #[must_use]
+    pub fn is_a(self, method: &'static str) -> Fact {
+        Fact::Method(self, method)
+    }
+
+    /// That two calls, perhaps of different methods, are about one object.
+    #[must_use]
+    pub fn shares_object(self, other: Self) -> Fact {
+        Fact::ShareObject(self, other)
+    }
+
+    /// That a call comes before another one in program order.
+    #[must_use]
+    pub fn before(self, other: Self) -> Fact {
+        Fact::Before(self, other)
+    }
+
+    /// That clients owe the second of two calls to the first and the first to the second, as the release of a lock to its
+    /// acquisition (`Library::owed`).
+    #[must_use]
+    pub fn with(self, other: Self) -> Fact {
+        Fact::Partners(self, other)
+    }
+
+    /// That two names stand for one call.
+    #[must_use]
+    pub fn same(self, other: Self) -> Fact {
+        Fact::Same(self, other)
+    }
 }
 
 /// A number.
@@ -120,6 +151,8 @@ pub enum Num {
     Value(Of),
     /// How many calls of the same method about the same objects the thread of a call has made before it.
     Index(Var),
+    /// This one.
+    Is(i64),
 }
 
 /// The value that a subevent reads or writes.
@@ -132,6 +165,12 @@ pub const fn value(of: Of) -> Num {
 #[must_use]
 pub const fn index(call: Var) -> Num {
     Num::Index(call)
+}
+
+/// This number.
+#[must_use]
+pub const fn number(is: i64) -> Num {
+    Num::Is(is)
 }
 
 impl Num {
@@ -163,6 +202,16 @@ pub enum Fact {
     SameObject(Var, Var),
     /// A call is on a thread, or on that of a call.
     On(Var, Var),
+    /// A call is of a method.
+    Method(Var, &'static str),
+    /// Two calls are about one object, which is the first argument of both.
+    ShareObject(Var, Var),
+    /// One call comes before another in program order.
+    Before(Var, Var),
+    /// Clients owe two calls to each other.
+    Partners(Var, Var),
+    /// Both are one call.
+    Same(Var, Var),
     /// It does not hold.
     Not(Box<Self>),
 }
@@ -198,8 +247,17 @@ pub struct Lemma {
     pub given: Vec<Fact>,
     /// What follows.
     pub then: Vec<Fact>,
-    /// The call along whose program order it is shown by induction: for all calls of its thread before it the lemma may be used.
-    pub along: Option<Var>,
+    /// Along what it is shown by induction.
+    pub along: Option<Along>,
+}
+
+/// What an induction goes along. Executions are finite, so both are well-founded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Along {
+    /// The program order of a call's thread: for all calls before it the lemma may be used.
+    Po(Var),
+    /// Happens-before: for all subevents like this one that happen before it the lemma may be used.
+    Hb(Of),
 }
 
 impl Lemma {
@@ -232,6 +290,12 @@ impl Lemma {
     /// By induction along the program order of this call's thread.
     #[must_use]
     pub fn along_po(self, call: Var) -> Self {
-        Self { along: Some(call), ..self }
+        Self { along: Some(Along::Po(call)), ..self }
+    }
+
+    /// By induction along what happens before this subevent.
+    #[must_use]
+    pub fn along_hb(self, of: Of) -> Self {
+        Self { along: Some(Along::Hb(of)), ..self }
     }
 }

@@ -24,8 +24,10 @@ type Id = usize;
 const TRUE: Id = YES;
 const FALSE: Id = NO;
 
-/// What tells members of a sort apart: the function of their role, that of their call, and that of their node.
-const APART: [[&str; 3]; 2] = [["role", "call", "at"], ["abs.role", "abs.call", "abs.at"]];
+/// What tells members of a sort apart: the function of their role, and those of their call and of what they are there for, as
+/// far as a theory has them.
+const APART: [(&str, [&str; 3]); 2] =
+    [("role", ["call", "at", "member"]), ("abs.role", ["abs.call", "abs.at", "abs.member"])];
 
 /// A quantified formula for which an atom stands.
 struct Atom {
@@ -41,7 +43,7 @@ pub struct Ground<'a> {
     ready: &'a Ready,
     names: Names,
     places: usize,
-    apart: Vec<[Symbol; 3]>,
+    apart: Vec<(Symbol, Vec<Symbol>)>,
     kind: Symbol,
     /// The functions that make tuples.
     tuples: FxHashSet<Symbol>,
@@ -74,7 +76,11 @@ impl<'a> Ground<'a> {
     #[must_use]
     pub fn new(ready: &'a Ready) -> Self {
         let mut names = ready.names.clone();
-        let apart = APART.map(|of| of.map(|name| names.of(name))).to_vec();
+        let mut symbols = |(role, of): (&str, [&str; 3])| {
+            let there = of.into_iter().filter(|name| ready.has_function(name));
+            (names.of(role), there.map(|name| names.of(name)).collect())
+        };
+        let apart = APART.map(&mut symbols).to_vec();
         let kind = names.of("kind");
         let tuples = names.beginning_with(TUPLE).collect();
         let mut ground = Self {
@@ -147,12 +153,18 @@ impl<'a> Ground<'a> {
     #[must_use]
     pub fn there(&self) -> Vec<(Variable, Term, bool)> {
         let told = self.atoms[..self.given].iter().filter(|a| a.formula.is_some && a.formula.of.len() == 1);
-        let open = told.filter(|a| self.found(a.atom) != FALSE);
+        // What is said within a formula for anything is there for nothing in particular.
+        let open = told.filter(|a| self.found(a.atom) != FALSE && !a.around.iter().any(|id| self.is_of_anything(*id)));
         let said = |a: &Atom| {
             let around = a.formula.around.iter().cloned().zip(a.around.iter().map(|id| self.term(*id))).collect();
             (a.formula.of[0].clone(), a.formula.written.with(&around), self.found(a.atom) == TRUE)
         };
         open.map(said).collect()
+    }
+
+    fn is_of_anything(&self, id: Id) -> bool {
+        let (_, to) = &self.nodes[id];
+        self.anything.iter().any(|(any, _)| *any == id) || to.iter().any(|part| self.is_of_anything(*part))
     }
 
     /// Makes the instances; what follows from them at once is used to simplify the others.
@@ -178,6 +190,12 @@ impl<'a> Ground<'a> {
         self.settled.clear();
         self.alike.clear();
         let mut seen = FxHashMap::default();
+        // What was known to hold, or not to hold, of something larger is so of what it is equal to.
+        let settled = self.facts.iter().filter(|(_, to)| **to == TRUE || **to == FALSE);
+        for (id, to) in settled.map(|(id, to)| (*id, *to)).sorted().collect::<Vec<_>>() {
+            let now = self.again(id, &mut seen);
+            self.learn(now, to);
+        }
         for id in std::mem::take(&mut self.clauses) {
             let id = self.again(id, &mut seen);
             self.assume(id);
@@ -381,23 +399,24 @@ impl<'a> Ground<'a> {
     }
 
     /// Calls of different kinds and subevents of different roles are different. Those of one role are the same if their calls
-    /// and nodes are, as each call has one of a role at a node.
+    /// are, and the nodes and threads that they are there for, as each call has one of a role for each.
     fn told_apart(&mut self, a: Id, b: Id) -> Option<Id> {
         if let [Some(x), Some(y)] = [a, b].map(|s| self.told(self.kind, s))
             && x != y
         {
             return Some(FALSE);
         }
-        for [role, call, at] in self.apart.clone() {
+        for (role, of) in self.apart.clone() {
             let [Some(x), Some(y)] = [a, b].map(|s| self.told(role, s)) else { continue };
             if x != y {
                 return Some(FALSE);
             }
-            let [x, y] = [a, b].map(|s| self.make(call, vec![s]));
-            let calls = self.equal(x, y);
-            let [x, y] = [a, b].map(|s| self.make(at, vec![s]));
-            let places = self.equal(x, y);
-            return Some(self.gathered(AND, &[calls, places]));
+            let same = of.into_iter().map(|function| {
+                let [x, y] = [a, b].map(|s| self.make(function, vec![s]));
+                self.equal(x, y)
+            });
+            let same: Vec<Id> = same.collect();
+            return Some(self.gathered(AND, &same));
         }
         None
     }

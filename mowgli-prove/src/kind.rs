@@ -302,7 +302,7 @@ impl<S: Stamp> Kind<S> {
         self.events.iter().all(|segment| {
             let is_later = start > position;
             start += segment.len;
-            is_later || segment.times == Times::Once
+            is_later || matches!(segment.times, Times::Once | Times::Ended)
         })
     }
 
@@ -334,6 +334,7 @@ impl<S: Stamp> Kind<S> {
                 let earlier = names[..i].iter().filter(|n| **n == names[i]).count();
                 if earlier > 0 {
                     role.name = format!("{}.{}", role.name, earlier + 1);
+                    role.words = format!("{} {}", role.words, earlier + 1);
                 }
             }
         }

@@ -219,6 +219,7 @@ pub(crate) fn location(i: usize, call: &Term) -> Term {
 fn in_range(each: Each, call: &Term, place: &Term) -> Term {
     match each {
         Each::Members(i) => app(TAKES_PART, &[location(i, call), place.clone()]),
+        Each::Ended(event) => equal(place.clone(), ended(event, call)),
         Each::Nodes(Nodes { of, but_own }) => {
             let member = match of {
                 Whole::All => truth(true),
@@ -242,7 +243,13 @@ pub const EARLIER: &str = "earlier.member";
 
 /// The sort of what there is one of for each of several.
 fn place_sort(each: Option<Each>) -> &'static str {
-    if matches!(each, Some(Each::Members(_))) { "Thread" } else { "Node" }
+    if matches!(each, Some(Each::Members(_) | Each::Ended(_))) { "Thread" } else { "Node" }
+}
+
+/// The positions of the events at which loops of a kind of calls end that go through all threads.
+pub(crate) fn ends_of<S>(kind: &Kind<S>) -> Vec<usize> {
+    let ended = |r: &Role<S>| if let Some(Each::Ended(event)) = r.each { Some(event) } else { None };
+    kind.concrete.iter().filter_map(ended).dedup().collect()
 }
 
 /// What a part of a call is there for, of these: a node, and a thread; or the call's own node.
@@ -250,8 +257,20 @@ fn place_of<S>(role: &Role<S>, call: &Term, node: &Term, thread: &Term) -> Term 
     match role.each {
         Some(Each::Nodes(_)) => node.clone(),
         Some(Each::Members(_)) => thread.clone(),
+        Some(Each::Ended(event)) => ended(event, call),
         None => own(call),
     }
+}
+
+/// The thread at which a loop of a call ended, by the position of its last read.
+pub(crate) fn ended(event: usize, call: &Term) -> Term {
+    app(&ended_at(event), std::slice::from_ref(call))
+}
+
+/// The name of the function of the threads at which loops ended.
+#[must_use]
+pub fn ended_at(event: usize) -> String {
+    format!("ended.{event}")
 }
 
 /// The subevent or promise of a role.
@@ -567,6 +586,7 @@ impl<'a, S: Stamp> Model<'a, S> {
                 let places = match role.each {
                     Some(Each::Nodes(_)) => nodes,
                     Some(Each::Members(_)) => threads,
+                    Some(Each::Ended(event)) => &[ended(event, call)],
                     None => &here,
                 };
                 for at in places {
@@ -604,7 +624,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     /// Whether anything is there for each thread that takes part in an object.
     #[must_use]
     pub fn has_members(&self) -> bool {
-        let is_of_threads = |r: &Role<S>| matches!(r.each, Some(Each::Members(_)));
+        let is_of_threads = |r: &Role<S>| place_sort(r.each) == "Thread";
         self.parts.kinds.iter().flat_map(|k| &k.concrete).any(is_of_threads)
     }
 
@@ -640,6 +660,10 @@ impl<'a, S: Stamp> Model<'a, S> {
                 theory.axiom(&law.words, law.closed(SUB));
             }
         }
+        if self.speaks_of_owed() {
+            self.promises_of(&mut theory)?;
+            self.given_by_clients(&mut theory)?;
+        }
         theory.comment("Happens-before: any transitive, irreflexive relation above ppo and so.");
         let [a, b] = ["a", "b"].map(symbol);
         let hb = |a: &Term, b: &Term| app("hb", &[a.clone(), b.clone()]);
@@ -674,49 +698,75 @@ impl<'a, S: Stamp> Model<'a, S> {
     /// What cannot be said in first-order logic.
     pub fn owing(&self) -> Result<(Theory, Vec<Obligation>), String> {
         let mut theory = Theory::default();
-        let (concrete, promises) = (self.concrete(), self.promises());
+        let concrete = self.concrete();
         self.clients(&mut theory);
         self.subevents(&mut theory, &concrete);
         self.program_order(&mut theory, &concrete);
         self.shared(&mut theory, &concrete)?;
         self.libraries(&mut theory, &concrete)?;
         self.promises_of(&mut theory)?;
+        self.given_by_clients(&mut theory)?;
         let mut obligations = Vec::new();
-        // What is given comes first.
-        for encoding in self.owed.iter().rev() {
-            let is_client = encoding.side.sort == ABS;
-            theory.comment(&format!(
-                "What {} is owed{}",
-                library(encoding),
-                if is_client { ", and given." } else { "." }
-            ));
-            self.vocabulary(&mut theory, if is_client { &promises } else { &concrete }, encoding)?;
+        for encoding in self.owed.iter().filter(|e| e.side.sort == SUB) {
+            theory.comment(&format!("What {} is owed.", library(encoding)));
+            self.vocabulary(&mut theory, &concrete, encoding)?;
             theory.0.extend(encoding.relations.0.iter().cloned());
             let said = encoding.demands.iter().map(|(name, ..)| *name);
             for ((law, partner), name) in encoding.demanded().into_iter().zip(&encoding.partners).zip(said) {
-                match (partner, is_client) {
-                    (Some(_), true) => {}
-                    (None, true) => theory.axiom(&law.words, law.closed(ABS)),
-                    (Some(partner), false) => obligations.push(self.partnered(library(encoding), name, partner)),
-                    (None, false) => {
-                        let of = law.of.iter().map(|v| ((*v).to_owned(), SUB)).collect();
-                        let name = format!("{} is owed: {}", library(encoding), law.words);
-                        let (from, to) = (law.from.clone(), law.to.clone());
-                        obligations.push(Obligation { name, of, hints: Vec::new(), from, to });
-                    }
-                }
-            }
-            if is_client {
-                for (mate, partner) in self.mates() {
-                    theory.function(&mate, &[ABS], ABS);
-                    let a = symbol("a");
-                    let has = partner.is(&a, &app(&mate, std::slice::from_ref(&a)));
-                    let given = app(&partner.of, std::slice::from_ref(&a));
-                    theory.axiom("each has its partner", all(&[("a", ABS)], implies(given, has)));
+                if let Some(partner) = partner {
+                    obligations.push(self.partnered(library(encoding), name, partner));
+                } else {
+                    let of = law.of.iter().map(|v| ((*v).to_owned(), SUB)).collect();
+                    let name = format!("{} is owed: {}", library(encoding), law.words);
+                    let (from, to) = (law.from.clone(), law.to.clone());
+                    obligations.push(Obligation { name, of, hints: Vec::new(), from, to });
                 }
             }
         }
         Ok((theory, obligations))
+    }
+
+    /// Whether the theory of executions says what clients owe: where a loop waits, what is owed is what it waits for.
+    fn speaks_of_owed(&self) -> bool {
+        let has_loops = self.parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop);
+        has_loops && self.owed.iter().any(|e| e.side.sort == ABS)
+    }
+
+    /// What the library that is implemented is owed, and given.
+    fn given_by_clients(&self, theory: &mut Theory) -> Result<(), String> {
+        let promises = self.promises();
+        for encoding in self.owed.iter().filter(|e| e.side.sort == ABS) {
+            theory.comment(&format!("What {} is owed, and given.", library(encoding)));
+            self.vocabulary(theory, &promises, encoding)?;
+            theory.0.extend(encoding.relations.0.iter().cloned());
+            for (law, partner) in encoding.demanded().into_iter().zip(&encoding.partners) {
+                if partner.is_none() {
+                    theory.axiom(&law.words, law.closed(ABS));
+                }
+            }
+            for (mate, partner) in self.mates() {
+                theory.function(&mate, &[ABS], ABS);
+                let a = symbol("a");
+                let has = partner.is(&a, &app(&mate, std::slice::from_ref(&a)));
+                let given = app(&partner.of, std::slice::from_ref(&a));
+                theory.axiom("each has its partner", all(&[("a", ABS)], implies(given, has)));
+            }
+        }
+        Ok(())
+    }
+
+    /// That clients owe two calls to each other, if they owe any.
+    pub(crate) fn partners(&self, (k, c): (&Kind<S>, Term), (l, d): (&Kind<S>, Term)) -> Option<Term> {
+        let promises = |kind: &Kind<S>, call: &Term| {
+            kind.abstract_.iter().filter(|r| r.each.is_none()).map(|r| the(r, call, &own(call))).collect::<Vec<Term>>()
+        };
+        let pairs = promises(k, &c).into_iter().cartesian_product(promises(l, &d)).collect::<Vec<_>>();
+        let mates = self.mates();
+        let ways = mates.iter().flat_map(|(_, partner)| {
+            pairs.iter().map(|(a, b)| and([app(&partner.of, std::slice::from_ref(a)), partner.is(a, b)]))
+        });
+        let ways: Vec<Term> = ways.collect();
+        (self.speaks_of_owed() && !ways.is_empty()).then(|| or(ways))
     }
 
     /// The functions that give promises the partners that clients owe them.
@@ -793,6 +843,9 @@ impl<'a, S: Stamp> Model<'a, S> {
             for (event, argument) in kind.passed() {
                 theory.function(&passed_to(&kind.name, event, argument), &["Call", sort(event)], "Value");
             }
+        }
+        for event in self.parts.kinds.iter().flat_map(ends_of).collect::<BTreeSet<usize>>() {
+            theory.function(&ended_at(event), &["Call"], "Thread");
         }
         for value in &self.constants {
             theory.function(&constant(*value), &[], "Value");
@@ -1041,7 +1094,8 @@ impl<'a, S: Stamp> Model<'a, S> {
             Some(Write::Plus(_, datum)) => {
                 let with = [read, datum_of(kind, role, datum, &family.call(&s), &family.place(role, &s))?];
                 let has_sum = if family.sort == SUB { app("have.sum", &with) } else { truth(true) };
-                (and([equal(wrote, app("plus", &with)), has_sum]), "a sum with ")
+                let numbers = if family.sort == SUB { self.is_sum(&wrote, &with[0], datum) } else { truth(true) };
+                (and([equal(wrote, app("plus", &with)), has_sum, numbers]), "a sum with ")
             }
             _ => (equal(wrote, read), ""),
         };
@@ -1124,7 +1178,9 @@ impl<'a, S: Stamp> Model<'a, S> {
     pub fn promised(&self, g: &Concretisation) -> Result<Theory, String> {
         let mut theory = self.below.clone();
         let family = self.promises();
-        self.promises_of(&mut theory)?;
+        if !self.speaks_of_owed() {
+            self.promises_of(&mut theory)?;
+        }
         let [a, b, s] = ["a", "b", "s"].map(symbol);
         let pair = [("a", ABS), ("b", ABS)];
         theory.comment("g: which subevent of its implementation stands for each of them.");
@@ -1150,12 +1206,12 @@ impl<'a, S: Stamp> Model<'a, S> {
         let order = self.order_below(g);
         for (position, (name, choice)) in self.upper.choices.iter().enumerate() {
             let may = self.upper.laws[position][0].to.clone();
-            let g = |s: &Term| app("g", std::slice::from_ref(s));
-            let along = |from: &str| app(from, &[g(&a), g(&b)]);
+            let image = |s: &Term| app("g", std::slice::from_ref(s));
+            let along = |from: &str| app(from, &[image(&a), image(&b)]);
             match (&order, choice) {
                 (Some(order), Choice::ReadsFrom { .. }) => Self::last_source(&mut theory, name, along(order), may),
                 (Some(order), _) => theory.define(name, &pair, "Bool", and([along(order), may])),
-                (None, _) => theory.define(name, &pair, "Bool", and([along(&self.pulled_back(name)?), may])),
+                (None, _) => theory.define(name, &pair, "Bool", and([along(&self.pulled_back(name, choice, g)?), may])),
             }
         }
         theory.0.extend(self.upper.relations.0.iter().cloned());
@@ -1254,9 +1310,9 @@ impl<'a, S: Stamp> Model<'a, S> {
         }
     }
 
-    /// The choice below from which one of the specification is pulled back: one of the same sort, by preference of the same
-    /// name.
-    fn pulled_back(&self, name: &str) -> Result<String, String> {
+    /// What of executions is pulled back to a choice of the specification: a choice below of the same sort, by preference of the
+    /// same name. An order is hb where no order below has all that stands for what it orders.
+    fn pulled_back(&self, name: &str, choice: &Choice<S>, g: &Concretisation) -> Result<String, String> {
         let spec = |library: Name, libraries: &Libraries<S>| libraries.spec(library).cloned();
         let short = name.strip_prefix(&self.upper.side.prefix).unwrap_or(name);
         let role = spec(self.parts.library, self.parts.specification).and_then(|s| s.role(short));
@@ -1264,14 +1320,28 @@ impl<'a, S: Stamp> Model<'a, S> {
         for library in self.parts.below.names() {
             let spec = spec(library, self.parts.below).expect("a name of the set");
             let alike = spec.choices.iter().filter(|(other, _)| spec.role(other) == role);
-            found.extend(alike.map(|(other, _)| (*other != short, format!("{library}.{other}"))));
+            let fitting = alike.filter(|(_, below)| self.orders_images(library, below, choice, g));
+            found.extend(fitting.map(|(other, _)| (*other != short, format!("{library}.{other}"))));
         }
         found.sort();
-        found
-            .into_iter()
-            .next()
-            .map(|(_, name)| name)
-            .ok_or_else(|| format!("nothing below is like the choice {short}"))
+        let found = found.into_iter().next().map(|(_, name)| name);
+        let is_order = matches!(choice, Choice::Order { .. });
+        let hb = is_order.then(|| "hb".to_owned());
+        found.or(hb).ok_or_else(|| format!("nothing below is like the choice {short}"))
+    }
+
+    /// Whether, if both are orders, the first has all that stands for what the second one orders.
+    fn orders_images(&self, library: Name, below: &Choice<S>, above: &Choice<S>, g: &Concretisation) -> bool {
+        let (Choice::Order { members: below, .. }, Choice::Order { members: above, .. }) = (below, above) else {
+            return true;
+        };
+        let roles = |(&(k, p), &r): (&(usize, usize), &usize)| {
+            let kind = &self.parts.kinds[k];
+            (&kind.abstract_[p], &kind.concrete[r])
+        };
+        let is_in = |r: &Role<S>, set: &Set<S>| r.is_in(|view| set.has(view)) == Ok(true);
+        let mut ordered = g.iter().map(roles).filter(|(promise, _)| is_in(promise, above));
+        ordered.all(|(_, image)| image.library == library && is_in(image, below))
     }
 
     /// What is to be shown of the specification: its choices, its demands, and that so' is inside hb.
@@ -1504,7 +1574,11 @@ impl<'a, S: Stamp> Model<'a, S> {
 
 /// The last of the threads for which there is a part of a call.
 fn last_of<S>(role: &Role<S>, call: &Term) -> Term {
-    if let Some(Each::Members(i)) = role.each { app(LAST, &[location(i, call)]) } else { thread(call) }
+    match role.each {
+        Some(Each::Members(i)) => app(LAST, &[location(i, call)]),
+        Some(Each::Ended(event)) => ended(event, call),
+        _ => thread(call),
+    }
 }
 
 /// What a call last wrote, before it reads it, to a word of its thread.

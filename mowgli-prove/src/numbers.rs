@@ -218,6 +218,16 @@ impl<S: Stamp> Model<'_, S> {
         Ok(facts)
     }
 
+    /// That what is written is the sum of what is read, which is a number, and of a number that is known.
+    pub(crate) fn is_sum(&self, wrote: &Term, read: &Term, with: Datum) -> Term {
+        match with {
+            Datum::Constant(Val::Int(k)) if self.has_numbers() => {
+                and([number(read), number(wrote), equal(int(wrote), add(int(read), k))])
+            }
+            _ => and([]),
+        }
+    }
+
     /// The last threads that take part in the objects of a call, where there is anything for each of them.
     pub(crate) fn last_members(&self, kind: usize, call: &Term) -> Vec<Term> {
         let of_role = |r: &Role<S>| if let Some(Each::Members(i)) = r.each { Some(i) } else { None };

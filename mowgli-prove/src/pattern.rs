@@ -69,6 +69,8 @@ pub enum Each {
     Nodes(Nodes),
     /// The threads that take part in the object that is this argument.
     Members(usize),
+    /// The one thread at which the loop ended whose last read is the event at this position.
+    Ended(usize),
 }
 
 /// The one of several that something is there for.
@@ -202,6 +204,8 @@ impl Env {
         match each {
             Each::Nodes(set) => self.nodes(set).iter().map(Place::Node).collect(),
             Each::Members(i) => self.members[i].0.iter().copied().map(Place::Thread).collect(),
+            // It is no set that a segment can come for.
+            Each::Ended(_) => Vec::new(),
         }
     }
 
@@ -443,6 +447,8 @@ pub(crate) struct Segment {
 pub(crate) enum Times {
     /// Once.
     Once,
+    /// Once, for the one of all threads at which a loop ended that goes through them.
+    Ended,
     /// Once, if there is a node in this set: a call about no node is not made.
     IfAny(Nodes),
     /// For each of these.
@@ -460,7 +466,7 @@ impl Env {
     /// How often a segment comes.
     fn times(&self, of: Times) -> usize {
         match of {
-            Times::Once => 1,
+            Times::Once | Times::Ended => 1,
             Times::IfAny(set) => usize::from(!self.nodes(set).is_empty()),
             Times::Each(each) => self.places(each).len(),
         }
@@ -474,7 +480,7 @@ pub(crate) fn expanded(segments: &[Segment], env: &Env) -> Vec<(usize, Option<Pl
     for segment in segments {
         let positions = start..start + segment.len;
         match segment.times {
-            Times::Once | Times::IfAny(_) => {
+            Times::Once | Times::Ended | Times::IfAny(_) => {
                 all.extend(positions.filter(|_| env.times(segment.times) == 1).map(|p| (p, None)));
             }
             Times::Each(set) => {

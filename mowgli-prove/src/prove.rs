@@ -295,7 +295,8 @@ impl<S: Stamp> Attempt<'_, S> {
             let mut rows = Vec::new();
             let mut holds = true;
             for obligation in &obligations {
-                let mut row = row(self.options, &self.model.below, obligation, std::slice::from_ref(obligation));
+                let alone = std::slice::from_ref(obligation);
+                let mut row = answered(self.model, self.options, &self.model.below, obligation, alone);
                 row.obligation = format!("{}: by {}", row.obligation, kind.concrete[role].words);
                 holds = row.follows();
                 rows.push(row);

@@ -254,6 +254,11 @@ impl Ready {
         Reader { names: &mut self.names, defined: &self.defined, elements: &self.elements, places: &mut self.places }
     }
 
+    /// Whether the theory has a function of this name.
+    pub fn has_function(&self, name: &str) -> bool {
+        self.left.0.iter().any(|s| matches!(s, Statement::Function(of, ..) if of == name))
+    }
+
     /// Makes further terms ready, with names and places of their own.
     pub fn reader_with<'r>(&'r self, names: &'r mut Names, places: &'r mut usize) -> Reader<'r> {
         *places = (*places).max(self.places);

@@ -22,10 +22,11 @@ pub(crate) fn subevents<S: Stamp>(
     libraries: &Libraries<S>,
 ) -> Result<(Vec<Segment>, Vec<Role<S>>), String> {
     let each_event = if let Times::Each(each) = times { Some(each) } else { None };
+    let ended = (times == Times::Ended).then_some(Each::Ended(event));
     let lengths: Vec<(&Env, usize)> = instances.iter().map(|(s, subs)| (&s.env, subs.len())).collect();
     let mut why = "how many subevents it has is nothing that depends on the nodes in question".to_owned();
     for segments in segmentations(&lengths, false) {
-        if each_event.is_some() && segments.iter().any(|s| s.each().is_some()) {
+        if each_event.or(ended).is_some() && segments.iter().any(|s| s.each().is_some()) {
             why = "it is there for each node, and each has subevents for each node".to_owned();
             continue;
         }
@@ -62,7 +63,10 @@ pub(crate) fn subevents<S: Stamp>(
         let all: Result<Vec<Role<S>>, String> = seen
             .into_iter()
             .enumerate()
-            .map(|(sub, seen)| role(seen, (event, sub), each[sub].or(each_event), each_event, objects, libraries))
+            .map(|(sub, seen)| {
+                let each = each[sub].or(each_event).or(ended);
+                role(seen, (event, sub), each, each_event, objects, libraries)
+            })
             .collect();
         match all {
             Ok(roles) => return Ok((segments, roles)),

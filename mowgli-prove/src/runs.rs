@@ -17,7 +17,7 @@ use mowgli_core::world::World;
 use mowgli_judge::ids::Node;
 
 use crate::kind::Way;
-use crate::pattern::{Argument, Datum, Env};
+use crate::pattern::{Argument, Datum, Env, Place};
 use crate::source::Source;
 
 /// One run of a body.
@@ -29,18 +29,18 @@ pub(crate) struct Run<S> {
     pub shapes: Vec<Vec<Sub<S>>>,
     /// The results that are data; `Top`, which equals no datum, where a method returns nothing.
     pub results: Vec<Val>,
-    /// Whether they are of the last round of a loop.
-    pub in_loop: Vec<bool>,
+    /// Of the last read of a loop the number of reads that came before it in its round.
+    pub ended: Vec<Option<usize>>,
     pub ways: Vec<Way>,
     pub result: Val,
 }
 
 /// What became of a body.
 enum Ran<S> {
-    /// It returned.
-    Returned(Box<Run<S>>),
-    /// It does not return.
-    Never,
+    /// It returned, and has so many arguments and results.
+    Returned(Box<Run<S>>, usize),
+    /// It does not return with data for so many arguments and results.
+    Never(usize),
     /// A call below can happen in so many ways, and none was chosen.
     Open(usize),
 }
@@ -74,6 +74,26 @@ impl<S: Stamp> Run<S> {
 }
 
 impl<S> Run<S> {
+    /// Ends the last round of a loop, which began here: of its calls the last one is kept. The others only read.
+    fn end_round(&mut self, start: usize) -> Result<(), Stop> {
+        let Some(before) = self.events.len().checked_sub(start + 1) else { return Ok(()) };
+        let left_out = start..start + before;
+        if self.ways.iter().any(|(event, _)| *event >= start) {
+            return Err(Stop::No("a call in a loop can happen in several ways".to_owned()));
+        }
+        self.events.drain(left_out.clone());
+        self.shapes.drain(left_out.clone());
+        self.results.drain(left_out.clone());
+        self.ended.drain(left_out);
+        self.ended[start] = Some(before);
+        Ok(())
+    }
+
+    /// The thread at which a loop ended with this event, if it went through all of them.
+    pub fn ended_at(&self, event: usize) -> Option<Place> {
+        self.ended[event].and_then(|before| self.world.tids().nth(before)).map(Place::Thread)
+    }
+
     pub fn datum(&self, datum: Datum) -> Option<Val> {
         if let Datum::Result(event) = datum { Some(self.results[event]) } else { self.env.datum(datum) }
     }
@@ -258,7 +278,8 @@ impl<S: Stamp> Source<'_, S> {
         arguments.iter().map(of).multi_cartesian_product().collect()
     }
 
-    /// Adds the runs in which the calls below happen in each of their ways; how many data they have.
+    /// Adds the runs in which the calls below happen in each of their ways; how many data are looked at, even if they do not
+    /// return.
     fn every_way(
         &self,
         library: &dyn Library<S>,
@@ -272,11 +293,10 @@ impl<S: Stamp> Source<'_, S> {
         let mut places = 0;
         while let Some(ways) = todo.pop() {
             match self.run(library, world, thread, call, data, &ways)? {
-                Ran::Never => {}
+                Ran::Never(looked_at) => places = places.max(looked_at),
                 Ran::Open(several) => todo.extend((0..several).rev().map(|way| [&ways[..], &[way]].concat())),
-                Ran::Returned(run) => {
-                    let returned = run.results.iter().filter(|v| **v != Val::Top).count();
-                    places = places.max(call.args.len() + returned);
+                Ran::Returned(run, looked_at) => {
+                    places = places.max(looked_at);
                     runs.push(*run);
                 }
             }
@@ -301,51 +321,18 @@ impl<S: Stamp> Source<'_, S> {
             events: Vec::new(),
             shapes: Vec::new(),
             results: Vec::new(),
-            in_loop: Vec::new(),
+            ended: Vec::new(),
             ways: Vec::new(),
             result: Val::Unit,
         };
-        let mut place = call.args.len();
-        let mut made = |inner: &Call, in_loop: bool| {
-            let of =
-                self.below.get(inner.library).ok_or_else(|| Stop::No(format!("{inner} is of no library below")))?;
-            if let Some(fault) = of.fault(world, thread, inner) {
-                return Err(Stop::No(format!("{inner} has a fault: {fault}")));
-            }
-            let has_result = method::find(of.methods(), inner).is_none_or(|m| m.returns != Returns::Nothing);
-            let result = if has_result { data.at(place) } else { Val::Top };
-            place += usize::from(has_result);
-            if place > Data::PLACES {
-                return Err(Stop::No("it has more results than can be looked at one by one".to_owned()));
-            }
-            let ret = if has_result { result } else { Val::Unit };
-            let event = Event { thread, call: inner.clone(), ret };
-            let shapes = of.shapes(world, &event);
-            let way = match shapes.len() {
-                0 => return Err(Stop::No(format!("{event} cannot happen"))),
-                1 => 0,
-                several => match ways.get(run.ways.len()) {
-                    Some(&way) => {
-                        run.ways.push((run.events.len(), way));
-                        way
-                    }
-                    None => return Err(Stop::Open(several)),
-                },
-            };
-            // Rounds before the last one are left out: then they must only read.
-            if in_loop && shapes.iter().flatten().any(|sub| sub.writes.is_some() || sub.reads.is_none()) {
-                return Err(Stop::No("it has a loop that does more than read".to_owned()));
-            }
-            run.shapes.push(shapes[way].to_vec());
-            run.events.push(event);
-            run.in_loop.push(in_loop);
-            run.results.push(result);
-            Ok(ret)
-        };
-        match follow(&self.implementation.body(world, thread, call), false, &mut made) {
+        let place = call.args.len();
+        let mut making = Making { source: self, world, data, ways, run: &mut run, place };
+        let came = making.follow(&self.implementation.body(world, thread, call), false);
+        let places = making.place;
+        match came {
             Ok(Flow::Value(result)) => run.result = result,
             Ok(Flow::Broken(..)) => return Err("it breaks out of no loop".to_owned()),
-            Err(Stop::Never) => return Ok(Ran::Never),
+            Err(Stop::Never) => return Ok(Ran::Never(places)),
             Err(Stop::Open(several)) => return Ok(Ran::Open(several)),
             Err(Stop::No(why)) => return Err(why),
         }
@@ -353,7 +340,7 @@ impl<S: Stamp> Source<'_, S> {
         let own = library.shapes(world, &event);
         let own = own.into_iter().exactly_one().map_err(|all| format!("it can happen in {} ways", all.count()))?;
         run.shapes.push(own.to_vec());
-        Ok(Ran::Returned(Box::new(run)))
+        Ok(Ran::Returned(Box::new(run), places))
     }
 }
 
@@ -374,25 +361,81 @@ enum Flow {
     Broken(usize, Val),
 }
 
-/// Runs a body. Of a loop the last round is made: the others only read, which is checked of each call.
-fn follow(body: &Prog, in_loop: bool, made: &mut Made<'_>) -> Result<Flow, Stop> {
-    match body {
-        Prog::Val(v) => Ok(Flow::Value(*v)),
-        Prog::Call(call) => made(call, in_loop).map(Flow::Value),
-        Prog::Let(first, rest) => match follow(first, in_loop, made)? {
-            Flow::Value(v) => follow(&rest(v), in_loop, made),
-            broken @ Flow::Broken(..) => Ok(broken),
-        },
-        Prog::Loop(round) => match follow(round, true, made)? {
-            // It goes on, so this was not the last round.
-            Flow::Value(_) => Err(Stop::Never),
-            Flow::Broken(1, v) => Ok(Flow::Value(v)),
-            Flow::Broken(out_of, v) => Ok(Flow::Broken(out_of - 1, v)),
-        },
-        Prog::Break(out_of, v) => Ok(Flow::Broken(*out_of, *v)),
-        Prog::Bound => Err(Stop::No("it has a loop that is unrolled".to_owned())),
-    }
+/// A run while it is made.
+struct Making<'r, 's, S: Stamp> {
+    source: &'r Source<'s, S>,
+    world: &'r Arc<World>,
+    data: &'r Data,
+    ways: &'r [usize],
+    run: &'r mut Run<S>,
+    /// Where the next result is in the data.
+    place: usize,
 }
 
-/// Makes a call, which may be one in a loop; what it returns.
-type Made<'a> = dyn FnMut(&Call, bool) -> Result<Val, Stop> + 'a;
+impl<S: Stamp> Making<'_, '_, S> {
+    /// Runs a body. Of a loop the last round is made, and of that the last call is kept: the others only read, which is checked
+    /// of each call.
+    fn follow(&mut self, body: &Prog, in_loop: bool) -> Result<Flow, Stop> {
+        match body {
+            Prog::Val(v) => Ok(Flow::Value(*v)),
+            Prog::Call(call) => self.make(call, in_loop).map(Flow::Value),
+            Prog::Let(first, rest) => match self.follow(first, in_loop)? {
+                Flow::Value(v) => self.follow(&rest(v), in_loop),
+                broken @ Flow::Broken(..) => Ok(broken),
+            },
+            Prog::Loop(round) => {
+                let start = self.run.events.len();
+                match self.follow(round, true)? {
+                    // It goes on, so this was not the last round.
+                    Flow::Value(_) => Err(Stop::Never),
+                    Flow::Broken(out_of, v) => {
+                        self.run.end_round(start)?;
+                        Ok(if out_of == 1 { Flow::Value(v) } else { Flow::Broken(out_of - 1, v) })
+                    }
+                }
+            }
+            Prog::Break(out_of, v) => Ok(Flow::Broken(*out_of, *v)),
+            Prog::Bound => Err(Stop::No("it has a loop that is unrolled".to_owned())),
+        }
+    }
+
+    /// Makes a call, which may be one in a loop; what it returns.
+    fn make(&mut self, inner: &Call, in_loop: bool) -> Result<Val, Stop> {
+        let (world, thread) = (self.world, self.run.env.thread);
+        let of = self.source.below.get(inner.library);
+        let of = of.ok_or_else(|| Stop::No(format!("{inner} is of no library below")))?;
+        if let Some(fault) = of.fault(world, thread, inner) {
+            return Err(Stop::No(format!("{inner} has a fault: {fault}")));
+        }
+        let has_result = method::find(of.methods(), inner).is_none_or(|m| m.returns != Returns::Nothing);
+        let result = if has_result { self.data.at(self.place) } else { Val::Top };
+        self.place += usize::from(has_result);
+        if self.place > Data::PLACES {
+            return Err(Stop::No("it has more results than can be looked at one by one".to_owned()));
+        }
+        let ret = if has_result { result } else { Val::Unit };
+        let event = Event { thread, call: inner.clone(), ret };
+        let shapes = of.shapes(world, &event);
+        let run = &mut *self.run;
+        let way = match shapes.len() {
+            0 => return Err(Stop::No(format!("{event} cannot happen"))),
+            1 => 0,
+            several => match self.ways.get(run.ways.len()) {
+                Some(&way) => {
+                    run.ways.push((run.events.len(), way));
+                    way
+                }
+                None => return Err(Stop::Open(several)),
+            },
+        };
+        // What comes before the last call of the last round is left out: then it must only read.
+        if in_loop && shapes.iter().flatten().any(|sub| sub.writes.is_some() || sub.reads.is_none()) {
+            return Err(Stop::No("it has a loop that does more than read".to_owned()));
+        }
+        run.shapes.push(shapes[way].to_vec());
+        run.events.push(event);
+        run.ended.push(None);
+        run.results.push(result);
+        Ok(ret)
+    }
+}

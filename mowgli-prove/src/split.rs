@@ -9,12 +9,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use itertools::Itertools;
 use mowgli_core::stamp::Stamp;
 use rayon::prelude::*;
 
 use crate::ground::Ground;
 use crate::kind::{Kind, Role};
-use crate::model::{ABS, Model, Obligation, SUB, Thing, own, thread};
+use crate::model::{ABS, Model, Obligation, SUB, Thing, ended, ends_of, own, thread};
 use crate::pattern::Each;
 use crate::ready::Ready;
 use crate::solve::{Answer, Program, ask_all};
@@ -45,6 +46,8 @@ pub struct Cases<'a, S: Stamp> {
     with_promises: bool,
     program: Program,
     end: Instant,
+    /// For kinds of calls to which clients owe others the kind of those, where it is known.
+    partners: BTreeMap<usize, usize>,
 }
 
 /// What came of a proof by cases.
@@ -71,7 +74,37 @@ impl<'a, S: Stamp> Cases<'a, S> {
     pub fn new(model: &'a Model<'a, S>, theory: &Theory, program: Program, limit: Duration) -> Self {
         let speaks = |s: &Statement| matches!(s, Statement::Function(name, ..) if name == "abs.role");
         let with_promises = theory.0.iter().any(speaks);
-        Self { model, ready: Ready::new(theory, &model.typed()), with_promises, program, end: Instant::now() + limit }
+        let ready = Ready::new(theory, &model.typed());
+        let partners = partners(model, &ready);
+        Self { model, ready, with_promises, program, end: Instant::now() + limit, partners }
+    }
+
+    /// Adds a call of a kind, with the one that the client owes to it.
+    fn add_call(&self, scene: &mut Scene, name: &str, k: usize) -> Term {
+        let call = scene.add_call(self.model, name, k);
+        if let Some(&l) = self.partners.get(&k) {
+            let partner = scene.add_call(self.model, &format!("{name}.partner"), l);
+            let kinds = &self.model.parts.kinds;
+            scene.given.extend(self.model.partners((&kinds[k], call.clone()), (&kinds[l], partner)));
+        }
+        call
+    }
+
+    /// Adds a subevent or promise of a role, with its call; the term for it.
+    fn add(&self, scene: &mut Scene, name: &str, k: usize, role: &Role<S>) -> Term {
+        let call = self.add_call(scene, &format!("{name}.call"), k);
+        let mut constant = |sort: &str| {
+            scene.constants.push((format!("{name}.at"), sort.to_owned()));
+            symbol(&format!("{name}.at"))
+        };
+        let at = match role.each {
+            Some(Each::Nodes(_)) => constant("Node"),
+            Some(Each::Members(_)) => constant("Thread"),
+            Some(Each::Ended(event)) => ended(event, &call),
+            None => own(&call),
+        };
+        scene.given.push(self.model.valid(&self.model.parts.kinds[k], role, &call, &at));
+        app(&format!("the.{}", role.name), &[call, at])
     }
 
     /// Whether an obligation follows, and about how many cases the solver was asked. What does not follow from instances may
@@ -97,19 +130,17 @@ impl<'a, S: Stamp> Cases<'a, S> {
                 self.parts(&scene, &of.to.with(by)).iter().for_each(|to| self.close(&scene, to, progress));
             }
             Some((name, sort)) if [SUB, ABS].contains(sort) => {
-                self.roles(sort).into_par_iter().for_each(|(k, kind, role)| {
+                self.roles(sort).into_par_iter().for_each(|(k, role)| {
                     if !progress.is_open() {
                         let (mut scene, mut by) = (scene.clone(), by.clone());
-                        by.insert(name.clone(), scene.add(self.model, name, (k, kind), role));
+                        by.insert(name.clone(), self.add(&mut scene, name, k, role));
                         self.start(of, n + 1, &scene, &by, progress);
                     }
                 });
             }
-            Some((name, "Call")) => self.model.parts.kinds.iter().enumerate().for_each(|(k, kind)| {
+            Some((name, "Call")) => (0..self.model.parts.kinds.len()).for_each(|k| {
                 let mut scene = scene.clone();
-                scene.constants.push((name.clone(), "Call".to_owned()));
-                scene.calls.push((symbol(name), k));
-                scene.given.push(self.model.is_kind(kind, &symbol(name)));
+                self.add_call(&mut scene, name, k);
                 self.start(of, n + 1, &scene, by, progress);
             }),
             Some((name, sort)) => {
@@ -119,11 +150,11 @@ impl<'a, S: Stamp> Cases<'a, S> {
         }
     }
 
-    /// The roles of a sort, with their kinds of calls.
-    fn roles(&self, sort: &str) -> Vec<(usize, &'a Kind<S>, &'a Role<S>)> {
+    /// The roles of a sort, with the positions of their kinds of calls.
+    fn roles(&self, sort: &str) -> Vec<(usize, &'a Role<S>)> {
         let of = |kind: &'a Kind<S>| if sort == SUB { &kind.concrete } else { &kind.abstract_ };
         let kinds = self.model.parts.kinds.iter().enumerate();
-        kinds.flat_map(|(k, kind)| of(kind).iter().map(move |role| (k, kind, role))).collect()
+        kinds.flat_map(|(k, kind)| of(kind).iter().map(move |role| (k, role))).collect()
     }
 
     /// What is known of the named things alone. What may be there or not is left unnamed.
@@ -233,18 +264,17 @@ impl<'a, S: Stamp> Cases<'a, S> {
             cases.push(without);
         }
         if of.1 == "Call" {
-            for (k, kind) in self.model.parts.kinds.iter().enumerate() {
+            for k in 0..self.model.parts.kinds.len() {
                 let (mut scene, name) = (scene.clone(), format!("{}.{}", of.0, scene.calls.len()));
-                scene.constants.push((name.clone(), "Call".to_owned()));
-                scene.calls.push((symbol(&name), k));
-                scene.given.push(self.model.is_kind(kind, &symbol(&name)));
-                scene.given.push(said.with(&[(of.0.clone(), symbol(&name))].into()));
+                let call = self.add_call(&mut scene, &name, k);
+                scene.given.push(said.with(&[(of.0.clone(), call)].into()));
                 cases.push(scene);
             }
         }
-        for (k, kind, role) in if of.1 == "Call" { Vec::new() } else { self.roles(&of.1) } {
+        for (k, role) in if of.1 == "Call" { Vec::new() } else { self.roles(&of.1) } {
             let mut scene = scene.clone();
-            let thing = scene.add(self.model, &format!("{}.{}", of.0, scene.calls.len()), (k, kind), role);
+            let name = format!("{}.{}", of.0, scene.calls.len());
+            let thing = self.add(&mut scene, &name, k, role);
             let said = said.with(&[(of.0.clone(), thing)].into());
             scene.given.push(said);
             cases.push(scene);
@@ -256,7 +286,8 @@ impl<'a, S: Stamp> Cases<'a, S> {
         });
     }
 
-    /// The read whose source is told apart next: one of which, or of whose value, the goal speaks; or one that what is to be shown
+    /// The read whose source is told apart next: one of which the goal speaks; or whose value was written by the source of one
+    /// told apart before; or of whose value the goal speaks; or one that what is to be shown
     /// is about, or that has the value of one told apart before; or else the first whose source is not known.
     fn next_read(&self, scene: &Scene, ground: &mut Ground<'_>, to: &Term) -> Option<(String, Term)> {
         // Of the goal itself it is known that it does not hold.
@@ -265,6 +296,16 @@ impl<'a, S: Stamp> Cases<'a, S> {
         let things = self.things(scene, ground);
         let mut value = |read: &Term| ground.simplified(&app("read", std::slice::from_ref(read))).to_string();
         let told: Vec<String> = scene.told.iter().map(&mut value).collect();
+        // What the sources of reads that have been told apart were written with.
+        let mut behind = Vec::new();
+        for (read, thing) in scene.told.iter().cartesian_product(&things) {
+            let mut is_source =
+                |rf: &String| ground.is_known(&app(rf, &[thing.thing.clone(), read.clone()])) == Some(true);
+            let mut sources = things.iter().filter(|t| t.thing == *read).filter_map(|t| t.source.as_ref());
+            if thing.writes && sources.any(&mut is_source) {
+                behind.push(ground.simplified(&app("call", std::slice::from_ref(&thing.thing))));
+            }
+        }
         let mut open = Vec::new();
         for thing in things.iter().filter(|thing| !scene.told.contains(&thing.thing)) {
             let (read, Some(rf)) = (&thing.thing, &thing.source) else { continue };
@@ -272,8 +313,11 @@ impl<'a, S: Stamp> Cases<'a, S> {
             if !sources.any(|is_source| ground.is_known(&is_source) == Some(true)) {
                 let value = ground.simplified(&app("read", std::slice::from_ref(read))).to_string();
                 let is_spoken_of = goal.contains(&value) || goal.contains(&read.to_string());
+                let is_named = to.to_string().contains(&read.to_string());
                 let is_next = told.contains(&value) || scene.is_about(read);
-                open.push(((!is_spoken_of, !is_next), rf.clone(), read.clone()));
+                let call = ground.simplified(&app("call", std::slice::from_ref(read)));
+                let is_behind = told.contains(&value) && behind.contains(&call);
+                open.push(((!is_named, !is_behind, !is_spoken_of, !is_next), rf.clone(), read.clone()));
             }
         }
         let (_, rf, read) = open.into_iter().min_by_key(|(last, ..)| *last)?;
@@ -291,6 +335,10 @@ impl Scene {
         let [mut nodes, mut threads] = ["Node", "Thread"].map(named);
         threads.extend(self.calls.iter().map(|(call, _)| thread(call)));
         threads.extend(self.calls.iter().flat_map(|(call, k)| model.last_members(*k, call)));
+        let ends = |(call, k): &(Term, usize)| {
+            ends_of(&model.parts.kinds[*k]).into_iter().map(|event| ended(event, call)).collect::<Vec<Term>>()
+        };
+        threads.extend(self.calls.iter().flat_map(ends));
         nodes.extend(self.calls.iter().map(|(call, _)| own(call)));
         [nodes, if model.has_members() { threads } else { Vec::new() }]
     }
@@ -303,26 +351,35 @@ impl Scene {
         to.last().is_some_and(|at| own.into_iter().any(|(name, _)| *at == symbol(name)))
     }
 
-    /// Adds a subevent or promise of a role, with its call; the term for it.
-    fn add<S: Stamp>(
-        &mut self,
-        model: &Model<'_, S>,
-        name: &str,
-        (k, kind): (usize, &Kind<S>),
-        role: &Role<S>,
-    ) -> Term {
-        let mut constant = |of: &str, sort: &str| {
-            self.constants.push((format!("{name}.{of}"), sort.to_owned()));
-            symbol(&format!("{name}.{of}"))
-        };
-        let call = constant("call", "Call");
-        let at = match role.each {
-            Some(Each::Nodes(_)) => constant("at", "Node"),
-            Some(Each::Members(_)) => constant("at", "Thread"),
-            None => own(&call),
-        };
+    /// Adds a call of a kind; the term for it.
+    fn add_call<S: Stamp>(&mut self, model: &Model<'_, S>, name: &str, k: usize) -> Term {
+        let call = symbol(name);
+        self.constants.push((name.to_owned(), "Call".to_owned()));
         self.calls.push((call.clone(), k));
-        self.given.push(model.valid(kind, role, &call, &at));
-        app(&format!("the.{}", role.name), &[call, at])
+        self.given.push(model.is_kind(&model.parts.kinds[k], &call));
+        call
     }
+}
+
+/// For kinds of calls to which clients owe others the kind of those, if just one can be owed.
+fn partners<S: Stamp>(model: &Model<'_, S>, ready: &Ready) -> BTreeMap<usize, usize> {
+    let kinds = model.parts.kinds;
+    let can_be = |k: usize, l: usize| {
+        let mut scene = Scene::default();
+        let [c, d] = [("c", k), ("d", l)].map(|(name, k)| scene.add_call(model, name, k));
+        let owed = model.partners((&kinds[k], c), (&kinds[l], d))?;
+        let mut ground = Ground::new(ready);
+        for (call, k) in &scene.calls {
+            ground.given(&model.is_kind(&kinds[*k], call));
+            for thing in model.things(call, *k, [&[], &[]], true) {
+                ground.given(&thing.facts);
+            }
+        }
+        Some(ground.is_known(&owed) != Some(false))
+    };
+    let only = |k: usize| {
+        let fitting: Vec<usize> = (0..kinds.len()).filter(|l| can_be(k, *l) == Some(true)).collect();
+        if let [l] = fitting[..] { Some((k, l)) } else { None }
+    };
+    (0..kinds.len()).filter_map(only).collect()
 }

@@ -1,13 +1,13 @@
 //! Lemmas that an author states, as obligations.
 
 use itertools::Itertools;
-use mowgli_core::lemma::{Access, Fact, Lemma, Num, Of, Sort, Var};
+use mowgli_core::lemma::{Access, Along, Fact, Lemma, Num, Of, Sort, Var};
 use mowgli_core::stamp::Stamp;
 
 use crate::kind::{Kind, Role};
-use crate::model::{Model, Obligation, own, the, thread};
+use crate::model::{Model, Obligation, ended, location, own, the, thread};
 use crate::numbers::{index, int, number};
-use crate::pattern::Each;
+use crate::pattern::{Argument, Each};
 use crate::term::{Term, add, all, and, any, app, equal, implies, less, not, or, symbol};
 
 /// A lemma for calls of some kinds.
@@ -52,20 +52,31 @@ impl<S: Stamp> Model<'_, S> {
         let of: Vec<(String, &'static str)> = lemma.of.iter().map(|v| (v.name.to_owned(), sort(*v))).collect();
         let statement = Obligation { name: lemma.words.to_owned(), of, hints: Vec::new(), from, to };
         let Some(along) = lemma.along else { return Ok(Stated { question: statement.clone(), statement }) };
-        // For earlier calls it holds; and before each call but the first there is one.
         let earlier = Sorted { lemma, kinds: sorted.kinds.clone(), end: ".earlier" };
-        let [call, before] = [sorted, &earlier].map(|sorted| sorted.var(along));
-        let is_before = |before: &Term| app("po.call", &[before.clone(), call.clone()]);
+        let is_before = |of: Var| app("po.call", &[earlier.var(of), sorted.var(of)]);
+        // For what comes earlier it holds.
         let of: Vec<(String, &str)> = lemma.of.iter().map(|v| (earlier.name(*v), sort(*v))).collect();
         let of: Vec<(&str, &str)> = of.iter().map(|(name, sort)| (name.as_str(), *sort)).collect();
-        let given = and([is_before(&before), self.hypotheses(&earlier)?]);
+        let comes = match along {
+            Along::Po(call) => is_before(call),
+            Along::Hb(sub) => app("hb", &[earlier.sub(sub)?, sorted.sub(sub)?]),
+        };
+        let given = and([comes, self.hypotheses(&earlier)?]);
         let hypothesis = all(&of, implies(given, self.facts(&earlier, &lemma.then)?));
+        let mut from = vec![statement.from.clone(), hypothesis];
+        if let Along::Po(call) = along {
+            from.push(self.is_next(&sorted.var(call)));
+        }
+        Ok(Stated { question: Obligation { from: and(from), ..statement.clone() }, statement })
+    }
+
+    /// That before a call there is one like it, the last of these, or else it is the first.
+    fn is_next(&self, call: &Term) -> Term {
         let b = symbol("last");
-        let next = equal(add(index(&b), 1), index(&call));
-        let last = any(&[("last", "Call")], and([self.same_object(&b, &call), is_before(&b), next]));
-        let is_first = equal(index(&call), symbol("0"));
-        let from = and([statement.from.clone(), hypothesis, or([is_first, last])]);
-        Ok(Stated { question: Obligation { from, ..statement.clone() }, statement })
+        let next = equal(add(index(&b), 1), index(call));
+        let is_before = app("po.call", &[b.clone(), call.clone()]);
+        let last = any(&[("last", "Call")], and([self.same_object(&b, call), is_before, next]));
+        or([equal(index(call), symbol("0")), last])
     }
 
     /// What is given in a lemma: the kinds of its calls, that what it speaks of is there, and what is said to be given.
@@ -99,6 +110,27 @@ impl<S: Stamp> Model<'_, S> {
                 let of = sorted.var(*on);
                 equal(thread(&sorted.var(*call)), if on.sort == Sort::Call { thread(&of) } else { of })
             }
+            Fact::Method(call, method) => {
+                let kind = sorted.kind(*call)?;
+                if kind.method().is_none_or(|of| of.text() != *method) {
+                    return Err(format!("{} is no {method}", kind.name));
+                }
+                and([])
+            }
+            Fact::ShareObject(a, b) => {
+                let object = |of: Var| {
+                    let has = sorted.kind(of)?.forms.iter().all(|f| f.arguments.first() == Some(&Argument::Location));
+                    has.then(|| location(0, &sorted.var(of))).ok_or_else(|| format!("{} is about no object", of.name))
+                };
+                equal(object(*a)?, object(*b)?)
+            }
+            Fact::Before(a, b) => app("po.call", &[sorted.var(*a), sorted.var(*b)]),
+            Fact::Partners(a, b) => {
+                let calls = [*a, *b].map(|v| sorted.kind(v).map(|kind| (kind, sorted.var(v))));
+                let [a, b] = calls;
+                self.partners(a?, b?).ok_or("clients owe no calls to each other")?
+            }
+            Fact::Same(a, b) => equal(sorted.var(*a), sorted.var(*b)),
             Fact::Not(fact) => not(self.fact(sorted, fact)?),
         })
     }
@@ -120,7 +152,13 @@ fn subevents(fact: &Fact) -> Vec<Of> {
         Fact::Number(of) => vec![*of],
         Fact::Equal(a, b) | Fact::Less(a, b) => [a, b].into_iter().filter_map(of).collect(),
         Fact::Hb(a, b) => vec![*a, *b],
-        Fact::SameObject(..) | Fact::On(..) => Vec::new(),
+        Fact::SameObject(..)
+        | Fact::On(..)
+        | Fact::Method(..)
+        | Fact::ShareObject(..)
+        | Fact::Before(..)
+        | Fact::Partners(..)
+        | Fact::Same(..) => Vec::new(),
         Fact::Not(fact) => subevents(fact),
     }
 }
@@ -134,10 +172,15 @@ impl<'k, S: Stamp> Sorted<'k, S> {
         symbol(&self.name(of))
     }
 
+    /// The kind of a call.
+    fn kind(&self, of: Var) -> Result<&'k Kind<S>, String> {
+        let kind = self.kinds.iter().find(|(call, _)| *call == of).map(|(_, kind)| *kind);
+        kind.ok_or_else(|| format!("it is not about {}", of.name))
+    }
+
     /// The role of a subevent.
     fn role(&self, of: Of) -> Result<(&'k Kind<S>, &'k Role<S>), String> {
-        let kind = self.kinds.iter().find(|(call, _)| *call == of.call).map(|(_, kind)| *kind);
-        let kind = kind.ok_or_else(|| format!("it is not about {}", of.call.name))?;
+        let kind = self.kind(of.call)?;
         let made = |(_, (library, method, _)): &(usize, &(_, mowgli_core::ids::Name, _))| {
             *library == of.library && method.text() == of.method
         };
@@ -158,6 +201,7 @@ impl<'k, S: Stamp> Sorted<'k, S> {
             (None, None) => Ok(own(&self.var(of.call))),
             (Some(Each::Nodes(_)), Some(at)) if at.sort == Sort::Node => Ok(self.var(at)),
             (Some(Each::Members(_)), Some(at)) if at.sort == Sort::Thread => Ok(self.var(at)),
+            (Some(Each::Ended(event)), None) => Ok(ended(event, &self.var(of.call))),
             (None, Some(at)) => Err(format!("{} is there once, not for each {}", role.words, at.name)),
             (Some(_), _) => Err(format!("{} is there several times, and it is not said for which", role.words)),
         }
@@ -180,6 +224,7 @@ impl<'k, S: Stamp> Sorted<'k, S> {
                 [number(&value), int(&value)]
             }
             Num::Index(call) => [and([]), index(&self.var(*call))],
+            Num::Is(k) => [and([]), add(symbol("0"), *k)],
         })
     }
 }

@@ -200,6 +200,7 @@ impl<S: Stamp> Source<'_, S> {
                 why = UNKNOWN_CALLS.to_owned();
                 continue;
             }
+            let segments = with_ends(runs, segments);
             match self.explained(runs, &segments, equal, known) {
                 Ok(kind) => return Ok((segments, kind)),
                 Err(reason) => why = reason,
@@ -215,20 +216,23 @@ impl<S: Stamp> Source<'_, S> {
         equal: &Arc<[(Datum, Datum)]>,
         Known { objects, computed }: Known<'_>,
     ) -> Result<Kind<S>, String> {
-        let positions: usize = segments.iter().map(|s| s.len).sum();
+        let times: Vec<Times> = segments.iter().flat_map(|s| std::iter::repeat_n(s.times, s.len)).collect();
+        let positions = times.len();
         // The instances of each position, with the results that came before.
         let mut seen: Vec<Vec<Instance<S>>> = vec![Vec::new(); positions];
         let mut own = Vec::new();
         let mut in_loop = vec![true; positions];
+        let equal: Arc<[(Datum, Datum)]> = equal.iter().copied().chain(awaited(runs, segments)).collect();
         for run in runs {
-            let known_equal = Env { equal: Arc::clone(equal), computed, ..run.env.clone() };
+            let known_equal = Env { equal: Arc::clone(&equal), computed, ..run.env.clone() };
             let places = expanded(segments, &run.env);
             let mut results = vec![None; positions];
             let mut passed: Vec<((usize, usize), Val)> = Vec::new();
             for (i, (position, at)) in places.into_iter().enumerate() {
                 let event = run.events[i].clone();
                 results[position] = Some(run.results[i]);
-                in_loop[position] &= run.in_loop[i];
+                in_loop[position] &= run.ended[i].is_some();
+                let at = at.or(run.ended_at(i).filter(|_| times[position] == Times::Ended));
                 passed.retain(|(of, _)| of.0 != position);
                 let data = event.call.args.iter().enumerate().filter(|(_, v)| computed != Computed::No && v.is_data());
                 passed.extend(data.map(|(argument, v)| ((position, argument), *v)));
@@ -255,7 +259,6 @@ impl<S: Stamp> Source<'_, S> {
             promised: Vec::new(),
             takes_part: (0..runs[0].call.args.len()).filter(|i| runs.iter().all(|r| r.env.takes_part(*i))).collect(),
         };
-        let times: Vec<Times> = segments.iter().flat_map(|s| std::iter::repeat_n(s.times, s.len)).collect();
         for (position, instances) in seen.iter().enumerate() {
             let method = |(s, _): &Instance<S>| (s.event.call.library, s.event.call.method);
             // Sets of nodes are seen by the subevents that there are for each of them.
@@ -293,6 +296,45 @@ fn have_one_method<S>(runs: &[&Run<S>], segments: &[Segment]) -> bool {
             *methods[position].get_or_insert(method) == method
         })
     })
+}
+
+/// The segments in which the calls that end a loop through all threads, at one of them, are told from others.
+fn with_ends<S>(runs: &[&Run<S>], mut segments: Vec<Segment>) -> Vec<Segment> {
+    let mut searches = BTreeSet::new();
+    for run in runs {
+        let places = expanded(&segments, &run.env).into_iter().zip(&run.ended);
+        searches.extend(places.filter(|(_, ended)| ended.is_some_and(|before| before > 0)).map(|((p, _), _)| p));
+    }
+    let mut position = 0;
+    for segment in &mut segments {
+        if segment.times == Times::Once && searches.contains(&position) {
+            segment.times = Times::Ended;
+        }
+        position += segment.len;
+    }
+    segments
+}
+
+/// The pairs of results, both of calls that are once, that are equal in every run because a loop ended with the second.
+fn awaited<S>(runs: &[&Run<S>], segments: &[Segment]) -> Vec<(Datum, Datum)> {
+    let times: Vec<Times> = segments.iter().flat_map(|s| std::iter::repeat_n(s.times, s.len)).collect();
+    let is_once = |position: &usize| matches!(times[*position], Times::Once | Times::Ended);
+    let results = |run: &&Run<S>| {
+        let places = expanded(segments, &run.env).into_iter().map(|(position, _)| position);
+        let ended = run.ended.iter().map(Option::is_some);
+        places.zip(run.results.iter().copied().zip(ended)).collect::<BTreeMap<usize, (Val, bool)>>()
+    };
+    let all: Vec<BTreeMap<usize, (Val, bool)>> = runs.iter().map(results).collect();
+    let ends = |late: usize| all.iter().all(|run| run.get(&late).is_some_and(|(_, ended)| *ended));
+    let result = |run: &BTreeMap<usize, (Val, bool)>, at: usize| {
+        run.get(&at).map(|(value, _)| *value).filter(|value| *value != Val::Top)
+    };
+    let agree = |early: usize, late: usize| {
+        all.iter().all(|run| result(run, early).is_some() && result(run, early) == result(run, late))
+    };
+    let ends: Vec<usize> = (0..times.len()).filter(is_once).filter(|late| ends(*late)).collect();
+    let pairs = ends.iter().flat_map(|late| (0..*late).filter(is_once).map(|early| (early, *late)));
+    pairs.filter(|(early, late)| agree(*early, *late)).map(|(a, b)| (Datum::Result(a), Datum::Result(b))).collect()
 }
 
 /// The results of earlier events that the result of an event is greater than in every run. Only events that are there once

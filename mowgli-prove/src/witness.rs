@@ -11,9 +11,10 @@ use mowgli_core::judge::{closure, judge};
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 
-use crate::kind::{Guard, Placed, Read, Role, Write};
+use crate::kind::{Guard, Kind, Placed, Read, Role, Write};
 use crate::model::{
-    Concretisation, EARLIER, HAS_MEMBER, LAST, Model, TAKES_PART, TUPLE, constant, passed_to, plus, result_of,
+    Concretisation, EARLIER, HAS_MEMBER, LAST, Model, TAKES_PART, TUPLE, constant, ended_at, ends_of, passed_to, plus,
+    result_of,
 };
 use crate::pattern::{Datum, Each, Env, Place};
 use crate::term::{Structure, Theory};
@@ -72,7 +73,8 @@ pub fn structure<S: Stamp>(
     let judged = judge(parts.below, execution).map_err(|why| format!("the judge does not accept it: {why}"))?;
     let mut calls = Vec::new();
     let mut subs: Vec<Element> = Vec::new();
-    let mut place = vec![0; execution.subs.len()];
+    let mut place = vec![None; execution.subs.len()];
+    let mut left_out = 0;
     for (call, replaced) in execution.calls.iter().enumerate() {
         let event = &replaced.event;
         let env = Env::new(&execution.world, event.thread, &event.call);
@@ -82,22 +84,23 @@ pub fn structure<S: Stamp>(
         let taken = |kind| as_kind(model, execution, kind, &event.call, &actual, &env);
         let fitting: Vec<(usize, Taken)> =
             (0..parts.kinds.len()).filter_map(|kind| Some((kind, taken(kind)?))).collect();
-        let [(kind, (elements, results))] = &fitting[..] else {
+        let [(kind, Taken { elements, results, subs: kept })] = &fitting[..] else {
             return Err(format!("{} templates of {} fit {}", fitting.len(), event.call.method, event.call));
         };
         let mut passed = BTreeMap::new();
-        for ((role, at), s) in elements.iter().zip(actual) {
+        left_out += actual.len() - kept.len();
+        for ((role, at), &s) in elements.iter().zip(kept) {
             let event = parts.kinds[*kind].concrete[*role].position.0;
             let args = execution.events[execution.subs[s].event].call.args.iter().enumerate();
             passed.extend(args.map(|(argument, v)| ((event, argument, *at), *v)));
-            place[s] = subs.len();
+            place[s] = Some(subs.len());
             subs.push(Element { call, role: *role, at: *at });
         }
         let (kind, results) = (*kind, results.clone());
         let (thread, args) = (event.thread.index(), event.call.args.to_vec());
         calls.push(Called { kind, env, own, thread, args, results, passed });
     }
-    if subs.len() != execution.subs.len() {
+    if subs.len() + left_out != execution.subs.len() {
         return Err("there are events of no call".to_owned());
     }
     let mut promises: Vec<Element> = Vec::new();
@@ -113,10 +116,17 @@ pub fn structure<S: Stamp>(
     filled.structure(theory, &judged.hb)
 }
 
-/// The roles of the subevents of a call with what they are there for, and the results of its events.
-type Taken = (Vec<(usize, Place)>, BTreeMap<(usize, Place), Val>);
+/// A call taken as one of a kind.
+struct Taken {
+    /// The roles of its subevents with what they are there for.
+    elements: Vec<(usize, Place)>,
+    /// The results of its events.
+    results: BTreeMap<(usize, Place), Val>,
+    /// The subevents, without those that only read and are left out as they did not end a loop.
+    subs: Vec<usize>,
+}
 
-/// The subevents of a call taken as a kind of call has them; none if it is not of the kind.
+/// A call taken as a kind of call has it; none if it is not of the kind.
 fn as_kind<S: Stamp>(
     model: &Model<'_, S>,
     execution: &Execution<S>,
@@ -129,23 +139,55 @@ fn as_kind<S: Stamp>(
     let kind = &model.parts.kinds[kind];
     kind.forms_of(call).next()?;
     let expected: Vec<Placed> = kind.concretely(env);
+    let (actual, before) = without_rounds(execution, kind, &expected, actual)?;
     let family = |s: usize| execution.subs[s].sub.stamp.to_string().split('_').next().map(str::to_owned);
     let is_like = |((r, _), s): (&Placed, &usize)| family(*s).as_deref() == Some(&kind.concrete[*r].family);
-    if expected.len() != actual.len() || !expected.iter().zip(actual).all(is_like) {
+    if expected.len() != actual.len() || !expected.iter().zip(&actual).all(is_like) {
         return None;
     }
-    let elements: Vec<(usize, Place)> = expected.into_iter().map(|(role, at)| (role, at.unwrap_or(own))).collect();
-    let result = |((role, at), s): (&(usize, Place), &usize)| {
-        ((kind.concrete[*role].position.0, *at), execution.events[execution.subs[*s].event].ret)
+    // A loop that does not go through the threads ended at none of them: then nothing depends on which it is.
+    let ended = Place::Thread(execution.world.tids().nth(before).unwrap_or(env.thread));
+    let of_role = |(role, at): Placed| match kind.concrete[role].each {
+        Some(Each::Ended(_)) => (role, ended),
+        _ => (role, at.unwrap_or(own)),
     };
-    let results: BTreeMap<(usize, Place), Val> = elements.iter().zip(actual).map(result).collect();
+    let elements: Vec<(usize, Place)> = expected.into_iter().map(of_role).collect();
+    let result = |((role, at), s): (&(usize, Place), &usize)| {
+        // A loop ends once, so what it ended with is a result of the call.
+        let at = if matches!(kind.concrete[*role].each, Some(Each::Ended(_))) { own } else { *at };
+        ((kind.concrete[*role].position.0, at), execution.events[execution.subs[*s].event].ret)
+    };
+    let results: BTreeMap<(usize, Place), Val> = elements.iter().zip(&actual).map(result).collect();
     let datum = |datum| match datum {
         Datum::Result(event) => results.get(&(event, own)).copied(),
         Datum::Sum(event, k) => results.get(&(event, own)).map(|v| v.plus(k).unwrap_or(*v)),
         other => env.datum(other),
     };
     let holds = |guard: &Guard| (datum(guard.one) == datum(guard.other)) == guard.are_equal;
-    kind.forms_of(call).any(|form| form.given.iter().all(holds)).then_some((elements, results))
+    let is_of = kind.forms_of(call).any(|form| form.given.iter().all(holds));
+    is_of.then_some(Taken { elements, results, subs: actual })
+}
+
+/// The subevents of a call without those of the last round of a loop, through all threads, that come before the one that ended
+/// it; and how many these are.
+fn without_rounds<S: Stamp>(
+    execution: &Execution<S>,
+    kind: &Kind<S>,
+    expected: &[Placed],
+    actual: &[usize],
+) -> Option<(Vec<usize>, usize)> {
+    let is_end = |(r, _): &Placed| matches!(kind.concrete[*r].each, Some(Each::Ended(_)));
+    let ends: Vec<usize> = expected.iter().positions(is_end).collect();
+    let before = actual.len().checked_sub(expected.len())?;
+    let &[end] = &ends[..] else { return (before == 0).then(|| (actual.to_vec(), 0)) };
+    let (library, method, _) = kind.made[kind.concrete[expected[end].0].position.0];
+    let is_alike = |s: &usize| {
+        let call = &execution.events[execution.subs[*s].event].call;
+        (call.library, call.method) == (library, method)
+    };
+    let (first, rest) = actual.split_at(end);
+    let (left_out, last) = rest.split_at(before);
+    left_out.iter().all(is_alike).then(|| ([first, last].concat(), before))
 }
 
 struct Filled<'m, 'a, S: Stamp> {
@@ -156,8 +198,8 @@ struct Filled<'m, 'a, S: Stamp> {
     /// The subevents, call by call.
     subs: Vec<Element>,
     promises: Vec<Element>,
-    /// Where the subevents of the execution are.
-    place: Vec<usize>,
+    /// Where the subevents of the execution are, those that are not left out.
+    place: Vec<Option<usize>>,
 }
 
 impl<S: Stamp> Filled<'_, '_, S> {
@@ -197,6 +239,7 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let at = match each {
             Some(Each::Nodes(_)) => a.at,
             Some(Each::Members(i)) => Place::Thread(*called.env.members[i].0.last()?),
+            Some(Each::Ended(_)) => return self.subs.iter().position(|s| s.call == a.call && s.role == role),
             None => Place::Node(called.own),
         };
         self.subs.iter().position(|s| *s == Element { call: a.call, role, at })
@@ -227,7 +270,11 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let (ex, parts) = (self.execution, &self.model.parts);
         let n = self.subs.len();
         let mut back = vec![0; n];
-        self.place.iter().enumerate().for_each(|(old, &new)| back[new] = old);
+        self.place
+            .iter()
+            .enumerate()
+            .filter_map(|(old, new)| Some((old, (*new)?)))
+            .for_each(|(old, new)| back[new] = old);
         let reads: Vec<Option<Val>> = (0..n).map(|s| ex.subs[back[s]].read).collect();
         let wrote: Vec<Option<Val>> = (0..n).map(|s| ex.subs[back[s]].wrote).collect();
         let initial: Vec<Option<Val>> = (0..n)
@@ -312,8 +359,8 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let of_promises: Vec<usize> = self.promises.iter().map(|a| of_calls[a.call]).collect();
         structure.table("nth.call", move |p| of_calls[p[0]]);
         structure.table("abs.nth", move |p| of_promises[p[0]]);
-        let place = &self.place;
-        let hb: Pairs = hb.iter().map(|&(a, b)| (place[a], place[b])).collect();
+        let kept = |&(a, b): &(usize, usize)| Some((self.place[a]?, self.place[b]?));
+        let hb: Pairs = hb.iter().filter_map(kept).collect();
         let images: Vec<usize> = self.promises.iter().map(|a| self.image(*a).unwrap_or(0)).collect();
         structure.table("g", {
             let images = images.clone();
@@ -332,7 +379,7 @@ impl<S: Stamp> Filled<'_, '_, S> {
         for encoding in self.model.lower.iter().chain(&self.model.owed) {
             for (name, _) in &encoding.choices {
                 let chosen = ex.chosen.iter().filter(|c| *name == format!("{}.{}", c.library, c.name));
-                let pairs: Pairs = chosen.flat_map(|c| c.pairs.iter().map(|&(a, b)| (place[a], place[b]))).collect();
+                let pairs: Pairs = chosen.flat_map(|c| c.pairs.iter().filter_map(kept)).collect();
                 structure.table(name, move |p| flag(pairs.contains(&(p[0], p[1]))));
             }
             // A theory may be without the specifications.
@@ -432,7 +479,17 @@ impl<S: Stamp> Filled<'_, '_, S> {
         give("home".into(), locations.iter().map(|x| ex.world.home(*x).map_or(0, number)).collect());
         let initial = |x: &Loc| index(values, &Some(ex.world.objects[x].init));
         give("init".into(), locations.iter().map(initial).collect());
+        for event in parts.kinds.iter().flat_map(ends_of) {
+            let is_end = |s: &&Element| {
+                let role = self.role(**s, true);
+                role.each == Some(Each::Ended(event))
+            };
+            let ended: BTreeMap<usize, usize> =
+                self.subs.iter().filter(is_end).map(|s| (s.call, self::number(s.at))).collect();
+            structure.table(&ended_at(event), move |p| ended.get(&p[0]).copied().unwrap_or(0));
+        }
         let most = self.calls.iter().map(|c| c.args.len()).max().unwrap_or(0);
+        let mut give = |name: String, all: Vec<usize>| structure.table(&name, move |p| all[p[0]]);
         for i in 0..most {
             let arg = |c: &Called| c.args.get(i).copied().unwrap_or(Val::Unit);
             give(format!("location.{i}"), of_call(&|c| arg(c).loc().map_or(0, |x| index(&locations, &x))));

@@ -10,24 +10,26 @@ use mowgli_core::ids::{Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, index, value};
 use mowgli_core::library::Libraries;
+use mowgli_core::method::Method;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Spec, po};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
+use mowgli_libraries::sequential::{Counter, LinearisedOverNlock, Sequential};
 use mowgli_libraries::{bal, slock, sv, wlock};
 use mowgli_prove::prove::{Options, Proof, prove};
 use mowgli_prove::solve::Program;
 use mowgli_prove::source::Source;
 use mowgli_rdma::Stamp;
-use mowgli_rdma::wait::WAIT;
+use mowgli_rdma::wait::{self, WAIT};
 
 /// The version that the tests were written with.
 const VERSION: &str = "4.8.12";
 
 fn main() -> ExitCode {
-    let tests: [(&str, fn()); 13] = [
+    let tests: [(&str, fn()); 16] = [
         ("sv_is_proved", sv_is_proved),
         ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", less_below_proves_less),
@@ -38,6 +40,9 @@ fn main() -> ExitCode {
         ("no_variant_of_sc_rmw_is_proved", no_variant_of_sc_rmw_is_proved),
         ("counter_and_map_are_proved", counter_and_map_are_proved),
         ("no_variant_of_counter_is_proved", no_variant_of_counter_is_proved),
+        ("a_counter_that_adds_two_is_not_proved", a_counter_that_adds_two_is_not_proved),
+        ("wlock_is_proved", wlock_is_proved),
+        ("no_broken_wlock_is_proved", no_broken_wlock_is_proved),
         ("barriers_are_proved", barriers_are_proved),
         ("no_broken_barrier_is_proved", no_broken_barrier_is_proved),
         ("what_is_stated_is_proved_or_not_used", what_is_stated_is_proved_or_not_used),
@@ -258,6 +263,138 @@ fn no_variant_of_counter_is_proved() {
     }
 }
 
+/// A counter that adds two: what it writes is computed, and the specification says what.
+struct ByTwo;
+
+impl Sequential for ByTwo {
+    fn name(&self) -> &'static str {
+        Counter.name()
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        Counter.methods()
+    }
+
+    fn start(&self) -> Vec<Val> {
+        Counter.start()
+    }
+
+    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
+        let (after, result) = Counter.apply(words, call)?;
+        let after = if after == words { after } else { vec![after[0].plus(1)?] };
+        Some((after, result))
+    }
+}
+
+fn a_counter_that_adds_two_is_not_proved() {
+    let all = catalogue();
+    let proof = shown(named(&all, "counter").unwrap(), Arc::new(LinearisedOverNlock(Arc::new(ByTwo))), 2);
+    assert!(!proof.is_proved());
+    assert!(!open(&proof).is_empty() || !proof.obstacles.is_empty(), "{:?}", proof.obstacles);
+}
+
+/// SYNC Theorem 1, for every client: an Acq goes through all threads and ends at one.
+fn wlock_is_proved() {
+    let proof = found("wlock", "published", same, None, 20);
+    assert_eq!(open(&proof), Vec::<&str>::new());
+    assert!(proof.is_proved() && proof.executions > 30, "{:?}", proof.obstacles);
+    let names: Vec<&str> = proof.rows.iter().map(|row| row.obligation.as_str()).collect();
+    for name in ["lemma: who has a later ticket comes after the Rel", "lo is total", "lo' inside hb"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    // It ends with the read that sees its ticket.
+    assert_eq!(proof.concretisation, ["aMF of Acq: aCR of Read 2", "aCW of Rel: aCW of Write"]);
+}
+
+/// The weak lock with something else in its place.
+#[derive(Clone, Copy, Debug)]
+enum WeakLock {
+    /// The published one, with other words.
+    Published,
+    /// An Acq takes no ticket from others.
+    SharesTickets,
+    /// A Rel passes on its own ticket.
+    PassesOnItsOwn,
+    /// A loop ends by a read that is not the last of its round, of which nothing is known then.
+    EndsByAnEarlierRead,
+    /// Whoever has passed on anything lets others in.
+    EndsWhereItMustNot,
+    /// It is as published, and its author says nothing.
+    SaysNothing,
+}
+
+impl Implementation for WeakLock {
+    fn target(&self) -> Name {
+        wlock::WLOCK
+    }
+
+    fn declare(&self, world: &mut World) {
+        wlock::WlockOverSv.declare(world);
+    }
+
+    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
+        let x = call.loc(0);
+        let (x_a, p, d) = (x.part("dispenser"), x.part(format_args!("ticket_{t}")), Val::Wid(x.wid("d")));
+        let passed = move |t: Tid| x.part(format_args!("passed_{t}"));
+        let adds = i64::from(!matches!(self, Self::SharesTickets));
+        let passes = i64::from(!matches!(self, Self::PassesOnItsOwn));
+        let (threads, others, end) = (world.tids().collect::<Vec<Tid>>(), world.other_nodes(t), *self);
+        if call.method.text() == "Rel" {
+            return prog! {
+                let v = wait::read(p);
+                sv::write(passed(t), v.plus(passes).unwrap_or(v));
+                sv::bcast(passed(t), Val::NoWid, others);
+                Prog::unit()
+            };
+        }
+        let looks = prog! {
+            let v = wait::read(p);
+            loop {
+                for ti in (threads.clone()) {
+                    let seen = sv::read(passed(ti));
+                    if (seen == v || (matches!(end, Self::EndsWhereItMustNot) && seen != Val::Int(0))) { break }
+                }
+            }
+        };
+        let looks_twice = prog! {
+            let v = wait::read(p);
+            loop {
+                let seen = sv::read(passed(t));
+                sv::read(passed(t));
+                if (seen == v) { break }
+            }
+        };
+        let takes = Prog::all([wait::rfaa(p, x_a, adds, d), wait::wait(d)]);
+        takes.then(if matches!(self, Self::EndsByAnEarlierRead) { looks_twice } else { looks })
+    }
+
+    fn lemmas(&self) -> Vec<Lemma> {
+        if matches!(self, Self::SaysNothing) { Vec::new() } else { wlock::WlockOverSv.lemmas() }
+    }
+}
+
+fn no_broken_wlock_is_proved() {
+    let all = catalogue();
+    let entry = named(&all, "wlock").unwrap();
+    let is_proved = |lock: WeakLock, seconds| shown(entry, Arc::new(lock), seconds).is_proved();
+    assert!(is_proved(WeakLock::Published, 20));
+    let tickets = "lemma: no two Acq have one ticket";
+    let later = "lemma: who has a later ticket comes after the Rel";
+    for (lock, why) in [
+        (WeakLock::SharesTickets, tickets),
+        (WeakLock::PassesOnItsOwn, later),
+        (WeakLock::EndsByAnEarlierRead, later),
+        (WeakLock::EndsWhereItMustNot, later),
+        (WeakLock::SaysNothing, "lo' inside hb"),
+    ] {
+        let proof = shown(entry, Arc::new(lock), 2);
+        assert!(!proof.is_proved(), "{lock:?}");
+        assert!(open(&proof).contains(&why), "{lock:?}: {:?} {:?}", open(&proof), proof.obstacles);
+    }
+    let no_wait = shown(entry, entry.variant("no-wait").unwrap().implementation.clone(), 2);
+    assert!(open(&no_wait).contains(&tickets) && !no_wait.is_proved(), "{:?}", open(&no_wait));
+}
+
 /// LOCO Theorem 4.2 and its transitive variant, for any number of participants and rounds.
 fn barriers_are_proved() {
     for library in ["bal", "bal-transitive"] {
@@ -272,7 +409,7 @@ fn barriers_are_proved() {
         ] {
             assert!(names.contains(&name), "{names:?}");
         }
-        let last = "aCR of BAR: aCR of Read".to_owned();
+        let last = "aCR of BAR: aCR of Read 2".to_owned();
         assert!(proof.concretisation.contains(&last), "{:?}", proof.concretisation);
     }
 }
