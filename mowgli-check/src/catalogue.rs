@@ -9,6 +9,7 @@ use mowgli_core::stamp::Stamp;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Memory, bound};
 use mowgli_libraries::x86;
+use mowgli_rdma::Switches;
 use mowgli_rdma::sc;
 use mowgli_rdma::tso::{self, Tso};
 use mowgli_rdma::wait;
@@ -104,7 +105,7 @@ pub struct Catalogue {
     over_rdma: Shelf<mowgli_rdma::Stamp>,
     over_x86: Shelf<mowgli_x86::Stamp>,
     /// What tests of each model can call, once it was asked, by [`Catalogue::shelf_of`].
-    known: [OnceLock<Known>; Model::ALL.len() + 1],
+    known: [OnceLock<Known>; Model::ALL.len() + 3],
 }
 
 static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::of(Vec::new(), Vec::new()));
@@ -124,11 +125,16 @@ impl Catalogue {
         }
     }
 
-    /// Models that have the same libraries have the same number: switches change what libraries promise, and RDMA-WAIT-RMW
-    /// with a switch on has only words.
+    /// Models that have the same libraries have the same number: switches change what libraries promise, RDMA-WAIT-RMW
+    /// with a switch on has only words, and where threads crash others are told.
     fn shelf_of(model: Model) -> usize {
         let published = Model::ALL.iter().position(|m| *m == model.published()).expect("a model");
-        if matches!(model, Model::RdmaWait(_)) && model != model.published() { Model::ALL.len() } else { published }
+        match model {
+            Model::RdmaTso(switches) if switches.crashes => Model::ALL.len(),
+            Model::RdmaWait(switches) if switches.crashes => Model::ALL.len() + 1,
+            Model::RdmaWait(switches) if switches != Switches::OFF => Model::ALL.len() + 2,
+            _ => published,
+        }
     }
 
     /// What tests of a model can call.

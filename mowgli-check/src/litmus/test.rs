@@ -92,6 +92,15 @@ impl Model {
         }
     }
 
+    /// Its switches, if it has any.
+    #[must_use]
+    pub fn switches(self) -> Option<Switches> {
+        match self {
+            Self::RdmaWait(switches) | Self::RdmaTso(switches) => Some(switches),
+            Self::RdmaSc | Self::CoreRma | Self::X86Tso => None,
+        }
+    }
+
     /// Nothing for a model as it is published.
     ///
     /// # Errors
