@@ -272,9 +272,9 @@ fn other_axioms_of_crashes_are_noticed() {
     let crashes = Switches { crashes: true, ..Switches::OFF };
     let anything = tso::switched(crashes).respecified(TSO, |spec| spec.demands.retain(|(name, ..)| *name != "cut-off"));
     let untold = tso::switched(crashes).respecified(CRASH, |spec| spec.so.clear());
+    let (words, bound) = (tso::Words { rmw: false }, bound(2, 2, 3));
     for (libraries, what) in [(anything, "what is missing"), (untold, "who is told")] {
-        let words = tso::Words { rmw: false };
-        let clients = (strategy(&words, &bound(2, 2, 3)), prop::collection::vec(any::<Index>(), 10));
+        let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 10));
         let result = runner(1000).run(&clients, |(client, picks)| {
             let (world, programs) = with_crashes(&client, picks[0], &picks[1..]);
             agree_on(&libraries, crashes, &world, &programs)
