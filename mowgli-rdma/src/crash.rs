@@ -83,6 +83,12 @@ impl Library<Stamp> for Crash {
         })
     }
 
+    /// Who is said to be dead has stopped.
+    fn admits(&self, _: &World, events: &[&Event]) -> bool {
+        let has_stopped = |t: Tid| events.iter().any(|e| e.thread == t && Method::of(&e.call) == Method::Stop {});
+        events.iter().all(|e| !matches!(Method::of(&e.call), Method::Dead { t } if !has_stopped(t)))
+    }
+
     fn is_remembered(&self, _: &Call) -> bool {
         false
     }

@@ -27,6 +27,9 @@ impl Switches {
     /// All off: the models as they are published.
     pub const OFF: Self = Self { relaxed_ordering: false, global_atomics: false, unsignalled: false, crashes: false };
 
+    /// Crashes alone.
+    pub const CRASHES: Self = Self { crashes: true, ..Self::OFF };
+
     /// The names, as tests write them behind the name of a model.
     pub const NAMES: [&'static str; 4] = ["relaxed-ordering", "global-atomics", "unsignalled", "crashes"];
 

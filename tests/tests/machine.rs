@@ -246,7 +246,7 @@ fn stopping(calls: &[Call], heard: &[Option<Tid>], crashes: bool, results: Vec<V
 /// The same with threads and nodes that crash.
 #[test]
 fn axioms_and_machine_agree_on_crashes() {
-    let crashes = Switches { crashes: true, ..Switches::OFF };
+    let crashes = Switches::CRASHES;
     let unsignalled = Switches { unsignalled: true, ..crashes };
     let relaxed = Switches { relaxed_ordering: true, global_atomics: true, ..unsignalled };
     for (switches, scale) in [(crashes, 2), (unsignalled, 1), (relaxed, 1)] {
@@ -269,7 +269,7 @@ fn axioms_and_machine_agree_on_crashes() {
 /// with the machine.
 #[test]
 fn other_axioms_of_crashes_are_noticed() {
-    let crashes = Switches { crashes: true, ..Switches::OFF };
+    let crashes = Switches::CRASHES;
     let anything = tso::switched(crashes).respecified(TSO, |spec| spec.demands.retain(|(name, ..)| *name != "cut-off"));
     let untold = tso::switched(crashes).respecified(CRASH, |spec| spec.so.clear());
     let (words, bound) = (tso::Words { rmw: false }, bound(2, 2, 3));

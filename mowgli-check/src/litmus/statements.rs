@@ -16,7 +16,7 @@ use crate::catalogue::Catalogue;
 
 /// The libraries that are built in, each as the first model has it that has it at all.
 static BUILTIN: LazyLock<BTreeMap<Name, Callable>> = LazyLock::new(|| {
-    let crashes = Model::RdmaTso(Switches { crashes: true, ..Switches::OFF });
+    let crashes = Model::RdmaTso(Switches::CRASHES);
     let all =
         Model::ALL.into_iter().chain([crashes]).flat_map(|model| Catalogue::builtin().known(model).all().cloned());
     let mut first = BTreeMap::new();
