@@ -1,11 +1,14 @@
 //! Published RDMA algorithms, each as a library of one file: what it promises, its body as it was published, the variants that
 //! are to be caught, and the assumption on the hardware without which it is wrong. `docs/gallery.md` has what was found.
 
+pub mod clocks;
+pub mod dying;
 pub mod guard;
 pub mod shared;
 
 pub mod alock;
 pub mod derecho;
+pub mod drtm;
 pub mod dslr;
 pub mod farm;
 pub mod log;
@@ -17,6 +20,7 @@ pub mod rmarw;
 pub mod sherman;
 pub mod signal;
 pub mod spin;
+pub mod takeover;
 
 use mowgli_libraries::entry::Entry;
 
@@ -37,5 +41,7 @@ pub fn entries() -> Vec<Entry> {
         farm::entry(),
         sherman::entry(),
         race::entry(),
+        takeover::entry(),
+        drtm::entry(),
     ]
 }

@@ -9,6 +9,8 @@ use mowgli_core::stamp::Stamp;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Memory, bound};
 use mowgli_libraries::x86;
+use mowgli_rdma::Switches;
+use mowgli_rdma::crash::CRASH;
 use mowgli_rdma::sc;
 use mowgli_rdma::tso::{self, Tso};
 use mowgli_rdma::wait;
@@ -77,7 +79,12 @@ impl Stamped for mowgli_rdma::Stamp {
     fn libraries(catalogue: &Catalogue, model: Model) -> Libraries<Self> {
         match model {
             Model::RDMA_WAIT => catalogue.over_rdma.specified.clone(),
-            Model::RdmaWait(switches) => wait::switched(switches),
+            Model::RdmaWait(switches) => {
+                let over =
+                    |entry: &&Entry| switches == Switches::CRASHES && entry.memory.libraries.get(CRASH).is_some();
+                let entries = catalogue.over_rdma.entries.iter().filter(over);
+                entries.fold(wait::switched(switches), |all, entry| all.and(&entry.specification))
+            }
             Model::RDMA_TSO => Libraries::over(mowgli_rdma::to).with(Tso),
             Model::RdmaTso(switches) => tso::switched(switches),
             Model::RdmaSc => sc::libraries(),
@@ -104,7 +111,7 @@ pub struct Catalogue {
     over_rdma: Shelf<mowgli_rdma::Stamp>,
     over_x86: Shelf<mowgli_x86::Stamp>,
     /// What tests of each model can call, once it was asked, by [`Catalogue::shelf_of`].
-    known: [OnceLock<Known>; Model::ALL.len() + 1],
+    known: [OnceLock<Known>; Model::ALL.len() + 4],
 }
 
 static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::of(Vec::new(), Vec::new()));
@@ -124,11 +131,17 @@ impl Catalogue {
         }
     }
 
-    /// Models that have the same libraries have the same number: switches change what libraries promise, and RDMA-WAIT-RMW
-    /// with a switch on has only words.
+    /// Models that have the same libraries have the same number: switches change what libraries promise, RDMA-WAIT-RMW
+    /// with a switch on has only words and the libraries that are over it, and where threads crash others are told.
     fn shelf_of(model: Model) -> usize {
         let published = Model::ALL.iter().position(|m| *m == model.published()).expect("a model");
-        if matches!(model, Model::RdmaWait(_)) && model != model.published() { Model::ALL.len() } else { published }
+        match model {
+            Model::RdmaTso(switches) if switches.crashes => Model::ALL.len(),
+            Model::RdmaWait(Switches::CRASHES) => Model::ALL.len() + 3,
+            Model::RdmaWait(switches) if switches.crashes => Model::ALL.len() + 1,
+            Model::RdmaWait(switches) if switches != Switches::OFF => Model::ALL.len() + 2,
+            _ => published,
+        }
     }
 
     /// What tests of a model can call.

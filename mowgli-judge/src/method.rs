@@ -20,6 +20,8 @@ pub enum Kind {
     Node,
     /// A set of nodes. A call for none is no call.
     Nodes,
+    /// A thread.
+    Thread,
     /// A work identifier, or the one that nothing waits on.
     Id,
     /// The way in which the call is made, the first argument; programs write it behind the name, as `put@q2(z, x)`.
@@ -136,10 +138,12 @@ fn wrong(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Optio
         (Kind::Value, _)
         | (Kind::Node, Val::Node(_))
         | (Kind::Nodes, Val::Nodes(_))
+        | (Kind::Thread, Val::Thread(_))
         | (Kind::Way, Val::Way(_))
         | (Kind::Id, Val::Wid(_) | Val::NoWid) => return None,
         (Kind::Node, _) => return Some(format!("{arg} is no node")),
         (Kind::Nodes, _) => return Some(format!("{arg} is no set of nodes")),
+        (Kind::Thread, _) => return Some(format!("{arg} is no thread")),
         (Kind::Way, _) => return Some(format!("{arg} is no way to make a call")),
         (Kind::Id, _) => return Some(format!("{arg} is no identifier")),
         (Kind::Local | Kind::Address | Kind::Placed | Kind::Object, _) => {}
@@ -227,6 +231,12 @@ impl Argument for Node {
     const WHAT: &'static str = "a node";
     fn read(v: Val) -> Option<Self> {
         if let Val::Node(n) = v { Some(n) } else { None }
+    }
+}
+impl Argument for Tid {
+    const WHAT: &'static str = "a thread";
+    fn read(v: Val) -> Option<Self> {
+        if let Val::Thread(t) = v { Some(t) } else { None }
     }
 }
 impl Argument for NodeSet {

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::ids::{Loc, Name, Node, NodeSet, Wid};
+use crate::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 
 static TUPLES: Mutex<BTreeSet<&'static [Val]>> = Mutex::new(BTreeSet::new());
 
@@ -29,6 +29,8 @@ pub enum Val {
     Node(Node),
     /// A set of nodes.
     Nodes(NodeSet),
+    /// A thread.
+    Thread(Tid),
     /// A work identifier.
     Wid(Wid),
     /// The identifier that nothing waits on, `_` in the papers.
@@ -126,7 +128,8 @@ impl Val {
     /// Whether this is data (integers, truth values, tuples) and no name of a thing.
     #[must_use]
     pub fn is_data(self) -> bool {
-        !matches!(self, Self::Loc(_) | Self::Node(_) | Self::Nodes(_) | Self::Wid(_) | Self::NoWid | Self::Way(_))
+        use Val::{Loc, NoWid, Node, Nodes, Thread, Way, Wid};
+        !matches!(self, Loc(_) | Node(_) | Nodes(_) | Thread(_) | Wid(_) | NoWid | Way(_))
     }
 }
 
@@ -161,6 +164,11 @@ impl From<NodeSet> for Val {
         Self::Nodes(ns)
     }
 }
+impl From<Tid> for Val {
+    fn from(t: Tid) -> Self {
+        Self::Thread(t)
+    }
+}
 impl From<Wid> for Val {
     fn from(d: Wid) -> Self {
         Self::Wid(d)
@@ -178,6 +186,7 @@ impl fmt::Display for Val {
             Self::Loc(x) => x.fmt(f),
             Self::Node(n) => n.fmt(f),
             Self::Nodes(ns) => ns.fmt(f),
+            Self::Thread(t) => t.fmt(f),
             Self::Wid(d) => d.fmt(f),
             Self::NoWid => f.write_str("_"),
             Self::Way(w) => w.fmt(f),

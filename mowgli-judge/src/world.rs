@@ -1,6 +1,6 @@
 //! The fixed surroundings of a program: nodes, the placement of threads, and the objects that exist.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -130,6 +130,23 @@ impl Form {
     }
 }
 
+/// What may stop at any point. What that means for what was under way, a memory model says.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+pub struct Crashes {
+    /// Threads.
+    pub threads: BTreeSet<Tid>,
+    /// Nodes, with all that runs on them.
+    pub nodes: NodeSet,
+}
+
+impl Crashes {
+    /// Whether nothing stops.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Nodes, threads and objects: everything that a program takes as given.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct World {
@@ -139,13 +156,22 @@ pub struct World {
     pub threads: Vec<Node>,
     /// The objects, by location.
     pub objects: BTreeMap<Loc, Object>,
+    /// What may stop.
+    #[serde(default, skip_serializing_if = "Crashes::is_empty")]
+    pub crashes: Crashes,
 }
 
 impl World {
     /// A world with these threads and no object.
     #[must_use]
     pub fn new(nodes: u8, threads: &[Node]) -> Self {
-        Self { nodes, threads: threads.to_vec(), objects: BTreeMap::new() }
+        Self { nodes, threads: threads.to_vec(), objects: BTreeMap::new(), crashes: Crashes::default() }
+    }
+
+    /// Whether a thread may stop: by itself, or with its node.
+    #[must_use]
+    pub fn may_stop(&self, thread: Tid) -> bool {
+        self.crashes.threads.contains(&thread) || self.crashes.nodes.contains(self.node_of(thread))
     }
 
     /// `n(t)`.

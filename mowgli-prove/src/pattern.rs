@@ -334,7 +334,7 @@ fn taken_apart(value: Val, text: &mut String, parts: &mut Vec<Raw>) {
             }
             text.push(')');
         }
-        Val::Unit | Val::Int(_) | Val::Bool(_) | Val::Bot | Val::Top | Val::Nodes(_) => {
+        Val::Unit | Val::Int(_) | Val::Bool(_) | Val::Bot | Val::Top | Val::Nodes(_) | Val::Thread(_) => {
             text.push('#');
             parts.push(Raw::Datum(value));
         }

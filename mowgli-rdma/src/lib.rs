@@ -36,6 +36,7 @@
 //! ```
 
 pub mod core_rma;
+pub mod crash;
 pub mod operational;
 pub mod probes;
 pub mod remedies;

@@ -19,14 +19,19 @@ pub struct Switches {
     pub global_atomics: bool,
     /// Operations may be unsignalled: a completion stands for all that was issued before it by its queue pair.
     pub unsignalled: bool,
+    /// Threads and nodes may crash, those of which a program says so: see [`crate::crash`].
+    pub crashes: bool,
 }
 
 impl Switches {
     /// All off: the models as they are published.
-    pub const OFF: Self = Self { relaxed_ordering: false, global_atomics: false, unsignalled: false };
+    pub const OFF: Self = Self { relaxed_ordering: false, global_atomics: false, unsignalled: false, crashes: false };
+
+    /// Crashes alone.
+    pub const CRASHES: Self = Self { crashes: true, ..Self::OFF };
 
     /// The names, as tests write them behind the name of a model.
-    pub const NAMES: [&'static str; 3] = ["relaxed-ordering", "global-atomics", "unsignalled"];
+    pub const NAMES: [&'static str; 4] = ["relaxed-ordering", "global-atomics", "unsignalled", "crashes"];
 
     /// With the switch of this name on; `None` if there is none.
     #[must_use]
@@ -35,6 +40,7 @@ impl Switches {
             "relaxed-ordering" => Some(Self { relaxed_ordering: true, ..self }),
             "global-atomics" => Some(Self { global_atomics: true, ..self }),
             "unsignalled" => Some(Self { unsignalled: true, ..self }),
+            "crashes" => Some(Self { crashes: true, ..self }),
             _ => None,
         }
     }
@@ -50,7 +56,7 @@ impl Switches {
 /// As tests write them, each behind a plus.
 impl fmt::Display for Switches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let on = [self.relaxed_ordering, self.global_atomics, self.unsignalled];
+        let on = [self.relaxed_ordering, self.global_atomics, self.unsignalled, self.crashes];
         Self::NAMES.iter().zip(on).filter(|(_, on)| *on).try_for_each(|(name, _)| write!(f, "+{name}"))
     }
 }

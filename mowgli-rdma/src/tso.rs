@@ -17,6 +17,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
+use crate::crash::{Crash, cut_off};
 use crate::stamp::Qp;
 use crate::stamp::Stamp::{self, aMF, aNLW, aNRW, aWT};
 use crate::switches::Switches;
@@ -156,6 +157,9 @@ pub fn queue_pair(world: &World, call: &Call) -> Option<Qp> {
 
 /// Whether a call is an operation that a poll takes: all but those without a completion.
 fn is_operation(call: &Call) -> bool {
+    if call.library != TSO {
+        return false;
+    }
     let (usual, way) = Method::of(call).usual();
     way.signalled && is_remote(usual)
 }
@@ -165,7 +169,7 @@ fn is_remote(usual: Method) -> bool {
 }
 
 fn polls(call: &Call) -> bool {
-    matches!(Method::of(call), Method::Poll { .. } | Method::PollBy { .. } | Method::PollAny {})
+    call.library == TSO && matches!(Method::of(call), Method::Poll { .. } | Method::PollBy { .. } | Method::PollAny {})
 }
 
 /// What a poll of all queue pairs returns that takes a completion of this one: its node and its number.
@@ -247,10 +251,12 @@ fn completions(world: &World, earlier: &[Event]) -> Vec<Val> {
 
 /// The subevent whose completion a poll sees: the local write, of a Put the remote one.
 fn is_confirmed(s: &SubView<Stamp>) -> bool {
-    match Method::of(&s.event.call).usual().0 {
-        Method::Put { .. } => is_operation(&s.event.call) && matches!(s.sub.stamp, aNRW(_)),
-        _ => is_operation(&s.event.call) && matches!(s.sub.stamp, aNLW(_)),
-    }
+    let call = &s.event.call;
+    is_operation(call)
+        && match Method::of(call).usual().0 {
+            Method::Put { .. } => matches!(s.sub.stamp, aNRW(_)),
+            _ => matches!(s.sub.stamp, aNLW(_)),
+        }
 }
 
 fn is_poll(s: &SubView<Stamp>) -> bool {
@@ -259,7 +265,12 @@ fn is_poll(s: &SubView<Stamp>) -> bool {
 
 /// The queue pair that an operation, or a poll, is of.
 fn node_towards(s: &SubView<Stamp>) -> Option<Val> {
-    let q = if is_poll(s) { polled(s.world, s.event) } else { queue_pair(s.world, &s.event.call) };
+    let call = &s.event.call;
+    let q = match call.library {
+        TSO if polls(call) => polled(s.world, s.event),
+        TSO => queue_pair(s.world, call),
+        _ => None,
+    };
     q.map(|q| Val::tuple(&[q.to.into(), Val::Int(q.number.into())]))
 }
 
@@ -338,7 +349,7 @@ impl Library<Stamp> for Tso {
         let method = Method::of(&event.call);
         let quiet = |stamp| vec![Shape::from([Sub::quiet(stamp)])];
         match method.of_wait() {
-            Some(of_wait) => of_wait.shapes(world, event.ret),
+            Some(of_wait) => cut_off(world, event.thread, of_wait.shapes(world, event.ret)),
             None => quiet(if polls(&event.call) { aWT } else { aMF }),
         }
     }
@@ -356,7 +367,9 @@ fn consistency(switches: Switches) -> Spec<Stamp> {
 /// RDMA-TSO-RMW with these switches.
 #[must_use]
 pub fn switched(switches: Switches) -> Libraries<Stamp> {
-    Libraries::over(move |a, b| switches.to(a, b)).with(Tso).respecified(TSO, |spec| *spec = consistency(switches))
+    let words =
+        Libraries::over(move |a, b| switches.to(a, b)).with(Tso).respecified(TSO, |spec| *spec = consistency(switches));
+    if switches.crashes { words.with(Crash) } else { words }
 }
 
 /// The specification with this part of [`wait::IB`] left out of ib.

@@ -15,6 +15,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
+use crate::crash::{Crash, cut_off, happened, missing};
 use crate::stamp::Stamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 use crate::switches::Switches;
 use crate::way::Way;
@@ -147,7 +148,7 @@ impl Library<Stamp> for Wait {
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
-        Method::of(&event.call).shapes(world, event.ret)
+        cut_off(world, event.thread, Method::of(&event.call).shapes(world, event.ret))
     }
 
     fn spec(&self) -> Spec<Stamp> {
@@ -165,9 +166,10 @@ pub fn consistency(with_rao: bool) -> Spec<Stamp> {
 /// RDMA-WAIT-RMW with these switches.
 #[must_use]
 pub fn switched(switches: Switches) -> Libraries<Stamp> {
-    Libraries::over(move |a, b| switches.to(a, b))
+    let words = Libraries::over(move |a, b| switches.to(a, b))
         .with(Wait)
-        .respecified(WAIT, |spec| *spec = predicate(true, &(po() & same(wid)), false, None, switches))
+        .respecified(WAIT, |spec| *spec = predicate(true, &(po() & same(wid)), false, None, switches));
+    if switches.crashes { words.with(Crash) } else { words }
 }
 
 /// The parts of ib.
@@ -265,6 +267,10 @@ pub(crate) fn predicate(
     let parts = parts.filter(|(name, _)| Some(*name) != without).map(|(_, part)| part.clone());
     let ib = parts.reduce(|all, part| all | part).expect("eight parts, and one is left out").plus();
     c.irreflexive("ib", &ib);
+    if switches.crashes {
+        // What has happened comes after nothing that is missing.
+        c.empty("cut-off", &ib.between(&events(missing), &events(happened)));
+    }
 
     let atomic = remote_writes
         .on()

@@ -17,6 +17,7 @@ use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_rdma::crash::{CRASH, crashing, dead, or_stops};
 use mowgli_rdma::operational::Machine;
 use mowgli_rdma::tso::{self, TSO, Tso, WaitByPolls};
 use mowgli_rdma::wait;
@@ -66,16 +67,27 @@ fn agree_over(
     switches: Switches,
     (world, client): &(World, Client),
 ) -> Result<(), TestCaseError> {
-    let programs = flowing(client, integers);
-    let Some(axioms) = by_axioms(libraries, world, &programs) else { return Ok(()) };
-    let mut machine = Machine::new(world, &programs).unwrap().with(switches);
+    let same = agree_on(libraries, switches, world, &flowing(client, integers));
+    same.map_err(
+        |e| if let TestCaseError::Fail(why) = e { TestCaseError::fail(format!("{why}: {client:?}")) } else { e },
+    )
+}
+
+fn agree_on(
+    libraries: &Libraries<Stamp>,
+    switches: Switches,
+    world: &World,
+    programs: &[Prog],
+) -> Result<(), TestCaseError> {
+    let Some(axioms) = by_axioms(libraries, world, programs) else { return Ok(()) };
+    let mut machine = Machine::new(world, programs).unwrap().with(switches);
     let cells = all_cells(world);
     let runs = machine.explore(&cells, 1_000_000, &|| false);
     prop_assume!(runs.stop.is_none());
-    prop_assert_eq!(&axioms, &runs.outcomes, "{:?} on {:?}", client, world.threads);
+    prop_assert_eq!(&axioms, &runs.outcomes, "on {:?}, {:?}", world.threads, world.crashes);
     let slowly = machine.explore_slowly(&cells, SLOWLY);
     if slowly.stop.is_none() {
-        prop_assert_eq!(&axioms, &slowly.outcomes, "without reduction: {:?}", client);
+        prop_assert_eq!(&axioms, &slowly.outcomes, "without reduction");
     }
     Ok(())
 }
@@ -190,6 +202,85 @@ fn other_axioms_of_ways_are_noticed() {
     let unsignalled = Switches { unsignalled: true, ..Switches::OFF };
     agree(unsignalled, &client).unwrap();
     assert!(agree(Switches::OFF, &client).is_err(), "unsignalled");
+}
+
+/// A client some of whose threads may crash, or a node of it, and its programs: as a number says. Some calls wait until such a
+/// thread is dead.
+fn with_crashes((world, client): &(World, Client), pick: Index, tells: &[Index]) -> (World, Vec<Prog>) {
+    let mut world = world.clone();
+    let (threads, nodes) = (world.threads.len(), usize::from(world.nodes));
+    match pick.index(1 + 2 * threads + nodes) {
+        0 => world.crashes.threads = world.tids().collect(),
+        t if t <= 2 * threads => _ = world.crashes.threads.insert(Tid::from_index((t - 1) / 2)),
+        n => world.crashes.nodes = world.crashes.nodes.with(Node((n - 2 * threads) as u8)),
+    }
+    let dead: Vec<Tid> = world.tids().filter(|t| world.may_stop(*t)).collect();
+    let mut tells = tells.iter();
+    let program = |(tid, calls): (Tid, &Vec<Call>)| {
+        let crashes = world.may_stop(tid);
+        let heard: Vec<Option<Tid>> = calls.iter().map(|_| told(&dead, tid, tells.next())).collect();
+        let program = stopping(calls, &heard, crashes, Vec::new());
+        if crashes { crashing(program) } else { program }
+    };
+    let programs = world.tids().zip(&client.threads).map(program).collect();
+    (world, programs)
+}
+
+/// Of which thread another one is told that it is dead, if of any.
+fn told(dead: &[Tid], by: Tid, pick: Option<&Index>) -> Option<Tid> {
+    let pick = pick?.index(5 * dead.len().max(1));
+    dead.get(pick).copied().filter(|t| *t != by)
+}
+
+/// Calls in turn, before each of which a thread may stop that crashes; before some of them it hears that another one is dead.
+fn stopping(calls: &[Call], heard: &[Option<Tid>], crashes: bool, results: Vec<Val>) -> Prog {
+    let output = Val::tuple(&results);
+    let Some((call, rest)) = calls.split_first() else { return Prog::Val(output) };
+    let (rest, others) = (rest.to_vec(), heard[1..].to_vec());
+    let made = Prog::call(call.clone())
+        .bind(move |v| stopping(&rest, &others, crashes, [results.as_slice(), &[integers(v)]].concat()));
+    let made = heard[0].map_or(made.clone(), |t| dead(t).then(made));
+    if crashes { or_stops(made, output, 0) } else { made }
+}
+
+/// The same with threads and nodes that crash.
+#[test]
+fn axioms_and_machine_agree_on_crashes() {
+    let crashes = Switches::CRASHES;
+    let unsignalled = Switches { unsignalled: true, ..crashes };
+    let relaxed = Switches { relaxed_ordering: true, global_atomics: true, ..unsignalled };
+    for (switches, scale) in [(crashes, 2), (unsignalled, 1), (relaxed, 1)] {
+        for (bound, cases) in
+            [(bound(2, 2, 3), 400), (bound(3, 2, 2), 200), (bound(1, 2, 4), 200), (bound(2, 3, 3), 200)]
+        {
+            let words = tso::Words { rmw: true };
+            let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 19));
+            let agree = |((world, client), picks): ((World, Client), Vec<Index>)| {
+                let client = if scale == 1 { in_ways(&client, true, &picks[..9]) } else { client };
+                let (world, programs) = with_crashes(&(world, client), picks[9], &picks[10..]);
+                agree_on(&tso::switched(switches), switches, &world, &programs)
+            };
+            runner(cases * scale).run(&clients, agree).unwrap();
+        }
+    }
+}
+
+/// Axioms in which anything may be missing, whatever comes after it, and such in which nothing is told of the dead, do not agree
+/// with the machine.
+#[test]
+fn other_axioms_of_crashes_are_noticed() {
+    let crashes = Switches::CRASHES;
+    let anything = tso::switched(crashes).respecified(TSO, |spec| spec.demands.retain(|(name, ..)| *name != "cut-off"));
+    let untold = tso::switched(crashes).respecified(CRASH, |spec| spec.so.clear());
+    let (words, bound) = (tso::Words { rmw: false }, bound(2, 2, 3));
+    for (libraries, what) in [(anything, "what is missing"), (untold, "who is told")] {
+        let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 10));
+        let result = runner(1000).run(&clients, |(client, picks)| {
+            let (world, programs) = with_crashes(&client, picks[0], &picks[1..]);
+            agree_on(&libraries, crashes, &world, &programs)
+        });
+        assert!(result.is_err(), "{what}");
+    }
 }
 
 /// The programs of a client of RDMA-WAIT-RMW, and what they are compiled to.

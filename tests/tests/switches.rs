@@ -6,6 +6,7 @@ use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Engine, solve, solve_with};
 use mowgli::litmus::test::{Model, Test};
 use mowgli_core::problem::Limits;
+use mowgli_core::world::{Crashes, World};
 use mowgli_tests::{files, litmus};
 
 /// The tests of switches and of the ways in which calls are made, each with the name of its file.
@@ -16,7 +17,11 @@ fn all() -> Vec<(String, Test)> {
         let test = parse(&name, &text).unwrap_or_else(|e| panic!("{e}"));
         (name, test)
     };
-    ["switches", "ways"].iter().flat_map(|folder| files(&litmus().join(folder))).map(|path| read(&path)).collect()
+    ["switches", "ways", "crashes"]
+        .iter()
+        .flat_map(|folder| files(&litmus().join(folder)))
+        .map(|path| read(&path))
+        .collect()
 }
 
 /// All assertions hold, where there is a machine by both engines.
@@ -29,25 +34,30 @@ fn the_tests_of_switches_hold() {
     }
 }
 
-/// Relaxed ordering only adds outcomes, global atomics and what a completion stands for only take some away, and each does in some of the tests.
+/// Relaxed ordering and crashes only add outcomes, global atomics and what a completion stands for only take some away, and each does in some of the tests.
 #[test]
 fn switches_change_outcomes_in_one_direction() {
     let mut changed = BTreeSet::new();
-    for (name, test) in all() {
+    // Nobody can be told of a crash where there are none.
+    let tells = |test: &Test| test.threads.iter().flat_map(|t| &t.source).any(|(_, text)| text.starts_with("dead"));
+    for (name, test) in all().into_iter().filter(|(_, test)| !tells(test)) {
         let model = test.model.to_string();
-        let published = Test { model: test.model.published(), ..test.clone() };
+        let world = World { crashes: Crashes::default(), ..test.world.clone() };
+        let published = Test { model: test.model.published(), world, ..test.clone() };
         let [with, without] = [&test, &published].map(|t| solve(t, &[], Limits::default()).outcomes);
         let more = with.keys().any(|o| !without.contains_key(o));
         let fewer = without.keys().any(|o| !with.contains_key(o));
-        assert!(!more || model.contains("relaxed-ordering"), "{name}: more");
+        assert!(!more || model.contains("relaxed-ordering") || model.contains("crashes"), "{name}: more");
         assert!(!fewer || model.contains("global-atomics") || model.contains("unsignalled"), "{name}: fewer");
         changed.extend((more || fewer).then(|| format!("{model} {}", if more { "more" } else { "fewer" })));
     }
     let expected = [
+        "RDMA_TSO+crashes more",
         "RDMA_TSO+global-atomics fewer",
         "RDMA_TSO+relaxed-ordering more",
         "RDMA_TSO+relaxed-ordering+global-atomics fewer",
         "RDMA_TSO+unsignalled fewer",
+        "RDMA_WAIT+crashes more",
         "RDMA_WAIT+global-atomics fewer",
         "RDMA_WAIT+relaxed-ordering more",
         "RDMA_WAIT+unsignalled fewer",
@@ -102,6 +112,26 @@ fn ways_that_there_are_not_are_errors_at_their_place() {
     };
     assert!(with("put@unsignalled(z, x, d)").contains("no completion of its own, and so no identifier d"));
     assert!(with("rfence@unsignalled(2)").contains("only operations are unsignalled"));
+}
+
+#[test]
+fn crashes_that_there_are_not_are_errors_at_their_place() {
+    let said = |model: &str, crash: &str, call: &str| {
+        let text = format!("{model} t\n{{ {crash}; x@1 = 1; }}\n P1@1 | P2@1 ;\n x := 2 | {call} ;\n");
+        parse("t.litmus", &text).unwrap_err()
+    };
+    let plain = said("RDMA_TSO", "crash(P1)", "x := 3");
+    assert!(plain.contains("t.litmus:2:9") && plain.contains("crashes are of RDMA_WAIT+crashes"), "{plain}");
+    let nobody = said("RDMA_TSO+crashes", "crash(P3)", "x := 3");
+    assert!(nobody.contains("there is no thread P3"), "{nobody}");
+    let alive = said("RDMA_TSO+crashes", "crash(P1)", "dead(P2)");
+    assert!(alive.contains("t.litmus:4:") && alive.contains("P2 does not crash: declare crash(P2)"), "{alive}");
+    let number = said("RDMA_TSO+crashes", "crash(P1)", "dead(1)");
+    assert!(number.contains("a thread is expected here, as P1"), "{number}");
+    let unknown = said("RDMA_TSO+relaxed-ordering", "x9@1 = 0", "dead(P1)");
+    assert!(unknown.contains("dead is no statement"), "{unknown}");
+    let inner = said("RDMA_TSO+crashes", "crash(P1)", "stop");
+    assert!(inner.contains("this is no statement"), "{inner}");
 }
 
 #[test]

@@ -108,6 +108,11 @@ fn declarations(model: Model, world: &World, name: &dyn Fn(Tid) -> String, out: 
     if model != Model::X86Tso {
         let _ = writeln!(out, "  nodes {};", world.nodes);
     }
+    let threads = world.crashes.threads.iter().map(|t| name(*t));
+    let crashes = threads.chain(world.crashes.nodes.iter().map(|n| format!("@{n}"))).join(", ");
+    if !crashes.is_empty() {
+        let _ = writeln!(out, "  crash({crashes});");
+    }
     for (&x, object) in &world.objects {
         let form = builtin(object.library).and_then(|library| library.object);
         let parts: &[Part] = if model == Model::X86Tso { &[] } else { &[Part::Home] };
@@ -179,6 +184,7 @@ pub fn written(test: &Test, statement: &Statement) -> String {
     match statement {
         Statement::Call { register, library, method, args } => {
             let literal = |arg: &Arg| match arg {
+                Arg::Val(Val::Thread(t)) => Arg::Register(test.threads[t.index()].name, 0),
                 Arg::Val(Val::Loc(x)) => test.literals.get(x).map_or_else(|| arg.clone(), |v| Arg::Val(*v)),
                 _ => arg.clone(),
             };

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use im::OrdMap;
 use mowgli_core::event::Call;
-use mowgli_core::ids::Name;
+use mowgli_core::ids::{Name, Tid};
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
+use mowgli_rdma::crash::{crashing, or_stops};
 
 use super::test::{Arg, Guard, Statement, Test, Thread};
 
@@ -16,11 +17,13 @@ impl Test {
     /// of registers each time is unrolled so often.
     #[must_use]
     pub fn programs(&self, rounds: usize) -> Vec<Prog> {
-        let program = |thread: &Thread| {
-            let body = Body { live: live(thread), thread: thread.clone(), rounds };
-            Arc::new(body).run(0, thread.statements.len(), OrdMap::new())
+        let program = |(tid, thread): (Tid, &Thread)| {
+            let crashes = self.world.may_stop(tid);
+            let body = Body { live: live(thread), thread: thread.clone(), rounds, crashes };
+            let program = Arc::new(body).run(0, thread.statements.len(), OrdMap::new());
+            if crashes { crashing(program) } else { program }
         };
-        self.threads.iter().map(program).collect()
+        self.world.tids().zip(&self.threads).map(program).collect()
     }
 }
 
@@ -45,6 +48,8 @@ struct Body {
     /// For each statement the registers whose values may still matter before it.
     live: Vec<BTreeSet<Name>>,
     rounds: usize,
+    /// Whether it may stop before each of its calls.
+    crashes: bool,
 }
 
 impl Body {
@@ -53,6 +58,22 @@ impl Body {
         if at == end {
             return Prog::Val(self.tuple(&registers));
         }
+        if self.crashes && matches!(self.thread.statements[at], Statement::Call { .. } | Statement::Await { .. }) {
+            let output = self.tuple(&registers);
+            return or_stops(self.made(at, end, registers), output, self.loops(at));
+        }
+        self.made(at, end, registers)
+    }
+
+    /// In how many loops a statement is.
+    fn loops(&self, at: usize) -> usize {
+        let is_around =
+            |&o: &usize| matches!(self.thread.statements[o], Statement::While(_)) && self.thread.end(o) > at;
+        (0..at).filter(is_around).count()
+    }
+
+    /// The same, where the first statement is made.
+    fn made(self: &Arc<Self>, at: usize, end: usize, registers: Registers) -> Prog {
         match &self.thread.statements[at] {
             Statement::Set(r, arg) => self.run(at + 1, end, registers.update(*r, value(&registers, arg))),
             Statement::Call { register, .. } => {

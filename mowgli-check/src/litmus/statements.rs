@@ -8,13 +8,17 @@ use itertools::Itertools;
 use mowgli_core::ids::Name;
 use mowgli_core::method::{Kind, Method};
 
+use mowgli_rdma::Switches;
+
 use super::known::Callable;
 use super::test::Model;
 use crate::catalogue::Catalogue;
 
 /// The libraries that are built in, each as the first model has it that has it at all.
 static BUILTIN: LazyLock<BTreeMap<Name, Callable>> = LazyLock::new(|| {
-    let all = Model::ALL.into_iter().flat_map(|model| Catalogue::builtin().known(model).all().cloned());
+    let crashes = Model::RdmaTso(Switches::CRASHES);
+    let all =
+        Model::ALL.into_iter().chain([crashes]).flat_map(|model| Catalogue::builtin().known(model).all().cloned());
     let mut first = BTreeMap::new();
     all.for_each(|library| _ = first.entry(library.name).or_insert(library));
     first

@@ -11,6 +11,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Switches;
 use mowgli_rdma::core_rma::CORE_RMA;
+use mowgli_rdma::crash::CRASH;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
 use mowgli_x86::tso::X86;
@@ -92,6 +93,15 @@ impl Model {
         }
     }
 
+    /// Its switches, if it has any.
+    #[must_use]
+    pub fn switches(self) -> Option<Switches> {
+        match self {
+            Self::RdmaWait(switches) | Self::RdmaTso(switches) => Some(switches),
+            Self::RdmaSc | Self::CoreRma | Self::X86Tso => None,
+        }
+    }
+
     /// Nothing for a model as it is published.
     ///
     /// # Errors
@@ -111,6 +121,7 @@ impl Model {
         match () {
             () if libraries.get(X86).is_some() => Self::X86Tso,
             () if libraries.get(TSO).is_some() => Self::RDMA_TSO,
+            () if libraries.get(CRASH).is_some() => Self::RdmaWait(Switches::CRASHES),
             () => Self::RDMA_WAIT,
         }
     }

@@ -23,7 +23,7 @@ use crate::problem::Problem;
 use crate::stamp::Stamp;
 use crate::thread::{Going, Point, Stand, Threads};
 use crate::value::Val;
-use crate::world::{Object, World};
+use crate::world::{Crashes, Object, World};
 
 /// The most threads whose orders are all tried.
 const THREADS: usize = 4;
@@ -86,6 +86,10 @@ impl Renaming {
             nodes: world.nodes,
             threads: order.iter().map(|&t| renaming.node(world.threads[t])).collect(),
             objects: world.objects.iter().map(|(&x, o)| (loc(x), renaming.object(o, &loc))).collect(),
+            crashes: Crashes {
+                threads: world.crashes.threads.iter().map(|&t| renaming.thread(t)).collect(),
+                nodes: world.crashes.nodes.iter().map(|n| renaming.node(n)).collect(),
+            },
         };
         let threads = order.iter().map(|&t| client.threads[t].iter().map(call).collect()).collect();
         ((form, Client { threads }), renaming)
@@ -128,6 +132,7 @@ impl Renaming {
             Val::Loc(x) => Val::Loc(loc(x)),
             Val::Node(n) => Val::Node(self.node(n)),
             Val::Nodes(ns) => Val::Nodes(ns.iter().map(|n| self.node(n)).collect()),
+            Val::Thread(t) => Val::Thread(self.thread(t)),
             Val::Tuple(parts) => Val::tuple(&parts.parts().iter().map(|&v| self.image(v, loc)).collect_vec()),
             other => other,
         }

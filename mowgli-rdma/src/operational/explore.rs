@@ -11,8 +11,9 @@ use rustc_hash::FxHashSet;
 
 use super::machine::Machine;
 use super::programs::Next;
-use super::state::{Buffered, Local, QueuePair, State};
+use super::state::{Buffered, Entry, Local, State};
 use super::step::Step;
+use crate::stamp::Qp;
 
 /// What an exploration found.
 #[derive(Clone, Debug, Default)]
@@ -70,12 +71,13 @@ impl Machine<'_> {
             });
             let moves = next.len();
             todo.extend(next.into_iter().filter(|after| seen.insert(after.clone())));
-            if moves == 0 {
+            // What crashes need not go on, so that a run may end before its last state.
+            if moves == 0 || !self.world.crashes.is_empty() {
                 match self.outcome(&state, observed) {
                     Some(outcome) => {
                         runs.outcomes.insert(outcome);
                     }
-                    None => runs.stuck += 1,
+                    None => runs.stuck += usize::from(moves == 0),
                 }
             }
         }
@@ -165,8 +167,15 @@ impl Machine<'_> {
             _ => None,
         };
         let outputs = state.at.iter().map(output).collect::<Option<Vec<Val>>>()?;
-        let is_empty = |q: &QueuePair| q.pipe.is_empty() && q.remote.is_empty() && !q.has_local_write();
-        let ended = state.buffers.iter().all(VecDeque::is_empty) && state.pairs.iter().all(is_empty);
+        let is_over = |t: usize, q: Qp| {
+            let pair = &state.pairs[self.pair(t, q)];
+            let is_cut_off = self.world.may_stop(Tid::from_index(t)) || self.world.crashes.nodes.contains(q.to);
+            // What has arrived is written; what an atomic operation does at its node is one thing.
+            let is_done = |e: &Entry| is_cut_off && !matches!(e, Entry::AtomicWrite(..));
+            pair.pipe.iter().all(is_done) && pair.remote.is_empty() && !pair.has_local_write()
+        };
+        let all_over = |t: usize| self.queue_pairs(state).all(|q| is_over(t, q));
+        let ended = state.buffers.iter().all(VecDeque::is_empty) && (0..state.at.len()).all(all_over);
         let finals = observed.iter().map(|c| state.memory[self.word(c.loc)]).collect();
         ended.then_some(Outcome { outputs, finals })
     }

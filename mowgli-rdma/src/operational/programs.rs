@@ -14,6 +14,7 @@ use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
+use crate::crash::{CRASH, Crash};
 use crate::tso::Tso;
 
 /// What a thread does next.
@@ -58,7 +59,7 @@ impl<'a> Programs<'a> {
         let tid = Tid::from_index(thread);
         let next = Replay { thread: tid, rounds: self.rounds, events: &earlier, at: 0 }.next(&self.programs[thread]);
         let next = match next {
-            Next::Call(call) => match Tso.fault(&self.world, tid, &call) {
+            Next::Call(call) => match fault(&self.world, tid, &call) {
                 Some(fault) => Next::Cut(Stop::IllDefined(format!("{tid} calls {call} of {}: {fault}", call.library))),
                 None => Next::Call(call),
             },
@@ -97,11 +98,16 @@ impl<'a> Programs<'a> {
     }
 }
 
+/// What is wrong with a call of a program.
+fn fault(world: &World, thread: Tid, call: &Call) -> Option<String> {
+    if call.library == CRASH { Crash.fault(world, thread, call) } else { Tso.fault(world, thread, call) }
+}
+
 /// Whether a call of the CPU changes nothing, neither memory nor what is under way.
 fn only_looks(event: &Event) -> bool {
     match event.call.method.text() {
         "CAS" => event.ret != event.call.args[1],
-        method => matches!(method, "Read" | "Mfence" | "SetIsEmpty"),
+        method => matches!(method, "Read" | "Mfence" | "SetIsEmpty" | "Goes" | "Dead"),
     }
 }
 
@@ -166,7 +172,7 @@ impl Replay<'_> {
             }
             let own = &self.events[start..self.at];
             // What does not look at memory returns the same again.
-            let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS");
+            let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS" | "Goes");
             match own.iter().all(only_looks) {
                 true if own.iter().any(reads) => return Value::Stopped(Next::Again(start)),
                 true => return Value::Stopped(Next::Spin),

@@ -9,6 +9,7 @@ use mowgli_core::value::Val;
 use super::machine::Machine;
 use super::programs::Next;
 use super::state::{Buffered, Entry, Local, State, can_act};
+use crate::crash::{self, CRASH};
 use crate::stamp::Qp;
 use crate::tso::{Method, queue_pair, result, told};
 
@@ -77,6 +78,9 @@ impl Machine<'_> {
 
     fn call_at_once(&mut self, state: &mut State, t: usize) -> Option<Step> {
         let Next::Call(call) = self.programs.next(state.at[t]).clone() else { return None };
+        if call.library == CRASH {
+            return None;
+        }
         let result = result(&self.world, self.programs.earlier(state.at[t]), &call);
         let ret = self.silent_call(state, t, &call, result)?;
         state.at[t] = self.programs.after(t, state.at[t], ret);
@@ -160,8 +164,11 @@ impl Machine<'_> {
     pub(super) fn steps(&mut self, state: &State, visit: &mut dyn FnMut(&mut Self, Step, State)) {
         for t in 0..state.at.len() {
             if let Next::Call(call) = self.programs.next(state.at[t]).clone() {
-                let taken = self.completions(state, t, &call);
-                for (result, mut after) in self.access(state, t, &call).into_iter().chain(taken) {
+                let results: Vec<(Val, State)> = match call.library {
+                    CRASH => self.crash(state, &call).into_iter().map(|v| (v, state.clone())).collect(),
+                    _ => self.access(state, t, &call).into_iter().chain(self.completions(state, t, &call)).collect(),
+                };
+                for (result, mut after) in results {
                     after.at[t] = self.programs.after(t, after.at[t], result);
                     visit(self, Step { thread: Tid::from_index(t), act: Act::Call(call.clone(), result) }, after);
                 }
@@ -250,6 +257,18 @@ impl Machine<'_> {
             Entry::Rfence | Entry::Ack => unreachable!("taken at once"),
         }
         Some(after)
+    }
+
+    /// What a thread that may crash does, and what another one hears of it: that its program has ended.
+    fn crash(&self, state: &State, call: &Call) -> Vec<Val> {
+        match crash::Method::of(call) {
+            crash::Method::Goes {} => vec![Val::Bool(false), Val::Bool(true)],
+            crash::Method::Stop {} => vec![Val::Unit],
+            crash::Method::Dead { t } if matches!(self.programs.next(state.at[t.index()]), Next::End(_)) => {
+                vec![Val::Unit]
+            }
+            crash::Method::Dead { .. } => Vec::new(),
+        }
     }
 
     /// A poll of all queue pairs: it takes a completion of any that has one.

@@ -125,6 +125,9 @@ pub(crate) fn marks(model: Model) -> Result<&'static Marks, String> {
         Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.unsignalled => {
             fail("LISA's marks say of each operation that it has a completion")
         }
+        Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.crashes => {
+            fail("a thread of LISA makes all its calls")
+        }
         Model::RdmaWait(_) | Model::RdmaTso(_) | Model::RdmaSc => Ok(&RDMA),
         Model::X86Tso => Ok(&X86),
     }

@@ -96,10 +96,7 @@ impl Reader<'_> {
     /// The way in which a call is made.
     fn way(&self, tree: &Tree<'_>) -> Parsed<Arg> {
         let way = Val::Way(Name::new(&tree.as_str()[1..]));
-        let known = match self.model {
-            Model::RdmaWait(switches) | Model::RdmaTso(switches) => switches.unsignalled,
-            _ => false,
-        };
+        let known = self.model.switches().is_some_and(|switches| switches.unsignalled);
         match Way::of(way) {
             Ok(Way { signalled: false, .. }) if !known => {
                 let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
@@ -158,6 +155,7 @@ impl Reader<'_> {
             Kind::Local | Kind::Address | Kind::Placed | Kind::Object => Arg::Val(self.object(tree, library)?.into()),
             Kind::Node => Arg::Val(self.one_node(tree)?.into()),
             Kind::Nodes => return Ok(self.targets(tree)?.map(|ns: NodeSet| Arg::Val(Val::Nodes(ns)))),
+            Kind::Thread => Arg::Val(self.thread(tree)?.into()),
             Kind::Way => unreachable!("it stands behind the name"),
             Kind::Id => Self::identifier(Some(tree))?,
             Kind::Value => self.data(thread, tree)?,

@@ -39,6 +39,9 @@ impl Reader<'_> {
         if tree.as_rule() == Rule::node_count {
             return self.node_count(&tree);
         }
+        if tree.as_rule() == Rule::crashes {
+            return parts(&tree, Rule::crash).try_for_each(|crash| self.crash(&crash));
+        }
         let mut kinds: Vec<Tree<'_>> = parts(&tree, Rule::kind).collect();
         let name = kinds.pop().expect("by the grammar");
         if let Some(odd) = name.as_str().find('-') {
@@ -96,6 +99,25 @@ impl Reader<'_> {
             return fail(&node, format!("node {} is used, so there are at least as many", self.world.nodes));
         }
         self.world.nodes = count;
+        Ok(())
+    }
+
+    /// A thread or a node that may crash.
+    fn crash(&mut self, tree: &Tree<'_>) -> Parsed<()> {
+        if !self.model.switches().is_some_and(|switches| switches.crashes) {
+            let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
+            return fail(tree, format!("crashes are of {wait}+crashes and {tso}+crashes"));
+        }
+        match part(tree, Rule::node) {
+            Some(node) => {
+                let node = self.node(&node)?;
+                self.world.crashes.nodes = self.world.crashes.nodes.with(node);
+            }
+            None => {
+                let thread = self.tid(&part(tree, Rule::name).expect("by the grammar"))?;
+                self.world.crashes.threads.insert(thread);
+            }
+        }
         Ok(())
     }
 
@@ -176,7 +198,7 @@ impl Reader<'_> {
         Ok(tids)
     }
 
-    fn tid(&self, name: &Tree<'_>) -> Parsed<Tid> {
+    pub(super) fn tid(&self, name: &Tree<'_>) -> Parsed<Tid> {
         let known = self.names.get(name.as_str()).copied();
         known.map_or_else(|| fail(name, format!("there is no thread {}", name.as_str())), Ok)
     }

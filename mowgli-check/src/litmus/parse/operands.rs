@@ -1,6 +1,6 @@
 //! What statements are about: words, objects, registers, values, identifiers, nodes.
 
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Wid};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
 
@@ -236,6 +236,14 @@ impl Reader<'_> {
             );
         }
         self.expression(thread, &e).map(Some)
+    }
+
+    /// A thread that there is.
+    pub(super) fn thread(&self, argument: &Tree<'_>) -> Parsed<Tid> {
+        match part(argument, Rule::expression).and_then(|e| part(&e, Rule::name)) {
+            Some(name) => self.tid(&name),
+            None => fail(argument, "a thread is expected here, as P1"),
+        }
     }
 
     /// A node that there is.

@@ -1,0 +1,57 @@
+//! Time, as far as leases need it: who finds a lease valid does so before anybody finds it over. Clocks may differ by as much as is
+//! added before a lease counts as over.
+
+use mowgli_core::method;
+use mowgli_core::world::Form;
+use mowgli_libraries::prelude::*;
+
+methods! {
+    /// What a thread asks its clock of a lease.
+    pub enum Method of CLOCKS = "clocks" {
+        /// Whether the lease is valid still, by the own clock.
+        fn valid = Valid(lease: Id) -> Bool, looks;
+        /// Whether the lease is over by all clocks.
+        fn over = Over(lease: Id) -> Bool, looks;
+    }
+}
+
+/// What is assumed of the clocks, as a library without an implementation.
+#[derive(Clone, Copy, Debug)]
+pub struct Time;
+
+fn lease(s: &SubView<Stamp>) -> Option<Val> {
+    s.event.call.args.first().copied()
+}
+
+fn is_valid(s: &SubView<Stamp>) -> bool {
+    s.event.call.method.text() == "Valid"
+}
+
+impl Library<Stamp> for Time {
+    fn name(&self) -> Name {
+        CLOCKS
+    }
+
+    fn object(&self) -> Option<Form> {
+        None
+    }
+
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
+    }
+
+    /// {aCR} if it is so, else {aWT}.
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        vec![[Sub::quiet(if event.ret == Val::Bool(true) { aCR } else { aWT })].into()]
+    }
+
+    /// so = what found a lease valid before what found it over.
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        let found = stamps(|a| a == aCR);
+        let time = same(lease).between(&found, &found) & events(is_valid).cross(&found);
+        let time = (&time - time.inv()).named("time", "{a} finds the lease valid, and so is before {b}");
+        c.so([&time]);
+        c
+    }
+}

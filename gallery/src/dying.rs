@@ -1,0 +1,100 @@
+//! Libraries whose writer crashes: its last call is its end, others wait for that, and what it did before may be late for ever.
+
+use std::fmt;
+
+use mowgli_core::method::{self, Methods};
+use mowgli_core::world::Form;
+use mowgli_libraries::prelude::*;
+use mowgli_rdma::Switches;
+
+use crate::shared::Kind;
+
+/// A library by its method table `M` in whose worlds the writers crash.
+pub struct Dying<M> {
+    /// The library as it would be if nobody crashed.
+    pub kind: Kind<M>,
+    /// The last call of a writer, which stands for its crash.
+    pub ends: fn(M) -> bool,
+    /// What waits for the end of the writer.
+    pub waits: fn(M) -> bool,
+    /// What may come too late, and then does nothing.
+    pub may_be_late: fn(M) -> bool,
+}
+
+impl<M> Clone for Dying<M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Dying<M> {}
+
+impl<M: Methods> fmt::Debug for Dying<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dying({})", M::LIBRARY)
+    }
+}
+
+impl<M: Methods> Dying<M> {
+    /// The entry over RDMA-WAIT-RMW with crashes.
+    #[must_use]
+    pub fn entry(self) -> Entry {
+        let crashes = wait::switched(Switches::CRASHES);
+        Entry::new(Memory { libraries: crashes.clone(), ..Memory::rdma_wait() }, self, crashes, Vec::new())
+    }
+
+    fn is_end(&self, event: &Event) -> bool {
+        (self.ends)(M::of(&event.call))
+    }
+}
+
+impl<M: Methods> Library<Stamp> for Dying<M> {
+    fn name(&self) -> Name {
+        M::LIBRARY
+    }
+
+    fn object(&self) -> Option<Form> {
+        self.kind.object()
+    }
+
+    fn methods(&self) -> &'static [method::Method] {
+        M::ALL
+    }
+
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let in_time = self.kind.shapes(world, event);
+        let nothing = |shape: &Shape<Stamp>| shape.iter().map(|sub| Sub::quiet(sub.stamp)).collect();
+        let late: Vec<Shape<Stamp>> = match (self.may_be_late)(M::of(&event.call)) {
+            true => in_time.iter().map(nothing).collect(),
+            false => Vec::new(),
+        };
+        in_time.into_iter().chain(late).collect()
+    }
+
+    /// Who has come to its end makes no more calls.
+    fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
+        events.windows(2).all(|pair| !self.is_end(pair[0]) || pair[0].thread != pair[1].thread)
+    }
+
+    /// What waits for an end that does not come need not return.
+    fn must_return(&self, _: &World, events: &[&Event]) -> bool {
+        let ends = |x: Loc| events.iter().any(|e| self.is_end(e) && e.call.loc(0) == x);
+        events.iter().all(|e| !(self.waits)(M::of(&e.call)) || ends(e.call.loc(0)))
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        self.kind.spec()
+    }
+}
+
+impl<M: Methods> Subject for Dying<M> {
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        let mut worlds = self.kind.worlds(empty, bound, expired);
+        worlds.iter_mut().for_each(|w| w.crashes.threads = w.objects.values().map(|o| o.members[0]).collect());
+        worlds
+    }
+
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        self.kind.calls(world, thread, bound, expired)
+    }
+}

@@ -1,0 +1,112 @@
+//! Taking over from an owner that has died: the owner changes a word by compare-and-swap, so that what comes late fails.
+//!
+//! Promises that a change by the dead owner, wherever it still is, does not come after Take; Looks afterwards find what was taken, or
+//! what others took later. So FUSEE recovers slots whose client crashed (dmemsys/FUSEE `src/client.cc`); Mu (OSDI 2020) closes the old
+//! leader's connection instead. Assumes that what was taken is never a value for which the owner waits: here it has a mark. That the
+//! owner is dead says only that it makes no more calls. Left open by descriptions: how that is known.
+
+use mowgli_libraries::prelude::*;
+use mowgli_rdma::crash;
+
+use crate::dying::Dying;
+use crate::shared::{Kind, Role, fetch, found, of_threads, own, readers};
+
+methods! {
+    enum Method of TAKEOVER = "takeover" {
+        /// The owner changes the word to v, if nobody has taken it.
+        fn set = Set(x: Object, v: Value);
+        /// The owner stops.
+        fn end = End(x: Object);
+        /// Takes the word once the owner has stopped, and changes it to v.
+        fn take = Take(x: Object, v: Value);
+        /// What the word has.
+        fn look = Look(x: Object) -> Value;
+    }
+}
+
+fn role(method: Method) -> Option<Role> {
+    Some(if matches!(method, Method::Set { .. } | Method::End { .. }) { Role::Writer } else { Role::Reader })
+}
+
+/// The word is on the node of the first who may take it.
+fn home(world: &World, x: Loc) -> Node {
+    readers(world, x).iter().next().expect("somebody may take it")
+}
+
+/// Set {aNRW_n}, End {aWT}, Take {aMF}, Look {aCR}.
+fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+    let word = |x: Loc| x.on(home(world, x));
+    match method {
+        Method::Set { x, v } => [Sub::write(aNRW(home(world, x).into()), word(x), v)].into(),
+        Method::End { .. } => [Sub::quiet(aWT)].into(),
+        Method::Take { x, v } => [Sub::write(aMF, word(x), v)].into(),
+        Method::Look { x } => [Sub::read(aCR, word(x), event.ret)].into(),
+    }
+}
+
+/// A register in which the owner changes nothing that was taken: so = rf u rb u mo, [aMF]; mo; [aNRW] is empty.
+fn spec(c: &mut Spec<Stamp>) {
+    let [rf, mo, rb] = c.coherence();
+    c.empty("over", &mo.between(&stamps(|a| a == aMF), &stamps(|a| matches!(a, aNRW(_)))));
+    c.so([&rf, &rb, &mo]);
+}
+
+fn body(world: &World, t: Tid, method: Method) -> Prog {
+    let words = |x: Loc| (x.part("word"), own(x, "p", t), Val::Wid(x.wid("d")));
+    match method {
+        Method::Set { x, v } => {
+            let (word, last) = (x.part("word"), own(x, "last", t));
+            prog! {
+                let k = wait::read(last);
+                wait::write(last, v);
+                wait::rcas(own(x, "q", t), word, k, v, Val::NoWid)
+            }
+        }
+        Method::End { .. } => crash::stop(),
+        Method::Take { x, v } => {
+            let ((word, p, d), owner) = (words(x), world.objects[&x].members[0]);
+            prog! {
+                crash::dead(owner);
+                loop {
+                    let old = fetch(p, word, d);
+                    let seen = found(p, word, old, marked(v), d);
+                    if (seen == old) { break }
+                };
+                fetch(p, word, d);
+            }
+        }
+        Method::Look { x } => {
+            let (word, p, d) = words(x);
+            fetch(p, word, d).map(|v| if let Val::Tuple(marked) = v { marked.parts()[0] } else { v })
+        }
+    }
+}
+
+/// A value that somebody has taken the word with.
+fn marked(v: Val) -> Val {
+    Val::tuple(&[v, Val::Bool(true)])
+}
+
+/// As published, and what is to be caught.
+#[must_use]
+pub fn entry() -> Entry {
+    let library = Dying {
+        kind: Kind::to_readers(role, shape, spec),
+        ends: |method| matches!(method, Method::End { .. }),
+        waits: |method| matches!(method, Method::Take { .. }),
+        may_be_late: |method| matches!(method, Method::Set { .. }),
+    };
+    let words = ["p", "q", "last"].into_iter();
+    let takeover = words
+        .fold(Over::new(body), |over, role| over.parts(of_threads(role, 0)))
+        .parts(|world, x| vec![(x.part("word"), wait::word(home(world, x)))]);
+    // What a completion tells is that the change was sent.
+    let by_put = takeover.clone().replace(calls!(|here| Rdma::RCAS { x: q, y, .. } in Method::Set { x, v } => {
+        let d = Val::Wid(x.wid("e"));
+        prog! { wait::write(q, v); wait::put(y, q, d); wait::wait(d) }
+    }));
+    let unmarked = takeover.clone().replace(calls!(Rdma::RCAS { x: p, y, v1, d, .. } in Method::Take { v, .. } =>
+        wait::rcas(p, y, v1, v, d)));
+    let entry = library.entry().published(takeover, &[(2, 2, 2)]).broken("by-put", by_put).broken("unmarked", unmarked);
+    Entry { variants: entry.variants.into_iter().map(|v| v.writing(&[0, 1])).collect(), ..entry }
+}

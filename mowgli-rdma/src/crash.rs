@@ -1,0 +1,142 @@
+//! Crashes: threads and nodes that stop at any point, of RDMA-TSO-RMW and RDMA-WAIT-RMW with the switch `crashes`.
+//!
+//! A thread that crashes makes the first of its calls, so many as there happen to be, and no more. What it wrote by the CPU gets to
+//! memory. What it issued may be cut off: by each of its queue pairs the card has done what it does in order up to some point, so what
+//! is missing is whatever comes after that in ib. A node that crashes takes its threads with it, and cuts off what others
+//! issued to it. That somebody has crashed is one more case of being slow: nobody notices, but by [`Method::Dead`], which stands for
+//! whatever a system has to tell it (a lease that is over, a service that counts its members), and tells of the CPU only.
+
+use mowgli_core::algebra::{Spec, SubView, events, same};
+use mowgli_core::event::{Call, Event, Shape, Sub};
+use mowgli_core::ids::{Name, Tid};
+use mowgli_core::library::Library;
+use mowgli_core::method::{self, methods};
+use mowgli_core::program::Prog;
+use mowgli_core::value::Val;
+use mowgli_core::world::{Form, World};
+
+use crate::stamp::Stamp::{self, aCR, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
+
+methods! {
+    /// What threads do that may crash, and how others hear of it.
+    pub enum Method of CRASH = "crash" as statements {
+        /// `Goes()`: whether the thread goes on. It is made before each call of a thread that may crash.
+        fn goes = Goes() -> Bool, looks;
+        /// `Stop()`: the last call of a thread that may crash.
+        fn stop = Stop();
+        /// `Dead(t)`: waits until t, which may crash, makes no more calls. What it issued may still be under way.
+        fn dead = Dead(t: Thread), looks;
+    }
+}
+
+/// The calls of [`Method`] as a library.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Crash;
+
+/// The program of a thread that may crash, as it is `made` with what stands before each of its calls: that ends the thread, with
+/// what it would put out there, so many loops further out.
+#[must_use]
+pub fn crashing(made: Prog) -> Prog {
+    made.bind(|v| Prog::Break(1, v)).repeat().bind(|v| stop().map(move |_| v))
+}
+
+/// A point at which a thread may stop that is within so many loops of its program, with the output that it has then.
+#[must_use]
+pub fn or_stops(next: Prog, output: Val, loops: usize) -> Prog {
+    goes().bind(move |on| if on == Val::Bool(true) { next.clone() } else { Prog::Break(loops + 1, output) })
+}
+
+fn stops(s: &SubView<Stamp>) -> bool {
+    matches!(Method::read(&s.event.call), Some(Method::Stop {}))
+}
+
+fn tells(s: &SubView<Stamp>) -> bool {
+    matches!(Method::read(&s.event.call), Some(Method::Dead { .. }))
+}
+
+/// Who has stopped, by its own last call or by one that tells of it.
+fn who(s: &SubView<Stamp>) -> Option<Val> {
+    match Method::read(&s.event.call)? {
+        Method::Dead { t } => Some(t.into()),
+        Method::Stop {} => Some(s.event.thread.into()),
+        Method::Goes {} => None,
+    }
+}
+
+impl Library<Stamp> for Crash {
+    fn name(&self) -> Name {
+        CRASH
+    }
+
+    fn object(&self) -> Option<Form> {
+        None
+    }
+
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        method::fault(world, thread, call, Method::TABLE).or_else(|| match Method::of(call) {
+            Method::Dead { t } if !world.may_stop(t) => Some(format!("{t} does not crash: declare crash({t})")),
+            _ => None,
+        })
+    }
+
+    /// Who is said to be dead has stopped.
+    fn admits(&self, _: &World, events: &[&Event]) -> bool {
+        let has_stopped = |t: Tid| events.iter().any(|e| e.thread == t && Method::of(&e.call) == Method::Stop {});
+        events.iter().all(|e| !matches!(Method::of(&e.call), Method::Dead { t } if !has_stopped(t)))
+    }
+
+    fn is_remembered(&self, _: &Call) -> bool {
+        false
+    }
+
+    /// A point of the thread that orders nothing but what is in order without it.
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let stamp = if matches!(Method::of(&event.call), Method::Goes {}) { aCR } else { aWT };
+        vec![Shape::from([Sub::quiet(stamp)])]
+    }
+
+    /// so = the end of a thread before what tells of it
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        let dead = (events(stops).cross(&events(tells)) & same(who))
+            .named("dead", "{b} is told that the thread of {a} is dead");
+        c.so([&dead]);
+        c
+    }
+}
+
+/// The shapes of an operation where what it does may be cut off: each as it is, without its last part, and without any. The parts that
+/// are missing have their stamps, and touch no memory. What an atomic operation does to the remote word is one thing at its node.
+pub(crate) fn cut_off(world: &World, thread: Tid, shapes: Vec<Shape<Stamp>>) -> Vec<Shape<Stamp>> {
+    let to = shapes.iter().flatten().find(|sub| is_of_card(sub)).and_then(|sub| sub.stamp.node());
+    if !to.is_some_and(|to| world.may_stop(thread) || world.crashes.nodes.contains(to)) {
+        return shapes;
+    }
+    let quiet = |sub: &Sub<Stamp>| Sub::quiet(sub.stamp);
+    let nothing: Shape<Stamp> = shapes[0].iter().map(quiet).collect();
+    let without_last = |shape: &Shape<Stamp>| {
+        let last = shape.len() - 1;
+        shape.iter().enumerate().map(|(at, sub)| if at == last { quiet(sub) } else { *sub }).collect()
+    };
+    let begun: Vec<Shape<Stamp>> = shapes.iter().map(without_last).collect();
+    shapes.into_iter().chain(begun).chain([nothing]).collect()
+}
+
+/// Whether it is a part of an operation that the card does.
+fn is_of_card(sub: &Sub<Stamp>) -> bool {
+    matches!(sub.stamp, aNLR(_) | aNRW(_) | aNAR(_) | aNRR(_) | aNLW(_))
+}
+
+/// What the card has not done.
+pub(crate) fn missing(s: &SubView<Stamp>) -> bool {
+    is_of_card(s.sub) && s.sub.cell.is_none()
+}
+
+/// What has happened; a remote fence is over when what is after it has.
+pub(crate) fn happened(s: &SubView<Stamp>) -> bool {
+    !missing(s) && !matches!(s.sub.stamp, aRF(_))
+}
