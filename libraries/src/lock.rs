@@ -6,7 +6,7 @@ use itertools::{Itertools, iproduct};
 use mowgli_core::algebra::{Rel, Spec, SubView, po, same, stamps};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
-use mowgli_core::lemma::{Lemma, call as a_call, index};
+use mowgli_core::lemma::{Lemma, Num, Var, call as a_call, hb, index, number, value};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Client, Subject};
@@ -144,8 +144,8 @@ fn released_before<S: Stamp>(c: &mut Spec<S>, fence: S, is: fn(S) -> bool) -> Re
     matching.then(&lo).named("lo", "{a} lets {b} in")
 }
 
-/// What proofs about locks begin with, and what follows from what clients owe: the n-th Rel of a thread is that of its n-th Acq.
-pub(crate) fn sections() -> Vec<Lemma> {
+/// What follows from what clients owe: the n-th Rel of a thread is that of its n-th Acq.
+fn sections() -> Vec<Lemma> {
     let [c, d] = ["c", "d"].map(a_call);
     let about = |words| Lemma::new(words).about(&[c, d]).given(c.is_a("Acq")).given(d.is_a("Rel"));
     let on_one = |lemma: Lemma| lemma.given(d.shares_object(c));
@@ -160,6 +160,36 @@ pub(crate) fn sections() -> Vec<Lemma> {
             .along_po(d),
         about("the n-th Rel is that of the n-th Acq").given(c.with(d)).then(index(c).is(index(d))).along_po(d),
     ]
+}
+
+/// The ticket that a call reads first.
+pub(crate) fn ticket_of(c: Var) -> Num {
+    value(c.read(WAIT, "Read", 1))
+}
+
+/// What proofs about locks begin with whose tickets are taken by RFAA: which Rel is that of which Acq, and that no two Acq have
+/// one ticket.
+pub(crate) fn tickets() -> Vec<Lemma> {
+    let [c, d] = ["c", "d"].map(a_call);
+    let taken = |c: Var| c.read(WAIT, "RFAA", 1);
+    let mut all = sections();
+    all.extend([
+        Lemma::new("no ticket is negative").about(&[c]).then(value(taken(c)).exceeds(number(-1))).along_hb(taken(c)),
+        Lemma::new("tickets grow")
+            .about(&[c, d])
+            .given(d.shares_object(c))
+            .given(hb(taken(d), taken(c)))
+            .then(value(taken(c)).exceeds(value(taken(d))))
+            .along_hb(taken(c)),
+        Lemma::new("no two Acq have one ticket")
+            .about(&[c, d])
+            .given(c.is_a("Acq"))
+            .given(d.is_a("Acq"))
+            .given(d.shares_object(c))
+            .given(ticket_of(c).is(ticket_of(d)))
+            .then(c.same(d)),
+    ]);
+    all
 }
 
 /// The worlds with locks on any nodes.

@@ -7,6 +7,7 @@ use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
+use mowgli_core::lemma::{Lemma, call, hb, value};
 use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
@@ -14,10 +15,10 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
 use mowgli_rdma::stamp::Stamp::{aMF, aNRW, aRF};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Wait};
+use mowgli_rdma::wait::{self, Method as Wait, WAIT};
 
 use crate::entry::{Entry, Expected, Memory, bound, variant};
-use crate::lock::{Lock, Method, Sections, home};
+use crate::lock::{Lock, Method, Sections, home, ticket_of, tickets};
 
 /// The library's name.
 pub const NLOCK: Name = Name::literal("nlock");
@@ -90,6 +91,30 @@ impl Implementation for NlockOverWait {
             },
             Method::Rel { .. } => prog! { wait::rfence(home(world, x)); wait::put(x_r, p, Val::NoWid) },
         }
+    }
+
+    /// What SYNC Theorem 3 rests on: a Rel sends the number after the ticket of its Acq, and who has that ticket or a later one
+    /// comes after it.
+    fn lemmas(&self) -> Vec<Lemma> {
+        let [c, d] = ["c", "d"].map(call);
+        let sent = d.read(WAIT, "Put", 1);
+        let seen = c.read(WAIT, "Get", 1);
+        let mut all = tickets();
+        all.extend([
+            Lemma::new("a Rel sends what its Acq has left")
+                .about(&[c, d])
+                .given(c.is_a("Acq"))
+                .given(d.is_a("Rel"))
+                .given(c.with(d))
+                .then(value(sent).is(value(c.write(WAIT, "Write", 1)))),
+            Lemma::new("who has a later ticket comes after the Rel")
+                .about(&[c, d])
+                .given(d.shares_object(c))
+                .given(value(sent).exceeds(ticket_of(c)).negated())
+                .then(hb(d.write(WAIT, "Put", 1), seen))
+                .along_hb(seen),
+        ]);
+        all
     }
 }
 

@@ -7,7 +7,7 @@ use mowgli_core::edit::{Edits, Here, calls};
 use mowgli_core::event::{Call, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::lemma::{Lemma, Var, call, hb, number, value};
+use mowgli_core::lemma::{Lemma, call, hb};
 use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
@@ -15,10 +15,10 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
 use mowgli_rdma::stamp::Stamp::{aCW, aMF};
 use mowgli_rdma::to;
-use mowgli_rdma::wait::{self, Method as Wait, WAIT};
+use mowgli_rdma::wait::{self, Method as Wait};
 
 use crate::entry::{Entry, Expected, Memory, bound, variant};
-use crate::lock::{Lock, Method, Sections, home, sections};
+use crate::lock::{Lock, Method, Sections, home, ticket_of, tickets};
 use crate::sv::{self, Method as Sv};
 
 /// The library's name.
@@ -101,39 +101,20 @@ impl Implementation for WlockOverSv {
     /// comes after the Rel of every earlier one.
     fn lemmas(&self) -> Vec<Lemma> {
         let [c, d] = ["c", "d"].map(call);
-        let taken = |c: Var| c.read(WAIT, "RFAA", 1);
-        let ticket = |c: Var| value(c.read(WAIT, "Read", 1));
         let seen = c.read(sv::SV, "Read", 1);
-        let mut all = sections();
+        let mut all = tickets();
         all.extend([
-            Lemma::new("no ticket is negative")
-                .about(&[c])
-                .then(value(taken(c)).exceeds(number(-1)))
-                .along_hb(taken(c)),
-            Lemma::new("tickets grow")
-                .about(&[c, d])
-                .given(d.shares_object(c))
-                .given(hb(taken(d), taken(c)))
-                .then(value(taken(c)).exceeds(value(taken(d))))
-                .along_hb(taken(c)),
-            Lemma::new("no two Acq have one ticket")
-                .about(&[c, d])
-                .given(c.is_a("Acq"))
-                .given(d.is_a("Acq"))
-                .given(d.shares_object(c))
-                .given(ticket(c).is(ticket(d)))
-                .then(c.same(d)),
             Lemma::new("a Rel has the ticket of its Acq")
                 .about(&[c, d])
                 .given(c.is_a("Acq"))
                 .given(d.is_a("Rel"))
                 .given(c.with(d))
-                .then(ticket(d).is(ticket(c))),
+                .then(ticket_of(d).is(ticket_of(c))),
             Lemma::new("who has a later ticket comes after the Rel")
                 .about(&[c, d])
                 .given(d.is_a("Rel"))
                 .given(d.shares_object(c))
-                .given(ticket(c).exceeds(ticket(d)))
+                .given(ticket_of(c).exceeds(ticket_of(d)))
                 .then(hb(d.write(sv::SV, "Write", 1), seen))
                 .along_hb(seen),
         ]);

@@ -26,8 +26,8 @@ const FALSE: Id = NO;
 
 /// What tells members of a sort apart: the function of their role, and those of their call and of what they are there for, as
 /// far as a theory has them.
-const APART: [(&str, [&str; 3]); 2] =
-    [("role", ["call", "at", "member"]), ("abs.role", ["abs.call", "abs.at", "abs.member"])];
+const APART: [(&str, [&str; 4]); 2] =
+    [("role", ["call", "at", "member", "round"]), ("abs.role", ["abs.call", "abs.at", "abs.member", "abs.round"])];
 
 /// A quantified formula for which an atom stands.
 struct Atom {
@@ -76,7 +76,7 @@ impl<'a> Ground<'a> {
     #[must_use]
     pub fn new(ready: &'a Ready) -> Self {
         let mut names = ready.names.clone();
-        let mut symbols = |(role, of): (&str, [&str; 3])| {
+        let mut symbols = |(role, of): (&str, [&str; 4])| {
             let there = of.into_iter().filter(|name| ready.has_function(name));
             (names.of(role), there.map(|name| names.of(name)).collect())
         };
@@ -645,7 +645,7 @@ mod tests {
             let it = symbol(&name);
             ground.given(&model.is_kind(&model.parts.kinds[k], &it));
             ground.name("Call", &it);
-            for thing in model.things(&it, k, [&nodes, &threads], false) {
+            for thing in model.things(&it, k, [&nodes, &threads, &[]], false) {
                 if !structure.holds(&thing.given).unwrap() {
                     continue;
                 }

@@ -277,6 +277,12 @@ impl<S: Stamp> Kind<S> {
         leaves.filter_map(passed).collect()
     }
 
+    /// Whether it has a loop with effects.
+    #[must_use]
+    pub fn has_rounds(&self) -> bool {
+        self.concrete.iter().any(|r| r.each == Some(Each::Rounds))
+    }
+
     /// Whether it updates a state of several words.
     pub(crate) fn has_words(&self) -> bool {
         self.abstract_.iter().any(|role| role.words_read().is_some())

@@ -220,6 +220,7 @@ fn in_range(each: Each, call: &Term, place: &Term) -> Term {
     match each {
         Each::Members(i) => app(TAKES_PART, &[location(i, call), place.clone()]),
         Each::Ended(event) => equal(place.clone(), ended(event, call)),
+        Each::Rounds => app(IS_ROUND, &[call.clone(), place.clone()]),
         Each::Nodes(Nodes { of, but_own }) => {
             let member = match of {
                 Whole::All => truth(true),
@@ -238,12 +239,24 @@ pub const TAKES_PART: &str = "takes.part";
 pub const HAS_MEMBER: &str = "has.member";
 /// The last thread that takes part in an object.
 pub const LAST: &str = "last.member";
+/// The sort of the rounds of loops with effects.
+pub const ROUND: &str = "Round";
+/// Which rounds a call has before the last one.
+pub const IS_ROUND: &str = "is.round";
+/// That of two rounds the first comes first.
+pub const EARLIER_ROUND: &str = "earlier.round";
+/// What stands for the round of what is of none, or of the last one.
+pub const NO_ROUND: &str = "no.round";
 /// That of two threads that take part in an object the first comes first.
 pub const EARLIER: &str = "earlier.member";
 
 /// The sort of what there is one of for each of several.
 fn place_sort(each: Option<Each>) -> &'static str {
-    if matches!(each, Some(Each::Members(_) | Each::Ended(_))) { "Thread" } else { "Node" }
+    match each {
+        Some(Each::Members(_) | Each::Ended(_)) => "Thread",
+        Some(Each::Rounds) => ROUND,
+        Some(Each::Nodes(_)) | None => "Node",
+    }
 }
 
 /// The positions of the events at which loops of a kind of calls end that go through all threads.
@@ -258,6 +271,7 @@ fn place_of<S>(role: &Role<S>, call: &Term, node: &Term, thread: &Term) -> Term 
         Some(Each::Nodes(_)) => node.clone(),
         Some(Each::Members(_)) => thread.clone(),
         Some(Each::Ended(event)) => ended(event, call),
+        Some(Each::Rounds) => symbol(NO_ROUND),
         None => own(call),
     }
 }
@@ -307,7 +321,11 @@ impl<S: Stamp> Family<'_, S> {
 
     /// What a subevent of a role is there for.
     fn place(&self, role: &Role<S>, s: &Term) -> Term {
-        let of = if place_sort(role.each) == "Thread" { "member" } else { "at" };
+        let of = match place_sort(role.each) {
+            "Thread" => "member",
+            ROUND => "round",
+            _ => "at",
+        };
         self.common(of, std::slice::from_ref(s))
     }
 
@@ -577,7 +595,8 @@ impl<'a, S: Stamp> Model<'a, S> {
     /// The subevents and promises of a call of a kind at these nodes: the sort of each, the term for it, when it is there, and
     /// what is known of it then.
     #[must_use]
-    pub fn things(&self, call: &Term, k: usize, [nodes, threads]: [&[Term]; 2], with_promises: bool) -> Vec<Thing> {
+    pub fn things(&self, call: &Term, k: usize, places: [&[Term]; 3], with_promises: bool) -> Vec<Thing> {
+        let [nodes, threads, rounds] = places;
         let kind = &self.parts.kinds[k];
         let here = [own(call)];
         let mut things = Vec::new();
@@ -587,6 +606,7 @@ impl<'a, S: Stamp> Model<'a, S> {
                     Some(Each::Nodes(_)) => nodes,
                     Some(Each::Members(_)) => threads,
                     Some(Each::Ended(event)) => &[ended(event, call)],
+                    Some(Each::Rounds) => rounds,
                     None => &here,
                 };
                 for at in places {
@@ -612,11 +632,12 @@ impl<'a, S: Stamp> Model<'a, S> {
         let mut facts = vec![family.is(role, it), equal(family.call(it), call.clone())];
         facts.push(equal(family.place(role, it), at.clone()));
         // What it is not there for is the call's own, so that it is determined.
-        if self.has_members() && family.sort == SUB {
-            facts.push(match place_sort(role.each) {
-                "Thread" => equal(family.common("at", std::slice::from_ref(it)), own(call)),
-                _ => equal(family.common("member", std::slice::from_ref(it)), thread(call)),
-            });
+        if family.sort == SUB {
+            let sort = place_sort(role.each);
+            let is = |of: &str, what: Term| equal(family.common(of, std::slice::from_ref(it)), what);
+            facts.extend((sort != "Node").then(|| is("at", own(call))));
+            facts.extend((sort != "Thread" && self.has_members()).then(|| is("member", thread(call))));
+            facts.extend((sort != ROUND && self.has_rounds()).then(|| is("round", symbol(NO_ROUND))));
         }
         facts
     }
@@ -626,6 +647,12 @@ impl<'a, S: Stamp> Model<'a, S> {
     pub fn has_members(&self) -> bool {
         let is_of_threads = |r: &Role<S>| place_sort(r.each) == "Thread";
         self.parts.kinds.iter().flat_map(|k| &k.concrete).any(is_of_threads)
+    }
+
+    /// Whether anything is there for each round of a loop.
+    #[must_use]
+    pub fn has_rounds(&self) -> bool {
+        self.parts.kinds.iter().any(Kind::has_rounds)
     }
 
     /// That a call has a subevent of a role, for this.
@@ -727,7 +754,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// Whether the theory of executions says what clients owe: where a loop waits, what is owed is what it waits for.
-    fn speaks_of_owed(&self) -> bool {
+    pub(crate) fn speaks_of_owed(&self) -> bool {
         let has_loops = self.parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop);
         has_loops && self.owed.iter().any(|e| e.side.sort == ABS)
     }
@@ -806,6 +833,9 @@ impl<'a, S: Stamp> Model<'a, S> {
         }
         if self.count_sort() != INT {
             theory.sort(self.count_sort());
+        }
+        if self.has_rounds() {
+            Self::rounds_of_loops(theory);
         }
         theory.elements("Kind", self.parts.kinds.iter().map(|k| format!("kind.{}", k.name)));
         theory.function("kind", &["Call"], "Kind");
@@ -889,6 +919,23 @@ impl<'a, S: Stamp> Model<'a, S> {
         self.numbers(theory);
     }
 
+    /// The rounds of loops with effects, which come one after the other.
+    fn rounds_of_loops(theory: &mut Theory) {
+        theory.comment("Rounds of loops, one after the other.");
+        theory.sort(ROUND);
+        theory.function(IS_ROUND, &["Call", ROUND], "Bool");
+        theory.function(EARLIER_ROUND, &[ROUND, ROUND], "Bool");
+        theory.function(NO_ROUND, &[], ROUND);
+        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let earlier = |a: &Term, b: &Term| app(EARLIER_ROUND, &[a.clone(), b.clone()]);
+        theory.axiom("no round is earlier than itself", all(&[("a", ROUND)], not(earlier(&a, &a))));
+        let path = and([earlier(&a, &b), earlier(&b, &c)]);
+        let three = [("a", ROUND), ("b", ROUND), ("c", ROUND)];
+        theory.axiom("earlier rounds are transitive", all(&three, implies(path, earlier(&a, &c))));
+        let one = or([equal(a.clone(), b.clone()), earlier(&a, &b), earlier(&b, &a)]);
+        theory.axiom("of two rounds one is earlier", all(&[("a", ROUND), ("b", ROUND)], one));
+    }
+
     /// Which subevents there are: for each call those of its template, each once.
     fn subevents(&self, theory: &mut Theory, family: &Family<'_, S>) {
         let sort = family.sort;
@@ -899,6 +946,9 @@ impl<'a, S: Stamp> Model<'a, S> {
         theory.function(&shared("at"), &[sort], "Node");
         if self.has_members() && sort == SUB {
             theory.function("member", &[SUB], "Thread");
+        }
+        if self.has_rounds() && sort == SUB {
+            theory.function("round", &[SUB], ROUND);
         }
         theory.function(&shared("read"), &[sort], "Value");
         theory.function(&shared("wrote"), &[sort], "Value");
@@ -947,6 +997,7 @@ impl<'a, S: Stamp> Model<'a, S> {
                     let [one, other] = places;
                     let is_earlier = match from.each {
                         Some(Each::Members(i)) => app(EARLIER, &[location(i, &family.call(&a)), one, other]),
+                        Some(Each::Rounds) => app(EARLIER_ROUND, &[one, other]),
                         _ => app("below", &[one, other]),
                     };
                     or([is_earlier, same])
@@ -1497,7 +1548,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         role: &Role<S>,
     ) -> Result<Option<(Vec<Obligation>, usize)>, String> {
         // Of those for threads the last one can stand for a promise that is there once.
-        if promise.each.is_none() && matches!(role.each, Some(Each::Nodes(_))) {
+        if promise.each.is_none() && matches!(role.each, Some(Each::Nodes(_) | Each::Rounds)) {
             return Ok(None);
         }
         let [c, n, k] = ["c", "n", "k"].map(symbol);
@@ -1538,7 +1589,8 @@ impl<'a, S: Stamp> Model<'a, S> {
                 let mut ways = Vec::new();
                 let mut places = vec![n.clone()];
                 places.extend(has_node.then(|| k.clone()));
-                for (one, at) in kind.concrete.iter().flat_map(|r| places.iter().map(move |at| (r, at))) {
+                let roles = kind.concrete.iter().filter(|r| r.each != Some(Each::Rounds));
+                for (one, at) in roles.flat_map(|r| places.iter().map(move |at| (r, at))) {
                     let (f, m) = stamp(one, at)?;
                     let keeps = ordered((&f, m));
                     let is_for_nodes = matches!(one.each, Some(Each::Nodes(_)));

@@ -71,6 +71,8 @@ pub enum Each {
     Members(usize),
     /// The one thread at which the loop ended whose last read is the event at this position.
     Ended(usize),
+    /// The rounds of a loop with effects, without the last one.
+    Rounds,
 }
 
 /// The one of several that something is there for.
@@ -80,6 +82,8 @@ pub enum Place {
     Node(Node),
     /// A thread.
     Thread(Tid),
+    /// A round of a loop, from 0.
+    Round(usize),
 }
 
 /// A datum, as a template names it.
@@ -153,6 +157,8 @@ pub struct Env {
     /// The data that its events are given, by position and number of the argument, where they may be computed.
     pub(crate) passed: Vec<((usize, usize), Val)>,
     pub(crate) computed: Computed,
+    /// How many rounds of a loop with effects come before the last one, if there is such a loop.
+    pub rounds: Option<usize>,
     /// Data that are equal in all calls of the kind.
     pub(crate) equal: Arc<[(Datum, Datum)]>,
 }
@@ -175,6 +181,7 @@ impl Env {
             results: Vec::new(),
             passed: Vec::new(),
             computed: Computed::No,
+            rounds: None,
             equal: Arc::new([]),
         }
     }
@@ -206,6 +213,7 @@ impl Env {
             Each::Members(i) => self.members[i].0.iter().copied().map(Place::Thread).collect(),
             // It is no set that a segment can come for.
             Each::Ended(_) => Vec::new(),
+            Each::Rounds => (0..self.rounds.unwrap_or(0)).map(Place::Round).collect(),
         }
     }
 
@@ -231,7 +239,13 @@ impl Env {
         let with_members = || args().filter(|&i| !self.members[i].0.is_empty());
         let nodes = given.chain([Whole::All]).chain(with_members().map(Whole::Members));
         let nodes = nodes.flat_map(|of| [false, true].map(|but_own| Each::Nodes(Nodes { of, but_own })));
-        nodes.chain(with_members().map(Each::Members)).collect()
+        let rounds = self.rounds.map(|_| Each::Rounds);
+        nodes.chain(with_members().map(Each::Members)).chain(rounds).collect()
+    }
+
+    /// How many there are of what a part can be there for.
+    pub(crate) fn counts(&self) -> Vec<usize> {
+        self.sets().into_iter().map(|each| self.places(each).len()).collect()
     }
 
     /// What a number can be.
@@ -274,7 +288,7 @@ impl Env {
 }
 
 /// What may be added to a result.
-const ADDED: [i64; 2] = [1, -1];
+pub(crate) const ADDED: [i64; 2] = [1, -1];
 
 /// Who takes part in an object, and where they are.
 fn members(world: &World, object: Val) -> (Vec<Tid>, NodeSet) {
@@ -500,10 +514,11 @@ const MOST_TRIED: usize = 100;
 const LONGEST: usize = 12;
 
 /// The segmentations that explain how long the sequences of all cases are, those with few segments for each node first. Events
-/// may be there only if a set has a node.
+/// may be there only if a set has a node. Where there is a loop with effects they come once, or in its rounds.
 pub(crate) fn segmentations(lengths: &[(&Env, usize)], are_events: bool) -> Vec<Vec<Segment>> {
     let Some((env, _)) = lengths.first() else { return Vec::new() };
-    let sets = env.sets();
+    let sets = env.sets().into_iter().filter(|each| (*each == Each::Rounds) == (are_events && env.rounds.is_some()));
+    let sets: Vec<Each> = sets.collect();
     let if_any = sets.iter().filter_map(|each| match each {
         // All others have a node.
         Each::Nodes(set) if are_events && set.but_own => Some(Times::IfAny(*set)),

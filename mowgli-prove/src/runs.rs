@@ -29,8 +29,10 @@ pub(crate) struct Run<S> {
     pub shapes: Vec<Vec<Sub<S>>>,
     /// The results that are data; `Top`, which equals no datum, where a method returns nothing.
     pub results: Vec<Val>,
-    /// Of the last read of a loop the number of reads that came before it in its round.
+    /// Of the last call of a loop the number of calls that came before it in its round and are left out.
     pub ended: Vec<Option<usize>>,
+    /// The rounds of a loop with effects that they are of, if it is not the last one.
+    pub rounds: Vec<Option<usize>>,
     pub ways: Vec<Way>,
     pub result: Val,
 }
@@ -43,7 +45,12 @@ enum Ran<S> {
     Never(usize),
     /// A call below can happen in so many ways, and none was chosen.
     Open(usize),
+    /// A loop has effects, and it was not chosen how many rounds it has.
+    HasRounds,
 }
+
+/// How many rounds a loop with effects has at most before its last one: from two on they are alike.
+const ROUNDS: usize = 2;
 
 /// What is done in a run, as far as it is not of its nodes and data: a method with a family of stamps, whether it reads and
 /// writes, and the role of its cell.
@@ -74,6 +81,12 @@ impl<S: Stamp> Run<S> {
 }
 
 impl<S> Run<S> {
+    /// The methods that are called, each with its round.
+    pub fn methods(&self) -> Vec<(Name, Name, Option<usize>)> {
+        let methods = self.events.iter().zip(&self.rounds);
+        methods.map(|(event, round)| (event.call.library, event.call.method, *round)).collect()
+    }
+
     /// Ends the last round of a loop, which began here: of its calls the last one is kept. The others only read.
     fn end_round(&mut self, start: usize) -> Result<(), Stop> {
         let Some(before) = self.events.len().checked_sub(start + 1) else { return Ok(()) };
@@ -84,7 +97,8 @@ impl<S> Run<S> {
         self.events.drain(left_out.clone());
         self.shapes.drain(left_out.clone());
         self.results.drain(left_out.clone());
-        self.ended.drain(left_out);
+        self.ended.drain(left_out.clone());
+        self.rounds.drain(left_out);
         self.ended[start] = Some(before);
         Ok(())
     }
@@ -127,7 +141,7 @@ impl Data {
     }
 
     /// The most data that are looked at one by one.
-    const PLACES: usize = 12;
+    const PLACES: usize = 8;
 
     /// No two equal, none special.
     fn different() -> Vec<Self> {
@@ -289,12 +303,15 @@ impl<S: Stamp> Source<'_, S> {
         data: &Data,
         runs: &mut Vec<Run<S>>,
     ) -> Result<usize, String> {
-        let mut todo: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut todo: Vec<(Vec<usize>, Option<usize>)> = vec![(Vec::new(), None)];
         let mut places = 0;
-        while let Some(ways) = todo.pop() {
-            match self.run(library, world, thread, call, data, &ways)? {
+        while let Some((ways, rounds)) = todo.pop() {
+            match self.run(library, world, thread, call, data, (&ways, rounds))? {
                 Ran::Never(looked_at) => places = places.max(looked_at),
-                Ran::Open(several) => todo.extend((0..several).rev().map(|way| [&ways[..], &[way]].concat())),
+                Ran::HasRounds => todo.extend((0..=ROUNDS).rev().map(|rounds| (ways.clone(), Some(rounds)))),
+                Ran::Open(several) => {
+                    todo.extend((0..several).rev().map(|way| ([&ways[..], &[way]].concat(), rounds)));
+                }
                 Ran::Returned(run, looked_at) => {
                     places = places.max(looked_at);
                     runs.push(*run);
@@ -304,7 +321,8 @@ impl<S: Stamp> Source<'_, S> {
         Ok(places)
     }
 
-    /// The run in which those calls below that can happen in several ways do so in these.
+    /// The run in which those calls below that can happen in several ways do so in these, and a loop with effects has so many
+    /// rounds before its last one.
     fn run(
         &self,
         library: &dyn Library<S>,
@@ -312,7 +330,7 @@ impl<S: Stamp> Source<'_, S> {
         thread: Tid,
         call: &Call,
         data: &Data,
-        ways: &[usize],
+        (ways, rounds): (&[usize], Option<usize>),
     ) -> Result<Ran<S>, String> {
         let mut run = Run {
             world: Arc::clone(world),
@@ -322,17 +340,20 @@ impl<S: Stamp> Source<'_, S> {
             shapes: Vec::new(),
             results: Vec::new(),
             ended: Vec::new(),
+            rounds: Vec::new(),
             ways: Vec::new(),
             result: Val::Unit,
         };
         let place = call.args.len();
-        let mut making = Making { source: self, world, data, ways, run: &mut run, place };
+        run.env.rounds = rounds;
+        let mut making = Making { source: self, world, data, ways, run: &mut run, place, round: None, loops: 0 };
         let came = making.follow(&self.implementation.body(world, thread, call), false);
         let places = making.place;
         match came {
             Ok(Flow::Value(result)) => run.result = result,
             Ok(Flow::Broken(..)) => return Err("it breaks out of no loop".to_owned()),
             Err(Stop::Never) => return Ok(Ran::Never(places)),
+            Err(Stop::HasRounds) => return Ok(Ran::HasRounds),
             Err(Stop::Open(several)) => return Ok(Ran::Open(several)),
             Err(Stop::No(why)) => return Err(why),
         }
@@ -348,6 +369,8 @@ impl<S: Stamp> Source<'_, S> {
 enum Stop {
     /// A loop goes on.
     Never,
+    /// It has a loop with effects, and it is not said how many rounds that has.
+    HasRounds,
     /// The next call can happen in so many ways.
     Open(usize),
     /// It is none that can be looked at.
@@ -370,6 +393,10 @@ struct Making<'r, 's, S: Stamp> {
     run: &'r mut Run<S>,
     /// Where the next result is in the data.
     place: usize,
+    /// The round of a loop with effects that is made, if it is not the last one.
+    round: Option<usize>,
+    /// How many loops there have been.
+    loops: usize,
 }
 
 impl<S: Stamp> Making<'_, '_, S> {
@@ -384,12 +411,21 @@ impl<S: Stamp> Making<'_, '_, S> {
                 broken @ Flow::Broken(..) => Ok(broken),
             },
             Prog::Loop(round) => {
+                self.loops += 1;
+                if self.run.env.rounds.is_some() && (self.loops > 1 || in_loop) {
+                    return Err(Stop::No("it has a loop with effects beside another loop".to_owned()));
+                }
+                self.rounds_before(round)?;
                 let start = self.run.events.len();
                 match self.follow(round, true)? {
                     // It goes on, so this was not the last round.
                     Flow::Value(_) => Err(Stop::Never),
                     Flow::Broken(out_of, v) => {
-                        self.run.end_round(start)?;
+                        if self.run.env.rounds.is_none() {
+                            self.run.end_round(start)?;
+                        } else if let Some(last) = self.run.ended.last_mut() {
+                            *last = Some(0);
+                        }
                         Ok(if out_of == 1 { Flow::Value(v) } else { Flow::Broken(out_of - 1, v) })
                     }
                 }
@@ -397,6 +433,19 @@ impl<S: Stamp> Making<'_, '_, S> {
             Prog::Break(out_of, v) => Ok(Flow::Broken(*out_of, *v)),
             Prog::Bound => Err(Stop::No("it has a loop that is unrolled".to_owned())),
         }
+    }
+
+    /// Makes the rounds of a loop with effects before the last one.
+    fn rounds_before(&mut self, round: &Prog) -> Result<(), Stop> {
+        for number in 0..self.run.env.rounds.unwrap_or(0) {
+            self.round = Some(number);
+            let came = self.follow(round, true)?;
+            self.round = None;
+            if matches!(came, Flow::Broken(..)) {
+                return Err(Stop::Never);
+            }
+        }
+        Ok(())
     }
 
     /// Makes a call, which may be one in a loop; what it returns.
@@ -429,12 +478,14 @@ impl<S: Stamp> Making<'_, '_, S> {
             },
         };
         // What comes before the last call of the last round is left out: then it must only read.
-        if in_loop && shapes.iter().flatten().any(|sub| sub.writes.is_some() || sub.reads.is_none()) {
-            return Err(Stop::No("it has a loop that does more than read".to_owned()));
+        let does_more = |sub: &Sub<S>| sub.writes.is_some() || sub.reads.is_none();
+        if in_loop && run.env.rounds.is_none() && shapes.iter().flatten().any(does_more) {
+            return Err(Stop::HasRounds);
         }
         run.shapes.push(shapes[way].to_vec());
         run.events.push(event);
         run.ended.push(None);
+        run.rounds.push(self.round);
         run.results.push(result);
         Ok(ret)
     }

@@ -4,7 +4,7 @@
 //! The cases of each split are all that there are: a subevent has one of the roles of the templates, a read has a source with
 //! one of the roles that write, or none, and what is said to be there is there, with one of the roles, or is not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -13,13 +13,14 @@ use itertools::Itertools;
 use mowgli_core::stamp::Stamp;
 use rayon::prelude::*;
 
+use crate::encode::Partner;
 use crate::ground::Ground;
 use crate::kind::{Kind, Role};
-use crate::model::{ABS, Model, Obligation, SUB, Thing, ended, ends_of, own, thread};
+use crate::model::{ABS, Model, Obligation, ROUND, SUB, Thing, ended, ends_of, own, the, thread};
 use crate::pattern::Each;
 use crate::ready::Ready;
 use crate::solve::{Answer, Program, ask_all};
-use crate::term::{Statement, Term, Theory, Variable, any, app, not, symbol, truth};
+use crate::term::{Statement, Term, Theory, Variable, any, app, implies, not, symbol, truth};
 
 /// How many sources of reads are told apart in one case.
 const DEEPEST: usize = 3;
@@ -101,6 +102,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
             Some(Each::Nodes(_)) => constant("Node"),
             Some(Each::Members(_)) => constant("Thread"),
             Some(Each::Ended(event)) => ended(event, &call),
+            Some(Each::Rounds) => constant(ROUND),
             None => own(&call),
         };
         scene.given.push(self.model.valid(&self.model.parts.kinds[k], role, &call, &at));
@@ -165,7 +167,8 @@ impl<'a, S: Stamp> Cases<'a, S> {
             ground.given(&self.model.is_kind(&kinds[*k], call));
             ground.given(&self.model.takes_part(&kinds[*k], call));
         }
-        let [nodes, threads] = scene.places(self.model);
+        let [nodes, threads, rounds] = scene.places(self.model);
+        rounds.iter().for_each(|round| ground.name(ROUND, round));
         nodes.iter().for_each(|node| ground.name("Node", node));
         threads.iter().for_each(|thread| ground.name("Thread", thread));
         scene.calls.iter().for_each(|(call, _)| ground.name("Call", call));
@@ -189,8 +192,9 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     fn possible(&self, scene: &Scene) -> Vec<Thing> {
-        let [nodes, threads] = scene.places(self.model);
-        let of = |(call, k): &(Term, usize)| self.model.things(call, *k, [&nodes, &threads], self.with_promises);
+        let [nodes, threads, rounds] = scene.places(self.model);
+        let places = [&nodes[..], &threads, &rounds];
+        let of = |(call, k): &(Term, usize)| self.model.things(call, *k, places, self.with_promises);
         scene.calls.iter().flat_map(of).collect()
     }
 
@@ -327,12 +331,12 @@ impl<'a, S: Stamp> Cases<'a, S> {
 
 impl Scene {
     /// The nodes and threads that have names: those that something is for, and those of calls and their objects.
-    fn places<S: Stamp>(&self, model: &Model<'_, S>) -> [Vec<Term>; 2] {
+    fn places<S: Stamp>(&self, model: &Model<'_, S>) -> [Vec<Term>; 3] {
         let named = |of: &str| {
             let alike = self.constants.iter().filter(move |(_, sort)| sort == of);
             alike.map(|(name, _)| symbol(name)).collect::<Vec<Term>>()
         };
-        let [mut nodes, mut threads] = ["Node", "Thread"].map(named);
+        let [mut nodes, mut threads, rounds] = ["Node", "Thread", ROUND].map(named);
         threads.extend(self.calls.iter().map(|(call, _)| thread(call)));
         threads.extend(self.calls.iter().flat_map(|(call, k)| model.last_members(*k, call)));
         let ends = |(call, k): &(Term, usize)| {
@@ -340,7 +344,7 @@ impl Scene {
         };
         threads.extend(self.calls.iter().flat_map(ends));
         nodes.extend(self.calls.iter().map(|(call, _)| own(call)));
-        [nodes, if model.has_members() { threads } else { Vec::new() }]
+        [nodes, if model.has_members() { threads } else { Vec::new() }, rounds]
     }
 
     /// Whether a subevent is for a node or thread that the obligation is about.
@@ -361,25 +365,44 @@ impl Scene {
     }
 }
 
-/// For kinds of calls to which clients owe others the kind of those, if just one can be owed.
+/// For kinds of calls to which clients surely owe others the kind of those, if just one can be owed. What is owed is some promise,
+/// so all promises are looked at that may be it.
 fn partners<S: Stamp>(model: &Model<'_, S>, ready: &Ready) -> BTreeMap<usize, usize> {
     let kinds = model.parts.kinds;
-    let can_be = |k: usize, l: usize| {
+    let known = |k: usize, l: usize, formula: &Term| {
         let mut scene = Scene::default();
-        let [c, d] = [("c", k), ("d", l)].map(|(name, k)| scene.add_call(model, name, k));
-        let owed = model.partners((&kinds[k], c), (&kinds[l], d))?;
+        for (name, k) in [("c", k), ("d", l)] {
+            scene.add_call(model, name, k);
+        }
         let mut ground = Ground::new(ready);
         for (call, k) in &scene.calls {
             ground.given(&model.is_kind(&kinds[*k], call));
-            for thing in model.things(call, *k, [&[], &[]], true) {
-                ground.given(&thing.facts);
+            let there = [symbol("some.at"), own(call)];
+            for thing in model.things(call, *k, [&there, &[], &[]], true).into_iter().filter(|t| t.sort == ABS) {
+                ground.given(&implies(thing.given, thing.facts));
             }
         }
-        Some(ground.is_known(&owed) != Some(false))
+        ground.is_known(formula)
     };
-    let only = |k: usize| {
-        let fitting: Vec<usize> = (0..kinds.len()).filter(|l| can_be(k, *l) == Some(true)).collect();
-        if let [l] = fitting[..] { Some((k, l)) } else { None }
+    let [c, d] = ["c", "d"].map(symbol);
+    let owed_by = |partner: &Partner, k: usize, promise: &Role<S>| {
+        let a = the(promise, &c, &own(&c));
+        if known(k, k, &app(&partner.of, std::slice::from_ref(&a))) != Some(true) {
+            return None;
+        }
+        let mut owed = BTreeSet::new();
+        for (l, other) in kinds.iter().enumerate().flat_map(|(l, kind)| kind.abstract_.iter().map(move |q| (l, q))) {
+            let at = if other.each.is_some() { symbol("some.at") } else { own(&d) };
+            let may_be = known(k, l, &partner.is(&a, &the(other, &d, &at))) != Some(false);
+            owed.extend(may_be.then_some((l, other.each.is_none())));
+        }
+        if let Ok((l, true)) = owed.into_iter().exactly_one() { Some(l) } else { None }
     };
-    (0..kinds.len()).filter_map(only).collect()
+    let of_kind = |k: usize| {
+        let promises = kinds[k].abstract_.iter().filter(|p| p.each.is_none());
+        let mates = model.mates();
+        let mut owed = promises.cartesian_product(&mates).filter_map(|(p, (_, partner))| owed_by(partner, k, p));
+        owed.next().map(|l| (k, l))
+    };
+    if model.speaks_of_owed() { (0..kinds.len()).filter_map(of_kind).collect() } else { BTreeMap::new() }
 }

@@ -181,8 +181,11 @@ impl<'k, S: Stamp> Sorted<'k, S> {
     /// The role of a subevent.
     fn role(&self, of: Of) -> Result<(&'k Kind<S>, &'k Role<S>), String> {
         let kind = self.kind(of.call)?;
-        let made = |(_, (library, method, _)): &(usize, &(_, mowgli_core::ids::Name, _))| {
-            *library == of.library && method.text() == of.method
+        // Of a loop only the last round has a name.
+        let is_earlier =
+            |event: usize| kind.concrete.iter().any(|r| r.position.0 == event && r.each == Some(Each::Rounds));
+        let made = |(event, (library, method, _)): &(usize, &(_, mowgli_core::ids::Name, _))| {
+            *library == of.library && method.text() == of.method && !is_earlier(*event)
         };
         let position = kind.made.iter().enumerate().filter(made).nth(of.nth.saturating_sub(1));
         let does = |r: &Role<S>| match of.access {
@@ -202,6 +205,7 @@ impl<'k, S: Stamp> Sorted<'k, S> {
             (Some(Each::Nodes(_)), Some(at)) if at.sort == Sort::Node => Ok(self.var(at)),
             (Some(Each::Members(_)), Some(at)) if at.sort == Sort::Thread => Ok(self.var(at)),
             (Some(Each::Ended(event)), None) => Ok(ended(event, &self.var(of.call))),
+            (Some(Each::Rounds), _) => Err(format!("{} is of a round that is not the last", role.words)),
             (None, Some(at)) => Err(format!("{} is there once, not for each {}", role.words, at.name)),
             (Some(_), _) => Err(format!("{} is there several times, and it is not said for which", role.words)),
         }

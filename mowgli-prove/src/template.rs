@@ -16,7 +16,7 @@ use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 
 use crate::kind::{Form, Guard, Instance, Kind, Seen, Untold, Way};
-use crate::pattern::{Argument, Computed, Datum, Env, Segment, Times, expanded, pattern, segmentations};
+use crate::pattern::{ADDED, Argument, Computed, Datum, Env, Place, Segment, Times, expanded, pattern, segmentations};
 use crate::role::subevents;
 use crate::runs::{Done, Run, SPECIAL};
 use crate::source::Source;
@@ -168,7 +168,8 @@ impl<S: Stamp> Source<'_, S> {
             }
             Err(why) => why,
         };
-        if given.len() == DEEPEST {
+        // Where a loop has effects branches are not looked for: there are too many ways in which it could be.
+        if given.len() == DEEPEST || runs.iter().any(|run| run.env.rounds.is_some()) {
             return Err(why);
         }
         for (one, other) in comparisons(runs) {
@@ -194,9 +195,10 @@ impl<S: Stamp> Source<'_, S> {
     ) -> Result<(Vec<Segment>, Kind<S>), String> {
         let lengths: Vec<(&Env, usize)> = runs.iter().map(|r| (&r.env, r.events.len())).collect();
         let mut why = "how many calls it makes is nothing that depends on the nodes in question".to_owned();
+        let different: Vec<&Run<S>> = runs.iter().copied().unique_by(|run| (run.env.counts(), run.methods())).collect();
         for segments in segmentations(&lengths, true) {
             // Most segmentations do not fit, which shows at once.
-            if !have_one_method(runs, &segments) {
+            if !have_one_method(&different, &segments) {
                 why = UNKNOWN_CALLS.to_owned();
                 continue;
             }
@@ -221,7 +223,8 @@ impl<S: Stamp> Source<'_, S> {
         // The instances of each position, with the results that came before.
         let mut seen: Vec<Vec<Instance<S>>> = vec![Vec::new(); positions];
         let mut own = Vec::new();
-        let mut in_loop = vec![true; positions];
+        // Whether a loop ended with it in all runs, and in any.
+        let mut ends = vec![(true, false); positions];
         let equal: Arc<[(Datum, Datum)]> = equal.iter().copied().chain(awaited(runs, segments)).collect();
         for run in runs {
             let known_equal = Env { equal: Arc::clone(&equal), computed, ..run.env.clone() };
@@ -231,7 +234,8 @@ impl<S: Stamp> Source<'_, S> {
             for (i, (position, at)) in places.into_iter().enumerate() {
                 let event = run.events[i].clone();
                 results[position] = Some(run.results[i]);
-                in_loop[position] &= run.ended[i].is_some();
+                let ended = run.ended[i].is_some();
+                ends[position] = (ends[position].0 && ended, ends[position].1 || ended);
                 let at = at.or(run.ended_at(i).filter(|_| times[position] == Times::Ended));
                 passed.retain(|(of, _)| of.0 != position);
                 let data = event.call.args.iter().enumerate().filter(|(_, v)| computed != Computed::No && v.is_data());
@@ -268,9 +272,9 @@ impl<S: Stamp> Source<'_, S> {
             let (library, method) = method(&instances[0]);
             kind.made.push((library, method, arguments));
             let (subs, mut roles) = subevents(instances, position, times[position], objects, self.below)?;
-            let above = if in_loop[position] { exceeded(instances, position) } else { Vec::new() };
+            let above = if ends[position].0 { exceeded(instances, position) } else { Vec::new() };
             for role in &mut roles {
-                role.in_loop = in_loop[position];
+                role.in_loop = ends[position].1;
                 role.above.clone_from(&above);
             }
             kind.subs.push(subs);
@@ -286,15 +290,17 @@ impl<S: Stamp> Source<'_, S> {
 /// Why there is no template.
 const UNKNOWN_CALLS: &str = "which calls it makes depends on the call in no way that is known";
 
-/// Whether the events at each position are calls of one method in all runs.
+/// Whether the events at each position are calls of one method in all runs, and of the rounds of loops.
 fn have_one_method<S>(runs: &[&Run<S>], segments: &[Segment]) -> bool {
     let mut methods: Vec<Option<(Name, Name)>> = vec![None; segments.iter().map(|s| s.len).sum()];
     runs.iter().all(|run| {
         let places = expanded(segments, &run.env);
-        places.into_iter().zip(&run.events).all(|((position, _), event)| {
-            let method = (event.call.library, event.call.method);
-            *methods[position].get_or_insert(method) == method
-        })
+        let of_rounds = places.iter().map(|(_, at)| if let Some(Place::Round(n)) = at { Some(*n) } else { None });
+        of_rounds.eq(run.rounds.iter().copied())
+            && places.iter().zip(&run.events).all(|((position, _), event)| {
+                let method = (event.call.library, event.call.method);
+                *methods[*position].get_or_insert(method) == method
+            })
     })
 }
 
@@ -334,7 +340,12 @@ fn awaited<S>(runs: &[&Run<S>], segments: &[Segment]) -> Vec<(Datum, Datum)> {
     };
     let ends: Vec<usize> = (0..times.len()).filter(is_once).filter(|late| ends(*late)).collect();
     let pairs = ends.iter().flat_map(|late| (0..*late).filter(is_once).map(|early| (early, *late)));
-    pairs.filter(|(early, late)| agree(*early, *late)).map(|(a, b)| (Datum::Result(a), Datum::Result(b))).collect()
+    // What is computed from equal results is equal too.
+    let alike = |(a, b): (usize, usize)| {
+        let sums = ADDED.map(|k| (Datum::Sum(a, k), Datum::Sum(b, k)));
+        [(Datum::Result(a), Datum::Result(b))].into_iter().chain(sums)
+    };
+    pairs.filter(|(early, late)| agree(*early, *late)).flat_map(alike).collect()
 }
 
 /// The results of earlier events that the result of an event is greater than in every run. Only events that are there once

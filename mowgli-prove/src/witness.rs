@@ -13,8 +13,8 @@ use mowgli_core::value::Val;
 
 use crate::kind::{Guard, Kind, Placed, Read, Role, Write};
 use crate::model::{
-    Concretisation, EARLIER, HAS_MEMBER, LAST, Model, TAKES_PART, TUPLE, constant, ended_at, ends_of, passed_to, plus,
-    result_of,
+    Concretisation, EARLIER, EARLIER_ROUND, HAS_MEMBER, IS_ROUND, LAST, Model, NO_ROUND, ROUND, TAKES_PART, TUPLE,
+    constant, ended_at, ends_of, passed_to, plus, result_of,
 };
 use crate::pattern::{Datum, Each, Env, Place};
 use crate::term::{Structure, Theory};
@@ -32,6 +32,8 @@ fn number(of: Place) -> usize {
     match of {
         Place::Node(n) => usize::from(n.0) - 1,
         Place::Thread(t) => t.index(),
+        // 0 stands for no round.
+        Place::Round(n) => n + 1,
     }
 }
 
@@ -138,6 +140,9 @@ fn as_kind<S: Stamp>(
     let own = Place::Node(env.own);
     let kind = &model.parts.kinds[kind];
     kind.forms_of(call).next()?;
+    let lengths = (0..actual.len()).map(|rounds| Env { rounds: Some(rounds), ..env.clone() });
+    let mut fitting = lengths.filter(|env| kind.concretely(env).len() == actual.len());
+    let env = if kind.has_rounds() { &fitting.next()? } else { env };
     let expected: Vec<Placed> = kind.concretely(env);
     let (actual, before) = without_rounds(execution, kind, &expected, actual)?;
     let family = |s: usize| execution.subs[s].sub.stamp.to_string().split('_').next().map(str::to_owned);
@@ -239,6 +244,7 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let at = match each {
             Some(Each::Nodes(_)) => a.at,
             Some(Each::Members(i)) => Place::Thread(*called.env.members[i].0.last()?),
+            Some(Each::Rounds) => return None,
             Some(Each::Ended(_)) => return self.subs.iter().position(|s| s.call == a.call && s.role == role),
             None => Place::Node(called.own),
         };
@@ -479,6 +485,13 @@ impl<S: Stamp> Filled<'_, '_, S> {
         give("home".into(), locations.iter().map(|x| ex.world.home(*x).map_or(0, number)).collect());
         let initial = |x: &Loc| index(values, &Some(ex.world.objects[x].init));
         give("init".into(), locations.iter().map(initial).collect());
+        let round =
+            |s: &Element| if matches!(s.at, Place::Round(_)) { Some((s.call, self::number(s.at))) } else { None };
+        let rounds: BTreeSet<(usize, usize)> = self.subs.iter().filter_map(round).collect();
+        structure.size(ROUND, 1 + rounds.iter().map(|(_, n)| *n).max().unwrap_or(0));
+        structure.table(IS_ROUND, move |p| flag(rounds.contains(&(p[0], p[1]))));
+        structure.table(EARLIER_ROUND, |p| flag(p[0] < p[1]));
+        structure.table(NO_ROUND, |_| 0);
         for event in parts.kinds.iter().flat_map(ends_of) {
             let is_end = |s: &&Element| {
                 let role = self.role(**s, true);
@@ -574,6 +587,7 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let number: Vec<usize> = all.iter().map(|s| first(self.calls[s.call].kind) + s.role).collect();
         let calls: Vec<usize> = all.iter().map(|s| s.call).collect();
         let own = |s: &Element| self::number(Place::Node(self.calls[s.call].own));
+        let rounds = all.iter().map(|s| if matches!(s.at, Place::Round(_)) { self::number(s.at) } else { 0 }).collect();
         let node = |s: &Element| if matches!(s.at, Place::Node(_)) { self::number(s.at) } else { own(s) };
         let thread =
             |s: &Element| if matches!(s.at, Place::Thread(_)) { self::number(s.at) } else { self.calls[s.call].thread };
@@ -583,6 +597,7 @@ impl<S: Stamp> Filled<'_, '_, S> {
             ("role", number),
             ("at", nodes),
             ("member", threads),
+            ("round", rounds),
             ("read", reads),
             ("wrote", wrote),
             ("initial", initial),

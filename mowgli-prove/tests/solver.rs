@@ -18,7 +18,7 @@ use mowgli_judge::algebra::{Spec, po};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::{Counter, LinearisedOverNlock, Sequential};
-use mowgli_libraries::{bal, slock, sv, wlock};
+use mowgli_libraries::{bal, nlock, slock, sv, wlock};
 use mowgli_prove::prove::{Options, Proof, prove};
 use mowgli_prove::solve::Program;
 use mowgli_prove::source::Source;
@@ -29,7 +29,7 @@ use mowgli_rdma::wait::{self, WAIT};
 const VERSION: &str = "4.8.12";
 
 fn main() -> ExitCode {
-    let tests: [(&str, fn()); 16] = [
+    let tests: [(&str, fn()); 18] = [
         ("sv_is_proved", sv_is_proved),
         ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", less_below_proves_less),
@@ -43,6 +43,8 @@ fn main() -> ExitCode {
         ("a_counter_that_adds_two_is_not_proved", a_counter_that_adds_two_is_not_proved),
         ("wlock_is_proved", wlock_is_proved),
         ("no_broken_wlock_is_proved", no_broken_wlock_is_proved),
+        ("nlock_is_proved", nlock_is_proved),
+        ("no_broken_nlock_is_proved", no_broken_nlock_is_proved),
         ("barriers_are_proved", barriers_are_proved),
         ("no_broken_barrier_is_proved", no_broken_barrier_is_proved),
         ("what_is_stated_is_proved_or_not_used", what_is_stated_is_proved_or_not_used),
@@ -319,8 +321,21 @@ enum WeakLock {
     EndsByAnEarlierRead,
     /// Whoever has passed on anything lets others in.
     EndsWhereItMustNot,
+    /// A loop ends one ticket early too.
+    EndsOneEarly,
     /// It is as published, and its author says nothing.
     SaysNothing,
+}
+
+impl WeakLock {
+    /// Whether a loop ends although the word that is seen is not the ticket.
+    fn lets_in(self, seen: Val, ticket: Val) -> bool {
+        match self {
+            Self::EndsWhereItMustNot => seen != Val::Int(0),
+            Self::EndsOneEarly => seen.plus(1) == Some(ticket),
+            _ => false,
+        }
+    }
 }
 
 impl Implementation for WeakLock {
@@ -352,7 +367,7 @@ impl Implementation for WeakLock {
             loop {
                 for ti in (threads.clone()) {
                     let seen = sv::read(passed(ti));
-                    if (seen == v || (matches!(end, Self::EndsWhereItMustNot) && seen != Val::Int(0))) { break }
+                    if (seen == v || end.lets_in(seen, v)) { break }
                 }
             }
         };
@@ -385,6 +400,7 @@ fn no_broken_wlock_is_proved() {
         (WeakLock::PassesOnItsOwn, later),
         (WeakLock::EndsByAnEarlierRead, later),
         (WeakLock::EndsWhereItMustNot, later),
+        (WeakLock::EndsOneEarly, later),
         (WeakLock::SaysNothing, "lo' inside hb"),
     ] {
         let proof = shown(entry, Arc::new(lock), 2);
@@ -393,6 +409,90 @@ fn no_broken_wlock_is_proved() {
     }
     let no_wait = shown(entry, entry.variant("no-wait").unwrap().implementation.clone(), 2);
     assert!(open(&no_wait).contains(&tickets) && !no_wait.is_proved(), "{:?}", open(&no_wait));
+}
+
+/// SYNC Theorem 3, for every client: an Acq gets the word that releases in every round.
+fn nlock_is_proved() {
+    let proof = found("nlock", "published", same, None, 20);
+    assert_eq!(open(&proof), Vec::<&str>::new());
+    assert!(proof.is_proved() && proof.executions > 30, "{:?}", proof.obstacles);
+    let names: Vec<&str> = proof.rows.iter().map(|row| row.obligation.as_str()).collect();
+    for name in ["lemma: a Rel sends what its Acq has left", "lo is total", "fence' inside hb", "lo' inside hb"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+    assert!(proof.concretisation.contains(&"aMF of Acq: aCR of Read 3".to_owned()), "{:?}", proof.concretisation);
+}
+
+/// The node lock with other rounds.
+#[derive(Clone, Copy, Debug)]
+enum NodeLock {
+    /// The published ones.
+    Published,
+    /// A round before the last one does not wait: what it gets can come when the ticket to pass on has been written.
+    DoesNotWait,
+    /// A round puts the ticket into the word that releases before it looks at it.
+    ReleasesItself,
+}
+
+impl Implementation for NodeLock {
+    fn target(&self) -> Name {
+        nlock::NLOCK
+    }
+
+    fn declare(&self, world: &mut World) {
+        nlock::NlockOverWait.declare(world);
+        for x in world.locations(nlock::NLOCK) {
+            for t in world.tids() {
+                world.objects.insert(x.part(format_args!("seen_{t}")), wait::word(world.node_of(t)));
+            }
+        }
+    }
+
+    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
+        let x = call.loc(0);
+        if call.method.text() == "Rel" {
+            return nlock::NlockOverWait.body(world, t, call);
+        }
+        let (x_a, x_r, p) = (x.part("dispenser"), x.part("released"), x.part(format_args!("ticket_{t}")));
+        let (d, late) = (Val::Wid(x.wid("d")), Val::Wid(x.wid("late")));
+        let gets = match self {
+            Self::Published => prog! { wait::get(p, x_r, d); wait::wait(d); wait::read(p) },
+            Self::DoesNotWait => prog! { wait::get(p, x_r, late); wait::wait(d); wait::read(p) },
+            Self::ReleasesItself => prog! { wait::put(x_r, p, d); wait::get(p, x_r, d); wait::wait(d); wait::read(p) },
+        };
+        prog! {
+            wait::rfaa(p, x_a, 1, d);
+            wait::wait(d);
+            let v = wait::read(p);
+            loop {
+                let w = gets.clone();
+                if (w == v) { break }
+            };
+            wait::write(p, v.plus(1).unwrap_or(v))
+        }
+    }
+
+    fn lemmas(&self) -> Vec<Lemma> {
+        nlock::NlockOverWait.lemmas()
+    }
+}
+
+fn no_broken_nlock_is_proved() {
+    let all = catalogue();
+    let entry = named(&all, "nlock").unwrap();
+    let published = shown(entry, Arc::new(NodeLock::Published), 20);
+    assert!(published.is_proved(), "{:?} {:?}", open(&published), published.obstacles);
+    for lock in [NodeLock::DoesNotWait, NodeLock::ReleasesItself] {
+        let proof = shown(entry, Arc::new(lock), 2);
+        assert!(!proof.is_proved(), "{lock:?}");
+        let later = "lemma: who has a later ticket comes after the Rel";
+        assert!(open(&proof).contains(&later), "{lock:?}: {:?} {:?}", open(&proof), proof.obstacles);
+    }
+    for (variant, why) in [("no-rfence", "nothing in Rel stands for aRF of Rel"), ("release-by-write", "")] {
+        let proof = shown(entry, entry.variant(variant).unwrap().implementation.clone(), 2);
+        assert!(!proof.is_proved(), "{variant}");
+        assert!(why.is_empty() || proof.obstacles.contains(&why.to_owned()), "{variant}: {:?}", proof.obstacles);
+    }
 }
 
 /// LOCO Theorem 4.2 and its transitive variant, for any number of participants and rounds.

@@ -13,8 +13,8 @@ use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::{Counter, LinearisedOverNlock, Sequential};
-use mowgli_libraries::{bal, sv};
-use mowgli_prove::kind::{Kind, Role, Write};
+use mowgli_libraries::{bal, nlock, sv};
+use mowgli_prove::kind::{Kind, Read, Role, Write};
 use mowgli_prove::model::{Concretisation, Model, Parts};
 use mowgli_prove::pattern::{Datum, Each, Nodes, Whole};
 use mowgli_prove::prove::executions;
@@ -46,12 +46,16 @@ fn of_variant(library: &str, variant: &str) -> Vec<String> {
 
 #[test]
 fn what_has_no_template_is_named() {
-    assert_eq!(of_variant("nlock", "published"), ["Acq: it has a loop that does more than read"]);
+    let all = catalogue();
+    let nlock = named(&all, "nlock").unwrap();
+    assert_eq!(untold(nlock, Arc::new(Rounds::Twice)), ["Acq: it has a loop with effects beside another loop"]);
+    assert_eq!(untold(nlock, Arc::new(Rounds::Published)), Vec::<String>::new());
+    let counted = untold(nlock, Arc::new(Rounds::FirstIsDifferent));
+    assert!(counted.iter().all(|why| why.starts_with("Acq: ")) && counted.len() == 1, "{counted:?}");
     let first_only = of_variant("sv", "first-target-only");
     assert_eq!(first_only.len(), 2, "a broadcast with an identifier and one without: {first_only:?}");
     assert!(first_only.iter().all(|why| why.starts_with("Bcast")));
     // That it writes another number than is promised is for the obligations to tell.
-    let all = catalogue();
     let by_two = untold(named(&all, "counter").unwrap(), Arc::new(LinearisedOverNlock(Arc::new(ByTwo))));
     assert_eq!(by_two, Vec::<String>::new());
     // Two calls in one.
@@ -78,6 +82,93 @@ fn a_loop_that_waits_is_its_last_round() {
     assert!(kinds[0].concrete.iter().all(|r| r.above.is_empty()));
     let kinds = source(entry, Arc::new(Waits { at_least: false })).kinds().unwrap();
     assert!(kinds[0].concrete.iter().any(|r| !r.above.is_empty()));
+}
+
+/// Of a loop through all threads the read is known with which it ended, and at which thread.
+#[test]
+fn a_loop_through_all_threads_ends_at_one() {
+    let all = catalogue();
+    let entry = named(&all, "wlock").unwrap();
+    let source = source(entry, entry.variant("published").unwrap().implementation.clone());
+    let kinds = source.kinds().unwrap();
+    let last = kinds[0].concrete.last().unwrap();
+    assert_eq!((last.position, last.each), ((3, 0), Some(Each::Ended(3))));
+    // It sees the ticket.
+    assert_eq!(last.reads, Some(Read::Is(Datum::Result(2))));
+    assert!(fits(&kinds, &source).is_ok_and(|n| n > 30));
+    let changes: [(&str, Change); 2] = [
+        ("it sees something else", |kinds| {
+            kinds[0].concrete.last_mut().unwrap().reads = Some(Read::Is(Datum::Constant(Val::Int(7))));
+        }),
+        ("it ends at its own thread", |kinds| {
+            let own = kinds[1].concrete[1].cell.clone();
+            kinds[0].concrete.last_mut().unwrap().cell = own;
+        }),
+    ];
+    for (what, change) in changes {
+        let mut changed = kinds.clone();
+        change(&mut changed);
+        let found = fits(&changed, &source);
+        assert!(found.is_err(), "{what} was not noticed: {found:?}");
+    }
+}
+
+/// The rounds of a loop with effects are alike, and the last one is a part of its own.
+#[test]
+fn a_loop_with_effects_has_rounds() {
+    let all = catalogue();
+    let entry = named(&all, "nlock").unwrap();
+    let source = source(entry, entry.variant("published").unwrap().implementation.clone());
+    let kinds = source.kinds().unwrap();
+    let each = |event: usize| kinds[0].concrete.iter().find(|r| r.position.0 == event).unwrap().each;
+    assert_eq!((0..10).filter(|event| each(*event) == Some(Each::Rounds)).collect::<Vec<_>>(), [3, 4, 5]);
+    assert!(fits(&kinds, &source).is_ok_and(|n| n > 30));
+}
+
+/// The node lock with other loops.
+#[derive(Clone, Copy, Debug)]
+enum Rounds {
+    /// As published.
+    Published,
+    /// Two loops.
+    Twice,
+    /// The first round of the loop does something else.
+    FirstIsDifferent,
+}
+
+impl Implementation for Rounds {
+    fn target(&self) -> Name {
+        nlock::NLOCK
+    }
+
+    fn declare(&self, world: &mut World) {
+        nlock::NlockOverWait.declare(world);
+    }
+
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        let published = nlock::NlockOverWait.body(world, thread, call);
+        if call.method.text() == "Rel" || matches!(self, Self::Published) {
+            return published;
+        }
+        if matches!(self, Self::Twice) {
+            return published.clone().then(published);
+        }
+        // What it gets first it gets again if that is odd.
+        let (p, x_r, d) =
+            (call.loc(0).part(format_args!("ticket_{thread}")), call.loc(0).part("released"), call.loc(0).wid("d"));
+        let d = Val::Wid(d);
+        prog! {
+            let v = wait::read(p);
+            loop {
+                wait::get(p, x_r, d);
+                wait::wait(d);
+                let w = wait::read(p);
+                if (w == v) { break };
+                if (w.int().is_some_and(|w| w % 2 == 1)) { wait::get(p, x_r, d) }
+            };
+            wait::write(p, v)
+        }
+    }
 }
 
 /// A barrier that waits for its own counter only.
