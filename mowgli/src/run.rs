@@ -159,6 +159,9 @@ pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Option<R
         return Err(format!("{}: what runs are tests of {wait} and {tso}, not of {}", test.name, test.model));
     };
     test.is_made_as_usual("what runs")?;
+    if !test.world.crashes.is_empty() {
+        return Err(format!("{}: nothing that runs is made to crash", test.name));
+    }
     let entries = catalogue.entries::<mowgli_rdma::Stamp>();
     let stack = Stack::new(entries, test.world.clone(), called(test), ask.variants)?;
     for cell in &test.observed {

@@ -135,6 +135,17 @@ fn crashes_that_there_are_not_are_errors_at_their_place() {
 }
 
 #[test]
+fn what_knows_no_crashes_says_so() {
+    let text =
+        "RDMA_TSO+crashes t\n{ crash(P1); x@1 = 1; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n poll(2) ;\nallowed (z=0)\n";
+    let test = parse("t.litmus", text).expect("a test");
+    let lisa = mowgli::cat::lisa::to_lisa(&test).expect_err("no test");
+    assert!(lisa.contains("a thread of LISA makes all its calls"), "{lisa}");
+    let robust = mowgli::robust::robust(&test, None, &|| false).err().expect("no answer");
+    assert_eq!(robust, "t: robustness is asked of models as they are published, not of RDMA_TSO+crashes");
+}
+
+#[test]
 fn models_without_queue_pairs_refuse_ways() {
     let core = parse("t", "CORE_RMA t\n{ x@1 = 1; z@2 = 0; }\n P1@1 ;\n put@q2(z, x) ;\n").unwrap_err();
     assert!(core.contains("calls of CORE_RMA are made in one way"), "{core}");
