@@ -24,7 +24,7 @@ fn lease(s: &SubView<Stamp>) -> Option<Val> {
 }
 
 fn is_valid(s: &SubView<Stamp>) -> bool {
-    s.event.call.method.text() == "Valid"
+    matches!(Method::read(&s.event.call), Some(Method::Valid { .. }))
 }
 
 impl Library<Stamp> for Time {

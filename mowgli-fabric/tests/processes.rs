@@ -4,7 +4,7 @@
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Trial};
 use mowgli_core::ids::{Loc, Name, Node, Wid};
@@ -12,6 +12,8 @@ use mowgli_core::value::Val;
 use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
 use mowgli_rdma::wait::{Method, word};
 
+#[path = "../examples/store/among.rs"]
+mod among;
 #[path = "../examples/store/history.rs"]
 mod history;
 #[path = "../examples/store/load.rs"]
@@ -445,11 +447,7 @@ fn strangers_are_sent_away() {
 fn what_clients_of_a_store_see_is_linearisable(company: &Company, provider: Provider) -> Result<(), Fault> {
     let load = load::Load { nodes: 4, clients: 1, keys: 2, changes: 3, others: 10 };
     let (group, map) = load.group("fenced-delete");
-    // All processes are of one machine.
-    let now = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
-    let own = group.run_among(company, provider, |thread| load.run(map, thread, 1, now))?;
-    let all = company.gather(&serde_json::to_string(&own.concat()).unwrap())?;
-    let all: Vec<history::Done> = all.iter().flat_map(|of| serde_json::from_str::<Vec<_>>(of).unwrap()).collect();
+    let all = among::among((load, &group, map), company, provider, 1)?;
     assert!(all.len() > 4 * 3 * 10);
     assert!(history::wrong(&all).is_none(), "{:?}", history::wrong(&all));
     Ok(())

@@ -10,20 +10,23 @@ use mowgli_core::ids::{Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, index, value};
 use mowgli_core::library::Libraries;
-use mowgli_core::method::Method;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Spec, po};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
-use mowgli_libraries::sequential::{Counter, LinearisedOverNlock, Sequential};
+use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::{bal, nlock, slock, sv, wlock};
 use mowgli_prove::prove::{Options, Proof, prove};
 use mowgli_prove::solve::Program;
 use mowgli_prove::source::Source;
 use mowgli_rdma::Stamp;
 use mowgli_rdma::wait::{self, WAIT};
+
+mod common;
+
+use common::{ByTwo, source};
 
 /// The version that the tests were written with.
 const VERSION: &str = "4.8.12";
@@ -96,16 +99,6 @@ fn found(library: &str, variant: &str, above: Change, below: Option<Change>, sec
 /// What is found of an implementation of a library, in so many seconds for each question.
 fn shown(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64) -> Proof {
     proved_by(entry, implementation, seconds, vec![Program::Z3])
-}
-
-fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> Source<'a, Stamp> {
-    Source {
-        specification: &entry.specification,
-        library: Name::literal(entry.name),
-        below: &entry.below,
-        implementation,
-        subject: &*entry.subject,
-    }
 }
 
 fn proved_by(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64, solvers: Vec<Program>) -> Proof {
@@ -262,29 +255,6 @@ fn no_variant_of_counter_is_proved() {
         let proof = found("counter", variant, same, None, 2);
         assert!(!proof.is_proved(), "{variant}");
         assert!(!open(&proof).is_empty() || !proof.obstacles.is_empty(), "{variant}");
-    }
-}
-
-/// A counter that adds two: what it writes is computed, and the specification says what.
-struct ByTwo;
-
-impl Sequential for ByTwo {
-    fn name(&self) -> &'static str {
-        Counter.name()
-    }
-
-    fn methods(&self) -> &'static [Method] {
-        Counter.methods()
-    }
-
-    fn start(&self) -> Vec<Val> {
-        Counter.start()
-    }
-
-    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
-        let (after, result) = Counter.apply(words, call)?;
-        let after = if after == words { after } else { vec![after[0].plus(1)?] };
-        Some((after, result))
     }
 }
 

@@ -6,13 +6,12 @@ use std::time::Duration;
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
-use mowgli_core::method::Method;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
-use mowgli_libraries::sequential::{Counter, LinearisedOverNlock, Sequential};
+use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::{bal, nlock, sv};
 use mowgli_prove::kind::{Kind, Read, Role, Write};
 use mowgli_prove::model::{Concretisation, Model, Parts};
@@ -22,15 +21,9 @@ use mowgli_prove::source::Source;
 use mowgli_prove::witness::structure;
 use mowgli_rdma::{Stamp, wait};
 
-fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> Source<'a, Stamp> {
-    Source {
-        specification: &entry.specification,
-        library: Name::literal(entry.name),
-        below: &entry.below,
-        implementation,
-        subject: &*entry.subject,
-    }
-}
+mod common;
+
+use common::{ByTwo, source};
 
 /// What has no template, in words.
 fn untold(entry: &Entry, implementation: Arc<dyn Implementation>) -> Vec<String> {
@@ -196,29 +189,6 @@ impl Implementation for Waits {
             let v = sv::read(count);
             loop { let seen = sv::read(count); if (seen > v || (at_least && seen == v)) { break } }
         }
-    }
-}
-
-/// A counter that adds two.
-struct ByTwo;
-
-impl Sequential for ByTwo {
-    fn name(&self) -> &'static str {
-        Counter.name()
-    }
-
-    fn methods(&self) -> &'static [Method] {
-        Counter.methods()
-    }
-
-    fn start(&self) -> Vec<Val> {
-        Counter.start()
-    }
-
-    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
-        let (after, result) = Counter.apply(words, call)?;
-        let after = if after == words { after } else { vec![after[0].plus(1)?] };
-        Some((after, result))
     }
 }
 

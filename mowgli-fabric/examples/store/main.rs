@@ -3,16 +3,19 @@
 //! `cargo run -p mowgli-fabric --example store -- tcp --seconds 60` has a process for each of four nodes;
 //! `... -- machine --variant published` tries seeds of the machine until one shows what is wrong with the published deletion.
 
+mod among;
 mod history;
 mod load;
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-use clap::{Parser, ValueEnum};
+use clap::builder::RangedU64ValueParser;
+use clap::{Parser, ValueEnum, value_parser};
 use mowgli_fabric::{Company, Fabric, Fault, Provider};
 
+use among::among;
 use history::{Called, Done, wrong};
 use load::Load;
 
@@ -27,12 +30,12 @@ struct Args {
     /// For how long.
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    #[arg(long, default_value_t = 4)]
+    #[arg(long, default_value_t = 4, value_parser = value_parser!(u8).range(1..))]
     nodes: u8,
     /// Clients on each node.
     #[arg(long, default_value_t = 1)]
     clients: usize,
-    #[arg(long, default_value_t = 8)]
+    #[arg(long, default_value_t = 8, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     keys: usize,
     /// How often a client adds a key or takes it away, until the next store takes the place of this one.
     #[arg(long, default_value_t = 50)]
@@ -118,13 +121,7 @@ impl Args {
         let start = Instant::now();
         let mut seen = Seen::default();
         for seed in self.seed.. {
-            let own = group.run_among(&company, provider, |thread| load.run(map, thread, seed, nanoseconds))?;
-            let text = serde_json::to_string(&own.concat()).expect("numbers");
-            let mut all: Vec<Done> = Vec::new();
-            for text in company.gather(&text)? {
-                let of_node: Vec<Done> = serde_json::from_str(&text).map_err(|e| Fault::Gone(e.to_string()))?;
-                all.extend(of_node);
-            }
+            let all = among((load, &group, map), &company, provider, seed)?;
             // All processes have the same calls; only the first one looks at them, and all end when it does.
             let wrong = if company.rank() == 0 { seen.add(&all, seed) } else { None };
             let is_over = wrong.is_some() || start.elapsed().as_secs() >= self.seconds;
@@ -137,11 +134,6 @@ impl Args {
         }
         Ok(None)
     }
-}
-
-/// The time, by a clock that all processes of a machine share.
-fn nanoseconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64)
 }
 
 /// What was seen.
@@ -187,13 +179,14 @@ impl Seen {
         let line = |(kind, times): (&str, &Vec<u64>)| {
             let mut times = times.clone();
             times.sort_unstable();
-            let at = |part: f64| times.get((times.len() as f64 * part) as usize).map_or(0.0, |&t| t as f64 / 1000.0);
+            let last = times.len().saturating_sub(1) as f64;
+            let at = |part: f64| times.get((last * part) as usize).map_or(0.0, |&t| t as f64 / 1000.0);
             format!(
                 "{kind:<7} {:>8} calls, us: half {:.0}, 99 of 100 {:.0}, most {:.0}",
                 times.len(),
                 at(0.5),
                 at(0.99),
-                at(1.0 - 1e-9)
+                at(1.0)
             )
         };
         let kinds = ["get", "update", "insert", "remove"];

@@ -1,0 +1,47 @@
+//! What tests of templates and of proofs share.
+
+use std::sync::Arc;
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::Name;
+use mowgli_core::implementation::Implementation;
+use mowgli_core::method::Method;
+use mowgli_core::value::Val;
+use mowgli_libraries::entry::Entry;
+use mowgli_libraries::sequential::{Counter, Sequential};
+use mowgli_prove::source::Source;
+use mowgli_rdma::Stamp;
+
+/// An implementation of a library, as its entry has the rest.
+pub fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> Source<'a, Stamp> {
+    Source {
+        specification: &entry.specification,
+        library: Name::literal(entry.name),
+        below: &entry.below,
+        implementation,
+        subject: &*entry.subject,
+    }
+}
+
+/// A counter that adds two: what it writes is computed, and the specification says what.
+pub struct ByTwo;
+
+impl Sequential for ByTwo {
+    fn name(&self) -> &'static str {
+        Counter.name()
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        Counter.methods()
+    }
+
+    fn start(&self) -> Vec<Val> {
+        Counter.start()
+    }
+
+    fn apply(&self, words: &[Val], call: &Call) -> Option<(Vec<Val>, Val)> {
+        let (after, result) = Counter.apply(words, call)?;
+        let after = if after == words { after } else { vec![after[0].plus(1)?] };
+        Some((after, result))
+    }
+}
