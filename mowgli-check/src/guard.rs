@@ -28,17 +28,26 @@ static LAST: Mutex<Option<String>> = Mutex::new(None);
 /// # Errors
 /// What `run` says, or where it panicked and with what message.
 pub fn guarded<T>(about: &str, run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
+    caught(run).unwrap_or_else(|last| {
+        Err(format!(
+            "{about}: a function panicked {last}; what a library's file says must hold for every call within the bound (if this \
+             is not a file of yours it is a mistake of Mowgli, please report it)"
+        ))
+    })
+}
+
+/// Runs a function, and prints nothing if it panics.
+///
+/// # Errors
+/// Where it panicked and with what message.
+pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     told_by_us();
     let before = IS_GUARDED.replace(true);
     let outcome = panic::catch_unwind(AssertUnwindSafe(run));
     IS_GUARDED.set(before);
-    outcome.unwrap_or_else(|_| {
+    outcome.map_err(|_| {
         let last = LAST.lock().ok().and_then(|mut last| last.take());
-        Err(format!(
-            "{about}: a function panicked {}; what a library's file says must hold for every call within the bound (if this \
-             is not a file of yours it is a mistake of Mowgli, please report it)",
-            last.as_deref().unwrap_or("without a message")
-        ))
+        last.unwrap_or_else(|| "without a message".to_owned())
     })
 }
 

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Node, Tid};
+use mowgli_core::library::Libraries;
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::Entry;
-use mowgli_rdma::Switches;
+use mowgli_rdma::{Stamp, Switches};
 
 use crate::company::Company;
 use crate::local::Local;
@@ -222,6 +223,19 @@ impl Group {
         });
         // Who waits for this process is told why it does not come.
         ran.inspect_err(|fault| company.fail(fault))
+    }
+
+    pub(crate) fn world(&self) -> &World {
+        &self.world
+    }
+
+    pub(crate) fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// The stack in which only what a variant was named for is implemented, and what the other libraries promise.
+    pub(crate) fn promised(&self) -> Result<(Stack, Libraries<Stamp>), Fault> {
+        Stack::promised(&self.entries, self.world.clone(), &self.variants).map_err(Fault::Wrong)
     }
 
     fn stack(&self) -> Result<Stack, Fault> {

@@ -49,6 +49,7 @@
 //! ```
 
 mod company;
+mod explore;
 mod group;
 mod local;
 mod machine;
@@ -57,12 +58,14 @@ mod ofi;
 pub mod port;
 mod rounds;
 mod stack;
+mod tape;
 mod thread;
 mod word;
 
 pub use self::company::Company;
+pub use self::explore::{Ending, Explored, Trace};
 pub use self::group::{Fabric, Group};
-pub use self::objects::{Atomic, Barrier, Guard, Map, NodeLock, Ring, SharedVar};
+pub use self::objects::{Atomic, Barrier, Begun, Guard, Map, NodeLock, Ring, SharedVar, Word};
 pub use self::ofi::Provider;
 pub use self::port::Fault;
 pub use self::rounds::{Counts, Rounds};

@@ -12,6 +12,7 @@ use mowgli_libraries::nlock::NLOCK;
 use mowgli_libraries::rbl::{RBL, Rbl, ring};
 use mowgli_libraries::sc_rmw::{self, SC_RMW};
 use mowgli_libraries::sv::{self, variable};
+use mowgli_rdma::wait::{Method as Operation, word};
 
 use crate::group::Group;
 use crate::port::Fault;
@@ -238,6 +239,84 @@ impl Map {
     }
 }
 
+/// A word of memory on a node. The threads of that node read and write it; whatever goes over the network gets into it from a word of the
+/// own node, or out of it into one (RDMA-WAIT-RMW, SYNC §3).
+#[derive(Clone, Copy, Debug)]
+pub struct Word(Loc);
+
+/// An operation over the network that was begun. Whether it has been done is not known before a wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Begun(Val);
+
+impl Begun {
+    /// Waits until the operation is done: of a put, until its source was read, and not until it has arrived.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn wait(self, thread: &mut Thread<'_>) -> Result<(), Fault> {
+        thread.operation(Operation::Wait { d: self.0 }).map(|_| ())
+    }
+}
+
+impl Word {
+    /// Reads it, by the processor.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn read(&self, thread: &mut Thread<'_>) -> Result<i64, Fault> {
+        let v = thread.operation(Operation::Read { x: self.0 })?;
+        v.int().ok_or_else(|| Fault::Wrong(format!("{v} is no number")))
+    }
+
+    /// Writes it, by the processor.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn write(&self, thread: &mut Thread<'_>, v: i64) -> Result<(), Fault> {
+        thread.operation(Operation::Write { x: self.0, v: v.into() }).map(|_| ())
+    }
+
+    /// Begins to put what is in `from`, a word of the thread's node, into this one.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn put(&self, thread: &mut Thread<'_>, from: Self) -> Result<Begun, Fault> {
+        thread.begin(|d| Operation::Put { x: self.0, y: from.0, d })
+    }
+
+    /// Begins to get what is in this one into `into`, a word of the thread's node.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn get(&self, thread: &mut Thread<'_>, into: Self) -> Result<Begun, Fault> {
+        thread.begin(|d| Operation::Get { x: into.0, y: self.0, d })
+    }
+
+    /// Begins to add to this one, by the network card; what it was gets into `into`, a word of the thread's node.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn fetch_add(&self, thread: &mut Thread<'_>, v: i64, into: Self) -> Result<Begun, Fault> {
+        thread.begin(|d| Operation::RFAA { x: into.0, y: self.0, v: v.into(), d })
+    }
+
+    /// Begins to write `new` if this one is `old`, by the network card; what it was gets into `into`, a word of the thread's node.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn compare_and_swap(&self, thread: &mut Thread<'_>, old: i64, new: i64, into: Self) -> Result<Begun, Fault> {
+        thread.begin(|d| Operation::RCAS { x: into.0, y: self.0, v1: old.into(), v2: new.into(), d })
+    }
+}
+
+impl Thread<'_> {
+    fn begin(&mut self, operation: impl FnOnce(Val) -> Operation) -> Result<Begun, Fault> {
+        let d = self.identifier();
+        self.operation(operation(d))?;
+        Ok(Begun(d))
+    }
+}
+
 fn done(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<(), Fault> {
     thread.call(&call.into()).map(|_| ())
 }
@@ -252,6 +331,11 @@ fn number(thread: &mut Thread<'_>, call: impl Into<Call>) -> Result<i64, Fault> 
 }
 
 impl Group {
+    /// A word of memory on a node, and what is in it at the beginning.
+    pub fn word(&mut self, name: &str, node: u8, v: i64) -> Word {
+        Word(self.object(name, word(Node(node)).init(v.into())))
+    }
+
     /// A barrier among these threads, which are counted from 0.
     pub fn barrier(&mut self, name: &str, participants: &[usize]) -> Barrier {
         Barrier(self.object(name, barrier(&Self::tids(participants))))

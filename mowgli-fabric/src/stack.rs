@@ -6,11 +6,11 @@ use std::sync::Arc;
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::{Implementations, add_parts};
-use mowgli_core::library::Library;
+use mowgli_core::library::{Libraries, Library};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::named;
-use mowgli_libraries::entry::Entry;
+use mowgli_libraries::entry::{Entry, Memory};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::WAIT;
@@ -36,24 +36,42 @@ impl Stack {
         others: impl IntoIterator<Item = Name>,
         variants: &BTreeMap<String, String>,
     ) -> Result<Self, String> {
-        if let Some(name) = variants.keys().find(|name| named(entries, name).is_err()) {
-            return Err(named(entries, name).err().unwrap_or_default());
-        }
-        let mut order = Vec::new();
-        let used: BTreeSet<Name> = world.objects.values().map(|o| o.library).chain(others).collect();
-        for name in used {
-            below(entries, name, &mut order)?;
-        }
+        let used = world.objects.values().map(|o| o.library).chain(others).collect();
         let (mut implementations, mut libraries) = (Implementations::new(), BTreeMap::new());
-        for name in order.into_iter().rev() {
-            let entry = named(entries, name.text())?;
-            let variant = variants.get(name.text()).map_or("published", String::as_str);
-            let implementation = Arc::clone(&entry.variant(variant)?.implementation);
-            add_parts(&*implementation, &mut world);
-            implementations.insert(name, implementation);
+        for entry in needed(entries, used, variants)?.into_iter().rev() {
+            let variant = variants.get(entry.name).map_or("published", String::as_str);
+            let (name, implementation) = (Name::literal(entry.name), &entry.variant(variant)?.implementation);
+            add_parts(&**implementation, &mut world);
+            implementations.insert(name, Arc::clone(implementation));
             libraries.insert(name, entry.specification.shared(name));
         }
         Ok(Self { world, implementations, libraries })
+    }
+
+    /// The implementations that `variants` names, and what all other libraries specify.
+    ///
+    /// # Errors
+    /// If there is no such library or variant, or an object is of none.
+    pub(crate) fn promised(
+        entries: &[Entry],
+        mut world: World,
+        variants: &BTreeMap<String, String>,
+    ) -> Result<(Self, Libraries<Stamp>), String> {
+        let used = world.objects.values().map(|o| o.library).collect();
+        let mut specified =
+            entries.iter().fold(Memory::rdma_wait().libraries, |all, entry| all.and(&entry.specification));
+        let (mut implementations, mut libraries) = (Implementations::new(), BTreeMap::new());
+        for entry in needed(entries, used, variants)?.into_iter().rev() {
+            let name = Name::literal(entry.name);
+            libraries.insert(name, entry.specification.shared(name));
+            if let Some(variant) = variants.get(entry.name) {
+                let implementation = &entry.variant(variant)?.implementation;
+                add_parts(&**implementation, &mut world);
+                implementations.insert(name, Arc::clone(implementation));
+                specified = specified.without(name);
+            }
+        }
+        Ok((Self { world, implementations, libraries }, specified))
     }
 
     /// How what is last in a cell is found: a word of memory is looked at, an object is read by a thread of that node, if its library has
@@ -94,6 +112,22 @@ impl Stack {
         })?;
         Some(format!("{thread} calls {call} of {}: {fault}", call.library))
     }
+}
+
+/// The entries of these libraries and of all that they call, each behind those.
+fn needed<'e>(
+    entries: &'e [Entry],
+    used: BTreeSet<Name>,
+    variants: &BTreeMap<String, String>,
+) -> Result<Vec<&'e Entry>, String> {
+    for (name, variant) in variants {
+        named(entries, name)?.variant(variant)?;
+    }
+    let mut order = Vec::new();
+    for name in used {
+        below(entries, name, &mut order)?;
+    }
+    order.into_iter().map(|name| named(entries, name.text())).collect()
 }
 
 /// Adds a library behind all that it calls.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use mowgli_core::event::Call;
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::program::{LONGEST, Prog};
 use mowgli_core::value::Val;
 use mowgli_rdma::Way;
@@ -13,12 +13,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::stack::Stack;
+use crate::tape::{Tape, differs};
 
 /// A thread of a group, from inside.
 pub struct Thread<'a> {
     stack: &'a Stack,
     id: Tid,
-    port: Box<dyn Port + 'a>,
+    end: End<'a>,
     begin: Instant,
     limit: Duration,
     /// The methods that it may call, of which objects.
@@ -27,12 +28,25 @@ pub struct Thread<'a> {
     bodies: FxHashMap<Call, Prog>,
     /// How many operations it has made.
     made: u64,
+    /// The number of the last identifier.
+    begun: u64,
     /// How many operations towards each node there were, and how many of them were polled, where it polls.
     polled: Vec<(usize, usize)>,
 }
 
+/// What gives a thread the results of what it does.
+enum End<'a> {
+    /// A fabric does it.
+    Fabric(Box<dyn Port + 'a>),
+    /// They are known, or it is left.
+    Tape(Tape),
+}
+
 /// After how many operations a thread looks at the clock.
 const OFTEN: u64 = 64;
+
+/// How many identifiers a thread has for operations.
+const IDENTIFIERS: u64 = 256;
 
 /// How many bodies a thread keeps.
 const BODIES: usize = 1024;
@@ -42,16 +56,33 @@ type Ran = (Val, usize);
 
 impl<'a> Thread<'a> {
     pub(crate) fn new(stack: &'a Stack, id: Tid, port: Box<dyn Port + 'a>, limit: Duration) -> Self {
+        Self::at(stack, id, End::Fabric(port), limit)
+    }
+
+    /// A thread whose code is run with what its calls have returned.
+    pub(crate) fn taped(stack: &'a Stack, id: Tid, tape: Tape) -> Self {
+        Self::at(stack, id, End::Tape(tape), Duration::MAX)
+    }
+
+    pub(crate) fn into_tape(self) -> Tape {
+        match self.end {
+            End::Tape(tape) => tape,
+            End::Fabric(_) => Tape::new(&[], None),
+        }
+    }
+
+    fn at(stack: &'a Stack, id: Tid, end: End<'a>, limit: Duration) -> Self {
         let polled = vec![(0, 0); usize::from(stack.world.nodes)];
         Self {
             stack,
             id,
-            port,
+            end,
             begin: Instant::now(),
             limit,
             allowed: FxHashSet::default(),
             bodies: FxHashMap::default(),
             made: 0,
+            begun: 0,
             polled,
         }
     }
@@ -94,12 +125,51 @@ impl<'a> Thread<'a> {
     /// # Errors
     /// If it cannot be made.
     pub fn operation(&mut self, operation: Method) -> Result<Val, Fault> {
-        self.port.make(operation)
+        self.made += 1;
+        match &mut self.end {
+            End::Fabric(port) => port.make(operation),
+            End::Tape(tape) => tape.result(&operation.into()),
+        }
+    }
+
+    /// Makes rounds until one gives something: what a thread does that waits for others. Over a fabric others go on in between; where all
+    /// executions are looked at, the rounds have to be alike.
+    ///
+    /// # Errors
+    /// The fault of a round, or that the time is up.
+    pub fn until<T>(&mut self, round: impl Fn(&mut Self) -> Result<Option<T>, Fault>) -> Result<T, Fault> {
+        if let End::Tape(tape) = &mut self.end {
+            let outside = tape.enter()?;
+            let last = round(self)?;
+            if let End::Tape(tape) = &mut self.end {
+                tape.exit(outside, last.is_some())?;
+            }
+            return last.ok_or_else(differs);
+        }
+        loop {
+            let made = self.made;
+            if let Some(last) = round(self)? {
+                return Ok(last);
+            }
+            if self.made == made {
+                return Err(self.spins());
+            }
+            self.pause();
+        }
+    }
+
+    /// An identifier for an operation. Far fewer are under way at once than there are of them; who waits for one that was used before waits
+    /// for that operation too.
+    pub(crate) fn identifier(&mut self) -> Val {
+        self.begun = (self.begun + 1) % IDENTIFIERS;
+        Wid(Name::new(&format!("d{}", self.begun))).into()
     }
 
     /// Lets others go on: for a loop of one's own that waits for them.
     pub fn pause(&mut self) {
-        self.port.relax();
+        if let End::Fabric(port) = &mut self.end {
+            port.relax();
+        }
     }
 
     /// Runs a program.
@@ -110,7 +180,19 @@ impl<'a> Thread<'a> {
         Ok(self.step(program)?.0)
     }
 
+    /// The fabric, where there is one.
+    fn port(&mut self) -> Result<&mut (dyn Port + 'a), Fault> {
+        match &mut self.end {
+            End::Fabric(port) => Ok(&mut **port),
+            End::Tape(_) => Err(differs()),
+        }
+    }
+
     fn inner(&mut self, call: &Call) -> Result<Val, Fault> {
+        if let End::Tape(tape) = &mut self.end {
+            self.made += 1;
+            return tape.result(call);
+        }
         if let Some(implementation) = self.stack.implementations.get(&call.library) {
             if let Some(body) = self.bodies.get(call) {
                 let body = body.clone();
@@ -128,7 +210,7 @@ impl<'a> Thread<'a> {
             return Err(Fault::Late(format!("{} is still at {call}", self.id)));
         }
         match call.library {
-            WAIT => self.port.make(Method::of(call)),
+            WAIT => self.port()?.make(Method::of(call)),
             TSO => self.tso(call),
             other => Err(Fault::Wrong(format!("{} calls {call} of {other}, which is not implemented", self.id))),
         }
@@ -159,17 +241,10 @@ impl<'a> Thread<'a> {
     }
 
     fn rounds(&mut self, body: &Prog) -> Result<Ran, Fault> {
-        loop {
-            let made = self.made;
-            match self.step(body)? {
-                (_, 0) => {}
-                (v, left) => return Ok((v, left - 1)),
-            }
-            if self.made == made {
-                return Err(self.spins());
-            }
-            self.port.relax();
-        }
+        self.until(|thread| {
+            let (v, left) = thread.step(body)?;
+            Ok(left.checked_sub(1).map(|left| (v, left)))
+        })
     }
 
     fn spins(&self) -> Fault {
@@ -186,13 +261,13 @@ impl<'a> Thread<'a> {
                 if polled >= begun {
                     return Err(Fault::Endless(format!("{} polls where nothing is under way", self.id)));
                 }
-                self.port.poll(n)?;
+                self.port()?.poll(n)?;
                 self.polled[place(n)].1 += 1;
                 Ok(tso::identifier(n.into(), polled))
             }
             method => {
                 let of_wait = method.of_wait().ok_or_else(|| Fault::Wrong(format!("{call} cannot be run")))?;
-                let result = self.port.make(of_wait)?;
+                let result = self.port()?.make(of_wait)?;
                 let Some(n) = tso::towards(&self.stack.world, call) else { return Ok(result) };
                 self.polled[place(n)].0 += 1;
                 Ok(tso::identifier(n.into(), self.polled[place(n)].0 - 1))

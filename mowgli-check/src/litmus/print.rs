@@ -302,6 +302,13 @@ pub fn forbidden(model: Model, name: &str, world: &World, client: &Client, outco
     format!("{}forbidden ({condition})\n", self::client(model, name, world, client, &outcome.outputs))
 }
 
+/// A client as a litmus test, with the assertion that this outcome is allowed.
+#[must_use]
+pub fn allowed(model: Model, name: &str, world: &World, client: &Client, outcome: &Outcome) -> String {
+    let condition = conjunction(&registers(client, outcome));
+    format!("{}allowed ({condition})\n", self::client(model, name, world, client, &outcome.outputs))
+}
+
 /// The condition that each name has its value; true if there are none.
 #[must_use]
 pub fn conjunction<V: Display>(values: &[(String, V)]) -> String {

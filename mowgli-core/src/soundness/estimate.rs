@@ -105,6 +105,15 @@ impl<'q, 'a, S: Stamp> Plan<'q, 'a, S> {
         &self.shapes
     }
 
+    /// How many clients the class of this one has.
+    #[must_use]
+    pub fn alike(&self, first: usize) -> usize {
+        match &self.ask {
+            Ask::Local(orbits, _) => orbits.alike(first).len(),
+            Ask::Outcomes => 1,
+        }
+    }
+
     /// Looks at all clients of the class of this one, as the check does.
     #[must_use]
     pub fn look(&self, first: usize) -> Work {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, are_at_most};
-use mowgli_core::soundness::estimate::Plan;
+use mowgli_core::soundness::estimate::{Plan, Shape};
 use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Variant};
 use serde::Serialize;
@@ -96,8 +96,8 @@ pub fn estimate<S: Stamp>(
 /// Looks at classes on all threads until all are known or each thread has run for so long. One that is under way then is looked at to
 /// its end, as those that take long must be counted too, but given up when all time has `expired`.
 fn look<S: Stamp>(plan: &Plan<'_, '_, S>, sampled: Duration, expired: &(dyn Fn() -> bool + Sync)) -> Sample {
-    let sizes = plan.shapes().iter().map(|shape| (shape.weight, shape.classes.len()));
-    let sample = Mutex::new(Sample::of(sizes));
+    let sizes = |shape: &Shape| shape.classes.iter().map(|&first| plan.alike(first)).collect();
+    let sample = Mutex::new(Sample::of(plan.shapes().iter().map(|shape| (shape.weight, sizes(shape)))));
     let held = || sample.lock().unwrap_or_else(PoisonError::into_inner);
     rayon::broadcast(|_| {
         let mut run = Duration::ZERO;
@@ -111,7 +111,7 @@ fn look<S: Stamp>(plan: &Plan<'_, '_, S>, sampled: Duration, expired: &(dyn Fn()
             };
             run += time;
             let found = Cost { seconds: time.as_secs_f64(), executions: work.executions as f64 };
-            held().add(shape, found, expired());
+            held().add(shape, place, found, expired());
         }
     });
     sample.into_inner().unwrap_or_else(PoisonError::into_inner)

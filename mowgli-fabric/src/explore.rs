@@ -1,0 +1,360 @@
+//! The code of threads under every execution of the model, and not only under those that a fabric shows.
+//!
+//! What a thread does next depends on what its calls have returned, and on nothing else. So its code is run from the beginning, with
+//! the results that are known, up to the first call of which the result is not, and is left there. That makes a program of it, through
+//! which the search goes as it goes through the bodies of methods. Calls of objects return what the specification of their library
+//! lets them return; those of a library of which [`Group::variant`] was said are made by that implementation.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use mowgli_check::guard::caught;
+use mowgli_check::litmus::print;
+use mowgli_check::litmus::test::Model;
+use mowgli_core::event::Call;
+use mowgli_core::ids::Tid;
+use mowgli_core::outcome::Outcome;
+use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::program::Prog;
+use mowgli_core::runs::Stop;
+use mowgli_core::search::solver::{Cut, Flow, Solver};
+use mowgli_core::soundness::client::Client;
+use mowgli_core::stuck::Stuck;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_rdma::Stamp;
+use serde::{Deserialize, Serialize};
+
+use crate::group::Group;
+use crate::port::Fault;
+use crate::stack::Stack;
+use crate::tape::{Asks, Tape, differs};
+use crate::thread::Thread;
+
+/// The most calls of a thread, where a wait counts for one.
+const CALLS: usize = 100;
+
+/// All ways in which a group's threads can end.
+#[derive(Clone, Debug)]
+#[must_use = "a search that was stopped has not seen everything"]
+pub struct Explored<R> {
+    /// Each way in which all threads end.
+    pub endings: Vec<Ending<R>>,
+    /// An execution in which some threads wait for ever, if there is one: what they wait in.
+    pub stuck: Option<String>,
+    /// What stopped the search, if anything did. Then there may be more endings, and a thread may wait for ever though `stuck` says nothing.
+    pub stop: Option<String>,
+}
+
+/// A way in which all threads end.
+#[derive(Clone, Debug)]
+pub struct Ending<R> {
+    /// What each thread returned, or with what message it panicked.
+    pub results: Vec<Result<R, String>>,
+    /// What calls returned, for [`Group::replay`].
+    pub trace: Trace,
+    calls: Vec<Vec<(Call, Val)>>,
+    world: World,
+}
+
+/// What the calls of each thread have returned, one after the other. It is written as text, and read again.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Trace(Vec<Vec<Val>>);
+
+impl fmt::Display for Trace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl FromStr for Trace {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|e| format!("not a trace as `Ending::trace` is written: {e}"))
+    }
+}
+
+impl<R> Ending<R> {
+    /// The calls as a litmus test that allows what they returned, for `mowgli explain` and `mowgli report`: with the execution behind it.
+    /// Of a wait only the last round is there, so the test is the whole story where the others only looked.
+    #[must_use]
+    pub fn litmus(&self, name: &str) -> String {
+        let threads = self.calls.iter().map(|calls| calls.iter().map(|(call, _)| call.clone()).collect()).collect();
+        let results = self.calls.iter().map(|calls| Val::tuple(&calls.iter().map(|(_, v)| *v).collect::<Vec<_>>()));
+        let outcome = Outcome { outputs: results.collect(), finals: Vec::new() };
+        print::allowed(Model::RDMA_WAIT, name, &self.world, &Client { threads }, &outcome)
+    }
+}
+
+impl<R> Explored<R> {
+    /// The first ending in which a thread panicked, if there is one.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Ending<R>> {
+        self.endings.iter().find(|ending| ending.results.iter().any(Result::is_err))
+    }
+
+    /// What the threads returned, in every ending.
+    ///
+    /// # Errors
+    /// That a thread panicked, with the execution; that some wait for ever; what stopped the search.
+    pub fn all(&self) -> Result<Vec<Vec<&R>>, String> {
+        if let Some(failed) = self.failure() {
+            let told = |(t, result): (usize, &Result<R, String>)| {
+                Some(format!("{} panicked {}", Tid::from_index(t), result.as_ref().err()?))
+            };
+            let panics: Vec<String> = failed.results.iter().enumerate().filter_map(told).collect();
+            return Err(format!("{}\n\n{}\ntrace: {}", panics.join("; "), failed.litmus("failure"), failed.trace));
+        }
+        match self.stuck.as_ref().or(self.stop.as_ref()) {
+            Some(why) => Err(why.clone()),
+            None => Ok(self.endings.iter().map(|ending| ending.results.iter().flatten().collect()).collect()),
+        }
+    }
+}
+
+type Body<R> = dyn Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync;
+
+/// The code of all threads.
+struct Code<R> {
+    stack: Stack,
+    body: Box<Body<R>>,
+    /// The first fault of a thread that makes calls that it may not make.
+    fault: Mutex<Option<Fault>>,
+}
+
+/// How far code came.
+enum Came<R> {
+    Left(Asks),
+    /// It returned, or panicked with this message.
+    Ended(Result<R, String>),
+    Failed(Fault),
+}
+
+impl<R: 'static> Code<R> {
+    /// Runs the code of a thread with these results, and gives the calls that it has made.
+    fn run(&self, t: Tid, known: &[Val], round: Option<&[Val]>) -> (Came<R>, Vec<(Call, Val)>) {
+        let mut thread = Thread::taped(&self.stack, t, Tape::new(known, round));
+        let ended = caught(|| (self.body)(&mut thread));
+        let tape = thread.into_tape();
+        let came = match (tape.asks, ended) {
+            (Some(asks), _) => Came::Left(asks),
+            (None, Ok(Ok(result))) => Came::Ended(Ok(result)),
+            (None, Ok(Err(fault))) => Came::Failed(fault),
+            (None, Err(message)) => Came::Ended(Err(message)),
+        };
+        (came, tape.made)
+    }
+
+    /// What a thread does after these calls; its value is the tuple of their results.
+    fn program(self: &Arc<Self>, t: Tid, known: Vec<Val>, before: Vec<Call>) -> Prog {
+        let (came, made) = self.run(t, &known, None);
+        let Some(mut calls) = self.same(&before, made) else { return Prog::Val(Val::Bot) };
+        let code = Arc::clone(self);
+        match came {
+            Came::Left(_) if known.len() == CALLS => Prog::Bound,
+            Came::Left(Asks::Call(call)) => {
+                calls.push(call.clone());
+                Prog::call(call).bind(move |v| code.program(t, with(&known, v), calls.clone()))
+            }
+            Came::Left(Asks::Rounds) => {
+                let round = self.round(t, known.clone(), Vec::new(), calls.clone());
+                round.repeat().bind(move |v| code.program(t, with(&known, v), calls.clone()))
+            }
+            Came::Left(Asks::Last | Asks::Another) => self.fails(differs()),
+            Came::Ended(_) => Prog::Val(Val::tuple(&known)),
+            Came::Failed(fault) => self.fails(fault),
+        }
+    }
+
+    /// What is left of a round after these results of its own calls.
+    fn round(self: &Arc<Self>, t: Tid, known: Vec<Val>, own: Vec<Val>, before: Vec<Call>) -> Prog {
+        let (came, made) = self.run(t, &known, Some(&own));
+        let Some(mut calls) = self.same(&before, made) else { return Prog::Break(1, Val::Bot) };
+        let code = Arc::clone(self);
+        match came {
+            Came::Left(Asks::Call(call)) => {
+                calls.push(call.clone());
+                Prog::call(call).bind(move |v| code.round(t, known.clone(), with(&own, v), calls.clone()))
+            }
+            // A panic comes again when the rounds are over.
+            Came::Left(Asks::Last) | Came::Ended(_) => Prog::Break(1, Val::tuple(&own)),
+            Came::Left(Asks::Another) => Prog::unit(),
+            Came::Left(Asks::Rounds) => Prog::Break(1, Val::Bot).then(self.fails(differs())),
+            Came::Failed(fault) => {
+                self.fails(fault);
+                Prog::Break(1, Val::tuple(&own))
+            }
+        }
+    }
+
+    /// The calls that were made, if they begin as the time before. Of a wait all calls before its last round are forgotten.
+    fn same(&self, before: &[Call], made: Vec<(Call, Val)>) -> Option<Vec<Call>> {
+        let calls: Vec<Call> = made.into_iter().map(|(call, _)| call).collect();
+        let is_same = calls.iter().zip(before).all(|(a, b)| a == b);
+        if !is_same {
+            self.fails(differs());
+        }
+        is_same.then_some(calls)
+    }
+
+    fn fails(&self, fault: Fault) -> Prog {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+        Prog::Val(Val::Bot)
+    }
+
+    fn fault(&self) -> Option<Fault> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+fn with(known: &[Val], v: Val) -> Vec<Val> {
+    [known, &[v]].concat()
+}
+
+impl Group {
+    /// Runs this in every thread under all executions of the model: whatever their calls may return, in any order in which they may be
+    /// seen. What a thread does may depend on what its calls return, and on nothing else; a loop that waits for others has to be a
+    /// [`Thread::until`]. A panic is an ending, too.
+    ///
+    /// ```
+    /// use mowgli_fabric::Group;
+    ///
+    /// // What is sent is there after the barrier, says its specification.
+    /// let ends = |mut group: Group| {
+    ///     let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));
+    ///     group.explore(move |thread| {
+    ///         if thread.id().index() == 0 {
+    ///             x.write(thread, 1)?;
+    ///             x.broadcast(thread)?;
+    ///             barrier.wait(thread)?;
+    ///             return x.write(thread, 2);
+    ///         }
+    ///         barrier.wait(thread)?;
+    ///         assert_eq!(x.read(thread)?, 1);
+    ///         Ok(())
+    ///     })
+    /// };
+    /// assert!(ends(Group::new(&[1, 2]))?.all().is_ok());
+    ///
+    /// // An implementation without its fence does not keep that.
+    /// let broken = ends(Group::new(&[1, 2]).variant("bal", "no-fence"))?;
+    /// let failure = broken.failure().expect("the second thread reads what was written after the barrier");
+    /// assert!(failure.litmus("late").contains("allowed (a=2)"));
+    /// # Ok::<(), mowgli_fabric::Fault>(())
+    /// ```
+    ///
+    /// # Errors
+    /// A call that a thread may not make, code that does something else each time, or that there is no such variant.
+    pub fn explore<R: Clone + 'static>(
+        &self,
+        body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync + 'static,
+    ) -> Result<Explored<R>, Fault> {
+        let (stack, libraries) = self.promised()?;
+        let client = self.world().clone();
+        let code = Arc::new(Code { stack, body: Box::new(body), fault: Mutex::new(None) });
+        let world = &code.stack.world;
+        let programs: Vec<Prog> = world.tids().map(|t| code.program(t, Vec::new(), Vec::new())).collect();
+        let begin = Instant::now();
+        let expired = || begin.elapsed() > self.limit() || code.fault().is_some();
+        let problem = Problem {
+            libraries: &libraries,
+            implementations: &code.stack.implementations,
+            world,
+            programs: &programs,
+            observed: &[],
+            limits: Limits { expired: &expired, ..Limits::default() },
+        };
+        let runs = problem.runs_and_idle();
+        let mut found = BTreeSet::new();
+        let mut settled = |solver: &mut Solver<'_, Stamp>| {
+            let outcome = problem.outcome_of(solver);
+            if !found.contains(&outcome) && solver.is_consistent() {
+                found.insert(outcome);
+            }
+            Cut::Known
+        };
+        let stop = problem.explore_runs(&runs, &mut settled, &mut |_| Flow::Continue).stop;
+        let (stuck, waits) = problem.stuck(&runs, &mut |_| true).into_parts();
+        if let Some(fault) = code.fault() {
+            return Err(fault);
+        }
+        let endings = found.iter().map(|outcome| code.ending(outcome, &client)).collect::<Result<_, _>>()?;
+        let told = |stop| told(&stop, self.limit());
+        Ok(Explored { endings, stuck: stuck.map(|stuck| waiting(&stuck, world)), stop: stop.or(waits).map(told) })
+    }
+
+    /// Runs this in one thread after the other, each with what its calls have returned in an ending of [`Group::explore`]: to look at it with
+    /// a debugger, or to print what it does. Gives what they return.
+    ///
+    /// # Errors
+    /// If the trace is not one of this code.
+    ///
+    /// # Panics
+    /// If a thread panics, as it did then.
+    pub fn replay<R>(
+        &self,
+        trace: &Trace,
+        body: impl Fn(&mut Thread<'_>) -> Result<R, Fault>,
+    ) -> Result<Vec<R>, Fault> {
+        let (stack, _) = self.promised()?;
+        let threads = stack.world.tids().zip(&trace.0);
+        if trace.0.len() != stack.world.threads.len() {
+            return Err(Fault::Wrong(format!(
+                "the trace is of {} threads, not of {}",
+                trace.0.len(),
+                stack.world.threads.len()
+            )));
+        }
+        threads
+            .map(|(t, known)| {
+                let mut thread = Thread::taped(&stack, t, Tape::new(known, None));
+                let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&mut thread)));
+                if thread.into_tape().asks.is_some() {
+                    return Err(differs());
+                }
+                ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            })
+            .collect()
+    }
+}
+
+impl<R: Clone + 'static> Code<R> {
+    /// What an outcome of the programs says of the code.
+    fn ending(&self, outcome: &Outcome, world: &World) -> Result<Ending<R>, Fault> {
+        let (mut results, mut known, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+        for (t, output) in self.stack.world.tids().zip(&outcome.outputs) {
+            let Val::Tuple(own) = output else { return Err(differs()) };
+            let (came, made) = self.run(t, own.parts(), None);
+            let Came::Ended(result) = came else { return Err(differs()) };
+            results.push(result);
+            known.push(own.parts().to_vec());
+            calls.push(made);
+        }
+        Ok(Ending { results, trace: Trace(known), calls, world: world.clone() })
+    }
+}
+
+/// What stopped a search.
+fn told(stop: &Stop, limit: Duration) -> String {
+    match stop {
+        Stop::Loop(at) | Stop::Rounds(at) => format!(
+            "{at}: a thread has made {CALLS} calls, or rounds of a wait that do more than look; what waits for others is to be a \
+             `Thread::until`, whose rounds only look"
+        ),
+        Stop::Time => format!("the time is up after {limit:?}; `Group::within` gives more"),
+        other => other.to_string(),
+    }
+}
+
+/// Who waits for what in an execution that is stuck.
+fn waiting(stuck: &Stuck<Stamp>, world: &World) -> String {
+    let waits = |t: Tid| {
+        let event = stuck.repeated(t).first().map(|&e| &stuck.execution.events[e])?;
+        Some(format!("{t} waits for ever, at {}", stuck.pending(t).unwrap_or(event).call))
+    };
+    world.tids().filter_map(waits).collect::<Vec<_>>().join("; ")
+}

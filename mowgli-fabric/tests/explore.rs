@@ -1,0 +1,261 @@
+//! Rust code under every execution of the model.
+
+use std::collections::BTreeSet;
+
+use mowgli_check::litmus::parse::parse;
+use mowgli_check::litmus::run::{libraries, with_problem};
+use mowgli_check::litmus::test::Model;
+use mowgli_core::problem::Limits;
+use mowgli_core::value::Val;
+use mowgli_fabric::{Begun, Explored, Fabric, Fault, Group, Thread, Trace};
+
+/// What the second thread sees of a word that the first one puts and writes again: it waits for a flag that is put behind it. `then` is done between
+/// the put and the write.
+fn put_and_written(
+    then: impl Fn(&mut Thread<'_>, Begun) -> Result<(), Fault> + Send + Sync + 'static,
+) -> Explored<i64> {
+    let mut group = Group::new(&[1, 2]);
+    let (data, flag) = (group.word("data", 2, 0), group.word("flag", 2, 0));
+    let (x, one) = (group.word("x", 1, 1), group.word("one", 1, 1));
+    let explored = group.explore(move |thread| {
+        if thread.id().index() == 0 {
+            let put = data.put(thread, x)?;
+            then(thread, put)?;
+            x.write(thread, 2)?;
+            flag.put(thread, one)?;
+            return Ok(0);
+        }
+        thread.until(|thread| Ok((flag.read(thread)? == 1).then_some(())))?;
+        data.read(thread)
+    });
+    explored.unwrap()
+}
+
+/// What the second thread has read in all endings.
+fn read(explored: &Explored<i64>) -> BTreeSet<i64> {
+    explored.all().unwrap().iter().map(|results| *results[1]).collect()
+}
+
+/// The put arrives before the flag; but what it has read of its source may have been written after it was begun.
+#[test]
+fn a_put_reads_its_source_late_if_nothing_waits() {
+    assert_eq!(read(&put_and_written(|_, _| Ok(()))), BTreeSet::from([1, 2]));
+    assert_eq!(read(&put_and_written(|thread, put| put.wait(thread))), BTreeSet::from([1]));
+}
+
+/// A program without objects whose threads write, and read what the other writes, as processors with store buffers do it.
+#[test]
+fn stores_are_late() {
+    let mut group = Group::new(&[1, 1]);
+    let words = ["x", "y"].map(|x| group.word(x, 1, 0));
+    let seen = |fences: bool| {
+        let explored = group.explore(move |thread| {
+            let own = thread.id().index();
+            words[own].write(thread, 1)?;
+            if fences {
+                thread.operation(mowgli_rdma::wait::Method::Mfence {})?;
+            }
+            words[1 - own].read(thread)
+        });
+        let explored = explored.unwrap();
+        explored.all().unwrap().iter().map(|r| (*r[0], *r[1])).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(seen(false), BTreeSet::from([(0, 0), (0, 1), (1, 0), (1, 1)]));
+    assert_eq!(seen(true), BTreeSet::from([(0, 1), (1, 0), (1, 1)]));
+}
+
+/// What two threads do before and after a barrier: the second one asserts that it reads what was sent.
+fn sent_before(group: &mut Group) -> impl Fn(&mut Thread<'_>) -> Result<i64, Fault> + Clone + Send + Sync + 'static {
+    let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));
+    move |thread| {
+        if thread.id().index() == 0 {
+            x.write(thread, 1)?;
+            x.broadcast(thread)?;
+            barrier.wait(thread)?;
+            x.write(thread, 2)?;
+            return Ok(0);
+        }
+        barrier.wait(thread)?;
+        let seen = x.read(thread)?;
+        assert_eq!(seen, 1, "it was sent before the barrier");
+        Ok(seen)
+    }
+}
+
+#[test]
+fn an_assertion_holds_in_all_executions_or_one_is_shown() {
+    let mut group = Group::new(&[1, 2]);
+    let body = sent_before(&mut group);
+    assert_eq!(group.explore(body).unwrap().all().unwrap(), [[&0, &1]]);
+    let mut published = Group::new(&[1, 2]).variant("bal", "published");
+    let body = sent_before(&mut published);
+    assert_eq!(published.explore(body).unwrap().all().unwrap(), [[&0, &1]]);
+
+    let mut broken = Group::new(&[1, 2]).variant("bal", "no-fence");
+    let body = sent_before(&mut broken);
+    let explored = broken.explore(body.clone()).unwrap();
+    let failure = explored.failure().expect("what was written later is sent");
+    let message = failure.results[1].as_ref().unwrap_err();
+    assert!(message.contains("it was sent before the barrier") && message.contains("tests/explore.rs"), "{message}");
+    assert!(explored.all().unwrap_err().contains("P2 panicked at"));
+
+    // It is what `mowgli explain --implemented bal:no-fence` explains.
+    insta::assert_snapshot!(failure.litmus("late"), @"
+    RDMA_WAIT late
+    {
+      nodes 2;
+      barrier b = {P1, P2};
+      svar x = 0;
+    }
+     P1@1         | P2@2        ;
+     x.write(1)   | bar(b)      ;
+     x.bcast({2}) | a := x.read ;
+     bar(b)       |             ;
+     x.write(2)   |             ;
+    allowed (a=2)
+    ");
+
+    // The trace is text, and brings the same failure back.
+    let trace = failure.trace.to_string().parse().unwrap();
+    let again = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| broken.replay(&trace, body)));
+    let panic = again.unwrap_err();
+    assert!(panic.downcast_ref::<String>().unwrap().contains("it was sent before the barrier"));
+}
+
+/// A counter under a lock, and one without.
+#[test]
+fn nothing_is_lost_under_a_lock() {
+    let sums = |is_locked: bool| {
+        let mut group = Group::new(&[1, 2]);
+        let (lock, x) = (group.node_lock("l", 1), group.atomic("x", 1));
+        let explored = group.explore(move |thread| {
+            let add = |thread: &mut Thread<'_>| {
+                let v = x.load(thread)?;
+                x.store(thread, v + 1)?;
+                Ok(v + 1)
+            };
+            if is_locked { add(&mut *lock.lock(thread)?) } else { add(thread) }
+        });
+        let last = explored.unwrap().all().unwrap().iter().map(|r| **r.iter().max().unwrap()).collect::<BTreeSet<_>>();
+        last
+    };
+    assert_eq!(sums(true), BTreeSet::from([2]));
+    assert_eq!(sums(false), BTreeSet::from([1, 2]));
+}
+
+/// Two threads wait for each other, each before it writes.
+#[test]
+fn who_waits_for_ever_is_told() {
+    let mut group = Group::new(&[1, 1]);
+    let words = ["x", "y"].map(|x| group.word(x, 1, 0));
+    let body = move |is_second_first: bool| {
+        move |thread: &mut Thread<'_>| {
+            let own = thread.id().index();
+            let write = |thread: &mut Thread<'_>| words[own].write(thread, 1);
+            if own == 1 && is_second_first {
+                write(thread)?;
+            }
+            thread.until(|thread| Ok((words[1 - own].read(thread)? == 1).then_some(())))?;
+            write(thread)
+        }
+    };
+    let explored = group.explore(body(false)).unwrap();
+    assert_eq!((explored.endings.len(), explored.stop), (0, None));
+    assert_eq!(explored.stuck.as_deref(), Some("P1 waits for ever, at Read(y); P2 waits for ever, at Read(x)"));
+    assert_eq!(group.explore(body(true)).unwrap().all().map(|all| all.len()), Ok(1));
+}
+
+/// A loop that waits and does not say so has no end.
+#[test]
+fn a_loop_of_rust_is_cut_off_and_that_is_told() {
+    let mut group = Group::new(&[1, 1]);
+    let x = group.word("x", 1, 0);
+    let explored = group.explore(move |thread| {
+        if thread.id().index() == 0 {
+            return x.write(thread, 1);
+        }
+        while x.read(thread)? != 1 {
+            thread.pause();
+        }
+        Ok(())
+    });
+    let told = explored.unwrap().all().unwrap_err();
+    assert!(told.contains("P2") && told.contains("`Thread::until`"), "{told}");
+}
+
+/// What is no program of the model is told as a fault.
+#[test]
+fn what_cannot_be_explored_is_a_fault() {
+    let mut group = Group::new(&[1, 2]);
+    let barrier = group.barrier("b", &[0]);
+    let x = group.shared_var("x");
+    let other = group.explore(move |thread| barrier.wait(thread));
+    assert!(matches!(&other, Err(Fault::Wrong(why)) if why.contains("P2 calls")), "{other:?}");
+    let times = std::sync::atomic::AtomicI64::new(0);
+    let differs =
+        group.explore(move |thread| x.write(thread, times.fetch_add(1, std::sync::atomic::Ordering::Relaxed)));
+    assert!(matches!(&differs, Err(Fault::Wrong(why)) if why.contains("does not do the same again")), "{differs:?}");
+    let variant = Group::new(&[1]).variant("bal", "none").explore(|_| Ok(()));
+    assert!(matches!(&variant, Err(Fault::Wrong(why)) if why.contains("none")), "{variant:?}");
+    let trace = "[[]]".parse().unwrap();
+    let replayed = group.replay(&trace, move |thread| x.read(thread));
+    assert!(matches!(&replayed, Err(Fault::Wrong(why)) if why.contains("2")), "{replayed:?}");
+    assert!("[".parse::<Trace>().unwrap_err().contains("not a trace"));
+}
+
+/// What a fabric shows is among all that there is.
+#[test]
+fn what_the_machine_shows_is_explored() {
+    let mut group = Group::new(&[1, 2]).variant("bal", "no-fence");
+    let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));
+    let body = move |thread: &mut Thread<'_>| {
+        if thread.id().index() == 0 {
+            x.write(thread, 1)?;
+            x.broadcast(thread)?;
+            barrier.wait(thread)?;
+            x.write(thread, 2)?;
+            return Ok(0);
+        }
+        let before = x.read(thread)?;
+        barrier.wait(thread)?;
+        Ok(10 * before + x.read(thread)?)
+    };
+    let all = read(&group.explore(body).unwrap());
+    let shown: BTreeSet<i64> = (0..500).map(|seed| group.run(Fabric::Machine { seed }, body).unwrap()[1]).collect();
+    assert!(shown.is_subset(&all) && shown.len() > 2, "{shown:?} of {all:?}");
+}
+
+/// The papers' tests, each as code that runs its programs call by call: it ends as the search says that the programs end.
+#[test]
+fn code_ends_as_its_program_does() {
+    let papers = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers");
+    let (mut looked_at, mut left) = (0, 0);
+    for file in std::fs::read_dir(papers).unwrap() {
+        let path = file.unwrap().path();
+        let Ok(test) = parse(&path.display().to_string(), &std::fs::read_to_string(&path).unwrap()) else { continue };
+        let mut group = Group::new(&test.world.threads.iter().map(|n| n.0).collect::<Vec<_>>());
+        if test.model != Model::RDMA_WAIT || test.world.threads.iter().map(|n| n.0).max() != Some(test.world.nodes) {
+            continue;
+        }
+        for (x, object) in &test.world.objects {
+            group.object(&x.to_string(), object.clone());
+        }
+        let programs = test.programs(1);
+        let explored = group.explore(move |thread| thread.run(&programs[thread.id().index()]));
+        if matches!(&explored, Err(Fault::Wrong(why)) if why.contains("waits itself")) {
+            left += 1;
+            continue;
+        }
+        let explored = explored.unwrap();
+        let ends: BTreeSet<Vec<Val>> =
+            explored.endings.iter().map(|e| e.results.iter().map(|r| *r.as_ref().unwrap()).collect()).collect();
+        let limits = Limits { rounds: 1, ..Limits::default() };
+        let all = with_problem(&libraries::<mowgli_rdma::Stamp>(test.model), &test, &[], limits, |problem| {
+            problem.outcomes()
+        });
+        let expected: BTreeSet<Vec<Val>> = all.all().unwrap().into_keys().map(|outcome| outcome.outputs).collect();
+        assert_eq!((explored.stop, ends), (None, expected), "{}", path.display());
+        looked_at += 1;
+    }
+    assert!(looked_at > 20 && left < 3, "{looked_at}, {left}");
+}
