@@ -39,7 +39,7 @@ enum End<'a> {
     /// A fabric does it.
     Fabric(Box<dyn Port + 'a>),
     /// They are known, or it is left.
-    Tape(Tape),
+    Tape(Box<Tape>),
 }
 
 /// After how many operations a thread looks at the clock.
@@ -61,12 +61,12 @@ impl<'a> Thread<'a> {
 
     /// A thread whose code is run with what its calls have returned.
     pub(crate) fn taped(stack: &'a Stack, id: Tid, tape: Tape) -> Self {
-        Self::at(stack, id, End::Tape(tape), Duration::MAX)
+        Self::at(stack, id, End::Tape(Box::new(tape)), Duration::MAX)
     }
 
     pub(crate) fn into_tape(self) -> Tape {
         match self.end {
-            End::Tape(tape) => tape,
+            End::Tape(tape) => *tape,
             End::Fabric(_) => Tape::new(&[], None),
         }
     }

@@ -7,40 +7,27 @@ use mowgli_check::litmus::run::{libraries, with_problem};
 use mowgli_check::litmus::test::Model;
 use mowgli_core::problem::Limits;
 use mowgli_core::value::Val;
-use mowgli_fabric::{Begun, Explored, Fabric, Fault, Group, Thread, Trace};
+use mowgli_fabric::{Explored, Fabric, Fault, Group, Thread, Trace};
 
-/// What the second thread sees of a word that the first one puts and writes again: it waits for a flag that is put behind it. `then` is done between
-/// the put and the write.
-fn put_and_written(
-    then: impl Fn(&mut Thread<'_>, Begun) -> Result<(), Fault> + Send + Sync + 'static,
-) -> Explored<i64> {
-    let mut group = Group::new(&[1, 2]);
-    let (data, flag) = (group.word("data", 2, 0), group.word("flag", 2, 0));
-    let (x, one) = (group.word("x", 1, 1), group.word("one", 1, 1));
-    let explored = group.explore(move |thread| {
-        if thread.id().index() == 0 {
-            let put = data.put(thread, x)?;
-            then(thread, put)?;
-            x.write(thread, 2)?;
-            flag.put(thread, one)?;
-            return Ok(0);
-        }
-        thread.until(|thread| Ok((flag.read(thread)? == 1).then_some(())))?;
-        data.read(thread)
-    });
-    explored.unwrap()
-}
+#[allow(dead_code, reason = "an example of its own")]
+#[path = "../examples/explore.rs"]
+mod explore;
+
+use explore::sent_twice;
 
 /// What the second thread has read in all endings.
 fn read(explored: &Explored<i64>) -> BTreeSet<i64> {
     explored.all().unwrap().iter().map(|results| *results[1]).collect()
 }
 
-/// The put arrives before the flag; but what it has read of its source may have been written after it was begun.
+/// A put arrives before the flag behind it; but what it has read of its source may have been written after it was begun.
 #[test]
 fn a_put_reads_its_source_late_if_nothing_waits() {
-    assert_eq!(read(&put_and_written(|_, _| Ok(()))), BTreeSet::from([1, 2]));
-    assert_eq!(read(&put_and_written(|thread, put| put.wait(thread))), BTreeSet::from([1]));
+    assert_eq!(sent_twice(true).unwrap().all(), Ok(vec![vec![&vec![], &vec![7]]]));
+    let late = sent_twice(false).unwrap();
+    let received: Vec<_> = late.endings.iter().map(|ending| ending.results[1].clone().ok()).collect();
+    assert_eq!(received, [Some(vec![7]), None]);
+    assert!(late.failure().unwrap().litmus("late").contains("b=8"));
 }
 
 /// A program without objects whose threads write, and read what the other writes, as processors with store buffers do it.
@@ -136,8 +123,8 @@ fn nothing_is_lost_under_a_lock() {
             };
             if is_locked { add(&mut *lock.lock(thread)?) } else { add(thread) }
         });
-        let last = explored.unwrap().all().unwrap().iter().map(|r| **r.iter().max().unwrap()).collect::<BTreeSet<_>>();
-        last
+        let endings = explored.unwrap();
+        endings.all().unwrap().iter().map(|r| **r.iter().max().unwrap()).collect::<BTreeSet<_>>()
     };
     assert_eq!(sums(true), BTreeSet::from([2]));
     assert_eq!(sums(false), BTreeSet::from([1, 2]));
