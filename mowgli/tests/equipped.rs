@@ -57,6 +57,10 @@ fn main() -> ExitCode {
         ("generated_c_programs_compile", generated_c_programs_compile),
         ("the_c_of_the_book_compiles", the_c_of_the_book_compiles),
     ];
+    let devices: [(&str, fn()); 1] = [(
+        "generated_c_programs_see_what_is_weak_and_judge_by_the_model",
+        generated_c_programs_see_what_is_weak_and_judge_by_the_model,
+    )];
     let processes: [(&str, fn()); 3] = [
         ("litmus_tests_run_as_processes", litmus_tests_run_as_processes),
         ("processes_see_what_is_broken", processes_see_what_is_broken),
@@ -75,13 +79,19 @@ fn main() -> ExitCode {
         };
         tests.iter().map(trial).collect()
     };
+    let has_verbs = compiles("#include <infiniband/verbs.h>\n");
     let z3 = Command::new("z3").arg("--version").output();
     let all = [
         trials(&pages, "Chromium", BROWSER.is_some()),
         // What a solver shows in time is a matter of its version.
         trials(&proofs, "z3 4.8.12", z3.is_ok_and(|o| String::from_utf8_lossy(&o.stdout).contains("4.8.12"))),
         trials(&processes, "libfabric, tcp and shm", PROVIDERS.iter().all(|p| p.check().is_ok())),
-        trials(&programs, "cc and infiniband/verbs.h", compiles("#include <infiniband/verbs.h>\n")),
+        trials(&programs, "cc and infiniband/verbs.h", has_verbs),
+        trials(
+            &devices,
+            "infiniband/verbs.h, and processes that may read each other's memory",
+            has_verbs && may_look(),
+        ),
     ];
     libtest_mimic::run(&Arguments::from_args(), all.into_iter().flatten().collect()).exit_code()
 }
@@ -414,6 +424,77 @@ fn a_repair_is_shown_beside_the_counterexample() {
     assert_eq!(count(&dom, "<h3>The least to insert</h3>"), 2, "{dom}");
     assert!(dom.contains("Rel: a global fence of"), "{dom}");
     assert_eq!(count(&dom, ">save the test with it</button>"), 2, "the bodies of a library are written by hand");
+}
+
+/// A device of processes that read each other's memory, in place of hardware.
+const DEVICE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/device/verbs.c");
+
+/// Whether a process may read the memory of another one that allows it.
+fn may_look() -> bool {
+    let program = "#define _GNU_SOURCE\n#include <sys/prctl.h>\n#include <sys/uio.h>\n#include <sys/wait.h>\n#include <unistd.h>\n\
+        int main(void)\n{\n\
+        int own = 0, status; struct iovec i = { &own, sizeof own }; pid_t parent = getpid(), child;\n\
+        prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);\n\
+        if (!(child = fork())) _exit(process_vm_readv(parent, &i, 1, &i, 1, 0) != sizeof own);\n\
+        return waitpid(child, &status, 0) != child || status;\n}\n";
+    let Ok(folder) = tempfile::tempdir() else { return false };
+    let (source, out) = (file(folder.path(), "look.c", program), folder.path().join("look"));
+    let compiles = Command::new("cc").args([Path::new(&source), Path::new("-o"), &out]).output();
+    compiles.is_ok_and(|o| o.status.success()) && Command::new(out).status().is_ok_and(|status| status.success())
+}
+
+/// What a test's C program counts in so many runs over the device, by outcome, with its exit code.
+fn counted(folder: &Path, name: &str, test: &str, port: u32, unordered: bool) -> (i32, String) {
+    let path = file(folder, &format!("{name}.litmus"), test);
+    let converted = mowgli(&["convert", &path, "--to", "c-verbs"]);
+    assert_eq!(converted.code, 0, "{}", converted.err);
+    let source = file(folder, &format!("{name}.c"), &converted.out);
+    let header = include_str!("../src/generate/mowgli_verbs.h");
+    file(folder, "mowgli_verbs.h", header);
+    let program = folder.join(name);
+    let flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"];
+    let compiler = Command::new("cc").args(flags).args([&program, Path::new(&source), Path::new(DEVICE)]).output();
+    let output = compiler.expect("cc runs");
+    assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    let start = |node: &str| {
+        let mut process = Command::new(&program);
+        process.args([node, "localhost", "localhost", "-n", "1000", "-p", &port.to_string()]);
+        if unordered {
+            process.env("VERBS_UNORDERED", "1");
+        }
+        process.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+    };
+    let [first, second] = [start("1"), start("2")].map(|process| process.wait_with_output().expect("it ends"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(second.status.success(), "{name}: {}{}", text(&first.stderr), text(&second.stderr));
+    (first.status.code().expect("no signal"), text(&first.stdout))
+}
+
+/// Over a device that is as weak as the model says, everything is seen that the model has, and nothing else; over one whose writes pass
+/// each other something is seen that the test forbids. A READ that passes another one is seen only as both may be under way.
+fn generated_c_programs_see_what_is_weak_and_judge_by_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = 20_000 + std::process::id() % 10_000;
+    let late =
+        "RDMA_TSO late\n{ x@1 = 0; z@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x) | a := z ;\n x := 1 | ;\nforbidden (z=1)\n";
+    let (code, out) = counted(folder.path(), "late", late, port, false);
+    // The test is wrong, and the model is not.
+    assert!(code == 0 && out.contains("3 outcomes") && count(&out, "; expected") == 3, "{out}");
+    let reads = "RDMA_TSO reads\n{ x@1 = 0; y@1 = 0; v@2 = 0; w@2 = 0; }\n P1@1 | P2@2 ;\n get(x, w) | v := 1 ;\n \
+        get(y, v) | mfence ;\n poll(2) | w := 1 ;\n poll(2) | ;\n a := x | ;\n b := y | ;\nallowed (a=1 /\\ b=0)\n";
+    let (code, out) = counted(folder.path(), "reads", reads, port + 2, false);
+    assert!(code == 0 && out.contains("a=1; b=0;"), "{out}");
+    let flag = "RDMA_TSO flag\n{ x@1 = 1; z@2 = 0; f@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x) | a := f ;\n put(f, x) | b := z ;\n\
+        forbidden (a=1 /\\ b=0)\n";
+    let (code, out) = counted(folder.path(), "flag", flag, port + 4, false);
+    assert!(code == 0 && !out.contains("FORBIDDEN"), "{out}");
+    let (code, out) = counted(folder.path(), "flag", flag, port + 6, true);
+    assert!(code == 1 && out.contains("a=1; b=0; f=1; x=1; z=1; FORBIDDEN"), "{out}");
+    // An atomic of the card is one.
+    let sum = "RDMA_TSO sum\n{ z@1 = 0; x@1 = 0; y@2 = 0; }\n P1@1 | P2@2 ;\n rfaa(x, z, 1) | rfaa(y, z, 1) ;\n\
+        poll(1) | poll(1) ;\nforall (z=2)\n";
+    let (code, out) = counted(folder.path(), "sum", sum, port + 8, false);
+    assert!(code == 0 && out.contains("z=2; expected"), "{out}");
 }
 
 fn generated_c_programs_compile() {
