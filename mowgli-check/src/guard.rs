@@ -3,16 +3,19 @@
 //! Shapes, bodies and specifications are functions of a library's file. An index that is out of bounds there is a mistake of
 //! that file, and is told as one.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Mutex, Once};
 
 thread_local! {
     /// Whether a panic on this thread is told by who called.
     static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+
+    /// The panic on this thread that is told next, with its place.
+    static OWN: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The last panic that was caught, with its place.
+/// The same of threads that share the work.
 static LAST: Mutex<Option<String>> = Mutex::new(None);
 
 /// Runs functions of an author. `about` is what the error begins with: the library or the file in question.
@@ -46,7 +49,7 @@ pub fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     let outcome = panic::catch_unwind(AssertUnwindSafe(run));
     IS_GUARDED.set(before);
     outcome.map_err(|_| {
-        let last = LAST.lock().ok().and_then(|mut last| last.take());
+        let last = OWN.take().or_else(|| LAST.lock().ok().and_then(|mut last| last.take()));
         last.unwrap_or_else(|| "without a message".to_owned())
     })
 }
@@ -64,8 +67,11 @@ fn told_by_us() {
             let text = info.payload().downcast_ref::<String>().map(String::as_str);
             let message = text.or(info.payload().downcast_ref::<&str>().copied()).unwrap_or("without a message");
             let place = info.location().map(|at| format!("at {at}: ")).unwrap_or_default();
-            if let Ok(mut last) = LAST.lock() {
-                last.get_or_insert(format!("{place}{message}"));
+            let told = format!("{place}{message}");
+            if IS_GUARDED.get() {
+                OWN.with_borrow_mut(|own| _ = own.get_or_insert(told));
+            } else if let Ok(mut last) = LAST.lock() {
+                last.get_or_insert(told);
             }
         }));
     });

@@ -183,11 +183,8 @@ impl<R: 'static> Code<R> {
             // A panic comes again when the rounds are over.
             Came::Left(Asks::Last) | Came::Ended(_) => Prog::Break(1, Val::tuple(&own)),
             Came::Left(Asks::Another) => Prog::unit(),
-            Came::Left(Asks::Rounds) => Prog::Break(1, Val::Bot).then(self.fails(differs())),
-            Came::Failed(fault) => {
-                self.fails(fault);
-                Prog::Break(1, Val::tuple(&own))
-            }
+            Came::Left(Asks::Rounds) => self.fails(differs()).then(Prog::Break(1, Val::Bot)),
+            Came::Failed(fault) => self.fails(fault).then(Prog::Break(1, Val::Bot)),
         }
     }
 
