@@ -48,6 +48,6 @@ pub mod tso;
 pub mod wait;
 pub mod way;
 
-pub use stamp::{Qp, Stamp, to};
+pub use stamp::{Piece, Qp, Stamp, to};
 pub use switches::Switches;
 pub use way::Way;

@@ -19,19 +19,32 @@ pub struct Switches {
     pub global_atomics: bool,
     /// Operations may be unsignalled: a completion stands for all that was issued before it by its queue pair.
     pub unsignalled: bool,
+    /// The words of one operation are read and written in order of their addresses, as hardware does that says so by
+    /// `ibv_query_qp_data_in_order`; with relaxed ordering they are issued so.
+    pub increasing_addresses: bool,
     /// Threads and nodes may crash, those of which a program says so: see [`crate::crash`].
     pub crashes: bool,
 }
 
 impl Switches {
     /// All off: the models as they are published.
-    pub const OFF: Self = Self { relaxed_ordering: false, global_atomics: false, unsignalled: false, crashes: false };
+    pub const OFF: Self = Self {
+        relaxed_ordering: false,
+        global_atomics: false,
+        unsignalled: false,
+        increasing_addresses: false,
+        crashes: false,
+    };
+
+    /// Increasing addresses alone.
+    pub const INCREASING: Self = Self { increasing_addresses: true, ..Self::OFF };
 
     /// Crashes alone.
     pub const CRASHES: Self = Self { crashes: true, ..Self::OFF };
 
     /// The names, as tests write them behind the name of a model.
-    pub const NAMES: [&'static str; 4] = ["relaxed-ordering", "global-atomics", "unsignalled", "crashes"];
+    pub const NAMES: [&'static str; 5] =
+        ["relaxed-ordering", "global-atomics", "unsignalled", "increasing-addresses", "crashes"];
 
     /// With the switch of this name on; `None` if there is none.
     #[must_use]
@@ -40,6 +53,7 @@ impl Switches {
             "relaxed-ordering" => Some(Self { relaxed_ordering: true, ..self }),
             "global-atomics" => Some(Self { global_atomics: true, ..self }),
             "unsignalled" => Some(Self { unsignalled: true, ..self }),
+            "increasing-addresses" => Some(Self { increasing_addresses: true, ..self }),
             "crashes" => Some(Self { crashes: true, ..self }),
             _ => None,
         }
@@ -56,7 +70,8 @@ impl Switches {
 /// As tests write them, each behind a plus.
 impl fmt::Display for Switches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let on = [self.relaxed_ordering, self.global_atomics, self.unsignalled, self.crashes];
+        let on =
+            [self.relaxed_ordering, self.global_atomics, self.unsignalled, self.increasing_addresses, self.crashes];
         Self::NAMES.iter().zip(on).filter(|(_, on)| *on).try_for_each(|(name, _)| write!(f, "+{name}"))
     }
 }

@@ -17,7 +17,7 @@ fn all() -> Vec<(String, Test)> {
         let test = parse(&name, &text).unwrap_or_else(|e| panic!("{e}"));
         (name, test)
     };
-    ["switches", "ways", "crashes"]
+    ["switches", "ways", "words", "crashes"]
         .iter()
         .flat_map(|folder| files(&litmus().join(folder)))
         .map(|path| read(&path))
@@ -83,7 +83,7 @@ fn what_knows_no_ways_says_so() {
     let robust = mowgli::robust::robust(&test, None, &|| false).err().expect("no answer");
     let why = |what| {
         format!(
-            "t: line 4: put@q2(z, x): {what} knows one queue pair to each node, with a completion of each operation"
+            "t: line 4: put@q2(z, x): {what} knows one queue pair to each node, and operations of one word with a completion"
         )
     };
     assert_eq!(robust, why("robustness"));

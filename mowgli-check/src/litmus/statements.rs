@@ -39,10 +39,10 @@ pub(super) fn builtin(library: Name) -> Option<&'static Callable> {
 
 /// What an argument is called in messages.
 fn word(method: &Method, name: &'static str, kind: Kind) -> &'static str {
-    let is_remote = method.takes.iter().any(|(_, kind)| *kind == Kind::Placed);
+    let is_remote = method.takes.iter().any(|(_, kind)| matches!(kind, Kind::Placed | Kind::Places));
     match kind {
-        Kind::Local if is_remote => "local",
-        Kind::Placed => "remote",
+        Kind::Local | Kind::Locals if is_remote => "local",
+        Kind::Placed | Kind::Places => "remote",
         Kind::Nodes => "{nodes}",
         Kind::Node => "node",
         _ => name,
@@ -52,7 +52,8 @@ fn word(method: &Method, name: &'static str, kind: Kind) -> &'static str {
 /// How a method is called on `receiver`, which a statement has not.
 pub(super) fn form(method: &Method, receiver: &str) -> String {
     let before = !method.is_statement && method.is_of_object();
-    let arguments = method.written(before).map(|(_, name, kind)| word(method, name, kind)).join(", ");
+    let count = method.takes_several().then_some("k");
+    let arguments = method.written(before).map(|(_, name, kind)| word(method, name, kind)).chain(count).join(", ");
     let arguments = if arguments.is_empty() { arguments } else { format!("({arguments})") };
     let way = if method.takes_way() { "@way" } else { "" };
     let name = method.statement() + way;

@@ -457,7 +457,7 @@ impl Test {
         self.assertions.iter().any(|a| a.quantifier == Quantifier::Vacuous)
     }
 
-    /// For what knows one queue pair between two nodes, and a completion of each operation.
+    /// For what knows one queue pair between two nodes, and operations of one word with a completion.
     ///
     /// # Errors
     /// That a call is made in another way, of which `what` does not know, with its line.
@@ -471,7 +471,7 @@ impl Test {
         let all = self.threads.iter().flat_map(|t| t.statements.iter().zip(&t.source));
         match { all }.find(|(s, _)| is_way(s)) {
             Some((_, (line, text))) => Err(format!(
-                "{}: line {line}: {text}: {what} knows one queue pair to each node, with a completion of each operation",
+                "{}: line {line}: {text}: {what} knows one queue pair to each node, and operations of one word with a completion",
                 self.name
             )),
             None => Ok(()),

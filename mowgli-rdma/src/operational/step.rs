@@ -8,10 +8,11 @@ use mowgli_core::value::Val;
 
 use super::machine::Machine;
 use super::programs::Next;
-use super::state::{Buffered, Entry, Local, State, can_act};
+use super::state::{Buffered, Entry, Local, Part, State, can_act};
 use crate::crash::{self, CRASH};
 use crate::stamp::Qp;
 use crate::tso::{Method, queue_pair, result, told};
+use crate::wait::words;
 
 /// One transition.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -94,12 +95,19 @@ impl Machine<'_> {
         })
     }
 
-    /// The oldest entry of the store buffer goes into its pipe.
+    /// The oldest operation of the store buffer goes into its pipe, with all its words.
     fn issue(&self, state: &mut State, t: usize) -> Option<Step> {
         let Some(&Buffered::Operation(q, entry)) = state.buffers[t].front() else { return None };
         state.buffers[t].pop_front();
         self.with_pair(state, q);
-        state.pairs[self.pair(t, q)].pipe.push(entry);
+        let pair = self.pair(t, q);
+        state.pairs[pair].pipe.push(entry);
+        while let Some(&Buffered::Operation(_, word)) = state.buffers[t].front()
+            && word.is_joined()
+        {
+            state.buffers[t].pop_front();
+            state.pairs[pair].pipe.push(word);
+        }
         Some(Step { thread: Tid::from_index(t), act: Act::Issue(q, entry) })
     }
 
@@ -133,8 +141,12 @@ impl Machine<'_> {
     /// The effect of a call of the CPU that is taken at once, and its result, which is this one; `None` if it is not possible now.
     pub(super) fn silent_call(&self, state: &mut State, t: usize, call: &Call, result: Option<Val>) -> Option<Val> {
         let (usual, way) = Method::of(call).usual();
-        let signalled = way.signalled;
-        let entry = match usual {
+        let first = Part { signalled: way.signalled, joined: false };
+        let rows = |to: Val, from: Val, entry: fn(Loc, Loc, Part) -> Entry| -> Vec<Entry> {
+            let joined = |at| Part { joined: at > 0, ..first };
+            (0..).zip(words(to).into_iter().zip(words(from))).map(|(at, (to, from))| entry(to, from, joined(at))).collect()
+        };
+        let entries = match usual {
             Method::Write { x, v } => {
                 state.buffers[t].push_back(Buffered::Write(x, v));
                 return result;
@@ -148,15 +160,17 @@ impl Machine<'_> {
                 let confirmed = local.front() == Some(&Local::Confirmation);
                 return confirmed.then(|| local.pop_front()).and(result);
             }
-            Method::Rfence { .. } => Entry::Rfence,
-            Method::Put { x, y } => Entry::Put(x, y, signalled),
-            Method::Get { x, y } => Entry::Get(x, y, signalled),
-            Method::RCAS { x, y, v1, v2 } => Entry::Rcas(x, y, v1, v2, signalled),
-            Method::RFAA { x, y, v } => Entry::Rfaa(x, y, v, signalled),
+            Method::Rfence { .. } => vec![Entry::Rfence],
+            Method::Put { x, y } => vec![Entry::Put(x, y, first)],
+            Method::Get { x, y } => vec![Entry::Get(x, y, first)],
+            Method::PutWords { xs, ys, .. } => rows(xs, ys, Entry::Put),
+            Method::GetWords { xs, ys, .. } => rows(xs, ys, Entry::Get),
+            Method::RCAS { x, y, v1, v2 } => vec![Entry::Rcas(x, y, v1, v2, first)],
+            Method::RFAA { x, y, v } => vec![Entry::Rfaa(x, y, v, first)],
             _ => return None,
         };
-        let buffered = Buffered::Operation(queue_pair(&self.world, call)?, entry);
-        state.buffers[t].push_back(buffered);
+        let q = queue_pair(&self.world, call)?;
+        state.buffers[t].extend(entries.into_iter().map(|entry| Buffered::Operation(q, entry)));
         result
     }
 
@@ -191,7 +205,8 @@ impl Machine<'_> {
         for q in self.queue_pairs(state) {
             let (n, pair) = (q.to, self.pair(t, q));
             let queue = &state.pairs[pair];
-            for place in (0..queue.pipe.len()).filter(|&p| can_act(queue, p, state.locked.contains(n))) {
+            let (is_locked, increasing) = (state.locked.contains(n), self.switches.increasing_addresses);
+            for place in (0..queue.pipe.len()).filter(|&p| can_act(queue, p, is_locked, increasing)) {
                 if let Some(after) = self.act(state, pair, q, place) {
                     visit(Act::Pipe(q, queue.pipe[place]), after);
                 }
@@ -221,32 +236,30 @@ impl Machine<'_> {
         let own = &mut after.pairs[pair];
         let memory = |x: Loc| state.memory[self.word(x)];
         match own.pipe[place] {
-            Entry::Put(to, from, signalled) => own.pipe[place] = Entry::RemoteWrite(to, memory(from), signalled),
-            Entry::RemoteWrite(to, v, signalled) => {
-                if signalled {
-                    own.pipe[place] = Entry::Ack;
-                } else {
-                    own.pipe.remove(place);
+            Entry::Put(to, from, part) => own.pipe[place] = Entry::RemoteWrite(to, memory(from), part),
+            Entry::RemoteWrite(to, v, part) => {
+                if own.end_word(place) && part.signalled {
+                    own.pipe.insert(place, Entry::Ack);
                 }
                 own.remote.push_back((to, v, false));
             }
-            Entry::Get(to, from, signalled) => own.pipe[place] = Entry::LocalWrite(to, memory(from), signalled),
-            Entry::LocalWrite(to, v, signalled) => {
-                own.pipe.remove(0);
+            Entry::Get(to, from, part) => own.pipe[place] = Entry::LocalWrite(to, memory(from), part),
+            Entry::LocalWrite(to, v, part) => {
+                let is_over = own.end_word(place);
                 own.local.push_back(Local::Write(to, v));
-                own.local.extend(signalled.then_some(Local::Confirmation));
+                own.local.extend((is_over && part.signalled).then_some(Local::Confirmation));
             }
-            Entry::Rcas(to, on, old, new, signalled) => {
-                own.pipe[place] = Entry::LocalWrite(to, memory(on), signalled);
+            Entry::Rcas(to, on, old, new, part) => {
+                own.pipe[place] = Entry::LocalWrite(to, memory(on), part);
                 if memory(on) == old {
                     own.pipe.insert(place, Entry::AtomicWrite(on, new));
                     after.locked = after.locked.with(q.to);
                 }
             }
-            Entry::Rfaa(to, on, add, signalled) => {
+            Entry::Rfaa(to, on, add, part) => {
                 let old = memory(on);
                 let new = old.plus(add.int()?)?;
-                own.pipe[place] = Entry::LocalWrite(to, old, signalled);
+                own.pipe[place] = Entry::LocalWrite(to, old, part);
                 own.pipe.insert(place, Entry::AtomicWrite(on, new));
                 after.locked = after.locked.with(q.to);
             }
