@@ -37,6 +37,7 @@
 
 pub mod core_rma;
 pub mod crash;
+pub mod message;
 pub mod operational;
 pub mod probes;
 pub mod remedies;

@@ -22,6 +22,8 @@ pub struct Switches {
     /// The words of one operation are read and written in order of their addresses, as hardware does that says so by
     /// `ibv_query_qp_data_in_order`; with relaxed ordering they are issued so.
     pub increasing_addresses: bool,
+    /// There are messages: see [`crate::message`].
+    pub messages: bool,
     /// Threads and nodes may crash, those of which a program says so: see [`crate::crash`].
     pub crashes: bool,
 }
@@ -33,18 +35,39 @@ impl Switches {
         global_atomics: false,
         unsignalled: false,
         increasing_addresses: false,
+        messages: false,
         crashes: false,
     };
 
     /// Increasing addresses alone.
     pub const INCREASING: Self = Self { increasing_addresses: true, ..Self::OFF };
 
+    /// Messages alone.
+    pub const MESSAGES: Self = Self { messages: true, ..Self::OFF };
+
+    /// What of them cannot be on together, and why.
+    ///
+    /// # Errors
+    /// If there is such a thing.
+    pub fn fit(self) -> Result<Self, String> {
+        let with = |other: &str, why: &str| {
+            Err(format!("the switches messages and {other} cannot be on together: {why}; leave one of them out"))
+        };
+        match self {
+            Self { messages: true, crashes: true, .. } => with("crashes", "of a message nothing is said where it is cut off"),
+            Self { messages: true, relaxed_ordering: true, .. } => {
+                with("relaxed-ordering", "a message has the stamp of a write, which others may pass then")
+            }
+            fit => Ok(fit),
+        }
+    }
+
     /// Crashes alone.
     pub const CRASHES: Self = Self { crashes: true, ..Self::OFF };
 
     /// The names, as tests write them behind the name of a model.
-    pub const NAMES: [&'static str; 5] =
-        ["relaxed-ordering", "global-atomics", "unsignalled", "increasing-addresses", "crashes"];
+    pub const NAMES: [&'static str; 6] =
+        ["relaxed-ordering", "global-atomics", "unsignalled", "increasing-addresses", "messages", "crashes"];
 
     /// With the switch of this name on; `None` if there is none.
     #[must_use]
@@ -54,6 +77,7 @@ impl Switches {
             "global-atomics" => Some(Self { global_atomics: true, ..self }),
             "unsignalled" => Some(Self { unsignalled: true, ..self }),
             "increasing-addresses" => Some(Self { increasing_addresses: true, ..self }),
+            "messages" => Some(Self { messages: true, ..self }),
             "crashes" => Some(Self { crashes: true, ..self }),
             _ => None,
         }
@@ -70,8 +94,8 @@ impl Switches {
 /// As tests write them, each behind a plus.
 impl fmt::Display for Switches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let on =
-            [self.relaxed_ordering, self.global_atomics, self.unsignalled, self.increasing_addresses, self.crashes];
+        let Self { relaxed_ordering, global_atomics, unsignalled, increasing_addresses, messages, crashes } = *self;
+        let on = [relaxed_ordering, global_atomics, unsignalled, increasing_addresses, messages, crashes];
         Self::NAMES.iter().zip(on).filter(|(_, on)| *on).try_for_each(|(name, _)| write!(f, "+{name}"))
     }
 }

@@ -18,6 +18,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
 use crate::crash::{Crash, cut_off};
+use crate::message::Message;
 use crate::stamp::Qp;
 use crate::stamp::Stamp::{self, aMF, aNLW, aNRW, aWT};
 use crate::switches::Switches;
@@ -384,7 +385,8 @@ fn consistency(switches: Switches) -> Spec<Stamp> {
 pub fn switched(switches: Switches) -> Libraries<Stamp> {
     let words =
         Libraries::over(move |a, b| switches.to(a, b)).with(Tso).respecified(TSO, |spec| *spec = consistency(switches));
-    if switches.crashes { words.with(Crash) } else { words }
+    let words = if switches.crashes { words.with(Crash) } else { words };
+    if switches.messages { words.with(Message) } else { words }
 }
 
 /// The specification with this part of [`wait::IB`] left out of ib.

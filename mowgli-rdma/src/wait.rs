@@ -17,6 +17,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
 use crate::crash::{Crash, cut_off, happened, missing};
+use crate::message::Message;
 use crate::stamp::{Piece, Qp};
 use crate::stamp::Stamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 use crate::switches::Switches;
@@ -210,7 +211,8 @@ pub fn switched(switches: Switches) -> Libraries<Stamp> {
     let words = Libraries::over(move |a, b| switches.to(a, b))
         .with(Wait)
         .respecified(WAIT, |spec| *spec = predicate(true, &(po() & same(wid)), false, None, switches));
-    if switches.crashes { words.with(Crash) } else { words }
+    let words = if switches.crashes { words.with(Crash) } else { words };
+    if switches.messages { words.with(Message) } else { words }
 }
 
 /// The parts of ib.

@@ -77,8 +77,8 @@ impl Model {
             switches.with(switch).ok_or_else(|| format!("no switch {switch}; there are {}", names()))
         };
         match self {
-            Self::RdmaWait(switches) => on(switches).map(Self::RdmaWait),
-            Self::RdmaTso(switches) => on(switches).map(Self::RdmaTso),
+            Self::RdmaWait(switches) => on(switches)?.fit().map(Self::RdmaWait),
+            Self::RdmaTso(switches) => on(switches)?.fit().map(Self::RdmaTso),
             _ => Err(format!("{self} has no switches; those are of {} and {}", Self::RDMA_WAIT, Self::RDMA_TSO)),
         }
     }

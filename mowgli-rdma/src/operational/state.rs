@@ -61,6 +61,8 @@ pub(super) struct QueuePair {
     /// Remote writes, and whether each is the write of an atomic operation.
     pub(super) remote: VecDeque<(Loc, Val, bool)>,
     pub(super) local: VecDeque<Local>,
+    /// The messages that have arrived and that nobody has taken.
+    pub(super) received: VecDeque<Val>,
 }
 
 impl QueuePair {
@@ -179,6 +181,7 @@ impl State {
                 + q.pipe.capacity() * size_of::<Entry>()
                 + q.remote.capacity() * size_of::<(Loc, Val, bool)>()
                 + q.local.capacity() * size_of::<Local>()
+                + q.received.capacity() * size_of::<Val>()
         };
         let of_buffer = |b: &VecDeque<Buffered>| size_of_val(b) + b.capacity() * size_of::<Buffered>();
         size_of_val(self)

@@ -10,6 +10,7 @@ use super::machine::Machine;
 use super::programs::Next;
 use super::state::{Buffered, Entry, Local, Part, State, can_act};
 use crate::crash::{self, CRASH};
+use crate::message::{self, MESSAGE, QUEUE};
 use crate::stamp::Qp;
 use crate::tso::{Method, queue_pair, result, told};
 use crate::wait::words;
@@ -59,6 +60,7 @@ impl fmt::Display for Step {
                 Entry::Rfaa(_, on, ..) => write!(f, "the RFAA on {} reads {on} (rule 11)", q.in_words()),
                 Entry::AtomicWrite(on, v) => write!(f, "the atomic {on} := {v} arrives at {} (rule 12)", q.in_words()),
             },
+            Act::Remote(q, QUEUE, v, _) => write!(f, "the message {v} is at {}", q.in_words()),
             Act::Remote(q, x, v, false) => write!(f, "{x} := {v} is in the memory of {} (rule 5)", q.in_words()),
             Act::Remote(q, x, v, true) => {
                 write!(f, "the atomic {x} := {v} is in the memory of {} (rule 13)", q.in_words())
@@ -82,8 +84,13 @@ impl Machine<'_> {
         if call.library == CRASH {
             return None;
         }
-        let result = result(&self.world, self.programs.earlier(state.at[t]), &call);
-        let ret = self.silent_call(state, t, &call, result)?;
+        let ret = match call.library {
+            MESSAGE => self.send(state, t, &call)?,
+            _ => {
+                let result = result(&self.world, self.programs.earlier(state.at[t]), &call);
+                self.silent_call(state, t, &call, result)?
+            }
+        };
         state.at[t] = self.programs.after(t, state.at[t], ret);
         Some(Step { thread: Tid::from_index(t), act: Act::Call(call, ret) })
     }
@@ -174,11 +181,35 @@ impl Machine<'_> {
         result
     }
 
+    /// A message goes into the store buffer, as a write that has read.
+    fn send(&self, state: &mut State, t: usize, call: &Call) -> Option<Val> {
+        let (message::Method::Send { v, .. } | message::Method::SendBy { v, .. }) = message::Method::of(call) else {
+            return None;
+        };
+        let sent = Entry::RemoteWrite(QUEUE, v, Part { signalled: false, joined: false });
+        state.buffers[t].push_back(Buffered::Operation(message::queue_pair(call)?, sent));
+        Some(Val::Unit)
+    }
+
+    /// A thread takes a message to its node, the oldest of any queue pair.
+    fn recv(&self, state: &State, t: usize, call: &Call) -> Vec<(Val, State)> {
+        let message::Method::Recv {} = message::Method::of(call) else { return Vec::new() };
+        let here = self.world.threads[t];
+        let senders = (0..state.at.len()).flat_map(|s| self.queue_pairs(state).map(move |q| (s, q)));
+        let taken = |(s, q): (usize, Qp)| {
+            let mut after = state.clone();
+            let message = after.pairs[self.pair(s, q)].received.pop_front()?;
+            Some((message, after))
+        };
+        senders.filter(|(_, q)| q.to == here).filter_map(taken).collect()
+    }
+
     /// Every other step.
     pub(super) fn steps(&mut self, state: &State, visit: &mut dyn FnMut(&mut Self, Step, State)) {
         for t in 0..state.at.len() {
             if let Next::Call(call) = self.programs.next(state.at[t]).clone() {
                 let results: Vec<(Val, State)> = match call.library {
+                    MESSAGE => self.recv(state, t, &call),
                     CRASH => self.crash(state, &call).into_iter().map(|v| (v, state.clone())).collect(),
                     _ => self.access(state, t, &call).into_iter().chain(self.completions(state, t, &call)).collect(),
                 };
@@ -215,7 +246,10 @@ impl Machine<'_> {
                 let (x, v, is_atomic) = queue.remote[place];
                 let mut after = state.clone();
                 after.pairs[pair].remote.remove(place);
-                after.memory[self.word(x)] = v;
+                match x {
+                    QUEUE => after.pairs[pair].received.push_back(v),
+                    _ => after.memory[self.word(x)] = v,
+                }
                 if is_atomic {
                     after.locked = after.locked.without(n);
                 }
