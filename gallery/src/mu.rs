@@ -34,7 +34,9 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
 }
 
 /// The words of an entry, in order of addresses.
-const ENTRY: [&str; 3] = ["length", "payload", "canary"];
+fn entry_at(x: Loc, n: Node, k: Val) -> Val {
+    row(&["length", "payload", "canary"].map(|role| place(x, role, n, k)))
+}
 
 fn body(world: &World, t: Tid, method: Method) -> Prog {
     let (here, one) = (world.node_of(t), move |x| own(x, "one", t));
@@ -46,8 +48,7 @@ fn body(world: &World, t: Tid, method: Method) -> Prog {
                 wait::write(count, next(k));
                 wait::write(place(x, "source", here, k), v);
                 for n in (followers.iter()) {
-                    let entry = row(&ENTRY.map(|role| place(x, role, n, k)));
-                    wait::put_words(Way::USUAL, entry, row(&[one(x), place(x, "source", here, k), one(x)]), Val::NoWid)
+                    wait::put_words(Way::USUAL, entry_at(x, n, k), row(&[one(x), place(x, "source", here, k), one(x)]), Val::NoWid)
                 }
             }
         }

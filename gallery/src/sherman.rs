@@ -9,7 +9,9 @@ use mowgli_libraries::prelude::*;
 use mowgli_rdma::Way;
 use mowgli_rdma::wait::row;
 
-use crate::shared::{Kind, at_home, fetch, got_from, in_order_of_addresses, next, of_threads, own, put_there, register, whole};
+use crate::shared::{
+    Kind, at_home, fetch, got_from, in_order_of_addresses, next, of_threads, own, put_there, register, whole,
+};
 
 methods! {
     enum Method of SHERMAN = "sherman" {
@@ -93,7 +95,8 @@ fn body(_: &World, t: Tid, method: Method) -> Prog {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 1), (1, 2, 2)];
-    let over = ["p", "q", "r", "s", "free"].into_iter().fold(Over::new(body), |over, role| over.parts(of_threads(role, 0)));
+    let over =
+        ["p", "q", "r", "s", "free"].into_iter().fold(Over::new(body), |over, role| over.parts(of_threads(role, 0)));
     let published = PAGE.map(at_home).into_iter().fold(over, Over::parts);
     let backwards = published.clone().around("a page is read from its end", |here, _| {
         let Method::Read { x } = Method::of(&here.call) else { return None };

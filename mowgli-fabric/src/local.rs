@@ -8,7 +8,7 @@ use mowgli_core::world::World;
 use mowgli_rdma::wait::Method;
 use rustc_hash::FxHashMap;
 
-use crate::port::{Fault, ONE_QUEUE_PAIR, Network, Port};
+use crate::port::{Fault, Network, ONE_QUEUE_PAIR, Port};
 use crate::stack::Stack;
 use crate::word::{value, word};
 

@@ -241,7 +241,8 @@ impl mowgli_core::stamp::Stamp for Stamp {
     fn all(nodes: u8) -> Vec<Self> {
         let mut all = vec![aCR, aCW, aCAS, aMF, aWT];
         let first = Piece::from(Node(1));
-        for family in [aNLR(first), aNRW(first), aNAR(first.by), aNRR(first), aNLW(first), aRF(first.by), aGF(first.by)] {
+        for family in [aNLR(first), aNRW(first), aNAR(first.by), aNRR(first), aNLW(first), aRF(first.by), aGF(first.by)]
+        {
             all.extend((1..=nodes).map(|n| family.by(Node(n).into())));
         }
         all

@@ -54,7 +54,9 @@ impl Switches {
             Err(format!("the switches messages and {other} cannot be on together: {why}; leave one of them out"))
         };
         match self {
-            Self { messages: true, crashes: true, .. } => with("crashes", "of a message nothing is said where it is cut off"),
+            Self { messages: true, crashes: true, .. } => {
+                with("crashes", "of a message nothing is said where it is cut off")
+            }
             Self { messages: true, relaxed_ordering: true, .. } => {
                 with("relaxed-ordering", "a message has the stamp of a write, which others may pass then")
             }

@@ -18,8 +18,8 @@ use mowgli_core::world::{Form, Object, Part, World};
 
 use crate::crash::{Crash, cut_off, happened, missing};
 use crate::message::Message;
-use crate::stamp::{Piece, Qp};
 use crate::stamp::Stamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
+use crate::stamp::{Piece, Qp};
 use crate::switches::Switches;
 use crate::way::Way;
 
@@ -136,14 +136,21 @@ pub const WORDS: usize = 8;
 /// What is wrong with an operation of several words beyond what the table says.
 fn of_words(methods: &[method::Method], call: &Call) -> Option<String> {
     let method = method::find(methods, call).filter(|m| m.takes_several())?;
-    let rows: Vec<Vec<Loc>> =
-        method.takes.iter().zip(&call.args).filter(|((_, kind), _)| kind.is_objects()).map(|(_, v)| words(*v)).collect();
+    let rows: Vec<Vec<Loc>> = method
+        .takes
+        .iter()
+        .zip(&call.args)
+        .filter(|((_, kind), _)| kind.is_objects())
+        .map(|(_, v)| words(*v))
+        .collect();
     let sizes: Vec<usize> = rows.iter().map(Vec::len).collect();
     // What is written is written once; a word may be sent to several.
     let twice = rows.first().and_then(|to| to.iter().duplicates().next().copied());
     match sizes[..] {
         [a, b] if a != b => Some(format!("{a} words are put or got into {b}")),
-        [a, _] if !(1..=WORDS).contains(&a) => Some(format!("an operation is of 1 to {WORDS} words, and this one of {a}")),
+        [a, _] if !(1..=WORDS).contains(&a) => {
+            Some(format!("an operation is of 1 to {WORDS} words, and this one of {a}"))
+        }
         _ => twice.map(|x| format!("{x} is written twice")),
     }
 }
@@ -435,11 +442,21 @@ impl Method {
             }
             Self::GetWords { xs, ys, .. } => {
                 let (to, from) = (words(xs), words(ys));
-                vec![copies(to.into_iter().map(at), from.into_iter().map(at), way.to(home(world, words(ys)[0])), [aNRR, aNLW])]
+                vec![copies(
+                    to.into_iter().map(at),
+                    from.into_iter().map(at),
+                    way.to(home(world, words(ys)[0])),
+                    [aNRR, aNLW],
+                )]
             }
             Self::PutWords { xs, ys, .. } => {
                 let (to, from) = (words(xs), words(ys));
-                vec![copies(to.into_iter().map(at), from.into_iter().map(at), way.to(home(world, words(xs)[0])), [aNLR, aNRW])]
+                vec![copies(
+                    to.into_iter().map(at),
+                    from.into_iter().map(at),
+                    way.to(home(world, words(xs)[0])),
+                    [aNLR, aNRW],
+                )]
             }
             Self::RCAS { x, y, v1, v2, .. } => {
                 let q = way.to(home(world, y));

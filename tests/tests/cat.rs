@@ -360,7 +360,14 @@ fn models_mean_the_same_in_cat() {
     with("RDMA_WAIT", Libraries::over(to).with(Wait), WAIT, Box::new(wait::Words { rmw: true }));
     with("RDMA_TSO", Libraries::over(to).with(Tso), TSO, Box::new(tso::Words { rmw: true }));
     with("RDMA_SC", sc::libraries(), TSO, Box::new(tso::Words { rmw: false }));
-    let both = Switches { relaxed_ordering: true, global_atomics: true, unsignalled: true, increasing_addresses: true, messages: false, crashes: true };
+    let both = Switches {
+        relaxed_ordering: true,
+        global_atomics: true,
+        unsignalled: true,
+        increasing_addresses: true,
+        messages: false,
+        crashes: true,
+    };
     let (waits, polls) = (format!("RDMA_WAIT{both}"), format!("RDMA_TSO{both}"));
     with(&waits, wait::switched(both), WAIT, Box::new(wait::Words { rmw: true }));
     with(&polls, tso::switched(both), TSO, Box::new(tso::Words { rmw: true }));

@@ -214,7 +214,9 @@ fn in_words(client: &Client, picks: &[Index]) -> Client {
             "Get" if pick.index(3) > 0 => false,
             _ => continue,
         };
-        let beside = |x: Loc| Loc::new(&x.to_string().replace(['x', 'y'], if x.to_string().starts_with('x') { "y" } else { "x" }));
+        let beside = |x: Loc| {
+            Loc::new(&x.to_string().replace(['x', 'y'], if x.to_string().starts_with('x') { "y" } else { "x" }))
+        };
         let row = |x: Loc| wait::row(&[x, beside(x)]);
         let way = Way { queue: 1 + u8::from(pick.index(8) == 7), ..Way::USUAL }.into();
         let method = if to_put { "PutWords" } else { "GetWords" };
@@ -231,8 +233,7 @@ fn axioms_and_machine_agree_on_words() {
     let words_relaxed = Switches { relaxed_ordering: true, ..Switches::OFF };
     let crashes = Switches { crashes: true, ..increasing };
     for switches in [Switches::OFF, increasing, words_relaxed, relaxed, Switches::CRASHES, crashes] {
-        for (bound, cases) in
-            [(bound(2, 2, 3), 150), (bound(3, 2, 2), 60), (bound(1, 2, 4), 150), (bound(2, 2, 4), 60)]
+        for (bound, cases) in [(bound(2, 2, 3), 150), (bound(3, 2, 2), 60), (bound(1, 2, 4), 150), (bound(2, 2, 4), 60)]
         {
             let words = tso::Words { rmw: true };
             let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 19));

@@ -151,7 +151,10 @@ impl Machine<'_> {
         let first = Part { signalled: way.signalled, joined: false };
         let rows = |to: Val, from: Val, entry: fn(Loc, Loc, Part) -> Entry| -> Vec<Entry> {
             let joined = |at| Part { joined: at > 0, ..first };
-            (0..).zip(words(to).into_iter().zip(words(from))).map(|(at, (to, from))| entry(to, from, joined(at))).collect()
+            (0..)
+                .zip(words(to).into_iter().zip(words(from)))
+                .map(|(at, (to, from))| entry(to, from, joined(at)))
+                .collect()
         };
         let entries = match usual {
             Method::Write { x, v } => {

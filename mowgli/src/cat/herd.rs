@@ -128,6 +128,9 @@ pub(crate) fn marks(model: Model) -> Result<&'static Marks, String> {
         Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.unsignalled => {
             fail("LISA's marks say of each operation that it has a completion")
         }
+        Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.messages => {
+            fail("a message is of no word, and what takes it is no read of LISA")
+        }
         Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.crashes => {
             fail("a thread of LISA makes all its calls")
         }

@@ -100,8 +100,17 @@ impl Reader<'_> {
         if size == 0 {
             return fail(tree, format!("{array} is no array; one is declared as {array}@1[{count}] = 0;"));
         }
-        if count < 1 || first + count > size {
-            return fail(tree, format!("{array} has {size} words, {array}[0] to {array}[{}], and {count} from {text} on are meant", size - 1));
+        if count < 1 {
+            return fail(tree, format!("an operation is of one word or more, and not of {count}"));
+        }
+        if first + count > size {
+            return fail(
+                tree,
+                format!(
+                    "{array} has {size} words, {array}[0] to {array}[{}], and {count} from {text} on are meant",
+                    size - 1
+                ),
+            );
         }
         let all: Vec<Val> = (first..first + count).map(|at| element(Name::new(array), at).into()).collect();
         Ok(Val::tuple(&all))
