@@ -47,6 +47,16 @@ pub fn or_stops(next: Prog, output: Val, loops: usize) -> Prog {
     goes().bind(move |on| if on == Val::Bool(true) { next.clone() } else { Prog::Break(loops + 1, output) })
 }
 
+/// What a thread that may crash does beside its statements, in words.
+#[must_use]
+pub fn in_words(call: &Call) -> Option<&'static str> {
+    match Method::read(call).filter(|_| call.library == CRASH)? {
+        Method::Goes {} => Some("where it may stop"),
+        Method::Stop {} => Some("its end"),
+        Method::Dead { .. } => None,
+    }
+}
+
 fn stops(s: &SubView<Stamp>) -> bool {
     matches!(Method::read(&s.event.call), Some(Method::Stop {}))
 }
