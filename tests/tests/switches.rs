@@ -182,6 +182,7 @@ fn words_that_there_are_not_are_errors_at_their_place() {
         ("put(z, x, 3)", "x has 2 words, x[0] to x[1], and 3 from x on are meant"),
         ("put(z[2], x, 2)", "z has 3 words, z[0] to z[2], and 2 from z[2] on are meant"),
         ("put(z, x, 0)", "an operation is of one word or more, and not of 0"),
+        ("put(z[9223372036854775807], x, 2)", "and 2 from z[9223372036854775807] on are meant"),
         ("put(z, y, 1)", "y is no array; one is declared as y@1[1] = 0;"),
         ("put(z[a], x, 2)", "the first of several words is a number here, as z[1]"),
         ("put(x, z, 2)", "z[0] is on node 2, and P1 on node 1"),

@@ -103,7 +103,7 @@ impl Reader<'_> {
         if count < 1 {
             return fail(tree, format!("an operation is of one word or more, and not of {count}"));
         }
-        if first + count > size {
+        if first.checked_add(count).is_none_or(|end| end > size) {
             return fail(
                 tree,
                 format!(
