@@ -2,10 +2,11 @@
 //!
 //! Promises a register of two words that is read whole, and whose reads and writes are as ordered as those of one word. Published as FaRM
 //! (Dragojevic et al., NSDI 2014). Assumes that a line is read and written whole; here a line is a word, with version and data. It does not
-//! assume that the lines of a READ come in some order: here each is posted for itself, and none is waited for before the next. The
-//! line that is locked is written last. Left open: how a writer keeps what it sends. Here a write waits at its end.
+//! assume that the lines of a READ come in some order. The line that is locked is written last. Left open: how a writer keeps what it sends. Here a write waits at its end.
 
 use mowgli_libraries::prelude::*;
+use mowgli_rdma::Way;
+use mowgli_rdma::wait::row;
 
 use crate::shared::{Kind, at_home, fetch, found, got_from, of_threads, own, put_there, register, whole};
 
@@ -67,8 +68,7 @@ fn body(t: Tid, method: Method, holds: fn(Val, Val) -> bool) -> Prog {
         },
         Method::Read { .. } => prog! {
             loop {
-                wait::get(p, a, d);
-                wait::get(q, b, d);
+                wait::get_words(Way::USUAL, row(&[p, q]), row(&[a, b]), d);
                 wait::wait(d);
                 let one = wait::read(p);
                 let two = wait::read(q);

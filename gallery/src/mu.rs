@@ -2,11 +2,16 @@
 //!
 //! Promises that the follower gets the entries in order, each once, and with them all that the leader put there before. Published as Mu
 //! (Aguilera et al., OSDI 2020; LPD-EPFL/mu). Assumes that the words of one WRITE are placed in order of their addresses, which
-//! InfiniBand does not promise; here they are three puts, which are ordered. Left out: permissions, and the change of leaders.
+//! InfiniBand does not promise and some cards do: it is over RDMA-WAIT-RMW with increasing addresses. Left out: permissions, and the
+//! change of leaders.
 
 use mowgli_libraries::prelude::*;
+use mowgli_rdma::Way;
+use mowgli_rdma::wait::{row, words};
 
-use crate::shared::{Kind, Role, is_part, messages, next, of_threads, own, place, places, readers, received, sent};
+use crate::shared::{
+    Kind, Role, in_order_of_addresses, is_part, messages, next, of_threads, own, place, places, readers, received, sent,
+};
 
 methods! {
     enum Method of MU = "mu" {
@@ -28,6 +33,11 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
     }
 }
 
+/// The words of an entry, in order of addresses.
+fn entry_at(x: Loc, n: Node, k: Val) -> Val {
+    row(&["length", "payload", "canary"].map(|role| place(x, role, n, k)))
+}
+
 fn body(world: &World, t: Tid, method: Method) -> Prog {
     let (here, one) = (world.node_of(t), move |x| own(x, "one", t));
     match method {
@@ -38,9 +48,7 @@ fn body(world: &World, t: Tid, method: Method) -> Prog {
                 wait::write(count, next(k));
                 wait::write(place(x, "source", here, k), v);
                 for n in (followers.iter()) {
-                    wait::put(place(x, "length", n, k), one(x), Val::NoWid);
-                    wait::put(place(x, "payload", n, k), place(x, "source", here, k), Val::NoWid);
-                    wait::put(place(x, "canary", n, k), one(x), Val::NoWid)
+                    wait::put_words(Way::USUAL, entry_at(x, n, k), row(&[one(x), place(x, "source", here, k), one(x)]), Val::NoWid)
                 }
             }
         }
@@ -64,10 +72,18 @@ fn body(world: &World, t: Tid, method: Method) -> Prog {
 pub fn entry() -> Entry {
     let roles = &["length", "payload", "canary", "source"];
     let mu = Over::new(body).parts(places(roles)).parts(of_threads("count", 0)).parts(of_threads("one", 1));
-    let any_order = mu.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "payload")));
+    // Between queue pairs there is as little order as between words whose addresses do not matter.
+    let any_order = mu.clone().replace(calls!(Rdma::PutWords { xs, ys, d, .. } => Prog::all(
+        (1..).zip(words(xs).into_iter().zip(words(ys))).map(|(queue, (x, y))| wait::put_by(Way { queue, ..Way::USUAL }, x, y, d))
+    )));
+    let canary_first = mu.clone().replace(calls!(Rdma::PutWords { w, xs, ys, d } => {
+        let from_its_end = |all| row(&words(all).into_iter().rev().collect::<Vec<_>>());
+        wait::put_words(w, from_its_end(xs), from_its_end(ys), d)
+    }));
     let no_canary = mu.clone().replace(calls!(Rdma::Read { x } if is_part(x, "canary") => Prog::Val(Val::Int(1))));
-    Entry::rdma(Kind::to_readers(role, shape, messages).empty(), Wait)
+    in_order_of_addresses(Kind::to_readers(role, shape, messages).empty())
         .published(mu, &[(2, 2, 2), (3, 3, 1)])
         .broken("any-order", any_order)
+        .broken("canary-first", canary_first)
         .broken("no-canary", no_canary)
 }

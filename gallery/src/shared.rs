@@ -8,7 +8,7 @@ use mowgli_core::method::{self, Methods};
 use mowgli_core::world::{Form, Part};
 use mowgli_libraries::lock::{Lock, Sections};
 use mowgli_libraries::prelude::*;
-use mowgli_rdma::Way;
+use mowgli_rdma::{Switches, Way};
 
 /// A library over RDMA by its method table `M`, as [`Simple`] is, whose objects live on a node or have a writer and readers.
 pub struct Kind<M> {
@@ -79,6 +79,13 @@ impl<M: Methods> Kind<M> {
             Some(Role::Reader) => members.iter().skip(1).contains(&thread),
         }
     }
+}
+
+/// An entry over RDMA-WAIT-RMW on hardware that reads and writes the words of one operation in order of addresses.
+#[must_use]
+pub fn in_order_of_addresses<M: Methods>(kind: Kind<M>) -> Entry {
+    let memory = wait::switched(Switches::INCREASING);
+    Entry::new(Memory { libraries: memory.clone(), ..Memory::rdma_wait() }, kind, memory, Vec::new())
 }
 
 /// An object for each writer and each set of other threads.

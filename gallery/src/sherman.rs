@@ -2,12 +2,16 @@
 //!
 //! Promises a page of two words that is read whole, and whose reads and writes are as ordered as those of one word. Published as Sherman
 //! (Wang et al., SIGMOD 2022; thustorage/Sherman). Assumes that WRITEs of one queue pair are done in order, into whichever memory of
-//! the node, and a page in order of its addresses; and, as is found here, that a READ does not follow that order. Left out: the
-//! tree, and the tables of waiting threads.
+//! the node, and a page in order of its addresses, so it is over RDMA-WAIT-RMW with increasing addresses; and, as is found here, that
+//! a READ does not follow that order. Left out: the tree, and the tables of waiting threads.
 
 use mowgli_libraries::prelude::*;
+use mowgli_rdma::Way;
+use mowgli_rdma::wait::row;
 
-use crate::shared::{Kind, at_home, fetch, got_from, next, of_threads, own, put_there, register, whole};
+use crate::shared::{
+    Kind, at_home, fetch, got_from, in_order_of_addresses, next, of_threads, own, put_there, register, whole,
+};
 
 methods! {
     enum Method of SHERMAN = "sherman" {
@@ -42,12 +46,26 @@ fn write_page(x: Loc, t: Tid, v: Val) -> Prog {
         let k = fetch(p, front, d);
         wait::write(p, next(k));
         wait::write(q, v);
-        wait::put(front, p, d);
-        wait::put(a, q, d);
-        wait::put(b, q, d);
-        wait::put(rear, p, d);
+        wait::put_words(Way::USUAL, row(&[front, a, b, rear]), row(&[p, q, q, p]), d);
         wait::put(lock, free, d);
         wait::wait(d)
+    }
+}
+
+/// Reads the page by one READ, until both versions agree.
+fn read_at_once(x: Loc, t: Tid) -> Prog {
+    let ([front, a, b, rear, _], d) = (PAGE.map(|role| x.part(role)), Val::Wid(x.wid("d")));
+    let [p, q, r, s] = ["p", "q", "r", "s"].map(|role| own(x, role, t));
+    prog! {
+        loop {
+            wait::get_words(Way::USUAL, row(&[p, q, r, s]), row(&[front, a, b, rear]), d);
+            wait::wait(d);
+            let one = wait::read(p);
+            let a = wait::read(q);
+            let b = wait::read(r);
+            let other = wait::read(s);
+            if (one == other) { let v = whole(a, b); break v }
+        }
     }
 }
 
@@ -68,7 +86,7 @@ fn read_page(x: Loc, t: Tid, [first, second, third, fourth]: [&'static str; 4]) 
 fn body(_: &World, t: Tid, method: Method) -> Prog {
     match method {
         Method::Write { x, v } => write_page(x, t, v),
-        Method::Read { x } => read_page(x, t, ["front", "a", "b", "rear"]),
+        Method::Read { x } => read_at_once(x, t),
     }
 }
 
@@ -77,7 +95,8 @@ fn body(_: &World, t: Tid, method: Method) -> Prog {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 1), (1, 2, 2)];
-    let over = ["p", "q", "free"].into_iter().fold(Over::new(body), |over, role| over.parts(of_threads(role, 0)));
+    let over =
+        ["p", "q", "r", "s", "free"].into_iter().fold(Over::new(body), |over, role| over.parts(of_threads(role, 0)));
     let published = PAGE.map(at_home).into_iter().fold(over, Over::parts);
     let backwards = published.clone().around("a page is read from its end", |here, _| {
         let Method::Read { x } = Method::of(&here.call) else { return None };
@@ -88,7 +107,7 @@ pub fn entry() -> Entry {
         Some(read_page(x, here.thread, ["rear", "b", "a", "rear"]))
     });
     let no_lock = backwards.clone().without_loops(calls!(Rdma::RCAS { .. }));
-    Entry::rdma(Kind::on_a_node(shape, register), Wait)
+    in_order_of_addresses(Kind::on_a_node(shape, register))
         .with(
             variant("published", "a page is read from its beginning, as it is written", Unsound, published, bounds)
                 .writing(&[1, 2]),

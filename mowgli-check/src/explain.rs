@@ -17,6 +17,7 @@ use mowgli_core::search::refute::{Edge, End, Refutation};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
+use mowgli_rdma::crash;
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::{Catalogue, Stamped};
@@ -24,7 +25,7 @@ use crate::interrupt::{Failure, Undecided};
 use crate::litmus::answer::vacuous;
 use crate::litmus::parse::parse_in;
 use crate::litmus::run::{ends, shown, with_problem};
-use crate::litmus::test::{Assertion, Model, Test, Thread};
+use crate::litmus::test::{Assertion, Model, Test};
 use crate::show::{self, Names, Scene};
 
 /// How many ways to get a forbidden outcome are shown in full.
@@ -314,7 +315,7 @@ impl<S: Stamped> Explained<S> {
     /// The statements of the program.
     #[must_use]
     pub fn words(&self) -> Words {
-        Words { statements: self.test.threads.iter().map(Thread::texts).collect(), names: self.names() }
+        Words { statements: self.test.texts(), names: self.names() }
     }
 
     /// The names of threads and words in the program.
@@ -384,7 +385,7 @@ pub fn witness<S: Stamp>(outcome: &[(String, String)], implemented: &[String], s
 
 /// The words of a program.
 pub struct Words {
-    /// The statements of each thread that are calls, as they are written.
+    /// The statements of each thread that are calls, as they are written, by the places of their events.
     pub statements: Vec<Vec<String>>,
     /// What threads and words are called.
     pub names: Names,
@@ -464,6 +465,9 @@ impl Words {
     fn end(&self, end: &End) -> String {
         let own = self.statements.get(end.thread.index()).map_or(&[][..], |texts| texts);
         let thread = self.names.thread(end.thread);
+        if let Some(what) = crash::in_words(&end.event.call) {
+            return format!("{thread}: {what}");
+        }
         let Some(text) = own.get(end.position) else {
             let (nth, of) = end.nth;
             let which = if of > 1 { format!(" ({} of {of})", ordinal(nth)) } else { String::new() };

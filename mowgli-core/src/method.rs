@@ -67,7 +67,7 @@ pub trait Methods: Table + Send + Sync + 'static {
 ///
 /// Arguments have a [`Kind`], which says what they have to be: `Local`, `Address`, `Placed` and `Object` are locations of the
 /// library's objects, [`Loc`](crate::ids::Loc) in Rust; `Node`, `Nodes` and `Thread` are [`Node`](crate::ids::Node), [`NodeSet`] and [`Tid`];
-/// `Id`, `Way` and `Value` are [`Val`]. What a method gives back is `-> Value`, `-> Bool`, `-> Handle`, or nothing ([`Returns`]).
+/// `Id`, `Way` and `Value` are [`Val`], and so are `Locals` and `Places`, tuples of such locations. What a method gives back is `-> Value`, `-> Bool`, `-> Handle`, or nothing ([`Returns`]).
 /// `, looks` says that a call only looks: an execution without it is consistent whenever one with it is, so that loops can wait
 /// by it; a check says so if it writes. In litmus tests a call is written as one of its object, `x.set(1)`, or, if the name of the library is followed by
 /// `as statements`, as `set(x, 1)`.
@@ -199,6 +199,8 @@ macro_rules! argument {
     (given Way) => { impl Into<$crate::value::Val> };
     (read Way) => { $crate::value::Val };
     (given Id) => { impl Into<$crate::value::Val> };
+    ($how:ident Locals) => { $crate::value::Val };
+    ($how:ident Places) => { $crate::value::Val };
     ($how:ident Node) => { $crate::ids::Node };
     ($how:ident Nodes) => { $crate::ids::NodeSet };
     ($how:ident Thread) => { $crate::ids::Tid };
@@ -270,8 +272,8 @@ pub fn calls(
             Kind::Placed | Kind::Object => of_library(world, library).collect(),
             Kind::Node => world.all_nodes().iter().map(Val::Node).collect(),
             Kind::Nodes => world.all_nodes().subsets().take_while(|_| !expired()).map(Val::Nodes).collect(),
-            // What is made in another than the usual way is for tests.
-            Kind::Way => Vec::new(),
+            // What is made in another than the usual way, and what is about several objects, is for tests.
+            Kind::Way | Kind::Locals | Kind::Places => Vec::new(),
             Kind::Thread => world.tids().map(Val::Thread).collect(),
             Kind::Id => vec![Val::Wid(Wid(Name::literal("d")))],
             Kind::Value => bound.values.iter().map(|&v| Val::Int(v)).collect(),

@@ -8,7 +8,7 @@ use mowgli_core::world::World;
 use mowgli_rdma::wait::Method;
 use rustc_hash::FxHashMap;
 
-use crate::port::{Fault, Network, Port};
+use crate::port::{Fault, Network, ONE_QUEUE_PAIR, Port};
 use crate::stack::Stack;
 use crate::word::{value, word};
 
@@ -73,6 +73,7 @@ impl Port for LocalPort<'_> {
             Method::Wait { .. } | Method::Rfence { .. } | Method::Mfence {} => {}
             Method::GetBy { .. } | Method::PutBy { .. } | Method::RfenceBy { .. } => unreachable!("in the usual way"),
             Method::RCASBy { .. } | Method::RFAABy { .. } => unreachable!("in the usual way"),
+            Method::GetWords { .. } | Method::PutWords { .. } => return Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
         }
         Ok(Val::Unit)
     }

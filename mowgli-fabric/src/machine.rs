@@ -243,7 +243,9 @@ impl Port for MachinePort<'_> {
             | Method::PutBy { .. }
             | Method::RfenceBy { .. }
             | Method::RCASBy { .. }
-            | Method::RFAABy { .. } => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
+            | Method::RFAABy { .. }
+            | Method::GetWords { .. }
+            | Method::PutWords { .. } => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
             // As SYNC Fig. 16 does it: polls take the oldest first.
             Method::Wait { d } => {
                 for n in self.machine.world.all_nodes().iter() {

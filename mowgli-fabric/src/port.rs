@@ -8,7 +8,8 @@ use mowgli_rdma::wait::Method;
 use serde::{Deserialize, Serialize};
 
 /// Why what goes by several queue pairs does not run.
-pub(crate) const ONE_QUEUE_PAIR: &str = "what runs on a fabric has one queue pair to each node, and a completion of each operation; leave out what is behind @";
+pub(crate) const ONE_QUEUE_PAIR: &str = "what runs on a fabric has one queue pair to each node, and operations of one word with a completion; \
+     leave out what is behind @, and put or get words one by one";
 
 /// Why a thread does not go on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -16,6 +16,10 @@ pub enum Kind {
     Placed,
     /// An object of the library.
     Object,
+    /// Objects of the library on the node of the thread, one after the other: a tuple of them.
+    Locals,
+    /// Objects of the library that are all on one node, one after the other: a tuple of them.
+    Places,
     /// A node.
     Node,
     /// A set of nodes. A call for none is no call.
@@ -35,6 +39,12 @@ impl Kind {
     #[must_use]
     pub fn is_object(self) -> bool {
         matches!(self, Self::Local | Self::Address | Self::Placed | Self::Object)
+    }
+
+    /// Whether it is several objects of the library, in a tuple.
+    #[must_use]
+    pub fn is_objects(self) -> bool {
+        matches!(self, Self::Locals | Self::Places)
     }
 }
 
@@ -86,10 +96,18 @@ impl Method {
         matches!(self.takes.first(), Some((_, Kind::Way)))
     }
 
+    /// Whether a call is about several objects in a row. Such a method has the name of the one that does the same to one object, with
+    /// `Words` behind it; programs write how many there are as its last argument.
+    #[must_use]
+    pub fn takes_several(&self) -> bool {
+        self.takes.iter().any(|(_, kind)| kind.is_objects())
+    }
+
     /// The name as programs write it, without the way.
     #[must_use]
     pub fn statement(&self) -> String {
-        let usual = self.name.strip_suffix("By").filter(|_| self.takes_way());
+        let suffix = if self.takes_several() { "Words" } else { "By" };
+        let usual = self.name.strip_suffix(suffix).filter(|_| self.takes_way());
         usual.unwrap_or(self.name).to_lowercase()
     }
 
@@ -118,7 +136,21 @@ pub fn find<'m>(methods: &'m [Method], call: &Call) -> Option<&'m Method> {
 #[must_use]
 pub fn objects(methods: &[Method], call: &Call) -> Vec<Loc> {
     let kinds = find(methods, call).map_or(&[][..], |m| m.takes);
-    kinds.iter().zip(&call.args).filter(|((_, kind), _)| kind.is_object()).filter_map(|(_, v)| v.loc()).collect()
+    let of = |((_, kind), v): (&(&str, Kind), &Val)| -> Vec<Loc> {
+        match kind.is_object() || kind.is_objects() {
+            true => several(*v),
+            false => Vec::new(),
+        }
+    };
+    kinds.iter().zip(&call.args).flat_map(of).collect()
+}
+
+/// The locations of an argument: one, or those of a tuple.
+fn several(v: Val) -> Vec<Loc> {
+    match v {
+        Val::Tuple(all) => all.parts().iter().filter_map(|v| v.loc()).collect(),
+        one => one.loc().into_iter().collect(),
+    }
 }
 
 /// What is wrong with a call of a library with these methods.
@@ -146,6 +178,7 @@ fn wrong(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Optio
         (Kind::Thread, _) => return Some(format!("{arg} is no thread")),
         (Kind::Way, _) => return Some(format!("{arg} is no way to make a call")),
         (Kind::Id, _) => return Some(format!("{arg} is no identifier")),
+        (Kind::Locals | Kind::Places, _) => return wrong_in(world, thread, call, kind, arg),
         (Kind::Local | Kind::Address | Kind::Placed | Kind::Object, _) => {}
     }
     let Some(x) = arg.loc() else { return Some(format!("{arg} is no location")) };
@@ -161,6 +194,21 @@ fn wrong(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Optio
         }
         _ => None,
     }
+}
+
+/// What is wrong with several objects in a row.
+fn wrong_in(world: &World, thread: Tid, call: &Call, kind: Kind, arg: Val) -> Option<String> {
+    let all = match arg {
+        Val::Tuple(all) => all.parts(),
+        _ => return Some(format!("{arg} is no tuple of locations")),
+    };
+    let of_one = if kind == Kind::Locals { Kind::Local } else { Kind::Placed };
+    let fault = all.iter().find_map(|&x| wrong(world, thread, call, of_one, x));
+    let node = |x: &Val| x.loc().and_then(|x| world.home(x));
+    fault.or_else(|| {
+        let elsewhere = all.iter().find(|x| node(x) != node(&all[0]))?;
+        Some(format!("{} and {elsewhere} are on two nodes", all[0]))
+    })
 }
 
 /// The parts of the same object, where a part is meant that there is not.

@@ -125,10 +125,13 @@ impl Val {
         }
     }
 
-    /// Whether this is data (integers, truth values, tuples) and no name of a thing.
+    /// Whether this is data (integers, truth values, tuples of such) and no name of a thing.
     #[must_use]
     pub fn is_data(self) -> bool {
-        use Val::{Loc, NoWid, Node, Nodes, Thread, Way, Wid};
+        use Val::{Loc, NoWid, Node, Nodes, Thread, Tuple, Way, Wid};
+        if let Tuple(all) = self {
+            return all.parts().iter().all(|v| v.is_data());
+        }
         !matches!(self, Loc(_) | Node(_) | Nodes(_) | Thread(_) | Wid(_) | NoWid | Way(_))
     }
 }

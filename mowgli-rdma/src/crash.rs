@@ -6,6 +6,7 @@
 //! issued to it. That somebody has crashed is one more case of being slow: nobody notices, but by [`Method::Dead`], which stands for
 //! whatever a system has to tell it (a lease that is over, a service that counts its members), and tells of the CPU only.
 
+use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, events, same};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Name, Tid};
@@ -44,6 +45,16 @@ pub fn crashing(made: Prog) -> Prog {
 #[must_use]
 pub fn or_stops(next: Prog, output: Val, loops: usize) -> Prog {
     goes().bind(move |on| if on == Val::Bool(true) { next.clone() } else { Prog::Break(loops + 1, output) })
+}
+
+/// What a thread that may crash does beside its statements, in words.
+#[must_use]
+pub fn in_words(call: &Call) -> Option<&'static str> {
+    match Method::read(call).filter(|_| call.library == CRASH)? {
+        Method::Goes {} => Some("where it may stop"),
+        Method::Stop {} => Some("its end"),
+        Method::Dead { .. } => None,
+    }
 }
 
 fn stops(s: &SubView<Stamp>) -> bool {
@@ -109,14 +120,22 @@ impl Library<Stamp> for Crash {
     }
 }
 
-/// The shapes of an operation where what it does may be cut off: each as it is, without its last part, and without any. The parts that
-/// are missing have their stamps, and touch no memory. What an atomic operation does to the remote word is one thing at its node.
+/// The shapes of an operation where what it does may be cut off: each as it is, without its last part, and without any; of an operation
+/// of several words each word so. The parts that are missing have their stamps, and touch no memory. What an atomic operation does to
+/// the remote word is one thing at its node.
 pub(crate) fn cut_off(world: &World, thread: Tid, shapes: Vec<Shape<Stamp>>) -> Vec<Shape<Stamp>> {
     let to = shapes.iter().flatten().find(|sub| is_of_card(sub)).and_then(|sub| sub.stamp.node());
     if !to.is_some_and(|to| world.may_stop(thread) || world.crashes.nodes.contains(to)) {
         return shapes;
     }
     let quiet = |sub: &Sub<Stamp>| Sub::quiet(sub.stamp);
+    if !matches!(shapes[0][0].stamp, aNAR(_)) {
+        let of_word = |word: &[Sub<Stamp>]| {
+            [vec![word[0], word[1]], vec![word[0], quiet(&word[1])], vec![quiet(&word[0]), quiet(&word[1])]]
+        };
+        let words = shapes[0].chunks(2).map(of_word).multi_cartesian_product();
+        return words.map(|words| words.into_iter().flatten().collect()).collect();
+    }
     let nothing: Shape<Stamp> = shapes[0].iter().map(quiet).collect();
     let without_last = |shape: &Shape<Stamp>| {
         let last = shape.len() - 1;

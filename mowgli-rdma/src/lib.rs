@@ -37,6 +37,7 @@
 
 pub mod core_rma;
 pub mod crash;
+pub mod message;
 pub mod operational;
 pub mod probes;
 pub mod remedies;
@@ -48,6 +49,6 @@ pub mod tso;
 pub mod wait;
 pub mod way;
 
-pub use stamp::{Qp, Stamp, to};
+pub use stamp::{Piece, Qp, Stamp, to};
 pub use switches::Switches;
 pub use way::Way;

@@ -30,10 +30,10 @@ pub struct OfTso {
     pub sc: bool,
 }
 
-/// The name of a method in its usual way.
+/// The name of a method in its usual way, of one word.
 fn usual(call: &Call) -> &str {
     let method = call.method.text();
-    method.strip_suffix("By").unwrap_or(method)
+    method.strip_suffix("By").or(method.strip_suffix("Words")).unwrap_or(method)
 }
 
 /// The way in which a call is made.
@@ -49,7 +49,11 @@ fn towards(world: &World, call: &Call) -> Option<Qp> {
         _ => return None,
     };
     let at = at + usize::from(matches!(call.args.first(), Some(Val::Way(_))));
-    Some(way(call).to(world.home(call.args.get(at)?.loc()?)?))
+    let words = match call.args.get(at)? {
+        Val::Tuple(row) => row.parts().first()?,
+        word => word,
+    };
+    Some(way(call).to(world.home(words.loc()?)?))
 }
 
 /// The queue pairs that some of these operations go by.

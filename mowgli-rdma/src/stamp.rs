@@ -57,8 +57,60 @@ impl fmt::Display for Qp {
     }
 }
 
+/// What the members of a family are told apart by where an operation may have several words: its queue pair, and which of the words
+/// the subevent is about. The order `to` does not look at the word: words are of one operation, and there is no ppo within one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(from = "ToldPiece", into = "ToldPiece")]
+pub struct Piece {
+    /// The queue pair.
+    pub by: Qp,
+    /// From 0, which is the only one of the papers' operations.
+    pub word: u8,
+}
+
+/// A piece in files: the queue pair as it is there, and 65536 for each word that comes before. So the first is the queue pair alone.
+#[derive(Serialize, Deserialize)]
+struct ToldPiece(u32);
+
+impl From<ToldPiece> for Piece {
+    fn from(ToldPiece(told): ToldPiece) -> Self {
+        let [_, word, others, to] = told.to_be_bytes();
+        Self { by: Told(u16::from_be_bytes([others, to])).into(), word }
+    }
+}
+
+impl From<Piece> for ToldPiece {
+    fn from(piece: Piece) -> Self {
+        let Told(by) = piece.by.into();
+        let [others, to] = by.to_be_bytes();
+        Self(u32::from_be_bytes([0, piece.word, others, to]))
+    }
+}
+
+/// The first word.
+impl From<Qp> for Piece {
+    fn from(by: Qp) -> Self {
+        Self { by, word: 0 }
+    }
+}
+
+/// The first word, by the first queue pair to the node.
+impl From<Node> for Piece {
+    fn from(to: Node) -> Self {
+        Qp::from(to).into()
+    }
+}
+
+/// The queue pair, and of another than the first word its number: `2`, `2[1]`.
+impl fmt::Display for Piece {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.by.fmt(f)?;
+        if self.word == 0 { Ok(()) } else { write!(f, "[{}]", self.word) }
+    }
+}
+
 /// A stamp, under the paper's name. The families have one member for each queue pair; where there is one to each node, for each
-/// node, the *remote* one of the operation.
+/// node, the *remote* one of the operation. What reads and writes for puts and gets has one for each word too.
 #[allow(non_camel_case_types, reason = "the papers' names")]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Stamp {
@@ -73,15 +125,15 @@ pub enum Stamp {
     /// Wait.
     aWT,
     /// NIC local read: the first part of a put.
-    aNLR(Qp),
+    aNLR(Piece),
     /// NIC remote write: the second part of a put.
-    aNRW(Qp),
+    aNRW(Piece),
     /// NIC atomic read: the first part of a remote read-modify-write.
     aNAR(Qp),
     /// NIC remote read: the first part of a get.
-    aNRR(Qp),
+    aNRR(Piece),
     /// NIC local write: the second part of a get.
-    aNLW(Qp),
+    aNLW(Piece),
     /// Remote fence.
     aRF(Qp),
     /// Global fence.
@@ -128,8 +180,19 @@ impl Stamp {
     #[must_use]
     pub fn queue_pair(self) -> Option<Qp> {
         match self {
-            aNLR(q) | aNRW(q) | aNAR(q) | aNRR(q) | aNLW(q) | aRF(q) | aGF(q) => Some(q),
+            aNLR(p) | aNRW(p) | aNRR(p) | aNLW(p) => Some(p.by),
+            aNAR(q) | aRF(q) | aGF(q) => Some(q),
             aCR | aCW | aCAS | aMF | aWT => None,
+        }
+    }
+
+    /// Which of the words of its operation it is about, of what reads or writes one.
+    #[must_use]
+    pub fn word(self) -> Option<u8> {
+        match self {
+            aNLR(p) | aNRW(p) | aNRR(p) | aNLW(p) => Some(p.word),
+            aNAR(_) => Some(0),
+            aCR | aCW | aCAS | aMF | aWT | aRF(_) | aGF(_) => None,
         }
     }
 
@@ -137,11 +200,11 @@ impl Stamp {
     #[must_use]
     pub fn by(self, q: Qp) -> Self {
         match self {
-            aNLR(_) => aNLR(q),
-            aNRW(_) => aNRW(q),
+            aNLR(p) => aNLR(Piece { by: q, ..p }),
+            aNRW(p) => aNRW(Piece { by: q, ..p }),
             aNAR(_) => aNAR(q),
-            aNRR(_) => aNRR(q),
-            aNLW(_) => aNLW(q),
+            aNRR(p) => aNRR(Piece { by: q, ..p }),
+            aNLW(p) => aNLW(Piece { by: q, ..p }),
             aRF(_) => aRF(q),
             aGF(_) => aGF(q),
             aCR | aCW | aCAS | aMF | aWT => self,
@@ -173,11 +236,14 @@ pub fn to(earlier: Stamp, later: Stamp) -> bool {
 
 impl mowgli_core::stamp::Stamp for Stamp {
     /// Those of the first queue pair to each node. What another one does is ordered with nothing of these, as what goes to a
-    /// node that is not among them; so nothing is to be asked of it that is not asked of two nodes.
+    /// node that is not among them; so nothing is to be asked of it that is not asked of two nodes. Those of another word are ordered as
+    /// those of the first.
     fn all(nodes: u8) -> Vec<Self> {
         let mut all = vec![aCR, aCW, aCAS, aMF, aWT];
-        for family in [aNLR, aNRW, aNAR, aNRR, aNLW, aRF, aGF] {
-            all.extend((1..=nodes).map(|n| family(Node(n).into())));
+        let first = Piece::from(Node(1));
+        for family in [aNLR(first), aNRW(first), aNAR(first.by), aNRR(first), aNLW(first), aRF(first.by), aGF(first.by)]
+        {
+            all.extend((1..=nodes).map(|n| family.by(Node(n).into())));
         }
         all
     }
@@ -191,21 +257,25 @@ impl mowgli_core::stamp::Stamp for Stamp {
             Some(Qp { number: number @ 2.., .. }) => format!(", by queue pair {number}"),
             _ => String::new(),
         };
+        let word = match self.word() {
+            Some(word @ 1..) => format!(", word {word}"),
+            _ => String::new(),
+        };
         let about = match self {
             aCR => "the CPU reads".to_owned(),
             aCW => "the CPU writes".to_owned(),
             aCAS => "the CPU reads and writes at once".to_owned(),
             aMF => "a memory fence of the CPU".to_owned(),
             aWT => "the CPU waits for the network card".to_owned(),
-            aNLR(Qp { to: n, .. }) => format!("the network card reads here, for node {n}"),
-            aNRW(Qp { to: n, .. }) => format!("the network card writes on node {n}"),
+            aNLR(Piece { by: Qp { to: n, .. }, .. }) => format!("the network card reads here, for node {n}"),
+            aNRW(Piece { by: Qp { to: n, .. }, .. }) => format!("the network card writes on node {n}"),
             aNAR(Qp { to: n, .. }) => format!("the network card reads on node {n}, for an atomic operation"),
-            aNRR(Qp { to: n, .. }) => format!("the network card reads on node {n}"),
-            aNLW(Qp { to: n, .. }) => format!("the network card writes here what came from node {n}"),
+            aNRR(Piece { by: Qp { to: n, .. }, .. }) => format!("the network card reads on node {n}"),
+            aNLW(Piece { by: Qp { to: n, .. }, .. }) => format!("the network card writes here what came from node {n}"),
             aRF(Qp { to: n, .. }) => format!("a fence of what goes to node {n}"),
             aGF(Qp { to: n, .. }) => format!("all that went to node {n} before is over"),
         };
-        about + &by
+        about + &by + &word
     }
 }
 
@@ -213,7 +283,11 @@ impl fmt::Display for Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = ["aCR", "aCW", "aCAS", "aMF", "aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF"];
         f.write_str(names[self.row()])?;
-        self.queue_pair().map_or(Ok(()), |q| write!(f, "_{q}"))
+        match *self {
+            aNLR(p) | aNRW(p) | aNRR(p) | aNLW(p) => write!(f, "_{p}"),
+            aNAR(q) | aRF(q) | aGF(q) => write!(f, "_{q}"),
+            aCR | aCW | aCAS | aMF | aWT => Ok(()),
+        }
     }
 }
 
@@ -248,6 +322,28 @@ mod tests {
         assert_eq!(Told::from(Qp::from(Node(2))).0, 2);
     }
 
+    #[test]
+    fn words_of_one_operation_are_ordered_with_others_as_one() {
+        let second = |a: Stamp| match a {
+            aNLR(p) => aNLR(Piece { word: 1, ..p }),
+            aNRW(p) => aNRW(Piece { word: 1, ..p }),
+            aNRR(p) => aNRR(Piece { word: 1, ..p }),
+            aNLW(p) => aNLW(Piece { word: 1, ..p }),
+            other => other,
+        };
+        for (a, b) in Stamp::all(2).into_iter().flat_map(|a| Stamp::all(2).into_iter().map(move |b| (a, b))) {
+            assert_eq!(to(a, second(b)), to(a, b), "{a} {b}");
+            assert_eq!(to(second(a), b), to(a, b), "{a} {b}");
+        }
+        let word = Piece { by: Qp { to: Node(2), number: 3 }, word: 1 };
+        assert_eq!(aNRW(word).to_string(), "aNRW_2q3[1]");
+        assert!(aNRW(word).about().ends_with("on node 2, by queue pair 3, word 1"));
+        for piece in [word, Node(2).into()] {
+            assert_eq!(Piece::from(ToldPiece::from(piece)), piece);
+        }
+        assert_eq!(ToldPiece::from(Piece::from(Node(2))).0, 2);
+    }
+
     /// SYNC Fig. 9 as it is printed, rows earlier, columns later: Y ordered, - not, SN where the nodes are equal.
     const FIG_9: &str = "
                aCR aCW aCAS aMF aWT aNLR aNRW aNAR aNRR aNLW aRF aGF
@@ -267,9 +363,11 @@ mod tests {
     /// The stamp with a name as in the figure, of a family the member for this node.
     fn named(name: &str, node: u8) -> Stamp {
         let of_cpu = [("aCR", aCR), ("aCW", aCW), ("aCAS", aCAS), ("aMF", aMF), ("aWT", aWT)];
-        let of_nic = [("aNLR", aNLR as fn(Qp) -> Stamp), ("aNRW", aNRW), ("aNAR", aNAR), ("aNRR", aNRR)];
-        let families = of_nic.into_iter().chain([("aNLW", aNLW as fn(Qp) -> Stamp), ("aRF", aRF), ("aGF", aGF)]);
-        let mut all = of_cpu.into_iter().chain(families.map(|(name, family)| (name, family(Node(node).into()))));
+        let words = [("aNLR", aNLR as fn(Piece) -> Stamp), ("aNRW", aNRW), ("aNRR", aNRR), ("aNLW", aNLW)];
+        let others = [("aNAR", aNAR as fn(Qp) -> Stamp), ("aRF", aRF), ("aGF", aGF)];
+        let words = words.map(|(name, family)| (name, family(Node(node).into())));
+        let others = others.map(|(name, family)| (name, family(Node(node).into())));
+        let mut all = of_cpu.into_iter().chain(words).chain(others);
         all.find(|(known, _)| *known == name).expect("a stamp").1
     }
 

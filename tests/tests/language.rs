@@ -170,7 +170,7 @@ fn a_register_can_be_put() {
     let branch = " a := x | x := 1 ;\n if a = 1 { put(z, a) } | ;\nlocations [z;]\n";
     assert_eq!(both(branch), set(["a=0 z=0", "a=1 z=1"]));
     let test = of("RDMA_TSO", rows);
-    assert_eq!(test.threads[0].texts().len(), 7);
+    assert_eq!(test.texts()[0].len(), 7);
     let c = verbs::program(&test, &solve(&test, &[], Limits::default())).unwrap();
     assert!(c.contains("(cpu_write(0, c->reg[0] + 1), 0), 0);"), "{c}");
     assert_eq!(robust(&test, None, &|| false).unwrap().is_robust(), Some(true));

@@ -18,6 +18,7 @@ use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash::{CRASH, crashing, dead, or_stops};
+use mowgli_rdma::message::{self, MESSAGE};
 use mowgli_rdma::operational::Machine;
 use mowgli_rdma::tso::{self, TSO, Tso, WaitByPolls};
 use mowgli_rdma::wait;
@@ -202,6 +203,122 @@ fn other_axioms_of_ways_are_noticed() {
     let unsignalled = Switches { unsignalled: true, ..Switches::OFF };
     agree(unsignalled, &client).unwrap();
     assert!(agree(Switches::OFF, &client).is_err(), "unsignalled");
+}
+
+/// The calls of a client, some puts and gets of both words of the nodes, in this order or that; some by a second queue pair.
+fn in_words(client: &Client, picks: &[Index]) -> Client {
+    let mut client = client.clone();
+    for (call, pick) in client.threads.iter_mut().flatten().zip(picks) {
+        let to_put = match call.method.text() {
+            "Put" if pick.index(3) > 0 => true,
+            "Get" if pick.index(3) > 0 => false,
+            _ => continue,
+        };
+        let beside = |x: Loc| {
+            Loc::new(&x.to_string().replace(['x', 'y'], if x.to_string().starts_with('x') { "y" } else { "x" }))
+        };
+        let row = |x: Loc| wait::row(&[x, beside(x)]);
+        let way = Way { queue: 1 + u8::from(pick.index(8) == 7), ..Way::USUAL }.into();
+        let method = if to_put { "PutWords" } else { "GetWords" };
+        *call = Call::new(call.library, method, &[way, row(call.loc(0)), row(call.loc(1))]);
+    }
+    client
+}
+
+/// The same with operations of several words.
+#[test]
+fn axioms_and_machine_agree_on_words() {
+    let increasing = Switches::INCREASING;
+    let relaxed = Switches { relaxed_ordering: true, ..increasing };
+    let words_relaxed = Switches { relaxed_ordering: true, ..Switches::OFF };
+    let crashes = Switches { crashes: true, ..increasing };
+    for switches in [Switches::OFF, increasing, words_relaxed, relaxed, Switches::CRASHES, crashes] {
+        for (bound, cases) in [(bound(2, 2, 3), 150), (bound(3, 2, 2), 60), (bound(1, 2, 4), 150), (bound(2, 2, 4), 60)]
+        {
+            let words = tso::Words { rmw: true };
+            let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 19));
+            let agree = |((world, client), picks): ((World, Client), Vec<Index>)| {
+                let client = (world, in_words(&client, &picks[..9]));
+                if !switches.crashes {
+                    return agree(switches, &client);
+                }
+                let (world, programs) = with_crashes(&client, picks[9], &picks[10..]);
+                agree_on(&tso::switched(switches), switches, &world, &programs)
+            };
+            runner(cases).run(&clients, agree).unwrap();
+        }
+    }
+}
+
+/// Axioms in which words of one operation are in order do not agree with a machine on which they are not, and the other way round.
+#[test]
+fn other_axioms_of_words_are_noticed() {
+    let (words, bound) = (tso::Words { rmw: false }, bound(2, 2, 3));
+    let (off, increasing) = (Switches::OFF, Switches::INCREASING);
+    for (of_axioms, of_machine) in [(increasing, off), (off, increasing)] {
+        let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
+        let result = runner(4000).run(&clients, |((world, client), picks)| {
+            agree_over(&tso::switched(of_axioms), of_machine, &(world, in_words(&client, &picks)))
+        });
+        assert!(result.is_err(), "{of_axioms:?}");
+    }
+}
+
+/// The calls of a client, some of them messages to a node, or what takes one.
+fn with_messages(client: &Client, nodes: u8, picks: &[Index]) -> Client {
+    let mut client = client.clone();
+    for (at, (call, pick)) in client.threads.iter_mut().flatten().zip(picks).enumerate() {
+        let way = Way { queue: 2, ..Way::USUAL }.into();
+        let (n, v) = (Node(1 + pick.index(usize::from(nodes)) as u8), Val::Int(10 + at as i64));
+        *call = match pick.index(7) {
+            0 | 1 => message::Method::Send { n, v }.into(),
+            2 => message::Method::SendBy { w: way, n, v }.into(),
+            3 | 4 => message::Method::Recv {}.into(),
+            _ => continue,
+        };
+    }
+    client
+}
+
+/// The same with messages.
+#[test]
+fn axioms_and_machine_agree_on_messages() {
+    let messages = Switches::MESSAGES;
+    let increasing = Switches { increasing_addresses: true, unsignalled: true, ..messages };
+    for switches in [messages, increasing] {
+        for (bound, cases) in
+            [(bound(2, 2, 3), 1000), (bound(3, 2, 2), 500), (bound(1, 2, 5), 300), (bound(2, 2, 4), 400)]
+        {
+            let words = tso::Words { rmw: true };
+            let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 27));
+            let agree = |((world, client), picks): ((World, Client), Vec<Index>)| {
+                let client = with_messages(&client, world.nodes, &picks[..9]);
+                let client = in_ways(&in_words(&client, &picks[9..18]), switches.unsignalled, &picks[18..]);
+                agree(switches, &(world, client))
+            };
+            runner(cases).run(&clients, agree).unwrap();
+        }
+    }
+}
+
+/// Axioms in which a message may be jumped, in which it may be taken twice, and in which taking it tells nothing, do not agree with the
+/// machine.
+#[test]
+fn other_axioms_of_messages_are_noticed() {
+    let published = || tso::switched(Switches::MESSAGES);
+    let without = |demand: &'static str| {
+        published().respecified(MESSAGE, |spec| spec.demands.retain(|(name, ..)| *name != demand))
+    };
+    let untold = published().respecified(MESSAGE, |spec| spec.so.clear());
+    let (words, bound) = (tso::Words { rmw: false }, bound(2, 2, 3));
+    for (libraries, what) in [(without("skipped"), "jumped"), (without("once"), "twice"), (untold, "untold")] {
+        let clients = (strategy(&words, &bound), prop::collection::vec(any::<Index>(), 9));
+        let result = runner(4000).run(&clients, |((world, client), picks)| {
+            let client = with_messages(&client, world.nodes, &picks);
+            agree_over(&libraries, Switches::MESSAGES, &(world, client))
+        });
+        assert!(result.is_err(), "{what}");
+    }
 }
 
 /// A client some of whose threads may crash, or a node of it, and its programs: as a number says. Some calls wait until such a

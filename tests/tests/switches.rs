@@ -17,7 +17,7 @@ fn all() -> Vec<(String, Test)> {
         let test = parse(&name, &text).unwrap_or_else(|e| panic!("{e}"));
         (name, test)
     };
-    ["switches", "ways", "crashes"]
+    ["switches", "ways", "words", "messages", "crashes"]
         .iter()
         .flat_map(|folder| files(&litmus().join(folder)))
         .map(|path| read(&path))
@@ -34,12 +34,14 @@ fn the_tests_of_switches_hold() {
     }
 }
 
-/// Relaxed ordering and crashes only add outcomes, global atomics and what a completion stands for only take some away, and each does in some of the tests.
+/// Relaxed ordering and crashes only add outcomes, global atomics, what a completion stands for and an order of addresses only take some
+/// away, and each does in some of the tests.
 #[test]
 fn switches_change_outcomes_in_one_direction() {
     let mut changed = BTreeSet::new();
-    // Nobody can be told of a crash where there are none.
-    let tells = |test: &Test| test.threads.iter().flat_map(|t| &t.source).any(|(_, text)| text.starts_with("dead"));
+    // Nobody can be told of a crash where there are none, nor send messages.
+    let is_new = |text: &str| ["dead", "send", "recv"].iter().any(|call| text.contains(call));
+    let tells = |test: &Test| test.threads.iter().flat_map(|t| &t.source).any(|(_, text)| is_new(text));
     for (name, test) in all().into_iter().filter(|(_, test)| !tells(test)) {
         let model = test.model.to_string();
         let world = World { crashes: Crashes::default(), ..test.world.clone() };
@@ -48,17 +50,21 @@ fn switches_change_outcomes_in_one_direction() {
         let more = with.keys().any(|o| !without.contains_key(o));
         let fewer = without.keys().any(|o| !with.contains_key(o));
         assert!(!more || model.contains("relaxed-ordering") || model.contains("crashes"), "{name}: more");
-        assert!(!fewer || model.contains("global-atomics") || model.contains("unsignalled"), "{name}: fewer");
+        let takes_away = ["global-atomics", "unsignalled", "increasing-addresses"].iter().any(|s| model.contains(s));
+        assert!(!fewer || takes_away, "{name}: fewer");
         changed.extend((more || fewer).then(|| format!("{model} {}", if more { "more" } else { "fewer" })));
     }
     let expected = [
         "RDMA_TSO+crashes more",
         "RDMA_TSO+global-atomics fewer",
+        "RDMA_TSO+increasing-addresses fewer",
+        "RDMA_TSO+increasing-addresses+crashes more",
         "RDMA_TSO+relaxed-ordering more",
         "RDMA_TSO+relaxed-ordering+global-atomics fewer",
         "RDMA_TSO+unsignalled fewer",
         "RDMA_WAIT+crashes more",
         "RDMA_WAIT+global-atomics fewer",
+        "RDMA_WAIT+increasing-addresses fewer",
         "RDMA_WAIT+relaxed-ordering more",
         "RDMA_WAIT+unsignalled fewer",
     ];
@@ -83,7 +89,7 @@ fn what_knows_no_ways_says_so() {
     let robust = mowgli::robust::robust(&test, None, &|| false).err().expect("no answer");
     let why = |what| {
         format!(
-            "t: line 4: put@q2(z, x): {what} knows one queue pair to each node, with a completion of each operation"
+            "t: line 4: put@q2(z, x): {what} knows one queue pair to each node, and operations of one word with a completion"
         )
     };
     assert_eq!(robust, why("robustness"));
@@ -163,6 +169,45 @@ fn ways_are_printed_as_they_are_read() {
         let again = parse(&name, &printed).unwrap_or_else(|e| panic!("{e}"));
         let statements = |t: &Test| t.threads.iter().map(|t| t.statements.clone()).collect::<Vec<_>>();
         assert_eq!(statements(&test), statements(&again), "{printed}");
+    }
+}
+
+#[test]
+fn words_that_there_are_not_are_errors_at_their_place() {
+    let said = |call: &str| {
+        let text = format!("RDMA_TSO t\n{{ x@1[2] = 0; y@1 = 0; z@2[3] = 0; }}\n P1@1 ;\n a := y ;\n {call} ;\n");
+        parse("t.litmus", &text).unwrap_err()
+    };
+    for (call, why) in [
+        ("put(z, x, 3)", "x has 2 words, x[0] to x[1], and 3 from x on are meant"),
+        ("put(z[2], x, 2)", "z has 3 words, z[0] to z[2], and 2 from z[2] on are meant"),
+        ("put(z, x, 0)", "an operation is of one word or more, and not of 0"),
+        ("put(z[9223372036854775807], x, 2)", "and 2 from z[9223372036854775807] on are meant"),
+        ("put(z, y, 1)", "y is no array; one is declared as y@1[1] = 0;"),
+        ("put(z[a], x, 2)", "the first of several words is a number here, as z[1]"),
+        ("put(x, z, 2)", "z[0] is on node 2, and P1 on node 1"),
+        ("put(z, x, d, 2)", "expected put@way(remote, local, k)"),
+        ("put@q12(z, x, 2)", "queue pairs are q1 to q9, and q12 is none"),
+    ] {
+        let said = said(call);
+        assert!(said.contains("t.litmus:5:") && said.contains(why), "{said}");
+    }
+    let nine = "RDMA_TSO t\n{ x@1[9] = 0; z@2[9] = 0; }\n P1@1 ;\n put(z, x, 9) ;\n";
+    assert!(parse("t", nine).unwrap_err().contains("an operation is of 1 to 8 words, and this one of 9"));
+}
+
+#[test]
+fn messages_that_there_are_not_are_errors_at_their_place() {
+    let said = |model: &str, call: &str| {
+        parse("t.litmus", &format!("{model} t\n{{ x@1 = 0; nodes 2; }}\n P1@1 ;\n {call} ;\n")).unwrap_err()
+    };
+    let plain = said("RDMA_TSO", "send(2, 1)");
+    assert!(plain.contains("t.litmus:4:") && plain.contains("send is no statement of RDMA_TSO"), "{plain}");
+    let nowhere = said("RDMA_TSO+messages", "send(3, 1)");
+    assert!(nowhere.contains("there are only 2 nodes"), "{nowhere}");
+    for (other, why) in [("crashes", "where it is cut off"), ("relaxed-ordering", "which others may pass")] {
+        let both = said(&format!("RDMA_TSO+{other}+messages"), "send(2, 1)");
+        assert!(both.contains("t.litmus:1:1") && both.contains(why), "{both}");
     }
 }
 

@@ -10,6 +10,7 @@ use mowgli_core::stamp::Stamp;
 use mowgli_core::world::{Form, World};
 
 use mowgli_rdma::crash::CRASH;
+use mowgli_rdma::message::MESSAGE;
 
 use super::test::Model;
 
@@ -33,7 +34,7 @@ impl Callable {
         let library = libraries.shared(name);
         let object = library.object();
         // What has no objects is for implementations.
-        let of_tests = |m: &&'static Method| (object.is_some() || name == CRASH) && model.has(m);
+        let of_tests = |m: &&'static Method| (object.is_some() || name == CRASH || name == MESSAGE) && model.has(m);
         let methods = library.methods().iter().filter(of_tests).collect();
         let looking = library.clone();
         Self {

@@ -10,6 +10,7 @@ use mowgli_core::outcome::Outcome;
 use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
+use mowgli_rdma::Way;
 use mowgli_rdma::core_rma::CORE_RMA;
 
 use super::condition::Symbols;
@@ -37,6 +38,9 @@ fn made(library: Name, method: &str, args: &[Arg]) -> String {
     let is_place =
         |(at, arg): (usize, &Arg)| takes.get(at).map_or(matches!(arg, Arg::Val(_)), |(_, kind)| kind.is_object());
     let texts: Vec<String> = args.iter().enumerate().map(|(at, arg)| argument(arg, is_place((at, arg)))).collect();
+    if let Some(text) = made_of_several(library, method, args) {
+        return text;
+    }
     let is_memory = Model::ALL.iter().any(|model| model.memory() == library);
     match (method, &texts[..]) {
         _ if library == CORE_RMA => return made_of_core_rma(method, args),
@@ -64,6 +68,27 @@ fn made(library: Name, method: &str, args: &[Arg]) -> String {
         Some(Arg::Val(Val::Loc(_))) => format!("{}.{name}{}", texts.next().expect("the first"), parentheses(texts)),
         _ => format!("{library}.{name}{}", parentheses(texts)),
     }
+}
+
+/// What a call that is about words in a row looks like: `put(z, x[1], d, 2)`.
+fn made_of_several(library: Name, method: &str, args: &[Arg]) -> Option<String> {
+    let method = builtin(library).and_then(|l| l.method(method)).filter(|m| m.takes_several())?;
+    let mut count = 0;
+    let mut first = |arg: &Arg| match arg {
+        Arg::Val(Val::Tuple(row)) => {
+            count = row.parts().len();
+            let text = row.parts().first().map(Val::to_string).unwrap_or_default();
+            Some(text.strip_suffix("[0]").map_or(text.clone(), ToOwned::to_owned))
+        }
+        Arg::Val(Val::NoWid) => None,
+        other => Some(argument(other, true)),
+    };
+    let texts: Vec<String> = args.iter().skip(1).filter_map(&mut first).collect();
+    let way = match args.first() {
+        Some(Arg::Val(way)) if *way != Way::USUAL.into() => format!("@{way}"),
+        _ => String::new(),
+    };
+    Some(format!("{}{way}({}, {count})", method.statement(), texts.join(", ")))
 }
 
 /// An argument as it is written, where a place or where data stands.

@@ -16,9 +16,8 @@ use crate::catalogue::Catalogue;
 
 /// The libraries that are built in, each as the first model has it that has it at all.
 static BUILTIN: LazyLock<BTreeMap<Name, Callable>> = LazyLock::new(|| {
-    let crashes = Model::RdmaTso(Switches::CRASHES);
-    let all =
-        Model::ALL.into_iter().chain([crashes]).flat_map(|model| Catalogue::builtin().known(model).all().cloned());
+    let switched = [Switches::CRASHES, Switches::MESSAGES].map(Model::RdmaTso);
+    let all = Model::ALL.into_iter().chain(switched).flat_map(|model| Catalogue::builtin().known(model).all().cloned());
     let mut first = BTreeMap::new();
     all.for_each(|library| _ = first.entry(library.name).or_insert(library));
     first
@@ -39,10 +38,10 @@ pub(super) fn builtin(library: Name) -> Option<&'static Callable> {
 
 /// What an argument is called in messages.
 fn word(method: &Method, name: &'static str, kind: Kind) -> &'static str {
-    let is_remote = method.takes.iter().any(|(_, kind)| *kind == Kind::Placed);
+    let is_remote = method.takes.iter().any(|(_, kind)| matches!(kind, Kind::Placed | Kind::Places));
     match kind {
-        Kind::Local if is_remote => "local",
-        Kind::Placed => "remote",
+        Kind::Local | Kind::Locals if is_remote => "local",
+        Kind::Placed | Kind::Places => "remote",
         Kind::Nodes => "{nodes}",
         Kind::Node => "node",
         _ => name,
@@ -52,7 +51,8 @@ fn word(method: &Method, name: &'static str, kind: Kind) -> &'static str {
 /// How a method is called on `receiver`, which a statement has not.
 pub(super) fn form(method: &Method, receiver: &str) -> String {
     let before = !method.is_statement && method.is_of_object();
-    let arguments = method.written(before).map(|(_, name, kind)| word(method, name, kind)).join(", ");
+    let count = method.takes_several().then_some("k");
+    let arguments = method.written(before).map(|(_, name, kind)| word(method, name, kind)).chain(count).join(", ");
     let arguments = if arguments.is_empty() { arguments } else { format!("({arguments})") };
     let way = if method.takes_way() { "@way" } else { "" };
     let name = method.statement() + way;

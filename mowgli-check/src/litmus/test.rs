@@ -77,8 +77,8 @@ impl Model {
             switches.with(switch).ok_or_else(|| format!("no switch {switch}; there are {}", names()))
         };
         match self {
-            Self::RdmaWait(switches) => on(switches).map(Self::RdmaWait),
-            Self::RdmaTso(switches) => on(switches).map(Self::RdmaTso),
+            Self::RdmaWait(switches) => on(switches)?.fit().map(Self::RdmaWait),
+            Self::RdmaTso(switches) => on(switches)?.fit().map(Self::RdmaTso),
             _ => Err(format!("{self} has no switches; those are of {} and {}", Self::RDMA_WAIT, Self::RDMA_TSO)),
         }
     }
@@ -325,16 +325,20 @@ impl Thread {
         at + self.statements[at..].iter().position(closes).expect("blocks are closed")
     }
 
-    /// The text of each call of a run, in order, as it was written; none if it depends on what was read which there are.
-    #[must_use]
-    pub fn texts(&self) -> Vec<String> {
+    /// The text of each call of a run, in order, as it was written; none if it depends on what was read which there are. Where a thread
+    /// `crashes`, the point before a statement at which it may stop has no text.
+    fn texts(&self, crashes: bool) -> Vec<String> {
         if self.statements.iter().any(Statement::opens) {
             return Vec::new();
         }
         let with_text = self.statements.iter().zip(&self.source);
         let calls = with_text.filter(|(s, _)| matches!(s, Statement::Call { .. } | Statement::Await { .. }));
         // What is written before a call is told by the call.
-        calls.flat_map(|(s, (_, text))| vec![text.clone(); 1 + s.sent().len()]).collect()
+        let point = crashes.then(String::new);
+        let of_call = |(s, (_, text)): (&Statement, &(usize, String))| {
+            point.iter().cloned().chain(vec![text.clone(); 1 + s.sent().len()]).collect::<Vec<_>>()
+        };
+        calls.flat_map(of_call).collect()
     }
 
     /// Whether one statement may be done before another: it stands before it, or both are in one loop.
@@ -457,7 +461,13 @@ impl Test {
         self.assertions.iter().any(|a| a.quantifier == Quantifier::Vacuous)
     }
 
-    /// For what knows one queue pair between two nodes, and a completion of each operation.
+    /// For each thread the texts of its calls in order, by the places of their events; none of a thread that branches.
+    #[must_use]
+    pub fn texts(&self) -> Vec<Vec<String>> {
+        self.world.tids().zip(&self.threads).map(|(t, thread)| thread.texts(self.world.may_stop(t))).collect()
+    }
+
+    /// For what knows one queue pair between two nodes, and operations of one word with a completion.
     ///
     /// # Errors
     /// That a call is made in another way, of which `what` does not know, with its line.
@@ -471,7 +481,7 @@ impl Test {
         let all = self.threads.iter().flat_map(|t| t.statements.iter().zip(&t.source));
         match { all }.find(|(s, _)| is_way(s)) {
             Some((_, (line, text))) => Err(format!(
-                "{}: line {line}: {text}: {what} knows one queue pair to each node, with a completion of each operation",
+                "{}: line {line}: {text}: {what} knows one queue pair to each node, and operations of one word with a completion",
                 self.name
             )),
             None => Ok(()),

@@ -56,8 +56,8 @@ pub fn edits(method: &Method) -> Vec<Edit> {
                 edit(format!("{name} + 1"), move |_, call| Some(with(call, position, other(call.args[position])?)))
             }
             Kind::Id => edit(format!("{name} is _"), move |_, call| Some(with(call, position, Val::NoWid))),
-            // Which ways there are, only the library knows; of which thread it is, the program.
-            Kind::Way | Kind::Thread => continue,
+            // Which ways there are, only the library knows; of which thread it is, and which objects are in a row, the program.
+            Kind::Way | Kind::Thread | Kind::Locals | Kind::Places => continue,
             Kind::Node => edit(format!("another {name}"), move |here, call| {
                 let Val::Node(n) = call.args[position] else { return None };
                 here.world.all_nodes().iter().find(|m| *m != n).map(|m| with(call, position, m.into()))

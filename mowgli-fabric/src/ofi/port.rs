@@ -139,7 +139,9 @@ impl Port for FabricPort<'_> {
             | Method::PutBy { .. }
             | Method::RfenceBy { .. }
             | Method::RCASBy { .. }
-            | Method::RFAABy { .. } => return Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
+            | Method::RFAABy { .. }
+            | Method::GetWords { .. }
+            | Method::PutWords { .. } => return Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
             // Later operations at the node begin when the earlier ones are over. The model lets the CPU go on meanwhile.
             Method::Rfence { n } => {
                 let node = usize::from(n.0) - 1;

@@ -203,6 +203,7 @@ impl Machine<'_> {
                 lines.extend(list(&name("pipe"), q.pipe.iter().map(ToString::to_string).collect()));
                 lines.extend(list(&name("remote writes"), q.remote.iter().map(remote).collect()));
                 lines.extend(list(&name("local writes"), q.local.iter().map(local).collect()));
+                lines.extend(list(&name("messages"), q.received.iter().map(Val::to_string).collect()));
             }
         }
         lines.join("\n")

@@ -15,6 +15,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
 use crate::crash::{CRASH, Crash};
+use crate::message::{MESSAGE, Message};
 use crate::tso::Tso;
 
 /// What a thread does next.
@@ -100,7 +101,11 @@ impl<'a> Programs<'a> {
 
 /// What is wrong with a call of a program.
 fn fault(world: &World, thread: Tid, call: &Call) -> Option<String> {
-    if call.library == CRASH { Crash.fault(world, thread, call) } else { Tso.fault(world, thread, call) }
+    match call.library {
+        CRASH => Crash.fault(world, thread, call),
+        MESSAGE => Message.fault(world, thread, call),
+        _ => Tso.fault(world, thread, call),
+    }
 }
 
 /// Whether a call of the CPU changes nothing, neither memory nor what is under way.

@@ -15,25 +15,34 @@ pub(super) enum Buffered {
     Operation(Qp, Entry),
 }
 
+/// What an entry of a pipe is of its operation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Part {
+    /// Whether there is a completion of the operation.
+    pub signalled: bool,
+    /// Whether the entry before it is another word of the same operation.
+    pub joined: bool,
+}
+
 /// An entry of a pipe.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Entry {
     /// A remote fence.
     Rfence,
-    /// Not yet read: to, from, and whether there is a completion of it.
-    Put(Loc, Loc, bool),
+    /// Not yet read: to, from. Of an operation of several words there is one for each.
+    Put(Loc, Loc, Part),
     /// The write of a put that has read.
-    RemoteWrite(Loc, Val, bool),
+    RemoteWrite(Loc, Val, Part),
     /// The acknowledgement of a put.
     Ack,
-    /// Not yet read: to, from, and whether there is a completion of it.
-    Get(Loc, Loc, bool),
+    /// Not yet read: to, from. Of an operation of several words there is one for each.
+    Get(Loc, Loc, Part),
     /// The write of what came back.
-    LocalWrite(Loc, Val, bool),
+    LocalWrite(Loc, Val, Part),
     /// Not yet read: to, on, the expected and the new value.
-    Rcas(Loc, Loc, Val, Val, bool),
+    Rcas(Loc, Loc, Val, Val, Part),
     /// Not yet read: to, on, the number to add.
-    Rfaa(Loc, Loc, Val, bool),
+    Rfaa(Loc, Loc, Val, Part),
     /// The remote write of an atomic operation.
     AtomicWrite(Loc, Val),
 }
@@ -52,6 +61,8 @@ pub(super) struct QueuePair {
     /// Remote writes, and whether each is the write of an atomic operation.
     pub(super) remote: VecDeque<(Loc, Val, bool)>,
     pub(super) local: VecDeque<Local>,
+    /// The messages that have arrived and that nobody has taken.
+    pub(super) received: VecDeque<Val>,
 }
 
 impl QueuePair {
@@ -81,24 +92,66 @@ impl QueuePair {
             || self.remote.iter().any(|&(on, _, is_atomic)| is_atomic && on == x)
     }
 
-    /// Whether all that is older than an entry are gets, local writes and acknowledgements.
-    pub(super) fn is_past_reads(&self, place: usize) -> bool {
-        self.pipe[..place].iter().all(|e| matches!(e, Entry::Get(..) | Entry::LocalWrite(..) | Entry::Ack))
+    /// Where the operation begins that an entry is of.
+    fn beginning(&self, place: usize) -> usize {
+        (0..=place).rev().find(|&p| !self.pipe[p].is_joined()).expect("the oldest entry is joined to none")
+    }
+
+    /// Takes out the entry of a word that is over. Returns whether the operation is.
+    pub(super) fn end_word(&mut self, place: usize) -> bool {
+        let others = self.pipe.get(place + 1).is_some_and(Entry::is_joined);
+        let is_over = !others && !self.pipe[place].is_joined();
+        if others && !self.pipe[place].is_joined() {
+            self.pipe[place + 1].part_mut().expect("it is joined").joined = false;
+        }
+        self.pipe.remove(place);
+        is_over
     }
 }
 
-/// Whether the entry at this place of a pipe can act, other than at once: the conditions of rules 2, 3, 6, 7 and 9 to 12.
-pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool) -> bool {
+impl Entry {
+    pub(super) fn is_joined(&self) -> bool {
+        let mut entry = *self;
+        entry.part_mut().is_some_and(|part| part.joined)
+    }
+
+    fn part_mut(&mut self) -> Option<&mut Part> {
+        match self {
+            Self::Put(_, _, part)
+            | Self::RemoteWrite(_, _, part)
+            | Self::Get(_, _, part)
+            | Self::LocalWrite(_, _, part)
+            | Self::Rcas(.., part)
+            | Self::Rfaa(.., part) => Some(part),
+            Self::Rfence | Self::Ack | Self::AtomicWrite(..) => None,
+        }
+    }
+}
+
+/// Whether these are gets, local writes and acknowledgements.
+fn are_past_reads(older: &[Entry]) -> bool {
+    older.iter().all(|e| matches!(e, Entry::Get(..) | Entry::LocalWrite(..) | Entry::Ack))
+}
+
+/// Whether the entry at this place of a pipe can act, other than at once: the conditions of rules 2, 3, 6, 7 and 9 to 12. The other
+/// words of its operation do not hold it up; where addresses are `increasing`, those before it do.
+pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool, increasing: bool) -> bool {
+    let beginning = queue.beginning(place);
+    let older = &queue.pipe[..if increasing { place } else { beginning }];
     match queue.pipe[place] {
         Entry::Rfence | Entry::Ack => false,
         Entry::Put(..) => {
             let blocks = |e: &Entry| matches!(e, Entry::Put(..) | Entry::Rfence);
-            !queue.pipe[..place].iter().any(blocks) && !queue.has_local_write()
+            !older.iter().any(blocks) && !queue.has_local_write()
         }
-        Entry::RemoteWrite(..) | Entry::AtomicWrite(..) => queue.is_past_reads(place),
-        Entry::Get(..) => queue.is_past_reads(place) && queue.remote.is_empty(),
-        Entry::Rcas(..) | Entry::Rfaa(..) => queue.is_past_reads(place) && queue.remote.is_empty() && !is_locked,
-        Entry::LocalWrite(..) => place == 0,
+        Entry::RemoteWrite(..) | Entry::AtomicWrite(..) => are_past_reads(older),
+        Entry::Get(..) => {
+            let words_before = &queue.pipe[beginning..older.len()];
+            let is_next = !words_before.iter().any(|e| matches!(e, Entry::Get(..)));
+            are_past_reads(older) && queue.remote.is_empty() && is_next
+        }
+        Entry::Rcas(..) | Entry::Rfaa(..) => are_past_reads(older) && queue.remote.is_empty() && !is_locked,
+        Entry::LocalWrite(..) => older.is_empty(),
     }
 }
 
@@ -128,6 +181,7 @@ impl State {
                 + q.pipe.capacity() * size_of::<Entry>()
                 + q.remote.capacity() * size_of::<(Loc, Val, bool)>()
                 + q.local.capacity() * size_of::<Local>()
+                + q.received.capacity() * size_of::<Val>()
         };
         let of_buffer = |b: &VecDeque<Buffered>| size_of_val(b) + b.capacity() * size_of::<Buffered>();
         size_of_val(self)

@@ -8,10 +8,12 @@ use mowgli_core::value::Val;
 
 use super::machine::Machine;
 use super::programs::Next;
-use super::state::{Buffered, Entry, Local, State, can_act};
+use super::state::{Buffered, Entry, Local, Part, State, can_act};
 use crate::crash::{self, CRASH};
+use crate::message::{self, MESSAGE, QUEUE};
 use crate::stamp::Qp;
 use crate::tso::{Method, queue_pair, result, told};
+use crate::wait::words;
 
 /// One transition.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,6 +60,7 @@ impl fmt::Display for Step {
                 Entry::Rfaa(_, on, ..) => write!(f, "the RFAA on {} reads {on} (rule 11)", q.in_words()),
                 Entry::AtomicWrite(on, v) => write!(f, "the atomic {on} := {v} arrives at {} (rule 12)", q.in_words()),
             },
+            Act::Remote(q, QUEUE, v, _) => write!(f, "the message {v} is at {}", q.in_words()),
             Act::Remote(q, x, v, false) => write!(f, "{x} := {v} is in the memory of {} (rule 5)", q.in_words()),
             Act::Remote(q, x, v, true) => {
                 write!(f, "the atomic {x} := {v} is in the memory of {} (rule 13)", q.in_words())
@@ -81,8 +84,13 @@ impl Machine<'_> {
         if call.library == CRASH {
             return None;
         }
-        let result = result(&self.world, self.programs.earlier(state.at[t]), &call);
-        let ret = self.silent_call(state, t, &call, result)?;
+        let ret = match call.library {
+            MESSAGE => self.send(state, t, &call)?,
+            _ => {
+                let result = result(&self.world, self.programs.earlier(state.at[t]), &call);
+                self.silent_call(state, t, &call, result)?
+            }
+        };
         state.at[t] = self.programs.after(t, state.at[t], ret);
         Some(Step { thread: Tid::from_index(t), act: Act::Call(call, ret) })
     }
@@ -94,12 +102,19 @@ impl Machine<'_> {
         })
     }
 
-    /// The oldest entry of the store buffer goes into its pipe.
+    /// The oldest operation of the store buffer goes into its pipe, with all its words.
     fn issue(&self, state: &mut State, t: usize) -> Option<Step> {
         let Some(&Buffered::Operation(q, entry)) = state.buffers[t].front() else { return None };
         state.buffers[t].pop_front();
         self.with_pair(state, q);
-        state.pairs[self.pair(t, q)].pipe.push(entry);
+        let pair = self.pair(t, q);
+        state.pairs[pair].pipe.push(entry);
+        while let Some(&Buffered::Operation(_, word)) = state.buffers[t].front()
+            && word.is_joined()
+        {
+            state.buffers[t].pop_front();
+            state.pairs[pair].pipe.push(word);
+        }
         Some(Step { thread: Tid::from_index(t), act: Act::Issue(q, entry) })
     }
 
@@ -133,8 +148,15 @@ impl Machine<'_> {
     /// The effect of a call of the CPU that is taken at once, and its result, which is this one; `None` if it is not possible now.
     pub(super) fn silent_call(&self, state: &mut State, t: usize, call: &Call, result: Option<Val>) -> Option<Val> {
         let (usual, way) = Method::of(call).usual();
-        let signalled = way.signalled;
-        let entry = match usual {
+        let first = Part { signalled: way.signalled, joined: false };
+        let rows = |to: Val, from: Val, entry: fn(Loc, Loc, Part) -> Entry| -> Vec<Entry> {
+            let joined = |at| Part { joined: at > 0, ..first };
+            (0..)
+                .zip(words(to).into_iter().zip(words(from)))
+                .map(|(at, (to, from))| entry(to, from, joined(at)))
+                .collect()
+        };
+        let entries = match usual {
             Method::Write { x, v } => {
                 state.buffers[t].push_back(Buffered::Write(x, v));
                 return result;
@@ -148,16 +170,41 @@ impl Machine<'_> {
                 let confirmed = local.front() == Some(&Local::Confirmation);
                 return confirmed.then(|| local.pop_front()).and(result);
             }
-            Method::Rfence { .. } => Entry::Rfence,
-            Method::Put { x, y } => Entry::Put(x, y, signalled),
-            Method::Get { x, y } => Entry::Get(x, y, signalled),
-            Method::RCAS { x, y, v1, v2 } => Entry::Rcas(x, y, v1, v2, signalled),
-            Method::RFAA { x, y, v } => Entry::Rfaa(x, y, v, signalled),
+            Method::Rfence { .. } => vec![Entry::Rfence],
+            Method::Put { x, y } => vec![Entry::Put(x, y, first)],
+            Method::Get { x, y } => vec![Entry::Get(x, y, first)],
+            Method::PutWords { xs, ys, .. } => rows(xs, ys, Entry::Put),
+            Method::GetWords { xs, ys, .. } => rows(xs, ys, Entry::Get),
+            Method::RCAS { x, y, v1, v2 } => vec![Entry::Rcas(x, y, v1, v2, first)],
+            Method::RFAA { x, y, v } => vec![Entry::Rfaa(x, y, v, first)],
             _ => return None,
         };
-        let buffered = Buffered::Operation(queue_pair(&self.world, call)?, entry);
-        state.buffers[t].push_back(buffered);
+        let q = queue_pair(&self.world, call)?;
+        state.buffers[t].extend(entries.into_iter().map(|entry| Buffered::Operation(q, entry)));
         result
+    }
+
+    /// A message goes into the store buffer, as a write that has read.
+    fn send(&self, state: &mut State, t: usize, call: &Call) -> Option<Val> {
+        let (message::Method::Send { v, .. } | message::Method::SendBy { v, .. }) = message::Method::of(call) else {
+            return None;
+        };
+        let sent = Entry::RemoteWrite(QUEUE, v, Part { signalled: false, joined: false });
+        state.buffers[t].push_back(Buffered::Operation(message::queue_pair(call)?, sent));
+        Some(Val::Unit)
+    }
+
+    /// A thread takes a message to its node, the oldest of any queue pair.
+    fn recv(&self, state: &State, t: usize, call: &Call) -> Vec<(Val, State)> {
+        let message::Method::Recv {} = message::Method::of(call) else { return Vec::new() };
+        let here = self.world.threads[t];
+        let senders = (0..state.at.len()).flat_map(|s| self.queue_pairs(state).map(move |q| (s, q)));
+        let taken = |(s, q): (usize, Qp)| {
+            let mut after = state.clone();
+            let message = after.pairs[self.pair(s, q)].received.pop_front()?;
+            Some((message, after))
+        };
+        senders.filter(|(_, q)| q.to == here).filter_map(taken).collect()
     }
 
     /// Every other step.
@@ -165,6 +212,7 @@ impl Machine<'_> {
         for t in 0..state.at.len() {
             if let Next::Call(call) = self.programs.next(state.at[t]).clone() {
                 let results: Vec<(Val, State)> = match call.library {
+                    MESSAGE => self.recv(state, t, &call),
                     CRASH => self.crash(state, &call).into_iter().map(|v| (v, state.clone())).collect(),
                     _ => self.access(state, t, &call).into_iter().chain(self.completions(state, t, &call)).collect(),
                 };
@@ -191,7 +239,8 @@ impl Machine<'_> {
         for q in self.queue_pairs(state) {
             let (n, pair) = (q.to, self.pair(t, q));
             let queue = &state.pairs[pair];
-            for place in (0..queue.pipe.len()).filter(|&p| can_act(queue, p, state.locked.contains(n))) {
+            let (is_locked, increasing) = (state.locked.contains(n), self.switches.increasing_addresses);
+            for place in (0..queue.pipe.len()).filter(|&p| can_act(queue, p, is_locked, increasing)) {
                 if let Some(after) = self.act(state, pair, q, place) {
                     visit(Act::Pipe(q, queue.pipe[place]), after);
                 }
@@ -200,7 +249,10 @@ impl Machine<'_> {
                 let (x, v, is_atomic) = queue.remote[place];
                 let mut after = state.clone();
                 after.pairs[pair].remote.remove(place);
-                after.memory[self.word(x)] = v;
+                match x {
+                    QUEUE => after.pairs[pair].received.push_back(v),
+                    _ => after.memory[self.word(x)] = v,
+                }
                 if is_atomic {
                     after.locked = after.locked.without(n);
                 }
@@ -221,32 +273,30 @@ impl Machine<'_> {
         let own = &mut after.pairs[pair];
         let memory = |x: Loc| state.memory[self.word(x)];
         match own.pipe[place] {
-            Entry::Put(to, from, signalled) => own.pipe[place] = Entry::RemoteWrite(to, memory(from), signalled),
-            Entry::RemoteWrite(to, v, signalled) => {
-                if signalled {
-                    own.pipe[place] = Entry::Ack;
-                } else {
-                    own.pipe.remove(place);
+            Entry::Put(to, from, part) => own.pipe[place] = Entry::RemoteWrite(to, memory(from), part),
+            Entry::RemoteWrite(to, v, part) => {
+                if own.end_word(place) && part.signalled {
+                    own.pipe.insert(place, Entry::Ack);
                 }
                 own.remote.push_back((to, v, false));
             }
-            Entry::Get(to, from, signalled) => own.pipe[place] = Entry::LocalWrite(to, memory(from), signalled),
-            Entry::LocalWrite(to, v, signalled) => {
-                own.pipe.remove(0);
+            Entry::Get(to, from, part) => own.pipe[place] = Entry::LocalWrite(to, memory(from), part),
+            Entry::LocalWrite(to, v, part) => {
+                let is_over = own.end_word(place);
                 own.local.push_back(Local::Write(to, v));
-                own.local.extend(signalled.then_some(Local::Confirmation));
+                own.local.extend((is_over && part.signalled).then_some(Local::Confirmation));
             }
-            Entry::Rcas(to, on, old, new, signalled) => {
-                own.pipe[place] = Entry::LocalWrite(to, memory(on), signalled);
+            Entry::Rcas(to, on, old, new, part) => {
+                own.pipe[place] = Entry::LocalWrite(to, memory(on), part);
                 if memory(on) == old {
                     own.pipe.insert(place, Entry::AtomicWrite(on, new));
                     after.locked = after.locked.with(q.to);
                 }
             }
-            Entry::Rfaa(to, on, add, signalled) => {
+            Entry::Rfaa(to, on, add, part) => {
                 let old = memory(on);
                 let new = old.plus(add.int()?)?;
-                own.pipe[place] = Entry::LocalWrite(to, old, signalled);
+                own.pipe[place] = Entry::LocalWrite(to, old, part);
                 own.pipe.insert(place, Entry::AtomicWrite(on, new));
                 after.locked = after.locked.with(q.to);
             }

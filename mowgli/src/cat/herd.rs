@@ -55,10 +55,13 @@ let same-target = same-node
 let same-node-towards = same-node
 let same-queue-pair = same-node & int
 let same-wid = pairs(wid) & int
+(* No operation of a test has several words. *)
+let same-word-of-operation = _ * _
 let same-thread = int
 
 (* The last part of an operation, in which a poll is interested, and polls. *)
 let is-confirmed = aNLW | (aNRW \\ range([aNAR]; same-event))
+let is-first-confirmed = is-confirmed
 let is-poll = aWT
 let turns = po & same-node-towards
 let next-confirmed = [is-confirmed]; turns; [is-confirmed]
@@ -124,6 +127,9 @@ pub(crate) fn marks(model: Model) -> Result<&'static Marks, String> {
         }
         Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.unsignalled => {
             fail("LISA's marks say of each operation that it has a completion")
+        }
+        Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.messages => {
+            fail("a message is of no word, and what takes it is no read of LISA")
         }
         Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.crashes => {
             fail("a thread of LISA makes all its calls")

@@ -46,11 +46,17 @@ impl Reader<'_> {
         whole: &Tree<'_>,
     ) -> Parsed<Statement> {
         let way = part(whole, Rule::way);
-        let named: Vec<(Name, &Method)> = self.known.statements(name.as_str()).collect();
+        let named: Vec<(Name, &'static Method)> = self.known.statements(name.as_str()).collect();
         if named.is_empty() {
             return self.no_statement(name);
         }
-        let known: Vec<_> = named.into_iter().filter(|(_, m)| m.takes_way() == way.is_some()).collect();
+        if let Some(&several) = named.iter().find(|(_, m)| m.takes_several())
+            && let Some(count) = Self::how_many(args)
+        {
+            return self.call_of_several(several, args, count, whole);
+        }
+        let named = named.into_iter().filter(|(_, m)| !m.takes_several());
+        let known: Vec<_> = named.filter(|(_, m)| m.takes_way() == way.is_some()).collect();
         let Some(&first) = known.first() else {
             return fail(whole, format!("{} is made in one way only; leave out what is behind @", name.as_str()));
         };
@@ -58,6 +64,34 @@ impl Reader<'_> {
         let (library, method) = known.into_iter().find(|(library, _)| Some(*library) == of).unwrap_or(first);
         let way = way.map(|tree| self.way(&tree)).transpose()?;
         self.call_with(thread, (library, method), way, args, whole)
+    }
+
+    /// How many words a put or a get is of: the last argument behind both places, if it is a number.
+    fn how_many<'t, 'a>(args: &'t [Tree<'a>]) -> Option<&'t Tree<'a>> {
+        let is_number = |tree: &&'t Tree<'a>| tree.as_str().trim().parse::<i64>().is_ok();
+        args.get(2..)?.last().filter(is_number)
+    }
+
+    /// `put(z, x, d, k)` of k words from these on.
+    fn call_of_several(
+        &self,
+        (library, method): (Name, &'static Method),
+        args: &[Tree<'_>],
+        count: &Tree<'_>,
+        whole: &Tree<'_>,
+    ) -> Parsed<Statement> {
+        let way = part(whole, Rule::way).map(|tree| self.way(&tree)).transpose()?;
+        let mut all = vec![way.unwrap_or(Arg::Val(Way::USUAL.into()))];
+        let places = method.takes.len() - all.len() - method.takes.iter().filter(|(_, k)| *k == Kind::Id).count();
+        let has_id = method.takes.len() > all.len() + places;
+        if !(places + 1..=places + 1 + usize::from(has_id)).contains(&args.len()) {
+            return fail(whole, format!("expected {}", form(method, library.text())));
+        }
+        for tree in &args[..places] {
+            all.push(Arg::Val(self.words(tree, count)?));
+        }
+        all.extend(has_id.then(|| Self::identifier(args[..args.len() - 1].get(places))).transpose()?);
+        Ok(call(library, method.name, all))
     }
 
     /// `receiver.method(args)`: of an object, or of a library where the method has none.
@@ -157,6 +191,7 @@ impl Reader<'_> {
             Kind::Nodes => return Ok(self.targets(tree)?.map(|ns: NodeSet| Arg::Val(Val::Nodes(ns)))),
             Kind::Thread => Arg::Val(self.thread(tree)?.into()),
             Kind::Way => unreachable!("it stands behind the name"),
+            Kind::Locals | Kind::Places => unreachable!("with how many there are"),
             Kind::Id => Self::identifier(Some(tree))?,
             Kind::Value => self.data(thread, tree)?,
         }))

@@ -88,6 +88,34 @@ impl Reader<'_> {
         Ok(Arg::Val(self.word_of_memory(thread, tree)?.into()))
     }
 
+    /// So many words of an array from its first on, or from one of them on.
+    pub(super) fn words(&self, tree: &Tree<'_>, count: &Tree<'_>) -> Parsed<Val> {
+        let text = tree.as_str().trim();
+        let (array, first) = text.split_once('[').unwrap_or((text, "0]"));
+        let Ok(first) = first.trim_end_matches(']').trim().parse::<i64>() else {
+            return fail(tree, format!("the first of several words is a number here, as {array}[1]"));
+        };
+        let count: i64 = number(count)?;
+        let size = self.array_size(array) as i64;
+        if size == 0 {
+            return fail(tree, format!("{array} is no array; one is declared as {array}@1[{count}] = 0;"));
+        }
+        if count < 1 {
+            return fail(tree, format!("an operation is of one word or more, and not of {count}"));
+        }
+        if first.checked_add(count).is_none_or(|end| end > size) {
+            return fail(
+                tree,
+                format!(
+                    "{array} has {size} words, {array}[0] to {array}[{}], and {count} from {text} on are meant",
+                    size - 1
+                ),
+            );
+        }
+        let all: Vec<Val> = (first..first + count).map(|at| element(Name::new(array), at).into()).collect();
+        Ok(Val::tuple(&all))
+    }
+
     pub(super) fn expression(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
         let form = tree.clone().into_inner().next().expect("an expression has a form");
         match form.as_rule() {

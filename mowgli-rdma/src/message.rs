@@ -1,0 +1,111 @@
+//! Messages to a node, of RDMA-TSO-RMW and RDMA-WAIT-RMW with the switch `messages`: what `IBV_WR_SEND` sends, or the number that
+//! comes with a WRITE with immediate.
+//!
+//! A message goes by a queue pair of its sender, behind what went by it before, and threads of its node wait for a completion of it. So it
+//! has the stamp of a remote write, and one of those that wait takes it. A WRITE with immediate is a put and a message behind
+//! it: the completion at the target comes after the data. There is one receive queue for each node, which always has room; from one
+//! queue pair messages are taken in order, and between two there is no order. At its sender a message has no completion of its own.
+
+use mowgli_core::algebra::{Spec, SubView, id, po, reads, same, writes};
+use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::library::Library;
+use mowgli_core::method::{self, methods};
+use mowgli_core::value::Val;
+use mowgli_core::world::{Form, World};
+
+use crate::stamp::Qp;
+use crate::stamp::Stamp::{self, aNRW, aWT};
+use crate::way::Way;
+
+methods! {
+    /// What is sent to nodes, and taken there.
+    pub enum Method of MESSAGE = "message" as statements {
+        /// `Send(n, v)`: sends v to node n.
+        fn send = Send(n: Node, v: Value);
+        /// As `Send`, by the queue pair that `w` says.
+        fn send_by = SendBy(w: Way, n: Node, v: Value);
+        /// `Recv()`: waits for a message to the node of the thread, the oldest of some queue pair, and takes it.
+        fn recv = Recv() -> Value;
+    }
+}
+
+/// The calls of [`Method`] as a library.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Message;
+
+/// The receive queue of a node. No program has a word of this name.
+pub(crate) const QUEUE: Loc = Loc(Name::literal("messages of a node"));
+
+/// The queue pair that a message goes by.
+pub(crate) fn queue_pair(call: &Call) -> Option<Qp> {
+    match Method::read(call)? {
+        Method::Send { n, .. } => Some(n.into()),
+        Method::SendBy { w, n, .. } => Way::of(w).ok().map(|way| way.to(n)),
+        Method::Recv {} => None,
+    }
+}
+
+/// The queue pair of a message, with its thread.
+fn sent_by(s: &SubView<Stamp>) -> Option<Val> {
+    let q = queue_pair(&s.event.call)?;
+    Some(Val::tuple(&[s.event.thread.into(), q.to.into(), Val::Int(q.number.into())]))
+}
+
+impl Library<Stamp> for Message {
+    fn name(&self) -> Name {
+        MESSAGE
+    }
+
+    fn object(&self) -> Option<Form> {
+        None
+    }
+
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        let exists = |n: Node| world.all_nodes().contains(n);
+        method::fault(world, thread, call, Method::TABLE).or_else(|| match Method::of(call) {
+            Method::Send { n, .. } | Method::SendBy { n, .. } if !exists(n) => Some(format!("there is no node {n}")),
+            Method::SendBy { w, .. } => match Way::of(w) {
+                Ok(Way { signalled: false, .. }) => Some("a message has no completion at its sender anyway".to_owned()),
+                Ok(_) => None,
+                Err(why) => Some(why),
+            },
+            _ => None,
+        })
+    }
+
+    /// `Send {aNRW}`, `Recv {aWT}`.
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+        let sub = match Method::of(&event.call) {
+            Method::Send { n, v } => Sub::write(aNRW(n.into()), Cell { loc: QUEUE, node: n }, v),
+            Method::SendBy { w, n, v } => {
+                let q = Way::of(w).unwrap_or_else(|why| panic!("{why}")).to(n);
+                Sub::write(aNRW(q.into()), Cell { loc: QUEUE, node: n }, v)
+            }
+            Method::Recv {} => Sub::read(aWT, Cell { loc: QUEUE, node: world.node_of(event.thread) }, event.ret),
+        };
+        vec![Shape::from([sub])]
+    }
+
+    fn spec(&self) -> Spec<Stamp> {
+        let mut c = Spec::default();
+        // recv: each message is taken at most once, and each Recv takes one
+        let (recv, _) = c.reads_from("recv", reads(), writes());
+        let recv = recv.named("recv", "{b} takes {b reads}, which {a} sent");
+        c.empty("sent", &(reads().on() - recv.inv().then(&recv)));
+        c.empty("once", &(recv.inv().then(&recv) - id()));
+        // Of one queue pair no message is jumped, and who takes a later one does so later.
+        let earlier = (po() & same(sent_by)).between(&writes(), &writes());
+        let taken = recv.then(&reads().cross(&reads()));
+        c.empty("skipped", &(earlier.then(&recv) - &taken));
+        let turn = recv.inv().then(&earlier).then(&recv);
+        let turn = turn.named("turn", "{a} takes a message that was sent before that which {b} takes");
+        // so = recv u (recv^-1; [Send]; po; [Send]; recv), by queue pair
+        c.so([&recv, &turn]);
+        c
+    }
+}
