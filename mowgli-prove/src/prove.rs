@@ -5,14 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use itertools::Itertools;
+use mowgli_core::denote::Unfolder;
 use mowgli_core::event::Event;
 use mowgli_core::execution::{Execution, Subevent};
+use mowgli_core::flow::Runs;
 use mowgli_core::ids::Name;
 use mowgli_core::implementation::{Implementations, add_parts};
 use mowgli_core::judge::Reading;
 use mowgli_core::library::Libraries;
 use mowgli_core::problem::{Limits, Problem};
-use mowgli_core::search::solver::Flow;
+use mowgli_core::program::Prog;
+use mowgli_core::runs::{Skeleton, skeletons};
+use mowgli_core::search::solver::{Cut, Flow};
 use mowgli_core::soundness::client::{Bound, Client, clients};
 use mowgli_core::stamp::Stamp;
 use mowgli_core::world::World;
@@ -21,12 +26,12 @@ use rayon::prelude::*;
 
 use crate::cases::cases;
 use crate::kind::{Kind, Role};
-use crate::model::{Concretisation, Model, Obligation, Parts};
+use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, Model, Obligation, Parts, ROUND};
 use crate::solve::{Answer, Program, ask, file};
 use crate::source::Source;
 use crate::split::Cases;
 use crate::stated::Stated;
-use crate::term::{Term, Theory};
+use crate::term::{Term, Theory, and, any, app, symbol};
 use crate::witness::structure;
 
 /// How to look for a proof.
@@ -328,12 +333,15 @@ impl<S: Stamp> Attempt<'_, S> {
         let mut seen = 0;
         let mut wrong = None;
         let mut late = 0;
-        executions(source, limit, &mut |execution| {
+        // Where loops have rounds one must have been looked at in which one round comes after another.
+        let mut turned = !self.model.has_rounds();
+        executions(source, self.model.has_rounds(), limit, &mut |execution| {
             let mut start = 0;
             let found = asked.iter().try_for_each(|(theory, questions)| {
                 let these = start..start + questions.len();
                 start = these.end;
                 let structure = structure(self.model, g, theory, execution)?;
+                turned = turned || structure.holds(&turns_twice())?;
                 for (words, axiom) in theory.axioms() {
                     if !structure.holds(axiom)? {
                         return Err(format!("not every execution has this: {words}"));
@@ -345,7 +353,7 @@ impl<S: Stamp> Attempt<'_, S> {
                 Ok(())
             });
             seen += 1;
-            late += usize::from(witnessed.iter().all(|w| *w));
+            late += usize::from(turned && witnessed.iter().all(|w| *w));
             match found {
                 Err(why) => {
                     wrong = Some(why);
@@ -354,6 +362,9 @@ impl<S: Stamp> Attempt<'_, S> {
                 Ok(()) => late < ENOUGH,
             }
         });
+        if wrong.is_none() && seen > 0 && !turned {
+            wrong = Some("no execution was found in which a loop with effects turns twice before it ends".to_owned());
+        }
         wrong.map_or(Ok((seen, witnessed)), Err)
     }
 }
@@ -434,6 +445,14 @@ fn given(question: &Question) -> Term {
     Term::Any(of, question.obligation.from.clone().into())
 }
 
+/// That some call has a round of a loop with effects, and a later one, before the last.
+fn turns_twice() -> Term {
+    let [c, r, s] = ["c", "r", "s"].map(symbol);
+    let is_round = |round: &Term| app(IS_ROUND, &[c.clone(), round.clone()]);
+    let both = and([is_round(&r), is_round(&s), app(EARLIER_ROUND, &[r.clone(), s.clone()])]);
+    any(&[("c", "Call"), ("r", ROUND), ("s", ROUND)], both)
+}
+
 /// The bounds within which executions are looked for, small ones first.
 fn bounds() -> impl Iterator<Item = Bound> {
     let shapes = [(1, 1, 1), (1, 2, 2), (2, 1, 2), (2, 2, 1), (1, 2, 3), (2, 2, 2), (3, 1, 2)];
@@ -450,8 +469,14 @@ fn bounds() -> impl Iterator<Item = Bound> {
 /// How many clients are left out after each one that is looked at, so that large ones come too.
 const STEP: usize = 7;
 
-/// Visits executions of clients, until it is told to stop or the time is over.
-pub fn executions<S: Stamp>(source: &Source<'_, S>, limit: Duration, visit: &mut dyn FnMut(&Execution<S>) -> bool) {
+/// Visits executions of clients, until it is told to stop or the time is over; of those too whose loops with effects turn in
+/// vain, if this is wanted.
+pub fn executions<S: Stamp>(
+    source: &Source<'_, S>,
+    with_rounds: bool,
+    limit: Duration,
+    visit: &mut dyn FnMut(&Execution<S>) -> bool,
+) {
     let start = Instant::now();
     let expired = || start.elapsed() >= limit;
     let specified = source.specification.get(source.library);
@@ -462,19 +487,26 @@ pub fn executions<S: Stamp>(source: &Source<'_, S>, limit: Duration, visit: &mut
         let all: Vec<&(World, Client)> = all.iter().filter(told).collect();
         let step = if all.len() > 50 { STEP } else { 1 };
         for (world, client) in all.into_iter().step_by(step) {
-            if expired() || !executions_of(source, world, &client.programs(), &expired, visit) {
+            if expired() || !executions_of(source, world, &client.programs(), (with_rounds, &expired), visit) {
                 return;
             }
         }
     }
 }
 
+/// How many rounds of a loop with effects come before its last one in the executions that are looked at: so many as it takes for
+/// one to come after another.
+const ROUNDS: usize = 2;
+
+/// In how many executions of one client, whose loops turn equally often, the axioms are looked at.
+const OF_CLIENT: usize = 3;
+
 /// Visits executions of one client; whether to go on.
 fn executions_of<S: Stamp>(
     source: &Source<'_, S>,
     world: &World,
-    programs: &[mowgli_core::program::Prog],
-    expired: &dyn Fn() -> bool,
+    programs: &[Prog],
+    (with_rounds, expired): (bool, &dyn Fn() -> bool),
     visit: &mut dyn FnMut(&Execution<S>) -> bool,
 ) -> bool {
     let mut world = world.clone();
@@ -488,9 +520,19 @@ fn executions_of<S: Stamp>(
         observed: &[],
         limits: Limits { expired, ..Limits::default() },
     };
+    visit_some(&problem, &problem.runs(), visit)
+        && (!with_rounds || turning(&problem).iter().all(|runs| !expired() && visit_some(&problem, runs, visit)))
+}
+
+/// Visits some executions that have these runs; whether to go on.
+fn visit_some<S: Stamp>(
+    problem: &Problem<'_, S>,
+    runs: &Runs<S>,
+    visit: &mut dyn FnMut(&Execution<S>) -> bool,
+) -> bool {
     let mut goes_on = true;
-    let mut left = 3;
-    let _ = problem.explore(&mut |solver| {
+    let mut left = OF_CLIENT;
+    let _ = problem.explore_runs(runs, &mut |_| Cut::Open, &mut |solver| {
         let before = solver.snapshot();
         let execution = solver.complete().then(|| solver.execution()).flatten();
         solver.restore(before);
@@ -501,6 +543,32 @@ fn executions_of<S: Stamp>(
         if goes_on && left > 0 { Flow::Continue } else { Flow::Stop }
     });
     goes_on
+}
+
+/// The runs in which loops with effects turn before they end, those with most rounds first. They are guessed, and not told to
+/// have rounds: both searches leave out rounds that nothing reads.
+fn turning<S: Stamp>(problem: &Problem<'_, S>) -> Vec<Runs<S>> {
+    let unfolder = Unfolder {
+        libraries: problem.libraries,
+        implementations: problem.implementations,
+        world: problem.world,
+        rounds: ROUNDS,
+        limit: problem.limits.traces,
+        expired: problem.limits.expired,
+    };
+    let mut threads = skeletons(&unfolder, problem.programs).threads;
+    let of_thread = |runs: &Vec<Skeleton<S>>| runs.iter().map(|s| s.runs[0].trace.rounds.len()).collect();
+    let counts: Vec<Vec<usize>> = threads.iter().map(of_thread).collect();
+    let rounds = |t: usize, run: usize| counts[t][run];
+    threads.iter_mut().flatten().flat_map(|s| &mut s.runs).for_each(|run| run.trace.rounds.clear());
+    let choices = threads.iter().map(|runs| 0..runs.len()).multi_cartesian_product();
+    let all = choices.map(|choice| (choice.iter().enumerate().map(|(t, run)| rounds(t, *run)).sum::<usize>(), choice));
+    let turning = all.filter(|(rounds, _)| *rounds > 0).sorted().rev();
+    let of = |(_, choice): (usize, Vec<usize>)| {
+        let together = vec![choice];
+        Runs { threads: threads.clone(), together, stop: None, bound: None, states: 0, idle: None }
+    };
+    turning.map(of).collect()
 }
 
 /// What the libraries ask of whole programs, beside their consistency predicates, and what is not proved of it.

@@ -283,6 +283,12 @@ impl<'a> Structure<'a> {
         self.sizes.insert(sort.to_owned(), size);
     }
 
+    /// How many elements a sort has.
+    #[cfg(test)]
+    pub(crate) fn size_of(&self, sort: &str) -> usize {
+        self.sizes.get(sort).copied().unwrap_or(0)
+    }
+
     /// Says what a function is.
     pub fn table(&mut self, name: &str, of: impl Fn(&[usize]) -> usize + 'a) {
         self.tables.insert(name.to_owned(), Box::new(of));

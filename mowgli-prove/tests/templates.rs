@@ -14,10 +14,11 @@ use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::{bal, nlock, sv};
 use mowgli_prove::kind::{Kind, Read, Role, Write};
-use mowgli_prove::model::{Concretisation, Model, Parts};
-use mowgli_prove::pattern::{Datum, Each, Nodes, Whole};
+use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, Model, Parts, ROUND};
+use mowgli_prove::pattern::{Datum, Each, Nodes, Pattern, Whole};
 use mowgli_prove::prove::executions;
 use mowgli_prove::source::Source;
+use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
 use mowgli_prove::witness::structure;
 use mowgli_rdma::{Stamp, wait};
 
@@ -116,6 +117,46 @@ fn a_loop_with_effects_has_rounds() {
     let each = |event: usize| kinds[0].concrete.iter().find(|r| r.position.0 == event).unwrap().each;
     assert_eq!((0..10).filter(|event| each(*event) == Some(Each::Rounds)).collect::<Vec<_>>(), [3, 4, 5]);
     assert!(fits(&kinds, &source).is_ok_and(|n| n > 30));
+}
+
+/// What is wrong only of rounds before the last one is noticed, as there are executions that have some.
+#[test]
+fn what_is_wrong_of_earlier_rounds_is_noticed() {
+    let catalogue = catalogue();
+    let entry = named(&catalogue, "nlock").unwrap();
+    let source = source(entry, entry.variant("published").unwrap().implementation.clone());
+    let kinds = source.kinds().unwrap();
+    let changes: [(&str, fn(&mut Role<Stamp>)); 4] = [
+        ("a read of another cell", |role| {
+            let cell = role.cell.clone().filter(|_| role.writes.is_none());
+            role.cell = cell.map(|cell| Pattern { text: format!("{}.other", cell.text), ..cell }).or(role.cell.take());
+        }),
+        ("it sees what ends it", |role| role.reads = role.reads.as_ref().map(|_| Read::Is(Datum::Result(2)))),
+        ("another value is written", |role| {
+            role.writes = role.writes.as_ref().map(|_| Write::Is(Datum::Constant(Val::Int(9))));
+        }),
+        ("another stamp", |role| role.family = "aMF".to_owned()),
+    ];
+    for (what, change) in changes {
+        let mut changed = kinds.clone();
+        changed[0].concrete.iter_mut().filter(|r| r.each == Some(Each::Rounds)).for_each(change);
+        let found = fits(&changed, &source);
+        assert!(found.is_err(), "{what} was not noticed: {found:?}");
+    }
+    let [c, r, s] = ["c", "r", "s"].map(symbol);
+    let is_round = |round: &Term| app(IS_ROUND, &[c.clone(), round.clone()]);
+    let two = and([is_round(&r), is_round(&s)]);
+    let earlier = app(EARLIER_ROUND, &[r.clone(), s.clone()]);
+    let wrong = [
+        ("no loop turns", not(is_round(&r))),
+        ("a loop turns once", implies(two.clone(), equal(r, s))),
+        ("rounds are in no order", implies(two, not(earlier))),
+    ];
+    for (what, body) in wrong {
+        let axiom = all(&[("c", "Call"), ("r", ROUND), ("s", ROUND)], body);
+        let found = fits_with(&kinds, &source, |model| model.below.axiom(what, axiom));
+        assert_eq!(found, Err(what.to_owned()));
+    }
 }
 
 /// The node lock with other loops.
@@ -313,11 +354,21 @@ fn implementations_that_are_not_uniform_have_no_template() {
 
 /// In how many executions all axioms hold, up to the first in which one does not.
 fn fits(kinds: &[Kind<Stamp>], source: &Source<'_, Stamp>) -> Result<usize, String> {
+    fits_with(kinds, source, |_| {})
+}
+
+/// The same of a theory with a change.
+fn fits_with(
+    kinds: &[Kind<Stamp>],
+    source: &Source<'_, Stamp>,
+    change: impl FnOnce(&mut Model<'_, Stamp>),
+) -> Result<usize, String> {
     let parts = Parts { kinds, specification: source.specification, library: source.library, below: source.below };
-    let model = Model::new(parts)?;
+    let mut model = Model::new(parts)?;
+    change(&mut model);
     let g = Concretisation::new();
     let mut seen = Ok(0);
-    executions(source, Duration::from_secs(20), &mut |execution| {
+    executions(source, model.has_rounds(), Duration::from_secs(20), &mut |execution| {
         let found = structure(&model, &g, &model.below, execution).and_then(|structure| {
             let broken = model.below.axioms().find(|(_, axiom)| structure.holds(axiom) != Ok(true));
             broken.map_or(Ok(()), |(words, _)| Err(words.to_owned()))
