@@ -480,6 +480,7 @@ pub fn executions<S: Stamp>(
     let start = Instant::now();
     let expired = || start.elapsed() >= limit;
     let specified = source.specification.get(source.library);
+    let mut turning = if with_rounds { TURNING } else { 0 };
     for bound in bounds() {
         let Ok(all) = clients(source.subject, &bound, &expired) else { return };
         let told =
@@ -487,7 +488,7 @@ pub fn executions<S: Stamp>(
         let all: Vec<&(World, Client)> = all.iter().filter(told).collect();
         let step = if all.len() > 50 { STEP } else { 1 };
         for (world, client) in all.into_iter().step_by(step) {
-            if expired() || !executions_of(source, world, &client.programs(), (with_rounds, &expired), visit) {
+            if expired() || !executions_of(source, world, &client.programs(), (&mut turning, &expired), visit) {
                 return;
             }
         }
@@ -501,12 +502,16 @@ const ROUNDS: usize = 2;
 /// In how many executions of one client, whose loops turn equally often, the axioms are looked at.
 const OF_CLIENT: usize = 3;
 
-/// Visits executions of one client; whether to go on.
+/// Of how many clients executions are looked at in which loops with effects turn in vain: there are many of each.
+const TURNING: usize = 6;
+
+/// Visits executions of one client, those in which loops turn in vain too if `turning` is not 0, which is one less if there are
+/// some; whether to go on.
 fn executions_of<S: Stamp>(
     source: &Source<'_, S>,
     world: &World,
     programs: &[Prog],
-    (with_rounds, expired): (bool, &dyn Fn() -> bool),
+    (turning, expired): (&mut usize, &dyn Fn() -> bool),
     visit: &mut dyn FnMut(&Execution<S>) -> bool,
 ) -> bool {
     let mut world = world.clone();
@@ -520,8 +525,20 @@ fn executions_of<S: Stamp>(
         observed: &[],
         limits: Limits { expired, ..Limits::default() },
     };
-    visit_some(&problem, &problem.runs(), visit)
-        && (!with_rounds || turning(&problem).iter().all(|runs| !expired() && visit_some(&problem, runs, visit)))
+    if !visit_some(&problem, &problem.runs(), visit) {
+        return false;
+    }
+    let mut turns = false;
+    let goes_on = *turning == 0
+        || runs_that_turn(&problem).iter().all(|runs| {
+            let mut noted = |execution: &Execution<S>| {
+                turns = true;
+                visit(execution)
+            };
+            !expired() && visit_some(&problem, runs, &mut noted)
+        });
+    *turning -= usize::from(turns);
+    goes_on
 }
 
 /// Visits some executions that have these runs; whether to go on.
@@ -547,7 +564,7 @@ fn visit_some<S: Stamp>(
 
 /// The runs in which loops with effects turn before they end, those with most rounds first. They are guessed, and not told to
 /// have rounds: both searches leave out rounds that nothing reads.
-fn turning<S: Stamp>(problem: &Problem<'_, S>) -> Vec<Runs<S>> {
+fn runs_that_turn<S: Stamp>(problem: &Problem<'_, S>) -> Vec<Runs<S>> {
     let unfolder = Unfolder {
         libraries: problem.libraries,
         implementations: problem.implementations,

@@ -119,6 +119,9 @@ fn a_loop_with_effects_has_rounds() {
     assert!(fits(&kinds, &source).is_ok_and(|n| n > 30));
 }
 
+/// A change to a role.
+type RoleChange = fn(&mut Role<Stamp>);
+
 /// What is wrong only of rounds before the last one is noticed, as there are executions that have some.
 #[test]
 fn what_is_wrong_of_earlier_rounds_is_noticed() {
@@ -126,7 +129,7 @@ fn what_is_wrong_of_earlier_rounds_is_noticed() {
     let entry = named(&catalogue, "nlock").unwrap();
     let source = source(entry, entry.variant("published").unwrap().implementation.clone());
     let kinds = source.kinds().unwrap();
-    let changes: [(&str, fn(&mut Role<Stamp>)); 4] = [
+    let changes: [(&str, RoleChange); 4] = [
         ("a read of another cell", |role| {
             let cell = role.cell.clone().filter(|_| role.writes.is_none());
             role.cell = cell.map(|cell| Pattern { text: format!("{}.other", cell.text), ..cell }).or(role.cell.take());
