@@ -325,8 +325,9 @@ fn shards_that_are_missing_are_named_and_others_refused() {
     let files = shards(folder.path(), &command, 3);
     let missing = merge(&[files[0].clone(), files[2].clone()]);
     assert_eq!((missing.code, missing.out.as_str()), (3, "undecided: 1 of 3 shards are missing: 2/3 (not there)\n"));
-    let nothing = merge(&[folder.path().join("none").display().to_string()]);
+    let nothing = merge(&[tempfile::tempdir().unwrap().path().display().to_string()]);
     assert_eq!((nothing.code, nothing.out.as_str()), (3, "undecided: nothing is in any of these files yet\n"));
+    is_bad(&["merge", "none.shard"], &["none.shard: there is no such file", "`--out`"]);
     let foreign = shards(other.path(), &[&command[..], &["--values", "1"]].concat(), 3);
     let refused = |files: &[&String], said: &[&str]| {
         is_bad(&["merge"].into_iter().chain(files.iter().map(|f| f.as_str())).collect::<Vec<_>>(), said);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use itertools::Itertools;
 use mowgli_core::soundness::ledger::Piece;
 
 use super::out::{bar, told};
@@ -163,6 +164,11 @@ fn written(paths: &[PathBuf]) -> Result<Vec<PathBuf>, String> {
 /// not do.
 pub(super) fn merge(args: &MergeArgs) -> Result<(Vec<OsString>, Merged), u8> {
     let read = || merged(&written(&args.files)?);
+    // Whoever watches may do so before the first shard has begun.
+    if !args.watch && !args.files.iter().any(|path| path.exists()) {
+        let names = args.files.iter().map(|path| path.display()).join(", ");
+        return Err(told(Err(format!("{names}: there is no such file; name what `--out` named, or the folder that it is in"))));
+    }
     let mut all = read().map_err(|message| told(Err(message)))?;
     if args.watch {
         let bar = bar("shards".to_owned(), "shards");

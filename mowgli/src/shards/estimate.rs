@@ -17,7 +17,7 @@ use crate::entry;
 /// How long each thread looks at clients for one estimate, in processor time.
 pub const SAMPLED: Duration = Duration::from_secs(10);
 
-/// How long each thread looks at clients for each bound that might fit a budget.
+/// How long each thread looks at clients first for each bound that might fit a budget.
 const TRIED: Duration = Duration::from_secs(2);
 
 /// How much longer it may take until clients are made, other processes have had their turns, and those clients are done that were
@@ -124,7 +124,7 @@ fn processor_time() -> Option<Duration> {
 }
 
 /// The largest bound that fits a budget, from this one on if it does, or else from a single call on: threads, nodes and calls grow
-/// in turn. `None` if not even a single call does.
+/// in turn, and none is tried any more when a quarter of the budget is over. `None` if not even a single call does.
 ///
 /// # Errors
 /// If the entry cannot be checked.
@@ -135,12 +135,21 @@ pub fn largest<S: Stamp>(
     options: &Options<'_, S>,
     budget: Duration,
 ) -> Result<Option<Estimate>, String> {
+    let start = Instant::now();
     let fits = |bound: &Bound| -> Result<Option<Estimate>, String> {
         if options.deadline.expired() || !are_at_most(&*entry.subject, bound, MOST) {
             return Ok(None);
         }
-        let found = estimate(entry, variant, bound, options, TRIED.min(budget))?;
-        Ok(Some(found).filter(|found| !found.or_more && found.seconds <= budget.as_secs_f64()))
+        for sampled in [TRIED, SAMPLED] {
+            let found = estimate(entry, variant, bound, options, sampled.min(budget))?;
+            if found.seconds > budget.as_secs_f64() {
+                break;
+            }
+            if !found.or_more {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     };
     let least = Bound { threads: 1, nodes: 1, calls: 1, total: None, ..bound.clone() };
     let mut found = fits(bound)?;
@@ -148,7 +157,7 @@ pub fn largest<S: Stamp>(
         found = fits(&least)?;
     }
     let mut grows = [true; 3];
-    while let Some(known) = found.as_ref().filter(|_| grows.contains(&true)) {
+    while let Some(known) = found.as_ref().filter(|_| grows.contains(&true) && start.elapsed() < budget / 4) {
         let mut next = None;
         for (part, grows) in grows.iter_mut().enumerate().filter(|(_, grows)| **grows) {
             let mut larger = known.bound.clone();
