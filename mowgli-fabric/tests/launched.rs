@@ -2,6 +2,10 @@
 //! Where a launcher, libfabric, `ip` or the rights to use it are missing, these are reported as ignored. Each process of a test is this
 //! program again, with the name of what it is to do.
 
+#[path = "../../mowgli/tests/slurm/mod.rs"]
+mod slurm;
+
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -14,6 +18,9 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// What the first process says when all is well.
 const DONE: &str = "all have met";
 
+/// What it says after some rounds.
+const BEGUN: &str = "they meet";
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     if let [_, role, name] = &arguments[..]
@@ -22,8 +29,10 @@ fn main() -> ExitCode {
         return played(name);
     }
     let mut trials = Vec::new();
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = slurm::Cluster::start(folder.path());
     let libfabric = Provider::Tcp.check().err();
-    let mut trial = |name: &str, missing: Option<String>, test: fn()| {
+    let mut trial = |name: &str, missing: Option<String>, test: Box<dyn FnOnce() + Send>| {
         let missing = libfabric.clone().or(missing);
         if let Some(why) = &missing {
             eprintln!("{name} is ignored: {why}");
@@ -36,12 +45,15 @@ fn main() -> ExitCode {
     };
     for (name, launcher, test) in LAUNCHERS {
         let missing = (!answers(launcher, &["--version"])).then(|| format!("there is no {launcher}"));
-        trial(name, missing, test);
+        trial(name, missing, Box::new(test));
     }
+    let missing = cluster.is_none().then(|| "it needs Slurm, which root can start".to_owned());
+    let by_slurm = move || by_slurm(folder.path(), &cluster.expect("it was started"));
+    trial("srun_tells_processes_where_to_meet", missing, Box::new(by_slurm));
     let cable = Cable::new("try").err();
-    trial("processes_on_two_hosts_meet_and_keep_the_order_of_puts", cable.clone(), on_two_hosts);
-    trial("one_that_is_killed_on_another_host_is_named", cable.clone(), one_is_killed);
-    trial("a_cable_that_is_cut_is_told_with_the_name_of_who_is_behind_it", cable, a_cable_is_cut);
+    trial("processes_on_two_hosts_meet_and_keep_the_order_of_puts", cable.clone(), Box::new(on_two_hosts));
+    trial("one_that_is_killed_on_another_host_is_named", cable.clone(), Box::new(one_is_killed));
+    trial("a_cable_that_is_cut_is_told_with_the_name_of_who_is_behind_it", cable, Box::new(a_cable_is_cut));
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(1);
     libtest_mimic::run(&arguments, trials).exit_code()
@@ -88,6 +100,9 @@ fn meets(company: &Company, rounds: i64) -> Result<(), Fault> {
                 own.write(thread, round)?;
                 message.put(thread, own)?;
                 flag.put(thread, own)?.wait(thread)?;
+                if round == 20 {
+                    println!("{BEGUN}");
+                }
             } else {
                 thread.until(|thread| Ok((flag.read(thread)? == round).then_some(())))?;
                 assert_eq!(message.read(thread)?, round, "the flag came before the message");
@@ -128,6 +143,17 @@ fn by_open_mpi() {
         .output()
         .unwrap();
     is_done(&output);
+}
+
+/// Slurm speaks PMI if it is asked to; without it a file says where processes meet.
+fn by_slurm(folder: &Path, cluster: &slurm::Cluster) {
+    let this = this().display().to_string();
+    let role = ["-N2", "-n2", &this, "role", "meets"];
+    let told = cluster.says("srun", &[&["--mpi=pmi2"], &role[..]].concat());
+    assert_eq!(told.trim(), format!("{BEGUN}\n{DONE}"));
+    let export = format!("--export=ALL,MOWGLI_MEET={}", folder.join("meet").display());
+    let told = cluster.says("srun", &[&["--mpi=none", &export], &role[..]].concat());
+    assert_eq!(told.trim(), format!("{BEGUN}\n{DONE}"));
 }
 
 /// A number behind which there is no launcher, or none that speaks PMI.
@@ -204,19 +230,10 @@ fn on_two_hosts() {
 
 /// Two processes that meet for ever, and are in the middle of that.
 fn in_the_middle(cable: &Cable) -> [Child; 2] {
-    let children = cable.started("endless");
-    let begin = Instant::now();
-    // They have a connection when the second one has more than one socket of its own.
-    let is_there = || {
-        let sockets = Command::new("ip").args(["netns", "exec", &cable.hosts[1], "cat", "/proc/net/tcp"]).output();
-        // Four connections: that of the company, and those of libfabric. 01 is what the system calls an established one.
-        text(&sockets.unwrap()).lines().filter(|line| line.contains(" 01 ")).count() >= 4
-    };
-    while !is_there() {
-        assert!(begin.elapsed() < LIMIT, "they do not meet");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    std::thread::sleep(Duration::from_millis(300));
+    let mut children = cable.started("endless");
+    let mut line = String::new();
+    BufReader::new(children[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line.trim(), BEGUN, "they do not meet");
     children
 }
 
@@ -230,9 +247,8 @@ fn soon(child: Child, begin: Instant) -> String {
 fn one_is_killed() {
     let cable = Cable::new("kill").unwrap();
     let [first, mut second] = in_the_middle(&cable);
-    // `ip netns exec` has become the process.
-    assert!(Path::new(&format!("/proc/{}", second.id())).exists());
     let begin = Instant::now();
+    // `ip netns exec` has become the process.
     second.kill().unwrap();
     second.wait().unwrap();
     let told = soon(first, begin);
