@@ -4,7 +4,7 @@
 use std::io::Write as _;
 use std::net::TcpStream;
 use std::process::{Command, ExitCode};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use libtest_mimic::{Arguments, Trial};
 use mowgli_core::ids::{Loc, Name, Node, Wid};
@@ -12,18 +12,25 @@ use mowgli_core::value::Val;
 use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
 use mowgli_rdma::wait::{Method, word};
 
-#[path = "../examples/store/among.rs"]
+#[path = "../examples/common/among.rs"]
 mod among;
+#[path = "../examples/transfer/bank.rs"]
+mod bank;
+#[path = "../examples/ycsb/clients.rs"]
+mod clients;
 #[path = "../examples/store/history.rs"]
 mod history;
 #[path = "../examples/store/load.rs"]
 mod load;
+#[allow(dead_code, reason = "what the example prints")]
+#[path = "../examples/converter/plant.rs"]
+mod plant;
 
 /// What a process of a test does.
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same: how many there are.
-const TOGETHER: [(&str, usize, Role); 9] = [
+const TOGETHER: [(&str, usize, Role); 12] = [
     ("a_get_does_not_pass_a_put", 2, a_get_does_not_pass_a_put),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
     ("nothing_passes_an_atomic", 2, nothing_passes_an_atomic),
@@ -33,6 +40,9 @@ const TOGETHER: [(&str, usize, Role); 9] = [
     ("a_ring_brings_every_message_to_every_reader", 3, a_ring_brings_every_message_to_every_reader),
     ("a_map_says_on_every_node_what_was_put_in", 2, a_map_says_on_every_node_what_was_put_in),
     ("what_clients_of_a_store_see_is_linearisable", 4, what_clients_of_a_store_see_is_linearisable),
+    ("what_a_load_of_a_store_sees_is_linearisable", 2, what_a_load_of_a_store_sees_is_linearisable),
+    ("transfers_are_serialisable", 2, transfers_are_serialisable),
+    ("commands_come_in_order_and_in_time", 3, commands_come_in_order_and_in_time),
 ];
 
 /// What one process does in tests of faults.
@@ -447,8 +457,41 @@ fn strangers_are_sent_away() {
 fn what_clients_of_a_store_see_is_linearisable(company: &Company, provider: Provider) -> Result<(), Fault> {
     let load = load::Load { nodes: 4, clients: 1, keys: 2, changes: 3, others: 10 };
     let (group, map) = load.group("fenced-delete");
-    let all = among::among((load, &group, map), company, provider, 1)?;
+    let run = |thread: &mut Thread<'_>| load.run(map, thread, 1, nanoseconds);
+    let all = among::among(company, provider, &group, run)?.concat();
     assert!(all.len() > 4 * 3 * 10);
     assert!(history::wrong(&all).is_none(), "{:?}", history::wrong(&all));
+    Ok(())
+}
+
+fn nanoseconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64
+}
+
+fn what_a_load_of_a_store_sees_is_linearisable(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let load = clients::Load { nodes: 2, clients: 2, keys: 3, calls: 20, updates: 0.5 };
+    let (group, map, barrier) = load.group("fenced-delete");
+    let run = |thread: &mut Thread<'_>| load.run((map, barrier), thread, 1, nanoseconds);
+    let all = among::among(company, provider, &group, run)?.concat();
+    assert_eq!(all.len(), 3 + 4 * 20);
+    assert!(history::wrong(&all).is_none(), "{:?}", history::wrong(&all));
+    Ok(())
+}
+
+fn transfers_are_serialisable(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let setting = bank::Setting { nodes: 2, clients: 2, accounts: 5, locks: 3, transfers: 10, is_elsewhere: false };
+    let (group, bank) = setting.group();
+    let all = among::among(company, provider, &group, |thread| bank.run(thread, 1, nanoseconds))?;
+    assert_eq!(all.iter().map(|done| done.transfers.len()).sum::<usize>(), 4 * 10);
+    assert_eq!(bank::wrong(&all), None);
+    Ok(())
+}
+
+fn commands_come_in_order_and_in_time(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let setting = plant::Setting { converters: 2, period: 40_000, commands: 50, slower: Some(50) };
+    let (group, plant) = setting.group("published");
+    let all = among::among(company, provider, &group, |thread| plant.run(thread, nanoseconds))?;
+    assert_eq!(plant::wrong(&all), None);
+    assert_eq!(plant::followed(&all).len(), 2 * 50);
     Ok(())
 }

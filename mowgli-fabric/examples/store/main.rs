@@ -3,17 +3,18 @@
 //! `cargo run -p mowgli-fabric --example store -- tcp --seconds 60` has a process for each of four nodes;
 //! `... -- machine --variant published` tries seeds of the machine until one shows what is wrong with the published deletion.
 
+#[path = "../common/among.rs"]
 mod among;
 mod history;
 mod load;
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum, value_parser};
-use mowgli_fabric::{Company, Fabric, Fault, Provider};
+use mowgli_fabric::{Company, Fabric, Fault, Provider, Thread};
 
 use among::among;
 use history::{Called, Done, wrong};
@@ -121,7 +122,8 @@ impl Args {
         let start = Instant::now();
         let mut seen = Seen::default();
         for seed in self.seed.. {
-            let all = among((load, &group, map), &company, provider, seed)?;
+            let run = |thread: &mut Thread<'_>| load.run(map, thread, seed, nanoseconds);
+            let all = among(&company, provider, &group, run)?.concat();
             // All processes have the same calls; only the first one looks at them, and all end when it does.
             let wrong = if company.rank() == 0 { seen.add(&all, seed) } else { None };
             let is_over = wrong.is_some() || start.elapsed().as_secs() >= self.seconds;
@@ -134,6 +136,11 @@ impl Args {
         }
         Ok(None)
     }
+}
+
+/// The time, by a clock that all processes of a machine share.
+fn nanoseconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64)
 }
 
 /// What was seen.

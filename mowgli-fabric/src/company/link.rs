@@ -1,14 +1,19 @@
 //! A connection between two processes: lines, and how it ends.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use socket2::{SockRef, TcpKeepalive};
+
 use super::place::Place;
 use crate::port::Fault;
+
+/// How long nothing may come of a connection, not even that the other machine is there, before it counts as cut.
+const SILENCE: Duration = Duration::from_secs(5);
 
 /// How long a stranger may take to say who it is, and a line to be taken.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -91,6 +96,7 @@ impl Link {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(None)?;
         stream.set_write_timeout(Some(PATIENCE))?;
+        watched(&stream)?;
         let reader = stream.try_clone()?;
         let (sender, lines) = channel();
         let heard = Arc::clone(trouble);
@@ -143,6 +149,15 @@ impl Link {
     }
 }
 
+/// Lets the system ask the other machine every second whether it is there, so that a cable that is cut is noticed.
+fn watched(stream: &TcpStream) -> std::io::Result<()> {
+    let second = Duration::from_secs(1);
+    let asks = TcpKeepalive::new().with_time(second).with_interval(second).with_retries(SILENCE.as_secs() as u32);
+    let socket = SockRef::from(stream);
+    socket.set_tcp_keepalive(&asks)?;
+    socket.set_tcp_user_timeout(Some(SILENCE))
+}
+
 /// One whole line, or how the connection ended.
 fn line(reader: &mut impl BufRead) -> Result<String, &'static str> {
     let mut bytes = Vec::new();
@@ -150,6 +165,7 @@ fn line(reader: &mut impl BufRead) -> Result<String, &'static str> {
         Ok(0) => Err("has gone"),
         Ok(_) if bytes.pop() == Some(b'\n') => String::from_utf8(bytes).map_err(|_| "said what makes no sense"),
         Ok(_) => Err("has gone in the middle of a message"),
+        Err(e) if e.kind() == ErrorKind::TimedOut => Err("does not answer: its machine or the network to it has gone"),
         Err(_) => Err("has gone: the connection is broken"),
     }
 }

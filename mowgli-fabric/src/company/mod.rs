@@ -1,11 +1,12 @@
 //! Processes that run together, a process a node: how they start, meet, and hear of each other's end.
 //!
-//! One process starts the others, or a launcher as `srun` and `mpirun` has started all; then `MOWGLI_MEET` says where they meet. Each has
-//! a connection to the first. Over it go addresses and results, never an operation of the fabric. Whatever happens to one of them,
+//! One process starts the others, or a launcher as `srun` and `mpirun` has started all; then `MOWGLI_MEET` says where they meet, or the
+//! launcher does. Each has a connection to the first. Over it go addresses and results, never an operation of the fabric. Whatever happens to one of them,
 //! the others are told within a time limit, and by its name.
 
 mod link;
 mod place;
+mod pmi;
 
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
@@ -72,23 +73,24 @@ impl Company {
     }
 
     /// The company that this process was started for: by [`Company::start`] or by a launcher, where `MOWGLI_MEET` says where its processes
-    /// meet. That is `HOST:PORT` of the first process, or a file that all can read, in which the first one says it.
-    /// `None` if there is no such variable.
+    /// meet. That is `HOST:PORT` of the first process, or a file that all can read, in which the first one says it. Without it the launcher
+    /// is asked, if it has left a connection in `PMI_FD`. `None` if there is neither variable.
     ///
     /// # Errors
     /// If the variables make no sense, or the processes do not meet within the time limit.
     pub fn joined(limit: Duration) -> Option<Result<Self, Fault>> {
         match Place::of_environment()? {
-            Ok((place, meeting)) => Some(Self::met(place, &meeting, limit)),
+            Ok((place, meeting)) => Some(Self::met(place, meeting, limit)),
             Err(why) => Some(Err(Fault::Wrong(why))),
         }
     }
 
-    fn met(place: Place, meeting: &Meeting, limit: Duration) -> Result<Self, Fault> {
+    fn met(place: Place, meeting: Meeting, limit: Duration) -> Result<Self, Fault> {
         if place.rank == 0 {
             let listener = meeting.opened(&place).map_err(Fault::Wrong)?;
             return Self::gathered(place, listener, Started::default(), limit);
         }
+        let meeting = meeting.heard().map_err(Fault::Gone)?;
         let end = Instant::now() + limit;
         let stream = loop {
             match meeting.address().and_then(|at| link::reached(at, &place)) {

@@ -3,6 +3,7 @@
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 
+use super::pmi::Pmi;
 use super::resolved;
 
 /// Which process of a company this is.
@@ -24,6 +25,8 @@ pub(super) enum Meeting {
     At(String),
     /// At the address that the first one writes into this file.
     Says(PathBuf),
+    /// At the address that the first one tells the others by the launcher's connection of this number.
+    Launcher(String),
 }
 
 /// The variables by which launchers say a process's rank, and how many there are: Slurm's, Open MPI's, and those of PMI.
@@ -66,8 +69,11 @@ impl Place {
     }
 
     fn said(variable: impl Fn(&str) -> Option<String>) -> Option<Result<(Self, Meeting), String>> {
-        let meet = variable("MOWGLI_MEET")?;
-        let meeting = if meet.contains('/') { Meeting::Says(meet.into()) } else { Meeting::At(meet) };
+        let meeting = match (variable("MOWGLI_MEET"), variable("PMI_FD")) {
+            (Some(file), _) if file.contains('/') => Meeting::Says(file.into()),
+            (Some(at), _) => Meeting::At(at),
+            (None, number) => Meeting::Launcher(number?),
+        };
         let number = |name: &str, text: String| {
             text.parse::<usize>().map_err(|_| format!("the environment says {name}={text}, which is no number"))
         };
@@ -75,7 +81,9 @@ impl Place {
             LAUNCHERS.into_iter().find_map(|(rank, size)| Some([(rank, variable(rank)?), (size, variable(size)?)]));
         let Some([(rank_name, rank), (size_name, size)]) = said else {
             let ranks = LAUNCHERS.map(|(rank, _)| rank).join(", ");
-            return Some(Err(format!("MOWGLI_MEET is set, and no rank: one of {ranks}, with the number of processes")));
+            return Some(Err(format!(
+                "MOWGLI_MEET or PMI_FD is set, and no rank: one of {ranks}, with the number of processes"
+            )));
         };
         let place = || {
             let (rank, size) = (number(rank_name, rank)?, number(size_name, size)?);
@@ -106,6 +114,21 @@ impl Meeting {
                 std::fs::rename(&whole, file).map_err(wrong)?;
                 Ok(listener)
             }
+            Self::Launcher(number) => {
+                let wrong = |e: std::io::Error| format!("{}: {e}", place.host);
+                let listener = TcpListener::bind((place.host.as_str(), 0)).map_err(wrong)?;
+                let at = listener.local_addr().map_err(wrong)?;
+                Pmi::open(number)?.said_by_first(Some(&at.to_string()))?;
+                Ok(listener)
+            }
+        }
+    }
+
+    /// What is said once only is heard, so that it can be asked again.
+    pub(super) fn heard(self) -> Result<Self, String> {
+        match self {
+            Self::Launcher(number) => Pmi::open(&number)?.said_by_first(None).map(Self::At),
+            other => Ok(other),
         }
     }
 
@@ -117,6 +140,7 @@ impl Meeting {
                 let said = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
                 resolved(said.trim())
             }
+            Self::Launcher(number) => Err(format!("PMI_FD={number} was not asked")),
         }
     }
 }

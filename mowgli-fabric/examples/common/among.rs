@@ -1,0 +1,26 @@
+//! An example whose nodes are processes.
+
+use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Runs this in each thread of the own node; all processes have to do the same. Gives what it returns in all of them, in the order of
+/// the threads.
+///
+/// # Errors
+/// If the fabric fails, or a process has gone.
+pub fn among<R: Send + Serialize + DeserializeOwned>(
+    company: &Company,
+    provider: Provider,
+    group: &Group,
+    body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
+) -> Result<Vec<R>, Fault> {
+    let own = group.run_among(company, provider, body)?;
+    let text = serde_json::to_string(&own).expect("numbers");
+    let mut all: Vec<R> = Vec::new();
+    for text in company.gather(&text)? {
+        let of_node: Vec<R> = serde_json::from_str(&text).map_err(|e| Fault::Gone(e.to_string()))?;
+        all.extend(of_node);
+    }
+    Ok(all)
+}

@@ -1,0 +1,123 @@
+//! Where an example runs: in threads of this process, or in a process for each node.
+
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::ValueEnum;
+use mowgli_fabric::{Company, Fabric, Fault, Group, Provider, Thread};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::among::among;
+
+/// What an example runs over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Over {
+    /// The machine of RDMA-TSO-RMW.
+    Machine,
+    /// Threads with shared memory.
+    Local,
+    /// A process a node, over TCP.
+    Tcp,
+    /// A process a node, over shared memory.
+    Shm,
+}
+
+/// Where an example runs.
+pub struct Place {
+    over: Over,
+    company: Option<Company>,
+    ticks: AtomicU64,
+}
+
+/// How long processes wait for each other.
+const LIMIT: Duration = Duration::from_secs(60);
+
+impl Place {
+    /// A place with so many nodes. Over libfabric this process starts those of the other nodes, if no launcher has done so.
+    ///
+    /// # Errors
+    /// If there is no libfabric, or the processes do not meet.
+    pub fn new(over: Over, nodes: u8) -> Result<Self, Fault> {
+        let among = || match Company::joined(LIMIT) {
+            Some(company) => company,
+            None => Company::start(nodes.into(), &std::env::args().skip(1).collect::<Vec<_>>(), LIMIT),
+        };
+        let company = match over.provider() {
+            Some(provider) => {
+                provider.check().map_err(Fault::Wrong)?;
+                Some(among()?)
+            }
+            None => None,
+        };
+        Ok(Self { over, company, ticks: AtomicU64::new(0) })
+    }
+
+    /// Runs this in every thread, and gives what it returns, in the order of the threads.
+    ///
+    /// # Errors
+    /// If a thread does not end, the fabric fails, or a process has gone.
+    pub fn run<R: Send + Serialize + DeserializeOwned>(
+        &self,
+        group: &Group,
+        seed: u64,
+        body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
+    ) -> Result<Vec<R>, Fault> {
+        match (self.over.provider(), &self.company) {
+            (Some(provider), Some(company)) => among(company, provider, group, body),
+            _ if self.has_time() => group.run(Fabric::Local, body),
+            _ => group.run(Fabric::Machine { seed }, body),
+        }
+    }
+
+    /// The time in nanoseconds, by a clock that all processes of a computer share. Over the machine a number that grows with each look.
+    pub fn now(&self) -> u64 {
+        match self.has_time() {
+            true => SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64),
+            false => self.ticks.fetch_add(1, SeqCst),
+        }
+    }
+
+    /// Says this once, if it has times that mean something.
+    pub fn says(&self, told: &str) {
+        if self.speaks() && self.has_time() {
+            println!("{told}");
+        }
+    }
+
+    /// Whether times mean anything: over the machine they do not.
+    pub fn has_time(&self) -> bool {
+        self.over != Over::Machine
+    }
+
+    /// Whether this process is the one that says what there is to say.
+    pub fn speaks(&self) -> bool {
+        self.company.as_ref().is_none_or(|company| company.rank() == 0)
+    }
+}
+
+impl Over {
+    fn provider(self) -> Option<Provider> {
+        match self {
+            Self::Tcp => Some(Provider::Tcp),
+            Self::Shm => Some(Provider::Shm),
+            Self::Machine | Self::Local => None,
+        }
+    }
+}
+
+/// How an example ends: with what is wrong, if something is.
+pub fn ended(ran: Result<Option<String>, Fault>) -> ExitCode {
+    match ran {
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(wrong)) => {
+            println!("{wrong}");
+            ExitCode::FAILURE
+        }
+        Err(fault) => {
+            eprintln!("{fault}");
+            ExitCode::from(2)
+        }
+    }
+}

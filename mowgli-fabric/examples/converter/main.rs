@@ -1,0 +1,106 @@
+//! The controller of DC/DC converters (LOCO-X App. B.2): what is said by the loops of a controller and of converters goes over the fabric.
+//!
+//! `cargo run -p mowgli-fabric --example converter -- local` shows how the voltage becomes what it should be, the worse the less often the
+//! controller looks; `... -- machine --variant fence-of-puts --periods 40 --milliseconds 1 --times 20` finds a seed with which a converter has an older command than the
+//! controller believes.
+
+#[path = "../common/among.rs"]
+mod among;
+#[path = "../common/place.rs"]
+mod place;
+mod plant;
+#[path = "../common/plot.rs"]
+mod plot;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, value_parser};
+use mowgli_fabric::Fault;
+
+use place::{Over, Place, ended};
+use plant::{Setting, TARGET, followed, volts, wrong};
+use plot::{Chart, Series, distribution, draw};
+
+/// A controller and converters that are told what to do by it, and whether they are told in order and in time.
+#[derive(Parser)]
+struct Args {
+    /// What it runs over.
+    fabric: Over,
+    /// The variant of shared variables.
+    #[arg(long, default_value = "published")]
+    variant: String,
+    #[arg(long, default_value_t = 2, value_parser = value_parser!(u8).range(1..=60))]
+    converters: u8,
+    /// The periods of the controller in microseconds, one after the other; that of a converter is ten.
+    #[arg(long, value_delimiter = ',', default_values_t = [40, 80, 160, 320], value_parser = value_parser!(u64).range(1..=100_000))]
+    periods: Vec<u64>,
+    /// How many milliseconds are simulated.
+    #[arg(long, default_value_t = 8)]
+    milliseconds: u64,
+    /// How many times slower than time all loops are.
+    #[arg(long, default_value_t = 200, value_parser = value_parser!(u64).range(1..=100_000))]
+    slower: u64,
+    /// How often all of this is done, each time with the next seed.
+    #[arg(long, default_value_t = 1)]
+    times: u64,
+    /// The first seed.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Draws a figure.
+    #[arg(long)]
+    plot: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    ended(Args::parse().run())
+}
+
+impl Args {
+    fn run(&self) -> Result<Option<String>, Fault> {
+        let place = Place::new(self.fabric, self.converters + 1)?;
+        let (mut voltage, mut latency, mut commands) = (Vec::<Series>::new(), Vec::new(), 0);
+        for &period in &self.periods {
+            let setting = Setting {
+                converters: self.converters.into(),
+                period: period * 1000,
+                commands: (self.milliseconds * 1000 / period) as i64,
+                slower: place.has_time().then_some(self.slower),
+            };
+            let (group, plant) = setting.group(&self.variant);
+            for seed in self.seed..self.seed + self.times {
+                let all = place.run(&group, seed, |thread| plant.run(thread, || place.now()))?;
+                if let Some(wrong) = wrong(&all) {
+                    return Ok(Some(format!("with --seed {seed} --periods {period}: {wrong}")));
+                }
+                commands += setting.commands;
+                if seed == self.seed {
+                    let name = format!("{period} us");
+                    let points = volts(&all, setting.period);
+                    place.says(&format!("{name}: {}", settled(&points, setting.converters)));
+                    voltage.push((name.clone(), points));
+                    let (line, told) = distribution(name, followed(&all));
+                    place.says(&told);
+                    latency.push(line);
+                }
+            }
+        }
+        if place.speaks() {
+            println!("{commands} commands: found in order, and as soon as it is known that they are there");
+            let charts = [
+                Chart { axes: ["milliseconds", "volts"], series: voltage, is_log: false },
+                Chart { axes: ["microseconds", "part of the commands"], series: latency, is_log: true },
+            ];
+            self.plot.as_ref().map_or(Ok(()), |file| draw(file, charts))?;
+        }
+        Ok(None)
+    }
+}
+
+/// How far voltages are from what they should be in the second half of the time.
+fn settled(points: &[(f64, f64)], converters: usize) -> String {
+    let target = TARGET * converters as f64;
+    let late = &points[points.len() / 2..];
+    let most = late.iter().map(|(_, volts)| (volts - target).abs()).fold(0.0, f64::max);
+    format!("in the second half of the time {target} V but for {most:.2} V")
+}

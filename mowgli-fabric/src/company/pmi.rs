@@ -1,0 +1,73 @@
+//! The process manager interface, version 1: lines by which processes tell each other something through their launcher.
+//!
+//! `mpiexec` of MPICH speaks it, and Slurm's `srun --mpi=pmi2`. A launcher leaves each process a connection, whose number is in `PMI_FD`.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+
+/// The connection to the launcher.
+pub(super) struct Pmi {
+    lines: BufReader<File>,
+    /// What the launcher calls that which processes of this company tell each other.
+    space: String,
+}
+
+/// By which name the first process tells the others where it is.
+const KEY: &str = "mowgli-meet";
+
+impl Pmi {
+    /// Begins to speak on the connection of this number.
+    pub(super) fn open(number: &str) -> Result<Self, String> {
+        let file = inherited(number).map_err(|why| format!("the environment says PMI_FD={number}: {why}"))?;
+        let mut pmi = Self { lines: BufReader::new(file), space: String::new() };
+        pmi.asks("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init")?;
+        let named = pmi.asks("cmd=get_my_kvsname", "my_kvsname")?;
+        pmi.space = field(&named, "kvsname").ok_or_else(|| strange(&named))?.to_owned();
+        Ok(pmi)
+    }
+
+    /// Tells the others this, as the first process, and hears what that has said. All have to make the call.
+    pub(super) fn said_by_first(&mut self, own: Option<&str>) -> Result<String, String> {
+        let space = self.space.clone();
+        if let Some(own) = own {
+            self.asks(&format!("cmd=put kvsname={space} key={KEY} value={own}"), "put_result")?;
+        }
+        self.asks("cmd=barrier_in", "barrier_out")?;
+        let got = self.asks(&format!("cmd=get kvsname={space} key={KEY}"), "get_result")?;
+        field(&got, "value").map(str::to_owned).ok_or_else(|| strange(&got))
+    }
+
+    /// Says a line, and hears the answer, which has to be of this kind.
+    fn asks(&mut self, line: &str, kind: &str) -> Result<String, String> {
+        let lost = |e: std::io::Error| format!("the launcher does not answer to `{line}`: {e}");
+        self.lines.get_mut().write_all(format!("{line}\n").as_bytes()).map_err(lost)?;
+        let mut answer = String::new();
+        self.lines.read_line(&mut answer).map_err(lost)?;
+        let is_good = field(&answer, "cmd") == Some(kind) && matches!(field(&answer, "rc"), None | Some("0"));
+        if is_good { Ok(answer) } else { Err(strange(&answer)) }
+    }
+}
+
+impl Drop for Pmi {
+    fn drop(&mut self) {
+        _ = self.asks("cmd=finalize", "finalize_ack");
+    }
+}
+
+/// The file of this number that the process was started with.
+fn inherited(number: &str) -> Result<File, String> {
+    let number = number.parse::<i32>().map_err(|_| "that is no number".to_owned())?;
+    let own = pidfd_open(getpid(), PidfdFlags::empty()).map_err(|e| e.to_string())?;
+    pidfd_getfd(own, number, PidfdGetfdFlags::empty()).map(File::from).map_err(|e| e.to_string())
+}
+
+/// What a line says of something.
+fn field<'l>(line: &'l str, name: &str) -> Option<&'l str> {
+    line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
+}
+
+fn strange(answer: &str) -> String {
+    format!("the launcher's answer makes no sense: {}", answer.trim())
+}

@@ -1,0 +1,267 @@
+//! Processes that something else has started: by launchers, and on two hosts, which are two network namespaces with a cable between them.
+//! Where a launcher, libfabric, `ip` or the rights to use it are missing, these are reported as ignored. Each process of a test is this
+//! program again, with the name of what it is to do.
+
+#[path = "../../mowgli/tests/slurm/mod.rs"]
+mod slurm;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use mowgli_fabric::{Company, Fault, Group, Provider};
+
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// What the first process says when all is well.
+const DONE: &str = "all have met";
+
+/// What it says after some rounds.
+const BEGUN: &str = "they meet";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, role, name] = &arguments[..]
+        && role == "role"
+    {
+        return played(name);
+    }
+    let mut trials = Vec::new();
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = slurm::Cluster::start(folder.path());
+    let libfabric = Provider::Tcp.check().err();
+    let mut trial = |name: &str, missing: Option<String>, test: Box<dyn FnOnce() + Send>| {
+        let missing = libfabric.clone().or(missing);
+        if let Some(why) = &missing {
+            eprintln!("{name} is ignored: {why}");
+        }
+        let test = move || -> Result<(), Failed> {
+            test();
+            Ok(())
+        };
+        trials.push(Trial::test(name, test).with_ignored_flag(missing.is_some()));
+    };
+    for (name, launcher, test) in LAUNCHERS {
+        let missing = (!answers(launcher, &["--version"])).then(|| format!("there is no {launcher}"));
+        trial(name, missing, Box::new(test));
+    }
+    let missing = cluster.is_none().then(|| "it needs Slurm, which root can start".to_owned());
+    let by_slurm = move || by_slurm(folder.path(), &cluster.expect("it was started"));
+    trial("srun_tells_processes_where_to_meet", missing, Box::new(by_slurm));
+    let cable = Cable::new("try").err();
+    trial("processes_on_two_hosts_meet_and_keep_the_order_of_puts", cable.clone(), Box::new(on_two_hosts));
+    trial("one_that_is_killed_on_another_host_is_named", cable.clone(), Box::new(one_is_killed));
+    trial("a_cable_that_is_cut_is_told_with_the_name_of_who_is_behind_it", cable, Box::new(a_cable_is_cut));
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(1);
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Launchers, with what starts two processes by them.
+const LAUNCHERS: [(&str, &str, fn()); 3] = [
+    ("mpiexec_of_mpich_tells_processes_where_to_meet", "mpiexec.hydra", by_mpich),
+    ("mpirun_of_open_mpi_says_ranks", "mpirun.openmpi", by_open_mpi),
+    ("what_is_no_launcher_is_told", "sh", by_nobody),
+];
+
+fn answers(program: &str, args: &[&str]) -> bool {
+    program == "sh" || Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
+}
+
+/// This process plays a role in a test of another one.
+fn played(name: &str) -> ExitCode {
+    let rounds = if name == "endless" { i64::MAX } else { 200 };
+    let company = Company::joined(LIMIT).unwrap_or_else(|| Err(Fault::Wrong("nothing says where to meet".to_owned())));
+    match company.and_then(|company| meets(&company, rounds).map(|()| company.rank())) {
+        Ok(rank) => {
+            if rank == 0 {
+                println!("{DONE}");
+            }
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Rounds of a litmus test: a message is put, and then a flag; who sees the flag sees the message. All meet behind each round.
+fn meets(company: &Company, rounds: i64) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(LIMIT);
+    let [message, flag] = ["message", "flag"].map(|name| group.word(name, 2, 0));
+    let own = group.word("own", 1, 0);
+    let barrier = group.barrier("b", &[0, 1]);
+    group.run_among(company, Provider::Tcp, |thread| {
+        for round in 1..=rounds {
+            if thread.id().index() == 0 {
+                own.write(thread, round)?;
+                message.put(thread, own)?;
+                flag.put(thread, own)?.wait(thread)?;
+                if round == 20 {
+                    println!("{BEGUN}");
+                }
+            } else {
+                thread.until(|thread| Ok((flag.read(thread)? == round).then_some(())))?;
+                assert_eq!(message.read(thread)?, round, "the flag came before the message");
+            }
+            barrier.wait(thread)?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn this() -> std::path::PathBuf {
+    std::env::current_exe().unwrap()
+}
+
+fn text(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat()
+}
+
+fn is_done(output: &Output) {
+    let text = text(output);
+    assert!(output.status.success() && text.matches(DONE).count() == 1, "{text}");
+}
+
+/// Nothing but the launcher says where processes meet.
+fn by_mpich() {
+    let output = Command::new("mpiexec.hydra").args(["-n", "2"]).arg(this()).args(["role", "meets"]).output().unwrap();
+    is_done(&output);
+}
+
+fn by_open_mpi() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new("mpirun.openmpi")
+        .args(["--allow-run-as-root", "--oversubscribe", "-n", "2", "-x", "MOWGLI_MEET"])
+        .arg(this())
+        .args(["role", "meets"])
+        .env("MOWGLI_MEET", folder.path().join("meet"))
+        .output()
+        .unwrap();
+    is_done(&output);
+}
+
+/// Slurm speaks PMI if it is asked to; without it a file says where processes meet.
+fn by_slurm(folder: &Path, cluster: &slurm::Cluster) {
+    let this = this().display().to_string();
+    let role = ["-N2", "-n2", &this, "role", "meets"];
+    let told = cluster.says("srun", &[&["--mpi=pmi2"], &role[..]].concat());
+    assert_eq!(told.trim(), format!("{BEGUN}\n{DONE}"));
+    let export = format!("--export=ALL,MOWGLI_MEET={}", folder.join("meet").display());
+    let told = cluster.says("srun", &[&["--mpi=none", &export], &role[..]].concat());
+    assert_eq!(told.trim(), format!("{BEGUN}\n{DONE}"));
+}
+
+/// A number behind which there is no launcher, or none that speaks PMI.
+fn by_nobody() {
+    for (number, told) in [("x", "that is no number"), ("199", "PMI_FD=199"), ("0", "launcher")] {
+        let mut command = Command::new(this());
+        command.args(["role", "meets"]).envs([("PMI_FD", number), ("PMI_RANK", "1"), ("PMI_SIZE", "2")]);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        assert!(!output.status.success() && text(&output).contains(told), "{number}: {}", text(&output));
+    }
+}
+
+/// Two hosts with a cable between them.
+struct Cable {
+    hosts: [String; 2],
+}
+
+const ADDRESSES: [&str; 2] = ["10.213.77.1", "10.213.77.2"];
+
+impl Cable {
+    /// Lays it.
+    fn new(name: &str) -> Result<Self, String> {
+        let hosts = ["a", "b"].map(|end| format!("mowgli-{name}-{}-{end}", std::process::id()));
+        let cable = Self { hosts };
+        let [a, b] = &cable.hosts;
+        for host in &cable.hosts {
+            ip(&["netns", "add", host])?;
+        }
+        ip(&["-n", a, "link", "add", "cable", "type", "veth", "peer", "name", "cable", "netns", b])?;
+        for (host, address) in cable.hosts.iter().zip(ADDRESSES) {
+            ip(&["-n", host, "addr", "add", &format!("{address}/30"), "dev", "cable"])?;
+            ["lo", "cable"].iter().try_for_each(|link| ip(&["-n", host, "link", "set", link, "up"]))?;
+        }
+        Ok(cable)
+    }
+
+    /// Starts a process on each host.
+    fn started(&self, role: &str) -> [Child; 2] {
+        [0, 1].map(|rank| {
+            Command::new("ip")
+                .args(["netns", "exec", &self.hosts[rank]])
+                .arg(this())
+                .args(["role", role])
+                .envs([("MOWGLI_MEET", "10.213.77.1:7000"), ("MOWGLI_HOST", ADDRESSES[rank]), ("MOWGLI_SIZE", "2")])
+                .env("MOWGLI_RANK", rank.to_string())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap()
+        })
+    }
+}
+
+impl Drop for Cable {
+    fn drop(&mut self) {
+        for host in &self.hosts {
+            _ = ip(&["netns", "del", host]);
+        }
+    }
+}
+
+fn ip(args: &[&str]) -> Result<(), String> {
+    let output = Command::new("ip").args(args).output().map_err(|e| format!("ip: {e}"))?;
+    output.status.success().then_some(()).ok_or_else(|| format!("ip {}: {}", args.join(" "), text(&output).trim()))
+}
+
+fn on_two_hosts() {
+    let cable = Cable::new("meet").unwrap();
+    let [first, second] = cable.started("meets");
+    let [first, second] = [first, second].map(|child| child.wait_with_output().unwrap());
+    is_done(&first);
+    assert!(second.status.success(), "{}", text(&second));
+}
+
+/// Two processes that meet for ever, and are in the middle of that.
+fn in_the_middle(cable: &Cable) -> [Child; 2] {
+    let mut children = cable.started("endless");
+    let mut line = String::new();
+    BufReader::new(children[0].stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line.trim(), BEGUN, "they do not meet");
+    children
+}
+
+/// What a process says in the end, which has to be soon.
+fn soon(child: Child, begin: Instant) -> String {
+    let output = child.wait_with_output().unwrap();
+    assert!(!output.status.success() && begin.elapsed() < Duration::from_secs(25), "{:?}", begin.elapsed());
+    text(&output)
+}
+
+fn one_is_killed() {
+    let cable = Cable::new("kill").unwrap();
+    let [first, mut second] = in_the_middle(&cable);
+    let begin = Instant::now();
+    // `ip netns exec` has become the process.
+    second.kill().unwrap();
+    second.wait().unwrap();
+    let told = soon(first, begin);
+    assert!(told.contains("node 2 has gone"), "{told}");
+}
+
+fn a_cable_is_cut() {
+    let cable = Cable::new("cut").unwrap();
+    let [first, second] = in_the_middle(&cable);
+    let begin = Instant::now();
+    ip(&["-n", &cable.hosts[0], "link", "set", "cable", "down"]).unwrap();
+    for (child, name) in [(first, "node 2"), (second, "node 1")] {
+        let told = soon(child, begin);
+        assert!(told.contains(name), "{told}");
+    }
+}
