@@ -9,12 +9,14 @@ use mowgli_core::value::Val;
 use mowgli_fabric::{Fabric, Fault, Group, Thread};
 use mowgli_rdma::wait::{Method, word};
 
-const TIMES: u32 = 20_000;
+/// How often each call is made in one turn, of which the fastest counts: turns are short, so that nobody else comes in between in some.
+const TIMES: u32 = 200;
+const TURNS: u32 = 1000;
 
 /// The shortest of several times for so many repetitions, each.
 fn each(mut act: impl FnMut() -> Result<(), Fault>) -> Result<Duration, Fault> {
     let mut least = Duration::MAX;
-    for _ in 0..10 {
+    for _ in 0..TURNS {
         let begin = Instant::now();
         for _ in 0..TIMES {
             act()?;
@@ -51,7 +53,8 @@ fn main() -> Result<(), Fault> {
             [&locked[..7], &[Method::RFAA { x, y, v, d }], &locked[7..], &[Method::Wait { d }, Method::Read { x }]];
         let added = added.concat();
         let (written, seen) = ([Method::Write { x, v }], [Method::Read { x }]);
-        let met = [Method::Read { x }, Method::Write { x, v }, Method::Read { x }];
+        let fenced = [Method::Get { x, y, d }, Method::Wait { d }];
+        let met = [&fenced[..], &[Method::Read { x }, Method::Write { x, v }, Method::Read { x }]].concat();
         println!("{:<24} {:>10} {:>10} {:>10} {:>12}", "call", "operations", "raw ns", "call ns", "ns/operation");
         let mut row = |what: &str, methods: &[Method], call: &dyn Fn(&mut Thread<'_>) -> Result<(), Fault>| {
             let alone = each(|| raw(thread, methods))?;

@@ -1,5 +1,6 @@
-// What others would use: the latency of MPI_Barrier, and of MPI_Put and MPI_Get of one word with a flush, between two processes or more.
-// `peers TIMES` prints them in nanoseconds.
+// What others would use, between two processes: the latency of MPI_Barrier, of what a barrier of LOCO promises (each process has put a
+// word to the other, and after the barrier all is in place), and of MPI_Put and MPI_Get of one word with a flush. `peers TIMES` prints
+// them in nanoseconds.
 
 #include <mpi.h>
 #include <stdio.h>
@@ -7,8 +8,15 @@
 
 static MPI_Win window;
 static long word;
+static int rank;
 
 static void barrier(void) {
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void sent(void) {
+    MPI_Put(&word, 1, MPI_LONG, 1 - rank, 0, 1, MPI_LONG, window);
+    MPI_Win_flush(1 - rank, window);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -24,7 +32,7 @@ static void get(void) {
 
 static double measured(void (*act)(void), int times) {
     double least = 1e18;
-    for (int turn = 0; turn < 5; turn++) {
+    for (int turn = 0; turn < 50; turn++) {
         double begin = MPI_Wtime();
         for (int i = 0; i < times; i++) act();
         double each = (MPI_Wtime() - begin) / times * 1e9;
@@ -34,18 +42,19 @@ static double measured(void (*act)(void), int times) {
 }
 
 int main(int argc, char **argv) {
-    int rank, times = atoi(argv[argc - 1]);
+    int times = atoi(argv[argc - 1]);
     long *memory;
-    double results[3] = {0};
+    double results[4] = {0};
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Win_allocate(64, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
     results[0] = measured(barrier, times);
     MPI_Win_lock_all(0, window);
-    if (rank == 0) results[1] = measured(put, times), results[2] = measured(get, times);
+    results[1] = measured(sent, times);
+    if (rank == 0) results[2] = measured(put, times), results[3] = measured(get, times);
     MPI_Win_unlock_all(window);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) printf("%.0f %.0f %.0f\n", results[0], results[1], results[2]);
+    if (rank == 0) printf("%.0f %.0f %.0f %.0f\n", results[0], results[1], results[2], results[3]);
     MPI_Win_free(&window);
     MPI_Finalize();
     return 0;

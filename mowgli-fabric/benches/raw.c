@@ -30,7 +30,7 @@ static int done(struct fabric_end *end) {
 
 static double measured(struct fabric_end *end, uint64_t peer, struct hello *far, int times, int is_put) {
     double least = 1e18;
-    for (int turn = 0; turn < 5; turn++) {
+    for (int turn = 0; turn < 50; turn++) {
         double begin = now();
         for (int i = 0; i < times; i++) {
             int err;
@@ -59,10 +59,12 @@ int main(int argc, char **argv) {
     struct hello own = {0}, far;
     size_t length = sizeof own.name;
     uint64_t peer;
+    const char *absent = fabric_load();
+    if (absent) return fprintf(stderr, "%s\n", absent), 1;
     int err = fabric_node_open(is_tcp ? "tcp;ofi_rxm" : "shm", is_tcp ? "127.0.0.1" : NULL, memory, sizeof memory, &node);
     if (!err) err = fabric_end_open(node, 8, 2, &end);
     if (!err) err = fabric_node_name(node, own.name, &length);
-    if (err) return fprintf(stderr, "%s\n", fi_strerror(-err)), 1;
+    if (err) return fprintf(stderr, "%s\n", fabric_text(-err)), 1;
     fabric_node_memory(node, &own.key, &own.base);
     if (write(link, &own, sizeof own) != sizeof own || read(link, &far, sizeof far) != sizeof far) return 1;
     if (fabric_node_know(node, far.name, &peer)) return 1;

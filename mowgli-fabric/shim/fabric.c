@@ -3,6 +3,8 @@
 // A node has a region of registered memory and an endpoint at which others reach it. A thread has an endpoint of its own, from which
 // its operations start. An operation has a slot; what completes is a slot. All functions return 0 or a negative error of libfabric.
 
+#include <dlfcn.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +24,42 @@
 // and gets alone, and not where one of two operations is atomic.
 #define ALL_ORDERS (FI_ORDER_RAW | FI_ORDER_WAW)
 #define RMA_ORDERS (FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW)
+
+// What is no static inline of libfabric's headers. It is loaded when a fabric is asked for, and not linked: it brings drivers that are
+// set up as soon as it is there, and one of them takes SIGINT for itself.
+static struct {
+    __typeof__(fi_getinfo) *getinfo;
+    __typeof__(fi_freeinfo) *freeinfo;
+    __typeof__(fi_dupinfo) *dupinfo;
+    __typeof__(fi_fabric) *fabric;
+    __typeof__(fi_strerror) *strerror;
+} library;
+
+#ifdef __APPLE__
+#define LIBRARY "libfabric.1.dylib"
+#else
+#define LIBRARY "libfabric.so.1"
+#endif
+
+// Loads libfabric: NULL, or why that cannot be. It comes before all else, and once.
+const char *fabric_load(void) {
+    struct sigaction interrupt;
+    sigaction(SIGINT, NULL, &interrupt);
+    void *loaded = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    sigaction(SIGINT, &interrupt, NULL);
+    if (!loaded) return dlerror();
+    library.getinfo = dlsym(loaded, "fi_getinfo");
+    library.freeinfo = dlsym(loaded, "fi_freeinfo");
+    library.dupinfo = dlsym(loaded, "fi_dupinfo");
+    library.fabric = dlsym(loaded, "fi_fabric");
+    library.strerror = dlsym(loaded, "fi_strerror");
+    int whole = library.getinfo && library.freeinfo && library.dupinfo && library.fabric && library.strerror;
+    return whole ? NULL : LIBRARY " lacks functions";
+}
+
+const char *fabric_text(int error) {
+    return library.strerror(error);
+}
 
 struct side {
     struct fid_cq *queue;
@@ -78,12 +116,12 @@ void fabric_node_close(struct fabric_node *node) {
     if (node->peers) fi_close(&node->peers->fid);
     if (node->domain) fi_close(&node->domain->fid);
     if (node->fabric) fi_close(&node->fabric->fid);
-    if (node->info) fi_freeinfo(node->info);
+    if (node->info) library.freeinfo(node->info);
     free(node);
 }
 
 static int info_of(const char *provider, const char *host, uint64_t orders, struct fi_info **out) {
-    struct fi_info *hints = fi_allocinfo();
+    struct fi_info *hints = library.dupinfo(NULL);
     if (!hints) return -FI_ENOMEM;
     hints->caps = FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
@@ -93,8 +131,8 @@ static int info_of(const char *provider, const char *host, uint64_t orders, stru
     hints->domain_attr->threading = FI_THREAD_SAFE;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
     hints->fabric_attr->prov_name = strdup(provider);
-    int err = fi_getinfo(INTERFACE, host, NULL, host ? FI_SOURCE : 0, hints, out);
-    fi_freeinfo(hints);
+    int err = library.getinfo(INTERFACE, host, NULL, host ? FI_SOURCE : 0, hints, out);
+    library.freeinfo(hints);
     return err;
 }
 
@@ -107,7 +145,7 @@ int fabric_node_open(const char *provider, const char *host, void *memory, size_
     int err = info_of(provider, host, ALL_ORDERS, &node->info);
     node->orders_atomics = !err;
     if (err == -FI_ENODATA) err = info_of(provider, host, RMA_ORDERS, &node->info);
-    if (!err) err = fi_fabric(node->info->fabric_attr, &node->fabric, NULL);
+    if (!err) err = library.fabric(node->info->fabric_attr, &node->fabric, NULL);
     if (!err) err = fi_domain(node->fabric, node->info, &node->domain, NULL);
     if (!err) err = fi_av_open(node->domain, &attributes, &node->peers, NULL);
     if (!err) err = fi_mr_reg(node->domain, memory, bytes, access, 0, 1, 0, &node->memory, NULL);

@@ -58,7 +58,8 @@ struct Core {
 pub(crate) struct Machine {
     world: World,
     core: Mutex<Core>,
-    changed: Condvar,
+    /// By thread: it has been answered, or is to see what happens next.
+    changed: Vec<Condvar>,
 }
 
 impl Machine {
@@ -76,7 +77,8 @@ impl Machine {
             left: steps,
             fault: None,
         };
-        Ok(Self { world: words, core: Mutex::new(core), changed: Condvar::new() })
+        let changed = world.threads.iter().map(|_| Condvar::new()).collect();
+        Ok(Self { world: words, core: Mutex::new(core), changed })
     }
 
     fn core(&self) -> MutexGuard<'_, Core> {
@@ -89,6 +91,11 @@ impl Core {
     /// Whether all threads wait for what happens next.
     fn is_still(&self) -> bool {
         self.threads.iter().all(|at| matches!(at, At::Asks(_) | At::Ended))
+    }
+
+    /// Who has been answered and does not run yet.
+    fn answered(&self) -> Option<usize> {
+        self.threads.iter().position(|at| matches!(at, At::Answered(_)))
     }
 
     /// How often a part is drawn, for now.
@@ -208,11 +215,16 @@ impl MachinePort<'_> {
                 core.threads[own] = At::Running;
                 return Ok(result);
             }
-            if core.is_still() {
-                core.step();
-                machine.changed.notify_all();
-            } else {
-                core = machine.changed.wait(core).unwrap_or_else(std::sync::PoisonError::into_inner);
+            if !core.is_still() {
+                core = machine.changed[own].wait(core).unwrap_or_else(std::sync::PoisonError::into_inner);
+                continue;
+            }
+            core.step();
+            // Who asked goes on itself as long as no other thread has its answer.
+            if core.fault.is_some() {
+                machine.changed.iter().for_each(Condvar::notify_one);
+            } else if let Some(other) = core.answered().filter(|&other| other != own) {
+                machine.changed[other].notify_one();
             }
         }
     }
@@ -269,6 +281,6 @@ impl Drop for MachinePort<'_> {
     fn drop(&mut self) {
         let mut core = self.machine.core();
         core.threads[self.thread.index()] = At::Ended;
-        self.machine.changed.notify_all();
+        self.machine.changed.iter().for_each(Condvar::notify_one);
     }
 }

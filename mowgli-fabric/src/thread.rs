@@ -1,5 +1,6 @@
 //! A thread that runs: an interpreter of the bodies of methods.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mowgli_core::event::Call;
@@ -25,7 +26,7 @@ pub struct Thread<'a> {
     /// The methods that it may call, of which objects.
     allowed: FxHashSet<(Name, Name, Option<Loc>)>,
     /// Bodies of calls: a body is a value, and the same for equal calls.
-    bodies: FxHashMap<Call, Prog>,
+    bodies: FxHashMap<Call, Arc<Prog>>,
     /// How many operations it has made.
     made: u64,
     /// The number of the last identifier.
@@ -193,45 +194,52 @@ impl<'a> Thread<'a> {
             self.made += 1;
             return tape.result(call);
         }
-        if let Some(implementation) = self.stack.implementations.get(&call.library) {
-            if let Some(body) = self.bodies.get(call) {
-                let body = body.clone();
-                return self.run(&body);
-            }
-            let body = implementation.body(&self.stack.world, self.id, call);
-            if self.bodies.len() == BODIES {
-                self.bodies.clear();
-            }
-            self.bodies.insert(call.clone(), body.clone());
+        if call.library != WAIT && call.library != TSO {
+            let body = self.body(call)?;
             return self.run(&body);
         }
         self.made += 1;
         if self.made.is_multiple_of(OFTEN) && self.begin.elapsed() > self.limit {
             return Err(Fault::Late(format!("{} is still at {call}", self.id)));
         }
-        match call.library {
-            WAIT => self.port()?.make(Method::of(call)),
-            TSO => self.tso(call),
-            other => Err(Fault::Wrong(format!("{} calls {call} of {other}, which is not implemented", self.id))),
+        if call.library == TSO { self.tso(call) } else { self.port()?.make(Method::of(call)) }
+    }
+
+    /// The body of a call.
+    fn body(&mut self, call: &Call) -> Result<Arc<Prog>, Fault> {
+        if let Some(body) = self.bodies.get(call) {
+            return Ok(Arc::clone(body));
         }
+        let implementation = self.stack.implementations.get(&call.library);
+        let unknown = || format!("{} calls {call} of {}, which is not implemented", self.id, call.library);
+        let implementation = implementation.ok_or_else(|| Fault::Wrong(unknown()))?;
+        let body = Arc::new(implementation.body(&self.stack.world, self.id, call));
+        if self.bodies.len() == BODIES {
+            self.bodies.clear();
+        }
+        self.bodies.insert(call.clone(), Arc::clone(&body));
+        Ok(body)
     }
 
     fn step(&mut self, program: &Prog) -> Result<Ran, Fault> {
         // What follows a call takes its place here: programs may go on for long.
-        let mut program = program.clone();
+        let mut rest;
+        let mut program = program;
         let (mut made, mut idle) = (self.made, 0);
         loop {
-            program = match program {
-                Prog::Val(v) => return Ok((v, 0)),
-                Prog::Break(k, v) => return Ok((v, k)),
-                Prog::Call(call) => return Ok((self.inner(&call)?, 0)),
-                Prog::Loop(body) => return self.rounds(&body),
+            let next = match program {
+                Prog::Val(v) => return Ok((*v, 0)),
+                Prog::Break(k, v) => return Ok((*v, *k)),
+                Prog::Call(call) => return Ok((self.inner(call)?, 0)),
+                Prog::Loop(body) => return self.rounds(body),
                 Prog::Bound => return Err(Fault::Late(format!("{} is at the end of its rounds", self.id))),
-                Prog::Let(first, f) => match self.step(&first)? {
+                Prog::Let(first, f) => match self.step(first)? {
                     (v, 0) => f(v),
                     left => return Ok(left),
                 },
             };
+            rest = next;
+            program = &rest;
             idle = if self.made == made { idle + 1 } else { 0 };
             made = self.made;
             if idle > LONGEST {

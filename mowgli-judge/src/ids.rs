@@ -48,9 +48,10 @@ impl Name {
     /// If the role is empty or has a dot.
     #[must_use]
     pub fn part(self, role: impl fmt::Display) -> Self {
-        let role = role.to_string();
+        let whole = format!("{}{PART}{role}", self.0);
+        let role = &whole[self.0.len() + PART.len_utf8()..];
         assert!(!role.is_empty() && !role.contains(PART), "`{role}` is no role of a part of {self}");
-        Self::new(&format!("{self}{PART}{role}"))
+        Self::new(&whole)
     }
 
     /// Whether this is the name of a part, and no client's.

@@ -80,6 +80,8 @@ pub(crate) struct Ofi<'a> {
     queues: BTreeMap<Tid, Mutex<Queue>>,
     control: Mutex<Queue>,
     limit: Duration,
+    /// How often a thread that waits looks before it lets others have the processor: longer where each process may have one.
+    spins: u64,
     /// Whether somebody has let go on what others do here, since this was last asked.
     went_on: AtomicBool,
 }
@@ -126,7 +128,9 @@ impl<'a> Ofi<'a> {
         let peer = |(rank, text)| known(text).ok_or_else(|| unknown(rank));
         let peers = all.iter().enumerate().map(peer).collect::<Result<_, _>>()?;
         let went_on = AtomicBool::new(false);
-        Ok(Self { company, node, layout, peers, queues, control, limit, went_on })
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let spins = if company.size() <= processors { 1024 } else { 32 };
+        Ok(Self { company, node, layout, peers, queues, control, limit, spins, went_on })
     }
 
     /// Does this while a thread lets go on what others do here.
@@ -148,13 +152,14 @@ impl<'a> Ofi<'a> {
 
     /// While threads come by themselves, it looks now and then. If they do not, it stays, and rests a little when that lasts.
     fn helps(&self, ended: &AtomicBool) {
+        const LONG_REST: Duration = Duration::from_micros(100);
         const REST: Duration = Duration::from_micros(20);
         const STAYS: Duration = Duration::from_millis(1);
         let mut since = Instant::now();
         while !ended.load(Ordering::Relaxed) {
             if self.went_on.swap(false, Ordering::Relaxed) {
                 since = Instant::now();
-                std::thread::sleep(REST);
+                std::thread::sleep(LONG_REST);
                 continue;
             }
             self.node.progress();
@@ -171,7 +176,7 @@ impl<'a> Ofi<'a> {
     fn relax(&self, round: u64) {
         self.went_on.store(true, Ordering::Relaxed);
         self.node.progress();
-        if round.is_multiple_of(SPINS) {
+        if round.is_multiple_of(self.spins) {
             std::thread::yield_now();
         }
     }
@@ -214,7 +219,12 @@ impl<'a> Ofi<'a> {
         let mut begin = None;
         for round in 1_u64.. {
             {
+                // What is so already costs no look at the provider.
                 let mut queue = locked(queue);
+                queue.fine().map_err(|fault| self.reason(fault))?;
+                if is_so(&mut queue) {
+                    return Ok(());
+                }
                 queue.take().map_err(|fault| self.reason(fault))?;
                 if is_so(&mut queue) {
                     return Ok(());
@@ -324,9 +334,6 @@ impl<'a> Ofi<'a> {
         outcome.map(|_| ())
     }
 }
-
-/// How often a thread that waits looks before it lets others have the processor: about as long as an operation takes.
-const SPINS: u64 = 32;
 
 /// How far ahead the beginning of a run is at most.
 const AHEAD: Duration = Duration::from_micros(250);

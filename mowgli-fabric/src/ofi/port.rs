@@ -32,7 +32,7 @@ pub(crate) struct FabricPort<'a> {
     copy: usize,
     by: u64,
     polled: Vec<u64>,
-    /// How often it has waited in a loop.
+    /// How often it has waited in a loop since it last did more than to read.
     relaxed: u64,
     random: Option<fastrand::Rng>,
 }
@@ -57,12 +57,12 @@ impl<'a> FabricPort<'a> {
         }
     }
 
-    fn until(&self, what: &str, is_so: impl FnMut(&mut Queue) -> bool) -> Result<(), Fault> {
-        self.net.until(self.queue, &|| format!("{} waits {what}", self.thread), is_so)
+    fn until(&self, what: impl Fn() -> String, is_so: impl FnMut(&mut Queue) -> bool) -> Result<(), Fault> {
+        self.net.until(self.queue, &|| format!("{} waits for {}", self.thread, what()), is_so)
     }
 
     /// Waits until no operation that this port has begun is one of these.
-    fn until_done(&self, what: &str, of: impl Fn(&Operation) -> bool) -> Result<(), Fault> {
+    fn until_done(&self, what: impl Fn() -> String, of: impl Fn(&Operation) -> bool) -> Result<(), Fault> {
         self.until(what, |queue| !queue.under_way.iter().any(|o| o.begun.by == self.by && of(o)))
     }
 
@@ -83,16 +83,33 @@ impl<'a> FabricPort<'a> {
         self.net.begin(self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
     }
 
+    /// Does a get from the own node at once, if nothing of this thread is before it there. Over the network it would come back to this
+    /// very thread.
+    fn got_here(&self, (own, far, d): (Loc, Loc, Val)) -> Result<bool, Fault> {
+        let (node, far) = self.net.layout.place(far, self.copy)?;
+        let own = self.net.layout.own(own, self.copy)?;
+        let mut queue = locked(self.queue);
+        if node != self.net.rank() || queue.nodes()[node].has_put || queue.has(node, |_| true) {
+            return Ok(false);
+        }
+        let words = self.net.node.words();
+        words[own].store(words[far].load(Ordering::SeqCst), Ordering::SeqCst);
+        queue.done(Begun { node, kind: Kind::Get, d, by: self.by });
+        Ok(true)
+    }
+
     /// Where the provider keeps puts and gets in order, and not atomic operations: those wait for all that is before them, and are waited
     /// for by all that is after them.
     fn order(&self, node: usize, kind: Kind) -> Result<(), Fault> {
         if kind != Kind::Atomic {
-            return self.until("for an atomic operation", |queue| !queue.has(node, |kind| kind == Kind::Atomic));
+            return self
+                .until(|| "an atomic operation".to_owned(), |queue| !queue.has(node, |kind| kind == Kind::Atomic));
         }
         if locked(self.queue).nodes()[node].has_put {
             self.net.follow(self.queue, node)?;
         }
-        self.until("for what an atomic operation must not pass", |queue| !queue.has(node, |_| true))
+        let what = || "what an atomic operation must not pass".to_owned();
+        self.until(what, |queue| !queue.has(node, |_| true))
     }
 
     /// Waits until all that the thread has put is in the memory of its nodes, and all that it has got is here.
@@ -100,7 +117,7 @@ impl<'a> FabricPort<'a> {
         let reached: Vec<bool> = locked(self.queue).nodes().iter().map(|reached| reached.has_put).collect();
         let reached = reached.into_iter().enumerate().filter(|(_, has_put)| *has_put);
         reached.into_iter().try_for_each(|(node, _)| self.net.follow(self.queue, node))?;
-        self.until("for what it has sent", |queue| queue.is_idle())
+        self.until(|| "what it has sent".to_owned(), |queue| queue.is_idle())
     }
 }
 
@@ -112,6 +129,9 @@ impl Port for FabricPort<'_> {
     fn make(&mut self, operation: Method) -> Result<Val, Fault> {
         self.net.fine()?;
         self.delay();
+        if !matches!(operation, Method::Read { .. }) {
+            self.relaxed = 0;
+        }
         let words = self.net.node.words();
         let at = |x| Ok(&words[self.net.layout.own(x, self.copy)?]);
         match operation {
@@ -123,6 +143,7 @@ impl Port for FabricPort<'_> {
             }
             Method::Xchg { x, v } => return of_word(x, at(x)?.swap(word(v)?, Ordering::SeqCst)),
             Method::Mfence {} => std::sync::atomic::fence(Ordering::SeqCst),
+            Method::Get { x, y, d } if self.got_here((x, y, d))? => {}
             Method::Get { x, y, d } => self.begin((x, y, d), Kind::Get, End::get)?,
             Method::Put { x, y, d } => self.begin((y, x, d), Kind::Put, End::put)?,
             Method::RCAS { x, y, v1, v2, d } => {
@@ -134,7 +155,7 @@ impl Port for FabricPort<'_> {
                 v.int().ok_or_else(|| Fault::Wrong(format!("{v} cannot be added to {y}")))?;
                 self.begin((x, y, d), Kind::Atomic, |end, between| end.add(between, added))?;
             }
-            Method::Wait { d } => self.until_done(&format!("for {d}"), |o| o.begun.d == d)?,
+            Method::Wait { d } => self.until_done(|| d.to_string(), |o| o.begun.d == d)?,
             Method::GetBy { .. }
             | Method::PutBy { .. }
             | Method::RfenceBy { .. }
@@ -145,7 +166,7 @@ impl Port for FabricPort<'_> {
             // Later operations at the node begin when the earlier ones are over. The model lets the CPU go on meanwhile.
             Method::Rfence { n } => {
                 let node = usize::from(n.0) - 1;
-                self.until_done(&format!("for what it began at node {n}"), |o| o.begun.node == node)?;
+                self.until_done(|| format!("what it began at node {n}"), |o| o.begun.node == node)?;
             }
         }
         Ok(Val::Unit)
@@ -155,7 +176,7 @@ impl Port for FabricPort<'_> {
         let node = usize::from(n.0) - 1;
         let number = self.polled[node];
         self.polled[node] += 1;
-        self.until_done(&format!("for an operation at node {n}"), |o| o.begun.node == node && o.number == number)
+        self.until_done(|| format!("an operation at node {n}"), |o| o.begun.node == node && o.number == number)
     }
 
     fn relax(&mut self) {

@@ -10,6 +10,9 @@ use crate::port::Fault;
 /// How many operations of a thread are under way at most.
 const MOST: usize = 256;
 
+/// How often somebody looks for each look at an endpoint from which nothing is under way.
+const SELDOM: u64 = 16;
+
 /// Who begins operations that belong to no run.
 const NOBODY: u64 = 0;
 
@@ -60,6 +63,8 @@ pub(super) struct Queue {
     pub(super) under_way: Vec<Operation>,
     nodes: Vec<Reached>,
     ports: u64,
+    /// How often somebody looked while nothing was under way.
+    idle: u64,
     fault: Option<Fault>,
 }
 
@@ -83,6 +88,7 @@ impl Queue {
             under_way: Vec::new(),
             nodes: vec![Reached::default(); nodes],
             ports: NOBODY,
+            idle: 0,
             fault: None,
         })
     }
@@ -124,21 +130,35 @@ impl Queue {
             Err(why) => return Err(failed(Some(begun.node), why)),
         }
         self.free.pop();
+        let number = self.count(begun);
+        self.under_way.push(Operation { slot, begun, number });
+        Ok(true)
+    }
+
+    /// Takes note of an operation that is done already.
+    pub(super) fn done(&mut self, begun: Begun) {
+        self.count(begun);
+    }
+
+    /// How many operations at its node the port of this one had begun before.
+    fn count(&mut self, begun: Begun) -> u64 {
         let reached = &mut self.nodes[begun.node];
         if reached.port != begun.by {
             (reached.port, reached.count) = (begun.by, 0);
         }
         reached.has_put = begun.kind == Kind::Put || reached.has_put && begun.kind == Kind::Atomic;
-        self.under_way.push(Operation { slot, begun, number: reached.count });
         reached.count += 1;
-        Ok(true)
+        reached.count - 1
+    }
+
+    /// No operation has failed.
+    pub(super) fn fine(&self) -> Result<(), Fault> {
+        self.fault.clone().map_or(Ok(()), Err)
     }
 
     /// Takes note of what is complete. Once an operation has failed, this says so each time.
     pub(super) fn take(&mut self) -> Result<(), Fault> {
-        if let Some(fault) = &self.fault {
-            return Err(fault.clone());
-        }
+        self.fine()?;
         while !self.is_idle() {
             let (slot, failure) = match self.end.next() {
                 Ok(None) => return Ok(()),
@@ -157,8 +177,11 @@ impl Queue {
                 return Err(fault);
             }
         }
-        // Nothing is taken, and still others go on by it.
-        self.progress();
+        // Nothing is left to take. Connections may still need somebody to look now and then.
+        self.idle += 1;
+        if self.idle.is_multiple_of(SELDOM) {
+            self.progress();
+        }
         Ok(())
     }
 }

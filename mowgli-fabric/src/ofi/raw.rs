@@ -3,10 +3,10 @@
 
 #![allow(unsafe_code, reason = "libfabric is a library of C")]
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{NonNull, null, null_mut};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 
 /// What libfabric says is wrong: a negative number, as `-11` where something is to be tried again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,12 +16,30 @@ impl Error {
     /// There is no room now.
     pub(crate) const AGAIN: Self = Self(-11);
 
+    /// libfabric is not there.
+    const ABSENT: Self = Self(0);
+
     /// In words.
     pub(crate) fn text(self) -> String {
-        // SAFETY: it gives a string that is never freed, whatever the number is.
-        let text = unsafe { std::ffi::CStr::from_ptr(fi_strerror(-self.0)) };
+        if let Err(why) = loaded() {
+            return format!("libfabric cannot be loaded: {why}; install libfabric 1.17 or later (libfabric1)");
+        }
+        // SAFETY: libfabric is loaded. It gives a string that is never freed, whatever the number is.
+        let text = unsafe { CStr::from_ptr(fabric_text(-self.0)) };
         text.to_string_lossy().into_owned()
     }
+}
+
+/// Loads libfabric, if that has not been done yet.
+fn loaded() -> Result<(), &'static str> {
+    static LOADED: OnceLock<Option<String>> = OnceLock::new();
+    let load = || {
+        // SAFETY: it is called once, before all else of libfabric. What it gives is read before anything else is loaded.
+        let why = unsafe { fabric_load() };
+        // SAFETY: if it gives anything, it is a string.
+        (!why.is_null()).then(|| unsafe { CStr::from_ptr(why) }.to_string_lossy().into_owned())
+    };
+    LOADED.get_or_init(load).as_deref().map_or(Ok(()), Err)
 }
 
 #[repr(C)]
@@ -35,7 +53,8 @@ struct FabricEnd {
 }
 
 unsafe extern "C" {
-    fn fi_strerror(number: c_int) -> *const c_char;
+    fn fabric_load() -> *const c_char;
+    fn fabric_text(error: c_int) -> *const c_char;
     fn fabric_node_open(
         provider: *const c_char,
         host: *const c_char,
@@ -100,13 +119,14 @@ const LONGEST_NAME: usize = 256;
 impl Node {
     /// A node with these words, over a provider of libfabric, at the address of `host` where that is said.
     pub(crate) fn open(provider: &str, host: Option<&str>, words: Box<[AtomicU64]>) -> Result<Self, Error> {
+        loaded().map_err(|_| Error::ABSENT)?;
         let none = |_| Error(-22);
         let provider = CString::new(provider).map_err(none)?;
         let host = host.map(CString::new).transpose().map_err(none)?;
         let host = host.as_ref().map_or(null(), |h| h.as_ptr());
         let memory = words.as_ptr().cast_mut().cast::<c_void>();
         let mut raw = null_mut();
-        // SAFETY: strings end with 0; the memory lives until the node is closed, and is only ever accessed as atomic words here.
+        // SAFETY: libfabric is loaded; strings end with 0; the memory lives until the node is closed, and is only ever accessed as atomic words here.
         checked(unsafe { fabric_node_open(provider.as_ptr(), host, memory, size_of_val(&*words), &raw mut raw) })?;
         Ok(Self { raw: NonNull::new(raw).expect("opened"), words })
     }
