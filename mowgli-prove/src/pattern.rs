@@ -437,12 +437,6 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
             candidates.retain(|leaf| *leaf != other);
         }
     }
-    // Calls of one kind may all have one value as an argument, as the key of a map does where each key has a word: what they all have in
-    // one place is that value, whatever it is there for.
-    let is_argument = |leaf: &Leaf| matches!(leaf, Leaf::Datum(Datum::Argument(_)));
-    if is_constant && matches!(raw(0), Raw::Datum(_)) && candidates.iter().all(is_argument) {
-        candidates.clear();
-    }
     match &candidates[..] {
         [one] if !is_constant => Ok(Ok(*one)),
         [] if is_constant => match raw(0) {

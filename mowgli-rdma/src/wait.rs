@@ -99,11 +99,6 @@ pub(crate) fn is_unsignalled(s: &SubView<Stamp>) -> bool {
     s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signalled: false, .. })))
 }
 
-/// Which of the words of its operation a subevent is about, as a key.
-fn word_of_operation(s: &SubView<Stamp>) -> Option<Val> {
-    s.sub.stamp.word().map(|word| Val::Int(word.into()))
-}
-
 fn unsignalled_local_write(s: &SubView<Stamp>) -> bool {
     is_unsignalled(s) && matches!(s.sub.stamp, aNLW(_))
 }
@@ -275,7 +270,9 @@ pub(crate) fn predicate(
 
     // iso: the order inside one event, of an operation of several words for each of them
     let halves = |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| same_event().between(&stamps(from), &stamps(to));
-    let of_word = same(word_of_operation);
+    let each_word = |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| {
+        words_to_words((0..WORDS).map(|word| (word, word)), from, to)
+    };
     // A completion stands for all that was issued before it by its queue pair.
     let [pfg, pfp] = if switches.unsignalled {
         let completed = &pfg | &pfp;
@@ -292,8 +289,8 @@ pub(crate) fn predicate(
     };
 
     let iso = (halves(|a| a == aMF, |a| a == aCR)
-        | (halves(|a| matches!(a, aNRR(_)), |a| matches!(a, aNLW(_))) & &of_word)
-        | (halves(|a| matches!(a, aNLR(_)), |a| matches!(a, aNRW(_))) & &of_word)
+        | each_word(|a| matches!(a, aNRR(_)), |a| matches!(a, aNLW(_)))
+        | each_word(|a| matches!(a, aNLR(_)), |a| matches!(a, aNRW(_)))
         | halves(|a| matches!(a, aNAR(_)), |a| matches!(a, aNLW(_) | aNRW(_))))
     .named("iso", "{a} reads before it writes");
     let first_write = stamps(move |a| remote_first && matches!(a, aNRW(_)));
@@ -370,14 +367,21 @@ pub(crate) fn predicate(
     c
 }
 
+/// Inside one event, for each of these pairs of words, from what is of the one to what is of the other.
+fn words_to_words(
+    words: impl Iterator<Item = (usize, usize)>,
+    from: fn(Stamp) -> bool,
+    to: fn(Stamp) -> bool,
+) -> Rel<Stamp> {
+    let of = |word: usize, is: fn(Stamp) -> bool| stamps(move |a| is(a) && a.word().map(usize::from) == Some(word));
+    let all = words.map(|(a, b)| same_event().between(&of(a, from), &of(b, to)));
+    all.reduce(|all, next| all | next).expect("an operation may have several words")
+}
+
 /// From each word of an operation to the next, from what reads it to what reads that, and from what writes it to what writes that.
 fn in_order_of_addresses() -> Rel<Stamp> {
-    let of = |word: usize, is: fn(Stamp) -> bool| stamps(move |a| is(a) && a.word().map(usize::from) == Some(word));
-    let next = |word: usize, is: fn(Stamp) -> bool| same_event().between(&of(word, is), &of(word + 1, is));
-    let reads = |a| matches!(a, aNLR(_) | aNRR(_));
-    let writes = |a| matches!(a, aNRW(_) | aNLW(_));
-    let all = (0..WORDS - 1).map(|word| next(word, reads) | next(word, writes));
-    let all = all.reduce(|all, next| all | next).expect("more than one word");
+    let rising = |is: fn(Stamp) -> bool| words_to_words((1..WORDS).map(|word| (word - 1, word)), is, is);
+    let all = rising(|a| matches!(a, aNLR(_) | aNRR(_))) | rising(|a| matches!(a, aNRW(_) | aNLW(_)));
     all.named("address", "{a} is of a word before that of {b}")
 }
 

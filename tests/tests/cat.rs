@@ -114,8 +114,6 @@ impl<'a> Given<'a> {
             "thread" => Some(thread.to_string()),
             "index" | "target" => index,
             "queue-pair" => Some(format!("{thread} {}", index?)),
-            // The test has no operation of several words.
-            "word-of-operation" => Some(String::new()),
             "wid" => args.iter().find(|v| matches!(v, Val::Wid(_))).map(ToString::to_string),
             "lock" => Some(args[0].to_string()),
             "section" => Some(format!("{thread} {} {}", args[0], self.nth(s))),

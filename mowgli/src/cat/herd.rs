@@ -55,8 +55,6 @@ let same-target = same-node
 let same-node-towards = same-node
 let same-queue-pair = same-node & int
 let same-wid = pairs(wid) & int
-(* No operation of a test has several words. *)
-let same-word-of-operation = _ * _
 let same-thread = int
 
 (* The last part of an operation, in which a poll is interested, and polls. *)
