@@ -238,7 +238,7 @@ impl Group {
         Stack::promised(&self.entries, self.world.clone(), &self.variants).map_err(Fault::Wrong)
     }
 
-    fn stack(&self) -> Result<Stack, Fault> {
+    pub(crate) fn stack(&self) -> Result<Stack, Fault> {
         Stack::new(&self.entries, self.world.clone(), [], &self.variants).map_err(Fault::Wrong)
     }
 }

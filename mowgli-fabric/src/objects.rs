@@ -1,14 +1,12 @@
 //! The objects of LOCO for Rust programs. Each method is a call of the library, made by its published body.
 
-use std::ops::{Deref, DerefMut};
-
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
 use mowgli_libraries::bal::{BAL, barrier};
 use mowgli_libraries::kvstore::{Method as Store, store};
-use mowgli_libraries::nlock::NLOCK;
+use mowgli_libraries::msw::{self, words};
 use mowgli_libraries::rbl::{RBL, Rbl, ring};
 use mowgli_libraries::sc_rmw::{self, SC_RMW};
 use mowgli_libraries::sv::{self, variable};
@@ -91,66 +89,6 @@ impl Ring {
     /// If this thread is no reader.
     pub fn receive(&self, thread: &mut Thread<'_>) -> Result<Option<i64>, Fault> {
         Ok(thread.call(&Call::new(RBL, "Receive", &[self.0.into()]))?.int())
-    }
-}
-
-/// A lock that lives on a node, taken by remote atomics (NLOCK, SYNC §4.3).
-#[derive(Clone, Copy, Debug)]
-pub struct NodeLock(Loc);
-
-impl NodeLock {
-    /// Takes the lock.
-    ///
-    /// # Errors
-    /// If it is not given back by others.
-    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
-        thread.call(&Call::new(NLOCK, "Acq", &[self.0.into()]))?;
-        Ok(Guard { lock: self.0, thread, is_held: true })
-    }
-}
-
-/// A thread that holds a lock. It is given back at the end.
-pub struct Guard<'t, 'a> {
-    lock: Loc,
-    thread: &'t mut Thread<'a>,
-    is_held: bool,
-}
-
-impl Guard<'_, '_> {
-    /// Gives the lock back.
-    ///
-    /// # Errors
-    /// If the fabric fails.
-    pub fn release(mut self) -> Result<(), Fault> {
-        self.given_back()
-    }
-
-    fn given_back(&mut self) -> Result<(), Fault> {
-        self.is_held = false;
-        self.thread.call(&Call::new(NLOCK, "Rel", &[self.lock.into()])).map(|_| ())
-    }
-}
-
-impl<'a> Deref for Guard<'_, 'a> {
-    type Target = Thread<'a>;
-
-    fn deref(&self) -> &Thread<'a> {
-        self.thread
-    }
-}
-
-impl<'a> DerefMut for Guard<'_, 'a> {
-    fn deref_mut(&mut self) -> &mut Thread<'a> {
-        self.thread
-    }
-}
-
-impl Drop for Guard<'_, '_> {
-    fn drop(&mut self) {
-        if self.is_held {
-            // Whatever fails now fails at the next call of the thread too.
-            _ = self.given_back();
-        }
     }
 }
 
@@ -309,6 +247,67 @@ impl Word {
     }
 }
 
+/// Words of memory on a node that are read together or not at all (MSW, LOCO-X App. H.6). The threads of that node read and write them;
+/// over the network they are put out of, and got into, as many words of the own node.
+#[derive(Clone, Copy, Debug)]
+pub struct Words(Loc);
+
+/// A copy of some words over the network that was begun.
+#[derive(Clone, Copy, Debug)]
+pub struct Copying(Val);
+
+impl Copying {
+    /// Waits until the copy is done: of a put, until its source was read, and not until it has arrived.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn wait(self, thread: &mut Thread<'_>) -> Result<(), Fault> {
+        done(thread, msw::Method::Wait { d: self.0 })
+    }
+}
+
+impl Words {
+    /// Writes them, by the processor.
+    ///
+    /// # Errors
+    /// If there are more or fewer than it has.
+    pub fn write(&self, thread: &mut Thread<'_>, values: &[i64]) -> Result<(), Fault> {
+        let values: Vec<Val> = values.iter().map(|&v| v.into()).collect();
+        done(thread, msw::Method::Write { x: self.0, values: Val::tuple(&values) })
+    }
+
+    /// Reads them, by the processor; nothing if they do not belong together, because some of them are being written.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn try_read(&self, thread: &mut Thread<'_>) -> Result<Option<Vec<i64>>, Fault> {
+        match thread.call(&msw::Method::TryRead { x: self.0 }.into())? {
+            Val::Tuple(values) => Ok(values.parts().iter().map(|v| v.int()).collect()),
+            _ => Ok(None),
+        }
+    }
+
+    /// Begins to put what is in `from`, words of the thread's node, into these.
+    ///
+    /// # Errors
+    /// If the fabric fails, or one has more words than the other.
+    pub fn put(&self, thread: &mut Thread<'_>, from: Self) -> Result<Copying, Fault> {
+        let d = thread.identifier();
+        done(thread, msw::Method::Put { x: self.0, y: from.0, d })?;
+        Ok(Copying(d))
+    }
+
+    /// Begins to get what is in these into `into`, words of the thread's node.
+    ///
+    /// # Errors
+    /// If the fabric fails, or one has more words than the other.
+    pub fn get(&self, thread: &mut Thread<'_>, into: Self) -> Result<Copying, Fault> {
+        let d = thread.identifier();
+        done(thread, msw::Method::Get { x: into.0, y: self.0, d })?;
+        Ok(Copying(d))
+    }
+}
+
 impl Thread<'_> {
     fn begin(&mut self, operation: impl FnOnce(Val) -> Operation) -> Result<Begun, Fault> {
         let d = self.identifier();
@@ -336,6 +335,11 @@ impl Group {
         Word(self.object(name, word(Node(node)).init(v.into())))
     }
 
+    /// So many words of memory on a node that are read together, 0 at the beginning.
+    pub fn words(&mut self, name: &str, node: u8, size: usize) -> Words {
+        Words(self.object(name, words(Node(node), size)))
+    }
+
     /// A barrier among these threads, which are counted from 0.
     pub fn barrier(&mut self, name: &str, participants: &[usize]) -> Barrier {
         Barrier(self.object(name, barrier(&Self::tids(participants))))
@@ -350,11 +354,6 @@ impl Group {
     pub fn ring(&mut self, name: &str, writer: usize, readers: &[usize], size: usize) -> Ring {
         let [writer, readers] = [&[writer], readers].map(Self::tids);
         Ring(self.object(name, ring(Rbl::Strong, writer[0], &readers, size)))
-    }
-
-    /// A lock on a node.
-    pub fn node_lock(&mut self, name: &str, node: u8) -> NodeLock {
-        NodeLock(self.object(name, Object::new(NLOCK).at(Node(node))))
     }
 
     /// A sequentially consistent word on a node, 0 at the beginning.

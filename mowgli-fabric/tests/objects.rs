@@ -6,7 +6,7 @@ use std::time::Duration;
 use mowgli_core::ids::Loc;
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
-use mowgli_fabric::{Fabric, Fault, Group, Thread};
+use mowgli_fabric::{Fabric, Fault, Group, Guard, Thread};
 use mowgli_libraries::sv;
 
 #[allow(dead_code, reason = "an example of its own")]
@@ -57,6 +57,85 @@ fn a_lock_keeps_sections_apart() {
     for fabric in fabrics() {
         assert_eq!(sum_under_lock(Group::new(&[1, 2]), fabric), Ok(6), "{fabric:?}");
     }
+}
+
+/// A number on another node, which two threads get and put in sections, without atomics.
+fn sum_by_puts(lock: impl Fn(&mut Group) -> Taken, fabric: Fabric) -> Result<i64, Fault> {
+    let mut group = Group::new(&[1, 2]);
+    let (taken, sum, barrier) = (lock(&mut group), group.word("s", 2, 0), group.barrier("b", &[0, 1]));
+    let own = [1, 2].map(|n| group.word(&format!("own{n}"), n, 0));
+    let last = group.run(fabric, |thread| {
+        let own = own[thread.id().index()];
+        for _ in 0..2 {
+            let mut held = taken(thread)?;
+            sum.get(&mut held, own)?.wait(&mut held)?;
+            let next = own.read(&mut held)? + 1;
+            own.write(&mut held, next)?;
+            sum.put(&mut held, own)?.wait(&mut held)?;
+            held.release()?;
+        }
+        barrier.wait(thread)?;
+        sum.get(thread, own)?.wait(thread)?;
+        own.read(thread)
+    })?;
+    assert_eq!(last[0], last[1]);
+    Ok(last[0])
+}
+
+/// How a thread takes a lock.
+type Taken = Box<dyn for<'t, 'a> Fn(&'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> + Sync>;
+
+fn strong(group: &mut Group) -> Taken {
+    let lock = group.strong_lock("l", 1);
+    Box::new(move |thread| lock.lock(thread))
+}
+
+fn weak(group: &mut Group) -> Taken {
+    let lock = group.weak_lock("l", 1);
+    Box::new(move |thread| lock.lock(thread))
+}
+
+/// Behind a strong lock all is there that was sent, to other nodes too; a weak lock does not promise it, and on the machine it is not so.
+#[test]
+fn a_strong_lock_keeps_what_was_sent_and_a_weak_one_does_not() {
+    for fabric in fabrics() {
+        assert_eq!(sum_by_puts(strong, fabric), Ok(4), "{fabric:?}");
+    }
+    assert_eq!(sum_by_puts(weak, Fabric::Local), Ok(4));
+    assert!((0..300).any(|seed| sum_by_puts(weak, Fabric::Machine { seed }) != Ok(4)));
+}
+
+/// A pair that another node puts over and over: who reads it, reads one that was written, or nothing.
+fn pairs(variant: &str, fabric: Fabric) -> Result<Vec<Vec<i64>>, Fault> {
+    let mut group = Group::new(&[1, 2]).variant("msw", variant);
+    let (own, pair) = (group.words("own", 1, 2), group.words("pair", 2, 2));
+    let seen = group.run(fabric, |thread| {
+        let mut seen = Vec::new();
+        if thread.id().index() == 0 {
+            for i in 1..=3 {
+                own.write(thread, &[i, i])?;
+                pair.put(thread, own)?.wait(thread)?;
+            }
+            return Ok(seen);
+        }
+        while seen.last() != Some(&vec![3, 3]) {
+            seen.extend(pair.try_read(thread)?);
+        }
+        Ok(seen)
+    })?;
+    Ok(seen.concat())
+}
+
+#[test]
+fn words_are_read_together_or_not_at_all() {
+    let is_torn = |pair: &Vec<i64>| pair[0] != pair[1];
+    for fabric in fabrics() {
+        assert!(!pairs("published", fabric).unwrap().iter().any(is_torn), "{fabric:?}");
+    }
+    assert!(
+        (0..300)
+            .any(|seed| pairs("first-word-only", Fabric::Machine { seed }).is_ok_and(|all| all.iter().any(is_torn)))
+    );
 }
 
 #[test]

@@ -1,0 +1,124 @@
+//! The locks of SYNC §4 for Rust programs. Each call is one of the library, made by its published body.
+
+use std::ops::{Deref, DerefMut};
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name, Node};
+use mowgli_core::world::Object;
+use mowgli_libraries::nlock::NLOCK;
+use mowgli_libraries::slock::SLOCK;
+use mowgli_libraries::wlock::WLOCK;
+
+use crate::group::Group;
+use crate::port::Fault;
+use crate::thread::Thread;
+
+/// A lock on a node that keeps sections apart, and promises nothing of what they send over the network (WLOCK, SYNC §4.1).
+#[derive(Clone, Copy, Debug)]
+pub struct WeakLock(Loc);
+
+/// A lock on a node behind which all that a section has sent, to any node, is there for the next one (SLOCK, SYNC §4.2).
+#[derive(Clone, Copy, Debug)]
+pub struct StrongLock(Loc);
+
+/// A lock on a node behind which what a section has sent to that node is there for the next one (NLOCK, SYNC §4.3).
+#[derive(Clone, Copy, Debug)]
+pub struct NodeLock(Loc);
+
+impl WeakLock {
+    /// Takes the lock.
+    ///
+    /// # Errors
+    /// If it is not given back by others.
+    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
+        taken(WLOCK, self.0, thread)
+    }
+}
+
+impl StrongLock {
+    /// Takes the lock.
+    ///
+    /// # Errors
+    /// If it is not given back by others.
+    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
+        taken(SLOCK, self.0, thread)
+    }
+}
+
+impl NodeLock {
+    /// Takes the lock.
+    ///
+    /// # Errors
+    /// If it is not given back by others.
+    pub fn lock<'t, 'a>(&self, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
+        taken(NLOCK, self.0, thread)
+    }
+}
+
+fn taken<'t, 'a>(library: Name, lock: Loc, thread: &'t mut Thread<'a>) -> Result<Guard<'t, 'a>, Fault> {
+    thread.call(&Call::new(library, "Acq", &[lock.into()]))?;
+    Ok(Guard { library, lock, thread, is_held: true })
+}
+
+/// A thread that holds a lock. It is given back at the end.
+pub struct Guard<'t, 'a> {
+    library: Name,
+    lock: Loc,
+    thread: &'t mut Thread<'a>,
+    is_held: bool,
+}
+
+impl Guard<'_, '_> {
+    /// Gives the lock back.
+    ///
+    /// # Errors
+    /// If the fabric fails.
+    pub fn release(mut self) -> Result<(), Fault> {
+        self.given_back()
+    }
+
+    fn given_back(&mut self) -> Result<(), Fault> {
+        self.is_held = false;
+        self.thread.call(&Call::new(self.library, "Rel", &[self.lock.into()])).map(|_| ())
+    }
+}
+
+impl<'a> Deref for Guard<'_, 'a> {
+    type Target = Thread<'a>;
+
+    fn deref(&self) -> &Thread<'a> {
+        self.thread
+    }
+}
+
+impl<'a> DerefMut for Guard<'_, 'a> {
+    fn deref_mut(&mut self) -> &mut Thread<'a> {
+        self.thread
+    }
+}
+
+impl Drop for Guard<'_, '_> {
+    fn drop(&mut self) {
+        if self.is_held {
+            // Whatever fails now fails at the next call of the thread too.
+            _ = self.given_back();
+        }
+    }
+}
+
+impl Group {
+    /// A lock on a node, which promises nothing of what sections send.
+    pub fn weak_lock(&mut self, name: &str, node: u8) -> WeakLock {
+        WeakLock(self.object(name, Object::new(WLOCK).at(Node(node))))
+    }
+
+    /// A lock on a node, behind which all is there that sections have sent.
+    pub fn strong_lock(&mut self, name: &str, node: u8) -> StrongLock {
+        StrongLock(self.object(name, Object::new(SLOCK).at(Node(node))))
+    }
+
+    /// A lock on a node, behind which all is there that sections have sent to that node.
+    pub fn node_lock(&mut self, name: &str, node: u8) -> NodeLock {
+        NodeLock(self.object(name, Object::new(NLOCK).at(Node(node))))
+    }
+}

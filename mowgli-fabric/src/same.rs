@@ -1,0 +1,113 @@
+//! What a call of an object does is what the published body of its library says, operation by operation.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
+use mowgli_core::value::Val;
+use mowgli_libraries::catalogue::{catalogue, named};
+use mowgli_rdma::wait::Method;
+
+use crate::group::Group;
+use crate::local::Local;
+use crate::port::{Fault, Network, Port};
+use crate::thread::Thread;
+
+/// A port that takes note of what is done.
+struct Noted<'a>(Box<dyn Port + 'a>, Arc<Mutex<Vec<Method>>>);
+
+impl Port for Noted<'_> {
+    fn make(&mut self, operation: Method) -> Result<Val, Fault> {
+        self.1.lock().unwrap().push(operation);
+        self.0.make(operation)
+    }
+
+    fn poll(&mut self, n: Node) -> Result<(), Fault> {
+        self.0.poll(n)
+    }
+}
+
+/// The operations that the first thread makes, of new words.
+fn operations(group: &Group, act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fault>) -> Vec<Method> {
+    let stack = group.stack().unwrap();
+    let (local, noted) = (Local::new(&stack.world), Arc::default());
+    let thread = Tid::from_index(0);
+    let port = Noted(local.port(thread), Arc::clone(&noted));
+    act(&mut Thread::new(&stack, thread, Box::new(port), Duration::from_secs(5))).unwrap();
+    let made = noted.lock().unwrap().clone();
+    made
+}
+
+/// Makes these calls as the published bodies have them.
+fn published(group: &Group, calls: &[(&'static str, &'static str, Vec<Val>)]) -> Vec<Method> {
+    let world = group.stack().unwrap().world;
+    operations(group, |thread| {
+        calls.iter().try_for_each(|(library, method, args)| {
+            let entries = catalogue();
+            let implementation = &named(&entries, library).unwrap().variant("published").unwrap().implementation;
+            let call = Call::new(Name::literal(library), method, args);
+            thread.run(&implementation.body(&world, thread.id(), &call)).map(|_| ())
+        })
+    })
+}
+
+#[test]
+fn what_an_object_does_is_the_published_body() {
+    let mut group = Group::new(&[1, 2]);
+    let (weak, strong) = (group.weak_lock("weak", 1), group.strong_lock("strong", 2));
+    let (node, atomic, map) = (group.node_lock("node", 2), group.atomic("atomic", 2), group.map("map", 2));
+    let (barrier, variable) = (group.barrier("barrier", &[0]), group.shared_var("variable"));
+    let ring = group.ring("ring", 0, &[1], 4);
+    let (own, far) = (group.words("own", 1, 2), group.words("far", 2, 2));
+    let x = |name: &str| Val::from(Loc::new(name));
+    let (int, others) = (Val::Int, Val::Nodes([Node(2)].into_iter().collect::<NodeSet>()));
+    let same = |act: &dyn Fn(&mut Thread<'_>) -> Result<(), Fault>,
+                calls: &[(&'static str, &'static str, Vec<Val>)]| {
+        let made = operations(&group, act);
+        assert!(!made.is_empty(), "{calls:?}");
+        assert_eq!(made, published(&group, calls), "{calls:?}");
+    };
+    let section = |library, name| [(library, "Acq", vec![x(name)]), (library, "Rel", vec![x(name)])];
+    same(&|thread| weak.lock(thread)?.release(), &section("wlock", "weak"));
+    same(&|thread| strong.lock(thread)?.release(), &section("slock", "strong"));
+    same(&|thread| node.lock(thread)?.release(), &section("nlock", "node"));
+    same(&|thread| node.lock(thread).map(drop), &section("nlock", "node"));
+    same(&|thread| barrier.wait(thread), &[("bal", "BAR", vec![x("barrier")])]);
+    same(&|thread| variable.write(thread, 3), &[("sv", "Write", vec![x("variable"), int(3)])]);
+    same(&|thread| variable.read(thread).map(drop), &[("sv", "Read", vec![x("variable")])]);
+    same(&|thread| variable.broadcast(thread), &[("sv", "Bcast", vec![x("variable"), Val::NoWid, others])]);
+    same(&|thread| variable.fence(thread), &[("sv", "GF", vec![others])]);
+    same(&|thread| ring.submit(thread, 7).map(drop), &[("rbl", "Submit", vec![x("ring"), int(7)])]);
+    same(&|thread| atomic.load(thread).map(drop), &[("sc-rmw", "Read", vec![x("atomic")])]);
+    same(&|thread| atomic.store(thread, 5), &[("sc-rmw", "Write", vec![x("atomic"), int(5)])]);
+    same(&|thread| atomic.fetch_add(thread, 5).map(drop), &[("sc-rmw", "FAA", vec![x("atomic"), int(5)])]);
+    let cas = ("sc-rmw", "CAS", vec![x("atomic"), int(0), int(5)]);
+    same(&|thread| atomic.compare_and_swap(thread, 0, 5).map(drop), &[cas]);
+    same(&|thread| map.get(thread, 1).map(drop), &[("kvstore", "Lookup", vec![x("map"), int(1)])]);
+    same(&|thread| map.update(thread, 1, 3).map(drop), &[("kvstore", "Update", vec![x("map"), int(1), int(3)])]);
+    same(&|thread| map.remove(thread, 1).map(drop), &[("kvstore", "Delete", vec![x("map"), int(1)])]);
+    let pair = Val::tuple(&[int(1), int(2)]);
+    same(&|thread| own.write(thread, &[1, 2]), &[("msw", "Write", vec![x("own"), pair])]);
+    same(&|thread| own.try_read(thread).map(drop), &[("msw", "TryRead", vec![x("own")])]);
+    // The first identifier of a thread, and the one after it.
+    let d = |thread: &mut Thread<'_>| thread.identifier();
+    let mut first = Val::NoWid;
+    _ = operations(&group, |thread| {
+        first = d(thread);
+        variable.read(thread).map(drop)
+    });
+    let waited = |name, to, from| [("msw", name, vec![x(to), x(from), first]), ("msw", "Wait", vec![first])];
+    same(&|thread| far.put(thread, own)?.wait(thread), &waited("Put", "far", "own"));
+    same(&|thread| far.get(thread, own)?.wait(thread), &waited("Get", "own", "far"));
+}
+
+/// With another body the operations are others.
+#[test]
+fn a_variant_does_something_else() {
+    let mut group = Group::new(&[1, 2]).variant("nlock", "no-rfence");
+    let node = group.node_lock("node", 2);
+    let section = ["Acq", "Rel"].map(|method| ("nlock", method, vec![Loc::new("node").into()]));
+    let made = operations(&group, |thread| node.lock(thread)?.release());
+    assert_ne!(made, published(&group, &section));
+}

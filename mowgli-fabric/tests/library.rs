@@ -1,0 +1,76 @@
+//! A library of one's own in a program: what `mowgli new` writes one with, used through `Group::library`.
+
+use mowgli_fabric::{Fabric, Fault, Group, Thread, Word};
+use mowgli_libraries::prelude::*;
+
+methods! {
+    enum Method of GATE = "gate" {
+        /// Who comes through sees all that was sent before.
+        fn open = Open(x: Object);
+        /// 1 if it is open.
+        fn look = Look(x: Object) -> Value, looks;
+    }
+}
+
+fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+    match method {
+        Method::Open { x } => world.all_nodes().iter().map(|n| Sub::write(aGF(n.into()), x.on(n), 1)).collect(),
+        Method::Look { x } => [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into(),
+    }
+}
+
+fn spec(c: &mut Spec<Stamp>) {
+    let (rf, _) = c.reads_from("rf", reads(), writes());
+    c.so([&same_event().then(&rf).named("seen", "{b} saw the gate that {a} opened")]);
+}
+
+fn body(world: &World, t: Tid, method: Method) -> Prog {
+    match method {
+        Method::Open { x } => prog! {
+            sv::gf(world.all_nodes());
+            sv::write(x.part("opened"), 1);
+            sv::bcast(x.part("opened"), Val::NoWid, world.other_nodes(t))
+        },
+        Method::Look { x } => sv::read(x.part("opened")),
+    }
+}
+
+fn entry() -> Entry {
+    let gate = Over::new(body).part("opened", sv::variable());
+    let no_fence = gate.clone().without(calls!(sv::Method::GF { .. }));
+    Entry::rdma(Simple::new(shape, spec), Sv).published(gate, &[(2, 2, 2)]).broken("no-fence", no_fence)
+}
+
+/// What the third thread finds in a word of its node that the first one has put there, when it sees the gate that the first one has opened.
+fn found(variant: &str, fabric: Fabric) -> Result<i64, Fault> {
+    let mut group = Group::new(&[1, 2, 3]).library(entry()).variant("gate", variant);
+    let gate = group.object("g", Object::new(GATE));
+    let (word, own, got) = (group.word("w", 3, 0), group.word("own", 1, 7), group.word("got", 2, 0));
+    let seen = group.run(fabric, |thread| act(thread, gate, [word, own, got]))?;
+    Ok(seen[1])
+}
+
+fn act(thread: &mut Thread<'_>, gate: Loc, [word, own, got]: [Word; 3]) -> Result<i64, Fault> {
+    match thread.id().index() {
+        0 => {
+            word.put(thread, own)?.wait(thread)?;
+            thread.call(&Method::Open { x: gate }.into())?;
+            Ok(0)
+        }
+        1 => {
+            let is_open = |v: Val| (v == Val::Int(1)).then_some(());
+            thread.until(|thread| Ok(is_open(thread.call(&Method::Look { x: gate }.into())?)))?;
+            word.get(thread, got)?.wait(thread)?;
+            got.read(thread)
+        }
+        _ => Ok(0),
+    }
+}
+
+#[test]
+fn a_library_of_ones_own_runs_and_its_broken_variant_is_seen() {
+    for fabric in [Fabric::Local].into_iter().chain((0..40).map(|seed| Fabric::Machine { seed })) {
+        assert_eq!(found("published", fabric), Ok(7), "{fabric:?}");
+    }
+    assert!((0..300).any(|seed| found("no-fence", Fabric::Machine { seed }) == Ok(0)));
+}
