@@ -30,7 +30,7 @@ static int done(struct fabric_end *end) {
 
 static double measured(struct fabric_end *end, uint64_t peer, struct hello *far, int times, int is_put) {
     double least = 1e18;
-    for (int turn = 0; turn < 50; turn++) {
+    for (int turn = 0; turn < 250; turn++) {
         double begin = now();
         for (int i = 0; i < times; i++) {
             int err;

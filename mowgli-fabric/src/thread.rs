@@ -49,8 +49,8 @@ const OFTEN: u64 = 64;
 /// How many identifiers a thread has for operations.
 const IDENTIFIERS: u64 = 256;
 
-/// How many bodies a thread keeps.
-const BODIES: usize = 1024;
+/// How many bodies a thread keeps: as many as are near, since those that are made for a new value are not used again.
+const BODIES: usize = 128;
 
 /// The value of a program, and how many loops are left.
 type Ran = (Val, usize);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mowgli_core::ids::Loc;
 use mowgli_core::program::Prog;
 use mowgli_core::value::Val;
-use mowgli_fabric::{Fabric, Fault, Group, Guard, Thread};
+use mowgli_fabric::{Fabric, Fault, Group, Guard, Provider, Thread};
 use mowgli_libraries::sv;
 
 #[allow(dead_code, reason = "an example of its own")]
@@ -228,6 +228,19 @@ fn nobody_waits_for_ever() {
         });
         assert!(matches!(late, Err(Fault::Late(_))), "{late:?}");
     }
+}
+
+/// Who asks for no fabric over libfabric has none of what it brings: it changes how signals are handled.
+#[cfg(target_os = "linux")]
+#[test]
+fn libfabric_is_loaded_only_where_a_fabric_over_it_is_asked_for() {
+    let is_loaded = || std::fs::read_to_string("/proc/self/maps").unwrap().contains("libfabric.so");
+    for fabric in fabrics() {
+        assert_eq!(sent_before("published", fabric), Ok(vec![1, 1]));
+    }
+    assert!(!is_loaded());
+    let is_there = Provider::Tcp.check().is_ok();
+    assert!(is_loaded() || !is_there);
 }
 
 /// A thread that looks at a word as long as it takes, in a program without loops, is given up at last, and needs no stack for that.
