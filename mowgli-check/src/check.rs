@@ -12,6 +12,7 @@ use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::soundness::ledger::Ledger;
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::sites::sites;
@@ -130,16 +131,16 @@ fn checked<S: Stamp>(
     let start = Instant::now();
     let expired = || options.deadline.expired();
     entry::fault(entry, bound, &expired)?;
-    let (mut report, below) = with_question(entry, variant, bound, options, |question| {
+    let (mut report, below, libraries) = with_question(entry, variant, bound, options, |question| {
         let report = match options.ask {
+            _ if bound.crashes > 0 => outcomes(question),
             Ask::Soundness => run(question),
             Ask::Local => local(question),
             Ask::Through => outcomes(question),
         };
-        (report, question.below.clone())
+        (report, question.below.clone(), question.in_force())
     })?;
     let over = below.names().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
-    let libraries = below.and(&entry.memory.libraries);
     if let Verdict::Undecided(stop) = report.verdict {
         report.verdict = Verdict::Undecided(interrupt::cause(stop));
     }
@@ -191,6 +192,7 @@ pub fn with_question<S: Stamp, T>(
     if options.ask == Ask::Through {
         replace_all(entry, options.entries, &mut chain, &mut below)?;
     }
+    let crashing = crashing(entry, bound)?;
     Ok(ask(&Question {
         library: Name::literal(entry.name),
         specification: entry.specification.clone(),
@@ -201,10 +203,20 @@ pub fn with_question<S: Stamp, T>(
         probes: &probes,
         bound: bound.clone(),
         asks_progress: options.ends,
+        crashing: crashing.cloned(),
         ledger: options.ledger,
         expired: &expired,
         progress: options.progress,
     }))
+}
+
+/// How threads crash, where the bound lets any.
+fn crashing<'e, S: Stamp>(entry: &'e Entry<S>, bound: &Bound) -> Result<Option<&'e Crashing<S>>, String> {
+    match &entry.memory.crashing {
+        _ if bound.crashes == 0 => Ok(None),
+        Some(crashing) => Ok(Some(crashing)),
+        None => Err(format!("{}: crashes are of libraries over RDMA_WAIT; leave out --crashes", entry.name)),
+    }
 }
 
 /// An edit by which a variant was made and that has changed no body so far, nor does one of those within the variant's bounds.
@@ -325,7 +337,7 @@ impl<S: Stamp> Checked<S> {
             (Verdict::Undecided(Stop::Vacuous) | Verdict::Sound, Progress::Blocks(..)) => {
                 return Some(self.expected == Expected::Blocks);
             }
-            (Verdict::Sound, Progress::Stuck(..)) => return Some(self.expected == Expected::Stuck),
+            (Verdict::Sound | Verdict::NoWrongOutcome, Progress::Stuck(..)) => return Some(self.expected == Expected::Stuck),
             // Of a variant that is to be caught so nothing is known.
             (Verdict::Sound, Progress::Undecided(_)) if matches!(self.expected, Expected::Blocks | Expected::Stuck) => {
                 return None;
@@ -402,7 +414,7 @@ impl<S: Stamp> Checked<S> {
     /// Each part of the bound in words.
     #[must_use]
     pub fn bound_parts(&self) -> Vec<String> {
-        let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members, total } = &self.bound;
+        let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members, total, crashes } = &self.bound;
         let mut parts = vec![format!("threads {threads}"), format!("nodes {nodes}"), format!("calls {calls}")];
         parts.extend(total.map(|total| format!("at most {total} in all")));
         parts.extend([format!("objects {objects}"), format!("loops {loops}")]);
@@ -417,6 +429,9 @@ impl<S: Stamp> Checked<S> {
             parts.push(format!("homes {{{}}}", homes.iter().join(", ")));
         }
         parts.extend(members.map(|members| format!("members {members}")));
+        if *crashes > 0 {
+            parts.push(format!("crashes {crashes}"));
+        }
         parts
     }
 
