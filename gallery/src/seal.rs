@@ -35,11 +35,12 @@ fn home(world: &World, x: Loc) -> Node {
 /// Append {aNRW_n}, Seal {aMF}, Last {aCR}.
 fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
     let log = |x: Loc| x.on(home(world, x));
-    match method {
-        Method::Append { x, v } => [Sub::write(aNRW(home(world, x).into()), log(x), v)].into(),
-        Method::Seal { x } => [Sub::read(aMF, log(x), event.ret)].into(),
-        Method::Last { x } => [Sub::read(aCR, log(x), event.ret)].into(),
-    }
+    [match method {
+        Method::Append { x, v } => Sub::write(aNRW(home(world, x).into()), log(x), v),
+        Method::Seal { x } => Sub::read(aMF, log(x), event.ret),
+        Method::Last { x } => Sub::read(aCR, log(x), event.ret),
+    }]
+    .into()
 }
 
 /// A register of which whoever seals it finds the last write: so = rf u rb u mo, [aMF]; rb is empty.
@@ -85,9 +86,8 @@ fn body(world: &World, t: Tid, method: Method) -> Prog {
         }
         Method::Seal { x } => {
             let (n, tail, p, d) = words(x);
-            let owner = world.objects[&x].members[0];
             prog! {
-                crash::dead(owner);
+                crash::dead(world.objects[&x].members[0]);
                 let old = loop {
                     let old = fetch(p, tail, d);
                     let seen = found(p, tail, old, sealed(old), d);
@@ -106,17 +106,15 @@ fn body(world: &World, t: Tid, method: Method) -> Prog {
 /// As published, and what is to be caught.
 #[must_use]
 pub fn entry() -> Entry {
-    let seal = Over::new(body)
-        .parts(places(&["first", "second", "source"]))
-        .parts(of_threads("count", 0))
-        .parts(of_threads("p", 0))
-        .parts(of_threads("q", 0))
-        .parts(|world, x| vec![(x.part("tail"), wait::word(home(world, x)))]);
+    let seal = ["count", "p", "q"].into_iter().fold(Over::new(body), |over, role| over.parts(of_threads(role, 0)));
+    let seal = seal.parts(places(&["first", "second", "source"]));
+    let seal = seal.parts(|world, x| vec![(x.part("tail"), wait::word(home(world, x)))]);
     // The dead writer's tail overwrites what sealed it.
     let by_put = seal.clone().replace(calls!(|here| Rdma::RCAS { y, .. } in Method::Append { x, .. } =>
         wait::put(y, own(x, "count", here.thread), Val::NoWid)));
     let tail_first = seal.clone().swap(calls!(Rdma::Put { x, .. } if is_part(x, "second")));
-    let unsealed = seal.clone().replace(calls!(Rdma::RCAS { x: p, y, d, .. } in Method::Seal { .. } => wait::get(p, y, d)));
+    let unsealed =
+        seal.clone().replace(calls!(Rdma::RCAS { x: p, y, d, .. } in Method::Seal { .. } => wait::get(p, y, d)));
     let second = seal.clone().replace(by_second("second"));
     with_crashes(Kind::to_readers(role, shape, spec).whose_writer_crashes())
         .published(seal, &[(2, 2, 2)])

@@ -186,7 +186,8 @@ pub fn with_question<S: Stamp, T>(
     let expired = || options.deadline.expired();
     let of_memory = (entry.memory.probes)(options.loopback);
     let own = entry.probes.iter().map(|p| &**p);
-    let probes: Vec<&dyn Probes> = own.chain([&*of_memory]).collect();
+    let all: Vec<&dyn Probes> = own.chain([&*of_memory]).collect();
+    let probes = if bound.crashes > 0 && options.ask != Ask::Through { vec![&Alone as &dyn Probes] } else { all };
     let mut chain = vec![variant.implementation.clone()];
     let mut below = entry.below.clone();
     if options.ask == Ask::Through {
@@ -208,6 +209,19 @@ pub fn with_question<S: Stamp, T>(
         expired: &expired,
         progress: options.progress,
     }))
+}
+
+/// Clients as they are.
+struct Alone;
+
+impl Probes for Alone {
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn extend(&self, world: &World, client: &Client, _: usize) -> Vec<(World, Client)> {
+        vec![(world.clone(), client.clone())]
+    }
 }
 
 /// How threads crash, where the bound lets any.
@@ -337,7 +351,9 @@ impl<S: Stamp> Checked<S> {
             (Verdict::Undecided(Stop::Vacuous) | Verdict::Sound, Progress::Blocks(..)) => {
                 return Some(self.expected == Expected::Blocks);
             }
-            (Verdict::Sound | Verdict::NoWrongOutcome, Progress::Stuck(..)) => return Some(self.expected == Expected::Stuck),
+            (Verdict::Sound | Verdict::NoWrongOutcome, Progress::Stuck(..)) => {
+                return Some(self.expected == Expected::Stuck);
+            }
             // Of a variant that is to be caught so nothing is known.
             (Verdict::Sound, Progress::Undecided(_)) if matches!(self.expected, Expected::Blocks | Expected::Stuck) => {
                 return None;
@@ -414,7 +430,8 @@ impl<S: Stamp> Checked<S> {
     /// Each part of the bound in words.
     #[must_use]
     pub fn bound_parts(&self) -> Vec<String> {
-        let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members, total, crashes } = &self.bound;
+        let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members, total, crashes } =
+            &self.bound;
         let mut parts = vec![format!("threads {threads}"), format!("nodes {nodes}"), format!("calls {calls}")];
         parts.extend(total.map(|total| format!("at most {total} in all")));
         parts.extend([format!("objects {objects}"), format!("loops {loops}")]);

@@ -127,9 +127,10 @@ pub(crate) fn cut_off(world: &World, thread: Tid, shapes: Vec<Shape<Stamp>>) -> 
         return shapes;
     }
     let is_first = |number: usize, shape: &Shape<Stamp>| number == 0 || shape.iter().any(|sub| sub.cell.is_some());
-    let all = shapes.iter().enumerate().flat_map(|(number, whole)| {
-        cuts(whole).into_iter().filter(move |shape| is_first(number, shape))
-    });
+    let all = shapes
+        .iter()
+        .enumerate()
+        .flat_map(|(number, whole)| cuts(whole).into_iter().filter(move |shape| is_first(number, shape)));
     all.collect()
 }
 

@@ -105,7 +105,8 @@ impl<S: Stamp> Crashing<S> {
         };
         let Some(call) = calls.get(results.len()).cloned() else { return end };
         // A call that has a body stops within it.
-        let first = if implemented.contains(&call.library) { Prog::Call(call) } else { self.stopping(Prog::Call(call)) };
+        let first =
+            if implemented.contains(&call.library) { Prog::Call(call) } else { self.stopping(Prog::Call(call)) };
         first.bind(move |v| {
             if v == STOPPED {
                 return end.clone();

@@ -87,8 +87,13 @@ impl<S: Stamp> Question<'_, S> {
                 let ends = |other: &&Other<'_>| {
                     let (world, client) = other.client;
                     let prefixes = self.prefixes(world, client);
-            let specified =
-                progress::Specified { libraries: &self.specification, world, client, prefixes: &prefixes, limits };
+                    let specified = progress::Specified {
+                        libraries: &self.specification,
+                        world,
+                        client,
+                        prefixes: &prefixes,
+                        limits,
+                    };
                     specified.lets_all_return() == Ok(false)
                 };
                 renamed.retain(ends);

@@ -7,8 +7,8 @@ use itertools::Itertools;
 use super::client::{self, Client};
 use super::crashes::{has_returned, returned};
 use super::groups::{PROBED, until_first};
-use super::progress::{Progress, Specified};
 use super::ledger::{Ledger, Line, Work};
+use super::progress::{Progress, Specified};
 use super::question::{Counterexample, Question, Report, Verdict};
 use crate::ids::Name;
 use crate::implementation::Implementations;
@@ -181,8 +181,7 @@ impl<S: Stamp> Question<'_, S> {
     pub(super) fn progress_with_crashes(&self, (world, client): &(World, Client)) -> Progress<S> {
         let expired = || (self.expired)();
         let (limits, prefixes) = (self.limits(&expired), self.prefixes(world, client));
-        let specified =
-            Specified { libraries: &self.promised(), world, client, prefixes: &prefixes, limits };
+        let specified = Specified { libraries: &self.promised(), world, client, prefixes: &prefixes, limits };
         let problem = Problem {
             libraries: &self.in_force(),
             implementations: &self.implementations(),
@@ -192,7 +191,9 @@ impl<S: Stamp> Question<'_, S> {
             limits,
         };
         let runs = problem.runs_and_idle();
-        specified.stuck(|matters| problem.stuck(&runs, &mut |all| matters(&all.iter().map(|r| has_returned(r)).collect_vec())))
+        specified.stuck(|matters| {
+            problem.stuck(&runs, &mut |all| matters(&all.iter().map(|r| has_returned(r)).collect_vec()))
+        })
     }
 
     fn promised_outcomes(&self, world: &World, client: &Client) -> Result<BTreeSet<Outcome>, Stop> {
@@ -207,9 +208,8 @@ impl<S: Stamp> Question<'_, S> {
     /// Why the specification does not have an outcome, with all calls that may have happened.
     fn refutations(&self, world: &World, client: &Client, outcome: &Outcome) -> Found<Vec<Refutation>> {
         let is_it = |(prefix, lengths): &(Client, Vec<usize>)| {
-            let told = self.specified(world, prefix, |problem| {
-                problem.refutations(&|o| returned(o, lengths) == *outcome, SHOWN)
-            });
+            let told = self
+                .specified(world, prefix, |problem| problem.refutations(&|o| returned(o, lengths) == *outcome, SHOWN));
             !matches!(told.so_far(), (found, None) if found.is_empty())
         };
         let largest = self.prefixes(world, client).into_iter().rev().find(is_it);
