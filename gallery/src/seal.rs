@@ -69,37 +69,29 @@ fn entry_of(x: Loc, n: Node, p: Loc, tail: Val, d: Val) -> Prog {
 }
 
 fn body(world: &World, t: Tid, method: Method) -> Prog {
-    let here = world.node_of(t);
-    let words = |x: Loc| (home(world, x), x.part("tail"), own(x, "p", t), Val::Wid(x.wid("d")));
+    let (Method::Append { x, .. } | Method::Seal { x } | Method::Last { x }) = method;
+    let (n, here, owner, tail) = (home(world, x), world.node_of(t), world.objects[&x].members[0], x.part("tail"));
+    let (count, p, q, d) = (own(x, "count", t), own(x, "p", t), own(x, "q", t), Val::Wid(x.wid("d")));
+    let source = move |k| place(x, "source", here, k);
     match method {
-        Method::Append { x, v } => {
-            let ((n, tail, ..), count) = (words(x), own(x, "count", t));
-            let source = move |k| place(x, "source", here, k);
-            prog! {
-                let k = wait::read(count);
-                wait::write(source(k), v);
-                wait::write(count, next(k));
-                wait::put(place(x, "first", n, k), source(k), Val::NoWid);
-                wait::put(place(x, "second", n, k), source(k), Val::NoWid);
-                wait::rcas(own(x, "q", t), tail, k, next(k), Val::NoWid)
-            }
-        }
-        Method::Seal { x } => {
-            let (n, tail, p, d) = words(x);
-            prog! {
-                crash::dead(world.objects[&x].members[0]);
-                let old = loop {
-                    let old = fetch(p, tail, d);
-                    let seen = found(p, tail, old, sealed(old), d);
-                    if (seen == old) { break old }
-                };
-                entry_of(x, n, p, old, d)
-            }
-        }
-        Method::Last { x } => {
-            let (n, tail, p, d) = words(x);
-            prog! { let now = fetch(p, tail, d); entry_of(x, n, p, now, d) }
-        }
+        Method::Append { v, .. } => prog! {
+            let k = wait::read(count);
+            wait::write(source(k), v);
+            wait::write(count, next(k));
+            wait::put(place(x, "first", n, k), source(k), Val::NoWid);
+            wait::put(place(x, "second", n, k), source(k), Val::NoWid);
+            wait::rcas(q, tail, k, next(k), Val::NoWid)
+        },
+        Method::Seal { .. } => prog! {
+            crash::dead(owner);
+            let old = loop {
+                let old = fetch(p, tail, d);
+                let seen = found(p, tail, old, sealed(old), d);
+                if (seen == old) { break old }
+            };
+            entry_of(x, n, p, old, d)
+        },
+        Method::Last { .. } => prog! { let now = fetch(p, tail, d); entry_of(x, n, p, now, d) },
     }
 }
 
@@ -122,5 +114,5 @@ pub fn entry() -> Entry {
         .broken("tail-first", tail_first)
         .broken("unsealed", unsealed)
         .broken("second-queue-pair", second)
-        .crashing(1)
+        .crashing(3)
 }

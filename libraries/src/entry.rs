@@ -170,10 +170,11 @@ impl<S: Stamp> Entry<S> {
         self.with(Variant { bounds, ..broken })
     }
 
-    /// The entry where so many threads of each client may crash.
+    /// The entry where a thread of each client may crash, whose threads make at most so many calls together.
     #[must_use]
-    pub fn crashing(mut self, crashes: usize) -> Self {
-        self.variants.iter_mut().flat_map(|v| &mut v.bounds).for_each(|bound| bound.crashes = crashes);
+    pub fn crashing(mut self, total: usize) -> Self {
+        let bounds = self.variants.iter_mut().flat_map(|v| &mut v.bounds);
+        bounds.for_each(|bound| (bound.crashes, bound.total) = (1, Some(total)));
         self
     }
 

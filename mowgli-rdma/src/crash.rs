@@ -156,7 +156,8 @@ fn is_cut(whole: &Shape<Stamp>, shape: &[Sub<Stamp>]) -> bool {
     };
     let atomic = (0..whole.len()).find(|&at| matches!(whole[at].stamp, aNAR(_)));
     let is_one = |at: usize| {
-        let with = atomic.filter(|&read| whole[read].cell == whole[at].cell);
+        let is_remote = matches!(whole[at].stamp, aNRW(_));
+        let with = atomic.filter(|&read| is_remote && whole[read].cell == whole[at].cell);
         with.is_none_or(|read| is_there(read) == is_there(at))
     };
     (0..whole.len()).all(|at| (!is_there(at) || has_source(at)) && is_one(at))
