@@ -40,7 +40,7 @@ impl<M: Methods> Dying<M> {
     #[must_use]
     pub fn entry(self) -> Entry {
         let crashes = wait::switched(Switches::CRASHES);
-        Entry::new(Memory { libraries: crashes.clone(), ..Memory::rdma_wait() }, self, crashes, Vec::new())
+        Entry::new(Memory::switched(Switches::CRASHES), self, crashes, Vec::new())
     }
 
     fn is_end(&self, event: &Event) -> bool {

@@ -17,6 +17,7 @@ pub mod mu;
 pub mod optimistic;
 pub mod race;
 pub mod rmarw;
+pub mod seal;
 pub mod sherman;
 pub mod signal;
 pub mod spin;
@@ -42,6 +43,7 @@ pub fn entries() -> Vec<Entry> {
         sherman::entry(),
         race::entry(),
         takeover::entry(),
+        seal::entry(),
         drtm::entry(),
     ]
 }

@@ -20,6 +20,8 @@ pub struct Kind<M> {
     role: fn(M) -> Option<Role>,
     /// What a cell has, and a call finds, to begin with.
     init: Val,
+    /// Whether the writers may crash.
+    crashes: bool,
     shape: fn(&World, &Event, M) -> Shape<Stamp>,
     spec: fn(&mut Spec<Stamp>),
 }
@@ -52,7 +54,7 @@ impl<M: Methods> Kind<M> {
     pub fn on_a_node(shape: fn(&World, &Event, M) -> Shape<Stamp>, spec: fn(&mut Spec<Stamp>)) -> Self {
         let objects = |world: &World| world.all_nodes().iter().map(|n| Object::new(M::LIBRARY).at(n)).collect();
         let form = Form { kind: M::LIBRARY.text(), parts: &[Part::Node] };
-        Self { form, objects, role: |_| None, init: Val::Int(0), shape, spec }
+        Self { form, objects, role: |_| None, init: Val::Int(0), crashes: false, shape, spec }
     }
 
     /// Objects from one thread to others.
@@ -62,13 +64,19 @@ impl<M: Methods> Kind<M> {
         spec: fn(&mut Spec<Stamp>),
     ) -> Self {
         let form = Form { kind: M::LIBRARY.text(), parts: &[Part::Roles] };
-        Self { form, objects: of_members::<M>, role, init: Val::Int(0), shape, spec }
+        Self { form, objects: of_members::<M>, role, init: Val::Int(0), crashes: false, shape, spec }
     }
 
     /// The same where there is nothing to begin with, which calls may return: bottom.
     #[must_use]
     pub fn empty(self) -> Self {
         Self { init: Val::Bot, ..self }
+    }
+
+    /// The same where the writers may crash, and others are told.
+    #[must_use]
+    pub fn whose_writer_crashes(self) -> Self {
+        Self { crashes: true, ..self }
     }
 
     fn may(&self, world: &World, thread: Tid, call: &Call) -> bool {
@@ -85,7 +93,13 @@ impl<M: Methods> Kind<M> {
 #[must_use]
 pub fn in_order_of_addresses<M: Methods>(kind: Kind<M>) -> Entry {
     let memory = wait::switched(Switches::INCREASING);
-    Entry::new(Memory { libraries: memory.clone(), ..Memory::rdma_wait() }, kind, memory, Vec::new())
+    Entry::new(Memory::switched(Switches::INCREASING), kind, memory, Vec::new())
+}
+
+/// An entry over RDMA-WAIT-RMW with crashes.
+#[must_use]
+pub fn with_crashes<M: Methods>(kind: Kind<M>) -> Entry {
+    Entry::new(Memory::switched(Switches::CRASHES), kind, wait::switched(Switches::CRASHES), Vec::new())
 }
 
 /// An object for each writer and each set of other threads.
@@ -134,6 +148,7 @@ impl<M: Methods> Subject for Kind<M> {
     fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let with = |objects: Vec<Object>| {
             let mut world = empty.clone();
+            world.crashes.threads.extend(objects.iter().filter(|_| self.crashes).filter_map(|o| o.members.first()));
             world.objects.extend(["x", "y", "z"].map(Loc::new).into_iter().zip(objects));
             world
         };

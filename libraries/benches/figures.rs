@@ -60,6 +60,7 @@ fn row(entry: &Entry<Stamp>, variant: &str, (threads, calls): (usize, usize)) ->
         probes: &[],
         bound,
         asks_progress: false,
+        crashing: None,
         ledger: None,
         expired: &|| start.elapsed().as_secs() >= LIMIT,
         progress: &|_, _| {},

@@ -57,6 +57,7 @@ fn row(of: &Parallel<'_>, published: &str) -> Vec<String> {
         probes: &[],
         bound,
         asks_progress: false,
+        crashing: None,
         ledger: None,
         expired: &|| start.elapsed().as_secs() >= 60,
         progress: &|_, _| {},

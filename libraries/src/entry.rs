@@ -8,11 +8,13 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, Subject, well_formed};
+use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::world::World;
+use mowgli_rdma::Switches;
 use mowgli_rdma::probes::WaitProbes;
-use mowgli_rdma::wait::Wait;
+use mowgli_rdma::wait::{self, Wait};
 use mowgli_x86::pool::Pool;
 use mowgli_x86::probes::WordProbes;
 use mowgli_x86::tso::Tso;
@@ -57,6 +59,8 @@ pub struct Memory<S: Stamp = mowgli_rdma::Stamp> {
     /// Clients that watch a library through it. The argument: whether a thread may reach memory of its own node through a
     /// network.
     pub probes: fn(bool) -> Box<dyn Probes>,
+    /// How threads crash in it, if they can.
+    pub crashing: Option<Crashing<S>>,
 }
 
 impl Memory {
@@ -64,7 +68,15 @@ impl Memory {
     #[must_use]
     pub fn rdma_wait() -> Self {
         let libraries = Libraries::over(mowgli_rdma::to).with(Wait);
-        Self { libraries, probes: |loopback| Box::new(WaitProbes { loopback }) }
+        let crashing = Some(wait::crashing(Switches::OFF));
+        Self { libraries, probes: |loopback| Box::new(WaitProbes { loopback }), crashing }
+    }
+
+    /// RDMA-WAIT-RMW with these switches.
+    #[must_use]
+    pub fn switched(switches: Switches) -> Self {
+        let crashing = Some(wait::crashing(switches));
+        Self { libraries: wait::switched(switches), crashing, ..Self::rdma_wait() }
     }
 }
 
@@ -73,7 +85,7 @@ impl Memory<mowgli_x86::Stamp> {
     #[must_use]
     pub fn x86_tso() -> Self {
         let libraries = Libraries::over(mowgli_x86::to).with(Tso).with(Pool);
-        Self { libraries, probes: |_| Box::new(WordProbes) }
+        Self { libraries, probes: |_| Box::new(WordProbes), crashing: None }
     }
 }
 
@@ -156,6 +168,14 @@ impl<S: Stamp> Entry<S> {
         let bounds = self.variants.first().map(|v| v.bounds.clone()).unwrap_or_default();
         let broken = variant(name, about, Expected::Unsound, implementation, &[]);
         self.with(Variant { bounds, ..broken })
+    }
+
+    /// The entry where a thread of each client may crash, whose threads make at most so many calls together.
+    #[must_use]
+    pub fn crashing(mut self, total: usize) -> Self {
+        let bounds = self.variants.iter_mut().flat_map(|v| &mut v.bounds);
+        bounds.for_each(|bound| (bound.crashes, bound.total) = (1, Some(total)));
+        self
     }
 
     /// A library that is its own subject, over a memory model, with implementations on the libraries `below`.

@@ -22,6 +22,7 @@
 //!     probes: &[&WaitProbes { loopback: true }],
 //!     bound: Bound { threads: 3, nodes: 3, calls: 1, objects: 1, loops: 3, values: vec![1], ..Bound::default() },
 //!     asks_progress: true,
+//!     crashing: None,
 //!     ledger: None,
 //!     expired: &|| false,
 //!     progress: &|_, _| {},

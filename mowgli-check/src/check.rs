@@ -12,6 +12,7 @@ use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client};
+use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::soundness::ledger::Ledger;
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::sites::sites;
@@ -130,16 +131,16 @@ fn checked<S: Stamp>(
     let start = Instant::now();
     let expired = || options.deadline.expired();
     entry::fault(entry, bound, &expired)?;
-    let (mut report, below) = with_question(entry, variant, bound, options, |question| {
+    let (mut report, below, libraries) = with_question(entry, variant, bound, options, |question| {
         let report = match options.ask {
+            _ if bound.crashes > 0 => outcomes(question),
             Ask::Soundness => run(question),
             Ask::Local => local(question),
             Ask::Through => outcomes(question),
         };
-        (report, question.below.clone())
+        (report, question.below.clone(), question.in_force())
     })?;
     let over = below.names().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
-    let libraries = below.and(&entry.memory.libraries);
     if let Verdict::Undecided(stop) = report.verdict {
         report.verdict = Verdict::Undecided(interrupt::cause(stop));
     }
@@ -185,12 +186,14 @@ pub fn with_question<S: Stamp, T>(
     let expired = || options.deadline.expired();
     let of_memory = (entry.memory.probes)(options.loopback);
     let own = entry.probes.iter().map(|p| &**p);
-    let probes: Vec<&dyn Probes> = own.chain([&*of_memory]).collect();
+    let all: Vec<&dyn Probes> = own.chain([&*of_memory]).collect();
+    let probes = if bound.crashes > 0 && options.ask != Ask::Through { vec![&Alone as &dyn Probes] } else { all };
     let mut chain = vec![variant.implementation.clone()];
     let mut below = entry.below.clone();
     if options.ask == Ask::Through {
         replace_all(entry, options.entries, &mut chain, &mut below)?;
     }
+    let crashing = crashing(entry, bound)?;
     Ok(ask(&Question {
         library: Name::literal(entry.name),
         specification: entry.specification.clone(),
@@ -201,10 +204,33 @@ pub fn with_question<S: Stamp, T>(
         probes: &probes,
         bound: bound.clone(),
         asks_progress: options.ends,
+        crashing: crashing.cloned(),
         ledger: options.ledger,
         expired: &expired,
         progress: options.progress,
     }))
+}
+
+/// Clients as they are.
+struct Alone;
+
+impl Probes for Alone {
+    fn stages(&self) -> usize {
+        1
+    }
+
+    fn extend(&self, world: &World, client: &Client, _: usize) -> Vec<(World, Client)> {
+        vec![(world.clone(), client.clone())]
+    }
+}
+
+/// How threads crash, where the bound lets any.
+fn crashing<'e, S: Stamp>(entry: &'e Entry<S>, bound: &Bound) -> Result<Option<&'e Crashing<S>>, String> {
+    match &entry.memory.crashing {
+        _ if bound.crashes == 0 => Ok(None),
+        Some(crashing) => Ok(Some(crashing)),
+        None => Err(format!("{}: crashes are of libraries over RDMA_WAIT; leave out --crashes", entry.name)),
+    }
 }
 
 /// An edit by which a variant was made and that has changed no body so far, nor does one of those within the variant's bounds.
@@ -325,7 +351,9 @@ impl<S: Stamp> Checked<S> {
             (Verdict::Undecided(Stop::Vacuous) | Verdict::Sound, Progress::Blocks(..)) => {
                 return Some(self.expected == Expected::Blocks);
             }
-            (Verdict::Sound, Progress::Stuck(..)) => return Some(self.expected == Expected::Stuck),
+            (Verdict::Sound | Verdict::NoWrongOutcome, Progress::Stuck(..)) => {
+                return Some(self.expected == Expected::Stuck);
+            }
             // Of a variant that is to be caught so nothing is known.
             (Verdict::Sound, Progress::Undecided(_)) if matches!(self.expected, Expected::Blocks | Expected::Stuck) => {
                 return None;
@@ -402,7 +430,8 @@ impl<S: Stamp> Checked<S> {
     /// Each part of the bound in words.
     #[must_use]
     pub fn bound_parts(&self) -> Vec<String> {
-        let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members, total } = &self.bound;
+        let Bound { threads, nodes, calls, objects, loops, values, words, sizes, homes, members, total, crashes } =
+            &self.bound;
         let mut parts = vec![format!("threads {threads}"), format!("nodes {nodes}"), format!("calls {calls}")];
         parts.extend(total.map(|total| format!("at most {total} in all")));
         parts.extend([format!("objects {objects}"), format!("loops {loops}")]);
@@ -417,6 +446,9 @@ impl<S: Stamp> Checked<S> {
             parts.push(format!("homes {{{}}}", homes.iter().join(", ")));
         }
         parts.extend(members.map(|members| format!("members {members}")));
+        if *crashes > 0 {
+            parts.push(format!("crashes {crashes}"));
+        }
         parts
     }
 

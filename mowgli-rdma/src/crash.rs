@@ -8,7 +8,7 @@
 
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, events, same};
-use mowgli_core::event::{Call, Event, Shape, Sub};
+use mowgli_core::event::{Call, Event, Shape, Sub, Writes};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
@@ -120,34 +120,58 @@ impl Library<Stamp> for Crash {
     }
 }
 
-/// The shapes of an operation where what it does may be cut off: each as it is, without its last part, and without any; of an operation
-/// of several words each word so. The parts that are missing have their stamps, and touch no memory. What an atomic operation does to
-/// the remote word is one thing at its node.
+/// The shapes of an operation where what it does may be cut off. That nothing at all is done is said once.
 pub(crate) fn cut_off(world: &World, thread: Tid, shapes: Vec<Shape<Stamp>>) -> Vec<Shape<Stamp>> {
     let to = shapes.iter().flatten().find(|sub| is_of_card(sub)).and_then(|sub| sub.stamp.node());
     if !to.is_some_and(|to| world.may_stop(thread) || world.crashes.nodes.contains(to)) {
         return shapes;
     }
-    let quiet = |sub: &Sub<Stamp>| Sub::quiet(sub.stamp);
-    if !matches!(shapes[0][0].stamp, aNAR(_)) {
-        let of_word = |word: &[Sub<Stamp>]| {
-            [vec![word[0], word[1]], vec![word[0], quiet(&word[1])], vec![quiet(&word[0]), quiet(&word[1])]]
-        };
-        let words = shapes[0].chunks(2).map(of_word).multi_cartesian_product();
-        return words.map(|words| words.into_iter().flatten().collect()).collect();
-    }
-    let nothing: Shape<Stamp> = shapes[0].iter().map(quiet).collect();
-    let without_last = |shape: &Shape<Stamp>| {
-        let last = shape.len() - 1;
-        shape.iter().enumerate().map(|(at, sub)| if at == last { quiet(sub) } else { *sub }).collect()
+    let is_first = |number: usize, shape: &Shape<Stamp>| number == 0 || shape.iter().any(|sub| sub.cell.is_some());
+    let all = shapes
+        .iter()
+        .enumerate()
+        .flat_map(|(number, whole)| cuts(whole).into_iter().filter(move |shape| is_first(number, shape)));
+    all.collect()
+}
+
+/// The ways in which a shape may be cut off, itself first: what the card does may be missing part by part, of an operation of several
+/// words each word for itself. The parts that are missing have their stamps, and touch no memory. What writes something that
+/// another part reads is missing with that one, and what an atomic operation does to the remote word is one thing at its node.
+#[must_use]
+pub fn cuts(whole: &Shape<Stamp>) -> Vec<Shape<Stamp>> {
+    let of_part = |sub: &Sub<Stamp>| match is_of_card(sub) && sub.cell.is_some() {
+        true => vec![*sub, Sub::quiet(sub.stamp)],
+        false => vec![*sub],
     };
-    let begun: Vec<Shape<Stamp>> = shapes.iter().map(without_last).collect();
-    shapes.into_iter().chain(begun).chain([nothing]).collect()
+    let all = whole.iter().map(of_part).multi_cartesian_product();
+    all.filter(|shape| is_cut(whole, shape)).map(Shape::from_iter).collect()
+}
+
+/// Whether what is there of a shape can be there without what is missing.
+fn is_cut(whole: &Shape<Stamp>, shape: &[Sub<Stamp>]) -> bool {
+    let is_there = |at: usize| shape[at].cell == whole[at].cell;
+    let has_source = |at: usize| match whole[at].writes {
+        Some(Writes::Copy(from) | Writes::Step(from)) => is_there(from),
+        _ => true,
+    };
+    let atomic = (0..whole.len()).find(|&at| matches!(whole[at].stamp, aNAR(_)));
+    let is_one = |at: usize| {
+        let is_remote = matches!(whole[at].stamp, aNRW(_));
+        let with = atomic.filter(|&read| is_remote && whole[read].cell == whole[at].cell);
+        with.is_none_or(|read| is_there(read) == is_there(at))
+    };
+    (0..whole.len()).all(|at| (!is_there(at) || has_source(at)) && is_one(at))
 }
 
 /// Whether it is a part of an operation that the card does.
 fn is_of_card(sub: &Sub<Stamp>) -> bool {
-    matches!(sub.stamp, aNLR(_) | aNRW(_) | aNAR(_) | aNRR(_) | aNLW(_))
+    is_issued(sub.stamp)
+}
+
+/// What the card does for a thread.
+#[must_use]
+pub fn is_issued(stamp: Stamp) -> bool {
+    matches!(stamp, aNLR(_) | aNRW(_) | aNAR(_) | aNRR(_) | aNLW(_))
 }
 
 /// What the card has not done.

@@ -13,10 +13,11 @@ use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
-use crate::crash::{Crash, cut_off, happened, missing};
+use crate::crash::{self, CRASH, Crash, cut_off, happened, missing};
 use crate::message::Message;
 use crate::stamp::Stamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 use crate::stamp::{Piece, Qp};
@@ -215,6 +216,14 @@ pub fn switched(switches: Switches) -> Libraries<Stamp> {
         .respecified(WAIT, |spec| *spec = predicate(true, &(po() & same(wid)), false, None, switches));
     let words = if switches.crashes { words.with(Crash) } else { words };
     if switches.messages { words.with(Message) } else { words }
+}
+
+/// How threads crash over RDMA-WAIT-RMW with these switches.
+#[must_use]
+pub fn crashing(switches: Switches) -> Crashing<Stamp> {
+    let model = switched(Switches { crashes: true, ..switches });
+    let [goes, stop] = [crash::Method::Goes {}, crash::Method::Stop {}].map(|method| method.call(CRASH));
+    Crashing { model, goes, stop, cuts: crash::cuts, is_issued: crash::is_issued }
 }
 
 /// The parts of ib.

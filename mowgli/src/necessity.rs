@@ -174,10 +174,10 @@ pub fn necessity<S: Stamp>(
             let needed = match (&checked.report.verdict, &checked.report.violation) {
                 (_, None) if matches!(checked.report.progress, Progress::Stuck(..)) && !is_stuck => Needed::Stuck,
                 (_, None) if checked.stuck().is_some() && !is_stuck => Needed::Vacuous,
-                (Verdict::Sound, None) if is_same => Needed::Same,
+                (Verdict::Sound | Verdict::NoWrongOutcome, None) if is_same => Needed::Same,
                 (Verdict::Unsound(_), _) => Needed::Yes,
                 (_, Some(_)) => Needed::Locally,
-                (Verdict::Sound, None) if all_end => Needed::No,
+                (Verdict::Sound | Verdict::NoWrongOutcome, None) if all_end => Needed::No,
                 (Verdict::Undecided(Stop::IllDefined(_)), None) => Needed::IllDefined,
                 (Verdict::Undecided(Stop::Vacuous), None) => Needed::Vacuous,
                 (Verdict::Undecided(_), None) => Needed::Undecided,

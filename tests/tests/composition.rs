@@ -75,6 +75,7 @@ fn answer(entry: &Entry, variant: &Variant, bound: &Bound, (world, client): &(Wo
         probes: &[],
         bound: bound.clone(),
         asks_progress: false,
+        crashing: None,
         ledger: None,
         expired: &|| false,
         progress: &|_, _| {},

@@ -141,7 +141,7 @@ fn lock() -> Entry<own::Tso> {
     };
     Entry {
         name: "lock",
-        memory: Memory { libraries: memory(), probes: |_| Box::new(own::Counting) },
+        memory: Memory { libraries: memory(), probes: |_| Box::new(own::Counting), crashing: None },
         specification: Libraries::over(own::to).with(own::Lock),
         below: memory(),
         subject: Box::new(own::Lock),

@@ -42,6 +42,14 @@ pub struct Bound {
     /// Calls of all threads together; as many as each may have if none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<usize>,
+    /// How many threads of a client may crash.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub crashes: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 impl Default for Bound {
@@ -59,6 +67,7 @@ impl Default for Bound {
             homes: Vec::new(),
             members: None,
             total: None,
+            crashes: 0,
         }
     }
 }

@@ -53,7 +53,9 @@ impl<S: Stamp> Question<'_, S> {
             let runs = problem.runs_noted(asks_progress, Some(note).filter(|_| !others.is_empty()));
             let local = check(problem, &runs, &self.specification, self.library);
             let limits = problem.limits;
-            let specified = progress::Specified { libraries: &self.specification, world, client, limits };
+            let prefixes = self.prefixes(world, client);
+            let specified =
+                progress::Specified { libraries: &self.specification, world, client, prefixes: &prefixes, limits };
             let mut asked_specification = false;
             let progress = match &local.explored.stop {
                 _ if local.violation.is_some() => Progress::Undecided(Stop::NotAsked),
@@ -84,7 +86,14 @@ impl<S: Stamp> Question<'_, S> {
                 // What the specification lets return is asked of each.
                 let ends = |other: &&Other<'_>| {
                     let (world, client) = other.client;
-                    let specified = progress::Specified { libraries: &self.specification, world, client, limits };
+                    let prefixes = self.prefixes(world, client);
+                    let specified = progress::Specified {
+                        libraries: &self.specification,
+                        world,
+                        client,
+                        prefixes: &prefixes,
+                        limits,
+                    };
                     specified.lets_all_return() == Ok(false)
                 };
                 renamed.retain(ends);

@@ -2,6 +2,7 @@
 //! (Def. 3.10) where local soundness fails.
 
 pub mod client;
+pub mod crashes;
 pub mod edits;
 pub mod estimate;
 pub mod form;

@@ -1,14 +1,24 @@
 //! The question of outcomes (LOCO Def. 3.10): is there a client with an outcome that the specification does not have?
 
+use std::collections::BTreeSet;
+
+use itertools::Itertools;
+
 use super::client::{self, Client};
+use super::crashes::{has_returned, returned};
 use super::groups::{PROBED, until_first};
 use super::ledger::{Ledger, Line, Work};
+use super::progress::{Progress, Specified};
 use super::question::{Counterexample, Question, Report, Verdict};
+use crate::ids::Name;
 use crate::implementation::Implementations;
 use crate::judge::judge;
 use crate::library::Libraries;
-use crate::problem::Problem;
+use crate::outcome::Outcome;
+use crate::problem::{Found, Problem};
+use crate::program::Prog;
 use crate::runs::Stop;
+use crate::search::refute::Refutation;
 use crate::search::solver::{Cut, Flow, Solver};
 use crate::stamp::Stamp;
 use crate::world::World;
@@ -126,15 +136,23 @@ impl<S: Stamp> Question<'_, S> {
         answer
     }
 
-    fn with_beside(&self, libraries: &Libraries<S>) -> Libraries<S> {
-        libraries.and(&self.beside)
+    /// What a client is of whose calls are those of the implementation.
+    #[must_use]
+    pub fn in_force(&self) -> Libraries<S> {
+        let all = self.below.and(&self.beside);
+        self.crashing.as_ref().map_or(all.clone(), |crashing| crashing.of(&all))
+    }
+
+    pub(super) fn promised(&self) -> Libraries<S> {
+        let all = self.specification.and(&self.beside);
+        self.crashing.as_ref().map_or(all.clone(), |crashing| crashing.promised(&crashing.of(&all)))
     }
 
     /// Asks something of a client whose calls are those of the specification.
     fn specified<T>(&self, world: &World, client: &Client, ask: impl FnOnce(&Problem<'_, S>) -> T) -> T {
         let expired = || (self.expired)();
         ask(&Problem {
-            libraries: &self.with_beside(&self.specification),
+            libraries: &self.promised(),
             implementations: &Implementations::new(),
             world,
             programs: &client.programs(),
@@ -143,19 +161,75 @@ impl<S: Stamp> Question<'_, S> {
         })
     }
 
+    /// What the specification is asked about a client: the client itself, and how many of its calls return.
+    pub(super) fn prefixes(&self, world: &World, client: &Client) -> Vec<(Client, Vec<usize>)> {
+        match &self.crashing {
+            Some(crashing) => crashing.prefixes(world, client),
+            None => vec![(client.clone(), client.threads.iter().map(Vec::len).collect())],
+        }
+    }
+
+    fn programs(&self, world: &World, client: &Client) -> Vec<Prog> {
+        let implemented: Vec<Name> = self.chain.iter().map(|i| i.target()).collect();
+        match &self.crashing {
+            Some(crashing) => crashing.programs(world, client, &implemented),
+            None => client.programs(),
+        }
+    }
+
+    /// Whether a client some of whose threads may crash is stuck though the specification could go on.
+    pub(super) fn progress_with_crashes(&self, (world, client): &(World, Client)) -> Progress<S> {
+        let expired = || (self.expired)();
+        let (limits, prefixes) = (self.limits(&expired), self.prefixes(world, client));
+        let specified = Specified { libraries: &self.promised(), world, client, prefixes: &prefixes, limits };
+        let problem = Problem {
+            libraries: &self.in_force(),
+            implementations: &self.implementations(),
+            world: &self.with_objects(world),
+            programs: &self.programs(world, client),
+            observed: &[],
+            limits,
+        };
+        let runs = problem.runs_and_idle();
+        specified.stuck(|matters| {
+            problem.stuck(&runs, &mut |all| matters(&all.iter().map(|r| has_returned(r)).collect_vec()))
+        })
+    }
+
+    fn promised_outcomes(&self, world: &World, client: &Client) -> Result<BTreeSet<Outcome>, Stop> {
+        let mut promised = BTreeSet::new();
+        for (prefix, lengths) in self.prefixes(world, client) {
+            let all = self.specified(world, &prefix, |problem| problem.results()).all()?;
+            promised.extend(all.iter().map(|outcome| returned(outcome, &lengths)));
+        }
+        Ok(promised)
+    }
+
+    /// Why the specification does not have an outcome, with all calls that may have happened.
+    fn refutations(&self, world: &World, client: &Client, outcome: &Outcome) -> Found<Vec<Refutation>> {
+        let is_it = |(prefix, lengths): &(Client, Vec<usize>)| {
+            let told = self
+                .specified(world, prefix, |problem| problem.refutations(&|o| returned(o, lengths) == *outcome, SHOWN));
+            !matches!(told.so_far(), (found, None) if found.is_empty())
+        };
+        let largest = self.prefixes(world, client).into_iter().rev().find(is_it);
+        let (prefix, lengths) = largest.unwrap_or_else(|| (client.clone(), vec![usize::MAX; client.threads.len()]));
+        self.specified(world, &prefix, |problem| problem.refutations(&|o| returned(o, &lengths) == *outcome, SHOWN))
+    }
+
     /// An outcome of the implemented client that the specification does not have.
     ///
     /// # Errors
     /// What stopped the search before there was an answer.
     pub fn wrong_outcome(&self, world: &World, client: &Client) -> Answer<S> {
-        let promised = self.specified(world, client, |problem| problem.results()).all()?;
+        let promised = self.promised_outcomes(world, client)?;
         let expired = || (self.expired)();
-        let libraries = self.with_beside(&self.below);
+        let libraries = self.in_force();
         let problem = Problem {
             libraries: &libraries,
             implementations: &self.implementations(),
             world: &self.with_objects(world),
-            programs: &client.programs(),
+            programs: &self.programs(world, client),
             observed: &[],
             limits: self.limits(&expired),
         };
@@ -176,7 +250,7 @@ impl<S: Stamp> Question<'_, S> {
             Flow::Stop
         });
         let Some((outcome, execution)) = found else { return explored.stop.map_or(Ok(None), Err) };
-        let refutations = self.specified(world, client, |problem| problem.refutations(&|o| *o == outcome, SHOWN));
+        let refutations = self.refutations(world, client, &outcome);
         let (world, client) = (world.clone(), client.clone());
         Ok(Some(Box::new(Counterexample { world, client, outcome, execution, refutations })))
     }

@@ -67,16 +67,18 @@ pub(super) struct Specified<'a, S> {
     pub libraries: &'a Libraries<S>,
     pub world: &'a World,
     pub client: &'a Client,
+    /// What it is asked about the client: clients with how many of their calls return, of threads that may crash.
+    pub prefixes: &'a [(Client, Vec<usize>)],
     pub limits: Limits<'a>,
 }
 
 impl<S: Stamp> Specified<'_, S> {
-    fn asked<T>(&self, ask: impl FnOnce(&Problem<'_, S>) -> T) -> T {
+    fn asked<T>(&self, client: &Client, ask: impl FnOnce(&Problem<'_, S>) -> T) -> T {
         ask(&Problem {
             libraries: self.libraries,
             implementations: &Implementations::new(),
             world: self.world,
-            programs: &self.client.programs(),
+            programs: &client.programs(),
             observed: &[],
             limits: self.limits,
         })
@@ -88,7 +90,7 @@ impl<S: Stamp> Specified<'_, S> {
     /// What stopped the search.
     pub fn lets_all_return(&self) -> Result<bool, Stop> {
         let mut found = false;
-        let explored = self.asked(|problem| {
+        let explored = self.asked(self.client, |problem| {
             problem.explore(&mut |solver| {
                 found = problem.must_return(solver);
                 if found { Flow::Stop } else { Flow::Continue }
@@ -102,8 +104,21 @@ impl<S: Stamp> Specified<'_, S> {
     /// # Errors
     /// What stopped the search.
     fn could_go_on(&self, returned: &[Vec<Val>]) -> Result<bool, Stop> {
+        let is_it = |lengths: &[usize]| {
+            let threads = self.world.tids().zip(returned).zip(lengths);
+            threads.into_iter().all(|((t, returned), length)| !self.world.may_stop(t) || returned.len() == *length)
+        };
+        for (prefix, _) in self.prefixes.iter().filter(|(_, lengths)| is_it(lengths)) {
+            if self.prefix_could_go_on(prefix, returned)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn prefix_could_go_on(&self, prefix: &Client, returned: &[Vec<Val>]) -> Result<bool, Stop> {
         let mut found = false;
-        let explored = self.asked(|problem| {
+        let explored = self.asked(prefix, |problem| {
             let mut settled = |solver: &mut Solver<'_, S>| {
                 let begins = |(output, returned): (&Val, &Vec<Val>)| match output {
                     Val::Tuple(results) => results.parts().starts_with(returned),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::client::{Bound, Client, Subject, well_formed};
+use super::crashes::{Crashing, Stopping};
 use super::ledger::Ledger;
 use super::local::{Concretisation, Local, Violation, check};
 use super::progress::Progress;
@@ -48,6 +49,8 @@ pub struct Question<'a, S: Stamp> {
     pub bound: Bound,
     /// Whether it is asked too which clients never end ([`Progress`]).
     pub asks_progress: bool,
+    /// How threads crash, where [`Bound::crashes`] is not 0.
+    pub crashing: Option<Crashing<S>>,
     /// What is known of clients, and which of them are looked at, where several processes share them.
     pub ledger: Option<&'a dyn Ledger>,
     /// Whether the time is up.
@@ -63,7 +66,17 @@ impl<S: Stamp> Question<'_, S> {
 
     /// The clients of which the specification says anything, and how many there are with the others.
     pub(super) fn clients(&self) -> Found<(Vec<(World, Client)>, usize)> {
-        well_formed(self.library(), self.subject, std::slice::from_ref(&self.bound), self.expired)
+        let found = well_formed(self.library(), self.subject, std::slice::from_ref(&self.bound), self.expired);
+        let Some(crashing) = &self.crashing else { return found };
+        let ((all, generated), stop) = found.into_parts();
+        let ill_formed = generated - all.len();
+        let with_crashes = |(world, client): (World, Client)| {
+            let worlds = crashing.worlds(&world, &client, self.bound.crashes);
+            worlds.into_iter().map(move |world| (world, client.clone()))
+        };
+        let all: Vec<(World, Client)> = all.into_iter().flat_map(with_crashes).collect();
+        let generated = ill_formed + all.len();
+        Found::new((all, generated), stop)
     }
 
     /// Asks something of a client whose calls are those of the implementation.
@@ -84,7 +97,11 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     pub(super) fn implementations(&self) -> Implementations {
-        self.chain.iter().map(|i| (i.target(), Arc::clone(i))).collect()
+        let in_force = |i: &Arc<dyn Implementation>| match &self.crashing {
+            Some(crashing) => Arc::new(Stopping { implementation: Arc::clone(i), crashing: crashing.clone() }) as _,
+            None => Arc::clone(i),
+        };
+        self.chain.iter().map(|i| (i.target(), in_force(i))).collect()
     }
 
     pub(super) fn with_objects(&self, world: &World) -> World {

@@ -23,13 +23,24 @@ pub fn outcomes<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let mut report = Report::new(&[]);
     report.verdict = match question.clients().all() {
         Ok((all, generated)) => {
-            report.generated = generated;
+            (report.generated, report.ill_formed) = (generated, generated - all.len());
             report.clients = all.len();
-            question.probe(&all, &mut report, question.ledger, Verdict::NoWrongOutcome)
+            let verdict = question.probe(&all, &mut report, question.ledger, Verdict::NoWrongOutcome);
+            report.progress = match &verdict {
+                Verdict::NoWrongOutcome if question.crashing.is_some() && question.asks_progress => {
+                    let ask = |client: &_| question.progress_with_crashes(client);
+                    let found = until_first(&all, ask, |found| !matches!(found, Progress::Ends));
+                    found.into_iter().fold(Progress::Ends, Progress::and)
+                }
+                _ => Progress::Undecided(Stop::NotAsked),
+            };
+            verdict
         }
-        Err(stop) => Verdict::Undecided(stop),
+        Err(stop) => {
+            report.progress = Progress::Undecided(Stop::NotAsked);
+            Verdict::Undecided(stop)
+        }
     };
-    report.progress = Progress::Undecided(Stop::NotAsked);
     report
 }
 

@@ -93,6 +93,9 @@ pub(super) struct Within {
     /// At most this many members of an object: readers of a ring buffer, participants of a barrier.
     #[arg(long, value_name = "M", value_parser = at_least_one)]
     members: Option<u64>,
+    /// How many threads of a client may crash, each at any point. Then outcomes are compared: see docs/models.md, Crashes.
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    crashes: Option<u64>,
 }
 
 impl Within {
@@ -115,6 +118,7 @@ impl Within {
                 bound.homes = homes.iter().map(|&n| n as u8).collect();
             }
             bound.members = self.members.map(|n| n as usize).or(bound.members);
+            bound.crashes = self.crashes.map_or(bound.crashes, |n| n as usize);
             bound.total = self.total.map(|n| n as usize).or(bound.total);
         }
         bounds

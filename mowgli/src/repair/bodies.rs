@@ -319,6 +319,9 @@ const MOVE: (&str, u64) = ("move", 1);
 /// # Errors
 /// If the entry cannot be checked, a cost is of something else, or what is to be weakened is not right as it is.
 pub fn repair<S: Stamped>(entry: &Entry<S>, variant: &Variant, ask: &Ask<'_, S>) -> Result<Answer, String> {
+    if ask.bounds.iter().any(|bound| bound.crashes > 0) {
+        return Err(format!("{}: bodies are repaired where nobody crashes", entry.name));
+    }
     let known = entry.below.names().filter_map(remedies_of).flat_map(|r| r.costs());
     let mut costs = ask.costs.with(known.chain([MOVE]).collect())?;
     let move_cost = costs.remove(MOVE.0).unwrap_or(MOVE.1);
