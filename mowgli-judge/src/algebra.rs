@@ -508,6 +508,19 @@ impl<S: Stamp> Spec<S> {
         })
     }
 
+    /// The relation of the choice of this name, if there is one.
+    #[must_use]
+    pub fn chosen(&self, choice: &str) -> Option<Rel<S>> {
+        let position = self.choices.iter().position(|(name, _)| *name == choice)?;
+        Some(Rel::new(Expr::Chosen(position)))
+    }
+
+    /// The part of so of this name, if there is one.
+    #[must_use]
+    pub fn part(&self, name: &str) -> Option<&Rel<S>> {
+        self.so.iter().find(|(part, _)| *part == name).map(|(_, rel)| rel)
+    }
+
     /// Whether a demand mentions hb: then more of hb can make an execution inconsistent (LOCO Def. 3.13, 3).
     #[must_use]
     pub fn mentions_hb(&self) -> bool {

@@ -2,7 +2,9 @@
 //!
 //! Subevents are elements of a sort, relations are predicates on them. A transitive closure is not first-order: it becomes a
 //! predicate that is transitive and has what it is the closure of. The real closure is one such, so what follows from these
-//! laws holds of it.
+//! laws holds of it. Nor is it to count:
+//! what comes in turn becomes a predicate that pairs each
+//! member with one at most.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,6 +101,8 @@ pub struct Encoding<S> {
     pub laws: Vec<Vec<Law>>,
     /// The closures: the predicate, and that of which it is the closure.
     pub closures: Vec<(String, String)>,
+    /// The relations of what comes in turn: the predicate, and what it is.
+    pub turns: Vec<(String, Rel<S>)>,
     /// The definitions of the relations, and the declarations of the closures.
     pub relations: Theory,
     /// The parts of so, with the names of their predicates.
@@ -107,6 +111,8 @@ pub struct Encoding<S> {
     pub partners: Vec<Option<Partner>>,
     /// The demands, with the names of their predicates.
     pub demands: Vec<(&'static str, Demand, String)>,
+    /// What is known of what comes in turn.
+    pub of_turns: Vec<Law>,
     /// The predicates of expressions that have been seen.
     known: BTreeMap<usize, String>,
     taken: BTreeSet<String>,
@@ -124,6 +130,8 @@ pub fn encode<S: Stamp>(spec: &Spec<S>, side: Side) -> Result<Encoding<S>, Strin
         sets: Vec::new(),
         keys: Vec::new(),
         closures: Vec::new(),
+        turns: Vec::new(),
+        of_turns: Vec::new(),
         relations: Theory::default(),
         so: Vec::new(),
         partners: Vec::new(),
@@ -186,8 +194,12 @@ impl<S: Stamp> Encoding<S> {
         and([self.own(a), self.own(b), self.side.common(name, &[a.clone(), b.clone()])])
     }
 
-    /// The name of the predicate of a relation; it is defined where that has not been done.
-    fn predicate(&mut self, rel: &Rel<S>) -> Result<String, String> {
+    /// The name of the predicate of a relation that is made of those of the specification; it is defined where that has not been
+    /// done.
+    ///
+    /// # Errors
+    /// The operator that is not first-order.
+    pub fn predicate(&mut self, rel: &Rel<S>) -> Result<String, String> {
         if let Expr::Chosen(choice) = rel.expr() {
             return Ok(self.choices[*choice].0.clone());
         }
@@ -202,6 +214,8 @@ impl<S: Stamp> Encoding<S> {
             self.relations.function(&name, &[sort, sort], "Bool");
             self.closures.push((name.clone(), inner));
             name
+        } else if let Expr::InTurn(from, to, key) = rel.expr() {
+            self.in_turn(rel, wish, (from, to, key))
         } else {
             let [a, b] = pair();
             let body = self.body(rel, &a, &b)?;
@@ -242,7 +256,7 @@ impl<S: Stamp> Encoding<S> {
             Expr::SameEvent => self.shared("same.event", a, b),
             Expr::SameThread => self.shared("same.thread", a, b),
             Expr::Same(key) => app(&self.key(key), &both),
-            Expr::InTurn(..) => return Err("pairs that come in turn are counted, which is not first-order".to_owned()),
+            Expr::InTurn(..) => app(&self.predicate(rel)?, &both),
             Expr::On(set) => and([self.member(set, a), equal(a.clone(), b.clone())]),
             Expr::Cross(from, to) => and([self.member(from, a), self.member(to, b)]),
             Expr::Chosen(choice) => app(&self.choices[*choice].0, &both),
@@ -254,6 +268,31 @@ impl<S: Stamp> Encoding<S> {
             Expr::Inverse(x) => self.has(x, b, a)?,
             Expr::Plus(_) => app(&self.predicate(rel)?, &both),
         })
+    }
+
+    /// Declares what comes in turn, with its laws: the i-th of one set is with the i-th of the other.
+    fn in_turn(&mut self, rel: &Rel<S>, wish: &str, (from, to, key): (&Set<S>, &Set<S>, &Key<S>)) -> String {
+        let sort = self.side.sort;
+        let name = self.fresh(if wish == "relation" { "turn" } else { wish });
+        let (from, to, key) = (self.set(from), self.set(to), self.key(key));
+        self.relations.function(&name, &[sort, sort], "Bool");
+        self.turns.push((name.clone(), rel.clone()));
+        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let paired = |a: &Term, b: &Term| app(&name, &[a.clone(), b.clone()]);
+        let is = |set: &str, s: &Term| app(set, std::slice::from_ref(s));
+        let alike = app(&key, &[a.clone(), b.clone()]);
+        let thread = self.side.common("same.thread", &[a.clone(), b.clone()]);
+        let event = format!("{}same.event", self.side.shared);
+        let one_event = |a: &Term, b: &Term| app(&event, &[a.clone(), b.clone()]);
+        let short = name.strip_prefix(&self.side.prefix).unwrap_or(&name).to_owned();
+        let law = |words: &str, of: &[&'static str], from, to| Law::new(format!("{short}: {words}"), of, from, to);
+        let pair = and([is(&from, &a), is(&to, &b), thread, alike]);
+        self.of_turns.extend([
+            law("pairs are of one thread and alike", &["a", "b"], paired(&a, &b), pair),
+            law("one is with one", &["a", "b", "c"], and([paired(&a, &b), paired(&a, &c)]), one_event(&b, &c)),
+            law("one has one", &["a", "b", "c"], and([paired(&a, &c), paired(&b, &c)]), one_event(&a, &b)),
+        ]);
+        name
     }
 
     fn member(&mut self, set: &Set<S>, a: &Term) -> Term {

@@ -47,12 +47,15 @@ pub struct Obligation {
     pub to: Term,
 }
 
+/// Why there is no proof about a library in which something comes in turn.
+const COUNTED: &str = "pairs that come in turn are counted, which is not first-order";
+
 /// How two families of stamps are ordered: where their nodes are equal, and where they are not.
 type Ordered = (bool, bool);
 
 /// The stamp order, by families.
 pub struct Stamps {
-    order: BTreeMap<(String, String), Ordered>,
+    pub(crate) order: BTreeMap<(String, String), Ordered>,
     /// The families, with whether they have a member for each node.
     pub families: Vec<(String, bool)>,
 }
@@ -538,7 +541,8 @@ impl<'a, S: Stamp> Model<'a, S> {
         };
         let encoded = |name: Name| {
             let spec = parts.below.spec(name).expect("a name of the set");
-            encode(spec, side(name)).map_err(|why| format!("{name}: {why}"))
+            let encoding = encode(spec, side(name)).map_err(|why| format!("{name}: {why}"))?;
+            if encoding.turns.is_empty() { Ok(encoding) } else { Err(format!("{name}: {COUNTED}")) }
         };
         let lower = parts.below.names().map(encoded).collect::<Result<Vec<_>, _>>()?;
         if parts.kinds.iter().flat_map(|k| &k.concrete).any(|r| r.in_loop) {
@@ -550,6 +554,9 @@ impl<'a, S: Stamp> Model<'a, S> {
         let spec = parts.specification.spec(parts.library).ok_or("there is no specification")?;
         let side = Side { sort: ABS, prefix: format!("{}.", parts.library), shared: "abs.", own: None };
         let upper = encode(spec, side).map_err(|why| format!("{}: {why}", parts.library))?;
+        if !upper.turns.is_empty() {
+            return Err(format!("{}: {COUNTED}", parts.library));
+        }
         let roles = parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
         let guards = parts.kinds.iter().flat_map(|k| k.given()).flat_map(|g| [g.one, g.other]);
         let constants = constants(roles.flat_map(data_of).chain(guards)).collect();

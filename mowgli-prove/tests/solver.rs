@@ -19,9 +19,11 @@ use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::{bal, nlock, slock, sv, wlock};
 use mowgli_prove::prove::{Options, Proof, prove};
+use mowgli_prove::robust;
 use mowgli_prove::solve::Program;
 use mowgli_prove::source::Source;
 use mowgli_rdma::Stamp;
+use mowgli_rdma::robust::Cpu;
 use mowgli_rdma::wait::{self, WAIT};
 
 mod common;
@@ -32,7 +34,7 @@ use common::{ByTwo, source};
 const VERSION: &str = "4.8.12";
 
 fn main() -> ExitCode {
-    let tests: [(&str, fn()); 18] = [
+    let tests: [(&str, fn()); 20] = [
         ("sv_is_proved", sv_is_proved),
         ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", less_below_proves_less),
@@ -50,6 +52,8 @@ fn main() -> ExitCode {
         ("no_broken_nlock_is_proved", no_broken_nlock_is_proved),
         ("barriers_are_proved", barriers_are_proved),
         ("no_broken_barrier_is_proved", no_broken_barrier_is_proved),
+        ("robustness_is_proved", robustness_is_proved),
+        ("no_variant_of_robustness_is_proved", no_variant_of_robustness_is_proved),
         ("what_is_stated_is_proved_or_not_used", what_is_stated_is_proved_or_not_used),
     ];
     // What a solver shows in time is a matter of its version.
@@ -555,6 +559,40 @@ impl Implementation for Barrier {
             Self::SaysNothing => vec![Lemma::new("it is").about(&[c]).then(c.same_object(c))],
             _ => bal::BalOverSv::default().lemmas(),
         }
+    }
+}
+
+fn robust(cpu: Cpu, variant: &str) -> Proof {
+    let seconds = Duration::from_secs(60);
+    let options = Options { solvers: vec![Program::Z3], limit: seconds, executions: seconds };
+    robust::proved(cpu, variant, &options).expect("it can be said in first-order logic")
+}
+
+/// ROBUST Theorems 5 and 17.
+fn robustness_is_proved() {
+    for (cpu, steps) in [(Cpu::Sc, 23), (Cpu::Tso, 37)] {
+        let proof = robust(cpu, "published");
+        assert!(proof.is_proved(), "{cpu:?}: {:?} {:?}", proof.obstacles, open(&proof));
+        assert_eq!(proof.rows.len(), steps);
+        assert!(proof.executions > 100);
+        assert!(!proof.rows[0].file.contains("forall"), "instances have no quantifiers");
+    }
+}
+
+fn no_variant_of_robustness_is_proved() {
+    for cpu in [Cpu::Sc, Cpu::Tso] {
+        let open_of = |variant| {
+            let proof = robust(cpu, variant);
+            assert!(!proof.is_proved() && proof.obstacles.is_empty(), "{variant}: {:?}", proof.obstacles);
+            open(&proof).into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let racy = open_of("racy");
+        assert!(racy.iter().any(|step| step.starts_with("rf does not go back")), "{racy:?}");
+        assert!(racy.iter().all(|step| !step.starts_with("gb")), "{racy:?}");
+        let unfenced = open_of("unfenced");
+        assert!(matches!(&unfenced[..], [one] if one.contains("(Theorems 10, 16)")), "{unfenced:?}");
+        let passed = open_of("poll-before-write");
+        assert_eq!(passed[0], "gb inside hb (Theorems 7, 13): oppo");
     }
 }
 

@@ -159,7 +159,7 @@ const TABLE: [&str; 12] = [
 ];
 
 impl Stamp {
-    fn row(self) -> usize {
+    pub(crate) fn row(self) -> usize {
         match self {
             aCR => 0,
             aCW => 1,

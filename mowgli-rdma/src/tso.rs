@@ -371,13 +371,19 @@ impl Library<Stamp> for Tso {
     }
 
     fn spec(&self) -> Spec<Stamp> {
-        consistency(Switches::OFF)
+        polling(&pf())
     }
 }
 
 /// The consistency predicate of SYNC App. C, with these switches.
 fn consistency(switches: Switches) -> Spec<Stamp> {
     wait::predicate(true, &pf(), true, None, switches)
+}
+
+/// The same, where polls take operations by this relation, to say more about it: [`pf`].
+#[must_use]
+pub fn polling(pf: &Rel<Stamp>) -> Spec<Stamp> {
+    wait::predicate(true, pf, true, None, Switches::OFF)
 }
 
 /// RDMA-TSO-RMW with these switches.

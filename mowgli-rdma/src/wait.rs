@@ -90,7 +90,7 @@ pub fn target(s: &SubView<Stamp>) -> Option<Val> {
 }
 
 /// The queue pair of a subevent of the NIC: thread, node and number.
-fn queue_pair(s: &SubView<Stamp>) -> Option<Val> {
+pub(crate) fn queue_pair(s: &SubView<Stamp>) -> Option<Val> {
     let q = s.sub.stamp.queue_pair()?;
     Some(Val::tuple(&[Val::Int(i64::from(s.event.thread.0)), Val::Node(q.to), Val::Int(i64::from(q.number))]))
 }

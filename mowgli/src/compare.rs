@@ -89,7 +89,7 @@ pub(crate) fn observed(world: &World) -> Vec<Cell> {
 }
 
 /// The programs of a client whose results are those of its reads.
-fn programs(client: &Client) -> Vec<Prog> {
+pub(crate) fn programs(client: &Client) -> Vec<Prog> {
     fn from(calls: &[Call], results: Vec<Val>) -> Prog {
         let Some((call, rest)) = calls.split_first() else { return Prog::Val(Val::tuple(&results)) };
         let (shown, rest) = (matches!(call.method.text(), "Read" | "CAS"), rest.to_vec());

@@ -32,6 +32,7 @@ pub mod robust;
 pub mod run;
 pub mod shards;
 pub mod svg;
+pub mod theorems;
 
 pub use catalogue::Own;
 pub use command::main_with;

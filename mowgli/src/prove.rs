@@ -10,7 +10,7 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
-use mowgli_prove::prove::{Options, Proof, prove};
+use mowgli_prove::prove::{Options, Proof, Row, prove};
 use mowgli_prove::solve::Program;
 use mowgli_prove::source::Source;
 use serde_json::json;
@@ -158,30 +158,14 @@ impl<S: Stamped> Proved<S> {
     /// The obligations that are not shown, and what else keeps it from being proved.
     #[must_use]
     pub fn open(&self) -> Vec<String> {
-        let rows = self.proof.rows.iter().filter(|row| !row.is_shown());
-        // Where no executions were looked for, that none was found is no news.
-        let rows = rows.filter(|row| self.proof.executions > 0 || row.result() != "vacuous");
-        let rows = rows.map(|row| format!("{}: {}", row.obligation, row.result()));
-        self.proof.obstacles.iter().cloned().chain(rows).collect()
+        open(&self.proof)
     }
 
     /// The obligations as a table, g, and the verdict; of a refutation the client and the execution.
     #[must_use]
     pub fn text(&self) -> String {
         let Self { library, over, variant, proof, .. } = self;
-        let mut out = String::new();
-        if !proof.rows.is_empty() {
-            let mut table = Table::new();
-            table.load_preset(presets::NOTHING);
-            table.set_header(["obligation", "questions", "solver", "seconds", "result"]);
-            for row in &proof.rows {
-                let solvers = row.answers.iter().map(|(solver, _)| solver.to_string()).join(", ");
-                let solvers = if row.cases == 0 { "by definition".to_owned() } else { solvers };
-                let time = format!("{:.2}", row.time.as_secs_f64());
-                table.add_row([row.obligation.clone(), row.cases.to_string(), solvers, time, self.result(row)]);
-            }
-            out.push_str(&format!("{}\n", table.trim_fmt()));
-        }
+        let mut out = table(proof);
         if proof.plain > 0 {
             out.push_str(&format!(
                 "condition 1 holds {} more times by definition: the stamps are the same\n",
@@ -189,12 +173,7 @@ impl<S: Stamped> Proved<S> {
             ));
         }
         proof.concretisation.iter().for_each(|line| out.push_str(&format!("g: {line}\n")));
-        if proof.executions > 0 {
-            out.push_str(&format!(
-                "every axiom holds in {} executions of small clients that the judge accepts\n",
-                proof.executions
-            ));
-        }
+        out.push_str(&looked_at(proof));
         let word = self.verdict();
         out.push_str(&format!("{library} ({variant}) over {over}: {word}"));
         out.push_str(if self.word() == Word::Proved { ", for every client\n" } else { "\n" });
@@ -207,26 +186,13 @@ impl<S: Stamped> Proved<S> {
         out
     }
 
-    fn result(&self, row: &mowgli_prove::prove::Row) -> String {
-        let result = row.result();
-        if self.proof.executions == 0 && result == "vacuous" { "unsat".to_owned() } else { result }
-    }
-
     /// One JSON object.
     #[must_use]
     pub fn json(&self) -> String {
-        let row = |row: &mowgli_prove::prove::Row| {
-            let answers = row.answers.iter().map(|(solver, answer)| (solver.to_string(), json!(answer.to_string())));
-            json!({
-                "obligation": row.obligation, "questions": row.cases, "seconds": row.time.as_secs_f64(),
-                "answers": answers.collect::<serde_json::Map<_, _>>(), "witnessed": row.witnessed,
-                "result": self.result(row),
-            })
-        };
         let refutation = self.refutation.as_ref();
         json!({
             "library": self.library, "over": self.over, "variant": self.variant, "verdict": self.verdict(),
-            "expected": self.is_expected(), "obligations": self.proof.rows.iter().map(row).collect::<Vec<_>>(),
+            "expected": self.is_expected(), "obligations": rows(&self.proof),
             "g": self.proof.concretisation, "executions": self.proof.executions,
             "open": if self.word() == Word::Proved { Vec::new() } else { self.open() },
             "client": refutation.and_then(Checked::litmus), "why": refutation.map(Checked::explanation), "seconds": self.time.as_secs_f64(),
@@ -237,17 +203,73 @@ impl<S: Stamped> Proved<S> {
     /// The obligations as files: names, and what is in them.
     #[must_use]
     pub fn files(&self) -> Vec<(String, String)> {
-        let plain = |text: &str| {
-            let text: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
-            text.split('-').filter(|part| !part.is_empty()).join("-")
-        };
-        let rows = self.proof.rows.iter().enumerate();
-        let file = |(i, row): (usize, &mowgli_prove::prove::Row)| {
-            let name = format!("{}-{}-{:02}-{}.smt2", self.library, self.variant, i + 1, plain(&row.obligation));
-            (name, row.file.clone())
-        };
-        rows.map(file).collect()
+        files(&format!("{}-{}", self.library, self.variant), &self.proof)
     }
+}
+
+/// The obligations as a table; nothing if there are none.
+pub(crate) fn table(proof: &Proof) -> String {
+    if proof.rows.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_header(["obligation", "questions", "solver", "seconds", "result"]);
+    for row in &proof.rows {
+        let solvers = row.answers.iter().map(|(solver, _)| solver.to_string()).join(", ");
+        let solvers = if row.cases == 0 { "by definition".to_owned() } else { solvers };
+        let time = format!("{:.2}", row.time.as_secs_f64());
+        table.add_row([row.obligation.clone(), row.cases.to_string(), solvers, time, result(proof, row)]);
+    }
+    format!("{}\n", table.trim_fmt())
+}
+
+/// In how many executions every axiom holds.
+pub(crate) fn looked_at(proof: &Proof) -> String {
+    match proof.executions {
+        0 => String::new(),
+        n => format!("every axiom holds in {n} executions of small clients that the judge accepts\n"),
+    }
+}
+
+/// The obligations that are not shown, and what else keeps it from being proved.
+pub(crate) fn open(proof: &Proof) -> Vec<String> {
+    let rows = proof.rows.iter().filter(|row| !row.is_shown());
+    // Where no executions were looked for, that none was found is no news.
+    let rows = rows.filter(|row| proof.executions > 0 || row.result() != "vacuous");
+    let rows = rows.map(|row| format!("{}: {}", row.obligation, row.result()));
+    proof.obstacles.iter().cloned().chain(rows).collect()
+}
+
+fn result(proof: &Proof, row: &Row) -> String {
+    let result = row.result();
+    if proof.executions == 0 && result == "vacuous" { "unsat".to_owned() } else { result }
+}
+
+/// The obligations in JSON.
+pub(crate) fn rows(proof: &Proof) -> Vec<serde_json::Value> {
+    let row = |row: &Row| {
+        let answers = row.answers.iter().map(|(solver, answer)| (solver.to_string(), json!(answer.to_string())));
+        json!({
+            "obligation": row.obligation, "questions": row.cases, "seconds": row.time.as_secs_f64(),
+            "answers": answers.collect::<serde_json::Map<_, _>>(), "witnessed": row.witnessed,
+            "result": result(proof, row),
+        })
+    };
+    proof.rows.iter().map(row).collect()
+}
+
+/// The obligations as files whose names begin so: names, and what is in them.
+pub(crate) fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
+    let plain = |text: &str| {
+        let text: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+        text.split('-').filter(|part| !part.is_empty()).join("-")
+    };
+    let file = |(i, row): (usize, &Row)| {
+        let name = format!("{prefix}-{:02}-{}.smt2", i + 1, plain(&row.obligation));
+        (name, row.file.clone())
+    };
+    proof.rows.iter().enumerate().map(file).collect()
 }
 
 /// The solvers that are asked for, if they can be run.

@@ -9,8 +9,10 @@
 
 mod conditions;
 mod cycles;
+mod relations;
 mod repair;
 
 pub use conditions::{Cpu, NotATree, Place, Program, Reordered};
 pub use cycles::{ScEdge, sc_cycle};
+pub use relations::{Relations, order};
 pub use repair::{Insertion, Repair, candidates, dummies, inserted, repairs, with_dummies};

@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use itertools::Itertools;
 use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_prove::prove::Options;
 use mowgli_prove::solve::Program;
 
 use crate::catalogue::{Catalogue, Stamped};
 use crate::prove::{proved, solvers};
+use crate::theorems::{THEOREMS, Theorem};
 
 use super::bounds::at_least_one;
 use super::out::worst;
@@ -19,7 +21,8 @@ use super::out::worst;
     after_help = "Examples:\n  mowgli prove sv\n  mowgli prove sv --variant fence-of-puts\n  mowgli prove sv --emit obligations"
 )]
 pub(super) struct ProveArgs {
-    /// The libraries; if none is named those of your own, or else all.
+    /// The libraries, and theorems of the papers: robust-sc, robust-tso; if none is named your own libraries, or
+    /// else all.
     names: Vec<String>,
     /// A variant of the implementation, as fence-of-puts.
     #[arg(long)]
@@ -64,8 +67,11 @@ impl Solver {
 /// 0 if every verdict is the expected one, 1 if one is not, 3 if one is undecided.
 pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, String> {
     let known = catalogue.names();
-    if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
-        return Err(catalogue.no_library(unknown));
+    let theorems = THEOREMS.iter().map(|t| t.name);
+    if let Some(unknown) =
+        args.names.iter().find(|n| !theorems.clone().chain(known.iter().copied()).contains(&n.as_str()))
+    {
+        return Err(format!("{}; and theorems {}", catalogue.no_library(unknown), theorems.clone().join(", ")));
     }
     let options = Options {
         solvers: solvers(args.solver.programs())?,
@@ -77,10 +83,12 @@ pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, Strin
     }
     let over_rdma = chosen::<mowgli_rdma::Stamp>(args, catalogue)?;
     let over_x86 = chosen::<mowgli_x86::Stamp>(args, catalogue)?;
-    if over_rdma.is_empty() && over_x86.is_empty() {
-        return Err("no library has this variant; see mowgli check --list".to_owned());
+    let theorems = chosen_theorems(args, catalogue)?;
+    if over_rdma.is_empty() && over_x86.is_empty() && theorems.is_empty() {
+        return Err("no library has this variant, and no theorem; see mowgli check --list".to_owned());
     }
-    Ok(worst(prove_all(&over_rdma, args, &options)?, prove_all(&over_x86, args, &options)?))
+    let libraries = worst(prove_all(&over_rdma, args, &options)?, prove_all(&over_x86, args, &options)?);
+    Ok(worst(libraries, prove_theorems(&theorems, args, &options)?))
 }
 
 /// Seconds for executions in which what is given holds.
@@ -106,6 +114,49 @@ fn chosen<'a, S: Stamped>(
     Ok(all)
 }
 
+/// The theorems that are asked for, with the variant; all if nothing is named, but where there are libraries of one's own.
+fn chosen_theorems<'a>(args: &'a ProveArgs, catalogue: &Catalogue) -> Result<Vec<(&'static Theorem, &'a str)>, String> {
+    let all = catalogue.usual().count() == catalogue.names().len();
+    let is_wanted = |t: &&Theorem| if args.names.is_empty() { all } else { args.names.iter().any(|n| n == t.name) };
+    let variant = args.variant.as_deref().unwrap_or("published");
+    let mut found = Vec::new();
+    for theorem in THEOREMS.iter().filter(is_wanted) {
+        if theorem.variants.contains(&variant) {
+            found.push((theorem, variant));
+        } else if !args.names.is_empty() {
+            let known = theorem.variants.join(", ");
+            return Err(format!("theorem {} has no variant {variant}; there are {known}", theorem.name));
+        }
+    }
+    Ok(found)
+}
+
+fn prove_theorems(all: &[(&Theorem, &str)], args: &ProveArgs, options: &Options) -> Result<u8, String> {
+    let mut code = 0;
+    for (theorem, variant) in all {
+        let told = theorem.told(variant, options, Duration::from_secs(args.search))?;
+        if args.json {
+            println!("{}", told.json())
+        } else {
+            print!("{}", told.text())
+        }
+        code = worst(code, kept(args, &told.files(), told.is_expected())?);
+    }
+    Ok(code)
+}
+
+/// Writes the obligations if this is wanted; the exit code of a verdict.
+fn kept(args: &ProveArgs, files: &[(String, String)], is_expected: Option<bool>) -> Result<u8, String> {
+    if let Some(folder) = &args.emit {
+        files.iter().try_for_each(|(name, text)| write(&folder.join(name), text))?;
+    }
+    Ok(match is_expected {
+        Some(true) => 0,
+        Some(false) => 1,
+        None => 3,
+    })
+}
+
 fn prove_all<S: Stamped>(all: &[(&Entry<S>, &Variant)], args: &ProveArgs, options: &Options) -> Result<u8, String> {
     let mut code = 0;
     for (entry, variant) in all {
@@ -115,15 +166,7 @@ fn prove_all<S: Stamped>(all: &[(&Entry<S>, &Variant)], args: &ProveArgs, option
         } else {
             print!("{}", found.text())
         }
-        if let Some(folder) = &args.emit {
-            found.files().iter().try_for_each(|(name, text)| write(&folder.join(name), text))?;
-        }
-        let of_this = match found.is_expected() {
-            Some(true) => 0,
-            Some(false) => 1,
-            None => 3,
-        };
-        code = worst(code, of_this);
+        code = worst(code, kept(args, &found.files(), found.is_expected())?);
     }
     Ok(code)
 }

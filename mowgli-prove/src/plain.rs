@@ -1,0 +1,509 @@
+//! The theory of the executions of a memory model as it is: its subevents by roles, with no implementation.
+//!
+//! What a call does is a function, and so are the sets and keys of a specification and the stamp order. As templates are read off
+//! runs of bodies, their values are read off samples: calls of the model in small worlds. A call is of a *kind* (its method, the
+//! forms of its arguments, the stamps of its shape), each of its subevents has a *role* in that, and a set must have all subevents
+//! of a role or none; a key must be equal on two subevents just where some of what is told of events is: the thread, the node that
+//! they go to, the identifier, the cell. Where that is not so there is no theory. Executions that the judge accepts are read as
+//! structures, and held against the judge (`reading`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use itertools::Itertools;
+use mowgli_core::event::{Event, Shape, Sub};
+use mowgli_core::ids::{Name, Node};
+use mowgli_core::library::Libraries;
+use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_judge::algebra::{Key, Set, Spec, SubView};
+
+use crate::encode::{Encoding, Law, Side, encode};
+use crate::model::Stamps;
+use crate::term::{Term, Theory, all, and, app, equal, implies, not, or, symbol, truth};
+
+/// The sort of subevents, of events, and what names begin with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Names {
+    /// Of subevents.
+    pub sub: &'static str,
+    /// Of events.
+    pub event: &'static str,
+    /// Of everything else.
+    pub prefix: &'static str,
+}
+
+impl Names {
+    /// A name of this side.
+    #[must_use]
+    pub fn of(self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+
+    /// A function of this side, applied.
+    #[must_use]
+    pub fn app(self, name: &str, to: &[&Term]) -> Term {
+        app(&self.of(name), &to.iter().map(|t| (*t).clone()).collect::<Vec<_>>())
+    }
+}
+
+/// What names of a specification begin with, after the prefix of its side.
+const SPECIFIED: &str = "c.";
+
+/// A kind of call.
+pub struct Kind<S> {
+    /// Its name in the theory, without the prefix.
+    pub name: String,
+    /// Its roles, as positions among all roles.
+    pub roles: Vec<usize>,
+    samples: Vec<(Arc<World>, Event, Shape<S>)>,
+}
+
+/// A subevent of a kind of call.
+pub struct Role<S> {
+    /// Its name in the theory, without the prefix.
+    pub name: String,
+    /// The family of its stamp.
+    pub family: String,
+    /// Whether it touches a cell.
+    pub has_cell: bool,
+    /// Whether that is on the node that the call goes to, or else on the thread's own.
+    pub is_far: bool,
+    samples: Vec<Seen<S>>,
+}
+
+/// A subevent of a call that was looked at.
+#[derive(Clone)]
+struct Seen<S> {
+    world: Arc<World>,
+    event: Event,
+    sub: Sub<S>,
+}
+
+impl<S: Stamp> Seen<S> {
+    fn view(&self, nth: usize) -> SubView<'_, S> {
+        SubView { world: &self.world, event: &self.event, sub: &self.sub, nth }
+    }
+}
+
+/// What a key can be made of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Datum {
+    Thread,
+    To,
+    Identifier,
+    Cell,
+}
+
+/// What keys are looked for among: the first that is right in all samples is taken.
+const KEYS: [&[Datum]; 7] = [
+    &[],
+    &[Datum::To],
+    &[Datum::Thread, Datum::To],
+    &[Datum::Cell],
+    &[Datum::Identifier],
+    &[Datum::Thread],
+    &[Datum::Thread, Datum::Identifier],
+];
+
+impl Datum {
+    fn of<S: Stamp>(self, seen: &Seen<S>) -> Option<Val> {
+        match self {
+            Self::Thread => Some(Val::Int(seen.event.thread.0.into())),
+            Self::To => to::<S>(&seen.event, &[seen.sub]).map(Val::Node),
+            Self::Identifier => identifier(&seen.event),
+            Self::Cell => seen.sub.cell.map(|c| Val::tuple(&[Val::Loc(c.loc), Val::Node(c.node)])),
+        }
+    }
+}
+
+pub(crate) fn identifier(event: &Event) -> Option<Val> {
+    event.call.args.iter().find(|v| matches!(v, Val::Wid(_))).copied()
+}
+
+/// The node of a stamp that has one for each node.
+fn node_of<S: Stamp>(stamp: S) -> Option<Node> {
+    let at = |n: u8| stamp.renamed(&|_| Node(n));
+    if at(1) == at(2) { None } else { (1..=u8::MAX).map(Node).find(|n| at(n.0) == stamp) }
+}
+
+/// The node that a call goes to: that of its stamps, or else that of its arguments.
+pub(crate) fn to<S: Stamp>(event: &Event, subs: &[Sub<S>]) -> Option<Node> {
+    let of_stamps = subs.iter().find_map(|sub| node_of(sub.stamp));
+    of_stamps.or_else(|| event.call.args.iter().find_map(|v| if let Val::Node(n) = v { Some(*n) } else { None }))
+}
+
+fn family<S: Stamp>(stamp: S) -> String {
+    let name = stamp.renamed(&|_| Node(1)).to_string();
+    if node_of(stamp).is_none() { name } else { name.split('_').next().unwrap_or(&name).to_owned() }
+}
+
+/// The kind of a call: its method, whether it has an identifier where it can have one, and the stamps of its shape.
+pub(crate) fn kind_of<S: Stamp>(event: &Event, subs: &[Sub<S>]) -> String {
+    let anonymous = if event.call.args.contains(&Val::NoWid) { "._" } else { "" };
+    let stamps: String = subs.iter().map(|sub| format!(".{}", family(sub.stamp))).collect();
+    format!("{}{anonymous}{stamps}", event.call.method.text())
+}
+
+/// A memory model, read off samples of its calls.
+pub struct Plain<'a, S> {
+    /// The model.
+    pub libraries: &'a Libraries<S>,
+    /// The library in it.
+    pub library: Name,
+    /// What things are called.
+    pub names: Names,
+    /// The kinds of calls.
+    pub kinds: Vec<Kind<S>>,
+    /// Their subevents.
+    pub roles: Vec<Role<S>>,
+    /// The specification in first-order logic.
+    pub encoding: Encoding<S>,
+    stamps: Stamps,
+}
+
+impl<'a, S: Stamp> Plain<'a, S> {
+    /// Reads a model off the calls that a subject makes. Those that return only after others are made after each one of these.
+    /// `spec` is its specification, to whose relations others may be added later.
+    ///
+    /// # Errors
+    /// What is no function of what is told of events.
+    pub fn new(
+        libraries: &'a Libraries<S>,
+        library: Name,
+        spec: &Spec<S>,
+        subject: &dyn Subject,
+        names: Names,
+    ) -> Result<Self, String> {
+        let prefix = format!("{}{SPECIFIED}", names.prefix);
+        let side = Side { sort: names.sub, prefix, shared: names.prefix, own: None };
+        let encoding = encode(spec, side)?;
+        let mut plain = Self {
+            libraries,
+            library,
+            names,
+            kinds: Vec::new(),
+            roles: Vec::new(),
+            encoding,
+            stamps: Stamps::of(libraries)?,
+        };
+        plain.sampled(subject)?;
+        Ok(plain)
+    }
+
+    fn sampled(&mut self, subject: &dyn Subject) -> Result<(), String> {
+        let mut kinds: BTreeMap<String, Vec<(Arc<World>, Event, Shape<S>)>> = BTreeMap::new();
+        let library = self.libraries.get(self.library).ok_or_else(|| format!("no library {}", self.library))?;
+        let bound = Bound { objects: 2, ..Bound::default() };
+        let empty = World::new(2, &[Node(1), Node(1), Node(2)]);
+        {
+            for world in subject.worlds(&empty, &bound, &|| false) {
+                let world = Arc::new(world);
+                for thread in world.tids() {
+                    let calls = subject.calls(&world, thread, &bound, &|| false);
+                    let held = |cell| vec![library.init(&world, cell), Val::Int(1)];
+                    let events = |earlier: &[Event], call: &mowgli_core::event::Call| -> Vec<Event> {
+                        let returns = library.returns(&world, earlier, thread, call, &held);
+                        returns.into_iter().map(|ret| Event { thread, call: call.clone(), ret }).collect()
+                    };
+                    let first: Vec<Event> = calls.iter().flat_map(|call| events(&[], call)).collect();
+                    let later =
+                        first.iter().flat_map(|e| calls.iter().flat_map(|c| events(std::slice::from_ref(e), c)));
+                    let later: Vec<Event> = later.collect();
+                    for event in first.into_iter().chain(later).unique() {
+                        for shape in library.shapes(&world, &event) {
+                            let all = kinds.entry(kind_of(&event, &shape)).or_default();
+                            all.push((Arc::clone(&world), event.clone(), shape));
+                        }
+                    }
+                }
+            }
+        }
+        for (name, samples) in kinds {
+            let count = samples[0].2.len();
+            let first = self.roles.len();
+            for position in 0..count {
+                let seen: Vec<Seen<S>> = samples
+                    .iter()
+                    .map(|(world, event, shape)| Seen {
+                        world: Arc::clone(world),
+                        event: event.clone(),
+                        sub: shape[position],
+                    })
+                    .collect();
+                self.roles.push(role(&name, position, seen)?);
+            }
+            self.kinds.push(Kind { name, roles: (first..first + count).collect(), samples });
+        }
+        Ok(())
+    }
+
+    /// Whether a subevent has one of these roles.
+    fn is_one(&self, of: &Term, roles: impl IntoIterator<Item = usize>) -> Term {
+        or(roles.into_iter().map(|r| equal(self.names.app("role", &[of]), symbol(&self.names.of(&self.roles[r].name)))))
+    }
+
+    /// Whether the role of a subevent satisfies this.
+    pub fn has_role(&self, of: &Term, is: impl Fn(&Role<S>) -> bool) -> Term {
+        self.is_one(of, (0..self.roles.len()).filter(|r| is(&self.roles[*r])))
+    }
+
+    /// That an event is of a kind.
+    #[must_use]
+    pub fn is_kind(&self, event: &Term, kind: &Kind<S>) -> Term {
+        equal(self.names.app("kind", &[event]), symbol(&self.names.of(&kind.name)))
+    }
+
+    /// That the kind of an event satisfies this.
+    pub fn has_kind(&self, event: &Term, is: impl Fn(&Kind<S>) -> bool) -> Term {
+        or(self.kinds.iter().filter(|k| is(k)).map(|k| self.is_kind(event, k)))
+    }
+
+    /// The subevent of an event with this role.
+    #[must_use]
+    pub fn part(&self, role: usize, event: &Term) -> Term {
+        self.names.app(&format!("part.{}", self.roles[role].name), &[event])
+    }
+
+    fn members(&self, set: &Set<S>) -> Result<Vec<usize>, String> {
+        let mut found = Vec::new();
+        for (r, role) in self.roles.iter().enumerate() {
+            let told = role.samples.iter().flat_map(|seen| [0, 1].map(|nth| set.has(&seen.view(nth))));
+            match told.unique().exactly_one() {
+                Ok(true) => found.push(r),
+                Ok(false) => {}
+                Err(_) => return Err(format!("a set of {} has some {} and not others", self.library, role.name)),
+            }
+        }
+        Ok(found)
+    }
+
+    /// The roles of which a key is defined, and what it is made of.
+    fn made_of(&self, key: &Key<S>) -> Result<(Vec<usize>, &'static [Datum]), String> {
+        let mut defined = Vec::new();
+        let mut values: Vec<(Option<Val>, &Seen<S>)> = Vec::new();
+        for (r, role) in self.roles.iter().enumerate() {
+            let of: Vec<Option<Val>> = role.samples.iter().map(|seen| key.of(&seen.view(0))).collect();
+            match of.iter().map(Option::is_some).unique().exactly_one() {
+                Ok(true) => defined.push(r),
+                Ok(false) => continue,
+                Err(_) => return Err(format!("{} is told of some {} and not of others", key.name, role.name)),
+            }
+            values.extend(of.into_iter().zip(&role.samples));
+        }
+        let fits = |data: &&&'static [Datum]| {
+            values.iter().tuple_combinations().all(|((k, a), (l, b))| {
+                let equal = data.iter().all(|d| d.of(a).is_some() && d.of(a) == d.of(b));
+                (k == l) == equal
+            })
+        };
+        let made = KEYS.iter().find(fits);
+        made.map(|data| (defined, *data)).ok_or_else(|| format!("{} is made of more than is told of events", key.name))
+    }
+
+    fn same(&self, datum: Datum, a: &Term, b: &Term) -> Term {
+        let [e, f] = [a, b].map(|s| self.names.app("event", &[s]));
+        let of_event = |name: &str| equal(self.names.app(name, &[&e]), self.names.app(name, &[&f]));
+        match datum {
+            Datum::Thread => of_event("thread"),
+            Datum::To => of_event("to"),
+            Datum::Identifier => of_event("id"),
+            Datum::Cell => equal(self.names.app("cell", &[a]), self.names.app("cell", &[b])),
+        }
+    }
+
+    /// Which stamps keep their place before which others.
+    fn keeps(&self, a: &Term, b: &Term) -> Term {
+        let families: BTreeSet<&String> = self.roles.iter().map(|r| &r.family).collect();
+        let of = |s: &Term, wanted: &BTreeSet<&String>| self.has_role(s, |r| wanted.contains(&r.family));
+        let mut rows: BTreeMap<(BTreeSet<&String>, BTreeSet<&String>), BTreeSet<&String>> = BTreeMap::new();
+        for row in &families {
+            let known = |column: &&&String| self.stamps.order[&((*row).clone(), (**column).clone())];
+            let always = |c: &&&String| known(c) == (true, true);
+            let nearby = |c: &&&String| known(c) == (true, false);
+            let columns =
+                (families.iter().filter(always).copied().collect(), families.iter().filter(nearby).copied().collect());
+            rows.entry(columns).or_default().insert(row);
+        }
+        or(rows.into_iter().map(|((always, nearby), of_row)| {
+            let nearby =
+                if nearby.is_empty() { truth(false) } else { and([of(b, &nearby), self.same(Datum::To, a, b)]) };
+            and([of(a, &of_row), or([of(b, &always), nearby])])
+        }))
+    }
+
+    /// Declares the sorts that both sides of a theorem share.
+    pub fn sorts(theory: &mut Theory) {
+        ["Thread", "Node", "Id", "Cell", "Value"].into_iter().for_each(|sort| theory.sort(sort));
+    }
+
+    /// Adds what holds of plain executions: events, subevents, program order, and the words of the specification.
+    ///
+    /// # Errors
+    /// What is no function of what is told of events.
+    pub fn vocabulary(&self, theory: &mut Theory) -> Result<(), String> {
+        let Names { sub, event, .. } = self.names;
+        let of = |name: &str| self.names.of(name);
+        theory.comment(&format!("Plain executions of {}.", self.library));
+        theory.sort(event);
+        theory.sort(sub);
+        theory.elements(&of("Kind"), self.kinds.iter().map(|k| of(&k.name)));
+        theory.elements(&of("Role"), self.roles.iter().map(|r| of(&r.name)));
+        theory.function(&of("event"), &[sub], event);
+        theory.function(&of("role"), &[sub], &of("Role"));
+        theory.function(&of("cell"), &[sub], "Cell");
+        for (name, to) in [("kind", of("Kind").as_str()), ("thread", "Thread"), ("to", "Node"), ("id", "Id")] {
+            theory.function(&of(name), &[event], to);
+        }
+        theory.function(&of("before"), &[event, event], "Bool");
+        ["read", "wrote", "initial"].into_iter().for_each(|name| theory.function(&of(name), &[sub], "Value"));
+        if self.names.prefix.is_empty() {
+            theory.function("node", &["Thread"], "Node");
+            theory.function("home", &["Cell"], "Node");
+        }
+        self.parts(theory);
+        self.program_order(theory);
+        self.defined(theory)
+    }
+
+    /// Which subevents there are.
+    fn parts(&self, theory: &mut Theory) {
+        let Names { sub, event, .. } = self.names;
+        let [s, e] = ["s", "e"].map(symbol);
+        for role in &self.roles {
+            theory.function(&self.names.of(&format!("part.{}", role.name)), &[event], sub);
+        }
+        for kind in &self.kinds {
+            let there = kind.roles.iter().map(|&r| {
+                let part = self.part(r, &e);
+                and([self.is_one(&part, [r]), equal(self.names.app("event", &[&part]), e.clone())])
+            });
+            let there = all(&[("e", event)], implies(self.is_kind(&e, kind), and(there)));
+            theory.axiom(&format!("{} has its subevents", kind.name), there);
+            for &r in &kind.roles {
+                let own = self.names.app("event", &[&s]);
+                let role = &self.roles[r];
+                let is = and([self.is_kind(&own, kind), equal(s.clone(), self.part(r, &own))]);
+                theory.axiom(
+                    &format!("{} is of one {}, once", role.name, kind.name),
+                    all(&[("s", sub)], implies(self.is_one(&s, [r]), is)),
+                );
+                if role.has_cell {
+                    let home = app("home", &[self.names.app("cell", &[&s])]);
+                    let at = if role.is_far {
+                        self.names.app("to", &[&own])
+                    } else {
+                        app("node", &[self.names.app("thread", &[&own])])
+                    };
+                    let on = all(&[("s", sub)], implies(self.is_one(&s, [r]), equal(home, at)));
+                    theory.axiom(&format!("where the cell of {} is", role.name), on);
+                }
+            }
+        }
+    }
+
+    fn program_order(&self, theory: &mut Theory) {
+        let event = self.names.event;
+        let [d, e, f] = ["d", "e", "f"].map(symbol);
+        let before = |d: &Term, e: &Term| self.names.app("before", &[d, e]);
+        let one_thread = equal(self.names.app("thread", &[&d]), self.names.app("thread", &[&e]));
+        let pair = [("d", event), ("e", event)];
+        theory.axiom("po is irreflexive", all(&[("e", event)], not(before(&e, &e))));
+        theory.axiom(
+            "po is transitive",
+            all(
+                &[("d", event), ("e", event), ("f", event)],
+                implies(and([before(&d, &e), before(&e, &f)]), before(&d, &f)),
+            ),
+        );
+        theory.axiom("po is inside threads", all(&pair, implies(before(&d, &e), one_thread.clone())));
+        let either = or([equal(d.clone(), e.clone()), before(&d, &e), before(&e, &d)]);
+        theory.axiom("po is total on each thread", all(&pair, implies(one_thread, either)));
+    }
+
+    /// What the specification's words are.
+    fn defined(&self, theory: &mut Theory) -> Result<(), String> {
+        let sub = self.names.sub;
+        let pair = [("a", sub), ("b", sub)];
+        let [a, b] = ["a", "b"].map(symbol);
+        let [e, f] = [&a, &b].map(|s| self.names.app("event", &[s]));
+        let of = |name: &str| self.names.of(name);
+        theory.define(&of("po"), &pair, "Bool", self.names.app("before", &[&e, &f]));
+        theory.define(&of("ppo"), &pair, "Bool", and([self.names.app("po", &[&a, &b]), self.keeps(&a, &b)]));
+        theory.define(&of("same.event"), &pair, "Bool", equal(e, f));
+        theory.define(&of("same.thread"), &pair, "Bool", self.same(Datum::Thread, &a, &b));
+        let touch = [&a, &b].map(|s| self.has_role(s, |r| r.has_cell));
+        theory.define(&of("same.cell"), &pair, "Bool", and(touch.into_iter().chain([self.same(Datum::Cell, &a, &b)])));
+        theory.function(&of("hb"), &[sub, sub], "Bool");
+        Ok(())
+    }
+
+    /// Adds the sets, keys, choices and relations of the specification, all that have been seen by now.
+    ///
+    /// # Errors
+    /// What is no function of what is told of events.
+    pub fn relations(&self, theory: &mut Theory, choices: bool) -> Result<(), String> {
+        let sub = self.names.sub;
+        let pair = [("a", sub), ("b", sub)];
+        let [a, b] = ["a", "b"].map(symbol);
+        for (name, set) in &self.encoding.sets {
+            theory.define(name, &[("s", sub)], "Bool", self.is_one(&symbol("s"), self.members(set)?));
+        }
+        for (name, key) in &self.encoding.keys {
+            let (defined, data) = self.made_of(key)?;
+            let told = [&a, &b].map(|s| self.is_one(s, defined.iter().copied()));
+            let same = data.iter().map(|d| self.same(*d, &a, &b));
+            theory.define(name, &pair, "Bool", and(told.into_iter().chain(same)));
+        }
+        if choices {
+            for (name, _) in &self.encoding.choices {
+                theory.function(name, &[sub, sub], "Bool");
+            }
+            theory.0.extend(self.encoding.relations.0.iter().cloned());
+        }
+        Ok(())
+    }
+
+    /// Adds that executions are consistent: the laws of the choices, the demands, and hb.
+    pub fn consistency(&self, theory: &mut Theory) {
+        let sub = self.names.sub;
+        let encoding = &self.encoding;
+        theory.comment(&format!("The consistency predicate of {}.", self.library));
+        let laws = encoding.of_closures().into_iter().chain(encoding.of_turns.iter().cloned());
+        for Law { words, of, from, to } in
+            laws.chain(encoding.laws.iter().flatten().cloned()).chain(encoding.demanded())
+        {
+            let law = Law { words, of, from, to };
+            theory.axiom(&law.words, law.closed(sub));
+        }
+        theory.comment("Happens-before: any transitive, irreflexive relation above ppo and so.");
+        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let hb = |a: &Term, b: &Term| self.names.app("hb", &[a, b]);
+        let pair = [("a", sub), ("b", sub)];
+        let ppo = self.names.of("ppo");
+        for predicate in std::iter::once(&ppo).chain(encoding.so.iter().map(|(_, predicate)| predicate)) {
+            let edge = app(predicate, &[a.clone(), b.clone()]);
+            theory.axiom(&format!("hb has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
+        }
+        let path = and([hb(&a, &b), hb(&b, &c)]);
+        theory.axiom("hb is transitive", all(&[("a", sub), ("b", sub), ("c", sub)], implies(path, hb(&a, &c))));
+        theory.axiom("hb is irreflexive", all(&[("a", sub)], not(hb(&a, &a))));
+    }
+}
+
+fn role<S: Stamp>(kind: &str, position: usize, samples: Vec<Seen<S>>) -> Result<Role<S>, String> {
+    let name = format!("{kind}/{position}");
+    let one =
+        |told: Vec<bool>| told.into_iter().unique().exactly_one().map_err(|_| format!("not all {name} are alike"));
+    let family = family(samples[0].sub.stamp);
+    let has_cell = one(samples.iter().map(|s| s.sub.cell.is_some()).collect())?;
+    let at = |s: &Seen<S>| s.sub.cell.map(|c| c.node);
+    let is_near = samples.iter().all(|s| at(s).is_none_or(|n| n == s.world.node_of(s.event.thread)));
+    let is_far = samples.iter().all(|s| at(s).is_none_or(|n| Some(n) == to(&s.event, &[s.sub])));
+    if has_cell && is_near == is_far {
+        return Err(format!("where {name} is cannot be told"));
+    }
+    Ok(Role { name, family, has_cell, is_far: has_cell && is_far, samples })
+}

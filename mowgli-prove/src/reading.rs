@@ -1,0 +1,154 @@
+//! Executions of a memory model as structures of its theory, held against the judge.
+
+use std::collections::BTreeSet;
+
+use itertools::Itertools;
+use mowgli_core::event::{Cell, Sub};
+use mowgli_core::execution::{Execution, Pairs};
+use mowgli_core::ids::Node;
+use mowgli_core::judge::{Reading, closure, judge};
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+
+use crate::plain::{Names, Plain, identifier, kind_of, to};
+use crate::term::{Structure, Theory};
+
+impl<S: Stamp> Plain<'_, S> {
+    /// The role of each subevent of an execution, and the kind of each event.
+    fn placed(&self, execution: &Execution<S>) -> Result<(Vec<usize>, Vec<usize>), String> {
+        let (mut roles, mut kinds) = (vec![0; execution.subs.len()], Vec::new());
+        for (e, event) in execution.events.iter().enumerate() {
+            let own: Vec<usize> = (0..execution.subs.len()).filter(|&s| execution.subs[s].event == e).collect();
+            let subs: Vec<Sub<S>> = own.iter().map(|&s| execution.subs[s].sub).collect();
+            let name = kind_of(event, &subs);
+            let kind = self.kinds.iter().position(|k| k.name == name);
+            let kind = kind.ok_or_else(|| format!("no call like {event} was looked at"))?;
+            own.iter().zip(&self.kinds[kind].roles).for_each(|(&s, &role)| roles[s] = role);
+            kinds.push(kind);
+        }
+        Ok((roles, kinds))
+    }
+
+    /// Adds an execution of the model, which the judge must accept, to a structure; it is held against the judge. `values` and `cells`
+    /// number what is in it.
+    ///
+    /// # Errors
+    /// Where it does not fit.
+    pub fn structure(&self, theory: &Theory, execution: &Execution<S>) -> Result<Structure<'static>, String> {
+        let judged = judge(self.libraries, execution).map_err(|why| format!("the judge does not accept it: {why}"))?;
+        let mut structure = Structure::default();
+        structure.define(theory);
+        let (roles, kinds) = self.placed(execution)?;
+        self.plain(&mut structure, execution, &roles, &kinds);
+        let n = execution.subs.len();
+        let hb = judged.hb;
+        structure.table(&self.names.of("hb"), move |p| usize::from(hb.contains(&(p[0], p[1]))));
+        let reading = Reading::new(self.libraries, execution, self.library);
+        for (name, _) in &self.encoding.choices {
+            let short = name.strip_prefix(&self.encoding.side.prefix).unwrap_or(name);
+            let chosen = execution.chosen.iter().filter(|c| c.library == self.library && c.name == short);
+            let pairs: Pairs = chosen.flat_map(|c| c.pairs.iter().copied()).collect();
+            structure.table(name, move |p| usize::from(pairs.contains(&(p[0], p[1]))));
+        }
+        for (name, rel) in &self.encoding.turns {
+            let pairs = reading.pairs(rel);
+            structure.table(name, move |p| usize::from(pairs.contains(&(p[0], p[1]))));
+        }
+        for (name, inner) in &self.encoding.closures {
+            let pairs = closure(&pairs(&structure, inner, n)?);
+            structure.table(name, move |p| usize::from(pairs.contains(&(p[0], p[1]))));
+        }
+        self.held(&structure, &reading, n)?;
+        Ok(structure)
+    }
+
+    /// That sets, keys and ppo are what the judge makes of them.
+    fn held(&self, structure: &Structure<'_>, reading: &Reading<'_, S>, n: usize) -> Result<(), String> {
+        for (name, set) in &self.encoding.sets {
+            let members = reading.members(set);
+            for s in 0..n {
+                if (structure.apply(name, &[s])? == 1) != members.contains(&s) {
+                    return Err(format!("{name} is not what samples show"));
+                }
+            }
+        }
+        for (name, key) in &self.encoding.keys {
+            let of = |s: usize| key.of(&reading.view(s));
+            let expected: Pairs =
+                (0..n).cartesian_product(0..n).filter(|&(a, b)| of(a).is_some() && of(a) == of(b)).collect();
+            if pairs(structure, name, n)? != expected {
+                return Err(format!("{name} is not what samples show"));
+            }
+        }
+        let ppo = reading.execution.ppo(self.libraries);
+        if pairs(structure, &self.names.of("ppo"), n)? == ppo {
+            Ok(())
+        } else {
+            Err("ppo is not what samples show".to_owned())
+        }
+    }
+
+    fn plain(&self, structure: &mut Structure<'static>, ex: &Execution<S>, roles: &[usize], kinds: &[usize]) {
+        let Names { sub, event, .. } = self.names;
+        let of = |name: &str| self.names.of(name);
+        let threads: Vec<usize> = ex.events.iter().map(|e| e.thread.index()).collect();
+        let cells: Vec<Cell> = ex.subs.iter().filter_map(|s| s.sub.cell).sorted().dedup().collect();
+        let node = |n: Option<Node>| n.map_or(0, |n| usize::from(n.0) - 1);
+        let library = self.libraries.get(self.library).expect("it was there");
+        let initial = |s: usize| ex.subs[s].sub.cell.map(|cell| library.init(&ex.world, cell));
+        let values = (0..ex.subs.len()).flat_map(|s| [ex.subs[s].read, ex.subs[s].wrote, initial(s)]);
+        let values: Vec<Option<Val>> = values.collect::<BTreeSet<_>>().into_iter().collect();
+        let ids: Vec<Val> = ex.events.iter().filter_map(identifier).sorted().dedup().collect();
+        structure.size(sub, ex.subs.len());
+        structure.size(event, ex.events.len());
+        structure.size("Thread", ex.world.threads.len());
+        structure.size("Node", usize::from(ex.world.nodes));
+        structure.size("Cell", cells.len().max(1));
+        structure.size("Value", values.len());
+        structure.size("Id", ids.len().max(1));
+        let mut table = |name: &str, all: Vec<usize>| structure.table(&of(name), move |p| all[p[0]]);
+        let position = |all: &[Option<Val>], v: Option<Val>| all.iter().position(|x| *x == v).unwrap_or(0);
+        table("event", ex.subs.iter().map(|s| s.event).collect());
+        table("role", roles.to_vec());
+        table("kind", kinds.to_vec());
+        table(
+            "cell",
+            ex.subs.iter().map(|s| s.sub.cell.and_then(|c| cells.binary_search(&c).ok()).unwrap_or(0)).collect(),
+        );
+        table("read", ex.subs.iter().map(|s| position(&values, s.read)).collect());
+        table("wrote", ex.subs.iter().map(|s| position(&values, s.wrote)).collect());
+        table("initial", (0..ex.subs.len()).map(|s| position(&values, initial(s))).collect());
+        table(
+            "id",
+            ex.events.iter().map(|e| identifier(e).and_then(|d| ids.binary_search(&d).ok()).unwrap_or(0)).collect(),
+        );
+        let subs_of = |e: usize| ex.subs.iter().filter(move |s| s.event == e).map(|s| s.sub).collect_vec();
+        table("to", ex.events.iter().enumerate().map(|(e, event)| node(to(event, &subs_of(e)))).collect());
+        table("thread", threads.clone());
+        for r in 0..self.roles.len() {
+            let part = |e: usize| (0..roles.len()).find(|&s| ex.subs[s].event == e && roles[s] == r).unwrap_or(0);
+            table(&format!("part.{}", self.roles[r].name), (0..ex.events.len()).map(part).collect());
+        }
+        structure.table(&of("before"), move |p| usize::from(p[0] < p[1] && threads[p[0]] == threads[p[1]]));
+        if self.names.prefix.is_empty() {
+            let nodes: Vec<usize> = ex.world.threads.iter().map(|n| node(Some(*n))).collect();
+            let homes: Vec<usize> = cells.iter().map(|c| node(Some(c.node))).chain([0]).collect();
+            structure.table("node", move |p| nodes[p[0]]);
+            structure.table("home", move |p| homes[p[0]]);
+        }
+    }
+}
+
+/// The pairs of a predicate in a structure of so many subevents.
+///
+/// # Errors
+/// The symbol that the structure does not have.
+pub fn pairs(structure: &Structure<'_>, predicate: &str, n: usize) -> Result<Pairs, String> {
+    let mut found = Pairs::new();
+    for (a, b) in (0..n).cartesian_product(0..n) {
+        if structure.apply(predicate, &[a, b])? == 1 {
+            found.insert((a, b));
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,450 @@
+//! ROBUST Theorems 5 and 17: a program that is locally data-race free and fenced is robust.
+//!
+//! The proof is that of the paper, App. A, with two changes. Where it takes a shortest cycle of sc, that has no chord: if sc leads
+//! from one member to another, that is the next one. And what guarantees order on RDMA-TSO is related to what does so on RDMA-SC, of
+//! which alone local data-race freedom speaks, by an invariant.
+
+use crate::instances::Derived;
+use crate::model::Obligation;
+use crate::plain::{Names, Plain};
+use crate::prove::{Options, Proof};
+use crate::reading::pairs;
+use crate::term::{Structure, Term, Theory, all, and, any, app, equal, implies, not, or, symbol};
+use crate::theorem::{Hypothesis, Item, Theorem, executions, small};
+use mowgli_core::execution::{Execution, Pairs};
+use mowgli_core::ids::{Loc, Node};
+use mowgli_core::judge::closure;
+use mowgli_core::library::Libraries;
+use mowgli_core::soundness::client::{Bound, Client, Subject};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_rdma::Stamp;
+use mowgli_rdma::robust::{Cpu, Relations, order};
+use mowgli_rdma::tso::{self, TSO, Tso};
+
+// The names of the hypotheses.
+const LDRF: &str = "locally data-race free";
+const FENCED: &str = "fenced";
+const CYCLE: &str = "a cycle of sc without a chord";
+
+const SUB: &str = "Sub";
+const NAMES: Names = Names { sub: SUB, event: "Event", prefix: "" };
+
+const DERIVED: [Derived; 2] = [("Sub", "event", "Event"), ("Event", "thread", "Thread")];
+
+/// The predicates of what robustness is about.
+struct Predicates {
+    rf: String,
+    mo: String,
+    rb: String,
+    po: String,
+    sc: String,
+    conflict: String,
+    /// The parts of gb that local data-race freedom is about, and gb.
+    base: Vec<(&'static str, String)>,
+    gb: String,
+    /// The same of what fenced is about.
+    fenced_base: Vec<(&'static str, String)>,
+    fenced_gb: String,
+}
+
+/// The theorem about a model, read off its calls.
+pub struct Robustness<'a> {
+    cpu: Cpu,
+    plain: Plain<'a, Stamp>,
+    of: Predicates,
+}
+
+fn sub(name: &str) -> (String, &'static str) {
+    (name.to_owned(), SUB)
+}
+
+fn related(predicate: &str, a: &Term, b: &Term) -> Term {
+    app(predicate, &[a.clone(), b.clone()])
+}
+
+fn hb(a: &Term, b: &Term) -> Term {
+    related("hb", a, b)
+}
+
+fn of_sub(name: &str, s: &Term) -> Term {
+    app(name, std::slice::from_ref(s))
+}
+
+fn thread(s: &Term) -> Term {
+    of_sub("thread", &of_sub("event", s))
+}
+
+fn home(s: &Term) -> Term {
+    of_sub("home", &of_sub("cell", s))
+}
+
+fn next(s: &Term) -> Term {
+    of_sub("next", s)
+}
+
+fn on(s: &Term) -> Term {
+    of_sub("on", s)
+}
+
+fn public(s: &Term) -> Term {
+    of_sub("public", s)
+}
+
+fn talk(t: &Term, m: &Term, n: &Term) -> Term {
+    app("talk", &[t.clone(), m.clone(), n.clone()])
+}
+
+fn step(under: &[&'static str], name: &str, of: &[&str], from: Term, to: Term) -> Item {
+    let of = of.iter().map(|s| sub(s)).collect();
+    let obligation = Obligation { name: name.to_owned(), of, hints: Vec::new(), from, to };
+    Item::Step { under: under.to_vec(), obligation, with: Vec::new() }
+}
+
+/// A step that speaks of more.
+fn with(item: Item, more: &[(Term, &'static str)]) -> Item {
+    match item {
+        Item::Step { under, obligation, .. } => Item::Step { under, obligation, with: more.to_vec() },
+        other => other,
+    }
+}
+
+impl<'a> Robustness<'a> {
+    /// Reads the model off its calls.
+    ///
+    /// # Errors
+    /// What cannot be said of it.
+    pub fn new(cpu: Cpu, libraries: &'a Libraries<Stamp>) -> Result<Self, String> {
+        let relations = Relations::default();
+        let mut plain = Plain::new(libraries, TSO, &relations.spec, &tso::Words { rmw: false }, NAMES)?;
+        let mut predicates = |cpu: Cpu| -> Result<(Vec<(&'static str, String)>, String), String> {
+            let base = relations.gb_base(cpu);
+            let named: Result<Vec<_>, String> =
+                base.iter().map(|(name, rel)| Ok((*name, plain.encoding.predicate(rel)?))).collect();
+            Ok((named?, plain.encoding.predicate(&Relations::gb(&base))?))
+        };
+        let (base, gb) = predicates(Cpu::Sc)?;
+        let (fenced_base, fenced_gb) = if cpu == Cpu::Sc { (base.clone(), gb.clone()) } else { predicates(Cpu::Tso)? };
+        let mut name = |rel| plain.encoding.predicate(rel);
+        let of = Predicates {
+            rf: name(&relations.rf)?,
+            mo: name(&relations.mo)?,
+            rb: name(&relations.rb)?,
+            po: name(&relations.po)?,
+            sc: name(&relations.sc)?,
+            conflict: name(&relations.conflict)?,
+            base,
+            gb,
+            fenced_base,
+            fenced_gb,
+        };
+        Ok(Self { cpu, plain, of })
+    }
+
+    /// The theorem, without the hypotheses of these names.
+    ///
+    /// # Errors
+    /// What cannot be said of the model.
+    pub fn theorem(&self, dropped: Dropped) -> Result<Theorem, String> {
+        let mut theory = Theory::default();
+        Plain::<Stamp>::sorts(&mut theory);
+        self.plain.vocabulary(&mut theory)?;
+        self.plain.relations(&mut theory, true)?;
+        self.plain.consistency(&mut theory);
+        self.talk(&mut theory);
+        theory.comment("A cycle.");
+        theory.function("on", &[SUB], "Bool");
+        theory.function("next", &[SUB], SUB);
+        theory.function("last", &[SUB], SUB);
+        let number = if self.cpu == Cpu::Sc { 5 } else { 17 };
+        let mut hypotheses = self.hypotheses();
+        let is_dropped = |h: &&mut Hypothesis| (dropped.ldrf && h.name == LDRF) || (dropped.fenced && h.name == FENCED);
+        hypotheses.iter_mut().filter(is_dropped).for_each(|hypothesis| hypothesis.says.clear());
+        let about =
+            format!("ROBUST Theorem {number}, for every program: locally data-race free and fenced, so robust.");
+        Ok(Theorem { about, theory, hypotheses, derived: DERIVED.to_vec(), items: self.items() })
+    }
+
+    /// Who talks to whom by public operations of other threads than one (Def. 8).
+    fn talk(&self, theory: &mut Theory) {
+        theory.comment("Which nodes are joined by public operations of other threads.");
+        let [s, u] = ["s", "u"].map(symbol);
+        let shared = any(&[("u", SUB)], and([related("same.cell", &s, &u), not(equal(thread(&s), thread(&u)))]));
+        theory.define("public", &[("s", SUB)], "Bool", shared);
+        theory.function("talk", &["Thread", "Node", "Node"], "Bool");
+        let [t, l, m, n] = ["t", "l", "m", "n"].map(symbol);
+        let of = [("t", "Thread"), ("l", "Node"), ("m", "Node"), ("n", "Node")];
+        theory.axiom("each node talks to itself", all(&[of[0], of[2]], talk(&t, &m, &m)));
+        let back = all(&[of[0], of[2], of[3]], implies(talk(&t, &m, &n), talk(&t, &n, &m)));
+        theory.axiom("who talks is talked to", back);
+        let path = implies(and([talk(&t, &l, &m), talk(&t, &m, &n)]), talk(&t, &l, &n));
+        theory.axiom("talk is transitive", all(&of, path));
+        let far = self.plain.has_role(&s, |r| r.is_far);
+        let joins = talk(&t, &of_sub("node", &thread(&s)), &of_sub("to", &of_sub("event", &s)));
+        let given = and([far, public(&s), not(equal(thread(&s), t.clone()))]);
+        theory.axiom("a remote operation joins two nodes", all(&[("s", SUB), of[0]], implies(given, joins)));
+    }
+
+    fn hypotheses(&self) -> Vec<Hypothesis> {
+        let [a, b, s] = ["a", "b", "s"].map(symbol);
+        let pair = [("a", SUB), ("b", SUB)];
+        let Predicates { po, sc, conflict, gb, fenced_gb, .. } = &self.of;
+        let met = and([related(po, &a, &b), related(conflict, &a, &b)]);
+        let racy = all(&pair, implies(met, related(gb, &a, &b)));
+        let seen = and([related(po, &a, &b), public(&a), public(&b), talk(&thread(&a), &home(&a), &home(&b))]);
+        let fenced = all(&pair, implies(seen, related(fenced_gb, &a, &b)));
+        let step = implies(on(&s), and([on(&next(&s)), related(sc, &s, &next(&s))]));
+        let last = of_sub("last", &s);
+        let back = and([on(&last), equal(next(&last), s.clone()), equal(of_sub("last", &next(&s)), s.clone())]);
+        let chord = implies(and([on(&a), on(&b), related(sc, &a, &b)]), equal(b.clone(), next(&a)));
+        let cycle = vec![
+            ("sc leads from each member to the next", all(&[("s", SUB)], step)),
+            ("each member is the next of the last one", all(&[("s", SUB)], implies(on(&s), back))),
+            ("the cycle has no chord", all(&pair, chord)),
+        ];
+        vec![
+            Hypothesis { name: LDRF, says: vec![("accesses of a thread that meet are in gb (Def. 7)", racy)] },
+            Hypothesis { name: FENCED, says: vec![("public ones are, where they can matter (Defs. 8, 13)", fenced)] },
+            Hypothesis { name: CYCLE, says: cycle },
+        ]
+    }
+
+    fn items(&self) -> Vec<Item> {
+        let mut items = self.guaranteed();
+        if self.cpu == Cpu::Tso {
+            items.extend(self.guaranteed_on_sc());
+        }
+        items.extend(self.of_one_thread());
+        items.extend(self.of_cycles());
+        let [a, b] = ["a", "b"].map(symbol);
+        let given =
+            and([related(&self.of.po, &a, &b), public(&a), public(&b), talk(&thread(&a), &home(&a), &home(&b))]);
+        let name = "public accesses that can matter to each other are in hb (Theorems 10, 16)";
+        items.push(step(&[FENCED], name, &["a", "b"], given, hb(&a, &b)));
+        items
+    }
+
+    /// The read of the put that a subevent may be the write of.
+    fn source(&self, of: &Term) -> Vec<(Term, &'static str)> {
+        let reads = self.plain.roles.iter().enumerate().filter(|(_, r)| r.family == "aNLR");
+        reads.map(|(r, _)| (self.plain.part(r, &of_sub("event", of)), SUB)).collect()
+    }
+
+    /// Theorems 7 and 13: gb is inside hb.
+    fn guaranteed(&self) -> Vec<Item> {
+        let [a, b] = ["a", "b"].map(symbol);
+        let source = self.source(&b);
+        let part = |(name, predicate): &(&'static str, String)| {
+            let name = format!("gb inside hb (Theorems 7, 13): {name}");
+            with(step(&[], &name, &["a", "b"], related(predicate, &a, &b), hb(&a, &b)), &source)
+        };
+        let mut items: Vec<Item> = self.of.fenced_base.iter().map(part).collect();
+        let says = implies(related(&self.of.fenced_gb, &a, &b), hb(&a, &b));
+        let says = all(&[("a", SUB), ("b", SUB)], says);
+        items.push(Item::Hence { under: vec![], words: "gb is inside hb, as hb is transitive", says });
+        items
+    }
+
+    /// On RDMA-TSO what gb of RDMA-SC says: the first is over before the second, and if the CPU does the second and not the first, before a
+    /// poll at or before that; or a buffered write comes before a read or a poll.
+    fn kept(&self, a: &Term, b: &Term) -> Term {
+        let is = |s: &Term, families: &[&str]| self.plain.has_role(s, |r| families.contains(&r.family.as_str()));
+        let cpu = |s: &Term| is(s, &["aCR", "aCW", "aCAS", "aMF", "aWT"]);
+        let p = symbol("p");
+        let at = or([equal(p.clone(), b.clone()), related("po", &p, b)]);
+        let polled = any(&[("p", SUB)], and([is(&p, &["aWT"]), hb(a, &p), at]));
+        let over = and([hb(a, b), or([cpu(a), not(cpu(b)), polled])]);
+        let buffered = and([is(a, &["aCW"]), is(b, &["aCR", "aWT"])]);
+        and([related(&self.of.po, a, b), or([over, buffered])])
+    }
+
+    fn guaranteed_on_sc(&self) -> Vec<Item> {
+        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let mut items = Vec::new();
+        for (name, predicate) in &self.of.base {
+            let from = related(predicate, &a, &b);
+            let first = format!("gb of RDMA-SC, first: {name}");
+            items.push(with(step(&[], &first, &["a", "b"], from, self.kept(&a, &b)), &self.source(&b)));
+            let from = and([self.kept(&a, &b), related(predicate, &b, &c)]);
+            let then = format!("gb of RDMA-SC, then: {name}");
+            items.push(with(step(&[], &then, &["a", "b", "c"], from, self.kept(&a, &c)), &self.source(&c)));
+        }
+        let says = all(&[("a", SUB), ("b", SUB)], implies(related(&self.of.gb, &a, &b), self.kept(&a, &b)));
+        items.push(Item::Hence { under: vec![], words: "what gb of RDMA-SC says, by induction on paths", says });
+        items
+    }
+
+    /// Theorems 9 and 15: sc has no cycle on one thread.
+    fn of_one_thread(&self) -> Vec<Item> {
+        let [a, b] = ["a", "b"].map(symbol);
+        let Predicates { rf, mo, rb, po, sc, .. } = &self.of;
+        let never = |(name, predicate): (&str, &String)| {
+            let name = format!("{name} does not go back in a thread (Theorems 9, 15)");
+            step(&[LDRF], &name, &["a", "b"], related(po, &a, &b), not(related(predicate, &b, &a)))
+        };
+        let met = and([related("same.cell", &a, &b), related(&self.of.conflict, &a, &b)]);
+        let meet = |(name, predicate): (&str, &String)| {
+            let name = format!("{name} relates accesses of a cell, one of which writes");
+            step(&[], &name, &["a", "b"], related(predicate, &a, &b), met.clone())
+        };
+        let all = [("rf", rf), ("mo", mo), ("rb", rb)];
+        let mut items: Vec<Item> = all.map(meet).into_iter().chain(all.map(never)).collect();
+        let given = and([related(sc, &a, &b), related("same.thread", &a, &b)]);
+        items.push(step(&[LDRF], "sc inside a thread is po (Theorems 9, 15)", &["a", "b"], given, related(po, &a, &b)));
+        items
+    }
+
+    /// Theorems 8 and 14, and Lemma 2: what a cycle of sc without a chord is like.
+    fn of_cycles(&self) -> Vec<Item> {
+        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let both = [LDRF, CYCLE];
+        let same = |a: &Term, b: &Term| equal(thread(a), thread(b));
+        let (one, two, last) = (next(&a), next(&next(&a)), of_sub("last", &a));
+        let subs = |all: &[&Term]| -> Vec<(Term, &'static str)> { all.iter().map(|s| ((*s).clone(), SUB)).collect() };
+        let around_a = subs(&[&one, &two, &last]);
+        let given = and([on(&a), not(hb(&a, &one))]);
+        let in_thread = and([same(&a, &one), related(&self.of.po, &a, &one)]);
+        let name = "what is in sc and not in hb is po (Theorems 8, 14)";
+        let mut items = vec![with(step(&[CYCLE], name, &["a"], given, in_thread), &around_a)];
+        let given = and([on(&a), on(&b), on(&c), same(&a, &b), same(&b, &c)]);
+        let alike = or([equal(a.clone(), b.clone()), equal(b.clone(), c.clone()), equal(a.clone(), c.clone())]);
+        let two_at_most = step(&both, "of a thread at most two are on the cycle", &["a", "b", "c"], given, alike);
+        items.push(with(two_at_most, &subs(&[&next(&a), &next(&b), &next(&c)])));
+        let given = and([on(&a), same(&a, &one)]);
+        let around = and([not(same(&two, &a)), not(same(&last, &a))]);
+        let name = "what is around two of a thread is of others";
+        items.push(with(step(&both, name, &["a"], given.clone(), around), &around_a));
+        items.push(with(step(&both, "all on the cycle is public", &["a"], on(&a), public(&a)), &around_a));
+        let touches = self.plain.has_role(&a, |r| r.has_cell);
+        items.push(step(&[], "what is public is of a cell", &["a"], public(&a), touches));
+        let joined = |s: &Term| and([not(same(s, &a)), talk(&thread(&a), &home(&one), &home(s))]);
+        let nodes = |subs: &[&Term]| -> Vec<(Term, &'static str)> {
+            let of = |s: &&Term| [home(s), of_sub("to", &of_sub("event", s)), of_sub("node", &thread(s))];
+            subs.iter().flat_map(of).map(|n| (n, "Node")).collect()
+        };
+        let speaks = |of: &[&Term]| [subs(of), nodes(of)].concat();
+        items.push(with(step(&both, "Lemma 2, first", &["a"], given.clone(), joined(&two)), &speaks(&[&one, &two])));
+        let given_on = and([given.clone(), on(&b), joined(&b), not(equal(next(&b), a.clone()))]);
+        let then = step(&both, "Lemma 2, then", &["a", "b"], given_on, joined(&next(&b)));
+        items.push(with(then, &[subs(&[&one]), vec![(home(&one), "Node")], speaks(&[&b, &next(&b)])].concat()));
+        let at_last = talk(&thread(&a), &home(&a), &home(&one));
+        let given_last = and([given.clone(), joined(&last)]);
+        let end = step(&both, "Lemma 2, at last", &["a"], given_last, at_last);
+        items.push(with(end, &[subs(&[&one, &last]), [&a, &one, &last].map(|s| (home(s), "Node")).to_vec()].concat()));
+        let says = all(&[("a", SUB)], implies(given, talk(&thread(&a), &home(&a), &home(&one))));
+        items.push(Item::Hence { under: both.to_vec(), words: "Lemma 2, along the cycle, which is finite", says });
+        items
+    }
+
+    /// Reads an execution as a structure.
+    pub fn read(&self, theory: &Theory, execution: &Execution<Stamp>) -> Result<Structure<'static>, String> {
+        let mut structure = self.plain.structure(theory, execution)?;
+        let n = execution.subs.len();
+        let is_far = |s: &usize| matches!(execution.subs[*s].sub.stamp, Stamp::aNRR(_) | Stamp::aNRW(_));
+        let mut edges: Vec<Pairs> = vec![Pairs::new(); execution.world.threads.len()];
+        for s in (0..n).filter(is_far) {
+            let own = execution.events[execution.subs[s].event].thread;
+            let here = usize::from(execution.world.node_of(own).0) - 1;
+            let there = execution.subs[s].sub.stamp.node().map_or(0, |n| usize::from(n.0) - 1);
+            if structure.apply("public", &[s])? == 1 {
+                for (_, edges) in edges.iter_mut().enumerate().filter(|(t, _)| *t != own.index()) {
+                    edges.extend([(here, there), (there, here)]);
+                }
+            }
+        }
+        let paths: Vec<Pairs> = edges.iter().map(closure).collect();
+        structure.table("talk", move |p| usize::from(p[1] == p[2] || paths[p[0]].contains(&(p[1], p[2]))));
+        let around = shortest_cycle(&pairs(&structure, &self.of.sc, n)?, n);
+        let place = |s: usize| around.iter().position(|x| *x == s);
+        let at = |s: usize, by: usize| place(s).map_or(s, |p| around[(p + by) % around.len()]);
+        let on: Vec<usize> = (0..n).map(|s| usize::from(place(s).is_some())).collect();
+        let (next, last): (Vec<usize>, Vec<usize>) =
+            (0..n).map(|s| (at(s, 1), at(s, around.len().saturating_sub(1)))).unzip();
+        structure.table("on", move |p| on[p[0]]);
+        structure.table("next", move |p| next[p[0]]);
+        structure.table("last", move |p| last[p[0]]);
+        Ok(structure)
+    }
+}
+
+/// A shortest cycle of these edges: nothing if there is none.
+fn shortest_cycle(edges: &Pairs, n: usize) -> Vec<usize> {
+    let from = |s| mowgli_core::judge::cycle_from(edges, s);
+    (0..n).map(from).filter(|cycle| !cycle.is_empty()).min_by_key(Vec::len).unwrap_or_default()
+}
+
+/// The hypotheses that a variant lacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Dropped {
+    /// That programs are locally data-race free.
+    pub ldrf: bool,
+    /// That they are fenced.
+    pub fenced: bool,
+}
+
+impl Dropped {
+    /// Those of a variant.
+    #[must_use]
+    pub fn of(variant: &str) -> Self {
+        Self { ldrf: variant == "racy", fenced: variant == "unfenced" }
+    }
+}
+
+/// The model of a variant: one lets writes of the CPU pass polls.
+pub fn libraries(cpu: Cpu, variant: &str) -> Libraries<Stamp> {
+    let (to, lacks) = (order(cpu), variant == "poll-before-write");
+    Libraries::over(move |a, b| !(lacks && (a, b) == (Stamp::aWT, Stamp::aCW)) && to(a, b)).with(Tso)
+}
+
+/// Asks the solvers about the theorem, and looks at executions of small programs.
+pub fn proved(cpu: Cpu, variant: &str, options: &Options) -> Result<Proof, String> {
+    let libraries = libraries(cpu, variant);
+    let robustness = Robustness::new(cpu, &libraries)?;
+    let theorem = robustness.theorem(Dropped::of(variant))?;
+    let (world, telling) = telling();
+    let telling = telling.into_iter().map(|client| (world.clone(), client));
+    let programs: Vec<(World, Client)> = telling.chain(small(&tso::Words { rmw: false }, STEP)).collect();
+    let read = |theory: &Theory, execution: &Execution<Stamp>| robustness.read(theory, execution);
+    Ok(theorem.prove(options, &read, &mut |visit| executions(&libraries, &programs, options.executions, visit)))
+}
+
+/// How many small programs are left out after each one that is looked at.
+const STEP: usize = 7;
+
+/// Programs in which what is given in the steps holds.
+fn telling() -> (World, Vec<Client>) {
+    use tso::Method::{Get, Mfence, Poll, Put, Read, Rfence, Write};
+    let (here, there) = (Node(1), Node(2));
+    let empty = World::new(2, &[here, there, here]);
+    let world = tso::Words { rmw: false }.worlds(&empty, &Bound::default(), &|| false).swap_remove(0);
+    let [x1, y1, x2, y2] = ["x1", "y1", "x2", "y2"].map(Loc::new);
+    let poll = || Poll { n: there };
+    let one = Val::Int(1);
+    let threads: [[Vec<tso::Method>; 3]; 5] = [
+        [
+            vec![
+                Read { x: y1 },
+                Put { x: x2, y: y1 },
+                Get { x: x1, y: y2 },
+                poll(),
+                poll(),
+                Write { x: y1, v: one },
+                Read { x: x1 },
+            ],
+            vec![],
+            vec![],
+        ],
+        [vec![Read { x: y1 }, Get { x: x1, y: y2 }, Rfence { n: there }, Put { x: x2, y: y1 }], vec![], vec![]],
+        [vec![Put { x: x2, y: y1 }, Read { x: x1 }], vec![Put { x: x1, y: y2 }, Read { x: x2 }], vec![]],
+        [
+            vec![Write { x: x1, v: one }, Mfence {}, Read { x: y1 }],
+            vec![],
+            vec![Write { x: y1, v: one }, Mfence {}, Read { x: x1 }],
+        ],
+        [vec![Write { x: x1, v: one }, Read { x: x1 }, Read { x: y1 }], vec![], vec![]],
+    ];
+    let client = |threads: [Vec<tso::Method>; 3]| Client {
+        threads: threads.into_iter().map(|calls| calls.into_iter().map(Into::into).collect()).collect(),
+    };
+    (world, threads.map(client).into())
+}

@@ -1,0 +1,178 @@
+//! The conditions once more, in the algebra over the specification of RDMA-TSO: what proofs for all programs read. A test holds
+//! them against `conditions`, which computes them for one program.
+
+use mowgli_core::algebra::{Rel, Set, Spec, cell, po, reads, same, stamps, writes};
+
+use super::Cpu;
+use crate::stamp::Stamp::{self, aNLR, aNLW, aNRR, aNRW, aRF};
+use crate::{sc, stamp, tso, wait};
+
+/// The specification of RDMA-TSO with what robustness is about.
+pub struct Relations {
+    /// The specification.
+    pub spec: Spec<Stamp>,
+    /// Reads-from.
+    pub rf: Rel<Stamp>,
+    /// Modification order.
+    pub mo: Rel<Stamp>,
+    /// Reads-before.
+    pub rb: Rel<Stamp>,
+    /// Program order, with the read of an operation before its write (ROBUST Def. 2).
+    pub po: Rel<Stamp>,
+    /// `po u rf u rb u mo` (Def. 5).
+    pub sc: Rel<Stamp>,
+    /// Two accesses of a cell, one of which writes (Def. 7, without the thread).
+    pub conflict: Rel<Stamp>,
+    iso: Rel<Stamp>,
+    pf: Rel<Stamp>,
+}
+
+impl Default for Relations {
+    fn default() -> Self {
+        let pf = tso::pf().named("pf", "{b} polls {a}");
+        let spec = tso::polling(&pf);
+        let part = |name: &str| spec.part(name).expect("a part of so").clone();
+        let (rf, mo, rb, iso) = (spec.chosen("rf").expect("a choice"), part("mo"), part("rb"), part("iso"));
+        let po = (po() | &iso).named("program.order", "{a} stands before {b} in its thread");
+        let sc = (&po | &rf | &mo | &rb).named("sc", "{a} before {b}");
+        let all = reads().or(&writes());
+        let conflict =
+            (same(cell) & (writes().cross(&all) | all.cross(&writes()))).named("conflict", "{a} and {b} meet");
+        Self { rf, mo, rb, po, sc, conflict, iso, pf, spec }
+    }
+}
+
+/// A set of stamps of one row of the table.
+fn family(of: Stamp) -> Set<Stamp> {
+    stamps(move |a: Stamp| a.row() == of.row())
+}
+
+/// The stamp order of the papers for this CPU.
+#[must_use]
+pub fn order(cpu: Cpu) -> fn(Stamp, Stamp) -> bool {
+    match cpu {
+        Cpu::Sc => sc::to,
+        Cpu::Tso => stamp::to,
+    }
+}
+
+impl Relations {
+    /// Program order that a stamp order keeps. This is the table as the papers have it, whatever the model does.
+    fn preserved(to: fn(Stamp, Stamp) -> bool) -> Rel<Stamp> {
+        use mowgli_core::stamp::Stamp as _;
+        let (one, two) = (Stamp::all(1), |a: Stamp| a.renamed(&|_| mowgli_core::ids::Node(2)));
+        let sqp = po() & same(wait::queue_pair);
+        let rows = one.iter().flat_map(|&row| {
+            let columns = |is: &dyn Fn(Stamp) -> bool| {
+                let of = one.iter().filter(|c| is(**c)).map(|c| family(*c));
+                of.reduce(|all, one| all.or(&one))
+            };
+            let always = columns(&|c| to(row, c) && to(row, two(c)));
+            let nearby = columns(&|c| to(row, c) && !to(row, two(c)));
+            let always = always.map(|columns| po().between(&family(row), &columns));
+            let nearby = nearby.map(|columns| sqp.between(&family(row), &columns));
+            always.into_iter().chain(nearby)
+        });
+        rows.reduce(|all, row| all | row).expect("a row")
+    }
+
+    /// The parts of `gb_base` (Defs. 6 and 12), each with its name.
+    #[must_use]
+    pub fn gb_base(&self, cpu: Cpu) -> Vec<(&'static str, Rel<Stamp>)> {
+        let [nlr, nrw] = [stamps(|a| matches!(a, aNLR(_))), stamps(|a| matches!(a, aNRW(_)))];
+        let [nrr, nlw] = [stamps(|a| matches!(a, aNRR(_))), stamps(|a| matches!(a, aNLW(_)))];
+        let (fence, all) = (stamps(|a| matches!(a, aRF(_))), stamps(|_| true));
+        let sqp = po() & same(wait::queue_pair);
+        let parts = [
+            ("oppo", Self::preserved(order(cpu)) | &self.iso),
+            ("a put that is polled, from its source", self.iso.between(&nlr, &nrw).then(&self.pf)),
+            ("a put before a get that is polled", sqp.between(&nrw, &nlw).then(&self.pf)),
+            ("a get that is polled, from its source", self.iso.between(&nrr, &nlw).then(&self.pf)),
+            ("a get before a remote fence, from its source", sqp.between(&nrr, &fence).then(&sqp)),
+            ("a get that is polled", self.pf.between(&nlw, &all)),
+            (
+                "a get before a remote fence and a put",
+                sqp.between(&nlw, &fence).then(&sqp.between(&fence, &nlr.or(&nrw))),
+            ),
+        ];
+        parts.map(|(name, rel)| (name, rel.named("gb", "{a} is over before {b}"))).to_vec()
+    }
+
+    /// Guaranteed-before, from its parts.
+    ///
+    /// # Panics
+    /// If there are none.
+    #[must_use]
+    pub fn gb(base: &[(&'static str, Rel<Stamp>)]) -> Rel<Stamp> {
+        base.iter().map(|(_, part)| part.clone()).reduce(|all, part| all | part).expect("seven parts").plus()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use mowgli_core::execution::{Execution, Pairs};
+    use mowgli_core::implementation::Implementations;
+    use mowgli_core::judge::Reading;
+    use mowgli_core::problem::{Limits, Problem};
+    use mowgli_core::search::solver::Flow;
+    use mowgli_core::search::witness::completions;
+    use mowgli_core::soundness::client::{Bound, clients};
+
+    use super::*;
+    use crate::robust::{Place, Program};
+    use crate::switches::Switches;
+    use crate::tso::{TSO, Words};
+
+    /// Where a subevent is: thread, call, part.
+    fn place(execution: &Execution<Stamp>, s: usize) -> Place {
+        let event = execution.subs[s].event;
+        let first = execution.subs.iter().position(|o| o.event == event).expect("itself");
+        let thread = execution.events[event].thread;
+        let call = execution.of_thread(thread).position(|e| e == event).expect("itself");
+        (thread.index(), call, s - first)
+    }
+
+    #[test]
+    fn gb_in_the_algebra_is_that_of_programs() {
+        let libraries = tso::switched(Switches::OFF);
+        let relations = Relations::default();
+        let bound = Bound { threads: 1, nodes: 2, calls: 4, total: Some(4), ..Bound::default() };
+        let all = clients(&Words { rmw: false }, &bound, &|| false).expect("no limit");
+        let mut seen = BTreeSet::new();
+        for (world, client) in all.iter().step_by(61) {
+            let Some(program) = Program::new(world, &client.threads) else { continue };
+            let problem = Problem {
+                libraries: &libraries,
+                implementations: &Implementations::new(),
+                world,
+                programs: &client.programs(),
+                observed: &[],
+                limits: Limits::default(),
+            };
+            let _ = problem.explore(&mut |solver| {
+                completions(solver, &mut |execution| {
+                    // Programs do not tell whether a CAS fails.
+                    if execution.events.iter().any(|e| e.call.method.text() == "CAS") {
+                        return Flow::Stop;
+                    }
+                    let reading = Reading::new(&libraries, &execution, TSO);
+                    for cpu in [Cpu::Sc, Cpu::Tso] {
+                        let base = relations.gb_base(cpu);
+                        let pairs: Pairs = reading.pairs(&Relations::gb(&base));
+                        let found: BTreeSet<(Place, Place)> =
+                            pairs.iter().map(|&(a, b)| (place(&execution, a), place(&execution, b))).collect();
+                        let expected: BTreeSet<(Place, Place)> = program.gb_by_place(cpu).into_iter().collect();
+                        assert_eq!(found, expected, "{:?}", client.threads);
+                        seen.extend(
+                            base.iter().filter(|(_, part)| !reading.pairs(part).is_empty()).map(|(name, _)| *name),
+                        );
+                    }
+                    Flow::Stop
+                })
+            });
+        }
+        assert_eq!(seen.len(), 7, "parts that were there: {seen:?}");
+    }
+}

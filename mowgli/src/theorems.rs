@@ -1,0 +1,144 @@
+//! Theorems of the papers that are no statements about implementations: proved as inclusions between relations, for every program,
+//! or refuted by a program with an outcome.
+
+use std::time::{Duration, Instant};
+
+use mowgli_prove::prove::{Options, Proof};
+use mowgli_prove::robust::{self, Dropped};
+use mowgli_rdma::robust::Cpu;
+use serde_json::json;
+
+use crate::prove::{Word, files, looked_at, open, rows, table};
+
+mod search;
+
+pub use search::Refutation;
+
+/// A theorem with its variants, of which the first is as published; each other one is false.
+pub struct Theorem {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it stands, and what it says.
+    pub about: &'static str,
+    /// The variants.
+    pub variants: &'static [&'static str],
+    prove: fn(&str, &Options) -> Result<Proof, String>,
+    refute: fn(&str, &(dyn Fn() -> bool + Sync)) -> Option<Refutation>,
+}
+
+/// What became of a theorem.
+pub struct Told {
+    name: &'static str,
+    about: &'static str,
+    variant: String,
+    proof: Proof,
+    refutation: Option<Refutation>,
+    time: Duration,
+}
+
+/// All of them.
+pub const THEOREMS: &[Theorem] = &[
+    Theorem {
+        name: "robust-sc",
+        about: "ROBUST Theorem 5: on RDMA-SC, locally data-race free and fenced imply robust",
+        variants: &["published", "racy", "unfenced", "poll-before-write"],
+        prove: |variant, options| robust::proved(Cpu::Sc, variant, options),
+        refute: |variant, expired| refuted(Cpu::Sc, variant, expired),
+    },
+    Theorem {
+        name: "robust-tso",
+        about: "ROBUST Theorem 17: on RDMA-TSO, locally data-race free and fenced imply robust",
+        variants: &["published", "racy", "unfenced", "poll-before-write"],
+        prove: |variant, options| robust::proved(Cpu::Tso, variant, options),
+        refute: |variant, expired| refuted(Cpu::Tso, variant, expired),
+    },
+];
+
+/// A program that refutes a variant of the theorem about this CPU.
+fn refuted(cpu: Cpu, variant: &str, expired: &(dyn Fn() -> bool + Sync)) -> Option<Refutation> {
+    search::not_robust(cpu, &robust::libraries(cpu, variant), Dropped::of(variant), expired)
+}
+
+/// How long a question may take where there is a program already.
+const BRIEF: Duration = Duration::from_secs(2);
+
+impl Theorem {
+    /// Looks for a program that refutes it, and asks the solvers.
+    ///
+    /// # Errors
+    /// What cannot be said of the model in first-order logic.
+    pub fn told(&self, variant: &str, options: &Options, search: Duration) -> Result<Told, String> {
+        let start = Instant::now();
+        let expired = || start.elapsed() >= search;
+        let refutation = (self.refute)(variant, &expired);
+        let limit = if refutation.is_some() { options.limit.min(BRIEF) } else { options.limit };
+        let proof = (self.prove)(variant, &Options { limit, ..options.clone() })?;
+        let variant = variant.to_owned();
+        Ok(Told { name: self.name, about: self.about, variant, proof, refutation, time: start.elapsed() })
+    }
+}
+
+impl Told {
+    /// The verdict. A theorem that is proved and has a program against it would be a fault of this project; the program counts.
+    #[must_use]
+    pub fn word(&self) -> Word {
+        match (&self.refutation, self.proof.is_proved()) {
+            (Some(_), _) => Word::Refuted,
+            (None, true) => Word::Proved,
+            (None, false) => Word::Undecided,
+        }
+    }
+
+    /// Whether the verdict is the expected one; `None` if it is undecided.
+    #[must_use]
+    pub fn is_expected(&self) -> Option<bool> {
+        match self.word() {
+            Word::Proved => Some(self.variant == "published"),
+            Word::Refuted => Some(self.variant != "published"),
+            Word::Undecided => None,
+        }
+    }
+
+    fn verdict(&self) -> &'static str {
+        match self.word() {
+            Word::Proved => "proved",
+            Word::Refuted => "refuted",
+            Word::Undecided => "undecided",
+        }
+    }
+
+    /// The steps as a table, and the verdict; of a refutation the program.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut out = format!("{}{}", table(&self.proof), looked_at(&self.proof));
+        let Self { name, variant, about, .. } = self;
+        let all = if self.word() == Word::Proved { ", for every program" } else { "" };
+        out.push_str(&format!("{name} ({variant}), {about}: {}{all}\n", self.verdict()));
+        if self.word() != Word::Proved {
+            open(&self.proof).iter().for_each(|line| out.push_str(&format!("  not shown: {line}\n")));
+        }
+        if let Some(Refutation { litmus, why }) = &self.refutation {
+            out.push_str(&format!("\n{litmus}{why}"));
+        }
+        out
+    }
+
+    /// One JSON object.
+    #[must_use]
+    pub fn json(&self) -> String {
+        let refutation = self.refutation.as_ref();
+        json!({
+            "theorem": self.name, "about": self.about, "variant": self.variant, "verdict": self.verdict(),
+            "expected": self.is_expected(), "obligations": rows(&self.proof), "executions": self.proof.executions,
+            "open": if self.word() == Word::Proved { Vec::new() } else { open(&self.proof) },
+            "client": refutation.map(|r| &r.litmus), "why": refutation.map(|r| &r.why), "seconds": self.time.as_secs_f64(),
+        })
+        .to_string()
+    }
+
+    /// The steps as files: names, and what is in them.
+    #[must_use]
+    pub fn files(&self) -> Vec<(String, String)> {
+        files(&format!("{}-{}", self.name, self.variant), &self.proof)
+    }
+}
