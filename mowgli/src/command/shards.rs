@@ -167,7 +167,9 @@ pub(super) fn merge(args: &MergeArgs) -> Result<(Vec<OsString>, Merged), u8> {
     // Whoever watches may do so before the first shard has begun.
     if !args.watch && !args.files.iter().any(|path| path.exists()) {
         let names = args.files.iter().map(|path| path.display()).join(", ");
-        return Err(told(Err(format!("{names}: there is no such file; name what `--out` named, or the folder that it is in"))));
+        return Err(told(Err(format!(
+            "{names}: there is no such file; name what `--out` named, or the folder that it is in"
+        ))));
     }
     let mut all = read().map_err(|message| told(Err(message)))?;
     if args.watch {
