@@ -35,8 +35,7 @@ fn operations(group: &Group, act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fau
     let thread = Tid::from_index(0);
     let port = Noted(local.port(thread), Arc::clone(&noted));
     act(&mut Thread::new(&stack, thread, Box::new(port), Duration::from_secs(5))).unwrap();
-    let made = noted.lock().unwrap().clone();
-    made
+    noted.lock().unwrap().clone()
 }
 
 /// Makes these calls as the published bodies have them.

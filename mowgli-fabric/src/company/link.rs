@@ -155,7 +155,10 @@ fn watched(stream: &TcpStream) -> std::io::Result<()> {
     let asks = TcpKeepalive::new().with_time(second).with_interval(second).with_retries(SILENCE.as_secs() as u32);
     let socket = SockRef::from(stream);
     socket.set_tcp_keepalive(&asks)?;
-    socket.set_tcp_user_timeout(Some(SILENCE))
+    // What was sent and is not acknowledged would be waited for much longer.
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(SILENCE))?;
+    Ok(())
 }
 
 /// One whole line, or how the connection ended.

@@ -161,6 +161,11 @@ mod tests {
         assert_eq!(said(&[meet, ("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")]), Some(Ok((1, 4))));
         assert_eq!(said(&[meet, ("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "2")]), Some(Ok((0, 2))));
         assert_eq!(said(&[meet, ("PMI_RANK", "2"), ("PMI_SIZE", "3")]), Some(Ok((2, 3))));
+        assert_eq!(
+            said(&[("PMI_FD", "5"), ("PMI_RANK", "1"), ("PMI_SIZE", "2")]),
+            Some(Ok((1, 2))),
+            "the launcher knows"
+        );
         assert!(said(&[meet]).unwrap().unwrap_err().contains("no rank"));
         assert!(said(&[meet, ("PMI_RANK", "3"), ("PMI_SIZE", "3")]).unwrap().unwrap_err().contains("PMI_RANK=3"));
         assert!(said(&[meet, ("PMI_RANK", "x"), ("PMI_SIZE", "3")]).unwrap().unwrap_err().contains("no number"));

@@ -5,8 +5,6 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 
-use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
-
 /// The connection to the launcher.
 pub(super) struct Pmi {
     lines: BufReader<File>,
@@ -57,10 +55,18 @@ impl Drop for Pmi {
 }
 
 /// The file of this number that the process was started with.
+#[cfg(target_os = "linux")]
 fn inherited(number: &str) -> Result<File, String> {
+    use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
     let number = number.parse::<i32>().map_err(|_| "that is no number".to_owned())?;
     let own = pidfd_open(getpid(), PidfdFlags::empty()).map_err(|e| e.to_string())?;
     pidfd_getfd(own, number, PidfdGetfdFlags::empty()).map(File::from).map_err(|e| e.to_string())
+}
+
+/// Elsewhere there is no safe way to it.
+#[cfg(not(target_os = "linux"))]
+fn inherited(_: &str) -> Result<File, String> {
+    Err("that is understood on Linux only; say by MOWGLI_MEET where processes meet".to_owned())
 }
 
 /// What a line says of something.
