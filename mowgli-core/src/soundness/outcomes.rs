@@ -161,11 +161,12 @@ impl<S: Stamp> Question<'_, S> {
         })
     }
 
-    /// What the specification is asked about a client: the client itself, and how many of its calls return.
+    /// What the specification is asked about a client: the client itself, or where threads crash its beginnings, each with how many
+    /// calls return.
     pub(super) fn prefixes(&self, world: &World, client: &Client) -> Vec<(Client, Vec<usize>)> {
         match &self.crashing {
             Some(crashing) => crashing.prefixes(world, client),
-            None => vec![(client.clone(), client.threads.iter().map(Vec::len).collect())],
+            None => vec![(client.clone(), vec![usize::MAX; client.threads.len()])],
         }
     }
 

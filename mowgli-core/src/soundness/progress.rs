@@ -106,7 +106,9 @@ impl<S: Stamp> Specified<'_, S> {
     fn could_go_on(&self, returned: &[Vec<Val>]) -> Result<bool, Stop> {
         let is_it = |lengths: &[usize]| {
             let threads = self.world.tids().zip(returned).zip(lengths);
-            threads.into_iter().all(|((t, returned), length)| !self.world.may_stop(t) || returned.len() == *length)
+            threads.into_iter().all(|((t, returned), length)| {
+                !self.world.may_stop(t) || returned.len() == *length || *length == usize::MAX
+            })
         };
         for (prefix, _) in self.prefixes.iter().filter(|(_, lengths)| is_it(lengths)) {
             if self.prefix_could_go_on(prefix, returned)? {
