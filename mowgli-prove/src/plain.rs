@@ -87,6 +87,9 @@ impl<S: Stamp> Seen<S> {
     }
 }
 
+/// A call that was looked at, with one of its shapes.
+type Looked<S> = (Arc<World>, Event, Shape<S>);
+
 /// What a key can be made of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Datum {
@@ -193,7 +196,7 @@ impl<'a, S: Stamp> Plain<'a, S> {
     }
 
     fn sampled(&mut self, subject: &dyn Subject) -> Result<(), String> {
-        let mut kinds: BTreeMap<String, Vec<(Arc<World>, Event, Shape<S>)>> = BTreeMap::new();
+        let mut kinds: BTreeMap<String, Vec<Looked<S>>> = BTreeMap::new();
         let library = self.libraries.get(self.library).ok_or_else(|| format!("no library {}", self.library))?;
         let bound = Bound { objects: 2, ..Bound::default() };
         let empty = World::new(2, &[Node(1), Node(1), Node(2)]);
