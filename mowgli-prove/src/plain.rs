@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use itertools::Itertools;
-use mowgli_core::event::{Event, Shape, Sub};
+use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Name, Node};
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Subject};
@@ -53,12 +53,11 @@ impl Names {
 const SPECIFIED: &str = "c.";
 
 /// A kind of call.
-pub struct Kind<S> {
+pub struct Kind {
     /// Its name in the theory, without the prefix.
     pub name: String,
     /// Its roles, as positions among all roles.
     pub roles: Vec<usize>,
-    samples: Vec<(Arc<World>, Event, Shape<S>)>,
 }
 
 /// A subevent of a kind of call.
@@ -87,6 +86,9 @@ impl<S: Stamp> Seen<S> {
         SubView { world: &self.world, event: &self.event, sub: &self.sub, nth }
     }
 }
+
+/// A call that was looked at, with one of its shapes.
+type Looked<S> = (Arc<World>, Event, Shape<S>);
 
 /// What a key can be made of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -156,7 +158,7 @@ pub struct Plain<'a, S> {
     /// What things are called.
     pub names: Names,
     /// The kinds of calls.
-    pub kinds: Vec<Kind<S>>,
+    pub kinds: Vec<Kind>,
     /// Their subevents.
     pub roles: Vec<Role<S>>,
     /// The specification in first-order logic.
@@ -194,29 +196,26 @@ impl<'a, S: Stamp> Plain<'a, S> {
     }
 
     fn sampled(&mut self, subject: &dyn Subject) -> Result<(), String> {
-        let mut kinds: BTreeMap<String, Vec<(Arc<World>, Event, Shape<S>)>> = BTreeMap::new();
+        let mut kinds: BTreeMap<String, Vec<Looked<S>>> = BTreeMap::new();
         let library = self.libraries.get(self.library).ok_or_else(|| format!("no library {}", self.library))?;
         let bound = Bound { objects: 2, ..Bound::default() };
         let empty = World::new(2, &[Node(1), Node(1), Node(2)]);
-        {
-            for world in subject.worlds(&empty, &bound, &|| false) {
-                let world = Arc::new(world);
-                for thread in world.tids() {
-                    let calls = subject.calls(&world, thread, &bound, &|| false);
-                    let held = |cell| vec![library.init(&world, cell), Val::Int(1)];
-                    let events = |earlier: &[Event], call: &mowgli_core::event::Call| -> Vec<Event> {
-                        let returns = library.returns(&world, earlier, thread, call, &held);
-                        returns.into_iter().map(|ret| Event { thread, call: call.clone(), ret }).collect()
-                    };
-                    let first: Vec<Event> = calls.iter().flat_map(|call| events(&[], call)).collect();
-                    let later =
-                        first.iter().flat_map(|e| calls.iter().flat_map(|c| events(std::slice::from_ref(e), c)));
-                    let later: Vec<Event> = later.collect();
-                    for event in first.into_iter().chain(later).unique() {
-                        for shape in library.shapes(&world, &event) {
-                            let all = kinds.entry(kind_of(&event, &shape)).or_default();
-                            all.push((Arc::clone(&world), event.clone(), shape));
-                        }
+        for world in subject.worlds(&empty, &bound, &|| false) {
+            let world = Arc::new(world);
+            for thread in world.tids() {
+                let calls = subject.calls(&world, thread, &bound, &|| false);
+                let held = |cell| vec![library.init(&world, cell), Val::Int(1)];
+                let events = |earlier: &[Event], call: &Call| -> Vec<Event> {
+                    let returns = library.returns(&world, earlier, thread, call, &held);
+                    returns.into_iter().map(|ret| Event { thread, call: call.clone(), ret }).collect()
+                };
+                let first: Vec<Event> = calls.iter().flat_map(|call| events(&[], call)).collect();
+                let later = first.iter().flat_map(|e| calls.iter().flat_map(|c| events(std::slice::from_ref(e), c)));
+                let later: Vec<Event> = later.collect();
+                for event in first.into_iter().chain(later).unique() {
+                    for shape in library.shapes(&world, &event) {
+                        let all = kinds.entry(kind_of(&event, &shape)).or_default();
+                        all.push((Arc::clone(&world), event.clone(), shape));
                     }
                 }
             }
@@ -235,7 +234,7 @@ impl<'a, S: Stamp> Plain<'a, S> {
                     .collect();
                 self.roles.push(role(&name, position, seen)?);
             }
-            self.kinds.push(Kind { name, roles: (first..first + count).collect(), samples });
+            self.kinds.push(Kind { name, roles: (first..first + count).collect() });
         }
         Ok(())
     }
@@ -252,13 +251,8 @@ impl<'a, S: Stamp> Plain<'a, S> {
 
     /// That an event is of a kind.
     #[must_use]
-    pub fn is_kind(&self, event: &Term, kind: &Kind<S>) -> Term {
+    pub fn is_kind(&self, event: &Term, kind: &Kind) -> Term {
         equal(self.names.app("kind", &[event]), symbol(&self.names.of(&kind.name)))
-    }
-
-    /// That the kind of an event satisfies this.
-    pub fn has_kind(&self, event: &Term, is: impl Fn(&Kind<S>) -> bool) -> Term {
-        or(self.kinds.iter().filter(|k| is(k)).map(|k| self.is_kind(event, k)))
     }
 
     /// The subevent of an event with this role.

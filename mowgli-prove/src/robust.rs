@@ -32,6 +32,9 @@ const NAMES: Names = Names { sub: SUB, event: "Event", prefix: "" };
 
 const DERIVED: [Derived; 2] = [("Sub", "event", "Event"), ("Event", "thread", "Thread")];
 
+/// The parts of gb with the names of their predicates.
+type Parts = Vec<(&'static str, String)>;
+
 /// The predicates of what robustness is about.
 struct Predicates {
     rf: String,
@@ -41,10 +44,10 @@ struct Predicates {
     sc: String,
     conflict: String,
     /// The parts of gb that local data-race freedom is about, and gb.
-    base: Vec<(&'static str, String)>,
+    base: Parts,
     gb: String,
     /// The same of what fenced is about.
-    fenced_base: Vec<(&'static str, String)>,
+    fenced_base: Parts,
     fenced_gb: String,
 }
 
@@ -117,7 +120,7 @@ impl<'a> Robustness<'a> {
     pub fn new(cpu: Cpu, libraries: &'a Libraries<Stamp>) -> Result<Self, String> {
         let relations = Relations::default();
         let mut plain = Plain::new(libraries, TSO, &relations.spec, &tso::Words { rmw: false }, NAMES)?;
-        let mut predicates = |cpu: Cpu| -> Result<(Vec<(&'static str, String)>, String), String> {
+        let mut predicates = |cpu: Cpu| -> Result<(Parts, String), String> {
             let base = relations.gb_base(cpu);
             let named: Result<Vec<_>, String> =
                 base.iter().map(|(name, rel)| Ok((*name, plain.encoding.predicate(rel)?))).collect();

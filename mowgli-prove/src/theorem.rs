@@ -57,6 +57,9 @@ pub enum Item {
 /// Reads an execution as structures of the theory.
 pub type Read<'a, S> = &'a dyn Fn(&Theory, &Execution<S>) -> Result<Structure<'static>, String>;
 
+/// Calls what it is given with one execution after the other, until that has seen enough.
+pub type Visit<'a, S> = &'a mut dyn FnMut(&mut dyn FnMut(&Execution<S>) -> bool);
+
 /// A theorem about a memory model.
 pub struct Theorem {
     /// What it is, for files.
@@ -94,12 +97,7 @@ impl Theorem {
 
     /// Asks the solvers about each step, and looks at executions: `visit` calls what it is given with one after the other until
     /// that says that it has seen enough.
-    pub fn prove<S: Stamp>(
-        &self,
-        options: &Options,
-        read: Read<'_, S>,
-        visit: &mut dyn FnMut(&mut dyn FnMut(&Execution<S>) -> bool),
-    ) -> Proof {
+    pub fn prove<S: Stamp>(&self, options: &Options, read: Read<'_, S>, visit: Visit<'_, S>) -> Proof {
         let mut proof = Proof::default();
         let mut shown: Vec<Shown> = Vec::new();
         let mut all = true;
@@ -146,7 +144,7 @@ impl Theorem {
     fn witnessed<S: Stamp>(
         &self,
         read: Read<'_, S>,
-        visit: &mut dyn FnMut(&mut dyn FnMut(&Execution<S>) -> bool),
+        visit: Visit<'_, S>,
         shown: &[Shown],
     ) -> Result<(usize, Vec<bool>), String> {
         let steps: Vec<(&Vec<&'static str>, Term)> = self.items.iter().filter_map(step).collect();
