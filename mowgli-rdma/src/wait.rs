@@ -270,9 +270,8 @@ pub(crate) fn predicate(
 
     // iso: the order inside one event, of an operation of several words for each of them
     let halves = |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| same_event().between(&stamps(from), &stamps(to));
-    let each_word = |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| {
-        words_to_words((0..WORDS).map(|word| (word, word)), from, to)
-    };
+    let each_word =
+        |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| words_to_words((0..WORDS).map(|word| (word, word)), from, to);
     // A completion stands for all that was issued before it by its queue pair.
     let [pfg, pfp] = if switches.unsignalled {
         let completed = &pfg | &pfp;
