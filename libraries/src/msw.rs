@@ -135,9 +135,10 @@ fn part(x: Loc, k: usize) -> Loc {
     x.part(format_args!("word_{k}"))
 }
 
-/// An injective hash in one word; 0 of all zeros.
+/// An injective hash in one word, which is a value of its own for each tuple. The word begins with the hash of what the location
+/// begins with, so that of all zeros need not be 0.
 fn hash(values: &[Val]) -> Val {
-    if values.iter().all(|v| *v == Val::Int(0)) { Val::Int(0) } else { Val::tuple(values) }
+    Val::tuple(values)
 }
 
 fn sum(values: &[Val]) -> Val {

@@ -57,7 +57,7 @@ pub enum Write {
     Copy(usize),
     /// What that one reads, plus this. It reads a number, and this is one.
     Plus(usize, Datum),
-    /// The tuple of these, which is what follows from the tuple that it reads.
+    /// The tuple of these; where it reads a tuple too, what follows from that.
     Words(Vec<Datum>),
 }
 
@@ -93,6 +93,8 @@ impl fmt::Display for Datum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Argument(i) => write!(f, "argument {}", i + 1),
+            Self::Word(i, word) => write!(f, "word {} of argument {}", word + 1, i + 1),
+            Self::Results(first, words) => write!(f, "results {} to {}", first + 1, first + words),
             Self::Result(event) => write!(f, "result {}", event + 1),
             Self::Sum(event, k) => write!(f, "result {}{k:+}", event + 1),
             Self::Passed(event, argument) => write!(f, "argument {} of call {}", argument + 1, event + 1),
@@ -155,6 +157,12 @@ impl<S: Stamp> Role<S> {
     #[must_use]
     pub fn words_read(&self) -> Option<usize> {
         if let Some(Read::Words(words)) = &self.reads { Some(words.len()) } else { None }
+    }
+
+    /// How many words it writes, if it writes a tuple.
+    #[must_use]
+    pub fn words_written(&self) -> Option<usize> {
+        if let Some(Write::Words(words)) = &self.writes { Some(words.len()) } else { None }
     }
 
     /// Its key, if it has one.
@@ -368,7 +376,7 @@ impl<S: Stamp> Kind<S> {
             Argument::Location => leaves.contains(&Leaf::Location(i)),
             Argument::Identifier => leaves.contains(&Leaf::Identifier(i)),
             Argument::Node => leaves.contains(&Leaf::Node(i)),
-            Argument::Data | Argument::NoIdentifier => true,
+            Argument::Data | Argument::Tuple(_) | Argument::NoIdentifier => true,
             Argument::Nodes => false,
         };
         let once = self.concrete.iter().filter(|r| r.position.0 == event).all(|r| !r.each_event);

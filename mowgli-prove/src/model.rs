@@ -16,7 +16,9 @@ use mowgli_judge::algebra::{Choice, Key, Set, Spec};
 use crate::encode::{Encoding, Law, Partner, Side, encode};
 use crate::kind::{Guard, Kind, Read, Role, Write};
 use crate::pattern::{Argument, Datum, Each, Leaf, Nodes, Pattern, Whole};
-use crate::term::{INT, Term, Theory, all, all_at, and, any, app, choose, equal, implies, not, or, symbol, truth};
+use crate::term::{
+    INT, Statement, Term, Theory, all, all_at, and, any, app, choose, equal, implies, not, or, symbol, truth,
+};
 
 /// The subevents of implementations.
 pub const SUB: &str = "Sub";
@@ -463,8 +465,13 @@ pub(crate) fn datum_of<S: Stamp>(
     let of_call = |name: String| app(&name, std::slice::from_ref(call));
     Ok(match datum {
         Datum::Argument(i) => of_call(format!("datum.{i}")),
+        Datum::Word(i, word) => of_call(format!("datum.{i}.{word}")),
         Datum::Initial(i) => app("init", &[of_call(format!("location.{i}"))]),
         Datum::Constant(of) => value(of),
+        Datum::Results(first, words) => {
+            let words = (first..first + words).map(|event| datum_of(kind, role, Datum::Result(event), call, at));
+            tuple(words.collect::<Result<Vec<_>, _>>()?)
+        }
         Datum::Result(event) | Datum::Sum(event, _) | Datum::Passed(event, _) => {
             let several = kind.concrete.iter().any(|r| r.position.0 == event && r.each_event);
             let is_own = role.each_event && role.position.0 == event;
@@ -484,10 +491,13 @@ pub(crate) fn datum_of<S: Stamp>(
 /// That data of a call are as a guard says.
 fn guarded<S: Stamp>(kind: &Kind<S>, guard: Guard, call: &Term) -> Term {
     let of_call = |name: String| app(&name, std::slice::from_ref(call));
+    let result = |event| app(&result_of(&kind.name, event), &[call.clone(), own(call)]);
     let term = |datum| match datum {
         Datum::Argument(i) => of_call(format!("datum.{i}")),
-        Datum::Result(event) => app(&result_of(&kind.name, event), &[call.clone(), own(call)]),
-        Datum::Sum(event, k) => app(&plus(k), &[app(&result_of(&kind.name, event), &[call.clone(), own(call)])]),
+        Datum::Word(i, word) => of_call(format!("datum.{i}.{word}")),
+        Datum::Result(event) => result(event),
+        Datum::Results(first, words) => tuple((first..first + words).map(result)),
+        Datum::Sum(event, k) => app(&plus(k), &[result(event)]),
         Datum::Passed(event, argument) => app(&passed_to(&kind.name, event, argument), &[call.clone(), own(call)]),
         Datum::Initial(i) => app("init", &[of_call(format!("location.{i}"))]),
         Datum::Constant(of) => value(of),
@@ -867,6 +877,11 @@ impl<'a, S: Stamp> Model<'a, S> {
             if has(Argument::Nodes) {
                 theory.function(&format!("in.{i}"), &["Call", "Node"], "Bool");
             }
+            let tuple = |argument: &Argument| if let Argument::Tuple(words) = argument { *words } else { 0 };
+            let words = forms().filter_map(|f| f.arguments.get(i)).map(tuple).max().unwrap_or(0);
+            for word in 0..words {
+                theory.function(&format!("datum.{i}.{word}"), &["Call"], "Value");
+            }
         }
         for kind in self.parts.kinds {
             let sort = |event: usize| {
@@ -896,8 +911,7 @@ impl<'a, S: Stamp> Model<'a, S> {
             theory.function("plus", &["Value", "Value"], "Value");
             theory.function("have.sum", &["Value", "Value"], "Bool");
         }
-        let roles = self.parts.kinds.iter().flat_map(|k| &k.abstract_);
-        for n in roles.filter_map(Role::words_read).collect::<BTreeSet<usize>>() {
+        for n in self.sizes() {
             theory.function(&format!("{TUPLE}{n}"), &vec!["Value"; n], "Value");
         }
         let c = symbol("c");
@@ -1162,6 +1176,14 @@ impl<'a, S: Stamp> Model<'a, S> {
         Ok(())
     }
 
+    /// How many words the tuples have that are spoken of.
+    fn sizes(&self) -> BTreeSet<usize> {
+        let of_guard = |datum| if let Datum::Results(_, words) = datum { Some(words) } else { None };
+        let guards = self.parts.kinds.iter().flat_map(guards_of).filter_map(of_guard);
+        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        roles.flat_map(|role| [role.words_read(), role.words_written()]).flatten().chain(guards).collect()
+    }
+
     /// Whether anything writes a sum.
     fn sums(&self) -> bool {
         let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
@@ -1272,9 +1294,12 @@ impl<'a, S: Stamp> Model<'a, S> {
                 (None, _) => theory.define(name, &pair, "Bool", and([along(&self.pulled_back(name, choice, g)?), may])),
             }
         }
-        theory.0.extend(self.upper.relations.0.iter().cloned());
-        for law in self.upper.of_closures() {
-            theory.axiom(&law.words, law.closed(ABS));
+        for statement in &self.upper.relations.0 {
+            match statement {
+                // Of the relations closures alone have no definition.
+                Statement::Function(name, ..) => theory.define(name, &pair, "Bool", self.closure_below(name, &a, &b)?),
+                other => theory.0.push(other.clone()),
+            }
         }
         let mentions_hb = self.parts.specification.spec(self.parts.library).is_some_and(|s| s.mentions_hb());
         if mentions_hb {
@@ -1402,15 +1427,30 @@ impl<'a, S: Stamp> Model<'a, S> {
         ordered.all(|(_, image)| image.library == library && is_in(image, below))
     }
 
+    /// What stands for a closure of the specification that is to be shown: a closure below, pulled back along g. That it is transitive and
+    /// has what it stands for the closure of are obligations; then it has all of that closure, and what is empty, irreflexive or inside hb
+    /// of it is so of that one, where nothing says that there is no path.
+    fn closure_below(&self, closure: &str, a: &Term, b: &Term) -> Result<Term, String> {
+        let spec = self.parts.specification.spec(self.parts.library);
+        if spec.is_some_and(Spec::denies_a_path) {
+            return Err(format!(
+                "{closure} is a closure in what is to be shown, of which it is said that there is no path"
+            ));
+        }
+        let (below, _) = self.lower.iter().flat_map(|encoding| &encoding.closures).next().ok_or_else(|| {
+            format!("{closure} is a closure in what is to be shown, and there is none below that could be inside it")
+        })?;
+        let image = |s: &Term| app("g", std::slice::from_ref(s));
+        Ok(app(below, &[image(a), image(b)]))
+    }
+
     /// What is to be shown of the specification: its choices, its demands, and that so' is inside hb.
     ///
     /// # Errors
     /// What the specification says that cannot be said in first-order logic.
     pub fn consistency(&self) -> Result<Vec<Obligation>, String> {
-        if let Some((closure, _)) = self.upper.closures.first() {
-            return Err(format!("{closure} is a closure in what is to be shown"));
-        }
         let laws = self.upper.laws.iter().flatten().cloned().chain(self.upper.demanded());
+        let laws = laws.chain(self.upper.of_closures());
         let mut all: Vec<Obligation> = laws.map(|law| of_law(&law, self.hints(&law.of))).collect();
         let [a, b] = ["a", "b"].map(symbol);
         for (name, predicate) in &self.upper.so {

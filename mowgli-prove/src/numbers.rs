@@ -184,7 +184,7 @@ impl<S: Stamp> Model<'_, S> {
                     Argument::Location => "location",
                     Argument::Identifier => "identifier",
                     Argument::Node => "node",
-                    Argument::NoIdentifier | Argument::Data | Argument::Nodes => return None,
+                    Argument::NoIdentifier | Argument::Data | Argument::Tuple(_) | Argument::Nodes => return None,
                 };
                 let [x, y] = [a, b].map(|c| app(&format!("{name}.{i}"), std::slice::from_ref(c)));
                 Some(equal(x, y))

@@ -26,6 +26,8 @@ pub enum Argument {
     Node,
     /// Data.
     Data,
+    /// A tuple of so many data.
+    Tuple(usize),
 }
 
 impl Argument {
@@ -37,8 +39,16 @@ impl Argument {
             Val::Nodes(_) => Ok(Self::Nodes),
             Val::Node(_) => Ok(Self::Node),
             Val::Int(_) => Ok(Self::Data),
-            other => Err(format!("the argument {other} is neither a name nor a number")),
+            Val::Tuple(all) if all.parts().iter().all(|v| matches!(v, Val::Int(_))) => {
+                Ok(Self::Tuple(all.parts().len()))
+            }
+            other => Err(format!("the argument {other} is neither a name nor a number, nor a tuple of numbers")),
         }
+    }
+
+    /// How many data it is.
+    pub(crate) fn width(self) -> usize {
+        if let Self::Tuple(words) = self { words } else { 1 }
     }
 }
 
@@ -91,6 +101,10 @@ pub enum Place {
 pub enum Datum {
     /// An argument of the call.
     Argument(usize),
+    /// Of an argument that is a tuple the word with this number.
+    Word(usize, usize),
+    /// The tuple of so many results, from that of the event at this position on.
+    Results(usize, usize),
     /// The result of the event at this position.
     Result(usize),
     /// That result plus this, if it is a number; else the result itself.
@@ -222,6 +236,8 @@ impl Env {
     pub fn datum(&self, datum: Datum) -> Option<Val> {
         match datum {
             Datum::Argument(i) => Some(self.args[i]),
+            Datum::Word(i, word) => word_of(self.args[i], word),
+            Datum::Results(first, words) => self.results.get(first..first + words).map(Val::tuple),
             Datum::Initial(i) => self.initial[i],
             Datum::Constant(value) => Some(value),
             Datum::Result(event) => self.results.get(event).copied(),
@@ -272,19 +288,30 @@ impl Env {
             Raw::Identifier(d) => self.args.iter().positions(|v| *v == Val::Wid(*d)).map(Leaf::Identifier).collect(),
             Raw::Datum(datum) => {
                 let args = self.args.iter().positions(|v| v == datum && v.is_data()).map(Datum::Argument);
+                let words = self
+                    .args
+                    .iter()
+                    .enumerate()
+                    .flat_map(|(i, v)| (0..).map_while(move |word| Some((i, word, word_of(*v, word)?))));
+                let words = words.filter(|(_, _, v)| v == datum).map(|(i, word, _)| Datum::Word(i, word));
                 let results = self.results.iter().positions(|v| v == datum).map(Datum::Result);
                 let returned = self.results.iter().enumerate().filter(|(_, v)| **v != Val::Top);
                 let sums = returned.cartesian_product(ADDED).filter(|((_, v), k)| v.plus(*k).unwrap_or(**v) == *datum);
                 let sums = sums.map(|((event, _), k)| Datum::Sum(event, k));
                 let initial = self.initial.iter().positions(|v| *v == Some(*datum)).map(Datum::Initial);
                 let passed = self.passed.iter().filter(|(_, v)| v == datum).map(|(at, _)| Datum::Passed(at.0, at.1));
-                let data = args.chain(results).chain(sums).chain(initial).chain(passed).map(Leaf::Datum);
+                let data = args.chain(words).chain(results).chain(sums).chain(initial).chain(passed).map(Leaf::Datum);
                 let count = self.nth.is_some_and(|nth| datum.int() == Some(nth as i64));
                 let thread = datum.int() == Some(i64::from(self.thread.0));
                 data.chain(count.then_some(Leaf::Count)).chain(thread.then_some(Leaf::Thread)).collect()
             }
         }
     }
+}
+
+/// A word of a tuple.
+pub(crate) fn word_of(tuple: Val, word: usize) -> Option<Val> {
+    if let Val::Tuple(all) = tuple { all.parts().get(word).copied() } else { None }
 }
 
 /// What may be added to a result.
@@ -427,6 +454,10 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
     let is_sum = |leaf: &Leaf| matches!(leaf, Leaf::Datum(Datum::Sum(..)));
     if is_constant || !candidates.iter().all(is_sum) {
         candidates.retain(|leaf| !is_sum(leaf));
+    }
+    // Where an object is always on the own node, that node is the one of the object, as it is in calls that reach others.
+    if candidates.contains(&Leaf::Own) && candidates.iter().any(|leaf| matches!(leaf, Leaf::Home(_))) {
+        candidates.retain(|leaf| *leaf != Leaf::Own);
     }
     // Of data that are known to be equal one is as good as the other; a constant is best.
     for &(one, other) in &*all[0].0.equal {

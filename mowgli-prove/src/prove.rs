@@ -25,7 +25,7 @@ use mowgli_judge::algebra::{Demand, Spec};
 use rayon::prelude::*;
 
 use crate::cases::cases;
-use crate::kind::{Kind, Role};
+use crate::kind::{Kind, Read, Role};
 use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, Model, Obligation, Parts, ROUND};
 use crate::solve::{Answer, Program, ask, file};
 use crate::source::Source;
@@ -282,7 +282,20 @@ impl<S: Stamp> Attempt<'_, S> {
         Ok(proof)
     }
 
-    /// The role that stands for a promise, the same stamp and the latest first; with the answers for it, or where there is
+    /// The parts of an object of which some call writes or reads, under the promise's stamp, all that the promise says: as the
+    /// hash of a tuple, and no word of it.
+    fn parts_that_stand(&self) -> BTreeSet<&str> {
+        let does_all = |promise: &Role<S>, role: &Role<S>| {
+            let is_known =
+                !matches!(promise.reads, Some(Read::Any)) && (promise.reads.is_some() || promise.writes.is_some());
+            is_known && (&promise.family, &promise.reads, &promise.writes) == (&role.family, &role.reads, &role.writes)
+        };
+        let pairs = self.kinds.iter().flat_map(|k| k.abstract_.iter().cartesian_product(&k.concrete));
+        let parts = pairs.filter(|(promise, role)| does_all(promise, role)).filter_map(|(_, role)| role.cell.as_ref());
+        parts.map(|cell| &*cell.text).collect()
+    }
+
+    /// The role that stands for a promise: first those with the same stamp, of these those of such parts, of these the latest; with the answers for it, or where there is
     /// none, for the one that fails last.
     #[allow(clippy::type_complexity, reason = "four parts of one answer")]
     fn image(
@@ -290,8 +303,13 @@ impl<S: Stamp> Attempt<'_, S> {
         kind: &Kind<S>,
         promise: &Role<S>,
     ) -> Result<(Option<usize>, Vec<Row>, Vec<Obligation>, usize), String> {
+        let parts = self.parts_that_stand();
+        let is_such_a_part = |role: &Role<S>| role.cell.as_ref().is_some_and(|cell| parts.contains(&*cell.text));
         let mut candidates: Vec<usize> = (0..kind.concrete.len()).rev().collect();
-        candidates.sort_by_key(|r| kind.concrete[*r].family != promise.family);
+        candidates.sort_by_key(|r| {
+            let role = &kind.concrete[*r];
+            (role.family != promise.family, !is_such_a_part(role))
+        });
         let mut best: Option<Vec<Row>> = None;
         for role in candidates {
             let Some((obligations, plain)) = self.model.stands_for(kind, promise, &kind.concrete[role])? else {

@@ -11,7 +11,7 @@ use mowgli_core::value::Val;
 use mowgli_judge::ids::Node;
 
 use crate::kind::{Instance, Read, Role, Seen, Write};
-use crate::pattern::{Datum, Each, Env, Segment, Times, datum, expanded, pattern, segmentations};
+use crate::pattern::{Datum, Each, Env, Segment, Times, datum, expanded, pattern, segmentations, word_of};
 
 /// The subevents of the event at one position, as they are in all its instances.
 pub(crate) fn subevents<S: Stamp>(
@@ -82,11 +82,17 @@ fn one<T: PartialEq + Clone>(all: impl IntoIterator<Item = T>, what: &str) -> Re
     if all.all(|other| other == first) { Ok(first) } else { Err(format!("{what} depends on the call")) }
 }
 
-/// The initial value of a cell: a datum, or always the same tuple.
+/// The initial value of a cell: a datum, that of an object as a whole, or always the same tuple.
 fn initial(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Option<Datum> {
-    let (_, first) = cases[0];
-    let is_constant = matches!(first, Val::Tuple(_)) && cases.iter().all(|(_, v)| *v == first);
-    if is_constant { Some(Datum::Constant(first)) } else { datum(cases, objects).ok() }
+    let (env, first) = cases[0];
+    if !matches!(first, Val::Tuple(_)) {
+        return datum(cases, objects).ok();
+    }
+    if cases.iter().all(|(_, v)| *v == first) {
+        return Some(Datum::Constant(first));
+    }
+    let is_it = |i: &usize| cases.iter().all(|(env, v)| env.initial[*i] == Some(*v));
+    (0..env.initial.len()).find(is_it).map(Datum::Initial)
 }
 
 /// Values of several sorts, of which a sum says what it is the sum with.
@@ -105,6 +111,31 @@ fn added<S: Stamp>(seen: &[&Seen<S>], objects: &BTreeSet<Loc>, libraries: &Libra
     let is_none = |s: &&Seen<S>| READ.into_iter().all(|read| step(s, read).is_none());
     let sums = cases().all(is_sum) && seen.iter().filter(|s| step(s, Val::Int(0)).is_none()).all(is_none);
     if sums { Ok(added) } else { Err("what it writes is computed from what it read, and no sum".to_owned()) }
+}
+
+/// What a value is.
+enum Said {
+    One(Datum),
+    Words(Vec<Datum>),
+}
+
+/// What a value is in all cases: a datum, or a tuple of some. A result may be a tuple as a whole.
+fn said(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Result<Said, String> {
+    let (env, first) = cases.first().ok_or("there is no case")?;
+    if !cases.iter().any(|(_, v)| matches!(v, Val::Tuple(_))) {
+        return datum(cases, objects).map(Said::One);
+    }
+    let is_whole = |event: &usize| cases.iter().all(|(env, v)| env.results.get(*event) == Some(v));
+    if let Some(event) = (0..env.results.len()).find(is_whole) {
+        return Ok(Said::One(Datum::Result(event)));
+    }
+    let size = if let Val::Tuple(all) = first { all.parts().len() } else { 0 };
+    let is_of_size = |v: &Val| matches!(v, Val::Tuple(all) if all.parts().len() == size);
+    if !cases.iter().all(|(_, v)| is_of_size(v)) {
+        return Err("a value is now a tuple and now something else".to_owned());
+    }
+    let word = |word: usize| datum(cases.iter().filter_map(|(env, v)| Some((*env, word_of(*v, word)?))), objects);
+    (0..size).map(word).collect::<Result<Vec<Datum>, String>>().map(Said::Words)
 }
 
 /// The words of a state, where each event updates a cell that has some: results of the calls below that are what it reads,
@@ -181,7 +212,10 @@ fn role<S: Stamp>(
                 Reads::Any => None,
             });
             match seen[0].0.sub.reads {
-                Some(Reads::Is(_)) => Some(Read::Is(datum(values, objects)?)),
+                Some(Reads::Is(_)) => Some(match said(values.collect(), objects)? {
+                    Said::One(datum) => Read::Is(datum),
+                    Said::Words(words) => Read::Words(words),
+                }),
                 Some(Reads::IsNot(_)) => Some(Read::IsNot(datum(values, objects)?)),
                 _ => Some(before.map_or(Read::Any, Read::Words)),
             }
@@ -196,7 +230,10 @@ fn role<S: Stamp>(
                         Some(Writes::Is(v)) => Some((&s.env, v)),
                         _ => None,
                     });
-                    Some(Write::Is(datum(values, objects)?))
+                    Some(match said(values.collect(), objects)? {
+                        Said::One(datum) => Write::Is(datum),
+                        Said::Words(words) => Write::Words(words),
+                    })
                 }
                 Some(Writes::Copy(_)) => {
                     let from = one(seen.iter().map(|(_, copied)| *copied), "what it copies")?;

@@ -109,12 +109,19 @@ impl<S> Run<S> {
     }
 
     pub fn datum(&self, datum: Datum) -> Option<Val> {
-        if let Datum::Result(event) = datum { Some(self.results[event]) } else { self.env.datum(datum) }
+        match datum {
+            Datum::Result(event) => Some(self.results[event]),
+            Datum::Results(first, words) => self.results.get(first..first + words).map(Val::tuple),
+            other => self.env.datum(other),
+        }
     }
 }
 
 /// Where the worlds of the runs have threads: numbers of threads and nodes differ.
 const PLACES: [&[u8]; 4] = [&[1], &[2, 1], &[2, 3, 1, 3], &[3, 4, 2, 1, 4]];
+
+/// The most words of one object.
+const WORDS: usize = 8;
 
 /// The first number that stands for any datum.
 const DATA: i64 = 1_000_003;
@@ -131,13 +138,38 @@ struct Data {
     special: Vec<(usize, Val)>,
     /// Places that have what is at others.
     equal: Vec<(usize, usize)>,
+    /// Places that have the tuple of what is at others: the first of those, and how many they are.
+    tuples: Vec<(usize, usize, usize)>,
 }
 
 impl Data {
     fn at(&self, place: usize) -> Val {
+        let tuple = self.tuples.iter().find(|(at, ..)| *at == place);
+        tuple.map_or_else(|| self.word(place), |&(_, first, words)| self.tuple(first, words))
+    }
+
+    fn tuple(&self, first: usize, words: usize) -> Val {
+        Val::tuple(&(first..first + words).map(|place| self.word(place)).collect::<Vec<_>>())
+    }
+
+    fn word(&self, place: usize) -> Val {
         let place = self.equal.iter().find(|(_, copy)| *copy == place).map_or(place, |(of, _)| *of);
         let special = self.special.iter().find(|(at, _)| *at == place).map(|(_, value)| *value);
         special.unwrap_or(Val::Int(DATA * self.seed + 7 * place as i64))
+    }
+
+    /// Arguments: those that are names, and data in turn.
+    fn given(&self, arguments: &[Argument], names: &[Option<Val>]) -> Vec<Val> {
+        let mut place = 0;
+        let one = |(argument, name): (&Argument, &Option<Val>)| {
+            let first = place;
+            place += argument.width();
+            name.unwrap_or_else(|| match argument {
+                Argument::Tuple(words) => self.tuple(first, *words),
+                _ => self.at(first),
+            })
+        };
+        arguments.iter().zip(names).map(one).collect()
     }
 
     /// The most data that are looked at one by one.
@@ -145,30 +177,40 @@ impl Data {
 
     /// No two equal, none special.
     fn different() -> Vec<Self> {
-        [1, 3].map(|seed| Self { seed, special: Vec::new(), equal: Vec::new() }).to_vec()
+        [1, 3].map(|seed| Self { seed, special: Vec::new(), equal: Vec::new(), tuples: Vec::new() }).to_vec()
     }
 
     /// With these beside what is special in it, and as different data as in the `w`-th world.
     fn beside(&self, base: &[(usize, Val)], w: usize) -> Self {
         let seed = if w.is_multiple_of(2) { self.seed } else { self.seed + 4 };
-        Self { seed, special: [base, &self.special].concat(), equal: self.equal.clone() }
+        Self { seed, special: [base, &self.special].concat(), ..self.clone() }
     }
 
-    /// Each one special, each two equal.
-    fn single(places: usize) -> Vec<Self> {
-        let special = (0..places).cartesian_product(SPECIAL).map(|s| (vec![s], Vec::new()));
-        let equal = (0..places).tuple_combinations().map(|pair| (Vec::new(), vec![pair]));
-        special.chain(equal).map(|(special, equal)| Self { seed: 1, special, equal }).collect()
+    /// Each one special, each two equal, and each that is a result the tuple of others.
+    fn single(places: usize, results: usize, sizes: &BTreeSet<usize>) -> Vec<Self> {
+        let none = Self { seed: 1, special: Vec::new(), equal: Vec::new(), tuples: Vec::new() };
+        let special = (0..places).cartesian_product(SPECIAL);
+        let equal = (0..places).tuple_combinations();
+        let of_size = |&size: &usize| {
+            let firsts = 0..(places + 1).saturating_sub(size);
+            let tuples = (results..places).cartesian_product(firsts).map(move |(place, first)| (place, first, size));
+            tuples.filter(|(place, first, size)| !(*first..first + size).contains(place))
+        };
+        let special = special.map(|s| Self { special: vec![s], ..none.clone() });
+        let equal = equal.map(|pair| Self { equal: vec![pair], ..none.clone() });
+        let tuples = sizes.iter().flat_map(of_size).map(|tuple| Self { tuples: vec![tuple], ..none.clone() });
+        special.chain(equal).chain(tuples).collect()
     }
 
     /// Each two of these together.
-    fn double(places: usize) -> Vec<Self> {
+    fn double(places: usize, results: usize, sizes: &BTreeSet<usize>) -> Vec<Self> {
         let both = |(a, b): (Self, Self)| Self {
             seed: 1,
             special: [a.special, b.special].concat(),
             equal: [a.equal, b.equal].concat(),
+            tuples: [a.tuples, b.tuples].concat(),
         };
-        Self::single(places).into_iter().tuple_combinations().map(both).collect()
+        Self::single(places, results, sizes).into_iter().tuple_combinations().map(both).collect()
     }
 }
 
@@ -193,7 +235,13 @@ impl<S: Stamp> Source<'_, S> {
         };
         let told = |mut before: World| {
             for (i, object) in before.objects.values_mut().enumerate() {
-                object.init = Val::Int(DATA * 5 + i as i64);
+                object.init = match object.init {
+                    Val::Tuple(all) => {
+                        let word = |word: usize| Val::Int(DATA * 7 + (WORDS * i + word) as i64);
+                        Val::tuple(&(0..all.parts().len()).map(word).collect::<Vec<_>>())
+                    }
+                    _ => Val::Int(DATA * 5 + i as i64),
+                };
             }
             let mut after = before.clone();
             add_parts(&*self.implementation, &mut after);
@@ -211,7 +259,9 @@ impl<S: Stamp> Source<'_, S> {
     ) -> Result<Vec<Run<S>>, String> {
         let library = self.specification.get(self.library).ok_or("there is no specification")?;
         let mut runs = Vec::new();
-        let mut places = arguments.len();
+        let first_result = arguments.iter().map(|argument| argument.width()).sum();
+        let mut places = first_result;
+        let sizes = self.sizes(&worlds[0].0);
         let bases = self.bases(library, method, arguments, &worlds[0])?;
         let based = |all: Vec<Data>, w: usize| {
             all.iter().cartesian_product(&bases).map(|(data, base)| data.beside(base, w)).collect::<Vec<Data>>()
@@ -220,8 +270,12 @@ impl<S: Stamp> Source<'_, S> {
         for (w, (before, after)) in worlds.iter().enumerate() {
             let looked_at = if w == 0 { Data::PLACES } else { places };
             let different = based(Data::different(), w);
-            let single = [different.clone(), based(Data::single(looked_at), w)].concat();
-            let double = if w + TWICE < worlds.len() { Vec::new() } else { based(Data::double(looked_at), w) };
+            let single = [different.clone(), based(Data::single(looked_at, first_result, &sizes), w)].concat();
+            let double = if w + TWICE < worlds.len() {
+                Vec::new()
+            } else {
+                based(Data::double(looked_at, first_result, &sizes), w)
+            };
             let double = [single.clone(), double].concat();
             for (t, thread) in before.tids().enumerate() {
                 let all = self.names(arguments, before);
@@ -235,8 +289,7 @@ impl<S: Stamp> Source<'_, S> {
                         (false, _) => &different,
                     };
                     for data in data {
-                        let args: Vec<Val> = names.iter().enumerate().map(|(i, v)| v.unwrap_or(data.at(i))).collect();
-                        let call = Call::new(self.library, method.text(), &args);
+                        let call = Call::new(self.library, method.text(), &data.given(arguments, &names));
                         if library.fault(before, thread, &call).is_none() {
                             places = places.max(self.every_way(library, after, thread, &call, data, &mut runs)?);
                         }
@@ -257,7 +310,7 @@ impl<S: Stamp> Source<'_, S> {
     ) -> Result<Vec<Vec<(usize, Val)>>, String> {
         let (thread, names) = (Tid(1), self.names(arguments, before).swap_remove(0));
         let returns = |data: &Data| {
-            let args: Vec<Val> = names.iter().enumerate().map(|(i, v)| v.unwrap_or(data.at(i))).collect();
+            let args = data.given(arguments, &names);
             let (call, mut runs) = (Call::new(self.library, method.text(), &args), Vec::new());
             if library.fault(before, thread, &call).is_none() {
                 self.every_way(library, after, thread, &call, data, &mut runs)?;
@@ -268,12 +321,20 @@ impl<S: Stamp> Source<'_, S> {
             return Ok(vec![Vec::new()]);
         }
         let mut bases = Vec::new();
-        for data in Data::single(Data::PLACES).into_iter().filter(|data| data.equal.is_empty()) {
+        for data in Data::single(Data::PLACES, 0, &BTreeSet::new()).into_iter().filter(|data| data.equal.is_empty()) {
             if returns(&data)? {
                 bases.push(data.special);
             }
         }
         Ok(if bases.is_empty() { vec![Vec::new()] } else { bases })
+    }
+
+    /// How many words the objects of the library have that have several.
+    fn sizes(&self, world: &World) -> BTreeSet<usize> {
+        let objects = world.objects.values().filter(|object| object.library == self.library);
+        objects
+            .filter_map(|object| if let Val::Tuple(all) = object.init { Some(all.parts().len()) } else { None })
+            .collect()
     }
 
     /// The arguments that are names, in every way; none stands for data.
@@ -286,7 +347,7 @@ impl<S: Stamp> Source<'_, S> {
                 Argument::NoIdentifier => vec![Some(Val::NoWid)],
                 Argument::Nodes => world.all_nodes().subsets().map(|ns| Some(Val::Nodes(ns))).collect(),
                 Argument::Node => world.all_nodes().iter().map(|n| Some(Val::Node(n))).collect(),
-                Argument::Data => vec![None],
+                Argument::Data | Argument::Tuple(_) => vec![None],
             }
         };
         arguments.iter().map(of).multi_cartesian_product().collect()
@@ -344,7 +405,7 @@ impl<S: Stamp> Source<'_, S> {
             ways: Vec::new(),
             result: Val::Unit,
         };
-        let place = call.args.len();
+        let place = call.args.iter().map(|v| Argument::of(*v).map_or(1, Argument::width)).sum();
         run.env.rounds = rounds;
         let mut making = Making { source: self, world, data, ways, run: &mut run, place, round: None, loops: 0 };
         let came = making.follow(&self.implementation.body(world, thread, call), false);

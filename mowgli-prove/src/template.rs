@@ -5,6 +5,7 @@
 //! each of these runs what happens, in terms of the call's thread, node, arguments and results; where there is none, or more
 //! than one, the method has no template, and nothing is proved of it.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -102,7 +103,8 @@ impl<S: Stamp> Source<'_, S> {
                 None => groups.push(vec![branch]),
             }
         }
-        let known = Known { objects, computed: Computed::Always };
+        let left = Cell::new(MOST_LOOKED_AT);
+        let known = Known { objects, computed: Computed::Always, left: &left };
         let whole = |group: Vec<&Branch<'_, S>>| {
             let runs: Vec<&Run<S>> = group.iter().flat_map(|branch| branch.runs.iter().copied()).collect();
             let (events, kind) = self.events(&runs, &[].into(), known).ok()?;
@@ -130,7 +132,8 @@ impl<S: Stamp> Source<'_, S> {
         }
         let mut branches = Vec::new();
         for (ways, runs) in by_way {
-            let tree = |computed| self.tree(&runs, Known { objects, computed }, &[]);
+            let left = Cell::new(MOST_LOOKED_AT);
+            let tree = |computed| self.tree(&runs, Known { objects, computed, left: &left }, &[]);
             // Of what is computed nothing is known but where it goes. That is of use only where it is a word of a state.
             let of_words = || tree(Computed::Unknown).ok().filter(|all| all.iter().all(|b| b.kind.has_words()));
             for mut branch in tree(Computed::No).or_else(|why| of_words().ok_or(why))? {
@@ -159,7 +162,11 @@ impl<S: Stamp> Source<'_, S> {
             Ok((events, kind)) => {
                 let kind = Kind { events, ..kind };
                 let of_guards = given.iter().flat_map(|g| [g.one, g.other]);
-                let once = |datum| if let Datum::Result(event) = datum { kind.is_once(event) } else { true };
+                let once = |datum| match datum {
+                    Datum::Result(event) => kind.is_once(event),
+                    Datum::Results(first, words) => (first..first + words).all(|event| kind.is_once(event)),
+                    _ => true,
+                };
                 return if of_guards.into_iter().all(once) {
                     Ok(vec![Branch { kind, given: given.to_vec(), runs: runs.to_vec() }])
                 } else {
@@ -169,7 +176,7 @@ impl<S: Stamp> Source<'_, S> {
             Err(why) => why,
         };
         // Where a loop has effects branches are not looked for: there are too many ways in which it could be.
-        if given.len() == DEEPEST || runs.iter().any(|run| run.env.rounds.is_some()) {
+        if known.left.get() == 0 || given.len() == DEEPEST || runs.iter().any(|run| run.env.rounds.is_some()) {
             return Err(why);
         }
         for (one, other) in comparisons(runs) {
@@ -202,6 +209,10 @@ impl<S: Stamp> Source<'_, S> {
                 why = UNKNOWN_CALLS.to_owned();
                 continue;
             }
+            if known.left.get() == 0 {
+                return Err(TOO_MANY.to_owned());
+            }
+            known.left.set(known.left.get().saturating_sub(runs.len()));
             let segments = with_ends(runs, segments);
             match self.explained(runs, &segments, equal, known) {
                 Ok(kind) => return Ok((segments, kind)),
@@ -216,7 +227,7 @@ impl<S: Stamp> Source<'_, S> {
         runs: &[&Run<S>],
         segments: &[Segment],
         equal: &Arc<[(Datum, Datum)]>,
-        Known { objects, computed }: Known<'_>,
+        Known { objects, computed, .. }: Known<'_>,
     ) -> Result<Kind<S>, String> {
         let times: Vec<Times> = segments.iter().flat_map(|s| std::iter::repeat_n(s.times, s.len)).collect();
         let positions = times.len();
@@ -286,6 +297,13 @@ impl<S: Stamp> Source<'_, S> {
         Ok(kind)
     }
 }
+
+/// How many runs are looked at, those of each arrangement of calls that is tried, before the search for the template of a method is
+/// given up.
+const MOST_LOOKED_AT: usize = 200_000;
+
+/// Why the search was given up.
+const TOO_MANY: &str = "its calls may come in too many ways to try them all, and none that was tried fits";
 
 /// Why there is no template.
 const UNKNOWN_CALLS: &str = "which calls it makes depends on the call in no way that is known";
@@ -369,6 +387,28 @@ fn so_far(results: &[Option<Val>]) -> Vec<Val> {
 struct Known<'a> {
     objects: &'a BTreeSet<Loc>,
     computed: Computed,
+    /// How many runs may still be looked at.
+    left: &'a Cell<usize>,
+}
+
+/// Results that are tuples in some runs, each with the tuples of as many other results.
+fn tuples_of<S>(runs: &[&Run<S>], results: &[usize]) -> Vec<(Datum, Datum)> {
+    let size = |event: usize| {
+        runs.iter()
+            .find_map(|run| if let Val::Tuple(all) = run.results[event] { Some(all.parts().len()) } else { None })
+    };
+    let of_event = |&event: &usize| {
+        let size = size(event)?;
+        let are_results = move |first: &usize| (*first..first + size).all(|r| r != event && results.contains(&r));
+        Some(
+            results
+                .iter()
+                .copied()
+                .filter(are_results)
+                .map(move |first| (Datum::Result(event), Datum::Results(first, size))),
+        )
+    };
+    results.iter().filter_map(of_event).flatten().collect()
 }
 
 /// How many comparisons are tried to tell runs apart.
@@ -380,9 +420,15 @@ fn comparisons<S: Stamp>(runs: &[&Run<S>]) -> Vec<(Datum, Datum)> {
     let Some(first) = runs.first() else { return Vec::new() };
     let method = |run: &Run<S>, event: usize| run.events.get(event).map(|e| (e.call.library, e.call.method));
     let common = |event: &usize| runs.iter().map(|run| method(run, *event)).all_equal();
-    let arguments = (0..first.call.args.len()).filter(|i| first.call.args[*i].is_data()).map(Datum::Argument);
+    let arguments = first.call.args.iter().enumerate().filter(|(_, v)| v.is_data());
+    let arguments = arguments.flat_map(|(i, v)| match v {
+        Val::Tuple(all) => (0..all.parts().len()).map(|word| Datum::Word(i, word)).collect::<Vec<_>>(),
+        _ => vec![Datum::Argument(i)],
+    });
     let results = (0..first.events.len()).take_while(common).filter(|event| first.results[*event] != Val::Top);
-    let data: Vec<Datum> = arguments.chain(results.map(Datum::Result)).collect();
+    let results: Vec<usize> = results.collect();
+    let data: Vec<Datum> = arguments.chain(results.iter().map(|event| Datum::Result(*event))).collect();
+    let tuples = tuples_of(runs, &results);
     let constants = data.iter().copied().cartesian_product(SPECIAL.map(Datum::Constant));
     let branches: Vec<Vec<Done>> = runs.iter().map(|run| run.done()).collect();
     let sorts: Vec<&Vec<Done>> = branches.iter().sorted().dedup().collect();
@@ -401,7 +447,7 @@ fn comparisons<S: Stamp>(runs: &[&Run<S>]) -> Vec<(Datum, Datum)> {
         let is_split = counts.iter().all(|side| side.iter().any(|n| *n > 0));
         (is_split && sorts.len() > 1).then(|| rest(&counts[0]) + rest(&counts[1]))
     };
-    let pairs = data.iter().copied().tuple_combinations().chain(constants);
+    let pairs = data.iter().copied().tuple_combinations().chain(constants).chain(tuples);
     let told = pairs.filter_map(|(one, other)| Some((mixed([one, other])?, (one, other))));
     told.sorted().map(|(_, pair)| pair).take(TRIED).collect()
 }

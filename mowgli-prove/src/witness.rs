@@ -16,7 +16,7 @@ use crate::model::{
     Concretisation, EARLIER, EARLIER_ROUND, HAS_MEMBER, IS_ROUND, LAST, Model, NO_ROUND, ROUND, TAKES_PART, TUPLE,
     constant, ended_at, ends_of, passed_to, plus, result_of,
 };
-use crate::pattern::{Datum, Each, Env, Place};
+use crate::pattern::{Datum, Each, Env, Place, word_of};
 use crate::term::{Structure, Theory};
 
 /// A subevent: its call, its role in the kind of the call, and what it is there for, or else its own node.
@@ -166,6 +166,10 @@ fn as_kind<S: Stamp>(
     let datum = |datum| match datum {
         Datum::Result(event) => results.get(&(event, own)).copied(),
         Datum::Sum(event, k) => results.get(&(event, own)).map(|v| v.plus(k).unwrap_or(*v)),
+        Datum::Results(first, words) => {
+            let words = (first..first + words).map(|event| results.get(&(event, own)).copied());
+            words.collect::<Option<Vec<Val>>>().map(|words| Val::tuple(&words))
+        }
         other => env.datum(other),
     };
     let holds = |guard: &Guard| (datum(guard.one) == datum(guard.other)) == guard.are_equal;
@@ -218,6 +222,10 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let object = |i: usize| called.args[i].loc().and_then(|x| self.execution.world.objects.get(&x));
         match datum {
             Datum::Argument(i) => called.args[i],
+            Datum::Word(i, word) => word_of(called.args[i], word).unwrap_or(Val::Unit),
+            Datum::Results(first, words) => Val::tuple(
+                &(first..first + words).map(|event| self.datum(s, Datum::Result(event))).collect::<Vec<Val>>(),
+            ),
             Datum::Initial(i) => object(i).map_or(Val::Unit, |o| o.init),
             Datum::Constant(value) => value,
             Datum::Passed(event, argument) => {
@@ -315,6 +323,9 @@ impl<S: Stamp> Filled<'_, '_, S> {
                 .iter()
                 .flat_map(|c| c.args.iter().chain(c.results.values()).chain(c.passed.values()).copied().map(Some)),
         );
+        let words =
+            |v: &Option<Val>| (0..MOST_WORDS).map_while(|word| word_of((*v)?, word)).map(Some).collect::<Vec<_>>();
+        values.extend(values.iter().flat_map(words).collect::<Vec<_>>());
         // Sums too, of which a theory speaks although nobody has them.
         for k in self.model.added() {
             values.extend(values.clone().into_iter().map(|v| v.map(|v| v.plus(k).unwrap_or(v))));
@@ -511,6 +522,9 @@ impl<S: Stamp> Filled<'_, '_, S> {
             let node = |v| if let Val::Node(n) = v { number(n) } else { 0 };
             give(format!("node.{i}"), of_call(&|c| node(arg(c))));
             give(format!("datum.{i}"), of_call(&|c| index(values, &Some(arg(c)))));
+            for word in 0..MOST_WORDS {
+                give(format!("datum.{i}.{word}"), of_call(&|c| index(values, &word_of(arg(c), word))));
+            }
         }
         for i in 0..most {
             let sets: Vec<_> =

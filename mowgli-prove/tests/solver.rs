@@ -164,6 +164,10 @@ fn more_above_is_not_proved() {
     let nothing: Change = |spec| spec.empty("nothing", &po());
     let proof = found("sv", "published", nothing, None, 2);
     assert!(open(&proof).contains(&"nothing is empty") && !proof.is_proved());
+    // A closure that is in none below.
+    let everything: Change = |spec| spec.irreflexive("circle", &(po() | po().inv()).plus());
+    let proof = found("sv", "published", everything, None, 2);
+    assert!(open(&proof).iter().any(|row| row.contains("+ has ")) && !proof.is_proved(), "{:?}", open(&proof));
 }
 
 /// SYNC Theorem 2, for every client.

@@ -266,6 +266,40 @@ fn a_state_is_known_word_by_word() {
     assert_eq!(queue[3].1, words(&[computed, Datum::Passed(8, 1)]));
 }
 
+/// Tuples are told word by word, and what is always on the own node is where its object is.
+#[test]
+fn a_tuple_is_known_word_by_word() {
+    let all = catalogue();
+    let entry = named(&all, "msw").unwrap();
+    let source = source(entry, entry.variant("published").unwrap().implementation.clone());
+    let kinds = source.kinds().unwrap();
+    let words: Vec<String> = kinds.iter().map(Kind::words).collect();
+    assert_eq!(words[..4], ["Get", "Get_", "Put", "Put_"]);
+    let is = |are: &str| format!("result 1 is {are}results 2 to 3");
+    assert_eq!(words[4..6], [format!("TryRead.1 ({})", is("")), format!("TryRead.2 ({})", is("not "))]);
+    assert_eq!(words[6..], ["Wait", "Wait_", "Write"]);
+    let [found, write] = [&kinds[4], &kinds[8]];
+    let written = |roles: &[Role<Stamp>]| roles.iter().filter_map(|r| r.writes.clone()).collect::<Vec<_>>();
+    let [one, other] = [0, 1].map(|word| Datum::Word(1, word));
+    let tuple = Write::Words(vec![one, other]);
+    assert_eq!(written(&write.abstract_), [tuple.clone()]);
+    assert_eq!(written(&write.concrete), [tuple, Write::Is(one), Write::Is(other)]);
+    assert_eq!(found.abstract_[0].reads, Some(Read::Is(Datum::Result(0))));
+    assert!(fits(&kinds, &source).is_ok_and(|n| n > 30));
+    let changes: [(&str, Change); 2] = [
+        ("words are exchanged", |kinds| {
+            kinds[8].concrete[0].writes = Some(Write::Words(vec![Datum::Word(1, 1), Datum::Word(1, 0)]));
+        }),
+        ("another word is written", |kinds| kinds[8].concrete[1].writes = Some(Write::Is(Datum::Word(1, 1)))),
+    ];
+    for (what, change) in changes {
+        let mut changed = kinds.clone();
+        change(&mut changed);
+        let found = fits(&changed, &source);
+        assert!(found.is_err(), "{what} was not noticed: {found:?}");
+    }
+}
+
 #[test]
 fn a_call_that_happens_in_several_ways_has_a_template_for_each() {
     let all = catalogue();
