@@ -1283,6 +1283,18 @@ impl<'a, S: Stamp> Model<'a, S> {
         theory
             .comment(&format!("The consistency predicate of {}, its choices pulled back along g.", self.parts.library));
         self.vocabulary(&mut theory, &family, &self.upper)?;
+        // Some relations are made of choices; others say between what a choice is made.
+        let mut of_choices: BTreeSet<&str> = self.upper.choices.iter().map(|(name, _)| name.as_str()).collect();
+        let (before, after): (Vec<&Statement>, Vec<&Statement>) =
+            self.upper.relations.0.iter().partition(|statement| match statement {
+                Statement::Definition(_, _, _, body) if !body.mentions(&of_choices) => true,
+                Statement::Definition(name, ..) | Statement::Function(name, ..) => {
+                    of_choices.insert(name);
+                    false
+                }
+                _ => false,
+            });
+        theory.0.extend(before.into_iter().cloned());
         let order = self.order_below(g);
         for (position, (name, choice)) in self.upper.choices.iter().enumerate() {
             let may = self.upper.laws[position][0].to.clone();
@@ -1294,7 +1306,7 @@ impl<'a, S: Stamp> Model<'a, S> {
                 (None, _) => theory.define(name, &pair, "Bool", and([along(&self.pulled_back(name, choice, g)?), may])),
             }
         }
-        for statement in &self.upper.relations.0 {
+        for statement in after {
             match statement {
                 // Of the relations closures alone have no definition.
                 Statement::Function(name, ..) => theory.define(name, &pair, "Bool", self.closure_below(name, &a, &b)?),

@@ -1,7 +1,7 @@
 //! Terms of first-order logic: printed as SMT-LIB, and evaluated over finite structures.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -143,6 +143,15 @@ pub fn all_at(of: &[(&str, &str)], body: Term, pattern: Term) -> Term {
 }
 
 impl Term {
+    /// Whether one of these symbols is in it.
+    pub(crate) fn mentions(&self, names: &BTreeSet<&str>) -> bool {
+        match self {
+            Self::App(name, to) => names.contains(&**name) || to.iter().any(|term| term.mentions(names)),
+            Self::All(_, body) | Self::Any(_, body) => body.mentions(names),
+            Self::AllAt(_, body, pattern) => body.mentions(names) || pattern.mentions(names),
+        }
+    }
+
     /// The term with others in the place of symbols.
     #[must_use]
     pub fn with(&self, by: &BTreeMap<String, Term>) -> Term {

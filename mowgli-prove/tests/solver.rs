@@ -107,7 +107,7 @@ fn shown(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64) -
 
 fn proved_by(entry: &Entry, implementation: Arc<dyn Implementation>, seconds: u64, solvers: Vec<Program>) -> Proof {
     let source = source(entry, implementation);
-    let (limit, executions) = (Duration::from_secs(seconds), Duration::from_secs(5));
+    let (limit, executions) = (Duration::from_secs(seconds), Duration::from_secs(30));
     prove(&source, &Options { solvers, limit, executions })
 }
 

@@ -564,9 +564,10 @@ fn broken_variants_of_sv_are_refuted() {
 }
 
 fn what_cannot_be_proved_is_named() {
-    let (told, code) = proved(&["msw", "--search", "1"]);
+    let (told, code) = proved(&["kvstore", "--search", "1"]);
     assert_eq!((told["verdict"].as_str(), code), (Some("undecided"), Some(3)), "{told}");
-    assert_eq!(told["open"][0], "no template of Write: the argument (1, 1) is neither a name nor a number");
+    let why = "no template of Insert: it has a loop with effects beside another loop";
+    assert!(told["open"].as_array().unwrap().iter().any(|open| open == why), "{told}");
 }
 
 /// The blocks of C on a page: the one with the declarations, and those that use them.

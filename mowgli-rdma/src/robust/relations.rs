@@ -3,7 +3,7 @@
 
 use mowgli_core::algebra::{Rel, Set, Spec, cell, po, reads, same, stamps, writes};
 
-use super::Cpu;
+use super::conditions::Cpu;
 use crate::stamp::Stamp::{self, aNLR, aNLW, aNRR, aNRW, aRF};
 use crate::{sc, stamp, tso, wait};
 
@@ -121,7 +121,7 @@ mod tests {
     use mowgli_core::soundness::client::{Bound, clients};
 
     use super::*;
-    use crate::robust::{Place, Program};
+    use crate::robust::conditions::{Place, Program};
     use crate::switches::Switches;
     use crate::tso::{TSO, Words};
 
@@ -141,7 +141,7 @@ mod tests {
         let bound = Bound { threads: 1, nodes: 2, calls: 4, total: Some(4), ..Bound::default() };
         let all = clients(&Words { rmw: false }, &bound, &|| false).expect("no limit");
         let mut seen = BTreeSet::new();
-        for (world, client) in all.iter().step_by(61) {
+        for (world, client) in all.iter().step_by(7) {
             let Some(program) = Program::new(world, &client.threads) else { continue };
             let problem = Problem {
                 libraries: &libraries,
