@@ -282,7 +282,7 @@ fn a_tuple_is_known_word_by_word() {
     let written = |roles: &[Role<Stamp>]| roles.iter().filter_map(|r| r.writes.clone()).collect::<Vec<_>>();
     let [one, other] = [0, 1].map(|word| Datum::Word(1, word));
     let tuple = Write::Words(vec![one, other]);
-    assert_eq!(written(&write.abstract_), [tuple.clone()]);
+    assert_eq!(written(&write.abstract_), std::slice::from_ref(&tuple));
     assert_eq!(written(&write.concrete), [tuple, Write::Is(one), Write::Is(other)]);
     assert_eq!(found.abstract_[0].reads, Some(Read::Is(Datum::Result(0))));
     assert!(fits(&kinds, &source).is_ok_and(|n| n > 30));
