@@ -46,6 +46,17 @@ pub enum Word {
     Undecided,
 }
 
+impl Word {
+    /// As it is printed.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Proved => "proved",
+            Self::Refuted => "refuted",
+            Self::Undecided => "undecided",
+        }
+    }
+}
+
 /// How long is spent on the smallest clients, before a proof is tried.
 const SOON: Duration = Duration::from_secs(5);
 
@@ -145,16 +156,6 @@ impl<S: Stamped> Proved<S> {
         }
     }
 
-    /// The verdict in one word.
-    #[must_use]
-    pub fn verdict(&self) -> &'static str {
-        match self.word() {
-            Word::Proved => "proved",
-            Word::Refuted => "refuted",
-            Word::Undecided => "undecided",
-        }
-    }
-
     /// The obligations that are not shown, and what else keeps it from being proved.
     #[must_use]
     pub fn open(&self) -> Vec<String> {
@@ -174,7 +175,7 @@ impl<S: Stamped> Proved<S> {
         }
         proof.concretisation.iter().for_each(|line| out.push_str(&format!("g: {line}\n")));
         out.push_str(&looked_at(proof));
-        let word = self.verdict();
+        let word = self.word().text();
         out.push_str(&format!("{library} ({variant}) over {over}: {word}"));
         out.push_str(if self.word() == Word::Proved { ", for every client\n" } else { "\n" });
         if self.word() != Word::Proved {
@@ -191,7 +192,7 @@ impl<S: Stamped> Proved<S> {
     pub fn json(&self) -> String {
         let refutation = self.refutation.as_ref();
         json!({
-            "library": self.library, "over": self.over, "variant": self.variant, "verdict": self.verdict(),
+            "library": self.library, "over": self.over, "variant": self.variant, "verdict": self.word().text(),
             "expected": self.is_expected(), "obligations": rows(&self.proof),
             "g": self.proof.concretisation, "executions": self.proof.executions,
             "open": if self.word() == Word::Proved { Vec::new() } else { self.open() },

@@ -99,21 +99,13 @@ impl Told {
         }
     }
 
-    fn verdict(&self) -> &'static str {
-        match self.word() {
-            Word::Proved => "proved",
-            Word::Refuted => "refuted",
-            Word::Undecided => "undecided",
-        }
-    }
-
     /// The steps as a table, and the verdict; of a refutation the program.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = format!("{}{}", table(&self.proof), looked_at(&self.proof));
         let Self { name, variant, about, .. } = self;
         let all = if self.word() == Word::Proved { ", for every program" } else { "" };
-        out.push_str(&format!("{name} ({variant}), {about}: {}{all}\n", self.verdict()));
+        out.push_str(&format!("{name} ({variant}), {about}: {}{all}\n", self.word().text()));
         if self.word() != Word::Proved {
             open(&self.proof).iter().for_each(|line| out.push_str(&format!("  not shown: {line}\n")));
         }
@@ -128,7 +120,7 @@ impl Told {
     pub fn json(&self) -> String {
         let refutation = self.refutation.as_ref();
         json!({
-            "theorem": self.name, "about": self.about, "variant": self.variant, "verdict": self.verdict(),
+            "theorem": self.name, "about": self.about, "variant": self.variant, "verdict": self.word().text(),
             "expected": self.is_expected(), "obligations": rows(&self.proof), "executions": self.proof.executions,
             "open": if self.word() == Word::Proved { Vec::new() } else { open(&self.proof) },
             "client": refutation.map(|r| &r.litmus), "why": refutation.map(|r| &r.why), "seconds": self.time.as_secs_f64(),
