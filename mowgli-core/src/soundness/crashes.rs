@@ -54,7 +54,10 @@ impl<S: Stamp> Crashing<S> {
     #[must_use]
     pub fn of(&self, libraries: &Libraries<S>) -> Libraries<S> {
         let others: Vec<Name> = libraries.names().filter(|name| self.model.get(*name).is_none()).collect();
-        let cut_off = |name| CutOff { library: libraries.shared(name), crashing: self.clone() };
+        let cut_off = |name| {
+            let spec = libraries.spec(name).expect("a library of the set").clone();
+            CutOff { library: libraries.shared(name), spec, crashing: self.clone() }
+        };
         let own = Libraries::like(libraries);
         let model = self.model.clone().with_order_of(libraries);
         others.into_iter().fold(own, |all, name| all.with(cut_off(name))).and(&model)
@@ -195,6 +198,8 @@ impl<S: Stamp> Implementation for Stopping<S> {
 /// A library of which what a thread has issued may be missing that crashes.
 struct CutOff<S> {
     library: Arc<dyn Library<S>>,
+    /// Its specification in the set that it is of, which may not be its own.
+    spec: Spec<S>,
     crashing: Crashing<S>,
 }
 
@@ -273,7 +278,7 @@ impl<S: Stamp> Library<S> for CutOff<S> {
     }
 
     fn spec(&self) -> Spec<S> {
-        self.library.spec()
+        self.spec.clone()
     }
 }
 
