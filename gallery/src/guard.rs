@@ -1,11 +1,9 @@
 //! A lock with two modes, or one whose release depends on who makes it: what locks of the gallery promise that are more than
 //! [`crate::shared::lock`].
 
-use std::collections::BTreeMap;
-
 use mowgli_core::method;
 use mowgli_core::world::{Form, Part};
-use mowgli_libraries::lock::Sections;
+use mowgli_libraries::lock::{self, Sections};
 use mowgli_libraries::prelude::*;
 
 use crate::shared::home;
@@ -51,7 +49,7 @@ impl Guard {
 }
 
 /// The lock of a call.
-fn lock(s: &SubView<Stamp>) -> Option<Val> {
+fn locked(s: &SubView<Stamp>) -> Option<Val> {
     s.event.call.args.first().copied()
 }
 
@@ -72,17 +70,8 @@ impl Library<Stamp> for Guard {
         self.methods
     }
 
-    /// On each thread and lock what begins a section and Rel alternate, and all is released in the end.
     fn is_well_formed(&self, _: &World, events: &[&Event]) -> bool {
-        let mut held: BTreeMap<(Tid, Loc), bool> = BTreeMap::new();
-        let alternate = events.iter().all(|e| {
-            let held = held.entry((e.thread, e.call.loc(0))).or_default();
-            let begins = e.call.method.text() != "Rel";
-            let turn = begins != *held;
-            *held = begins;
-            turn
-        });
-        alternate && held.values().all(|held| !held)
+        lock::is_well_formed(events)
     }
 
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
@@ -97,9 +86,9 @@ impl Library<Stamp> for Guard {
     fn spec(&self) -> Spec<Stamp> {
         let mut c = Spec::default();
         let (begins, ends, exclusive) = (stamps(|a| a == aMF), stamps(|a| a != aMF), events(is_exclusive));
-        let exclude = (exclusive.cross(&begins) & same(lock)) - id();
+        let exclude = (exclusive.cross(&begins) & same(locked)) - id();
         let lo = c.orient("lo", exclude);
-        let later = po() & same(lock);
+        let later = po() & same(locked);
         let section = (&later - later.then(&later)).between(&begins, &ends);
         c.so([&section.inv().then(&lo).named("lo", "{a} lets {b} in")]);
         c
@@ -107,15 +96,8 @@ impl Library<Stamp> for Guard {
 }
 
 impl Subject for Guard {
-    fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
-        let at = |n: Node| {
-            let mut world = empty.clone();
-            world.objects.extend(
-                (0..bound.objects.min(3)).map(|i| (Loc::new(["l", "m", "k"][i]), Object::new(self.name).at(n))),
-            );
-            world
-        };
-        empty.all_nodes().iter().map(at).collect()
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        lock::worlds(self.name, empty, bound, expired)
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {

@@ -88,6 +88,8 @@ fn the_litmus_tests_hold_of_the_implementations() {
         ("alock", "alock"),
         ("rmarw", "rmarw:flushed"),
         ("farm", "farm"),
+        ("dslr", "dslr"),
+        ("mcs", "mcs"),
         ("derecho", "derecho:waits"),
     ] {
         is_solved(&root().join(format!("litmus/{library}.litmus")), &["--implemented", variant]);

@@ -111,12 +111,13 @@ impl<S: Stamp> Subject for Lock<S> {
     }
 }
 
-/// Lock-well-formed (SYNC §4.1): on each thread and lock the calls alternate, Acq first, and end released.
-fn is_well_formed(events: &[&Event]) -> bool {
+/// Lock-well-formed (SYNC §4.1): on each thread and lock what begins a section and Rel alternate, and all is released in the end.
+#[must_use]
+pub fn is_well_formed(events: &[&Event]) -> bool {
     let mut held: BTreeMap<(Tid, Loc), bool> = BTreeMap::new();
     let alternate = events.iter().all(|e| {
         let held = held.entry((e.thread, e.call.loc(0))).or_default();
-        let acquires = matches!(Method::of(&e.call), Method::Acq { .. });
+        let acquires = e.call.method.text() != "Rel";
         let turn = acquires != *held;
         *held = acquires;
         turn
@@ -193,7 +194,7 @@ pub(crate) fn tickets() -> Vec<Lemma> {
 }
 
 /// The worlds with locks on any nodes.
-pub(crate) fn worlds(library: Name, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+pub fn worlds(library: Name, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
     let allowed = |n: &Node| bound.homes.is_empty() || bound.homes.contains(&n.0);
     let nodes: Vec<Node> = empty.all_nodes().iter().filter(allowed).collect();
     let counts = 1..=bound.objects;

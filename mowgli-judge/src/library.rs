@@ -194,6 +194,18 @@ impl<S: Stamp> Libraries<S> {
         self
     }
 
+    /// This set, in which the calls of one library happen in other ways; what the set demands of it stays.
+    ///
+    /// # Panics
+    /// If there is no library of this name.
+    #[must_use]
+    pub fn reshaped(mut self, name: Name, by: impl Reshaping<S> + 'static) -> Self {
+        let Entry { library, spec } = &*self.entries[&name];
+        let entry = Entry { spec: spec.clone(), library: Arc::new(Reshaped { of: Arc::clone(library), by }) };
+        self.entries.insert(name, Arc::new(entry));
+        self
+    }
+
     /// The library of this name, to build another one on.
     /// # Panics
     /// If there is no library of this name.
@@ -285,6 +297,105 @@ impl<S: Stamp> Libraries<S> {
             let library = self.of(&e.call);
             !library.only_looks(e) && library.is_remembered(&e.call)
         })
+    }
+}
+
+/// How the calls of a library happen otherwise than it says.
+pub trait Reshaping<S: Stamp>: Send + Sync {
+    /// The ways in which an event can happen that by the library happens in these.
+    fn shapes(&self, world: &World, event: &Event, known: Vec<Shape<S>>) -> Vec<Shape<S>>;
+
+    /// Whether the library says anything of calls of which by itself it says something or not.
+    fn is_well_formed(&self, world: &World, by_itself: bool) -> bool {
+        let _ = world;
+        by_itself
+    }
+}
+
+/// A library that is as it is but for a [`Reshaping`].
+struct Reshaped<S: Stamp, R> {
+    of: Arc<dyn Library<S>>,
+    by: R,
+}
+
+impl<S: Stamp, R: Reshaping<S>> Library<S> for Reshaped<S, R> {
+    fn name(&self) -> Name {
+        self.of.name()
+    }
+
+    fn methods(&self) -> &'static [Method] {
+        self.of.methods()
+    }
+
+    fn object(&self) -> Option<Form> {
+        self.of.object()
+    }
+
+    fn loc(&self, call: &Call) -> Vec<Loc> {
+        self.of.loc(call)
+    }
+
+    fn returns(
+        &self,
+        world: &World,
+        earlier: &[Event],
+        thread: Tid,
+        call: &Call,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<Val> {
+        self.of.returns(world, earlier, thread, call, cells)
+    }
+
+    fn is_remembered(&self, call: &Call) -> bool {
+        self.of.is_remembered(call)
+    }
+
+    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
+        self.of.fault(world, thread, call)
+    }
+
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
+        self.by.shapes(world, event, self.of.shapes(world, event))
+    }
+
+    fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
+        self.of.wrong_shape(world, event)
+    }
+
+    fn step(&self, event: &Event, read: Val) -> Option<Val> {
+        self.of.step(event, read)
+    }
+
+    fn init(&self, world: &World, cell: Cell) -> Val {
+        self.of.init(world, cell)
+    }
+
+    fn admits(&self, world: &World, events: &[&Event]) -> bool {
+        self.of.admits(world, events)
+    }
+
+    fn has_rounds(&self) -> bool {
+        self.of.has_rounds()
+    }
+
+    fn must_return(&self, world: &World, events: &[&Event]) -> bool {
+        self.of.must_return(world, events)
+    }
+
+    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
+        self.by.is_well_formed(world, self.of.is_well_formed(world, events))
+    }
+
+    fn owed(&self) -> Option<Spec<S>> {
+        self.of.owed()
+    }
+
+    fn only_looks(&self, event: &Event) -> bool {
+        self.of.only_looks(event)
+    }
+
+    fn spec(&self) -> Spec<S> {
+        self.of.spec()
     }
 }
 

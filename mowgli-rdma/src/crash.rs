@@ -183,3 +183,66 @@ pub(crate) fn missing(s: &SubView<Stamp>) -> bool {
 pub(crate) fn happened(s: &SubView<Stamp>) -> bool {
     !missing(s) && !matches!(s.sub.stamp, aRF(_))
 }
+
+#[cfg(test)]
+mod tests {
+    use mowgli_core::event::{Cell, Reads};
+    use mowgli_core::ids::{Loc, Node};
+    use mowgli_core::stamp::Stamp as _;
+
+    use super::*;
+
+    /// What touches memory in each way in which a shape may be cut off, by stamp.
+    fn there(whole: &[Sub<Stamp>]) -> Vec<String> {
+        let cuts = cuts(&Shape::from_iter(whole.to_vec()));
+        assert!(
+            cuts.iter().all(|cut| cut.iter().map(|s| s.stamp).eq(whole.iter().map(|s| s.stamp))),
+            "a stamp is lost"
+        );
+        let words = |cut: &Shape<Stamp>| cut.iter().filter(|s| s.cell.is_some()).map(|s| s.stamp.to_string()).join(" ");
+        cuts.iter().map(words).collect()
+    }
+
+    fn cell(name: &str, node: u8) -> Cell {
+        Loc::new(name).on(Node(node))
+    }
+
+    fn stamp(text: &str) -> Stamp {
+        *Stamp::all(2).iter().find(|s| s.to_string() == text).expect("a stamp of a network of two nodes")
+    }
+
+    #[test]
+    fn what_is_cut_off_of_a_put_begins_with_its_second_half() {
+        let put = [
+            Sub::read(stamp("aNLR_2"), cell("x", 1), Reads::Any),
+            Sub::write(stamp("aNRW_2"), cell("z", 2), Writes::Copy(0)),
+        ];
+        assert_eq!(there(&put), ["aNLR_2 aNRW_2", "aNLR_2", ""]);
+    }
+
+    #[test]
+    fn each_word_of_a_put_is_cut_off_for_itself() {
+        let put = [
+            Sub::read(stamp("aNLR_2"), cell("x", 1), Reads::Any),
+            Sub::read(stamp("aNLR_2"), cell("y", 1), Reads::Any),
+            Sub::write(stamp("aNRW_2"), cell("z", 2), Writes::Copy(0)),
+            Sub::write(stamp("aNRW_2"), cell("w", 2), Writes::Copy(1)),
+        ];
+        assert_eq!(there(&put).len(), 9);
+    }
+
+    #[test]
+    fn an_atomic_operation_is_one_thing_at_its_node() {
+        let rfaa = [
+            Sub::read(stamp("aNAR_2"), cell("z", 2), Reads::Any),
+            Sub::write(stamp("aNRW_2"), cell("z", 2), Writes::Step(0)),
+            Sub::write(stamp("aNLW_2"), cell("x", 1), Writes::Copy(0)),
+        ];
+        assert_eq!(there(&rfaa), ["aNAR_2 aNRW_2 aNLW_2", "aNAR_2 aNRW_2", ""]);
+    }
+
+    #[test]
+    fn the_cpu_is_not_cut_off() {
+        assert_eq!(there(&[Sub::write(stamp("aCW"), cell("x", 1), Val::Int(1))]), ["aCW"]);
+    }
+}

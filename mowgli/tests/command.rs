@@ -314,6 +314,11 @@ fn further_questions_have_answers_and_errors() {
     assert!(apart.code == 0 && apart.out.contains(r#""allowed_by":"bal""#), "{}", apart.out);
     let through = mowgli(&["check", "bal", "--through"]);
     assert!(through.code == 0 && through.out.contains("no-wrong-outcome"), "{}", through.out);
+    // Who stops within a call of the lock below makes none of those behind it.
+    let crashed =
+        mowgli(&["check", "counter", "--through", "--crashes", "1", "--threads", "2", "--nodes", "1", "--calls", "1"]);
+    let said = ["crashes 1: no-wrong-outcome", "stuck: an execution of this client never ends"];
+    assert!(crashed.code == 1 && said.iter().all(|s| crashed.out.contains(s)), "{}", crashed.out);
     let worth = mowgli(&["check", "--mutate-spec", "nlock"]);
     assert!(worth.code == 0 && worth.out.contains("no longer caught: no-rfence"), "{}", worth.out);
 }

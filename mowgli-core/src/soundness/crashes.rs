@@ -23,16 +23,15 @@ use itertools::Itertools;
 
 use super::client::Client;
 use crate::algebra::{Spec, SubView, events, hb};
-use crate::event::{Call, Cell, Event, Shape, Sub};
-use crate::ids::{Loc, Name, Tid};
+use crate::event::{Call, Event, Shape, Sub};
+use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
-use crate::library::{Libraries, Library};
-use crate::method::Method;
+use crate::library::{Libraries, Library, Reshaping};
 use crate::outcome::Outcome;
 use crate::program::Prog;
 use crate::stamp::Stamp;
 use crate::value::Val;
-use crate::world::{Form, World};
+use crate::world::World;
 
 /// How threads crash in a memory model.
 #[derive(Clone)]
@@ -53,14 +52,9 @@ impl<S: Stamp> Crashing<S> {
     /// These libraries where threads may crash: those of the model are as it says, what others issue is cut off.
     #[must_use]
     pub fn of(&self, libraries: &Libraries<S>) -> Libraries<S> {
-        let others: Vec<Name> = libraries.names().filter(|name| self.model.get(*name).is_none()).collect();
-        let cut_off = |name| {
-            let spec = libraries.spec(name).expect("a library of the set").clone();
-            CutOff { library: libraries.shared(name), spec, crashing: self.clone() }
-        };
-        let own = Libraries::like(libraries);
-        let model = self.model.clone().with_order_of(libraries);
-        others.into_iter().fold(own, |all, name| all.with(cut_off(name))).and(&model)
+        let others = libraries.names().filter(|name| self.model.get(*name).is_none());
+        let own = others.fold(libraries.clone(), |all, name| all.reshaped(name, self.clone()));
+        self.model.clone().with_order_of(libraries).and(&own)
     }
 
     /// These libraries, of which each promises that what is missing comes before nothing that has happened.
@@ -89,54 +83,9 @@ impl<S: Stamp> Crashing<S> {
         able.into_iter().combinations(most).map(among).collect()
     }
 
-    /// The programs of a client, with a point before each call at which a thread stops that may crash: its value is the tuple of the
-    /// results that it has then.
-    #[must_use]
-    pub fn programs(&self, world: &World, client: &Client, implemented: &[Name]) -> Vec<Prog> {
-        let mut programs = client.programs();
-        for t in world.tids().filter(|t| world.may_stop(*t)) {
-            let calls = client.threads[t.index()].clone();
-            programs[t.index()] = self.clone().program(calls, Vec::new(), implemented.to_vec());
-        }
-        programs
-    }
-
-    fn program(self, calls: Vec<Call>, results: Vec<Val>, implemented: Vec<Name>) -> Prog {
-        let end = {
-            let results = Val::tuple(&results);
-            Prog::call(self.stop.clone()).map(move |_| results)
-        };
-        let Some(call) = calls.get(results.len()).cloned() else { return end };
-        // A call that has a body stops within it.
-        let first =
-            if implemented.contains(&call.library) { Prog::Call(call) } else { self.stopping(Prog::Call(call)) };
-        first.bind(move |v| {
-            if v == STOPPED {
-                return end.clone();
-            }
-            let results = results.iter().copied().chain([v]).collect();
-            self.clone().program(calls.clone(), results, implemented.clone())
-        })
-    }
-
-    /// A program that stops before any of its calls, with the value [`STOPPED`] then.
-    fn stopping(&self, program: Prog) -> Prog {
-        self.clone().points(program, 0).bind(|v| Prog::Break(1, v)).repeat()
-    }
-
-    /// The program with a point before each call, within so many loops.
-    fn points(self, program: Prog, loops: usize) -> Prog {
-        match program {
-            Prog::Call(call) => Prog::call(self.goes).bind(move |on| {
-                if on == Val::Bool(true) { Prog::call(call.clone()) } else { Prog::Break(loops + 1, STOPPED) }
-            }),
-            Prog::Let(first, f) => {
-                let first = self.clone().points((*first).clone(), loops);
-                first.bind(move |v| self.clone().points(f(v), loops))
-            }
-            Prog::Loop(body) => self.points((*body).clone(), loops + 1).repeat(),
-            Prog::Val(_) | Prog::Break(..) | Prog::Bound => program,
-        }
+    /// The points at which threads stop, where the calls of these libraries have bodies.
+    pub(super) fn points(&self, implemented: &[Name]) -> Points {
+        Points { goes: self.goes.clone(), stop: self.stop.clone(), implemented: implemented.into() }
     }
 
     /// What the specification is asked about a client: for each number of calls that the threads have returned from that crash, with
@@ -154,6 +103,65 @@ impl<S: Stamp> Crashing<S> {
             (Client { threads: threads.collect() }, lengths.iter().map(|(_, returned)| *returned).collect())
         };
         choices.map(prefix).collect()
+    }
+}
+
+/// Points of programs at which a thread stops.
+#[derive(Clone)]
+pub(super) struct Points {
+    goes: Call,
+    stop: Call,
+    implemented: Arc<[Name]>,
+}
+
+impl Points {
+    /// The programs of a client, of which a thread stops before any of its calls that may crash, or within one: its value is the tuple of the
+    /// results that it has then.
+    pub(super) fn programs(&self, world: &World, client: &Client) -> Vec<Prog> {
+        let mut programs = client.programs();
+        for t in world.tids().filter(|t| world.may_stop(*t)) {
+            programs[t.index()] = self.clone().program(client.threads[t.index()].clone(), Vec::new());
+        }
+        programs
+    }
+
+    fn program(self, calls: Vec<Call>, results: Vec<Val>) -> Prog {
+        let end = {
+            let results = Val::tuple(&results);
+            Prog::call(self.stop.clone()).map(move |_| results)
+        };
+        let Some(call) = calls.get(results.len()).cloned() else { return end };
+        self.clone().stopping(Prog::Call(call)).bind(move |v| {
+            if v == STOPPED {
+                return end.clone();
+            }
+            let results = results.iter().copied().chain([v]).collect();
+            self.clone().program(calls.clone(), results)
+        })
+    }
+
+    /// A program that stops before any of its calls, or within one, with the value [`STOPPED`] then.
+    fn stopping(self, program: Prog) -> Prog {
+        self.within(program, 0).bind(|v| Prog::Break(1, v)).repeat()
+    }
+
+    /// The program with a point at each call, within so many loops.
+    fn within(self, program: Prog, loops: usize) -> Prog {
+        let stopped = move || Prog::Break(loops + 1, STOPPED);
+        match program {
+            // A call that has a body stops within it.
+            Prog::Call(call) if self.implemented.contains(&call.library) => {
+                Prog::call(call).bind(move |v| if v == STOPPED { stopped() } else { Prog::Val(v) })
+            }
+            Prog::Call(call) => Prog::call(self.goes)
+                .bind(move |on| if on == Val::Bool(true) { Prog::call(call.clone()) } else { stopped() }),
+            Prog::Let(first, f) => {
+                let first = self.clone().within((*first).clone(), loops);
+                first.bind(move |v| self.clone().within(f(v), loops))
+            }
+            Prog::Loop(body) => self.within((*body).clone(), loops + 1).repeat(),
+            Prog::Val(_) | Prog::Break(..) | Prog::Bound => program,
+        }
     }
 }
 
@@ -175,12 +183,12 @@ pub(super) fn has_returned(results: &[Val]) -> Vec<Val> {
 }
 
 /// An implementation of which threads stop at any point that may crash.
-pub(super) struct Stopping<S> {
+pub(super) struct Stopping {
     pub(super) implementation: Arc<dyn Implementation>,
-    pub(super) crashing: Crashing<S>,
+    pub(super) points: Points,
 }
 
-impl<S: Stamp> Implementation for Stopping<S> {
+impl Implementation for Stopping {
     fn target(&self) -> Name {
         self.implementation.target()
     }
@@ -191,94 +199,19 @@ impl<S: Stamp> Implementation for Stopping<S> {
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
         let body = self.implementation.body(world, thread, call);
-        if world.may_stop(thread) { self.crashing.stopping(body) } else { body }
+        if world.may_stop(thread) { self.points.clone().stopping(body) } else { body }
     }
 }
 
-/// A library of which what a thread has issued may be missing that crashes.
-struct CutOff<S> {
-    library: Arc<dyn Library<S>>,
-    /// Its specification in the set that it is of, which may not be its own.
-    spec: Spec<S>,
-    crashing: Crashing<S>,
-}
-
-impl<S: Stamp> Library<S> for CutOff<S> {
-    fn name(&self) -> Name {
-        self.library.name()
-    }
-
-    fn methods(&self) -> &'static [Method] {
-        self.library.methods()
-    }
-
-    fn object(&self) -> Option<Form> {
-        self.library.object()
-    }
-
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        self.library.loc(call)
-    }
-
-    fn returns(
-        &self,
-        world: &World,
-        earlier: &[Event],
-        thread: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
-        self.library.returns(world, earlier, thread, call, cells)
-    }
-
-    fn is_remembered(&self, call: &Call) -> bool {
-        self.library.is_remembered(call)
-    }
-
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        self.library.fault(world, thread, call)
-    }
-
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
-        let whole = self.library.shapes(world, event);
-        if world.may_stop(event.thread) { whole.iter().flat_map(self.crashing.cuts).unique().collect() } else { whole }
-    }
-
-    fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
-        self.library.wrong_shape(world, event)
-    }
-
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        self.library.step(event, read)
-    }
-
-    fn init(&self, world: &World, cell: Cell) -> Val {
-        self.library.init(world, cell)
-    }
-
-    fn admits(&self, world: &World, events: &[&Event]) -> bool {
-        self.library.admits(world, events)
-    }
-
-    fn has_rounds(&self) -> bool {
-        self.library.has_rounds()
-    }
-
-    fn must_return(&self, world: &World, events: &[&Event]) -> bool {
-        self.library.must_return(world, events)
+/// What a thread has issued may be missing that crashes.
+impl<S: Stamp> Reshaping<S> for Crashing<S> {
+    fn shapes(&self, world: &World, event: &Event, whole: Vec<Shape<S>>) -> Vec<Shape<S>> {
+        if world.may_stop(event.thread) { whole.iter().flat_map(self.cuts).unique().collect() } else { whole }
     }
 
     /// What a client owes it owes with all its calls: it is not its fault that it stops between them.
-    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
-        !world.crashes.is_empty() || self.library.is_well_formed(world, events)
-    }
-
-    fn only_looks(&self, event: &Event) -> bool {
-        self.library.only_looks(event)
-    }
-
-    fn spec(&self) -> Spec<S> {
-        self.spec.clone()
+    fn is_well_formed(&self, world: &World, by_itself: bool) -> bool {
+        !world.crashes.is_empty() || by_itself
     }
 }
 
@@ -294,4 +227,75 @@ fn promise<S: Stamp>(spec: &mut Spec<S>, library: Arc<dyn Library<S>>, is_issued
     let missing = events(move |s: &SubView<S>| may_be_missing(s) && touches(s));
     let happened = events(move |s: &SubView<S>| !may_be_missing(s));
     spec.empty("cut-off-hb", &hb().between(&missing, &happened));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::prog;
+
+    const MEMORY: Name = Name::literal("memory");
+    const LOCK: Name = Name::literal("lock");
+
+    /// What a program ends with, where a call returns what it is answered: a value, or a break out of so many loops.
+    fn run(program: &Prog, answer: &mut dyn FnMut(&Call) -> Val) -> (usize, Val) {
+        match program {
+            Prog::Val(v) => (0, *v),
+            Prog::Break(loops, v) => (*loops, *v),
+            Prog::Call(call) => (0, answer(call)),
+            Prog::Let(first, f) => match run(first, answer) {
+                (0, v) => run(&f(v), answer),
+                out => out,
+            },
+            Prog::Loop(body) => loop {
+                let (loops, v) = run(body, answer);
+                if loops > 0 {
+                    return (loops - 1, v);
+                }
+            },
+            Prog::Bound => panic!("nothing is unrolled"),
+        }
+    }
+
+    /// The calls that a thread makes which goes on so many times, where `inner` is what the call of the lock returns.
+    fn made(goes_on: usize, inner: Val) -> (Vec<&'static str>, Val) {
+        let call = |library, method| Prog::call(Call::new(library, method, &[]));
+        let body = prog! {
+            call(MEMORY, "First");
+            loop { loop { call(LOCK, "Acq"); Prog::Break(2, Val::Unit) } };
+            call(MEMORY, "Last");
+            Prog::Val(Val::Int(7))
+        };
+        let call = |method| Call::new(MEMORY, method, &[]);
+        let points = Points { goes: call("Goes"), stop: call("Stop"), implemented: [LOCK].into() };
+        let (mut calls, mut left) = (Vec::new(), goes_on);
+        let end = run(&points.stopping(body), &mut |call| match call.method.text() {
+            "Goes" => {
+                let on = left > 0;
+                left = left.saturating_sub(1);
+                Val::Bool(on)
+            }
+            "Acq" => {
+                calls.push("Acq");
+                inner
+            }
+            other => {
+                calls.push(other);
+                Val::Unit
+            }
+        });
+        (calls, end.1)
+    }
+
+    #[test]
+    fn a_thread_stops_before_any_of_its_calls() {
+        assert_eq!(made(0, Val::Unit), (vec![], STOPPED));
+        assert_eq!(made(1, Val::Unit), (vec!["First", "Acq"], STOPPED));
+        assert_eq!(made(2, Val::Unit), (vec!["First", "Acq", "Last"], Val::Int(7)));
+    }
+
+    #[test]
+    fn who_stops_within_a_call_makes_no_more_of_them() {
+        assert_eq!(made(2, STOPPED), (vec!["First", "Acq"], STOPPED));
+    }
 }

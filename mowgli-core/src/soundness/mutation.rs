@@ -2,16 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
 
-use crate::algebra::Spec;
 use crate::event::{Call, Cell, Event, Shape, Sub, Writes};
-use crate::ids::{Loc, Name, Tid};
-use crate::library::{Libraries, Library};
-use crate::method::Method;
+use crate::ids::{Name, Tid};
+use crate::library::{Libraries, Reshaping};
 use crate::stamp::Stamp;
 use crate::value::Val;
-use crate::world::{Form, World};
+use crate::world::World;
 
 /// What is taken from a specification.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -90,88 +87,22 @@ pub fn weakened<S: Stamp>(libraries: &Libraries<S>, name: Name, mutation: &Mutat
         Mutation::So(part) => libraries.respecified(name, |spec| spec.so.retain(|(p, _)| p != part)),
         Mutation::Axiom(axiom) => libraries.respecified(name, |spec| spec.demands.retain(|(a, ..)| a != axiom)),
         Mutation::Stamp(method, family) => {
-            let of = libraries.shared(name);
-            libraries.with(WithoutStamp { of, method: *method, family: family.clone() })
+            libraries.reshaped(name, WithoutStamp { method: *method, family: family.clone() })
         }
     }
 }
 
-/// A library one of whose methods has no stamp of some family.
-struct WithoutStamp<S: Stamp> {
-    of: Arc<dyn Library<S>>,
+/// One method has no stamp of some family.
+struct WithoutStamp {
     method: Name,
     family: String,
 }
 
-impl<S: Stamp> Library<S> for WithoutStamp<S> {
-    fn name(&self) -> Name {
-        self.of.name()
-    }
-
-    fn object(&self) -> Option<Form> {
-        self.of.object()
-    }
-
-    fn methods(&self) -> &'static [Method] {
-        self.of.methods()
-    }
-
-    fn loc(&self, call: &Call) -> Vec<Loc> {
-        self.of.loc(call)
-    }
-
-    fn returns(
-        &self,
-        world: &World,
-        earlier: &[Event],
-        thread: Tid,
-        call: &Call,
-        cells: &dyn Fn(Cell) -> Vec<Val>,
-    ) -> Vec<Val> {
-        self.of.returns(world, earlier, thread, call, cells)
-    }
-
-    fn is_remembered(&self, call: &Call) -> bool {
-        self.of.is_remembered(call)
-    }
-
-    fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        self.of.fault(world, thread, call)
-    }
-
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
-        let shapes = self.of.shapes(world, event);
+impl<S: Stamp> Reshaping<S> for WithoutStamp {
+    fn shapes(&self, _: &World, event: &Event, known: Vec<Shape<S>>) -> Vec<Shape<S>> {
         if event.call.method != self.method {
-            return shapes;
+            return known;
         }
-        shapes.into_iter().map(|shape| without(&shape, &self.family).unwrap_or(shape)).collect()
-    }
-
-    fn step(&self, event: &Event, read: Val) -> Option<Val> {
-        self.of.step(event, read)
-    }
-
-    fn init(&self, world: &World, cell: Cell) -> Val {
-        self.of.init(world, cell)
-    }
-
-    fn admits(&self, world: &World, events: &[&Event]) -> bool {
-        self.of.admits(world, events)
-    }
-
-    fn has_rounds(&self) -> bool {
-        self.of.has_rounds()
-    }
-
-    fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {
-        self.of.is_well_formed(world, events)
-    }
-
-    fn only_looks(&self, event: &Event) -> bool {
-        self.of.only_looks(event)
-    }
-
-    fn spec(&self) -> Spec<S> {
-        self.of.spec()
+        known.into_iter().map(|shape| without(&shape, &self.family).unwrap_or(shape)).collect()
     }
 }

@@ -10,7 +10,6 @@ use super::groups::{PROBED, until_first};
 use super::ledger::{Ledger, Line, Work};
 use super::progress::{Progress, Specified};
 use super::question::{Counterexample, Question, Report, Verdict};
-use crate::ids::Name;
 use crate::implementation::Implementations;
 use crate::judge::judge;
 use crate::library::Libraries;
@@ -171,11 +170,7 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     fn programs(&self, world: &World, client: &Client) -> Vec<Prog> {
-        let implemented: Vec<Name> = self.chain.iter().map(|i| i.target()).collect();
-        match &self.crashing {
-            Some(crashing) => crashing.programs(world, client, &implemented),
-            None => client.programs(),
-        }
+        self.points().map_or_else(|| client.programs(), |points| points.programs(world, client))
     }
 
     /// Whether a client some of whose threads may crash is stuck though the specification could go on.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::client::{Bound, Client, Subject, well_formed};
-use super::crashes::{Crashing, Stopping};
+use super::crashes::{Crashing, Points, Stopping};
 use super::ledger::Ledger;
 use super::local::{Concretisation, Local, Violation, check};
 use super::progress::Progress;
@@ -97,11 +97,18 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     pub(super) fn implementations(&self) -> Implementations {
-        let in_force = |i: &Arc<dyn Implementation>| match &self.crashing {
-            Some(crashing) => Arc::new(Stopping { implementation: Arc::clone(i), crashing: crashing.clone() }) as _,
+        let points = self.points();
+        let in_force = |i: &Arc<dyn Implementation>| match &points {
+            Some(points) => Arc::new(Stopping { implementation: Arc::clone(i), points: points.clone() }) as _,
             None => Arc::clone(i),
         };
         self.chain.iter().map(|i| (i.target(), in_force(i))).collect()
+    }
+
+    /// The points at which threads stop that crash.
+    pub(super) fn points(&self) -> Option<Points> {
+        let implemented: Vec<Name> = self.chain.iter().map(|i| i.target()).collect();
+        self.crashing.as_ref().map(|crashing| crashing.points(&implemented))
     }
 
     pub(super) fn with_objects(&self, world: &World) -> World {
