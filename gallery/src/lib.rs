@@ -15,6 +15,7 @@ pub mod log;
 pub mod mcs;
 pub mod mu;
 pub mod optimistic;
+pub mod pilaf;
 pub mod race;
 pub mod rmarw;
 pub mod seal;
@@ -41,6 +42,7 @@ pub fn entries() -> Vec<Entry> {
         optimistic::entry(),
         farm::entry(),
         sherman::entry(),
+        pilaf::entry(),
         race::entry(),
         takeover::entry(),
         seal::entry(),

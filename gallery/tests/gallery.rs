@@ -90,6 +90,7 @@ fn the_litmus_tests_hold_of_the_implementations() {
         ("farm", "farm"),
         ("dslr", "dslr"),
         ("mcs", "mcs"),
+        ("pilaf", "pilaf"),
         ("derecho", "derecho:waits"),
     ] {
         is_solved(&root().join(format!("litmus/{library}.litmus")), &["--implemented", variant]);

@@ -100,10 +100,15 @@ impl<S: Stamp> Options<'_, S> {
     }
 }
 
-/// Bounds in short: threads, nodes and calls of each.
+/// Bounds in short: threads, nodes and calls of each, how many calls in all and how many threads crash.
 #[must_use]
 pub fn shapes(bounds: &[Bound]) -> String {
-    bounds.iter().map(|b| format!("({}, {}, {})", b.threads, b.nodes, b.calls)).join(" or ")
+    let shape = |b: &Bound| {
+        let total = b.total.map(|total| format!(" of at most {total} in all")).unwrap_or_default();
+        let crashes = if b.crashes == 0 { String::new() } else { format!(" with {} crashing", b.crashes) };
+        format!("({}, {}, {}){total}{crashes}", b.threads, b.nodes, b.calls)
+    };
+    bounds.iter().map(shape).join(" or ")
 }
 
 /// Runs one check.

@@ -1,0 +1,93 @@
+//! A record with a checksum: its owner stores it, others take it by one READ of all words if the checksum is that of the others.
+//!
+//! Promises a register of two words that is read whole. Published as Pilaf (Mitchell et al., USENIX ATC 2013), whose hash table has a checksum
+//! in each entry. Assumes that no two records have one checksum; it does not assume that the words are stored, or read, in some
+//! order. Left open: what the checksum is. Here it is the pair of both words, in a word of its own.
+
+use mowgli_libraries::prelude::*;
+use mowgli_rdma::Way;
+use mowgli_rdma::wait::row;
+
+use crate::shared::{Kind, Role, of_threads, own, register, whole};
+
+methods! {
+    enum Method of PILAF = "pilaf" {
+        /// The owner stores v in both words.
+        fn write = Write(x: Object, v: Value);
+        /// What both words are; they are a pair if they differ.
+        fn read = Read(x: Object) -> Value;
+    }
+}
+
+fn role(method: Method) -> Option<Role> {
+    Some(if matches!(method, Method::Write { .. }) { Role::Writer } else { Role::Reader })
+}
+
+/// The record is on the node of its owner.
+fn home(world: &World, x: Loc) -> Node {
+    world.node_of(world.objects[&x].members[0])
+}
+
+/// Write {aCW}, Read {aCR}.
+fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+    [match method {
+        Method::Write { x, v } => Sub::write(aCW, x.on(home(world, x)), v),
+        Method::Read { x } => Sub::read(aCR, x.on(home(world, x)), event.ret),
+    }]
+    .into()
+}
+
+/// A checksum without collisions.
+fn both(a: Val, b: Val) -> Val {
+    Val::tuple(&[a, b])
+}
+
+/// One with collisions.
+fn sum(a: Val, b: Val) -> Val {
+    (a.int().unwrap_or(0) + b.int().unwrap_or(0)).into()
+}
+
+fn body(t: Tid, method: Method, checksum: fn(Val, Val) -> Val) -> Prog {
+    let (Method::Write { x, .. } | Method::Read { x }) = method;
+    let ([a, b, check], d) = (["a", "b", "check"].map(|role| x.part(role)), Val::Wid(x.wid("d")));
+    let [p, q, r] = ["p", "q", "r"].map(|role| own(x, role, t));
+    match method {
+        Method::Write { v, .. } => prog! {
+            wait::write(a, v);
+            wait::write(b, v);
+            wait::write(check, checksum(v, v))
+        },
+        Method::Read { .. } => prog! {
+            loop {
+                wait::get_words(Way::USUAL, row(&[p, q, r]), row(&[a, b, check]), d);
+                wait::wait(d);
+                let one = wait::read(p);
+                let two = wait::read(q);
+                let found = wait::read(r);
+                if (found == checksum(one, two)) { let v = whole(one, two); break v }
+            }
+        },
+    }
+}
+
+/// As published, and what is to be caught.
+#[must_use]
+pub fn entry() -> Entry {
+    let bounds = &[(2, 2, 2), (3, 2, 1)];
+    let by = |checksum: fn(Val, Val) -> Val| {
+        let over = Over::new(move |_, t, method| body(t, method, checksum)).parts(move |world, x| {
+            let word = wait::word(home(world, x));
+            let check = word.clone().init(checksum(0.into(), 0.into()));
+            vec![(x.part("a"), word.clone()), (x.part("b"), word), (x.part("check"), check)]
+        });
+        ["p", "q", "r"].into_iter().fold(over, |over, role| over.parts(of_threads(role, 0)))
+    };
+    let pilaf = by(both);
+    let no_wait = pilaf.clone().without(calls!(Rdma::Wait { .. }));
+    let unsound = |name, about, over| variant(name, about, Expected::Unsound, over, bounds).writing(&[1, 2]);
+    Entry::rdma(Kind::to_readers(role, shape, register), Wait)
+        .published(pilaf, bounds)
+        .broken("no-wait", no_wait)
+        .with(unsound("sum", "different records have one checksum", by(sum)))
+        .with(unsound("unchecked", "all records have one checksum", by(|_, _| 0.into())))
+}
