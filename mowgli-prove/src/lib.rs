@@ -5,6 +5,7 @@
 //! of a theory. Why the obligations imply the definition, and what they do not cover, is in `docs/prove.md`.
 
 pub mod cases;
+mod compiled;
 pub mod encode;
 mod ground;
 pub mod instances;
@@ -13,6 +14,7 @@ pub mod model;
 pub mod numbers;
 pub mod pattern;
 pub mod plain;
+pub mod polls;
 pub mod prove;
 pub mod reading;
 mod ready;

@@ -476,14 +476,17 @@ impl<'a, S: Stamp> Plain<'a, S> {
         let [a, b, c] = ["a", "b", "c"].map(symbol);
         let hb = |a: &Term, b: &Term| self.names.app("hb", &[a, b]);
         let pair = [("a", sub), ("b", sub)];
-        let ppo = self.names.of("ppo");
+        let [name, ppo] = ["hb", "ppo"].map(|name| self.names.of(name));
         for predicate in std::iter::once(&ppo).chain(encoding.so.iter().map(|(_, predicate)| predicate)) {
             let edge = app(predicate, &[a.clone(), b.clone()]);
-            theory.axiom(&format!("hb has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
+            theory.axiom(&format!("{name} has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
         }
         let path = and([hb(&a, &b), hb(&b, &c)]);
-        theory.axiom("hb is transitive", all(&[("a", sub), ("b", sub), ("c", sub)], implies(path, hb(&a, &c))));
-        theory.axiom("hb is irreflexive", all(&[("a", sub)], not(hb(&a, &a))));
+        theory.axiom(
+            &format!("{name} is transitive"),
+            all(&[("a", sub), ("b", sub), ("c", sub)], implies(path, hb(&a, &c))),
+        );
+        theory.axiom(&format!("{name} is irreflexive"), all(&[("a", sub)], not(hb(&a, &a))));
     }
 }
 

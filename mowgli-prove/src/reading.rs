@@ -13,6 +13,17 @@ use mowgli_core::value::Val;
 use crate::plain::{Names, Plain, identifier, kind_of, to};
 use crate::term::{Structure, Theory};
 
+/// What is in the executions of a structure, each in its order.
+#[derive(Default)]
+pub struct Numbers {
+    /// The cells that are touched.
+    pub cells: BTreeSet<Cell>,
+    /// The values; of a subevent that has none, none.
+    pub values: BTreeSet<Option<Val>>,
+    /// The identifiers of operations.
+    pub identifiers: BTreeSet<Val>,
+}
+
 impl<S: Stamp> Plain<'_, S> {
     /// The role of each subevent of an execution, and the kind of each event.
     fn placed(&self, execution: &Execution<S>) -> Result<(Vec<usize>, Vec<usize>), String> {
@@ -29,19 +40,32 @@ impl<S: Stamp> Plain<'_, S> {
         Ok((roles, kinds))
     }
 
-    /// Adds an execution of the model, which the judge must accept, to a structure; it is held against the judge. `values` and `cells`
-    /// number what is in it.
+    /// An execution of the model, which the judge must accept, as a structure; it is held against the judge.
     ///
     /// # Errors
     /// Where it does not fit.
     pub fn structure(&self, theory: &Theory, execution: &Execution<S>) -> Result<Structure<'static>, String> {
-        let judged = judge(self.libraries, execution).map_err(|why| format!("the judge does not accept it: {why}"))?;
         let mut structure = Structure::default();
         structure.define(theory);
-        let (roles, kinds) = self.placed(execution)?;
-        self.plain(&mut structure, execution, &roles, &kinds);
+        let mut numbers = Numbers::default();
+        self.count(&mut numbers, execution);
+        self.add(&mut structure, execution, &numbers)?;
+        self.held(&structure, execution)?;
+        Ok(structure)
+    }
+
+    /// Adds an execution, which the judge must accept, with its choices and hb.
+    ///
+    /// # Errors
+    /// Where it does not fit.
+    pub fn add(
+        &self,
+        structure: &mut Structure<'static>,
+        execution: &Execution<S>,
+        numbers: &Numbers,
+    ) -> Result<(), String> {
+        let hb = self.add_plain(structure, execution, numbers)?;
         let n = execution.subs.len();
-        let hb = judged.hb;
         structure.table(&self.names.of("hb"), move |p| usize::from(hb.contains(&(p[0], p[1]))));
         let reading = Reading::new(self.libraries, execution, self.library);
         for (name, _) in &self.encoding.choices {
@@ -55,15 +79,34 @@ impl<S: Stamp> Plain<'_, S> {
             structure.table(name, move |p| usize::from(pairs.contains(&(p[0], p[1]))));
         }
         for (name, inner) in &self.encoding.closures {
-            let pairs = closure(&pairs(&structure, inner, n)?);
+            let pairs = closure(&pairs(structure, inner, n)?);
             structure.table(name, move |p| usize::from(pairs.contains(&(p[0], p[1]))));
         }
-        self.held(&structure, &reading, n)?;
-        Ok(structure)
+        Ok(())
+    }
+
+    /// Adds what is told of the calls of an execution, which the judge must accept; returns its hb.
+    ///
+    /// # Errors
+    /// Where it does not fit.
+    pub fn add_plain(
+        &self,
+        structure: &mut Structure<'static>,
+        execution: &Execution<S>,
+        numbers: &Numbers,
+    ) -> Result<Pairs, String> {
+        let judged = judge(self.libraries, execution).map_err(|why| format!("the judge does not accept it: {why}"))?;
+        let (roles, kinds) = self.placed(execution)?;
+        self.plain(structure, execution, (&roles, &kinds), numbers);
+        Ok(judged.hb)
     }
 
     /// That sets, keys and ppo are what the judge makes of them.
-    fn held(&self, structure: &Structure<'_>, reading: &Reading<'_, S>, n: usize) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// Where they are not.
+    pub fn held(&self, structure: &Structure<'_>, execution: &Execution<S>) -> Result<(), String> {
+        let (reading, n) = (Reading::new(self.libraries, execution, self.library), execution.subs.len());
         for (name, set) in &self.encoding.sets {
             let members = reading.members(set);
             for s in 0..n {
@@ -80,7 +123,7 @@ impl<S: Stamp> Plain<'_, S> {
                 return Err(format!("{name} is not what samples show"));
             }
         }
-        let ppo = reading.execution.ppo(self.libraries);
+        let ppo = execution.ppo(self.libraries);
         if pairs(structure, &self.names.of("ppo"), n)? == ppo {
             Ok(())
         } else {
@@ -88,17 +131,31 @@ impl<S: Stamp> Plain<'_, S> {
         }
     }
 
-    fn plain(&self, structure: &mut Structure<'static>, ex: &Execution<S>, roles: &[usize], kinds: &[usize]) {
+    /// Numbers the cells, values and identifiers of an execution too.
+    pub fn count(&self, numbers: &mut Numbers, execution: &Execution<S>) {
+        let subs = &execution.subs;
+        numbers.cells.extend(subs.iter().filter_map(|s| s.sub.cell));
+        numbers.values.extend(subs.iter().flat_map(|s| [s.read, s.wrote, self.initial(execution, s.sub.cell)]));
+        numbers.identifiers.extend(execution.events.iter().filter_map(identifier));
+    }
+
+    fn initial(&self, execution: &Execution<S>, cell: Option<Cell>) -> Option<Val> {
+        let library = self.libraries.get(self.library).expect("it was there");
+        cell.map(|cell| library.init(&execution.world, cell))
+    }
+
+    fn plain(
+        &self,
+        structure: &mut Structure<'static>,
+        ex: &Execution<S>,
+        (roles, kinds): (&[usize], &[usize]),
+        numbers: &Numbers,
+    ) {
         let Names { sub, event, .. } = self.names;
         let of = |name: &str| self.names.of(name);
         let threads: Vec<usize> = ex.events.iter().map(|e| e.thread.index()).collect();
-        let cells: Vec<Cell> = ex.subs.iter().filter_map(|s| s.sub.cell).sorted().dedup().collect();
         let node = |n: Option<Node>| n.map_or(0, |n| usize::from(n.0) - 1);
-        let library = self.libraries.get(self.library).expect("it was there");
-        let initial = |s: usize| ex.subs[s].sub.cell.map(|cell| library.init(&ex.world, cell));
-        let values = (0..ex.subs.len()).flat_map(|s| [ex.subs[s].read, ex.subs[s].wrote, initial(s)]);
-        let values: Vec<Option<Val>> = values.collect::<BTreeSet<_>>().into_iter().collect();
-        let ids: Vec<Val> = ex.events.iter().filter_map(identifier).sorted().dedup().collect();
+        let (cells, values, ids) = (&numbers.cells, &numbers.values, &numbers.identifiers);
         structure.size(sub, ex.subs.len());
         structure.size(event, ex.events.len());
         structure.size("Thread", ex.world.threads.len());
@@ -107,21 +164,15 @@ impl<S: Stamp> Plain<'_, S> {
         structure.size("Value", values.len());
         structure.size("Id", ids.len().max(1));
         let mut table = |name: &str, all: Vec<usize>| structure.table(&of(name), move |p| all[p[0]]);
-        let position = |all: &[Option<Val>], v: Option<Val>| all.iter().position(|x| *x == v).unwrap_or(0);
+        let value = |v: Option<Val>| place(values, &v);
         table("event", ex.subs.iter().map(|s| s.event).collect());
         table("role", roles.to_vec());
         table("kind", kinds.to_vec());
-        table(
-            "cell",
-            ex.subs.iter().map(|s| s.sub.cell.and_then(|c| cells.binary_search(&c).ok()).unwrap_or(0)).collect(),
-        );
-        table("read", ex.subs.iter().map(|s| position(&values, s.read)).collect());
-        table("wrote", ex.subs.iter().map(|s| position(&values, s.wrote)).collect());
-        table("initial", (0..ex.subs.len()).map(|s| position(&values, initial(s))).collect());
-        table(
-            "id",
-            ex.events.iter().map(|e| identifier(e).and_then(|d| ids.binary_search(&d).ok()).unwrap_or(0)).collect(),
-        );
+        table("cell", ex.subs.iter().map(|s| s.sub.cell.map_or(0, |c| place(cells, &c))).collect());
+        table("read", ex.subs.iter().map(|s| value(s.read)).collect());
+        table("wrote", ex.subs.iter().map(|s| value(s.wrote)).collect());
+        table("initial", ex.subs.iter().map(|s| value(self.initial(ex, s.sub.cell))).collect());
+        table("id", ex.events.iter().map(|e| identifier(e).map_or(0, |d| place(ids, &d))).collect());
         let subs_of = |e: usize| ex.subs.iter().filter(move |s| s.event == e).map(|s| s.sub).collect_vec();
         table("to", ex.events.iter().enumerate().map(|(e, event)| node(to(event, &subs_of(e)))).collect());
         table("thread", threads.clone());
@@ -137,6 +188,11 @@ impl<S: Stamp> Plain<'_, S> {
             structure.table("home", move |p| homes[p[0]]);
         }
     }
+}
+
+/// Where something stands among others.
+fn place<T: Ord>(all: &BTreeSet<T>, one: &T) -> usize {
+    all.iter().position(|x| x == one).unwrap_or(0)
 }
 
 /// The pairs of a predicate in a structure of so many subevents.

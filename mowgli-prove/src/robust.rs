@@ -5,7 +5,6 @@
 //! which alone local data-race freedom speaks, by an invariant.
 
 use crate::instances::Derived;
-use crate::model::Obligation;
 use crate::plain::{Names, Plain};
 use crate::prove::{Options, Proof};
 use crate::reading::pairs;
@@ -13,6 +12,7 @@ use crate::term::{Structure, Term, Theory, all, and, any, app, equal, implies, n
 use crate::theorem::{Hypothesis, Item, Theorem, executions, small};
 use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Node};
+use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::closure;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Client, Subject};
@@ -58,10 +58,6 @@ pub struct Robustness<'a> {
     of: Predicates,
 }
 
-fn sub(name: &str) -> (String, &'static str) {
-    (name.to_owned(), SUB)
-}
-
 fn related(predicate: &str, a: &Term, b: &Term) -> Term {
     app(predicate, &[a.clone(), b.clone()])
 }
@@ -99,17 +95,8 @@ fn talk(t: &Term, m: &Term, n: &Term) -> Term {
 }
 
 fn step(under: &[&'static str], name: &str, of: &[&str], from: Term, to: Term) -> Item {
-    let of = of.iter().map(|s| sub(s)).collect();
-    let obligation = Obligation { name: name.to_owned(), of, hints: Vec::new(), from, to };
-    Item::Step { under: under.to_vec(), obligation, with: Vec::new() }
-}
-
-/// A step that speaks of more.
-fn with(item: Item, more: &[(Term, &'static str)]) -> Item {
-    match item {
-        Item::Step { under, obligation, .. } => Item::Step { under, obligation, with: more.to_vec() },
-        other => other,
-    }
+    let of: Vec<(&str, &'static str)> = of.iter().map(|s| (*s, SUB)).collect();
+    Item::step(under, name, &of, from, to)
 }
 
 impl<'a> Robustness<'a> {
@@ -239,7 +226,7 @@ impl<'a> Robustness<'a> {
         let source = self.source(&b);
         let part = |(name, predicate): &(&'static str, String)| {
             let name = format!("gb inside hb (Theorems 7, 13): {name}");
-            with(step(&[], &name, &["a", "b"], related(predicate, &a, &b), hb(&a, &b)), &source)
+            step(&[], &name, &["a", "b"], related(predicate, &a, &b), hb(&a, &b)).with(&source)
         };
         let mut items: Vec<Item> = self.of.fenced_base.iter().map(part).collect();
         let says = implies(related(&self.of.fenced_gb, &a, &b), hb(&a, &b));
@@ -267,10 +254,10 @@ impl<'a> Robustness<'a> {
         for (name, predicate) in &self.of.base {
             let from = related(predicate, &a, &b);
             let first = format!("gb of RDMA-SC, first: {name}");
-            items.push(with(step(&[], &first, &["a", "b"], from, self.kept(&a, &b)), &self.source(&b)));
+            items.push(step(&[], &first, &["a", "b"], from, self.kept(&a, &b)).with(&self.source(&b)));
             let from = and([self.kept(&a, &b), related(predicate, &b, &c)]);
             let then = format!("gb of RDMA-SC, then: {name}");
-            items.push(with(step(&[], &then, &["a", "b", "c"], from, self.kept(&a, &c)), &self.source(&c)));
+            items.push(step(&[], &then, &["a", "b", "c"], from, self.kept(&a, &c)).with(&self.source(&c)));
         }
         let says = all(&[("a", SUB), ("b", SUB)], implies(related(&self.of.gb, &a, &b), self.kept(&a, &b)));
         items.push(Item::Hence { under: vec![], words: "what gb of RDMA-SC says, by induction on paths", says });
@@ -308,16 +295,16 @@ impl<'a> Robustness<'a> {
         let given = and([on(&a), not(hb(&a, &one))]);
         let in_thread = and([same(&a, &one), related(&self.of.po, &a, &one)]);
         let name = "what is in sc and not in hb is po (Theorems 8, 14)";
-        let mut items = vec![with(step(&[CYCLE], name, &["a"], given, in_thread), &around_a)];
+        let mut items = vec![step(&[CYCLE], name, &["a"], given, in_thread).with(&around_a)];
         let given = and([on(&a), on(&b), on(&c), same(&a, &b), same(&b, &c)]);
         let alike = or([equal(a.clone(), b.clone()), equal(b.clone(), c.clone()), equal(a.clone(), c.clone())]);
         let two_at_most = step(&both, "of a thread at most two are on the cycle", &["a", "b", "c"], given, alike);
-        items.push(with(two_at_most, &subs(&[&next(&a), &next(&b), &next(&c)])));
+        items.push(two_at_most.with(&subs(&[&next(&a), &next(&b), &next(&c)])));
         let given = and([on(&a), same(&a, &one)]);
         let around = and([not(same(&two, &a)), not(same(&last, &a))]);
         let name = "what is around two of a thread is of others";
-        items.push(with(step(&both, name, &["a"], given.clone(), around), &around_a));
-        items.push(with(step(&both, "all on the cycle is public", &["a"], on(&a), public(&a)), &around_a));
+        items.push(step(&both, name, &["a"], given.clone(), around).with(&around_a));
+        items.push(step(&both, "all on the cycle is public", &["a"], on(&a), public(&a)).with(&around_a));
         let touches = self.plain.has_role(&a, |r| r.has_cell);
         items.push(step(&[], "what is public is of a cell", &["a"], public(&a), touches));
         let joined = |s: &Term| and([not(same(s, &a)), talk(&thread(&a), &home(&one), &home(s))]);
@@ -326,14 +313,14 @@ impl<'a> Robustness<'a> {
             subs.iter().flat_map(of).map(|n| (n, "Node")).collect()
         };
         let speaks = |of: &[&Term]| [subs(of), nodes(of)].concat();
-        items.push(with(step(&both, "Lemma 2, first", &["a"], given.clone(), joined(&two)), &speaks(&[&one, &two])));
+        items.push(step(&both, "Lemma 2, first", &["a"], given.clone(), joined(&two)).with(&speaks(&[&one, &two])));
         let given_on = and([given.clone(), on(&b), joined(&b), not(equal(next(&b), a.clone()))]);
         let then = step(&both, "Lemma 2, then", &["a", "b"], given_on, joined(&next(&b)));
-        items.push(with(then, &[subs(&[&one]), vec![(home(&one), "Node")], speaks(&[&b, &next(&b)])].concat()));
+        items.push(then.with(&[subs(&[&one]), vec![(home(&one), "Node")], speaks(&[&b, &next(&b)])].concat()));
         let at_last = talk(&thread(&a), &home(&a), &home(&one));
         let given_last = and([given.clone(), joined(&last)]);
         let end = step(&both, "Lemma 2, at last", &["a"], given_last, at_last);
-        items.push(with(end, &[subs(&[&one, &last]), [&a, &one, &last].map(|s| (home(s), "Node")).to_vec()].concat()));
+        items.push(end.with(&[subs(&[&one, &last]), [&a, &one, &last].map(|s| (home(s), "Node")).to_vec()].concat()));
         let says = all(&[("a", SUB)], implies(given, talk(&thread(&a), &home(&a), &home(&one))));
         items.push(Item::Hence { under: both.to_vec(), words: "Lemma 2, along the cycle, which is finite", says });
         items
@@ -376,6 +363,9 @@ fn shortest_cycle(edges: &Pairs, n: usize) -> Vec<usize> {
     (0..n).map(from).filter(|cycle| !cycle.is_empty()).min_by_key(Vec::len).unwrap_or_default()
 }
 
+/// The variants, of which the first is as published; each other one is false.
+pub const VARIANTS: [&str; 4] = ["published", "racy", "unfenced", "poll-before-write"];
+
 /// The hypotheses that a variant lacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Dropped {
@@ -408,7 +398,8 @@ pub fn proved(cpu: Cpu, variant: &str, options: &Options) -> Result<Proof, Strin
     let telling = telling.into_iter().map(|client| (world.clone(), client));
     let programs: Vec<(World, Client)> = telling.chain(small(&tso::Words { rmw: false }, STEP)).collect();
     let read = |theory: &Theory, execution: &Execution<Stamp>| robustness.read(theory, execution);
-    Ok(theorem.prove(options, &read, &mut |visit| executions(&libraries, &programs, options.executions, visit)))
+    let none = Implementations::new();
+    Ok(theorem.prove(options, &read, &mut |visit| executions(&libraries, &none, &programs, options.executions, visit)))
 }
 
 /// How many small programs are left out after each one that is looked at.

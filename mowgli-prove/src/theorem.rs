@@ -74,6 +74,25 @@ pub struct Theorem {
     pub items: Vec<Item>,
 }
 
+impl Item {
+    /// A question about these constants.
+    #[must_use]
+    pub fn step(under: &[&'static str], name: &str, of: &[(&str, &'static str)], from: Term, to: Term) -> Self {
+        let of = of.iter().map(|(constant, sort)| ((*constant).to_owned(), *sort)).collect();
+        let obligation = Obligation { name: name.to_owned(), of, hints: Vec::new(), from, to };
+        Self::Step { under: under.to_vec(), obligation, with: Vec::new() }
+    }
+
+    /// The same, and it speaks of more.
+    #[must_use]
+    pub fn with(mut self, more: &[(Term, &'static str)]) -> Self {
+        if let Self::Step { with, .. } = &mut self {
+            with.extend_from_slice(more);
+        }
+        self
+    }
+}
+
 /// What was shown, with the hypotheses that it needs.
 type Shown = (Vec<&'static str>, String, Term);
 
@@ -201,9 +220,11 @@ fn step(item: &Item) -> Option<(&Vec<&'static str>, Term)> {
     Some((under, Term::Any(of, obligation.from.clone().into())))
 }
 
-/// All executions of these programs, one after the other, until `visit` has seen enough or the time is over.
+/// All executions of these programs, with their calls replaced by these implementations, one after the other, until `visit` has
+/// seen enough or the time is over.
 pub fn executions<S: Stamp>(
     libraries: &Libraries<S>,
+    implementations: &Implementations,
     programs: &[(World, Client)],
     limit: Duration,
     visit: &mut dyn FnMut(&Execution<S>) -> bool,
@@ -214,7 +235,7 @@ pub fn executions<S: Stamp>(
     for (world, client) in programs {
         let problem = Problem {
             libraries,
-            implementations: &Implementations::new(),
+            implementations,
             world,
             programs: &client.programs(),
             observed: &[],

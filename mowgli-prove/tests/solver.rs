@@ -19,9 +19,9 @@ use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::{bal, nlock, slock, sv, wlock};
 use mowgli_prove::prove::{Options, Proof, prove};
-use mowgli_prove::robust;
 use mowgli_prove::solve::Program;
 use mowgli_prove::source::Source;
+use mowgli_prove::{polls, robust};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::robust::Cpu;
 use mowgli_rdma::wait::{self, WAIT};
@@ -34,7 +34,7 @@ use common::{ByTwo, source};
 const VERSION: &str = "4.8.12";
 
 fn main() -> ExitCode {
-    let tests: [(&str, fn()); 20] = [
+    let tests: [(&str, fn()); 22] = [
         ("sv_is_proved", sv_is_proved),
         ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", less_below_proves_less),
@@ -54,6 +54,8 @@ fn main() -> ExitCode {
         ("no_broken_barrier_is_proved", no_broken_barrier_is_proved),
         ("robustness_is_proved", robustness_is_proved),
         ("no_variant_of_robustness_is_proved", no_variant_of_robustness_is_proved),
+        ("waits_to_polls_is_proved", waits_to_polls_is_proved),
+        ("no_broken_compiler_of_waits_is_proved", no_broken_compiler_of_waits_is_proved),
         ("what_is_stated_is_proved_or_not_used", what_is_stated_is_proved_or_not_used),
     ];
     // What a solver shows in time is a matter of its version.
@@ -597,6 +599,41 @@ fn no_variant_of_robustness_is_proved() {
         assert!(matches!(&unfenced[..], [one] if one.contains("(Theorems 10, 16)")), "{unfenced:?}");
         let passed = open_of("poll-before-write");
         assert_eq!(passed[0], "gb inside hb (Theorems 7, 13): oppo");
+    }
+}
+
+fn compiled(variant: &str) -> Proof {
+    let seconds = Duration::from_secs(60);
+    let options = Options { solvers: vec![Program::Z3], limit: seconds, executions: seconds };
+    polls::proved(variant, &options).expect("it can be said in first-order logic")
+}
+
+/// SYNC Theorem 6.
+fn waits_to_polls_is_proved() {
+    let proof = compiled("published");
+    assert!(proof.is_proved(), "{:?} {:?}", proof.obstacles, open(&proof));
+    assert_eq!(proof.rows.len(), 34);
+    assert!(proof.executions > 100);
+    assert!(!proof.rows[0].file.contains("forall"), "instances have no quantifiers");
+}
+
+/// Of each it is named what it does not do, and only what needs that is open.
+fn no_broken_compiler_of_waits_is_proved() {
+    let asked = "a wait finds the sets of its identifier empty, for each node";
+    let added = |kind: &str| format!("{kind} is added to the set of its identifier and node");
+    for (variant, lacks) in [
+        ("poll-once", asked.to_owned()),
+        ("gets-not-added", added("Get.aNRR.aNLW")),
+        ("puts-not-added", added("Put.aNLR.aNRW")),
+        ("first-node", asked.to_owned()),
+    ] {
+        let proof = compiled(variant);
+        assert!(!proof.is_proved(), "{variant}");
+        assert_eq!(proof.obstacles, [format!("this is not so in compiled programs: {lacks}")], "{variant}");
+        let open = open(&proof);
+        assert_eq!(open[0], "a wait polls the identifier of each operation that it waits for", "{variant}");
+        assert!(open.contains(&"g takes pfg into hb") && open.contains(&"hb' has pfg'"), "{variant}: {open:?}");
+        assert!(open.iter().all(|step| step.contains("pf") || step.starts_with(['a', 'i'])), "{variant}: {open:?}");
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn, same_event};
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::program::Prog;
@@ -436,10 +437,17 @@ pub enum WaitByPolls {
     Published,
     /// A wait polls once for each node that it has operations to.
     PollOnce,
+    /// Gets are put into no set.
+    GetsNotAdded,
+    /// Puts are put into no set.
+    PutsNotAdded,
+    /// A wait asks about operations to the first node alone.
+    FirstNode,
 }
 
 /// `d^n`, the set of open operations of `d` by a queue pair.
-fn open_operations(d: Name, q: Qp) -> Val {
+#[must_use]
+pub fn open_operations(d: Name, q: Qp) -> Val {
     Val::Loc(Loc(d.part(format_args!("open_{q}"))))
 }
 
@@ -463,8 +471,19 @@ impl WaitByPolls {
             });
             round.repeat()
         };
-        let pairs = world.all_nodes().iter().flat_map(|to| (1..=queues).map(move |number| Qp { to, number }));
+        let asked = if self == Self::FirstNode { 1 } else { usize::from(world.nodes) };
+        let nodes = world.all_nodes().iter().take(asked);
+        let pairs = nodes.flat_map(|to| (1..=queues).map(move |number| Qp { to, number }));
         Prog::all(pairs.map(of_pair))
+    }
+
+    /// Whether what a method issues is put into the set of its identifier.
+    fn adds(self, issued: Method) -> bool {
+        match issued {
+            Method::Get { .. } | Method::GetWords { .. } => self != Self::GetsNotAdded,
+            Method::Put { .. } | Method::PutWords { .. } => self != Self::PutsNotAdded,
+            _ => true,
+        }
     }
 
     /// The program of a thread that uses these identifiers, and so many queue pairs to each node, with every call of RDMA-WAIT-RMW
@@ -493,11 +512,34 @@ impl WaitByPolls {
         }
         let args: Vec<Val> = of_wait.args.iter().filter(|a| !matches!(a, Val::Wid(_) | Val::NoWid)).copied().collect();
         let same = Call { library: TSO, args: args.into_iter().collect(), ..of_wait.clone() };
-        let (is_remote, issued) = (is_remote(Method::of(&same).usual().0), Prog::call(same.clone()));
-        match (queue_pair(world, &same).filter(|_| is_remote), wid) {
+        let (usual, issued) = (Method::of(&same).usual().0, Prog::call(same.clone()));
+        let by = queue_pair(world, &same).filter(|_| is_remote(usual));
+        match (by, wid.filter(|_| self.adds(usual))) {
             (Some(q), Some(d)) => issued.bind(move |id| set_add(open_operations(d, q), id)),
             (Some(_), None) => issued.then(Prog::unit()),
             (None, _) => issued,
         }
+    }
+}
+
+/// The compiler as an implementation of RDMA-WAIT-RMW for programs that use these identifiers, so that executions tell which call an
+/// event is of. It is none that could stand beside other code.
+#[derive(Clone, Debug)]
+pub struct Compiling {
+    /// The compiler.
+    pub by: WaitByPolls,
+    /// The identifiers that there are.
+    pub identifiers: Vec<Name>,
+}
+
+impl Implementation for Compiling {
+    fn target(&self) -> Name {
+        wait::WAIT
+    }
+
+    fn declare(&self, _: &mut World) {}
+
+    fn body(&self, world: &World, _: Tid, call: &Call) -> Prog {
+        self.by.body(world, &self.identifiers, 1, call)
     }
 }

@@ -549,3 +549,32 @@ impl Subject for Words {
         calls
     }
 }
+
+/// The same with two identifiers, and, where it is wanted, operations that have none.
+#[derive(Clone, Copy, Debug)]
+pub struct Identified {
+    /// The clients.
+    pub words: Words,
+    /// Whether there are operations that nothing waits for.
+    pub unnamed: bool,
+}
+
+impl Subject for Identified {
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        self.words.worlds(empty, bound, expired)
+    }
+
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        let calls = self.words.calls(world, thread, bound, expired);
+        let by = |identifier: Val| {
+            let operations = calls.iter().filter(|c| matches!(c.method.text(), "Put" | "Get" | "RCAS" | "RFAA"));
+            operations.cloned().map(move |mut call| {
+                *call.args.iter_mut().find(|a| matches!(a, Val::Wid(_))).expect("operations have one") = identifier;
+                call
+            })
+        };
+        let unnamed = self.unnamed.then_some(Val::NoWid);
+        let others: Vec<Call> = [Val::Wid(Wid(Name::literal("e")))].into_iter().chain(unnamed).flat_map(by).collect();
+        [calls, others].concat()
+    }
+}

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell};
-use mowgli_core::ids::{Name, Node, Tid, Wid};
+use mowgli_core::ids::{Name, Node, Tid};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
@@ -117,9 +117,7 @@ pub(crate) fn outcomes(
     let mut world = world.clone();
     let mut programs = programs(&if written == Model::CoreRma { with_polls(&world, client) } else { client.clone() });
     if written == Model::RDMA_WAIT && model.published() != Model::RDMA_WAIT {
-        world.objects.values_mut().for_each(|o| o.library = TSO);
-        let identifiers = ["d", "e"].map(Name::literal);
-        programs = programs.iter().map(|p| WaitByPolls::Published.compiled(&world, &identifiers, 1, p)).collect();
+        (world, programs) = with_waits_compiled(WaitByPolls::Published, world, &programs);
     }
     let problem = Problem {
         libraries,
@@ -132,26 +130,12 @@ pub(crate) fn outcomes(
     Ok(problem.outcomes().all()?.into_keys().collect())
 }
 
-/// Programs of waits with two identifiers.
-struct TwoIdentifiers(wait::Words);
-
-impl Subject for TwoIdentifiers {
-    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
-        self.0.worlds(empty, bound, expired)
-    }
-
-    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
-        let mut calls = self.0.calls(world, thread, bound, expired);
-        let operations = calls.iter().filter(|c| matches!(c.method.text(), "Put" | "Get" | "RCAS" | "RFAA"));
-        let other = operations.cloned().map(|mut call| {
-            let wid = call.args.iter_mut().find(|a| matches!(a, Val::Wid(_))).expect("operations have one");
-            *wid = Val::Wid(Wid(Name::literal("e")));
-            call
-        });
-        let other: Vec<Call> = other.collect();
-        calls.extend(other);
-        calls
-    }
+/// Programs of waits, compiled to polls.
+pub(crate) fn with_waits_compiled(by: WaitByPolls, mut world: World, programs: &[Prog]) -> (World, Vec<Prog>) {
+    world.objects.values_mut().for_each(|o| o.library = TSO);
+    let identifiers = ["d", "e"].map(Name::literal);
+    let programs = programs.iter().map(|p| by.compiled(&world, &identifiers, 1, p)).collect();
+    (world, programs)
 }
 
 /// Programs that coreRMA has too, with flushes written as polls.
@@ -200,7 +184,7 @@ pub fn bounds() -> Vec<Bound> {
 /// The programs that are written for a model.
 pub(crate) fn subject(written: Model, rmw: bool) -> Box<dyn Subject + Sync> {
     match written {
-        Model::RdmaWait(_) => Box::new(TwoIdentifiers(wait::Words { rmw })),
+        Model::RdmaWait(_) => Box::new(wait::Identified { words: wait::Words { rmw }, unnamed: false }),
         Model::CoreRma => Box::new(WithFlushes),
         _ => Box::new(tso::Words { rmw }),
     }

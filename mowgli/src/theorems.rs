@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use mowgli_prove::polls::{self, COMPILERS};
 use mowgli_prove::prove::{Options, Proof};
 use mowgli_prove::robust::{self, Dropped};
 use mowgli_rdma::robust::Cpu;
@@ -14,16 +15,22 @@ mod search;
 
 pub use search::Refutation;
 
-/// A theorem with its variants, of which the first is as published; each other one is false.
+/// A theorem.
 pub struct Theorem {
     /// Its name.
     pub name: &'static str,
     /// Where it stands, and what it says.
     pub about: &'static str,
-    /// The variants.
-    pub variants: &'static [&'static str],
-    prove: fn(&str, &Options) -> Result<Proof, String>,
-    refute: fn(&str, &(dyn Fn() -> bool + Sync)) -> Option<Refutation>,
+    claim: Claim,
+}
+
+/// What a theorem claims.
+#[derive(Clone, Copy)]
+enum Claim {
+    /// Of a CPU, that locally data-race free and fenced imply robust.
+    Robust(Cpu),
+    /// That waits can be compiled to polls.
+    WaitsToPolls,
 }
 
 /// What became of a theorem.
@@ -41,28 +48,50 @@ pub const THEOREMS: &[Theorem] = &[
     Theorem {
         name: "robust-sc",
         about: "ROBUST Theorem 5: on RDMA-SC, locally data-race free and fenced imply robust",
-        variants: &["published", "racy", "unfenced", "poll-before-write"],
-        prove: |variant, options| robust::proved(Cpu::Sc, variant, options),
-        refute: |variant, expired| refuted(Cpu::Sc, variant, expired),
+        claim: Claim::Robust(Cpu::Sc),
     },
     Theorem {
         name: "robust-tso",
         about: "ROBUST Theorem 17: on RDMA-TSO, locally data-race free and fenced imply robust",
-        variants: &["published", "racy", "unfenced", "poll-before-write"],
-        prove: |variant, options| robust::proved(Cpu::Tso, variant, options),
-        refute: |variant, expired| refuted(Cpu::Tso, variant, expired),
+        claim: Claim::Robust(Cpu::Tso),
+    },
+    Theorem {
+        name: "waits-to-polls",
+        about: "SYNC Theorem 6: a program whose waits are compiled to polls has no outcome that it has not with waits",
+        claim: Claim::WaitsToPolls,
     },
 ];
-
-/// A program that refutes a variant of the theorem about this CPU.
-fn refuted(cpu: Cpu, variant: &str, expired: &(dyn Fn() -> bool + Sync)) -> Option<Refutation> {
-    search::not_robust(cpu, &robust::libraries(cpu, variant), Dropped::of(variant), expired)
-}
 
 /// How long a question may take where there is a program already.
 const BRIEF: Duration = Duration::from_secs(2);
 
 impl Theorem {
+    /// The variants, of which the first is as published; each other one is false.
+    #[must_use]
+    pub fn variants(&self) -> Vec<&'static str> {
+        match self.claim {
+            Claim::Robust(_) => robust::VARIANTS.to_vec(),
+            Claim::WaitsToPolls => COMPILERS.iter().map(|(name, _)| *name).collect(),
+        }
+    }
+
+    /// A program that refutes a variant.
+    fn refuted(&self, variant: &str, expired: &(dyn Fn() -> bool + Sync)) -> Option<Refutation> {
+        match self.claim {
+            Claim::Robust(cpu) => {
+                search::not_robust(cpu, &robust::libraries(cpu, variant), Dropped::of(variant), expired)
+            }
+            Claim::WaitsToPolls => search::not_included(polls::compiler(variant)?, expired),
+        }
+    }
+
+    fn proved(&self, variant: &str, options: &Options) -> Result<Proof, String> {
+        match self.claim {
+            Claim::Robust(cpu) => robust::proved(cpu, variant, options),
+            Claim::WaitsToPolls => polls::proved(variant, options),
+        }
+    }
+
     /// Looks for a program that refutes it, and asks the solvers.
     ///
     /// # Errors
@@ -70,9 +99,9 @@ impl Theorem {
     pub fn told(&self, variant: &str, options: &Options, search: Duration) -> Result<Told, String> {
         let start = Instant::now();
         let expired = || start.elapsed() >= search;
-        let refutation = (self.refute)(variant, &expired);
+        let refutation = self.refuted(variant, &expired);
         let limit = if refutation.is_some() { options.limit.min(BRIEF) } else { options.limit };
-        let proof = (self.prove)(variant, &Options { limit, ..options.clone() })?;
+        let proof = self.proved(variant, &Options { limit, ..options.clone() })?;
         let variant = variant.to_owned();
         Ok(Told { name: self.name, about: self.about, variant, proof, refutation, time: start.elapsed() })
     }

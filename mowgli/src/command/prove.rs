@@ -21,7 +21,7 @@ use super::out::worst;
     after_help = "Examples:\n  mowgli prove sv\n  mowgli prove sv --variant fence-of-puts\n  mowgli prove sv --emit obligations"
 )]
 pub(super) struct ProveArgs {
-    /// The libraries, and theorems of the papers: robust-sc, robust-tso; if none is named your own libraries, or
+    /// The libraries, and theorems of the papers: robust-sc, robust-tso, waits-to-polls; if none is named your own libraries, or
     /// else all.
     names: Vec<String>,
     /// A variant of the implementation, as fence-of-puts.
@@ -121,10 +121,10 @@ fn chosen_theorems<'a>(args: &'a ProveArgs, catalogue: &Catalogue) -> Result<Vec
     let variant = args.variant.as_deref().unwrap_or("published");
     let mut found = Vec::new();
     for theorem in THEOREMS.iter().filter(is_wanted) {
-        if theorem.variants.contains(&variant) {
+        if theorem.variants().contains(&variant) {
             found.push((theorem, variant));
         } else if !args.names.is_empty() {
-            let known = theorem.variants.join(", ");
+            let known = theorem.variants().join(", ");
             return Err(format!("theorem {} has no variant {variant}; there are {known}", theorem.name));
         }
     }

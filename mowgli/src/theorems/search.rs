@@ -7,18 +7,21 @@ use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::judge;
 use mowgli_core::library::Libraries;
 use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::program::Prog;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;
-use mowgli_core::soundness::client::Client;
+use mowgli_core::soundness::client::{Client, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_prove::robust::Dropped;
 use mowgli_rdma::Stamp;
 use mowgli_rdma::robust::{Cpu, Program, sc_cycle};
-use mowgli_rdma::tso;
+use mowgli_rdma::switches::Switches;
+use mowgli_rdma::tso::{self, WaitByPolls};
+use mowgli_rdma::wait;
 use rayon::prelude::*;
 
-use crate::compare::{bounds, observed, of_size, programs};
+use crate::compare::{bounds, observed, of_size, programs, subject, with_waits_compiled};
 use crate::litmus::print;
 use crate::litmus::test::Model;
 
@@ -39,6 +42,42 @@ fn outcome(libraries: &Libraries<Stamp>, world: &World, execution: &Execution<St
     execution.outputs.iter().copied().chain(last).collect()
 }
 
+/// Calls `visit` with each execution of a program that the search finds, and with what it shows.
+fn each(
+    libraries: &Libraries<Stamp>,
+    world: &World,
+    programs: &[Prog],
+    expired: &dyn Fn() -> bool,
+    visit: &mut dyn FnMut(Vec<Val>, Execution<Stamp>),
+) {
+    let problem = Problem {
+        libraries,
+        implementations: &Implementations::new(),
+        world,
+        programs,
+        observed: &[],
+        limits: Limits { expired, ..Limits::default() },
+    };
+    let _ = problem.explore(&mut |solver| {
+        completions(solver, &mut |execution| {
+            visit(outcome(libraries, world, &execution), execution);
+            if expired() { Flow::Stop } else { Flow::Continue }
+        })
+    });
+}
+
+/// What is found first among programs of up to four calls, the smallest first.
+fn smallest(
+    subject: &(dyn Subject + Sync),
+    expired: &(dyn Fn() -> bool + Sync),
+    find: impl Fn(&World, &Client) -> Option<Refutation> + Sync,
+) -> Option<Refutation> {
+    (1..=4).find_map(|calls| {
+        let all = of_size(subject, &bounds(), calls, expired).ok()?;
+        all.par_iter().find_map_first(|(world, client)| if expired() { None } else { find(world, client) })
+    })
+}
+
 /// A program that meets the conditions of the theorem, but those that are left out, and has an outcome that no sequentially consistent execution has.
 pub(super) fn not_robust(
     cpu: Cpu,
@@ -46,22 +85,53 @@ pub(super) fn not_robust(
     dropped: Dropped,
     expired: &(dyn Fn() -> bool + Sync),
 ) -> Option<Refutation> {
-    let subject = tso::Words { rmw: false };
     let meets = |world: &World, client: &Client| {
         // Of what is left out a program lacks something: of the others the theorem speaks.
         let program = Program::new(world, &client.threads);
         program.is_some_and(|p| p.races().is_empty() != dropped.ldrf && p.unfenced(cpu).is_empty() != dropped.fenced)
     };
-    for calls in 1..=4 {
-        let all = of_size(&subject, &bounds(), calls, expired).ok()?;
-        let found = all.par_iter().find_map_first(|(world, client)| {
-            if expired() || !meets(world, client) { None } else { weak(cpu, libraries, world, client, expired) }
-        });
-        if found.is_some() {
-            return found;
+    smallest(&tso::Words { rmw: false }, expired, |world, client| {
+        if meets(world, client) { weak(cpu, libraries, world, client, expired) } else { None }
+    })
+}
+
+/// A program with an outcome that it has only where its waits are compiled to polls, by this compiler.
+pub(super) fn not_included(by: WaitByPolls, expired: &(dyn Fn() -> bool + Sync)) -> Option<Refutation> {
+    let (waits, polls) = (wait::switched(Switches::OFF), tso::switched(Switches::OFF));
+    smallest(&*subject(Model::RDMA_WAIT, false), expired, |world, client| {
+        if waits_for_something(client) { beyond(by, (&waits, &polls), world, client, expired) } else { None }
+    })
+}
+
+/// Whether a thread waits for an operation that it has issued, and goes on: others are compiled alike.
+fn waits_for_something(client: &Client) -> bool {
+    client.threads.iter().any(|calls| {
+        let (first, last) = (calls.first().map(|c| c.method.text()), calls.last().map(|c| c.method.text()));
+        let waits = calls.iter().any(|c| c.method.text() == "Wait");
+        waits && matches!(first, Some("Put" | "Get")) && last != Some("Wait")
+    })
+}
+
+fn beyond(
+    by: WaitByPolls,
+    (waits, polls): (&Libraries<Stamp>, &Libraries<Stamp>),
+    world: &World,
+    client: &Client,
+    expired: &dyn Fn() -> bool,
+) -> Option<Refutation> {
+    let written = programs(client);
+    let mut with_waits: BTreeSet<Vec<Val>> = BTreeSet::new();
+    each(waits, world, &written, expired, &mut |shown, _| _ = with_waits.insert(shown));
+    let (compiled_world, compiled) = with_waits_compiled(by, world.clone(), &written);
+    let mut new: Option<Vec<Val>> = None;
+    each(polls, &compiled_world, &compiled, expired, &mut |shown, execution| {
+        if new.is_none() && !with_waits.contains(&shown) && judge(polls, &execution).is_ok() {
+            new = Some(shown);
         }
-    }
-    None
+    });
+    let shown = new.filter(|_| !expired())?;
+    let why = format!("Compiled to polls it can end with {}, as it cannot with waits.\n", said(world, &shown));
+    Some(Refutation { litmus: print::program(Model::RDMA_WAIT, "not-included", None, world, client), why })
 }
 
 fn weak(
@@ -73,23 +143,9 @@ fn weak(
 ) -> Option<Refutation> {
     let mut taken_in_turns: BTreeSet<Vec<Val>> = BTreeSet::new();
     let mut others: Vec<(Vec<Val>, Execution<Stamp>)> = Vec::new();
-    let problem = Problem {
-        libraries,
-        implementations: &Implementations::new(),
-        world,
-        programs: &programs(client),
-        observed: &[],
-        limits: Limits { expired, ..Limits::default() },
-    };
-    let _ = problem.explore(&mut |solver| {
-        completions(solver, &mut |execution| {
-            let shown = outcome(libraries, world, &execution);
-            match sc_cycle(libraries, &execution) {
-                None => _ = taken_in_turns.insert(shown),
-                Some(_) => others.push((shown, execution)),
-            }
-            if expired() { Flow::Stop } else { Flow::Continue }
-        })
+    each(libraries, world, &programs(client), expired, &mut |shown, execution| match sc_cycle(libraries, &execution) {
+        None => _ = taken_in_turns.insert(shown),
+        Some(_) => others.push((shown, execution)),
     });
     let is_new = |(shown, execution): &&(Vec<Val>, Execution<Stamp>)| {
         !taken_in_turns.contains(shown) && judge(libraries, execution).is_ok()
@@ -127,6 +183,7 @@ fn said(world: &World, shown: &[Val]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mowgli_prove::polls::COMPILERS;
     use mowgli_prove::robust::libraries;
 
     use super::*;
@@ -140,6 +197,16 @@ mod tests {
                 assert!(litmus.contains("P1@1") && why.contains("sc has the cycle"), "{variant}: {litmus}{why}");
                 assert_eq!(litmus.contains("poll"), variant == "poll-before-write", "{litmus}");
             }
+        }
+    }
+
+    #[test]
+    fn compilers_that_are_broken_are_refuted_by_programs() {
+        for (variant, by) in &COMPILERS[1..] {
+            let Refutation { litmus, why } = not_included(*by, &|| false).expect("a program");
+            assert!(litmus.contains("wait(d)") && why.contains("as it cannot with waits"), "{variant}: {litmus}{why}");
+            let puts = *variant == "puts-not-added";
+            assert!(litmus.contains(if puts { "put(" } else { "get(" }), "{variant}: {litmus}");
         }
     }
 }

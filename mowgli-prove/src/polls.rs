@@ -1,0 +1,677 @@
+//! SYNC Theorem 6: what a program can end with whose waits are compiled to polls, it can end with too.
+//!
+//! The proof is that of the paper, App. C.3. Below are the executions of the compiled program, above those of the program itself; g
+//! leads from what is above to what stands for it. All that is chosen above, and hb, is by definition that below along g, and
+//! what is to be shown is the consistency predicate of RDMA-WAIT-RMW, as the axioms below are that of RDMA-TSO-RMW.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use mowgli_core::event::Call;
+use mowgli_core::execution::Execution;
+use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
+use mowgli_core::implementation::Implementations;
+use mowgli_core::library::Libraries;
+use mowgli_core::soundness::client::{Bound, Client, Subject};
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+use mowgli_judge::algebra::Choice;
+use mowgli_rdma::Stamp;
+use mowgli_rdma::stamp::Qp;
+use mowgli_rdma::switches::Switches;
+use mowgli_rdma::tso::{self, Compiling, TSO, WaitByPolls, identifier, open_operations};
+use mowgli_rdma::wait::{self, Identified, WAIT};
+
+use crate::compiled::Compiled;
+use crate::instances::Derived;
+use crate::plain::{Kind, Names, Plain, Role};
+use crate::prove::{Options, Proof};
+use crate::reading::{Numbers, pairs};
+use crate::term::{Statement, Structure, Term, Theory, all, and, any, app, equal, implies, not, or, symbol, truth};
+use crate::theorem::{Item, Theorem, Visit, executions, small};
+
+// The sorts: subevents and events of the compiled program, and of the program itself.
+const SUB: &str = "Sub";
+const EVENT: &str = "Event";
+const PROMISE: &str = "Promise";
+const CALL: &str = "Call";
+
+const BELOW: Names = Names { sub: SUB, event: EVENT, prefix: "" };
+const ABOVE: Names = Names { sub: PROMISE, event: CALL, prefix: "w." };
+
+const DERIVED: [Derived; 5] = [
+    (PROMISE, "g", SUB),
+    (PROMISE, "w.event", CALL),
+    (CALL, "at", EVENT),
+    (SUB, "event", EVENT),
+    (CALL, "w.to", "Node"),
+];
+
+/// Functions of which the axioms tell, with their sorts.
+const FUNCTIONS: [(&str, &[&str], &str); 14] = [
+    ("handle", &[EVENT], "Handle"),
+    ("the.set", &[EVENT], "Opened"),
+    ("found.empty", &[EVENT], "Bool"),
+    ("took", &[SUB], SUB),
+    ("source", &[SUB], SUB),
+    ("removal", &[EVENT, EVENT], EVENT),
+    ("f", &[EVENT], CALL),
+    ("at", &[CALL], EVENT),
+    ("g", &[PROMISE], SUB),
+    ("up", &[SUB], PROMISE),
+    ("open", &["Id", "Node"], "Opened"),
+    ("added", &[CALL], EVENT),
+    ("asked", &[CALL, "Node"], EVENT),
+    ("polled", &[EVENT], EVENT),
+];
+
+/// The methods that a wait can wait for.
+const OPERATIONS: [&str; 4] = ["Get", "Put", "RCAS", "RFAA"];
+
+/// The compilers: that of SYNC Fig. 16, and others.
+pub const COMPILERS: [(&str, WaitByPolls); 5] = [
+    ("published", WaitByPolls::Published),
+    ("poll-once", WaitByPolls::PollOnce),
+    ("gets-not-added", WaitByPolls::GetsNotAdded),
+    ("puts-not-added", WaitByPolls::PutsNotAdded),
+    ("first-node", WaitByPolls::FirstNode),
+];
+
+/// The compiler of a variant of the theorem.
+#[must_use]
+pub fn compiler(variant: &str) -> Option<WaitByPolls> {
+    COMPILERS.iter().find(|(name, _)| *name == variant).map(|(_, by)| *by)
+}
+
+/// What holds for all of something.
+struct Rule {
+    words: String,
+    of: Vec<(&'static str, &'static str)>,
+    from: Term,
+    to: Term,
+}
+
+impl Rule {
+    fn new(words: &str, of: &[(&'static str, &'static str)], from: Term, to: Term) -> Self {
+        Self { words: words.to_owned(), of: of.to_vec(), from, to }
+    }
+
+    fn closed(&self) -> Term {
+        all(&self.of, implies(self.from.clone(), self.to.clone()))
+    }
+}
+
+fn of(name: &str, to: &[&Term]) -> Term {
+    app(name, &to.iter().map(|t| (*t).clone()).collect::<Vec<_>>())
+}
+
+fn same(name: &str, a: &Term, b: &Term) -> Term {
+    equal(of(name, &[a]), of(name, &[b]))
+}
+
+/// The two sides.
+struct WaitsToPolls<'a> {
+    below: Plain<'a, Stamp>,
+    above: Plain<'a, Stamp>,
+    /// The predicate of which operation a poll takes.
+    turn: String,
+}
+
+fn side<'a>(
+    libraries: &'a Libraries<Stamp>,
+    library: Name,
+    subject: &dyn Subject,
+    names: Names,
+) -> Result<Plain<'a, Stamp>, String> {
+    let spec = libraries.spec(library).ok_or_else(|| format!("no library {library}"))?;
+    Plain::new(libraries, library, spec, subject, names)
+}
+
+impl<'a> WaitsToPolls<'a> {
+    fn new(polls: &'a Libraries<Stamp>, waits: &'a Libraries<Stamp>) -> Result<Self, String> {
+        let below = side(polls, TSO, &WithSets, BELOW)?;
+        let above = side(waits, WAIT, &PROGRAMS, ABOVE)?;
+        let [(turn, _)] = &below.encoding.turns[..] else { return Err("polls take operations in one way".to_owned()) };
+        Ok(Self { turn: turn.clone(), below, above })
+    }
+
+    /// That an event below is a call of one of these methods.
+    fn is(&self, event: &Term, methods: &[&str]) -> Term {
+        or(kinds(&self.below, methods).map(|kind| self.below.is_kind(event, kind)))
+    }
+
+    fn waits(&self, call: &Term) -> Term {
+        or(kinds(&self.above, &["Wait"]).map(|kind| self.above.is_kind(call, kind)))
+    }
+
+    /// The kinds of operations that a wait can wait for.
+    fn named(&self) -> impl Iterator<Item = &Kind> {
+        kinds(&self.above, &OPERATIONS).filter(|kind| !kind.name.contains("._"))
+    }
+
+    fn polls(&self, sub: &Term) -> Term {
+        self.below.has_role(sub, |role| role.name.starts_with("Poll."))
+    }
+
+    /// The poll of a wait that takes an operation, and its subevent.
+    fn poll(&self, operation: &Term, wait: &Term) -> (Term, Term) {
+        let event = of("poll", &[operation, wait]);
+        let role = self.below.roles.iter().position(|role| role.name.starts_with("Poll.")).unwrap_or(0);
+        (event.clone(), self.below.part(role, &event))
+    }
+
+    /// What the language says beside its consistency predicate (SYNC Def. 16).
+    fn language(&self) -> Vec<Rule> {
+        let [s, u, a, e] = ["s", "u", "a", "e"].map(symbol);
+        let took = of("took", &[&s]);
+        let removal = of("removal", &[&a, &e]);
+        let known = |e: &Term| self.is(e, &OPERATIONS);
+        let emptied =
+            and([self.is(&a, &["SetAdd"]), of("found.empty", &[&e]), same("the.set", &a, &e), of("before", &[&a, &e])]);
+        let removed = and([
+            self.is(&removal, &["SetRemove"]),
+            same("handle", &removal, &a),
+            of("before", &[&a, &removal]),
+            of("before", &[&removal, &e]),
+        ]);
+        let twice = and([known(&a), known(&e), same("thread", &a, &e), same("handle", &a, &e)]);
+        let mut rules = vec![
+            Rule::new("a poll takes an operation", &[("s", SUB)], self.polls(&s), of(&self.turn, &[&took, &s])),
+            Rule::new(
+                "a poll returns the identifier of what it takes",
+                &[("s", SUB)],
+                self.polls(&s),
+                same("handle", &of("event", &[&took]), &of("event", &[&s])),
+            ),
+            Rule::new("identifiers of a thread are different", &[("a", EVENT), ("e", EVENT)], twice, equal(a, e)),
+            Rule::new("what was added to an empty set was removed", &[("a", EVENT), ("e", EVENT)], emptied, removed),
+        ];
+        for rf in self.reads_from() {
+            let read = of(rf, &[&u, &s]);
+            let source = of(rf, &[&of("source", &[&s]), &s]);
+            rules.push(Rule::new("source is what is read from", &[("u", SUB), ("s", SUB)], read, source));
+        }
+        rules
+    }
+
+    fn reads_from(&self) -> impl Iterator<Item = &str> {
+        let choices = self.below.encoding.choices.iter();
+        choices.filter(|(_, choice)| matches!(choice, Choice::ReadsFrom { .. })).map(|(name, _)| name.as_str())
+    }
+
+    /// The kind below of what stands for a kind of call.
+    fn counterpart(&self, kind: &Kind) -> Result<&Kind, String> {
+        let name =
+            if kind.name.starts_with("Wait.") { "SetIsEmpty.aMF".to_owned() } else { kind.name.replace("._", "") };
+        self.below.kinds.iter().find(|k| k.name == name).ok_or_else(|| format!("nothing stands for {}", kind.name))
+    }
+
+    /// The roles below, as positions, of what stands for a role above.
+    fn counterparts(&self, role: &Role<Stamp>) -> Vec<usize> {
+        let kinds = self.above.kinds.iter().filter_map(|kind| Some((kind, self.counterpart(kind).ok()?)));
+        let pairs = kinds.flat_map(|(kind, stands)| kind.roles.iter().zip(&stands.roles));
+        pairs.filter(|(above, _)| self.above.roles[**above].name == role.name).map(|(_, below)| *below).collect()
+    }
+
+    /// That f is an abstraction (LOCO Def. 3.11), and that g is as the paper has it.
+    fn abstraction(&self) -> Result<Vec<Rule>, String> {
+        let [c, x, y, s] = ["c", "x", "y", "s"].map(symbol);
+        let [fx, fy] = [&x, &y].map(|e| of("f", &[e]));
+        let two = [("x", EVENT), ("y", EVENT)];
+        let at = of("at", &[&c]);
+        let mut rules = vec![
+            Rule::new(
+                "what stands for a call is of it",
+                &[("c", CALL)],
+                truth(true),
+                equal(of("f", &[&at]), c.clone()),
+            ),
+            Rule::new(
+                "f keeps threads",
+                &[("x", EVENT)],
+                truth(true),
+                equal(of("thread", &[&x]), of("w.thread", &[&fx])),
+            ),
+            Rule::new(
+                "f keeps program order",
+                &two,
+                of("before", &[&x, &y]),
+                or([equal(fx.clone(), fy.clone()), of("w.before", &[&fx, &fy])]),
+            ),
+            Rule::new("f keeps program order, back", &two, of("w.before", &[&fx, &fy]), of("before", &[&x, &y])),
+            Rule::new(
+                "what stands for a call goes to its node",
+                &[("c", CALL)],
+                not(self.waits(&c)),
+                equal(of("to", &[&at]), of("w.to", &[&c])),
+            ),
+        ];
+        for kind in &self.above.kinds {
+            let stands = self.counterpart(kind)?;
+            let words = format!("{} stands for {}", stands.name, kind.name);
+            let is = self.below.is_kind(&at, stands);
+            rules.push(Rule::new(&words, &[("c", CALL)], self.above.is_kind(&c, kind), is));
+            for (role, below) in kind.roles.iter().zip(&stands.roles) {
+                let name = &self.above.roles[*role].name;
+                let is = self.above.has_role(&s, |r| r.name == *name);
+                let part = self.below.part(*below, &of("at", &[&of("w.event", &[&s])]));
+                let words = format!("g of {name}");
+                rules.push(Rule::new(&words, &[("s", PROMISE)], is, equal(of("g", &[&s]), part)));
+            }
+        }
+        let g = of("g", &[&s]);
+        for (b, role) in self.below.roles.iter().enumerate() {
+            let is = self.below.has_role(&g, |r| r.name == role.name);
+            let words = format!("what g takes to {}", role.name);
+            let from = self.above.has_role(&s, |r| self.counterparts(r).contains(&b));
+            rules.push(Rule::new(&words, &[("s", PROMISE)], is, from));
+        }
+        let alike = ["cell", "read", "wrote", "initial"].map(|name| equal(of(name, &[&g]), of(&ABOVE.of(name), &[&s])));
+        let operates = not(self.waits(&of("w.event", &[&s])));
+        rules.push(Rule::new("g keeps cells and values", &[("s", PROMISE)], operates, and(alike)));
+        let back = equal(of("up", &[&g]), s.clone());
+        rules.push(Rule::new("g takes no two to one", &[("s", PROMISE)], truth(true), back));
+        let touches = self.below.has_role(&s, |role| role.has_cell);
+        let stands = equal(of("g", &[&of("up", &[&s])]), s.clone());
+        rules.push(Rule::new("what touches memory stands for something", &[("s", SUB)], touches, stands));
+        Ok(rules)
+    }
+
+    /// What the compiler does, as far as it does it: it is read off samples.
+    fn compiled(&self) -> Vec<Rule> {
+        let [c, n, x] = ["c", "n", "x"].map(symbol);
+        let (at, added, asked) = (of("at", &[&c]), of("added", &[&c]), of("asked", &[&c, &n]));
+        let open = |n: &Term| of("open", &[&of("w.id", &[&c]), n]);
+        let own = |e: &Term| equal(of("f", &[e]), c.clone());
+        let is_added = and([
+            self.is(&added, &["SetAdd"]),
+            own(&added),
+            equal(of("the.set", &[&added]), open(&of("w.to", &[&c]))),
+            same("handle", &added, &at),
+        ]);
+        let each = |kind: &Kind| {
+            let words = format!("{} is added to the set of its identifier and node", kind.name);
+            Rule::new(&words, &[("c", CALL)], self.above.is_kind(&c, kind), is_added.clone())
+        };
+        let is_asked = and([
+            of("found.empty", &[&asked]),
+            own(&asked),
+            equal(of("the.set", &[&asked]), open(&n)),
+            or([equal(asked.clone(), at.clone()), of("before", &[&asked, &at])]),
+        ]);
+        let polled = of("polled", &[&x]);
+        let is_polled = and([self.is(&polled, &["Poll"]), of("before", &[&polled, &x]), same("handle", &polled, &x)]);
+        let mut rules: Vec<Rule> = self.named().map(each).collect();
+        rules.push(Rule::new(
+            "a wait finds the sets of its identifier empty, for each node",
+            &[("c", CALL), ("n", "Node")],
+            self.waits(&c),
+            is_asked,
+        ));
+        let removes = self.is(&x, &["SetRemove"]);
+        rules.push(Rule::new("what is removed was polled before", &[("x", EVENT)], removes, is_polled));
+        rules
+    }
+
+    /// What holds of all executions of compiled programs, with the program above; `rules` tell of the compiler.
+    fn theory(&self, rules: &[Rule]) -> Result<Theory, String> {
+        let mut theory = Theory::default();
+        Plain::<Stamp>::sorts(&mut theory);
+        ["Handle", "Opened", EVENT, SUB, CALL, PROMISE].into_iter().for_each(|sort| theory.sort(sort));
+        FUNCTIONS.into_iter().for_each(|(name, from, to)| theory.function(name, from, to));
+        let [c, d] = ["c", "d"].map(symbol);
+        let removal = of("removal", &[&of("added", &[&c]), &of("asked", &[&d, &of("w.to", &[&c])])]);
+        let (mut below, mut above) = (Theory::default(), Theory::default());
+        self.below.vocabulary(&mut below)?;
+        self.below.relations(&mut below, true)?;
+        self.below.consistency(&mut below);
+        self.above.vocabulary(&mut above)?;
+        self.above.relations(&mut above, true)?;
+        let is_new = |s: &Statement| !matches!(s, Statement::Sort(_));
+        theory.0.extend(below.0.into_iter().filter(is_new).map(|s| self.with_sources(s)));
+        let pulled = self.pulled()?;
+        theory.0.extend(above.0.into_iter().filter(is_new).map(|s| along_g(s, &pulled)));
+        theory.comment("The poll of a wait, the second, that takes an operation, the first.");
+        theory.define("poll", &[("c", CALL), ("d", CALL)], EVENT, of("polled", &[&removal]));
+        for (heading, rules) in [("The language.", &self.language()), ("f and g.", &self.abstraction()?)] {
+            theory.comment(heading);
+            rules.iter().for_each(|rule| theory.axiom(&rule.words, rule.closed()));
+        }
+        theory.comment("The compiler.");
+        rules.iter().for_each(|rule| theory.axiom(&rule.words, rule.closed()));
+        Ok(theory)
+    }
+
+    /// What above is by definition that below along g.
+    fn pulled(&self) -> Result<BTreeMap<String, String>, String> {
+        let (above, below) = (&self.above.encoding, &self.below.encoding);
+        let choices = above.choices.iter().zip(&below.choices).map(|((a, _), (b, _))| (a, b));
+        let closures = above.closures.iter().zip(&below.closures).map(|((a, _), (b, _))| (a, b));
+        let counts = [(above.choices.len(), below.choices.len()), (above.closures.len(), below.closures.len())];
+        let mut all: BTreeMap<String, String> = choices.chain(closures).map(|(a, b)| (a.clone(), b.clone())).collect();
+        if counts.iter().any(|(a, b)| a != b) || all.iter().any(|(a, b)| *a != ABOVE.of(b)) {
+            return Err("RDMA-WAIT-RMW and RDMA-TSO-RMW choose differently".to_owned());
+        }
+        all.insert(ABOVE.of("hb"), BELOW.of("hb"));
+        Ok(all)
+    }
+
+    /// The same, with what `source` is for what something reads from.
+    fn with_sources(&self, statement: Statement) -> Statement {
+        let known: BTreeSet<&str> = self.reads_from().collect();
+        match statement {
+            Statement::Axiom(words, body) => Statement::Axiom(words, sourced(&body, &known)),
+            Statement::Definition(name, of, to, body) => Statement::Definition(name, of, to, sourced(&body, &known)),
+            other => other,
+        }
+    }
+
+    fn theorem(&self, rules: &[Rule]) -> Result<Theorem, String> {
+        Ok(Theorem {
+            about: "SYNC Theorem 6, for every program: outcomes with polls are outcomes with waits.".to_owned(),
+            theory: self.theory(rules)?,
+            hypotheses: Vec::new(),
+            derived: DERIVED.to_vec(),
+            items: self.awaited().into_iter().chain(self.promised()).collect(),
+        })
+    }
+
+    /// What a wait waits for is polled: the crucial pieces of the paper's proof.
+    fn awaited(&self) -> Vec<Item> {
+        let [c, d, a, b, s] = ["c", "d", "a", "b", "s"].map(symbol);
+        let is_named = or(self.named().map(|kind| self.above.is_kind(&c, kind)));
+        let (poll, _) = self.poll(&c, &d);
+        let given = and([
+            of("w.before", &[&c, &d]),
+            equal(of("w.id", &[&c]), of("w.id", &[&d])),
+            is_named.clone(),
+            self.waits(&d),
+        ]);
+        let is_polled = and([
+            self.is(&poll, &["Poll"]),
+            same("handle", &poll, &of("at", &[&c])),
+            of("before", &[&poll, &of("at", &[&d])]),
+            same("thread", &poll, &of("at", &[&c])),
+        ]);
+        let (added, asked) = (of("added", &[&c]), of("asked", &[&d, &of("w.to", &[&c])]));
+        let between = of("removal", &[&added, &asked]);
+        let name = "a wait polls the identifier of each operation that it waits for";
+        let first = Item::step(&[], name, &[("c", CALL), ("d", CALL)], given, is_polled)
+            .with(&[added, asked, between, poll].map(|e| (e, EVENT)));
+        let [event, took] = [of("event", &[&s]), of("took", &[&s])];
+        let given = and([
+            is_named,
+            self.polls(&s),
+            same("handle", &event, &of("at", &[&c])),
+            same("thread", &event, &of("at", &[&c])),
+        ]);
+        let takes = and([equal(of("event", &[&took]), of("at", &[&c])), of(&self.turn, &[&took, &s])]);
+        let name = "who polls the identifier of an operation takes that";
+        let second = Item::step(&[], name, &[("c", CALL), ("s", SUB)], given, takes).with(&[(took, SUB)]);
+        let (poll, part) = self.poll(&of("w.event", &[&a]), &of("w.event", &[&b]));
+        let speaks = [(poll, EVENT), (of("took", &[&part]), SUB), (part, SUB)];
+        let [ga, gb] = [&a, &b].map(|s| of("g", &[s]));
+        let closures = self.below.encoding.closures.iter();
+        let issued: Vec<Term> = closures.map(|(closure, _)| of(closure, &[&ga, &gb])).collect();
+        let over = of("hb", &[&ga, &gb]);
+        let both = [("a", PROMISE), ("b", PROMISE)];
+        let of_kind = |name: &str, what: &str, to: Term| {
+            let predicate = self.above.encoding.side.name(name);
+            Item::step(&[], what, &both, of(&predicate, &[&a, &b]), to).with(&speaks)
+        };
+        let [rb_above, rb] = [&self.above, &self.below].map(|plain| plain.encoding.side.name("rb"));
+        let before = Item::step(&[], "g takes rb into rb", &both, of(&rb_above, &[&a, &b]), of(&rb, &[&ga, &gb]));
+        vec![
+            before.with(&Self::sources(&a)),
+            first,
+            second,
+            of_kind("pfg", "g takes pfg into ib", and(issued.clone())),
+            of_kind("pfp", "g takes pfp into ib", and(issued)),
+            of_kind("pfg", "g takes pfg into hb", over),
+        ]
+    }
+
+    /// That what is above is consistent: each law of its choices, each demand, and what hb has to be.
+    fn promised(&self) -> Vec<Item> {
+        let mut consistency = Theory::default();
+        self.above.consistency(&mut consistency);
+        consistency.axioms().filter_map(|(words, law)| self.obligation(words, law)).collect()
+    }
+
+    /// A law as a question.
+    fn obligation(&self, words: &str, law: &Term) -> Option<Item> {
+        let Term::All(of_law, body) = law else { return None };
+        let (from, to) = match &**body {
+            Term::App(name, parts) if &**name == "=>" => (parts[0].clone(), parts[1].clone()),
+            other => (truth(true), other.clone()),
+        };
+        let names: Vec<(&str, &'static str)> = of_law.iter().map(|(name, _)| (name.as_str(), PROMISE)).collect();
+        let source = |(name, _): &(&str, &str)| of("source", &[&of("g", &[&symbol(name)])]);
+        let sources = names.iter().map(source).flat_map(|s| [(of("up", &[&s]), PROMISE), (s, SUB)]);
+        let sources: Vec<(Term, &'static str)> =
+            if self.asks_for_sources(body) { sources.collect() } else { Vec::new() };
+        Some(Item::step(&[], &self.said(words), &names, from, to).with(&sources))
+    }
+
+    /// Whether a law says of a read that it reads from nothing.
+    fn asks_for_sources(&self, law: &Term) -> bool {
+        let reads_from = self.reads_from().map(|name| ABOVE.of(name)).collect::<Vec<_>>();
+        sourced(law, &reads_from.iter().map(String::as_str).collect()) != *law
+    }
+
+    /// What a read that may have no source is about.
+    fn sources(read: &Term) -> [(Term, &'static str); 2] {
+        let source = of("source", &[&of("g", &[read])]);
+        [(of("up", &[&source]), PROMISE), (source, SUB)]
+    }
+
+    /// A law in words of the paper.
+    fn said(&self, words: &str) -> String {
+        let encoding = &self.above.encoding;
+        let parts = encoding.closures.iter().map(|(_, inner)| (inner, "its parts".to_owned()));
+        let named = encoding.demands.iter().map(|(name, _, predicate)| (predicate, *name));
+        let named = named.chain(encoding.so.iter().map(|(name, predicate)| (predicate, *name)));
+        let known: BTreeMap<&String, String> =
+            named.map(|(predicate, name)| (predicate, format!("{name}'"))).chain(parts).collect();
+        let word = |word: &str| {
+            let shared = || word.strip_prefix(ABOVE.prefix).map(|name| format!("{name}'"));
+            known.get(&word.to_owned()).cloned().or_else(shared).unwrap_or_else(|| word.to_owned())
+        };
+        words.split(' ').map(word).collect::<Vec<_>>().join(" ")
+    }
+
+    /// Reads an execution of a compiled program as a structure, and the one of the program.
+    fn read(&self, theory: &Theory, execution: &Execution<Stamp>) -> Result<Structure<'static>, String> {
+        let read = Compiled::of(execution)?;
+        let mut structure = Structure::default();
+        structure.define(theory);
+        let mut numbers = Numbers::default();
+        self.below.count(&mut numbers, read.below);
+        self.above.count(&mut numbers, &read.above);
+        self.functions(&mut structure, &read, &numbers);
+        self.below.add(&mut structure, read.below, &numbers)?;
+        self.above.add_plain(&mut structure, &read.above, &numbers)?;
+        let mut took = vec![0; read.below.subs.len()];
+        let turns = pairs(&structure, &self.turn, took.len())?;
+        turns.into_iter().for_each(|(operation, poll)| took[poll] = operation);
+        structure.table("took", move |p| took[p[0]]);
+        self.below.held(&structure, read.below)?;
+        self.above.held(&structure, &read.above)?;
+        Ok(structure)
+    }
+
+    fn functions(&self, structure: &mut Structure<'static>, read: &Compiled<'_>, numbers: &Numbers) {
+        let (events, calls) = (0..read.below.events.len(), 0..read.above.events.len());
+        let nodes: Vec<Node> = read.below.world.all_nodes().iter().collect();
+        let opened: Vec<Option<Val>> =
+            numbers.identifiers.iter().flat_map(|d| nodes.iter().map(|n| Compiled::open(*d, *n))).collect();
+        let sets: BTreeSet<Option<Val>> = events.clone().map(|e| read.set(e)).chain(opened.iter().copied()).collect();
+        let handles: BTreeSet<Val> = events.clone().map(|e| read.handle(e)).collect();
+        structure.size("Handle", handles.len());
+        structure.size("Opened", sets.len().max(1));
+        let set = |of: &Option<Val>| sets.iter().position(|s| s == of).unwrap_or(0);
+        let choice = self.reads_from().next().unwrap_or_default();
+        let choice = choice.strip_prefix(&self.below.encoding.side.prefix).unwrap_or(choice);
+        let asked: Vec<Vec<usize>> = calls.clone().map(|c| nodes.iter().map(|n| read.asked(c, *n)).collect()).collect();
+        let removal: Vec<Vec<usize>> =
+            events.clone().map(|a| events.clone().map(|e| read.removal(a, e)).collect()).collect();
+        let mut table = |name: &str, all: Vec<usize>| structure.table(name, move |p| all[p[0]]);
+        table(
+            "handle",
+            events.clone().map(|e| handles.iter().position(|v| *v == read.handle(e)).unwrap_or(0)).collect(),
+        );
+        table("the.set", events.clone().map(|e| set(&read.set(e))).collect());
+        table("found.empty", events.clone().map(|e| usize::from(read.found_empty(e))).collect());
+        table("source", read.sources(choice));
+        table("f", read.f.clone());
+        table("at", read.at.clone());
+        table("g", read.g.clone());
+        table("up", read.up());
+        table("added", calls.map(|c| read.added(c)).collect());
+        table("polled", events.map(|e| read.polled(e)).collect());
+        let opened: Vec<usize> = opened.iter().map(set).collect();
+        let count = nodes.len();
+        structure.table("open", move |p| opened.get(p[0] * count + p[1]).copied().unwrap_or(0));
+        structure.table("asked", move |p| asked[p[0]][p[1]]);
+        structure.table("removal", move |p| removal[p[0]][p[1]]);
+    }
+
+    /// Of what can be said of the compiler what these executions have; and what they have not, or do not tell.
+    fn read_off(&self, visit: Visit<'_, Stamp>) -> Result<(Vec<Rule>, Vec<String>), String> {
+        let theory = self.theory(&[])?;
+        let rules = self.compiled();
+        // Whether it holds in all, and whether there is something of which it tells.
+        let mut known = vec![(true, false); rules.len()];
+        let mut wrong = None;
+        visit(&mut |execution| {
+            let mut look = || -> Result<(), String> {
+                let structure = self.read(&theory, execution)?;
+                for (rule, (holds, told)) in rules.iter().zip(&mut known) {
+                    *told = *told || structure.holds(&any(&rule.of, rule.from.clone()))?;
+                    *holds = *holds && structure.holds(&rule.closed())?;
+                }
+                Ok(())
+            };
+            wrong = look().err();
+            wrong.is_none()
+        });
+        if let Some(why) = wrong {
+            return Err(why);
+        }
+        let (mut kept, mut others) = (Vec::new(), Vec::new());
+        for (rule, (holds, told)) in rules.into_iter().zip(known) {
+            if holds && told {
+                kept.push(rule);
+            } else {
+                let so = if told { "is not so in compiled programs" } else { "is seen in no compiled program" };
+                others.push(format!("this {so}: {}", rule.words));
+            }
+        }
+        Ok((kept, others))
+    }
+}
+
+/// The kinds of calls of these methods.
+fn kinds<'p>(plain: &'p Plain<'_, Stamp>, methods: &'p [&str]) -> impl Iterator<Item = &'p Kind> {
+    plain.kinds.iter().filter(|kind| methods.contains(&kind.name.split('.').next().unwrap_or_default()))
+}
+
+/// A relation that is declared becomes the one below along g.
+fn along_g(statement: Statement, pulled: &BTreeMap<String, String>) -> Statement {
+    let Statement::Function(name, from, to) = &statement else { return statement };
+    let Some(below) = pulled.get(name) else { return statement };
+    let variables = ["a", "b"].into_iter().zip(from).map(|(name, sort)| (name.to_owned(), sort.clone())).collect();
+    let [a, b] = ["a", "b"].map(|s| of("g", &[&symbol(s)]));
+    Statement::Definition(name.clone(), variables, to.clone(), of(below, &[&a, &b]))
+}
+
+/// That there is something from which a subevent reads, as that its `source` is such: it is, if there is one.
+fn sourced(term: &Term, reads_from: &BTreeSet<&str>) -> Term {
+    let inside = |body: &Term| Arc::new(sourced(body, reads_from));
+    match term {
+        Term::App(name, to) => Term::App(Arc::clone(name), to.iter().map(|t| sourced(t, reads_from)).collect()),
+        Term::All(of, body) => Term::All(of.clone(), inside(body)),
+        Term::AllAt(of, body, at) => Term::AllAt(of.clone(), inside(body), at.clone()),
+        Term::Any(variables, body) => match (&variables[..], &**body) {
+            ([(u, _)], Term::App(name, to)) if reads_from.contains(&**name) && to[0] == symbol(u) && to[1] != to[0] => {
+                of(name, &[&of("source", &[&to[1]]), &to[1]])
+            }
+            _ => Term::Any(variables.clone(), inside(body)),
+        },
+    }
+}
+
+/// Programs of waits.
+const PROGRAMS: Identified = Identified { words: wait::Words { rmw: true }, unnamed: true };
+
+/// What there is in compiled programs.
+struct WithSets;
+
+impl Subject for WithSets {
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
+        tso::Words { rmw: true }.worlds(empty, bound, expired)
+    }
+
+    fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
+        let q = Qp { to: world.node_of(thread), number: 1 };
+        let (s, v) = (open_operations(Name::literal("d"), q), identifier(q, 0));
+        let of_sets = [tso::Method::SetAdd { s, v }, tso::Method::SetRemove { s, v }, tso::Method::SetIsEmpty { s }];
+        let others = tso::Words { rmw: true }.calls(world, thread, bound, expired);
+        others.into_iter().chain(of_sets.map(Into::into)).collect()
+    }
+}
+
+/// Asks the solvers about the theorem for the compiler of a variant, and looks at executions of small programs.
+///
+/// # Errors
+/// What cannot be said of the models in first-order logic.
+pub fn proved(variant: &str, options: &Options) -> Result<Proof, String> {
+    let by = compiler(variant).ok_or_else(|| format!("waits-to-polls has no variant {variant}"))?;
+    let (below, above) = (tso::switched(Switches::OFF), wait::switched(Switches::OFF));
+    let polls = WaitsToPolls::new(&below, &above)?;
+    let identifiers = ["d", "e"].map(Name::literal).to_vec();
+    let compiling = Implementations::from([(WAIT, Arc::new(Compiling { by, identifiers }) as Arc<_>)]);
+    let on_words = |(mut world, client): (World, Client)| {
+        world.objects.values_mut().for_each(|object| object.library = TSO);
+        (world, client)
+    };
+    let telling: Vec<(World, Client)> = telling().into_iter().map(on_words).collect();
+    let (rules, others) =
+        polls.read_off(&mut |visit| executions(&below, &compiling, &telling, options.executions, visit))?;
+    let programs = [telling, small(&PROGRAMS, STEP).into_iter().map(on_words).collect()].concat();
+    let read = |theory: &Theory, execution: &Execution<Stamp>| polls.read(theory, execution);
+    let mut proof = polls
+        .theorem(&rules)?
+        .prove(options, &read, &mut |visit| executions(&below, &compiling, &programs, options.executions, visit));
+    proof.obstacles.extend(others);
+    Ok(proof)
+}
+
+/// How many small programs are left out after each one that is looked at.
+const STEP: usize = 11;
+
+/// Programs in which all that is said of the compiler can be seen, and what is given in the steps holds.
+fn telling() -> Vec<(World, Client)> {
+    use wait::Method::{Get, Put, RCAS, RFAA, Wait, Write};
+    let (here, there) = (Node(1), Node(2));
+    let world = PROGRAMS.worlds(&World::new(2, &[here, there]), &Bound::default(), &|| false).swap_remove(0);
+    let [x1, y1, x2] = ["x1", "y1", "x2"].map(Loc::new);
+    let [d, e] = ["d", "e"].map(|name| Val::Wid(Wid(Name::literal(name))));
+    let [one, two] = [1, 2].map(Val::Int);
+    let swap = |v1| RCAS { x: y1, y: x2, v1: Val::Int(v1), v2: two, d };
+    let add = |d| RFAA { x: y1, y: x2, v: one, d };
+    let write = |v| Write { x: x1, v };
+    let threads = [
+        vec![Put { x: x2, y: y1, d }, Get { x: y1, y: x2, d: e }, Wait { d }, Wait { d: e }],
+        vec![Get { x: y1, y: x2, d: e }, Put { x: x2, y: x1, d }, Wait { d }],
+        vec![Put { x: x1, y: y1, d }, Wait { d }],
+        vec![swap(0), Wait { d }],
+        vec![swap(7), Wait { d }],
+        vec![add(d), Wait { d }],
+        vec![add(Val::NoWid), add(Val::NoWid), add(Val::NoWid)],
+        vec![write(one), write(two), write(one)],
+    ];
+    let client =
+        |calls: Vec<wait::Method>| Client { threads: vec![calls.into_iter().map(Into::into).collect(), Vec::new()] };
+    threads.into_iter().map(|calls| (world.clone(), client(calls))).collect()
+}
