@@ -34,6 +34,15 @@ fn the_machine_is_adverse() {
     assert!(ran.out.contains("  5 of 5 allowed outcomes were seen, and 0 forbidden"), "{}", ran.out);
 }
 
+/// One put is later than two threads, another card, and a second write of its own thread, which is quick, late, and quick again. Where the
+/// pace of a part lasts for a number of steps, none of 100,000 seeds shows that.
+#[test]
+fn what_is_quick_late_and_quick_again_is_seen() {
+    let test = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/litmus/papers/loco-fig9c.litmus");
+    let ran = mowgli(&["run", test, "--times", "20000"]);
+    assert!(ran.code == 0 && ran.out.contains("  12 of 12 allowed outcomes were seen, and 0 forbidden"), "{}", ran.out);
+}
+
 #[test]
 fn a_broken_barrier_is_seen_and_replayed() {
     let folder = tempfile::tempdir().unwrap();
