@@ -18,7 +18,7 @@ fn times(provider: Provider) -> u32 {
     if provider == Provider::Tcp { 20 } else { 100 }
 }
 
-const TURNS: u32 = 2000;
+const TURNS: u32 = 500;
 
 fn main() -> Result<(), String> {
     let provider = |name: &str| if name == "tcp" { Provider::Tcp } else { Provider::Shm };
