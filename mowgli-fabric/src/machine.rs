@@ -82,7 +82,7 @@ impl Machine {
             hardware: Driven::new(&words, switches).map_err(Fault::Wrong)?,
             threads: world.threads.iter().map(|_| At::Running).collect(),
             pace: BTreeMap::new(),
-            span: if seed % 2 == 0 { Span::Moves } else { Span::Steps },
+            span: if seed.is_multiple_of(2) { Span::Moves } else { Span::Steps },
             random: fastrand::Rng::with_seed(seed),
             open: vec![vec![VecDeque::new(); usize::from(world.nodes)]; world.threads.len()],
             left: steps,
