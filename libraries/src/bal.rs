@@ -139,13 +139,15 @@ impl Implementation for BalOverSv {
         }
         let s = self.0.fenced(world, x);
         let (x_t, others) = (flag(x, t), s.without(world.node_of(t)));
+        // x_t1, x_t2, ...
+        let flags: Vec<Loc> = participants.iter().map(|&ti| flag(x, ti)).collect();
         prog! {
             sv::gf(s);
             let v = sv::read(x_t);
             sv::write(x_t, v.plus(1).unwrap_or(v));
             sv::bcast(x_t, Val::NoWid, others);
-            for ti in (participants.clone()) {
-                loop { let seen = sv::read(flag(x, ti)); if (seen > v) { break } }
+            for x_ti in (flags.clone()) {
+                loop { let seen = sv::read(x_ti); if (seen > v) { break } }
             }
         }
     }

@@ -18,7 +18,7 @@ fn times(provider: Provider) -> u32 {
     if provider == Provider::Tcp { 20 } else { 100 }
 }
 
-const TURNS: u32 = 250;
+const TURNS: u32 = 500;
 
 fn main() -> Result<(), String> {
     let provider = |name: &str| if name == "tcp" { Provider::Tcp } else { Provider::Shm };
@@ -32,26 +32,29 @@ fn main() -> Result<(), String> {
     println!("{:<5} {:<34} {:>10} {:>16} {:>10} {:>10}", "", "ns", "barrier", "put and barrier", "put", "get");
     for provider in [Provider::Shm, Provider::Tcp] {
         let name = provider.name();
-        let row = |who: &str, figures: Result<String, String>| match figures {
+        let row = |who: &str, figures: Result<&str, &String>| match figures {
             Ok(figures) => {
-                let figures: Vec<&str> = figures.split_whitespace().collect();
-                let [met, sent, put, got] = *[&["-"; 2][..(4 - figures.len()).min(2)], &figures].concat() else {
+                let [met, sent, put, got] = *figures.split_whitespace().collect::<Vec<_>>() else {
                     return println!("{name:<5} {who:<34} {figures:?}");
                 };
                 println!("{name:<5} {who:<34} {met:>10} {sent:>16} {put:>10} {got:>10}");
             }
             Err(why) => println!("{name:<5} {who:<34} {why}"),
         };
-        row("Mowgli", own(provider).map_err(|e| e.to_string()));
-        row("libfabric (raw.c)", raw(provider));
+        let rows = |who: &[&str], figures: Result<String, String>| match figures {
+            Ok(figures) => who.iter().zip(figures.lines()).for_each(|(who, line)| row(who, Ok(line))),
+            Err(why) => row(who[0], Err(&why)),
+        };
+        rows(&["Mowgli"], own(provider).map_err(|e| e.to_string()));
+        rows(&["libfabric (raw.c)", "libfabric, put with completion"], raw(provider));
         let own = if provider == Provider::Tcp { "tcp,self" } else { "vader,self" };
-        row(
-            "Open MPI (peers.c)",
+        rows(
+            &["Open MPI (peers.c)"],
             open_mpi(provider, &["pml", "ob1", "btl", own, "btl_tcp_if_include", "lo", "osc", "^sm"]),
         );
         if provider == Provider::Tcp {
             let same = ["pml", "cm", "mtl", "ofi", "mtl_ofi_provider_include", "tcp;ofi_rxm", "osc", "pt2pt"];
-            row("Open MPI over libfabric (peers.c)", open_mpi(provider, &same));
+            rows(&["Open MPI over libfabric (peers.c)"], open_mpi(provider, &same));
         }
     }
     Ok(())

@@ -32,7 +32,7 @@ static void get(void) {
 
 static double measured(void (*act)(void), int times) {
     double least = 1e18;
-    for (int turn = 0; turn < 250; turn++) {
+    for (int turn = 0; turn < 500; turn++) {
         double begin = MPI_Wtime();
         for (int i = 0; i < times; i++) act();
         double each = (MPI_Wtime() - begin) / times * 1e9;

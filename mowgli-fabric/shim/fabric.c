@@ -1,7 +1,8 @@
 // What is used of libfabric, as functions that Rust can call: many of libfabric's own are static inlines of its headers.
 //
-// A node has a region of registered memory and an endpoint at which others reach it. A thread has an endpoint of its own, from which
-// its operations start. An operation has a slot; what completes is a slot. All functions return 0 or a negative error of libfabric.
+// A node has a region of registered memory and an endpoint at which others reach it. A thread has an endpoint from which its operations
+// start: that of its node, or one of its own. An operation has a slot, unless it is a put; what completes is a slot. All functions return
+// 0 or a negative error of libfabric.
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -86,7 +87,9 @@ struct slot {
 
 struct fabric_end {
     struct fabric_node *node;
-    struct side active;
+    // That of the node, or its own.
+    struct side *active;
+    struct side own;
     struct slot *slots;
     size_t count;
     struct fid_mr *operands;
@@ -187,24 +190,26 @@ void fabric_node_progress(struct fabric_node *node) {
 }
 
 void fabric_end_close(struct fabric_end *end) {
-    side_close(&end->active);
+    side_close(&end->own);
     if (end->operands) fi_close(&end->operands->fid);
     free(end->slots);
     free(end);
 }
 
-// An endpoint with so many slots. No two of a node have the same `key`, and none has 1.
-int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, struct fabric_end **out) {
+// An endpoint with so many slots: that of the node, which one thread may use, or another. No two of a node have the same `key`, and none
+// has 1.
+int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, int is_of_node, struct fabric_end **out) {
     struct fabric_end *end = calloc(1, sizeof *end);
     if (!end) return -FI_ENOMEM;
     end->node = node;
+    end->active = is_of_node ? &node->passive : &end->own;
     end->count = count;
     end->slots = calloc(count, sizeof *end->slots);
     int err = end->slots ? 0 : -FI_ENOMEM;
     size_t bytes = count * sizeof *end->slots;
     if (!err && (node->info->domain_attr->mr_mode & FI_MR_LOCAL))
         err = fi_mr_reg(node->domain, end->slots, bytes, FI_READ | FI_WRITE, 0, key, 0, &end->operands, NULL);
-    if (!err) err = side_open(node, &end->active);
+    if (!err && !is_of_node) err = side_open(node, &end->own);
     if (err) {
         fabric_end_close(end);
         return err;
@@ -213,15 +218,14 @@ int fabric_end_open(struct fabric_node *node, size_t count, uint64_t key, struct
     return 0;
 }
 
-// Copies a word of the own memory to `at` of a peer.
-int fabric_put(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, uint64_t at, uint64_t key) {
-    void *from = end->node->begin + own;
-    return fi_write(end->active.endpoint, from, 8, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);
+// Copies a word of the own memory to `at` of a peer. The word has been read when this returns, so that nothing completes later.
+int fabric_put(struct fabric_end *end, size_t own, uint64_t peer, uint64_t at, uint64_t key) {
+    return fi_inject_write(end->active->endpoint, end->node->begin + own, 8, peer, at, key);
 }
 
 int fabric_get(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, uint64_t at, uint64_t key) {
     void *to = end->node->begin + own;
-    return fi_read(end->active.endpoint, to, 8, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);
+    return fi_read(end->active->endpoint, to, 8, fi_mr_desc(end->node->memory), peer, at, key, end->slots + slot);
 }
 
 static void *operands_of(struct fabric_end *end) {
@@ -232,7 +236,7 @@ int fabric_add(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, u
     struct slot *s = end->slots + slot;
     void *to = end->node->begin + own;
     s->operand = more;
-    return fi_fetch_atomic(end->active.endpoint, &s->operand, 1, operands_of(end), to, fi_mr_desc(end->node->memory), peer, at,
+    return fi_fetch_atomic(end->active->endpoint, &s->operand, 1, operands_of(end), to, fi_mr_desc(end->node->memory), peer, at,
                            key, FI_UINT64, FI_SUM, s);
 }
 
@@ -243,24 +247,24 @@ int fabric_swap(struct fabric_end *end, size_t slot, size_t own, uint64_t peer, 
     s->operand = new;
     s->compare = old;
     void *operands = operands_of(end);
-    return fi_compare_atomic(end->active.endpoint, &s->operand, 1, operands, &s->compare, operands, to,
+    return fi_compare_atomic(end->active->endpoint, &s->operand, 1, operands, &s->compare, operands, to,
                              fi_mr_desc(end->node->memory), peer, at, key, FI_UINT64, FI_CSWAP, s);
 }
 
 // Lets operations go on without taking a completion.
 void fabric_end_progress(struct fabric_end *end) {
-    fi_cq_read(end->active.queue, NULL, 0);
+    fi_cq_read(end->active->queue, NULL, 0);
 }
 
 // The slot of an operation that is complete: `*slot` is the number of slots if there is none. If it failed, its error.
 int fabric_end_next(struct fabric_end *end, size_t *slot) {
     struct fi_cq_entry entry = {0};
     struct fi_cq_err_entry error = {0};
-    ssize_t count = fi_cq_read(end->active.queue, &entry, 1);
+    ssize_t count = fi_cq_read(end->active->queue, &entry, 1);
     *slot = end->count;
     if (count == -FI_EAGAIN || count == 0) return 0;
     if (count == -FI_EAVAIL) {
-        count = fi_cq_readerr(end->active.queue, &error, 0);
+        count = fi_cq_readerr(end->active->queue, &error, 0);
         if (count < 0) return count == -FI_EAGAIN ? 0 : (int)count;
         entry.op_context = error.op_context;
         count = error.err ? -error.err : -FI_EOTHER;

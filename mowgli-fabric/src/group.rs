@@ -97,11 +97,10 @@ impl Stack {
         limit: Duration,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<Vec<R>, Fault> {
-        let ports: Vec<_> = threads.map(|t| (t, network.port(t))).collect();
         let body = &body;
         let ended: Vec<Result<R, Fault>> = std::thread::scope(|scope| {
-            let run = |(t, port)| scope.spawn(move || body(&mut Thread::new(self, t, port, limit)));
-            let all: Vec<_> = ports.into_iter().map(run).collect();
+            let run = |t| scope.spawn(move || body(&mut Thread::new(self, t, network.port(t), limit)));
+            let all: Vec<_> = threads.map(run).collect();
             all.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
         // A thread may be late because another one has left with a fault of its own: that one is told.

@@ -2,7 +2,7 @@
 //!
 //! All threads go on to their next call. Then it is drawn who comes next: a thread with its call, a store buffer, or a part of a
 //! network card. So only one thread runs at a time, and a run is told by its seed. Some are drawn much less often than
-//! others, for a while: what is late is then very late.
+//! others, for a while or until they have moved: what is late is then very late.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard};
@@ -30,6 +30,15 @@ enum At {
     Ended,
 }
 
+/// What counts for how long a part is drawn as often as it is: the first with odd seeds, the second with even ones.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Span {
+    /// The steps in which it could have been drawn: one that is late is so while much happens.
+    Steps,
+    /// How often it was drawn: one that is late is so until it has moved, however short the run is, and may then be quick.
+    Moves,
+}
+
 /// Who does something next: a thread, its store buffer, or a part of its network card. What goes to one node can be much later than
 /// what goes to another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,8 +54,9 @@ struct Core {
     hardware: Driven,
     threads: Vec<At>,
     random: fastrand::Rng,
-    /// How often each is drawn, and for how many steps.
+    /// How often each is drawn, and for how long.
     pace: BTreeMap<(Tid, Part), (u32, u32)>,
+    span: Span,
     /// By thread and node the identifiers of the operations that no poll has taken, the oldest first. They outlive ports.
     open: Vec<Vec<VecDeque<Val>>>,
     /// How many steps are left.
@@ -71,8 +81,9 @@ impl Machine {
         let core = Core {
             hardware: Driven::new(&words, switches).map_err(Fault::Wrong)?,
             threads: world.threads.iter().map(|_| At::Running).collect(),
-            random: fastrand::Rng::with_seed(seed),
             pace: BTreeMap::new(),
+            span: if seed.is_multiple_of(2) { Span::Moves } else { Span::Steps },
+            random: fastrand::Rng::with_seed(seed),
             open: vec![vec![VecDeque::new(); usize::from(world.nodes)]; world.threads.len()],
             left: steps,
             fault: None,
@@ -98,14 +109,19 @@ impl Core {
         self.threads.iter().position(|at| matches!(at, At::Answered(_)))
     }
 
-    /// How often a part is drawn, for now.
+    /// How often a part is drawn, for now. Where it stays so until it moves, the differences are large enough that the order of parts is drawn.
     fn pace(&mut self, who: (Tid, Part)) -> u32 {
-        let random = &mut self.random;
+        let (random, span) = (&mut self.random, self.span);
         let (pace, left) = self.pace.entry(who).or_insert((0, 0));
         if *left == 0 {
-            (*pace, *left) = (1 << (2 * random.u32(0..5)), 1 << random.u32(4..12));
+            (*pace, *left) = match span {
+                Span::Steps => (1 << (2 * random.u32(0..5)), 1 << random.u32(4..12)),
+                Span::Moves => (1 << (2 * random.u32(0..12)), 1 << random.u32(0..3)),
+            };
         }
-        *left -= 1;
+        if span == Span::Steps {
+            *left -= 1;
+        }
         *pace
     }
 
@@ -132,11 +148,14 @@ impl Core {
                 is_it
             };
             let place = paced.iter().position(is_it).expect("less than the sum");
-            let (_, (thread, _), what) = paced.swap_remove(place);
+            let (_, who, what) = paced.swap_remove(place);
+            if let (Span::Moves, Some((_, left))) = (self.span, self.pace.get_mut(&who)) {
+                *left -= 1;
+            }
             match what {
                 Some(step) => _ = self.hardware.take(step),
                 // One that waits for the hardware is not asked again before that has done something.
-                None if !self.call(thread) => continue,
+                None if !self.call(who.0) => continue,
                 None => {}
             }
             return;

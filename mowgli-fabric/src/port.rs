@@ -37,7 +37,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 /// The end of a fabric at which one thread is.
-pub trait Port: Send {
+pub trait Port {
     /// Does an operation of RDMA-WAIT-RMW, and gives what it returns.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ pub trait Port: Send {
 
 /// A fabric with memory of its own.
 pub trait Network: Sync {
-    /// The port of a thread, of which there is one.
+    /// The port of a thread, of which there is one at a time.
     fn port(&self, thread: Tid) -> Box<dyn Port + '_>;
 
     /// Lets everything arrive that is under way.

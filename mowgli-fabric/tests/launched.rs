@@ -133,16 +133,26 @@ fn by_mpich() {
     is_done(&output);
 }
 
+/// A file says where processes meet, also one that is left from an earlier run. Without it they say what is missing, and do not run alone.
 fn by_open_mpi() {
     let folder = tempfile::tempdir().unwrap();
-    let output = Command::new("mpirun.openmpi")
-        .args(["--allow-run-as-root", "--oversubscribe", "-n", "2", "-x", "MOWGLI_MEET"])
-        .arg(this())
-        .args(["role", "meets"])
-        .env("MOWGLI_MEET", folder.path().join("meet"))
-        .output()
-        .unwrap();
-    is_done(&output);
+    let started = |meet: &[&str]| {
+        let mut command = Command::new("mpirun.openmpi");
+        command
+            .args(["--allow-run-as-root", "--oversubscribe", "-n", "2"])
+            .args(meet)
+            .arg(this())
+            .args(["role", "meets"]);
+        command.output().unwrap()
+    };
+    let meet = format!("MOWGLI_MEET={}", folder.path().join("meet").display());
+    (0..2).for_each(|_| is_done(&started(&["-x", &meet])));
+    let lost = started(&[]);
+    assert!(
+        !lost.status.success() && text(&lost).contains("nothing says where these processes meet"),
+        "{}",
+        text(&lost)
+    );
 }
 
 /// Slurm speaks PMI if it is asked to; without it a file says where processes meet.

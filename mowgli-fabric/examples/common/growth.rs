@@ -4,19 +4,45 @@ use std::path::Path;
 
 use mowgli_fabric::Fault;
 
+use crate::place::{End, Place};
 use crate::plot::{Chart, Series, Span, distribution, draw};
 
 /// How many calls a second clients make, the more there are, and how long these take.
 #[derive(Default)]
 pub struct Growth {
+    /// How many calls were made.
+    pub calls: usize,
     throughput: Vec<Series>,
     latency: Vec<Series>,
 }
 
 impl Growth {
+    /// Lets more and more clients make calls, from one on each node to so many, and tells how many calls they make. Gives the runs of
+    /// most clients, each as the calls that were made.
+    ///
+    /// # Errors
+    /// What is wrong with a run.
+    pub fn grow<C>(
+        &mut self,
+        place: &Place,
+        name: &str,
+        (nodes, most): (u8, usize),
+        span: impl Fn(&C) -> Span,
+        runs: impl Fn(usize) -> Result<Vec<Vec<C>>, End>,
+    ) -> Result<Vec<Vec<C>>, End> {
+        let mut last = Vec::new();
+        for clients in 1..=most {
+            last = runs(clients)?;
+            let spans: Vec<Vec<Span>> = last.iter().map(|run| run.iter().map(&span).collect()).collect();
+            place.says(&self.add(name, usize::from(nodes) * clients, &spans));
+        }
+        Ok(last)
+    }
+
     /// Takes note of the calls that so many clients have made in some runs, and tells of them.
-    pub fn add(&mut self, name: &str, clients: usize, runs: &[Vec<Span>]) -> String {
+    fn add(&mut self, name: &str, clients: usize, runs: &[Vec<Span>]) -> String {
         let calls: usize = runs.iter().map(Vec::len).sum();
+        self.calls += calls;
         let seconds = |run: &Vec<Span>| {
             let (begun, ended) = (run.iter().map(|s| s.0).min(), run.iter().map(|s| s.1).max());
             (ended.unwrap_or(1) - begun.unwrap_or(0)) as f64 / 1e9

@@ -24,6 +24,20 @@ pub enum Over {
     Shm,
 }
 
+/// Why an example ends before it has done all.
+pub enum End {
+    /// What it checks is not so.
+    Wrong(String),
+    /// It cannot go on.
+    Fault(Fault),
+}
+
+impl From<Fault> for End {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
 /// Where an example runs.
 pub struct Place {
     over: Over,
@@ -86,6 +100,16 @@ impl Place {
         }
     }
 
+    /// Whether the first of all processes says so. Every process has to make the call.
+    ///
+    /// # Errors
+    /// If one has gone.
+    #[allow(dead_code, reason = "the store alone goes on until a time is up")]
+    pub fn agrees(&self, is_so: bool) -> Result<bool, Fault> {
+        let Some(company) = &self.company else { return Ok(is_so) };
+        Ok(company.gather(if is_so { "yes" } else { "no" })?[0] == "yes")
+    }
+
     /// Whether times mean anything: over the machine they do not.
     pub fn has_time(&self) -> bool {
         self.over != Over::Machine
@@ -108,14 +132,14 @@ impl Over {
 }
 
 /// How an example ends: with what is wrong, if something is.
-pub fn ended(ran: Result<Option<String>, Fault>) -> ExitCode {
+pub fn ended(ran: Result<(), End>) -> ExitCode {
     match ran {
-        Ok(None) => ExitCode::SUCCESS,
-        Ok(Some(wrong)) => {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(End::Wrong(wrong)) => {
             println!("{wrong}");
             ExitCode::FAILURE
         }
-        Err(fault) => {
+        Err(End::Fault(fault)) => {
             eprintln!("{fault}");
             ExitCode::from(2)
         }

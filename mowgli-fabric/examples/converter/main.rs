@@ -11,16 +11,17 @@ mod place;
 mod plant;
 #[path = "../common/plot.rs"]
 mod plot;
+#[path = "../common/repeat.rs"]
+mod repeat;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, value_parser};
-use mowgli_fabric::Fault;
 
-use place::{Over, Place, ended};
+use place::{End, Over, Place, ended};
 use plant::{Setting, TARGET, followed, volts, wrong};
 use plot::{Chart, Series, distribution, draw};
+use repeat::Repeat;
 
 /// A controller and converters that are told what to do by it, and whether they are told in order and in time.
 #[derive(Parser)]
@@ -41,15 +42,8 @@ struct Args {
     /// How many times slower than time all loops are.
     #[arg(long, default_value_t = 200, value_parser = value_parser!(u64).range(1..=100_000))]
     slower: u64,
-    /// How often all of this is done, each time with the next seed.
-    #[arg(long, default_value_t = 1)]
-    times: u64,
-    /// The first seed.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Draws a figure.
-    #[arg(long)]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    repeat: Repeat,
 }
 
 fn main() -> ExitCode {
@@ -57,7 +51,7 @@ fn main() -> ExitCode {
 }
 
 impl Args {
-    fn run(&self) -> Result<Option<String>, Fault> {
+    fn run(&self) -> Result<(), End> {
         let place = Place::new(self.fabric, self.converters + 1)?;
         let (mut voltage, mut latency, mut commands) = (Vec::<Series>::new(), Vec::new(), 0);
         for &period in &self.periods {
@@ -68,13 +62,13 @@ impl Args {
                 slower: place.has_time().then_some(self.slower),
             };
             let (group, plant) = setting.group(&self.variant);
-            for seed in self.seed..self.seed + self.times {
+            for seed in self.repeat.seeds() {
                 let all = place.run(&group, seed, |thread| plant.run(thread, || place.now()))?;
                 if let Some(wrong) = wrong(&all) {
-                    return Ok(Some(format!("with --seed {seed} --periods {period}: {wrong}")));
+                    return Err(End::Wrong(format!("with --seed {seed} --periods {period}: {wrong}")));
                 }
                 commands += setting.commands;
-                if seed == self.seed {
+                if seed == self.repeat.seed {
                     let name = format!("{period} us");
                     let points = volts(&all, setting.period);
                     place.says(&format!("{name}: {}", settled(&points, setting.converters)));
@@ -91,9 +85,9 @@ impl Args {
                 Chart { axes: ["milliseconds", "volts"], series: voltage, is_log: false },
                 Chart { axes: ["microseconds", "part of the commands"], series: latency, is_log: true },
             ];
-            self.plot.as_ref().map_or(Ok(()), |file| draw(file, charts))?;
+            self.repeat.plot.as_ref().map_or(Ok(()), |file| draw(file, charts))?;
         }
-        Ok(None)
+        Ok(())
     }
 }
 

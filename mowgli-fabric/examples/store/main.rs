@@ -7,18 +7,18 @@
 mod among;
 mod history;
 mod load;
+#[path = "../common/place.rs"]
+mod place;
 
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use clap::builder::RangedU64ValueParser;
-use clap::{Parser, ValueEnum, value_parser};
-use mowgli_fabric::{Company, Fabric, Fault, Provider, Thread};
+use clap::{Parser, value_parser};
 
-use among::among;
-use history::{Called, Done, wrong};
+use history::{Called, Done, told, wrong};
 use load::Load;
+use place::{End, Over, Place, ended};
 
 /// A key-value store under load, and whether what its clients see is linearisable.
 #[derive(Parser)]
@@ -49,40 +49,8 @@ struct Args {
     seed: u64,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Over {
-    /// The machine of RDMA-TSO-RMW.
-    Machine,
-    /// Threads with shared memory.
-    Local,
-    /// A process a node, over TCP.
-    Tcp,
-    /// A process a node, over shared memory.
-    Shm,
-}
-
-/// How long processes wait for each other.
-const LIMIT: Duration = Duration::from_secs(60);
-
 fn main() -> ExitCode {
-    let args = Args::parse();
-    let ran = match args.fabric {
-        Over::Machine => args.here(|seed| Fabric::Machine { seed }),
-        Over::Local => args.here(|_| Fabric::Local),
-        Over::Tcp => args.among(Provider::Tcp),
-        Over::Shm => args.among(Provider::Shm),
-    };
-    match ran {
-        Ok(None) => ExitCode::SUCCESS,
-        Ok(Some(wrong)) => {
-            println!("{wrong}");
-            ExitCode::FAILURE
-        }
-        Err(fault) => {
-            eprintln!("{fault}");
-            ExitCode::from(2)
-        }
-    }
+    ended(Args::parse().run())
 }
 
 impl Args {
@@ -91,56 +59,28 @@ impl Args {
         Load { nodes, clients, keys, changes, others }
     }
 
-    /// One store after the other in this process, until the time is up or one is wrong.
-    fn here(&self, fabric: impl Fn(u64) -> Fabric) -> Result<Option<String>, Fault> {
-        let load = self.load();
-        let (group, map) = load.group(&self.variant);
-        let (start, clock) = (Instant::now(), AtomicU64::new(0));
-        let mut seen = Seen::default();
-        for seed in self.seed.. {
-            if start.elapsed().as_secs() >= self.seconds {
-                break;
-            }
-            let all = group.run(fabric(seed), |thread| load.run(map, thread, seed, || clock.fetch_add(1, SeqCst)))?;
-            if let Some(wrong) = seen.add(&all.concat(), seed) {
-                return Ok(Some(wrong));
-            }
-        }
-        println!("{}", seen.counted());
-        Ok(None)
-    }
-
-    /// One store after the other, with a process for each node. The first one says what there is to say.
-    fn among(&self, provider: Provider) -> Result<Option<String>, Fault> {
-        provider.check().map_err(Fault::Wrong)?;
-        let company = match Company::joined(LIMIT) {
-            Some(company) => company?,
-            None => Company::start(self.nodes.into(), &std::env::args().skip(1).collect::<Vec<_>>(), LIMIT)?,
-        };
+    /// One store after the other, until the time is up or one is wrong. Of several processes all have the same calls; only the first one
+    /// looks at them, and says what there is to say.
+    fn run(&self) -> Result<(), End> {
+        let place = Place::new(self.fabric, self.nodes)?;
         let load = self.load();
         let (group, map) = load.group(&self.variant);
         let start = Instant::now();
         let mut seen = Seen::default();
         for seed in self.seed.. {
-            let run = |thread: &mut Thread<'_>| load.run(map, thread, seed, nanoseconds);
-            let all = among(&company, provider, &group, run)?.concat();
-            // All processes have the same calls; only the first one looks at them, and all end when it does.
-            let wrong = if company.rank() == 0 { seen.add(&all, seed) } else { None };
-            let is_over = wrong.is_some() || start.elapsed().as_secs() >= self.seconds;
-            if company.gather(if is_over { "over" } else { "" })?[0] == "over" {
-                if company.rank() == 0 && wrong.is_none() {
-                    println!("{}\n{}", seen.counted(), seen.times());
-                }
-                return Ok(wrong);
+            let all = place.run(&group, seed, |thread| load.run(map, thread, seed, || place.now()))?.concat();
+            let wrong = if place.speaks() { seen.add(&all, seed) } else { None };
+            if place.agrees(wrong.is_some() || start.elapsed().as_secs() >= self.seconds)? {
+                wrong.map_or(Ok(()), |wrong| Err(End::Wrong(wrong)))?;
+                break;
             }
         }
-        Ok(None)
+        if place.speaks() {
+            println!("{}", seen.counted());
+        }
+        place.says(&seen.times());
+        Ok(())
     }
-}
-
-/// The time, by a clock that all processes of a machine share.
-fn nanoseconds() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64)
 }
 
 /// What was seen.
@@ -167,14 +107,7 @@ impl Seen {
             };
             self.times[kind].push(done.ended - done.begun);
         }
-        let lines = |of_key: Vec<Done>| {
-            let line = |d: &Done| format!("  {:>8} to {:>8}  client {}  {:?}\n", d.begun, d.ended, d.client, d.called);
-            of_key.iter().map(line).collect::<String>()
-        };
-        wrong(all).map(|of_key| {
-            let key = of_key[0].key;
-            format!("not linearisable, with --seed {seed}: calls of key {key}\n{}", lines(of_key))
-        })
+        wrong(all).map(|of_key| told(&of_key, seed))
     }
 
     fn counted(&self) -> String {

@@ -13,18 +13,18 @@ mod growth;
 mod place;
 #[path = "../common/plot.rs"]
 mod plot;
+#[path = "../common/repeat.rs"]
+mod repeat;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, value_parser};
-use mowgli_fabric::Fault;
 
-use bank::{Done, Setting, wrong};
+use bank::{Setting, Transfer, wrong};
 use growth::Growth;
-use place::{Over, Place, ended};
-use plot::Span;
+use place::{End, Over, Place, ended};
+use repeat::Repeat;
 
 /// Clients that move money between accounts under locks, and whether there is an order of all that they did.
 #[derive(Parser)]
@@ -47,15 +47,8 @@ struct Args {
     /// How often a client moves money.
     #[arg(long, default_value_t = 50)]
     transfers: usize,
-    /// How often all of this is done, each time with the next seed.
-    #[arg(long, default_value_t = 1)]
-    times: u64,
-    /// The first seed.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Draws a figure.
-    #[arg(long)]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    repeat: Repeat,
 }
 
 fn main() -> ExitCode {
@@ -63,41 +56,36 @@ fn main() -> ExitCode {
 }
 
 impl Args {
-    fn run(&self) -> Result<Option<String>, Fault> {
+    fn run(&self) -> Result<(), End> {
         let place = Place::new(self.fabric, self.nodes)?;
-        let (mut growth, mut transfers) = (Growth::default(), 0);
+        let mut growth = Growth::default();
         for &locks in &self.locks {
             let name = format!("{locks} locks");
-            let mut last = Vec::new();
-            for clients in 1..=self.clients {
-                last = match self.with(&place, locks, clients)? {
-                    Ok(runs) => runs,
-                    Err(wrong) => return Ok(Some(wrong)),
-                };
-                transfers += last.iter().map(Vec::len).sum::<usize>();
-                place.says(&growth.add(&name, usize::from(self.nodes) * clients, &last));
-            }
-            place.says(&growth.took(name, last.concat()));
+            let runs = |clients| self.runs(&place, locks, clients);
+            let span = |t: &Transfer| (t.begun, t.ended);
+            let last = growth.grow(&place, &name, (self.nodes, self.clients), span, runs)?;
+            place.says(&growth.took(name, last.iter().flatten().map(span)));
         }
         if place.speaks() {
-            println!("{transfers} transfers: serialisable");
-            self.plot.as_ref().map_or(Ok(()), |file| growth.draw(file))?;
+            println!("{} transfers: serialisable", growth.calls);
+            self.repeat.plot.as_ref().map_or(Ok(()), |file| growth.draw(file))?;
         }
-        Ok(None)
+        Ok(())
     }
 
-    /// When each transfer began and ended in each run with so many locks and clients on each node, or what is wrong.
-    fn with(&self, place: &Place, locks: usize, clients: usize) -> Result<Result<Vec<Vec<Span>>, String>, Fault> {
+    /// The transfers of each run with so many locks and clients on each node.
+    fn runs(&self, place: &Place, locks: usize, clients: usize) -> Result<Vec<Vec<Transfer>>, End> {
         let &Self { nodes, accounts, transfers, elsewhere: is_elsewhere, .. } = self;
         let (group, bank) = Setting { nodes, clients, accounts, locks, transfers, is_elsewhere }.group();
-        let mut runs = Vec::new();
-        for seed in self.seed..self.seed + self.times {
-            let all: Vec<Done> = place.run(&group, seed, |thread| bank.run(thread, seed, || place.now()))?;
-            if let Some(wrong) = wrong(&all) {
-                return Ok(Err(format!("with --seed {seed} --locks {locks}, {clients} clients a node: {wrong}")));
+        let run = |seed| {
+            let all = place.run(&group, seed, |thread| bank.run(thread, seed, || place.now()))?;
+            match wrong(&all) {
+                Some(why) => {
+                    Err(End::Wrong(format!("with --seed {seed} --locks {locks}, {clients} clients a node: {why}")))
+                }
+                None => Ok(all.into_iter().flat_map(|done| done.transfers).collect()),
             }
-            runs.push(all.iter().flat_map(|done| &done.transfers).map(|t| (t.begun, t.ended)).collect());
-        }
-        Ok(Ok(runs))
+        };
+        self.repeat.seeds().map(run).collect()
     }
 }

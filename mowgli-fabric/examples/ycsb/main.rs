@@ -14,19 +14,21 @@ mod history;
 mod place;
 #[path = "../common/plot.rs"]
 mod plot;
+#[path = "../common/repeat.rs"]
+mod repeat;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum, value_parser};
-use mowgli_fabric::{Fault, Thread};
+use mowgli_fabric::Thread;
 
 use clients::Load;
 use growth::Growth;
 use history::{Called, Done, wrong};
-use place::{Over, Place, ended};
+use place::{End, Over, Place, ended};
 use plot::Span;
+use repeat::Repeat;
 
 /// Clients of a key-value store, some of whose keys are used much more often than others.
 #[derive(Parser)]
@@ -49,15 +51,8 @@ struct Args {
     /// How many of the calls are updates.
     #[arg(long, value_delimiter = ',', default_values = ["a", "b", "c"])]
     mixes: Vec<Mix>,
-    /// How often all of this is done, each time with the next seed.
-    #[arg(long, default_value_t = 1)]
-    times: u64,
-    /// The first seed.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-    /// Draws a figure.
-    #[arg(long)]
-    plot: Option<PathBuf>,
+    #[command(flatten)]
+    repeat: Repeat,
 }
 
 /// What clients do, by the names of YCSB.
@@ -86,21 +81,13 @@ fn main() -> ExitCode {
 }
 
 impl Args {
-    fn run(&self) -> Result<Option<String>, Fault> {
+    fn run(&self) -> Result<(), End> {
         let place = Place::new(self.fabric, self.nodes)?;
-        let (mut growth, mut calls) = (Growth::default(), 0);
+        let mut growth = Growth::default();
         for &mix in &self.mixes {
             let name = format!("{mix:?}");
-            let mut last = Vec::new();
-            for clients in 1..=self.clients {
-                last = match self.with(&place, mix, clients)? {
-                    Ok(runs) => runs,
-                    Err(wrong) => return Ok(Some(wrong)),
-                };
-                calls += last.iter().map(Vec::len).sum::<usize>();
-                let runs: Vec<Vec<Span>> = last.iter().map(|run| run.iter().map(span).collect()).collect();
-                place.says(&growth.add(&name, usize::from(self.nodes) * clients, &runs));
-            }
+            let runs = |clients| self.runs(&place, mix, clients);
+            let last = growth.grow(&place, &name, (self.nodes, self.clients), span, runs)?;
             let is_update = |done: &Done| matches!(done.called, Called::Update(..));
             for (kind, updates) in [("get", false), ("update", true)] {
                 let all = last.iter().flatten().filter(|done| is_update(done) == updates);
@@ -110,31 +97,27 @@ impl Args {
             }
         }
         if place.speaks() {
-            println!("{calls} calls: linearisable");
-            self.plot.as_ref().map_or(Ok(()), |file| growth.draw(file))?;
+            println!("{} calls: linearisable", growth.calls);
+            self.repeat.plot.as_ref().map_or(Ok(()), |file| growth.draw(file))?;
         }
-        Ok(None)
+        Ok(())
     }
 
-    /// What clients have called in each run with so many of them on each node, or what is wrong.
-    fn with(&self, place: &Place, mix: Mix, clients: usize) -> Result<Result<Vec<Vec<Done>>, String>, Fault> {
+    /// What clients have called in each run with so many of them on each node.
+    fn runs(&self, place: &Place, mix: Mix, clients: usize) -> Result<Vec<Vec<Done>>, End> {
         let &Self { nodes, keys, calls, .. } = self;
         let load = Load { nodes, clients, keys, calls, updates: mix.updates() };
         let (group, map, barrier) = load.group(&self.variant);
-        let mut runs = Vec::new();
-        for seed in self.seed..self.seed + self.times {
-            let run = |thread: &mut Thread<'_>| load.run((map, barrier), thread, seed, || place.now());
-            let mut all = place.run(&group, seed, run)?.concat();
+        let run = |seed| {
+            let act = |thread: &mut Thread<'_>| load.run((map, barrier), thread, seed, || place.now());
+            let mut all = place.run(&group, seed, act)?.concat();
             if let Some(of_key) = wrong(&all) {
-                let line =
-                    |d: &Done| format!("\n  {:>8} to {:>8}  client {}  {:?}", d.begun, d.ended, d.client, d.called);
-                let lines: String = of_key.iter().map(line).collect();
-                return Ok(Err(format!("not linearisable, with --seed {seed}: calls of key {}{lines}", of_key[0].key)));
+                return Err(End::Wrong(history::told(&of_key, seed)));
             }
             all.retain(|done| !matches!(done.called, Called::Insert(..)));
-            runs.push(all);
-        }
-        Ok(Ok(runs))
+            Ok(all)
+        };
+        self.repeat.seeds().map(run).collect()
     }
 }
 

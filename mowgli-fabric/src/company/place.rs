@@ -37,6 +37,9 @@ const LAUNCHERS: [(&str, &str); 4] = [
     ("PMI_RANK", "PMI_SIZE"),
 ];
 
+/// What says of a process that a launcher has started it, and how many others with it. A batch script of Slurm has a rank too, and none of these.
+const STARTED: [&str; 3] = ["SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"];
+
 /// The address of this machine for itself.
 const HERE: &str = "127.0.0.1";
 
@@ -72,7 +75,15 @@ impl Place {
         let meeting = match (variable("MOWGLI_MEET"), variable("PMI_FD")) {
             (Some(file), _) if file.contains('/') => Meeting::Says(file.into()),
             (Some(at), _) => Meeting::At(at),
-            (None, number) => Meeting::Launcher(number?),
+            (None, Some(number)) => Meeting::Launcher(number),
+            (None, None) => {
+                let mut started = STARTED.into_iter().filter_map(|name| Some((name, variable(name)?)));
+                let (name, size) = started.find(|(_, size)| size.parse().is_ok_and(|size: u64| size > 1))?;
+                return Some(Err(format!(
+                    "the environment says {name}={size}, and nothing says where these processes meet: let MOWGLI_MEET be the path of \
+                     a file that all can read, or start them by `srun --mpi=pmi2` or `mpiexec` of MPICH"
+                )));
+            }
         };
         let number = |name: &str, text: String| {
             text.parse::<usize>().map_err(|_| format!("the environment says {name}={text}, which is no number"))
@@ -157,7 +168,10 @@ mod tests {
     #[test]
     fn launchers_say_who_one_is() {
         let meet = ("MOWGLI_MEET", "127.0.0.1:7");
-        assert_eq!(said(&[("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")]), None, "not asked to meet");
+        assert_eq!(said(&[("SLURM_PROCID", "0"), ("SLURM_NTASKS", "4")]), None, "a batch script, which starts others");
+        assert_eq!(said(&[("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "1")]), None, "alone");
+        let alone = said(&[("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4"), ("SLURM_STEP_NUM_TASKS", "4")]);
+        assert!(alone.unwrap().unwrap_err().contains("SLURM_STEP_NUM_TASKS=4, and nothing says where"));
         assert_eq!(said(&[meet, ("SLURM_PROCID", "1"), ("SLURM_NTASKS", "4")]), Some(Ok((1, 4))));
         assert_eq!(said(&[meet, ("OMPI_COMM_WORLD_RANK", "0"), ("OMPI_COMM_WORLD_SIZE", "2")]), Some(Ok((0, 2))));
         assert_eq!(said(&[meet, ("PMI_RANK", "2"), ("PMI_SIZE", "3")]), Some(Ok((2, 3))));

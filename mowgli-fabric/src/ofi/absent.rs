@@ -61,6 +61,14 @@ impl Node {
 
 pub(crate) struct End(Infallible);
 
+pub(crate) struct Going(Infallible);
+
+impl Going {
+    pub(crate) fn progress(&self) {
+        match self.0 {}
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Between {
     pub(crate) slot: usize,
@@ -70,8 +78,12 @@ pub(crate) struct Between {
 }
 
 impl End {
-    pub(crate) fn open(_: &Arc<Node>, _: usize, _: u64) -> Result<Self, Error> {
+    pub(crate) fn open(_: &Arc<Node>, _: usize, _: u64, _: bool) -> Result<Self, Error> {
         Err(Error::ABSENT)
+    }
+
+    pub(crate) fn going(&self) -> Going {
+        match self.0 {}
     }
 
     pub(crate) fn put(&mut self, _: Between) -> Result<(), Error> {

@@ -1,5 +1,6 @@
-//! A network of processes over libfabric: each node's words are in memory that is registered, each thread has an endpoint, and a thread
-//! of each node lets go on what others do there while nobody else does.
+//! A network of processes over libfabric: each node's words are in memory that is registered, and a node has an endpoint at which others
+//! reach it. The operations of its first thread start from there too, so that one look is enough for both; each other thread has an endpoint
+//! of its own. A further thread of each node lets go on what others do there while nobody else does.
 
 #[cfg(not(libfabric))]
 mod absent;
@@ -79,6 +80,8 @@ pub(crate) struct Ofi<'a> {
     peers: Vec<raw::Peer>,
     queues: BTreeMap<Tid, Mutex<Queue>>,
     control: Mutex<Queue>,
+    /// All endpoints that are not the node's.
+    others: Vec<raw::Going>,
     limit: Duration,
     /// How often a thread that waits looks before it lets others have the processor: longer where each process may have one.
     spins: u64,
@@ -109,11 +112,18 @@ impl<'a> Ofi<'a> {
         let node = raw::Node::open(provider.full_name(), host, words).map_err(|e| failed("no endpoint", e))?;
         let node = Arc::new(node);
         // The memory has the first key.
-        let queue = |(key, _): (u64, _)| Queue::open(&node, key, layout.nodes()).map_err(|e| failed("no endpoint", e));
+        let queue = |key: u64, is_of_node| {
+            Queue::open(&node, key, layout.nodes(), is_of_node).map_err(|e| failed("no endpoint", e))
+        };
         let own: Vec<Tid> = world.tids().filter(|&t| usize::from(world.node_of(t).0) == company.rank() + 1).collect();
-        let control = Mutex::new(queue((2, ()))?);
-        let open = |(key, t)| Ok((t, Mutex::new(queue((key, ()))?)));
-        let queues = (3..).zip(own).map(open).collect::<Result<_, Fault>>()?;
+        let control = queue(2, false)?;
+        let mut others = vec![control.going()];
+        let mut queues = BTreeMap::new();
+        for (key, t) in (3..).zip(own) {
+            let queue = queue(key, queues.is_empty())?;
+            others.extend((!queue.is_of_node).then(|| queue.going()));
+            queues.insert(t, Mutex::new(queue));
+        }
         let (key, base) = node.memory();
         let digits = node.name().map_err(|e| failed("no address", e))?.iter().map(|b| format!("{b:02x}")).collect();
         let said: Said = (digits, key, base);
@@ -130,7 +140,8 @@ impl<'a> Ofi<'a> {
         let went_on = AtomicBool::new(false);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let spins = if company.size() <= processors { 1024 } else { 32 };
-        Ok(Self { company, node, layout, peers, queues, control, limit, spins, went_on })
+        let control = Mutex::new(control);
+        Ok(Self { company, node, layout, peers, queues, control, others, limit, spins, went_on })
     }
 
     /// Does this while a thread lets go on what others do here.
@@ -150,20 +161,22 @@ impl<'a> Ofi<'a> {
         })
     }
 
-    /// While threads come by themselves, it looks now and then. If they do not, it stays, and rests a little when that lasts.
+    /// While threads come by themselves, it looks now and then, the more rarely the longer they do: whoever is at an endpoint waits for it.
+    /// If they do not come, it stays, and rests a little when that lasts.
     fn helps(&self, ended: &AtomicBool) {
-        const LONG_REST: Duration = Duration::from_micros(100);
+        const RESTS: [Duration; 2] = [Duration::from_micros(100), Duration::from_micros(400)];
         const REST: Duration = Duration::from_micros(20);
         const STAYS: Duration = Duration::from_millis(1);
-        let mut since = Instant::now();
+        let (mut since, mut rest) = (Instant::now(), RESTS[0]);
         while !ended.load(Ordering::Relaxed) {
             if self.went_on.swap(false, Ordering::Relaxed) {
-                since = Instant::now();
-                std::thread::sleep(LONG_REST);
+                std::thread::sleep(rest);
+                (since, rest) = (Instant::now(), RESTS[1].min(2 * rest));
                 continue;
             }
+            rest = RESTS[0];
             self.node.progress();
-            self.queues.values().chain([&self.control]).filter_map(|q| q.try_lock().ok()).for_each(|q| q.progress());
+            self.others.iter().for_each(raw::Going::progress);
             if since.elapsed() > STAYS {
                 std::thread::sleep(REST);
             } else {
@@ -172,10 +185,13 @@ impl<'a> Ofi<'a> {
         }
     }
 
-    /// Lets go on what others do here, and now and then lets others have the processor.
-    fn relax(&self, round: u64) {
+    /// Lets go on what others do here, unless one who has just looked at this queue has done so, and now and then lets others have the
+    /// processor.
+    fn relax(&self, round: u64, looked: Option<&Queue>) {
         self.went_on.store(true, Ordering::Relaxed);
-        self.node.progress();
+        if looked.is_none_or(|queue| !queue.is_of_node) {
+            self.node.progress();
+        }
         if round.is_multiple_of(self.spins) {
             std::thread::yield_now();
         }
@@ -212,25 +228,32 @@ impl<'a> Ofi<'a> {
     /// Waits until this is so, with whatever goes wrong in the meantime.
     fn until(
         &self,
-        queue: &Mutex<Queue>,
+        queue: &mut Queue,
         what: &dyn Fn() -> String,
         mut is_so: impl FnMut(&mut Queue) -> bool,
     ) -> Result<(), Fault> {
+        queue.fine().map_err(|fault| self.reason(fault))?;
+        // What is so already costs no look at the provider.
+        if is_so(queue) {
+            return Ok(());
+        }
+        self.waits(what, |round| {
+            queue.take().map_err(|fault| self.reason(fault))?;
+            let is_so = is_so(queue);
+            if !is_so {
+                self.relax(round, Some(queue));
+            }
+            Ok(is_so)
+        })
+    }
+
+    /// Makes rounds until one finds that it is so.
+    fn waits(&self, what: &dyn Fn() -> String, mut is_so: impl FnMut(u64) -> Result<bool, Fault>) -> Result<(), Fault> {
         let mut begin = None;
         for round in 1_u64.. {
-            {
-                // What is so already costs no look at the provider.
-                let mut queue = locked(queue);
-                queue.fine().map_err(|fault| self.reason(fault))?;
-                if is_so(&mut queue) {
-                    return Ok(());
-                }
-                queue.take().map_err(|fault| self.reason(fault))?;
-                if is_so(&mut queue) {
-                    return Ok(());
-                }
+            if is_so(round)? {
+                return Ok(());
             }
-            self.relax(round);
             if round % 64 == 0 {
                 self.fine()?;
                 if begin.get_or_insert_with(Instant::now).elapsed() > self.limit {
@@ -239,6 +262,18 @@ impl<'a> Ofi<'a> {
             }
         }
         unreachable!("nobody waits that long")
+    }
+
+    /// Waits until a word of this node is this number, or a greater one.
+    fn waits_for(&self, word: &AtomicU64, number: u64) -> Result<(), Fault> {
+        let what = || "the threads of other nodes do not come to the next run".to_owned();
+        self.waits(&what, |round| {
+            let is_so = word.load(Ordering::Acquire) >= number;
+            if !is_so {
+                self.relax(round, None);
+            }
+            Ok(is_so)
+        })
     }
 
     /// An operation fails a moment before it is known how the process ended at which it was.
@@ -265,8 +300,7 @@ impl<'a> Ofi<'a> {
         if came.fetch_add(1, Ordering::SeqCst) + 1 == threads * round {
             self.hand_over(round)?;
         }
-        let what = || "the threads of other nodes do not come to the next run".to_owned();
-        self.until(&self.control, &what, |_| at(Control::Go).load(Ordering::Acquire) >= round)?;
+        self.waits_for(at(Control::Go), round)?;
         // Processes of one machine have one clock. Where they have not, nobody waits long for a time that does not come.
         let (start, begin) = (at(Control::Start).load(Ordering::Acquire), Instant::now());
         while now() < start && begin.elapsed() < 2 * AHEAD {
@@ -279,38 +313,36 @@ impl<'a> Ofi<'a> {
     fn hand_over(&self, round: u64) -> Result<(), Fault> {
         let (words, rank) = (self.node.words(), self.company.rank());
         let at = |control| &words[self.layout.control(rank, control)];
-        let what = || "the threads of other nodes do not come to the next run".to_owned();
-        self.until(&self.control, &what, |queue| queue.is_idle())?;
+        let queue = &mut locked(&self.control);
         at(Control::Round).store(round, Ordering::SeqCst);
         if rank > 0 {
-            return self.tell(0, Control::Round, Control::Came(rank));
+            return self.tell(queue, 0, Control::Round, Control::Came(rank));
         }
         for other in 1..self.company.size() {
-            let came = at(Control::Came(other));
-            self.until(&self.control, &what, |_| came.load(Ordering::Acquire) >= round)?;
+            self.waits_for(at(Control::Came(other)), round)?;
         }
         // So far ahead that all have heard of it, or not.
         let start = now() + fastrand::u64(..=AHEAD.as_nanos() as u64 >> fastrand::u32(..8));
         at(Control::Start).store(start, Ordering::SeqCst);
         for other in 1..self.company.size() {
-            self.tell(other, Control::Start, Control::Start)?;
-            self.tell(other, Control::Round, Control::Go)?;
+            self.tell(queue, other, Control::Start, Control::Start)?;
+            self.tell(queue, other, Control::Round, Control::Go)?;
         }
         at(Control::Go).store(round, Ordering::SeqCst);
         Ok(())
     }
 
     /// Puts such a word of this process to another one.
-    fn tell(&self, rank: usize, own: Control, far: Control) -> Result<(), Fault> {
+    fn tell(&self, queue: &mut Queue, rank: usize, own: Control, far: Control) -> Result<(), Fault> {
         let own = self.layout.control(self.company.rank(), own);
         let far = self.layout.control(rank, far);
-        self.begin(&self.control, Begun::put(rank), |end, slot| {
+        self.begin(queue, Begun::put(rank), |end, slot| {
             end.put(raw::Between { slot, own, peer: self.peers[rank], far })
         })
     }
 
     /// Gets a word that nobody looks at: as no get passes a put, it is complete when all is in place that this queue has put there.
-    fn follow(&self, queue: &Mutex<Queue>, rank: usize) -> Result<(), Fault> {
+    fn follow(&self, queue: &mut Queue, rank: usize) -> Result<(), Fault> {
         let own = self.layout.control(self.company.rank(), Control::Dummy);
         let far = self.layout.control(rank, Control::Dummy);
         self.begin(queue, Begun::get(rank), |end, slot| {
@@ -321,7 +353,7 @@ impl<'a> Ofi<'a> {
     /// Begins an operation as soon as there is room for it.
     fn begin(
         &self,
-        queue: &Mutex<Queue>,
+        queue: &mut Queue,
         begun: Begun,
         how: impl Fn(&mut raw::End, usize) -> Result<(), raw::Error>,
     ) -> Result<(), Fault> {
@@ -331,7 +363,12 @@ impl<'a> Ofi<'a> {
             outcome = queue.begin(begun, &how);
             outcome != Ok(false)
         })?;
-        outcome.map(|_| ())
+        outcome?;
+        if queue.looks() {
+            queue.take().map_err(|fault| self.reason(fault))?;
+            self.relax(1, Some(queue));
+        }
+        Ok(())
     }
 }
 

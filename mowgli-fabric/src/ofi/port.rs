@@ -1,7 +1,7 @@
 //! The end of the network at which one thread is.
 
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard};
 
 use mowgli_core::ids::{Loc, Node, Tid};
 use mowgli_core::value::Val;
@@ -27,7 +27,7 @@ const STORES: Ordering = Ordering::SeqCst;
 /// The port of a thread in one run.
 pub(crate) struct FabricPort<'a> {
     net: &'a Ofi<'a>,
-    queue: &'a Mutex<Queue>,
+    queue: MutexGuard<'a, Queue>,
     thread: Tid,
     copy: usize,
     by: u64,
@@ -39,7 +39,8 @@ pub(crate) struct FabricPort<'a> {
 
 impl<'a> FabricPort<'a> {
     pub(super) fn new(net: &'a Ofi<'a>, queue: &'a Mutex<Queue>, thread: Tid, copy: usize) -> Self {
-        let by = locked(queue).port();
+        let mut queue = locked(queue);
+        let by = queue.port();
         Self { net, queue, thread, copy, by, polled: vec![0; net.layout.nodes()], relaxed: 0, random: None }
     }
 
@@ -57,18 +58,20 @@ impl<'a> FabricPort<'a> {
         }
     }
 
-    fn until(&self, what: impl Fn() -> String, is_so: impl FnMut(&mut Queue) -> bool) -> Result<(), Fault> {
-        self.net.until(self.queue, &|| format!("{} waits for {}", self.thread, what()), is_so)
+    fn until(&mut self, what: impl Fn() -> String, is_so: impl FnMut(&mut Queue) -> bool) -> Result<(), Fault> {
+        let thread = self.thread;
+        self.net.until(&mut self.queue, &|| format!("{thread} waits for {}", what()), is_so)
     }
 
     /// Waits until no operation that this port has begun is one of these.
-    fn until_done(&self, what: impl Fn() -> String, of: impl Fn(&Operation) -> bool) -> Result<(), Fault> {
-        self.until(what, |queue| !queue.under_way.iter().any(|o| o.begun.by == self.by && of(o)))
+    fn until_done(&mut self, what: impl Fn() -> String, of: impl Fn(&Operation) -> bool) -> Result<(), Fault> {
+        let by = self.by;
+        self.until(what, |queue| !queue.under_way.iter().any(|o| o.begun.by == by && of(o)))
     }
 
     /// Begins an operation between an own word and one of another node.
     fn begin(
-        &self,
+        &mut self,
         (own, far, d): (Loc, Loc, Val),
         kind: Kind,
         how: impl Fn(&mut End, Between) -> Result<(), Error>,
@@ -80,15 +83,15 @@ impl<'a> FabricPort<'a> {
             self.order(node, kind)?;
         }
         let begun = Begun { node, kind, d, by: self.by };
-        self.net.begin(self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
+        self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
     }
 
     /// Does a get from the own node at once, if nothing of this thread is before it there. Over the network it would come back to this
     /// very thread.
-    fn got_here(&self, (own, far, d): (Loc, Loc, Val)) -> Result<bool, Fault> {
+    fn got_here(&mut self, (own, far, d): (Loc, Loc, Val)) -> Result<bool, Fault> {
         let (node, far) = self.net.layout.place(far, self.copy)?;
         let own = self.net.layout.own(own, self.copy)?;
-        let mut queue = locked(self.queue);
+        let queue = &mut self.queue;
         if node != self.net.rank() || queue.nodes()[node].has_put || queue.has(node, |_| true) {
             return Ok(false);
         }
@@ -100,23 +103,23 @@ impl<'a> FabricPort<'a> {
 
     /// Where the provider keeps puts and gets in order, and not atomic operations: those wait for all that is before them, and are waited
     /// for by all that is after them.
-    fn order(&self, node: usize, kind: Kind) -> Result<(), Fault> {
+    fn order(&mut self, node: usize, kind: Kind) -> Result<(), Fault> {
         if kind != Kind::Atomic {
             return self
                 .until(|| "an atomic operation".to_owned(), |queue| !queue.has(node, |kind| kind == Kind::Atomic));
         }
-        if locked(self.queue).nodes()[node].has_put {
-            self.net.follow(self.queue, node)?;
+        if self.queue.nodes()[node].has_put {
+            self.net.follow(&mut self.queue, node)?;
         }
         let what = || "what an atomic operation must not pass".to_owned();
         self.until(what, |queue| !queue.has(node, |_| true))
     }
 
     /// Waits until all that the thread has put is in the memory of its nodes, and all that it has got is here.
-    pub(crate) fn flush(&self) -> Result<(), Fault> {
-        let reached: Vec<bool> = locked(self.queue).nodes().iter().map(|reached| reached.has_put).collect();
+    pub(crate) fn flush(&mut self) -> Result<(), Fault> {
+        let reached: Vec<bool> = self.queue.nodes().iter().map(|reached| reached.has_put).collect();
         let reached = reached.into_iter().enumerate().filter(|(_, has_put)| *has_put);
-        reached.into_iter().try_for_each(|(node, _)| self.net.follow(self.queue, node))?;
+        reached.into_iter().try_for_each(|(node, _)| self.net.follow(&mut self.queue, node))?;
         self.until(|| "what it has sent".to_owned(), |queue| queue.is_idle())
     }
 }
@@ -181,8 +184,8 @@ impl Port for FabricPort<'_> {
 
     fn relax(&mut self) {
         // A failure is told at the next operation, or when the time is up.
-        _ = locked(self.queue).take();
+        _ = self.queue.take();
         self.relaxed += 1;
-        self.net.relax(self.relaxed);
+        self.net.relax(self.relaxed, Some(&self.queue));
     }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use mowgli_core::value::Val;
 
-use super::raw::{End, Error, Node};
+use super::raw::{End, Error, Going, Node};
 use crate::port::Fault;
 
 /// How many operations of a thread are under way at most.
 const MOST: usize = 256;
 
-/// How often somebody looks for each look at an endpoint from which nothing is under way.
+/// How often somebody looks for each look at an endpoint from which nothing is under way, and at which nobody reaches the node.
 const SELDOM: u64 = 16;
 
 /// Who begins operations that belong to no run.
@@ -59,12 +59,16 @@ pub(super) struct Operation {
 /// An endpoint, and what is under way from it.
 pub(super) struct Queue {
     end: End,
+    /// Whether that is the endpoint at which others reach the node, so that who looks at it lets them go on too.
+    pub(super) is_of_node: bool,
     free: Vec<usize>,
     pub(super) under_way: Vec<Operation>,
     nodes: Vec<Reached>,
     ports: u64,
     /// How often somebody looked while nothing was under way.
     idle: u64,
+    /// How many operations were begun.
+    begun: u64,
     fault: Option<Fault>,
 }
 
@@ -79,16 +83,18 @@ pub(super) struct Reached {
 }
 
 impl Queue {
-    pub(super) fn open(node: &Arc<Node>, key: u64, nodes: usize) -> Result<Self, Error> {
-        let end = End::open(node, MOST, key)?;
+    pub(super) fn open(node: &Arc<Node>, key: u64, nodes: usize, is_of_node: bool) -> Result<Self, Error> {
+        let end = End::open(node, MOST, key, is_of_node)?;
         let free = (0..MOST).collect();
         Ok(Self {
             end,
+            is_of_node,
             free,
             under_way: Vec::new(),
             nodes: vec![Reached::default(); nodes],
             ports: NOBODY,
             idle: 0,
+            begun: 0,
             fault: None,
         })
     }
@@ -112,12 +118,12 @@ impl Queue {
         &self.nodes
     }
 
-    /// Lets operations go on.
-    pub(super) fn progress(&self) {
-        self.end.progress();
+    /// What lets operations go on, in another thread.
+    pub(super) fn going(&self) -> Going {
+        self.end.going()
     }
 
-    /// Begins an operation, if there is room.
+    /// Begins an operation, if there is room. A put is over when it has begun: what it sends has been read.
     pub(super) fn begin(
         &mut self,
         begun: Begun,
@@ -129,10 +135,18 @@ impl Queue {
             Err(Error::AGAIN) => return Ok(false),
             Err(why) => return Err(failed(Some(begun.node), why)),
         }
-        self.free.pop();
         let number = self.count(begun);
-        self.under_way.push(Operation { slot, begun, number });
+        self.begun += 1;
+        if begun.kind != Kind::Put {
+            self.free.pop();
+            self.under_way.push(Operation { slot, begun, number });
+        }
         Ok(true)
+    }
+
+    /// Whether it is time to look at what others do: who begins one operation after the other does so now and then.
+    pub(super) fn looks(&self) -> bool {
+        self.begun.is_multiple_of(SELDOM)
     }
 
     /// Takes note of an operation that is done already.
@@ -177,10 +191,10 @@ impl Queue {
                 return Err(fault);
             }
         }
-        // Nothing is left to take. Connections may still need somebody to look now and then.
+        // Nothing is left to take. Puts and connections may still need somebody to look now and then.
         self.idle += 1;
-        if self.idle.is_multiple_of(SELDOM) {
-            self.progress();
+        if self.is_of_node || self.idle.is_multiple_of(SELDOM) {
+            self.end.progress();
         }
         Ok(())
     }

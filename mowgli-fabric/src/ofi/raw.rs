@@ -68,9 +68,15 @@ unsafe extern "C" {
     fn fabric_node_memory(node: *mut FabricNode, key: *mut u64, base: *mut u64);
     fn fabric_node_know(node: *mut FabricNode, name: *const c_void, peer: *mut u64) -> c_int;
     fn fabric_node_progress(node: *mut FabricNode);
-    fn fabric_end_open(node: *mut FabricNode, count: usize, key: u64, out: *mut *mut FabricEnd) -> c_int;
+    fn fabric_end_open(
+        node: *mut FabricNode,
+        count: usize,
+        key: u64,
+        is_of_node: c_int,
+        out: *mut *mut FabricEnd,
+    ) -> c_int;
     fn fabric_end_close(end: *mut FabricEnd);
-    fn fabric_put(end: *mut FabricEnd, slot: usize, own: usize, peer: u64, at: u64, key: u64) -> c_int;
+    fn fabric_put(end: *mut FabricEnd, own: usize, peer: u64, at: u64, key: u64) -> c_int;
     fn fabric_get(end: *mut FabricEnd, slot: usize, own: usize, peer: u64, at: u64, key: u64) -> c_int;
     fn fabric_add(end: *mut FabricEnd, slot: usize, own: usize, peer: u64, at: u64, key: u64, more: u64) -> c_int;
     fn fabric_swap(
@@ -185,16 +191,32 @@ impl Drop for Node {
     }
 }
 
-/// The endpoint from which the operations of one thread start. An operation has a slot from when it begins until it is given back by
-/// [`End::next`].
-pub(crate) struct End {
+/// An endpoint that lives as long as somebody refers to it.
+struct Opened {
     raw: NonNull<FabricEnd>,
     node: Arc<Node>,
+}
+
+// SAFETY: as for nodes; slots are changed by the one [`End`] that has them.
+unsafe impl Send for Opened {}
+unsafe impl Sync for Opened {}
+
+/// The endpoint from which the operations of one thread start. An operation that is no put has a slot from when it begins until it is given
+/// back by [`End::next`].
+pub(crate) struct End {
+    opened: Arc<Opened>,
     slots: usize,
 }
 
-// SAFETY: as for nodes; what changes in a slot is passed by `&mut`.
-unsafe impl Send for End {}
+/// What lets the operations of an endpoint go on, in another thread.
+pub(crate) struct Going(Arc<Opened>);
+
+impl Going {
+    /// Lets them go on.
+    pub(crate) fn progress(&self) {
+        self.0.progress();
+    }
+}
 
 /// Where an operation goes: from or to a word of the own memory, at a word of another node.
 #[derive(Clone, Copy, Debug)]
@@ -206,61 +228,80 @@ pub(crate) struct Between {
 }
 
 impl End {
-    /// An endpoint with so many slots. No two of a node have the same `key`, and none has 1.
-    pub(crate) fn open(node: &Arc<Node>, slots: usize, key: u64) -> Result<Self, Error> {
+    /// An endpoint with so many slots: that of the node, which one thread may use, or another. No two of a node have the same `key`, and
+    /// none has 1.
+    pub(crate) fn open(node: &Arc<Node>, slots: usize, key: u64, is_of_node: bool) -> Result<Self, Error> {
         let mut raw = null_mut();
         // SAFETY: the node is open, and stays so as long as this refers to it.
-        checked(unsafe { fabric_end_open(node.raw.as_ptr(), slots, key, &raw mut raw) })?;
-        Ok(Self { raw: NonNull::new(raw).expect("opened"), node: Arc::clone(node), slots })
+        checked(unsafe { fabric_end_open(node.raw.as_ptr(), slots, key, is_of_node.into(), &raw mut raw) })?;
+        let opened = Opened { raw: NonNull::new(raw).expect("opened"), node: Arc::clone(node) };
+        Ok(Self { opened: Arc::new(opened), slots })
+    }
+
+    /// What lets its operations go on.
+    pub(crate) fn going(&self) -> Going {
+        Going(Arc::clone(&self.opened))
+    }
+
+    fn raw(&self) -> *mut FabricEnd {
+        self.opened.raw.as_ptr()
     }
 
     /// Slot, place in the own memory, address at the other node, each in the bounds that it has here.
     fn places(&self, between: &Between) -> (usize, usize, u64) {
-        assert!(between.slot < self.slots && between.own < self.node.words.len(), "{between:?} is out of bounds");
+        let words = self.opened.node.words.len();
+        assert!(between.slot < self.slots && between.own < words, "{between:?} is out of bounds");
         (between.slot, between.own * 8, between.peer.base + between.far as u64 * 8)
     }
 
+    /// The own word has been read when this returns.
     pub(crate) fn put(&mut self, between: Between) -> Result<(), Error> {
-        let ((slot, own, at), peer) = (self.places(&between), between.peer);
-        // SAFETY: slot and word are there as long as the endpoint is.
-        checked(unsafe { fabric_put(self.raw.as_ptr(), slot, own, peer.address, at, peer.key) })
+        let ((_, own, at), peer) = (self.places(&between), between.peer);
+        // SAFETY: the word is there as long as the endpoint is.
+        checked(unsafe { fabric_put(self.raw(), own, peer.address, at, peer.key) })
     }
 
     pub(crate) fn get(&mut self, between: Between) -> Result<(), Error> {
         let ((slot, own, at), peer) = (self.places(&between), between.peer);
-        // SAFETY: as above.
-        checked(unsafe { fabric_get(self.raw.as_ptr(), slot, own, peer.address, at, peer.key) })
+        // SAFETY: slot and word are there as long as the endpoint is.
+        checked(unsafe { fabric_get(self.raw(), slot, own, peer.address, at, peer.key) })
     }
 
     pub(crate) fn add(&mut self, between: Between, more: u64) -> Result<(), Error> {
         let ((slot, own, at), peer) = (self.places(&between), between.peer);
         // SAFETY: as above.
-        checked(unsafe { fabric_add(self.raw.as_ptr(), slot, own, peer.address, at, peer.key, more) })
+        checked(unsafe { fabric_add(self.raw(), slot, own, peer.address, at, peer.key, more) })
     }
 
     pub(crate) fn swap(&mut self, between: Between, old: u64, new: u64) -> Result<(), Error> {
         let ((slot, own, at), peer) = (self.places(&between), between.peer);
         // SAFETY: as above.
-        checked(unsafe { fabric_swap(self.raw.as_ptr(), slot, own, peer.address, at, peer.key, old, new) })
+        checked(unsafe { fabric_swap(self.raw(), slot, own, peer.address, at, peer.key, old, new) })
     }
 
     /// Lets operations go on.
     pub(crate) fn progress(&self) {
-        // SAFETY: the endpoint is open.
-        unsafe { fabric_end_progress(self.raw.as_ptr()) }
+        self.opened.progress();
     }
 
     /// The slot of an operation that is complete, if one is. If it failed: why, and its slot where that is known.
     pub(crate) fn next(&mut self) -> Result<Option<usize>, (Error, Option<usize>)> {
         let mut slot = self.slots;
         // SAFETY: the endpoint is open.
-        let status = checked(unsafe { fabric_end_next(self.raw.as_ptr(), &raw mut slot) });
+        let status = checked(unsafe { fabric_end_next(self.raw(), &raw mut slot) });
         let slot = Some(slot).filter(|&slot| slot < self.slots);
         status.map(|()| slot).map_err(|why| (why, slot))
     }
 }
 
-impl Drop for End {
+impl Opened {
+    fn progress(&self) {
+        // SAFETY: the endpoint is open.
+        unsafe { fabric_end_progress(self.raw.as_ptr()) }
+    }
+}
+
+impl Drop for Opened {
     fn drop(&mut self) {
         // SAFETY: nobody else has it. Operations that are under way end with it; the memory that they refer to is still there.
         unsafe { fabric_end_close(self.raw.as_ptr()) }
