@@ -29,6 +29,9 @@ const FALSE: Id = NO;
 const APART: [(&str, [&str; 4]); 2] =
     [("role", ["call", "at", "member", "round"]), ("abs.role", ["abs.call", "abs.at", "abs.member", "abs.round"])];
 
+/// Which part of what was known before is little.
+const LITTLE: usize = 16;
+
 /// A quantified formula for which an atom stands.
 struct Atom {
     atom: Id,
@@ -173,7 +176,8 @@ impl<'a> Ground<'a> {
         loop {
             let before = self.facts.len();
             self.pass();
-            if self.is_false || self.facts.len() == before {
+            // Where little has been learned a solver learns the rest faster.
+            if self.is_false || self.facts.len() - before <= before / LITTLE {
                 break;
             }
         }
@@ -255,6 +259,10 @@ impl<'a> Ground<'a> {
     }
 
     fn assume(&mut self, id: Id) {
+        if [OR, ITE].contains(&self.nodes[id].0) {
+            self.clauses.push(id);
+            return;
+        }
         let (name, to) = self.nodes[id].clone();
         match (name, &to[..]) {
             (YES, _) => {}
@@ -268,7 +276,6 @@ impl<'a> Ground<'a> {
             }
             (NOT, &[of]) => self.learn(of, FALSE),
             (EQUAL, &[a, b]) => self.learn(a, b),
-            (OR | ITE, _) => self.clauses.push(id),
             _ => self.learn(id, TRUE),
         }
     }
@@ -406,12 +413,13 @@ impl<'a> Ground<'a> {
         {
             return Some(FALSE);
         }
-        for (role, of) in self.apart.clone() {
+        for position in 0..self.apart.len() {
+            let role = self.apart[position].0;
             let [Some(x), Some(y)] = [a, b].map(|s| self.told(role, s)) else { continue };
             if x != y {
                 return Some(FALSE);
             }
-            let same = of.into_iter().map(|function| {
+            let same = self.apart[position].1.clone().into_iter().map(|function| {
                 let [x, y] = [a, b].map(|s| self.make(function, vec![s]));
                 self.equal(x, y)
             });
@@ -648,7 +656,7 @@ mod tests {
             let it = symbol(&name);
             ground.given(&model.is_kind(&model.parts.kinds[k], &it));
             ground.name("Call", &it);
-            for thing in model.things(&it, k, [&nodes, &threads, &rounds], false) {
+            for thing in model.things(&it, k, [&nodes, &threads, &rounds], false, &|_| true) {
                 if !structure.holds(&thing.given).unwrap() {
                     continue;
                 }

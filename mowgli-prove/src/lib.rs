@@ -4,6 +4,7 @@
 //! The bounded check says that there is no counterexample up to some size. Here plain executions of any length are the models
 //! of a theory. Why the obligations imply the definition, and what they do not cover, is in `docs/prove.md`.
 
+mod area;
 pub mod cases;
 mod compiled;
 pub mod encode;

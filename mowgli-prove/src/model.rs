@@ -609,16 +609,23 @@ impl<'a, S: Stamp> Model<'a, S> {
         laws.map(|((name, _), laws)| (name.clone(), laws[0].to.clone())).collect()
     }
 
-    /// The subevents and promises of a call of a kind at these nodes: the sort of each, the term for it, when it is there, and
-    /// what is known of it then.
+    /// The promises of a call of a kind, and those of its subevents of whose roles this holds, at these nodes: the sort of each, the
+    /// term for it, when it is there, and what is known of it then.
     #[must_use]
-    pub fn things(&self, call: &Term, k: usize, places: [&[Term]; 3], with_promises: bool) -> Vec<Thing> {
+    pub fn things(
+        &self,
+        call: &Term,
+        k: usize,
+        places: [&[Term]; 3],
+        with_promises: bool,
+        is_named: &dyn Fn(&Role<S>) -> bool,
+    ) -> Vec<Thing> {
         let [nodes, threads, rounds] = places;
         let kind = &self.parts.kinds[k];
         let here = [own(call)];
         let mut things = Vec::new();
         for (family, roles) in [(self.concrete(), &kind.concrete), (self.promises(), &kind.abstract_)] {
-            for role in roles.iter().filter(|_| family.sort == SUB || with_promises) {
+            for role in roles.iter().filter(|r| if family.sort == SUB { is_named(r) } else { with_promises }) {
                 let places = match role.each {
                     Some(Each::Nodes(_)) => nodes,
                     Some(Each::Members(_)) => threads,
@@ -1586,7 +1593,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// That a call which has a subevent of a role for this has it.
-    fn there_is(&self, kind: &Kind<S>, role: &Role<S>, sort: &str, call: &Term, place: &Term) -> Term {
+    pub(crate) fn there_is(&self, kind: &Kind<S>, role: &Role<S>, sort: &str, call: &Term, place: &Term) -> Term {
         let family = if sort == SUB { self.concrete() } else { self.promises() };
         let mut made = self.made_of(&family, role, &the(role, call, place), call, place);
         // That it is of the role comes after that: so it is easier for solvers.

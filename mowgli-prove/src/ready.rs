@@ -6,6 +6,7 @@ use std::sync::Arc;
 use itertools::Itertools;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::model::TUPLE;
 use crate::term::{Statement, Term, Theory, Variable};
 
 /// A name, as a number.
@@ -257,6 +258,11 @@ impl Ready {
     /// Whether the theory has a function of this name.
     pub fn has_function(&self, name: &str) -> bool {
         self.left.0.iter().any(|s| matches!(s, Statement::Function(of, ..) if of == name))
+    }
+
+    /// Whether the theory speaks of tuples.
+    pub fn has_tuples(&self) -> bool {
+        self.names.beginning_with(TUPLE).next().is_some()
     }
 
     /// Makes further terms ready, with names and places of their own.

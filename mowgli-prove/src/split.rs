@@ -5,14 +5,15 @@
 //! one of the roles that write, or none, and what is said to be there is there, with one of the roles, or is not.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use itertools::Itertools;
 use mowgli_core::stamp::Stamp;
 use rayon::prelude::*;
 
+use crate::area::{Area, Areas};
 use crate::encode::Partner;
 use crate::ground::Ground;
 use crate::kind::{Kind, Role};
@@ -37,6 +38,8 @@ struct Scene {
     told: Vec<Term>,
     /// What may be there and has been told apart.
     there: Vec<(Variable, Term)>,
+    /// The areas of which subevents are named, if not those of all are.
+    areas: Option<Arc<BTreeSet<Area>>>,
 }
 
 /// Decides questions about a theory, case by case.
@@ -46,21 +49,34 @@ pub struct Cases<'a, S: Stamp> {
     /// Whether the theory speaks of promises.
     with_promises: bool,
     program: Program,
-    end: Instant,
+    limit: Duration,
+    areas: Areas,
     /// For kinds of calls to which clients owe others the kind of those, where it is known.
     partners: BTreeMap<usize, usize>,
 }
 
 /// What came of a proof by cases.
-#[derive(Default)]
-struct Progress {
+struct Progress<'p> {
     asked: AtomicUsize,
     open: Mutex<Option<Answer>>,
+    /// When it is given up.
+    end: Instant,
+    /// The proof of which it is a part.
+    whole: Option<&'p Progress<'p>>,
 }
 
-impl Progress {
+impl<'p> Progress<'p> {
+    fn new(limit: Duration, whole: Option<&'p Self>) -> Self {
+        Self { asked: AtomicUsize::new(0), open: Mutex::new(None), end: Instant::now() + limit, whole }
+    }
+
+    /// Whether some case is not shown, of this or of the whole.
     fn is_open(&self) -> bool {
-        self.open.lock().expect("no thread panics with it").is_some()
+        self.answer().is_some() || self.whole.is_some_and(Progress::is_open)
+    }
+
+    fn answer(&self) -> Option<Answer> {
+        self.open.lock().expect("no thread panics with it").clone()
     }
 
     /// Says that a case is not shown.
@@ -70,14 +86,15 @@ impl Progress {
 }
 
 impl<'a, S: Stamp> Cases<'a, S> {
-    /// Questions about a theory, all of which together may take so long.
+    /// Questions about a theory. Each part of one may take so long.
     #[must_use]
     pub fn new(model: &'a Model<'a, S>, theory: &Theory, program: Program, limit: Duration) -> Self {
         let speaks = |s: &Statement| matches!(s, Statement::Function(name, ..) if name == "abs.role");
         let with_promises = theory.0.iter().any(speaks);
         let ready = Ready::new(theory, &model.typed());
         let partners = partners(model, &ready);
-        Self { model, ready, with_promises, program, end: Instant::now() + limit, partners }
+        let areas = Areas::of(model.parts.kinds);
+        Self { model, ready, with_promises, program, limit, areas, partners }
     }
 
     /// Adds a call of a kind, with the one that the client owes to it.
@@ -105,7 +122,12 @@ impl<'a, S: Stamp> Cases<'a, S> {
             Some(Each::Rounds) => constant(ROUND),
             None => own(&call),
         };
-        scene.given.push(self.model.valid(&self.model.parts.kinds[k], role, &call, &at));
+        let kind = &self.model.parts.kinds[k];
+        scene.given.push(self.model.valid(kind, role, &call, &at));
+        // Of what is of another area its role is known at least, which often is enough to see that it cannot be.
+        if !self.is_named(scene, role) {
+            scene.given.push(self.model.there_is(kind, role, SUB, &call, &at));
+        }
         app(&format!("the.{}", role.name), &[call, at])
     }
 
@@ -113,14 +135,13 @@ impl<'a, S: Stamp> Cases<'a, S> {
     /// still follow.
     #[must_use]
     pub fn decide(&self, of: &Obligation) -> (Answer, usize) {
-        let progress = Progress::default();
+        let progress = Progress::new(self.limit, None);
         self.start(of, 0, &Scene::default(), &BTreeMap::new(), &progress);
-        let open = progress.open.into_inner().expect("no thread panics with it");
-        (open.unwrap_or(Answer::Follows), progress.asked.into_inner())
+        (progress.answer().unwrap_or(Answer::Follows), progress.asked.into_inner())
     }
 
     /// Names the things that an obligation is about, from the `n`-th on.
-    fn start(&self, of: &Obligation, n: usize, scene: &Scene, by: &BTreeMap<String, Term>, progress: &Progress) {
+    fn start(&self, of: &Obligation, n: usize, scene: &Scene, by: &BTreeMap<String, Term>, progress: &Progress<'_>) {
         let from = of.from.with(by);
         if n > 0 && self.first(scene).is_known(&from) == Some(false) {
             return;
@@ -129,7 +150,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
         match of.of.get(n) {
             None => {
                 scene.given.push(from);
-                self.parts(&scene, &of.to.with(by)).iter().for_each(|to| self.close(&scene, to, progress));
+                self.parts(&scene, &of.to.with(by)).iter().for_each(|to| self.close_part(&scene, to, progress));
             }
             Some((name, sort)) if [SUB, ABS].contains(sort) => {
                 self.roles(sort).into_par_iter().for_each(|(k, role)| {
@@ -194,8 +215,17 @@ impl<'a, S: Stamp> Cases<'a, S> {
     fn possible(&self, scene: &Scene) -> Vec<Thing> {
         let [nodes, threads, rounds] = scene.places(self.model);
         let places = [&nodes[..], &threads, &rounds];
-        let of = |(call, k): &(Term, usize)| self.model.things(call, *k, places, self.with_promises);
+        let is_named = |role: &Role<S>| self.is_named(scene, role);
+        let of = |(call, k): &(Term, usize)| self.model.things(call, *k, places, self.with_promises, &is_named);
         scene.calls.iter().flat_map(of).collect()
+    }
+
+    /// Whether subevents of a role are named.
+    fn is_named(&self, scene: &Scene, role: &Role<S>) -> bool {
+        match (&scene.areas, self.areas.of_role(role)) {
+            (Some(named), Some(area)) => named.contains(&area),
+            _ => true,
+        }
     }
 
     /// The subevents and promises of the calls that are there for certain.
@@ -214,25 +244,46 @@ impl<'a, S: Stamp> Cases<'a, S> {
         ground
     }
 
-    /// What is to follow, part by part: that tuples are equal is that their words are.
-    fn parts(&self, scene: &Scene, to: &Term) -> Vec<Term> {
-        if !matches!(to, Term::App(name, _) if &**name == "=") {
-            return vec![to.clone()];
+    /// Decides a part, first with nothing named of areas of which it does not speak, which may take half of the time.
+    fn close_part(&self, scene: &Scene, to: &Term, progress: &Progress<'_>) {
+        let attempt = |areas: Option<Arc<BTreeSet<Area>>>, limit: Duration| {
+            let attempt = Progress::new(limit, Some(progress));
+            self.close(&Scene { areas, ..scene.clone() }, to, &attempt);
+            progress.asked.fetch_add(attempt.asked.load(Ordering::Relaxed), Ordering::Relaxed);
+            attempt.answer()
+        };
+        let areas = self.areas.spoken_of(to);
+        if progress.is_open() || areas.is_some_and(|areas| attempt(Some(areas.into()), self.limit / 2).is_none()) {
+            return;
         }
-        match self.whole(scene, &truth(false)).simplified(to) {
-            Term::App(name, words) if &*name == "and" => words,
-            _ => vec![to.clone()],
+        if let Some(answer) = attempt(None, self.limit) {
+            progress.leave_open(answer);
         }
     }
 
+    /// What is to follow, part by part: that tuples are equal is that their words are. Which tuples promises are of is known of the
+    /// promises alone, of others it may follow from more.
+    fn parts(&self, scene: &Scene, to: &Term) -> Vec<Term> {
+        if !self.ready.has_tuples() || !is_of_values(to) {
+            return vec![to.clone()];
+        }
+        let alone = Scene { areas: Some(Arc::default()), ..scene.clone() };
+        let words =
+            [&alone, scene].into_iter().find_map(|scene| match self.whole(scene, &truth(false)).simplified(to) {
+                Term::App(name, words) if &*name == "and" => Some(words),
+                _ => None,
+            });
+        words.unwrap_or_else(|| vec![to.clone()])
+    }
+
     /// Decides one case, telling apart what there is and whence reads have their values where that is needed.
-    fn close(&self, scene: &Scene, to: &Term, progress: &Progress) {
+    fn close(&self, scene: &Scene, to: &Term, progress: &Progress<'_>) {
         let mut ground = self.whole(scene, to);
         if ground.is_refuted() {
             return;
         }
         progress.asked.fetch_add(1, Ordering::Relaxed);
-        let left = self.end.saturating_duration_since(Instant::now());
+        let left = progress.end.saturating_duration_since(Instant::now());
         let answer = if left.is_zero() {
             return progress.leave_open(Answer::Unknown("time-out".to_owned()));
         } else {
@@ -260,7 +311,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     /// Decides a case in which there is something of which this is said, role by role, and that in which there is not.
-    fn both(&self, scene: &Scene, of: &Variable, said: &Term, is_there: bool, to: &Term, progress: &Progress) {
+    fn both(&self, scene: &Scene, of: &Variable, said: &Term, is_there: bool, to: &Term, progress: &Progress<'_>) {
         let mut cases = Vec::new();
         if !is_there {
             let mut without = scene.clone();
@@ -365,6 +416,15 @@ impl Scene {
     }
 }
 
+/// Whether a term says that two values of subevents or promises are equal.
+fn is_of_values(term: &Term) -> bool {
+    let is_value = |term: &Term| {
+        let Term::App(name, _) = term else { return false };
+        ["read", "wrote", "initial"].contains(&name.strip_prefix("abs.").unwrap_or(name))
+    };
+    matches!(term, Term::App(name, sides) if &**name == "=" && sides.iter().any(is_value))
+}
+
 /// For kinds of calls to which clients surely owe others the kind of those, if just one can be owed. What is owed is some promise,
 /// so all promises are looked at that may be it.
 fn partners<S: Stamp>(model: &Model<'_, S>, ready: &Ready) -> BTreeMap<usize, usize> {
@@ -378,7 +438,9 @@ fn partners<S: Stamp>(model: &Model<'_, S>, ready: &Ready) -> BTreeMap<usize, us
         for (call, k) in &scene.calls {
             ground.given(&model.is_kind(&kinds[*k], call));
             let there = [symbol("some.at"), own(call)];
-            for thing in model.things(call, *k, [&there, &[], &[]], true).into_iter().filter(|t| t.sort == ABS) {
+            for thing in
+                model.things(call, *k, [&there, &[], &[]], true, &|_| true).into_iter().filter(|t| t.sort == ABS)
+            {
                 ground.given(&implies(thing.given, thing.facts));
             }
         }

@@ -280,9 +280,9 @@ type Applied = (Arc<str>, Vec<usize>);
 /// A finite structure: how many elements each sort has, and what the functions are.
 #[derive(Default)]
 pub struct Structure<'a> {
-    sizes: BTreeMap<String, usize>,
-    tables: BTreeMap<String, Table<'a>>,
-    definitions: BTreeMap<String, (Vec<Variable>, Term)>,
+    sizes: FxHashMap<String, usize>,
+    tables: FxHashMap<String, Table<'a>>,
+    definitions: FxHashMap<String, (Vec<Variable>, Term)>,
     known: RefCell<FxHashMap<Applied, usize>>,
 }
 

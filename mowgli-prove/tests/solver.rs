@@ -34,7 +34,7 @@ use common::{ByTwo, source};
 const VERSION: &str = "4.8.12";
 
 fn main() -> ExitCode {
-    let tests: [(&str, fn()); 22] = [
+    let tests: [(&str, fn()); 23] = [
         ("sv_is_proved", sv_is_proved),
         ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", less_below_proves_less),
@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         ("sc_rmw_is_proved", sc_rmw_is_proved),
         ("no_variant_of_sc_rmw_is_proved", no_variant_of_sc_rmw_is_proved),
         ("counter_and_map_are_proved", counter_and_map_are_proved),
+        ("queue_is_proved", queue_is_proved),
         ("no_variant_of_counter_is_proved", no_variant_of_counter_is_proved),
         ("a_counter_that_adds_two_is_not_proved", a_counter_that_adds_two_is_not_proved),
         ("wlock_is_proved", wlock_is_proved),
@@ -258,6 +259,13 @@ fn counter_and_map_are_proved() {
         assert_eq!(open(&proof), Vec::<&str>::new(), "{library}");
         assert!(proof.is_proved() && proof.executions > 100, "{library}: {:?}", proof.obstacles);
     }
+}
+
+/// A state of two words: of each word it is shown with nothing named of the other.
+fn queue_is_proved() {
+    let proof = found("queue", "published", same, None, 300);
+    assert_eq!(open(&proof), Vec::<&str>::new());
+    assert!(proof.is_proved() && proof.executions > 10, "{:?}", proof.obstacles);
 }
 
 fn no_variant_of_counter_is_proved() {

@@ -1,0 +1,116 @@
+//! Areas of memory: cells that belong together, as some call below copies from one to the other.
+//!
+//! What is said of one area is tried first with nothing named of any other. Fewer instances are made then, and instances that are
+//! not made cannot show anything wrong.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mowgli_core::stamp::Stamp;
+
+use crate::kind::{Kind, Role};
+use crate::model::{passed_to, result_of};
+use crate::term::Term;
+
+/// An area, as a number.
+pub type Area = usize;
+
+/// The areas of the cells of implementations.
+pub struct Areas {
+    /// By what the names of cells have in common.
+    of_cells: BTreeMap<String, Area>,
+    /// The areas that terms with these symbols lead to.
+    of_symbols: BTreeMap<String, Area>,
+}
+
+impl Areas {
+    /// The areas of the implementations of these calls.
+    #[must_use]
+    pub fn of<S: Stamp>(kinds: &[Kind<S>]) -> Self {
+        let mut of_cells: BTreeMap<String, Area> = BTreeMap::new();
+        let events = kinds.iter().flat_map(|kind| (0..kind.made.len()).map(move |event| (kind, event)));
+        for (kind, event) in events.clone() {
+            let cells: Vec<&String> = cells_of(kind, event).map(|(_, cell)| cell).collect();
+            let known: BTreeSet<Area> = cells.iter().filter_map(|cell| of_cells.get(*cell).copied()).collect();
+            let area = known.first().copied().unwrap_or(of_cells.len());
+            of_cells.values_mut().filter(|a| known.contains(a)).for_each(|a| *a = area);
+            of_cells.extend(cells.into_iter().map(|cell| (cell.clone(), area)));
+        }
+        let mut of_symbols = BTreeMap::new();
+        for (kind, event) in events {
+            for (role, cell) in cells_of(kind, event) {
+                let passed = kind.passed().into_iter().filter(|(of, _)| *of == event);
+                let names = passed.map(|(_, argument)| passed_to(&kind.name, event, argument));
+                let names = names.chain([format!("the.{}", role.name), result_of(&kind.name, event)]);
+                of_symbols.extend(names.map(|name| (name, of_cells[cell])));
+            }
+        }
+        Self { of_cells, of_symbols }
+    }
+
+    /// The area of what a subevent reads or writes.
+    #[must_use]
+    pub fn of_role<S: Stamp>(&self, role: &Role<S>) -> Option<Area> {
+        self.of_cells.get(&role.cell.as_ref()?.text).copied()
+    }
+
+    /// The areas that a term speaks of, if there are others.
+    #[must_use]
+    pub fn spoken_of(&self, term: &Term) -> Option<BTreeSet<Area>> {
+        let mut found = BTreeSet::new();
+        self.add(term, &mut found);
+        self.of_cells.values().any(|area| !found.contains(area)).then_some(found)
+    }
+
+    fn add(&self, term: &Term, found: &mut BTreeSet<Area>) {
+        match term {
+            Term::App(name, to) => {
+                found.extend(self.of_symbols.get(&**name));
+                to.iter().for_each(|part| self.add(part, found));
+            }
+            Term::All(_, body) | Term::Any(_, body) | Term::AllAt(_, body, _) => self.add(body, found),
+        }
+    }
+}
+
+/// The subevents of an event that have a cell, with what the names of their cells have in common.
+fn cells_of<S: Stamp>(kind: &Kind<S>, event: usize) -> impl Iterator<Item = (&Role<S>, &String)> {
+    let of_event = kind.concrete.iter().filter(move |role| role.position.0 == event);
+    of_event.filter_map(|role| Some((role, &role.cell.as_ref()?.text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use mowgli_core::ids::Name;
+    use mowgli_libraries::catalogue::{catalogue, named};
+
+    use super::*;
+    use crate::source::Source;
+    use crate::term::{app, symbol};
+
+    /// Each word of a state is copied to and from words of a thread, and no word of a state to another.
+    #[test]
+    fn what_is_copied_is_of_one_area() {
+        let all = catalogue();
+        let entry = named(&all, "queue").unwrap();
+        let source = Source {
+            specification: &entry.specification,
+            library: Name::literal(entry.name),
+            below: &entry.below,
+            implementation: entry.variant("published").unwrap().implementation.clone(),
+            subject: &*entry.subject,
+        };
+        let kinds = source.kinds().unwrap();
+        let areas = Areas::of(&kinds);
+        let of_word = |word: &str| -> Vec<Area> {
+            areas.of_cells.iter().filter(|(cell, _)| cell.contains(word)).map(|(_, area)| *area).collect()
+        };
+        let [first, second] = ["_0", "_1"].map(of_word);
+        assert!(first.len() == 3 && second.len() == 3, "{:?}", areas.of_cells);
+        assert!(first.iter().all(|area| *area == first[0]) && second.iter().all(|area| *area == second[0]));
+        assert_ne!(first[0], second[0]);
+        let reads = kinds.iter().flat_map(|kind| &kind.concrete).filter(|role| areas.of_role(role) == Some(second[0]));
+        let speaks = |role: &Role<_>| areas.spoken_of(&app("hb", &[symbol(&format!("the.{}", role.name))]));
+        assert!(reads.map(speaks).all(|spoken| spoken == Some([second[0]].into())));
+        assert_eq!(areas.spoken_of(&symbol("other")), Some(BTreeSet::new()));
+    }
+}
