@@ -83,7 +83,6 @@ int main(int argc, char **argv) {
             for (int i = 0; i < 1000; i++) fabric_node_progress(node);
         return 0;
     }
-    // In this order: a connection over which answers have gone sends each word at once, and one over which none have gone collects some.
     double got = measured(end, peer, &far, times, GOT), put = measured(end, peer, &far, times, PUT);
     double injected = measured(end, peer, &far, times, INJECTED);
     printf("- - %.0f %.0f\n- - %.0f -\n", injected, got, put);
