@@ -182,7 +182,6 @@ fn slock() {
     for owed in ["wlock is owed: every Acq is released", "wlock is owed: every Rel has an Acq"] {
         assert!(names.contains(&owed), "{names:?}");
     }
-    assert!(proof.rows.iter().all(|row| row.time < Duration::from_secs(10)));
     let proof = found("slock", "no-fence", same, None, 2);
     assert!(!proof.is_proved() && proof.obstacles.contains(&"nothing in Rel stands for aGF of Rel".to_owned()));
     let proof = found("slock", "fence-after", same, None, 2);
