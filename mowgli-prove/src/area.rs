@@ -80,7 +80,6 @@ fn cells_of<S: Stamp>(kind: &Kind<S>, event: usize) -> impl Iterator<Item = (&Ro
 
 #[cfg(test)]
 mod tests {
-    use mowgli_core::ids::Name;
     use mowgli_libraries::catalogue::{catalogue, named};
 
     use super::*;
@@ -92,13 +91,7 @@ mod tests {
     fn what_is_copied_is_of_one_area() {
         let all = catalogue();
         let entry = named(&all, "queue").unwrap();
-        let source = Source {
-            specification: &entry.specification,
-            library: Name::literal(entry.name),
-            below: &entry.below,
-            implementation: entry.variant("published").unwrap().implementation.clone(),
-            subject: &*entry.subject,
-        };
+        let source = Source::published(entry);
         let kinds = source.kinds().unwrap();
         let areas = Areas::of(&kinds);
         let of_word = |word: &str| -> Vec<Area> {

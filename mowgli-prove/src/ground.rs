@@ -615,7 +615,6 @@ impl<'a> Ground<'a> {
 mod tests {
     use std::time::Duration;
 
-    use mowgli_core::ids::Name;
     use mowgli_libraries::catalogue::{catalogue, named};
 
     use super::*;
@@ -685,13 +684,7 @@ mod tests {
     ) -> [usize; 2] {
         let all = catalogue();
         let entry = named(&all, library).unwrap();
-        let source = Source {
-            specification: &entry.specification,
-            library: Name::literal(entry.name),
-            below: &entry.below,
-            implementation: entry.variant("published").unwrap().implementation.clone(),
-            subject: &*entry.subject,
-        };
+        let source = Source::published(entry);
         let kinds = source.kinds().unwrap();
         let (specification, library, below) = (source.specification, source.library, source.below);
         let model = Model::new(Parts { kinds: &kinds, specification, library, below }).unwrap();

@@ -21,3 +21,17 @@ pub struct Source<'a, S: Stamp> {
     /// Objects and calls.
     pub subject: &'a dyn Subject,
 }
+
+#[cfg(test)]
+impl<'a> Source<'a, mowgli_rdma::Stamp> {
+    /// The published implementation of a library of the catalogue.
+    pub(crate) fn published(entry: &'a mowgli_libraries::entry::Entry) -> Self {
+        Self {
+            specification: &entry.specification,
+            library: Name::literal(entry.name),
+            below: &entry.below,
+            implementation: entry.variant("published").unwrap().implementation.clone(),
+            subject: &*entry.subject,
+        }
+    }
+}

@@ -107,8 +107,8 @@ impl<S: Stamp> Question<'_, S> {
 
     /// The points at which threads stop that crash.
     pub(super) fn points(&self) -> Option<Points> {
-        let implemented: Vec<Name> = self.chain.iter().map(|i| i.target()).collect();
-        self.crashing.as_ref().map(|crashing| crashing.points(&implemented))
+        let implemented = || self.chain.iter().map(|i| i.target()).collect::<Vec<Name>>();
+        self.crashing.as_ref().map(|crashing| crashing.points(&implemented()))
     }
 
     pub(super) fn with_objects(&self, world: &World) -> World {
