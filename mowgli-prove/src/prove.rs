@@ -283,12 +283,13 @@ impl<S: Stamp> Attempt<'_, S> {
     }
 
     /// The parts of an object of which some call writes or reads, under the promise's stamp, all that the promise says: as the
-    /// hash of a tuple, and no word of it.
+    /// hash of a tuple, and no word of it. That something is copied says nothing of what it is.
     fn parts_that_stand(&self) -> BTreeSet<&str> {
         let does_all = |promise: &Role<S>, role: &Role<S>| {
-            let is_known =
-                !matches!(promise.reads, Some(Read::Any)) && (promise.reads.is_some() || promise.writes.is_some());
-            is_known && (&promise.family, &promise.reads, &promise.writes) == (&role.family, &role.reads, &role.writes)
+            let reads = promise.reads.as_ref().is_some_and(|read| *read != Read::Any);
+            let writes = promise.writes.as_ref().is_some_and(|write| write.source().is_none());
+            (reads || writes)
+                && (&promise.family, &promise.reads, &promise.writes) == (&role.family, &role.reads, &role.writes)
         };
         let pairs = self.kinds.iter().flat_map(|k| k.abstract_.iter().cartesian_product(&k.concrete));
         let parts = pairs.filter(|(promise, role)| does_all(promise, role)).filter_map(|(_, role)| role.cell.as_ref());
@@ -471,14 +472,23 @@ fn turns_twice() -> Term {
     any(&[("c", "Call"), ("r", ROUND), ("s", ROUND)], both)
 }
 
-/// The bounds within which executions are looked for, small ones first.
+/// The bounds within which executions are looked for, small ones first. What is copied is copied to another object.
 fn bounds() -> impl Iterator<Item = Bound> {
-    let shapes = [(1, 1, 1), (1, 2, 2), (2, 1, 2), (2, 2, 1), (1, 2, 3), (2, 2, 2), (3, 1, 2)];
-    shapes.into_iter().map(|(threads, nodes, calls)| Bound {
+    let shapes = [
+        (1, 1, 1, 1),
+        (1, 2, 2, 1),
+        (2, 1, 2, 1),
+        (2, 2, 1, 1),
+        (1, 2, 2, 2),
+        (1, 2, 3, 1),
+        (2, 2, 2, 1),
+        (3, 1, 2, 1),
+    ];
+    shapes.into_iter().map(|(threads, nodes, calls, objects)| Bound {
         threads,
         nodes,
         calls,
-        objects: 1,
+        objects,
         values: vec![1, 2],
         ..Bound::default()
     })
