@@ -1,5 +1,6 @@
 //! Kinds of calls: which subevents a call of a kind has, and what each of them is.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -170,18 +171,28 @@ impl<S: Stamp> Role<S> {
     /// # Errors
     /// If it is nothing of the call, or there only now and then.
     pub fn key(&self, of: impl Fn(&SubView<'_, S>) -> Option<Val>) -> Result<Option<Pattern>, String> {
-        let env = |s: &Seen<S>, nth| Env { nth: Some(nth), ..s.env.clone() };
-        let views = self.seen.iter().flat_map(|s| COUNTS.map(|nth| (env(s, nth), of(&s.view(nth)))));
-        let (some, none): (Vec<_>, Vec<_>) = views.partition(|(_, key)| key.is_some());
-        if some.is_empty() {
+        let mut cases: Vec<(Cow<'_, Env>, Val)> = Vec::new();
+        let mut is_without = false;
+        for s in &self.seen {
+            let keys = COUNTS.map(|nth| of(&s.view(nth)));
+            is_without |= keys.contains(&None);
+            if let (true, Some(key)) = (keys.iter().all_equal(), keys[0]) {
+                cases.push((Cow::Borrowed(&s.env), key));
+                continue;
+            }
+            let counted = |nth| Cow::Owned(Env { nth: Some(nth), ..s.env.clone() });
+            cases.extend(COUNTS.iter().zip(keys).filter_map(|(nth, key)| Some((counted(*nth), key?))));
+        }
+        if cases.is_empty() {
             return Ok(None);
         }
-        if !none.is_empty() {
+        if is_without {
             return Err(format!("{} has a key only now and then", self.words));
         }
         let objects = self.seen.iter().flat_map(|s| s.world.objects.keys().copied()).collect();
-        let cases = some.iter().filter_map(|(env, key)| Some((env, (*key)?)));
-        pattern(cases, &objects).map(Some).map_err(|why| format!("{}: {why}", self.words))
+        pattern(cases.iter().map(|(env, key)| (&**env, *key)), &objects)
+            .map(Some)
+            .map_err(|why| format!("{}: {why}", self.words))
     }
 }
 

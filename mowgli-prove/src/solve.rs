@@ -1,8 +1,10 @@
 //! Solvers: programs that speak SMT-LIB.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use easy_smt::{Context, ContextBuilder, Response};
@@ -42,9 +44,9 @@ impl Program {
         run.is_ok_and(|status| status.success())
     }
 
-    /// Its arguments: one question is given up after this time, and soon after that the process ends by itself.
-    fn arguments(self, limit: Duration) -> Vec<String> {
-        let (millis, seconds) = (limit.as_millis(), limit.as_secs() + 2);
+    /// Its arguments: one question is given up after this time, and soon after that and its life the process ends by itself.
+    fn arguments(self, limit: Duration, life: Duration) -> Vec<String> {
+        let (millis, seconds) = (limit.as_millis(), (limit + life).as_secs() + 2);
         match self {
             Self::Z3 => vec!["-smt2".into(), "-in".into(), format!("-t:{millis}"), format!("-T:{seconds}")],
             Self::Cvc5 => vec![
@@ -109,27 +111,99 @@ pub fn ask_all(program: Program, theory: &Theory, limit: Duration) -> Answer {
     }
 }
 
+/// What a solver prints when it has answered.
+const ANSWERED: &str = "answered";
+
+/// How long a solver is asked one question after another. To start one takes longer than most questions.
+const LIFE: Duration = Duration::from_secs(30);
+
+thread_local! {
+    /// The solvers that this thread asks.
+    static RUNNING: RefCell<BTreeMap<Program, Running>> = const { RefCell::new(BTreeMap::new()) };
+}
+
+/// A solver that is asked one question after another, each of which it forgets, but for the sorts that there are.
+struct Running {
+    sorts: String,
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    /// When it ends by itself.
+    end: Instant,
+}
+
+impl Running {
+    fn start(program: Program, sorts: String, limit: Duration) -> std::io::Result<Self> {
+        let life = if program == Program::Z3 { LIFE } else { Duration::ZERO };
+        let mut process = Command::new(program.command())
+            .args(program.arguments(limit, life))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let (input, output) = (process.stdin.take(), process.stdout.take());
+        let (input, output) = (input.expect("it was asked for"), BufReader::new(output.expect("it was asked for")));
+        let mut running = Self { sorts, process, input, output, end: Instant::now() + life + limit };
+        let head = match program {
+            Program::Z3 => "(set-option :smt.auto_config false)\n(set-option :smt.mbqi false)\n",
+            Program::Cvc5 => "(set-logic ALL)\n",
+        };
+        running.input.write_all(format!("{head}{}", running.sorts).as_bytes())?;
+        Ok(running)
+    }
+
+    /// All that it says of a theory of its sorts, and whether it can be asked again.
+    fn told(&mut self, program: Program, theory: &str, limit: Duration) -> std::io::Result<(String, bool)> {
+        let limited = match program {
+            Program::Z3 => format!("(set-option :timeout {})\n", limit.as_millis()),
+            Program::Cvc5 => String::new(),
+        };
+        let text = format!("{limited}(push 1)\n{theory}(check-sat)\n(pop 1)\n(echo \"{ANSWERED}\")\n");
+        // A process that has ended has said why.
+        let _ = self.input.write_all(text.as_bytes());
+        let mut told = String::new();
+        loop {
+            let before = told.len();
+            if self.output.read_line(&mut told)? == 0 {
+                return Ok((told, false));
+            }
+            if told[before..].trim().trim_matches('"') == ANSWERED {
+                told.truncate(before);
+                return Ok((told, true));
+            }
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 fn told(program: Program, theory: &Theory, limit: Duration) -> std::io::Result<String> {
-    let mut process = Command::new(program.command())
-        .args(program.arguments(limit))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()?;
-    let head = match program {
-        Program::Z3 => "(set-option :smt.auto_config false)\n(set-option :smt.mbqi false)\n",
-        Program::Cvc5 => "(set-logic ALL)\n",
-    };
-    let text = format!("{head}{theory}(check-sat)\n");
-    let mut input = process.stdin.take().expect("it was asked for");
-    // A process that has ended has said why.
-    let _ = input.write_all(text.as_bytes());
-    drop(input);
-    Ok(String::from_utf8_lossy(&process.wait_with_output()?.stdout).into_owned())
+    let is_sort = |s: &&Statement| matches!(s, Statement::Sort(_) | Statement::Elements(..));
+    let (sorts, others): (Vec<&Statement>, Vec<&Statement>) = theory.0.iter().partition(is_sort);
+    let [sorts, others] = [sorts, others].map(|all| all.iter().map(|s| format!("{s}\n")).collect::<String>());
+    RUNNING.with_borrow_mut(|all| {
+        let start = Instant::now();
+        let serves = |running: &Running| running.sorts == sorts && running.end >= start + limit;
+        let known = all.remove(&program).filter(serves);
+        let mut running = known.map_or_else(|| Running::start(program, sorts, limit), Ok)?;
+        let (told, goes_on) = running.told(program, &others, limit)?;
+        if goes_on && start.elapsed() < limit {
+            all.insert(program, running);
+        }
+        Ok(told)
+    })
 }
 
 fn asked(program: Program, theory: &Theory, question: &Obligation, limit: Duration) -> std::io::Result<Answer> {
-    let mut context = ContextBuilder::new().solver(program.command()).solver_args(program.arguments(limit)).build()?;
+    let mut context = ContextBuilder::new()
+        .solver(program.command())
+        .solver_args(program.arguments(limit, Duration::ZERO))
+        .build()?;
     if program == Program::Cvc5 {
         let logic = [context.atom("set-logic"), context.atom("ALL")];
         command(&mut context, logic.to_vec())?;

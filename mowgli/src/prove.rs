@@ -57,8 +57,11 @@ impl Word {
     }
 }
 
-/// How long is spent on the smallest clients, before a proof is tried.
+/// How long is spent on the smallest clients, before a proof is tried, where it is said that there is one without g.
 const SOON: Duration = Duration::from_secs(5);
+
+/// And where it is said that there is none.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 /// How long a question may take where there is a client already.
 const BRIEF: Duration = Duration::from_secs(2);
@@ -85,16 +88,33 @@ pub fn proved<S: Stamped>(
         implementation: variant.implementation.clone(),
         subject: &*entry.subject,
     };
-    let small = refutation(entry, variant, &small(variant), search.min(SOON))?;
+    let (smallest, expected) = (small(variant), variant.expected);
+    let early = if is_unsound(expected) { SOON } else { AT_ONCE };
+    let found = refutation(entry, variant, &smallest, search.min(early))?;
     // What is refuted anyway is asked for the obligations that fail, but not for long.
-    let limit = if small.is_some() { options.limit.min(BRIEF) } else { options.limit };
+    let limit = if found.is_some() { options.limit.min(BRIEF) } else { options.limit };
     let proof = prove(&source, &Options { limit, ..options.clone() });
-    let refutation = match small {
-        None if !proof.is_proved() => refutation(entry, variant, &variant.bounds, search)?,
+    let refutation = match found {
+        None if !proof.is_proved() => {
+            let all: Vec<Bound> = smallest.into_iter().chain(variant.bounds.iter().cloned()).collect();
+            refutation(entry, variant, &all, search)?
+        }
         known => known,
     };
-    let (over, expected) = (entry.over(), variant.expected);
-    Ok(Proved { library: entry.name, over, variant: variant.name, expected, proof, refutation, time: start.elapsed() })
+    Ok(Proved {
+        library: entry.name,
+        over: entry.over(),
+        variant: variant.name,
+        expected,
+        proof,
+        refutation,
+        time: start.elapsed(),
+    })
+}
+
+/// Whether it is said that there is a client for which there is no g.
+fn is_unsound(expected: Expected) -> bool {
+    matches!(expected, Expected::Unsound | Expected::NotLocallySound)
 }
 
 /// Bounds of few calls.
@@ -148,7 +168,7 @@ impl<S: Stamped> Proved<S> {
     /// Whether the verdict is the expected one; `None` if it is undecided. Variants that only never end are locally sound.
     #[must_use]
     pub fn is_expected(&self) -> Option<bool> {
-        let refuted = matches!(self.expected, Expected::Unsound | Expected::NotLocallySound);
+        let refuted = is_unsound(self.expected);
         match self.word() {
             Word::Proved => Some(!refuted),
             Word::Refuted => Some(refuted),

@@ -1,6 +1,10 @@
 //! The `prove` command.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
 use std::time::Duration;
 
 use clap::Args;
@@ -14,7 +18,7 @@ use crate::prove::{proved, solvers};
 use crate::theorems::{THEOREMS, Theorem};
 
 use super::bounds::at_least_one;
-use super::out::worst;
+use super::out::{told, worst};
 
 #[derive(Args)]
 #[command(
@@ -87,8 +91,64 @@ pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, Strin
     if over_rdma.is_empty() && over_x86.is_empty() && theorems.is_empty() {
         return Err("no library has this variant, and no theorem; see mowgli check --list".to_owned());
     }
-    let libraries = worst(prove_all(&over_rdma, args, &options)?, prove_all(&over_x86, args, &options)?);
-    Ok(worst(libraries, prove_theorems(&theorems, args, &options)?))
+    let search = Duration::from_secs(args.search);
+    let questions = of_libraries(&over_rdma, search, &options)
+        .chain(of_libraries(&over_x86, search, &options))
+        .chain(of_theorems(&theorems, search, &options));
+    let mut code = 0;
+    in_order(&questions.collect::<Vec<Question<'_>>>(), |said| {
+        let done = said.and_then(|said| {
+            print!("{}", if args.json { format!("{}\n", said.json) } else { said.text });
+            kept(args, &said.files, said.is_expected)
+        });
+        code = worst(code, done.unwrap_or_else(|message| told(Err(message))));
+    });
+    Ok(code)
+}
+
+/// What is said of a library or a theorem.
+struct Said {
+    text: String,
+    json: String,
+    /// Its obligations: names, and what is in the files.
+    files: Vec<(String, String)>,
+    is_expected: Option<bool>,
+}
+
+/// What is asked about one of them.
+type Question<'a> = Box<dyn Fn() -> Result<Said, String> + Sync + 'a>;
+
+/// The stack of a thread that asks questions: as large as that of the first thread of a process.
+const STACK: usize = 8 << 20;
+
+/// Asks these questions, as many at a time as there are cores, since much of each is done in one thread. What is said is visited in their order.
+fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, String>)) {
+    let lanes = thread::available_parallelism().map_or(1, usize::from).min(questions.len());
+    let next = AtomicUsize::new(0);
+    let (send, receive) = channel();
+    thread::scope(|scope| {
+        for _ in 0..lanes {
+            let (next, send) = (&next, send.clone());
+            let ask = move || {
+                let numbers = std::iter::repeat_with(|| next.fetch_add(1, Ordering::Relaxed));
+                for (number, question) in numbers.map_while(|number| Some((number, questions.get(number)?))) {
+                    // The other end is there until all have been received.
+                    let _ = send.send((number, question()));
+                }
+            };
+            thread::Builder::new().stack_size(STACK).spawn_scoped(scope, ask).expect("the system has threads");
+        }
+        drop(send);
+        let mut early = BTreeMap::new();
+        let mut due = 0;
+        for (number, said) in receive {
+            early.insert(number, said);
+            while let Some(said) = early.remove(&due) {
+                visit(said);
+                due += 1;
+            }
+        }
+    });
 }
 
 /// Seconds for executions in which what is given holds.
@@ -131,18 +191,32 @@ fn chosen_theorems<'a>(args: &'a ProveArgs, catalogue: &Catalogue) -> Result<Vec
     Ok(found)
 }
 
-fn prove_theorems(all: &[(&Theorem, &str)], args: &ProveArgs, options: &Options) -> Result<u8, String> {
-    let mut code = 0;
-    for (theorem, variant) in all {
-        let told = theorem.told(variant, options, Duration::from_secs(args.search))?;
-        if args.json {
-            println!("{}", told.json())
-        } else {
-            print!("{}", told.text())
-        }
-        code = worst(code, kept(args, &told.files(), told.is_expected())?);
-    }
-    Ok(code)
+fn of_theorems<'a>(
+    all: &'a [(&Theorem, &str)],
+    search: Duration,
+    options: &'a Options,
+) -> impl Iterator<Item = Question<'a>> {
+    let of = move |(theorem, variant): &'a (&Theorem, &str)| -> Question<'a> {
+        Box::new(move || {
+            let found = theorem.told(variant, options, search)?;
+            Ok(Said { text: found.text(), json: found.json(), files: found.files(), is_expected: found.is_expected() })
+        })
+    };
+    all.iter().map(of)
+}
+
+fn of_libraries<'a, S: Stamped>(
+    all: &'a [(&Entry<S>, &Variant)],
+    search: Duration,
+    options: &'a Options,
+) -> impl Iterator<Item = Question<'a>> {
+    let of = move |(entry, variant): &'a (&Entry<S>, &Variant)| -> Question<'a> {
+        Box::new(move || {
+            let found = proved(entry, variant, options, search)?;
+            Ok(Said { text: found.text(), json: found.json(), files: found.files(), is_expected: found.is_expected() })
+        })
+    };
+    all.iter().map(of)
 }
 
 /// Writes the obligations if this is wanted; the exit code of a verdict.
@@ -155,20 +229,6 @@ fn kept(args: &ProveArgs, files: &[(String, String)], is_expected: Option<bool>)
         Some(false) => 1,
         None => 3,
     })
-}
-
-fn prove_all<S: Stamped>(all: &[(&Entry<S>, &Variant)], args: &ProveArgs, options: &Options) -> Result<u8, String> {
-    let mut code = 0;
-    for (entry, variant) in all {
-        let found = proved(entry, variant, options, Duration::from_secs(args.search))?;
-        if args.json {
-            println!("{}", found.json())
-        } else {
-            print!("{}", found.text())
-        }
-        code = worst(code, kept(args, &found.files(), found.is_expected())?);
-    }
-    Ok(code)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
