@@ -10,6 +10,8 @@ use libtest_mimic::{Arguments, Trial};
 use mowgli_core::ids::{Loc, Name, Node, Wid};
 use mowgli_core::value::Val;
 use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
+use mowgli_libraries::sv::dummy;
+use mowgli_rdma::tso::Method as Tso;
 use mowgli_rdma::wait::{Method, word};
 
 #[path = "../examples/common/among.rs"]
@@ -30,10 +32,13 @@ mod plant;
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same: how many there are.
-const TOGETHER: [(&str, usize, Role); 12] = [
+const TOGETHER: [(&str, usize, Role); 15] = [
     ("a_get_does_not_pass_a_put", 2, a_get_does_not_pass_a_put),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
     ("nothing_passes_an_atomic", 2, nothing_passes_an_atomic),
+    ("a_fence_waits_for_what_was_put", 2, a_fence_waits_for_what_was_put),
+    ("a_fence_is_one_of_the_cpu", 2, a_fence_is_one_of_the_cpu),
+    ("polls_are_of_their_own_operations", 2, polls_are_of_their_own_operations),
     ("atomics_of_all_threads_exclude_each_other", 3, atomics_of_all_threads_exclude_each_other),
     ("a_barrier_keeps_what_was_sent_before_it", 2, a_barrier_keeps_what_was_sent_before_it),
     ("a_lock_keeps_sections_apart", 2, a_lock_keeps_sections_apart),
@@ -46,7 +51,8 @@ const TOGETHER: [(&str, usize, Role); 12] = [
 ];
 
 /// What one process does in tests of faults.
-const FAULTS: [(&str, Role); 4] = [
+const FAULTS: [(&str, Role); 5] = [
+    ("gathers_over", gathers_over),
     ("gathers", |company, _| company.gather("").map(|_| ())),
     ("killed", |company, provider| meets(company, provider, 1, killed)),
     ("late", |company, provider| meets(company, provider, 1, || std::thread::sleep(Duration::from_secs(20)))),
@@ -87,6 +93,8 @@ fn main() -> ExitCode {
         for (name, expected) in [("killed", "signal: 9"), ("leaves", "exit status: 3")] {
             trials.push(trial(name, Box::new(move || one_leaves(name, expected, provider))));
         }
+        let killed = Box::new(move || what_killed_processes_leave_is_removed(provider));
+        trials.push(trial("what_killed_processes_leave_is_removed", killed));
         trials.push(trial("late", Box::new(move || one_is_late(provider))));
     }
     let mut arguments = Arguments::from_args();
@@ -225,6 +233,89 @@ fn nothing_passes_an_atomic(company: &Company, provider: Provider) -> Result<(),
             let put = Method::Put { x: x2, y: x1, d: Val::NoWid };
             let get = Method::Get { x: y1, y: x2, d };
             all(thread, [Method::Write { x: x1, v: i.into() }, add, put, get, Method::Wait { d }])?;
+            assert_eq!(read(thread, y1)?, i);
+        }
+        Ok(())
+    };
+    words.run(company, provider, acts, |thread| Ok(read(thread, x2)? == TIMES))
+}
+
+/// P1 puts, looks for a moment at nothing, and fences; P2, which has another endpoint, tells P3 of that. What was put is there.
+fn a_fence_waits_for_what_was_put(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
+    let (sent, told) = (group.shared_var("sent"), group.shared_var("told"));
+    let (fenced, back) = (group.object("f", word(Node(1))), group.shared_var("back"));
+    let until = |thread: &mut Thread<'_>, read: &dyn Fn(&mut Thread<'_>) -> Result<i64, Fault>, i| {
+        thread.until(|thread| Ok((read(thread)? >= i).then_some(())))
+    };
+    group.run_among(company, provider, |thread| {
+        for i in 1..=TIMES {
+            match thread.id().index() {
+                0 => {
+                    sent.write(thread, i)?;
+                    // So many that they take a while.
+                    (0..50).try_for_each(|_| sent.broadcast(thread))?;
+                    (0..i % 4).for_each(|_| thread.pause());
+                    sent.fence(thread)?;
+                    all(thread, [Method::Write { x: fenced, v: i.into() }])?;
+                    until(thread, &|thread| back.read(thread), i)?;
+                }
+                1 => {
+                    until(thread, &|thread| read(thread, fenced), i)?;
+                    told.write(thread, i)?;
+                    told.broadcast(thread)?;
+                }
+                _ => {
+                    until(thread, &|thread| told.read(thread), i)?;
+                    assert_eq!(sent.read(thread)?, i);
+                    back.write(thread, i)?;
+                    back.broadcast(thread)?;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Two threads of a node write, fence towards another node, where they have begun nothing, and read what the other one writes: one of them
+/// sees it.
+fn a_fence_is_one_of_the_cpu(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
+    let words = [group.object("x", word(Node(1))), group.object("y", word(Node(1)))];
+    _ = group.shared_var("v");
+    let d = Val::Wid(Wid(Name::literal("d")));
+    let fence = [Method::Get { x: dummy(Node(1)), y: dummy(Node(2)), d }, Method::Wait { d }];
+    let seen = group.run_among(company, provider, |thread| {
+        let me = thread.id().index();
+        let (Some(&own), Some(&other)) = (words.get(me), words.get(1 - me.min(1))) else { return Ok(vec![]) };
+        let mut seen = Vec::new();
+        for i in 1..=20 * TIMES {
+            thread.operation(Method::Write { x: own, v: i.into() })?;
+            fence.iter().try_for_each(|&method| thread.operation(method).map(|_| ()))?;
+            seen.push(thread.operation(Method::Read { x: other })?.int() == Some(i - 1));
+            thread.until(|thread| Ok((read(thread, other)? >= i).then_some(())))?;
+        }
+        Ok(seen)
+    })?;
+    if let [first, second, ..] = &seen[..] {
+        assert!(!first.is_empty());
+        assert!(!first.iter().zip(second).any(|(first, second)| *first && *second), "neither saw what the other wrote");
+    }
+    Ok(())
+}
+
+/// Polls take what the program has begun, one after the other, whatever is begun between on its behalf.
+fn polls_are_of_their_own_operations(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let words = Words::new();
+    let ([x1, x2], [y1, _]) = (words.x, words.y);
+    let acts = |thread: &mut Thread<'_>| {
+        for i in 1..=TIMES {
+            let poll = Tso::Poll { n: Node(2) };
+            let (put, add) = (Tso::Put { x: x2, y: x1 }, Tso::RFAA { x: y1, y: x2, v: Val::Int(0) });
+            let first = [Tso::Write { x: x1, v: i.into() }, put, add, poll, poll];
+            let last = [Tso::Write { x: y1, v: Val::Int(0) }, Tso::Get { x: y1, y: x2 }, poll];
+            first.into_iter().chain(last).try_for_each(|method| thread.call(&method.into()).map(|_| ()))?;
             assert_eq!(read(thread, y1)?, i);
         }
         Ok(())
@@ -375,13 +466,45 @@ fn one_leaves(name: &str, expected: &str, provider: Provider) {
     assert!(text.contains("node 2 (process ") && text.contains(expected), "{text}");
     drop(company);
     assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
-    let dir = std::fs::read_dir("/dev/shm").into_iter().flatten();
-    assert_eq!(dir.filter(|e| e.as_ref().is_ok_and(|e| text.contains(&left_by(&e.file_name())))).count(), 0);
+    assert_eq!(left(|pid| text.contains(&format!("(process {pid})"))), 0);
 }
 
-/// How the fault names the process that has a file of this name in shared memory.
-fn left_by(file: &std::ffi::OsStr) -> String {
-    format!("(process {})", file.to_string_lossy().split(':').next().unwrap_or_default())
+/// How many files there are in shared memory of processes with such numbers.
+fn left(of: impl Fn(&str) -> bool) -> usize {
+    let names = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+    let names = names.map(|file| file.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("mowgli-") && name.split('-').nth(2).is_some_and(&of)).count()
+}
+
+/// Processes of which nobody is left to tidy up are in nobody's way, and the next one removes what they left.
+fn what_killed_processes_leave_is_removed(provider: Provider) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut both = ["0", "1"].map(|rank| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["role", provider.name(), "late"]).stderr(std::process::Stdio::null());
+        command.envs([
+            ("MOWGLI_MEET", folder.path().join("meet")),
+            ("PMI_RANK", rank.into()),
+            ("PMI_SIZE", "2".into()),
+        ]);
+        command.spawn().unwrap()
+    });
+    let pids = both.each_ref().map(|process| process.id().to_string());
+    let of_both = |pid: &str| pids.iter().any(|one| one == pid);
+    let begin = Instant::now();
+    while provider == Provider::Shm && left(of_both) < 4 {
+        assert!(begin.elapsed() < LIMIT, "{} files of two processes", left(of_both));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    both.iter_mut().for_each(|process| process.kill().unwrap());
+    both.iter_mut().for_each(|process| _ = process.wait().unwrap());
+    together("gathers_over", 2, gathers_over, provider);
+    assert_eq!(left(of_both), 0);
+}
+
+/// Opens endpoints, and that is all.
+fn gathers_over(company: &Company, provider: Provider) -> Result<(), Fault> {
+    meets(company, provider, usize::MAX, || {})
 }
 
 /// A process that does not come to a barrier: the others give up when their time is over, and all of them end.

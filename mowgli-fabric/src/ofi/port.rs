@@ -24,6 +24,9 @@ const LOADS: Ordering = Ordering::SeqCst;
 #[cfg(not(target_arch = "x86_64"))]
 const STORES: Ordering = Ordering::SeqCst;
 
+/// In which round of a loop that waits a thread begins what tells when its puts are in place: then the next fence finds that it is over.
+const FOLLOWS: u64 = 0;
+
 /// The port of a thread in one run.
 pub(crate) struct FabricPort<'a> {
     net: &'a Ofi<'a>,
@@ -86,18 +89,33 @@ impl<'a> FabricPort<'a> {
         self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
     }
 
-    /// Does a get from the own node at once, if nothing of this thread is before it there. Over the network it would come back to this
-    /// very thread.
+    /// Does a get at once that need not travel, if nothing of this thread is before it at its node: from the own node, as over the
+    /// network it would come back to this very thread, and one of a fence, as nobody looks at what that brings.
+    ///
+    /// A get of a fence is behind what its thread has begun at that node, and what its thread does after its wait is behind it. If
+    /// nothing is left there, it may read and write at this very moment. What is left of its order is that of the CPU: its stores
+    /// are in memory before it reads (aCW is before aNRR), which the fence gives, and nothing later is done before (aNLW before aWT).
     fn got_here(&mut self, (own, far, d): (Loc, Loc, Val)) -> Result<bool, Fault> {
+        let is_fence = self.net.layout.is_silent(own) && self.net.layout.is_silent(far);
         let (node, far) = self.net.layout.place(far, self.copy)?;
         let own = self.net.layout.own(own, self.copy)?;
-        let queue = &mut self.queue;
-        if node != self.net.rank() || queue.nodes()[node].has_put || queue.has(node, |_| true) {
+        let is_here = node == self.net.rank();
+        if !is_here && !is_fence {
             return Ok(false);
         }
-        let words = self.net.node.words();
-        words[own].store(words[far].load(Ordering::SeqCst), Ordering::SeqCst);
-        queue.done(Begun { node, kind: Kind::Get, d, by: self.by });
+        // Once nothing is behind the last put, only what follows it is waited for, which was begun before.
+        if is_fence && !self.queue.nodes()[node].has_put {
+            self.until(|| format!("what it began at node {}", node + 1), |queue| queue.is_over(node))?;
+        }
+        if !self.queue.is_over(node) {
+            return Ok(false);
+        }
+        std::sync::atomic::fence(Ordering::SeqCst);
+        if is_here {
+            let words = self.net.node.words();
+            words[own].store(words[far].load(Ordering::SeqCst), Ordering::SeqCst);
+        }
+        self.queue.done(Begun { node, kind: Kind::Get, d, by: self.by });
         Ok(true)
     }
 
@@ -115,11 +133,19 @@ impl<'a> FabricPort<'a> {
         self.until(what, |queue| !queue.has(node, |_| true))
     }
 
+    /// Begins what tells when all is in place that the thread has put.
+    fn follow(&mut self) -> Result<(), Fault> {
+        for node in 0..self.queue.nodes().len() {
+            if self.queue.nodes()[node].has_put {
+                self.net.follow(&mut self.queue, node)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Waits until all that the thread has put is in the memory of its nodes, and all that it has got is here.
     pub(crate) fn flush(&mut self) -> Result<(), Fault> {
-        let reached: Vec<bool> = self.queue.nodes().iter().map(|reached| reached.has_put).collect();
-        let reached = reached.into_iter().enumerate().filter(|(_, has_put)| *has_put);
-        reached.into_iter().try_for_each(|(node, _)| self.net.follow(&mut self.queue, node))?;
+        self.follow()?;
         self.until(|| "what it has sent".to_owned(), |queue| queue.is_idle())
     }
 }
@@ -185,6 +211,9 @@ impl Port for FabricPort<'_> {
     fn relax(&mut self) {
         // A failure is told at the next operation, or when the time is up.
         _ = self.queue.take();
+        if self.relaxed == FOLLOWS {
+            _ = self.follow();
+        }
         self.relaxed += 1;
         self.net.relax(self.relaxed, Some(&self.queue));
     }
