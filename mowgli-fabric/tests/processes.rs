@@ -10,7 +10,6 @@ use libtest_mimic::{Arguments, Trial};
 use mowgli_core::ids::{Loc, Name, Node, Wid};
 use mowgli_core::value::Val;
 use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
-use mowgli_libraries::sv::dummy;
 use mowgli_rdma::tso::Method as Tso;
 use mowgli_rdma::wait::{Method, word};
 
@@ -32,12 +31,10 @@ mod plant;
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same: how many there are.
-const TOGETHER: [(&str, usize, Role); 15] = [
+const TOGETHER: [(&str, usize, Role); 13] = [
     ("a_get_does_not_pass_a_put", 2, a_get_does_not_pass_a_put),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
     ("nothing_passes_an_atomic", 2, nothing_passes_an_atomic),
-    ("a_fence_waits_for_what_was_put", 2, a_fence_waits_for_what_was_put),
-    ("a_fence_is_one_of_the_cpu", 2, a_fence_is_one_of_the_cpu),
     ("polls_are_of_their_own_operations", 2, polls_are_of_their_own_operations),
     ("atomics_of_all_threads_exclude_each_other", 3, atomics_of_all_threads_exclude_each_other),
     ("a_barrier_keeps_what_was_sent_before_it", 2, a_barrier_keeps_what_was_sent_before_it),
@@ -51,7 +48,8 @@ const TOGETHER: [(&str, usize, Role); 15] = [
 ];
 
 /// What one process does in tests of faults.
-const FAULTS: [(&str, Role); 5] = [
+const FAULTS: [(&str, Role); 6] = [
+    ("stops", stops),
     ("gathers_over", gathers_over),
     ("gathers", |company, _| company.gather("").map(|_| ())),
     ("killed", |company, provider| meets(company, provider, 1, killed)),
@@ -93,6 +91,8 @@ fn main() -> ExitCode {
         for (name, expected) in [("killed", "signal: 9"), ("leaves", "exit status: 3")] {
             trials.push(trial(name, Box::new(move || one_leaves(name, expected, provider))));
         }
+        let fence = Box::new(move || a_fence_waits_for_what_was_put_and_for_nothing_else(provider));
+        trials.push(trial("a_fence_waits_for_what_was_put_and_for_nothing_else", fence));
         let killed = Box::new(move || what_killed_processes_leave_is_removed(provider));
         trials.push(trial("what_killed_processes_leave_is_removed", killed));
         trials.push(trial("late", Box::new(move || one_is_late(provider))));
@@ -238,71 +238,6 @@ fn nothing_passes_an_atomic(company: &Company, provider: Provider) -> Result<(),
         Ok(())
     };
     words.run(company, provider, acts, |thread| Ok(read(thread, x2)? == TIMES))
-}
-
-/// P1 puts, looks for a moment at nothing, and fences; P2, which has another endpoint, tells P3 of that. What was put is there.
-fn a_fence_waits_for_what_was_put(company: &Company, provider: Provider) -> Result<(), Fault> {
-    let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
-    let (sent, told) = (group.shared_var("sent"), group.shared_var("told"));
-    let (fenced, back) = (group.object("f", word(Node(1))), group.shared_var("back"));
-    let until = |thread: &mut Thread<'_>, read: &dyn Fn(&mut Thread<'_>) -> Result<i64, Fault>, i| {
-        thread.until(|thread| Ok((read(thread)? >= i).then_some(())))
-    };
-    group.run_among(company, provider, |thread| {
-        for i in 1..=TIMES {
-            match thread.id().index() {
-                0 => {
-                    sent.write(thread, i)?;
-                    // So many that they take a while.
-                    (0..50).try_for_each(|_| sent.broadcast(thread))?;
-                    (0..i % 4).for_each(|_| thread.pause());
-                    sent.fence(thread)?;
-                    all(thread, [Method::Write { x: fenced, v: i.into() }])?;
-                    until(thread, &|thread| back.read(thread), i)?;
-                }
-                1 => {
-                    until(thread, &|thread| read(thread, fenced), i)?;
-                    told.write(thread, i)?;
-                    told.broadcast(thread)?;
-                }
-                _ => {
-                    until(thread, &|thread| told.read(thread), i)?;
-                    assert_eq!(sent.read(thread)?, i);
-                    back.write(thread, i)?;
-                    back.broadcast(thread)?;
-                }
-            }
-        }
-        Ok(())
-    })?;
-    Ok(())
-}
-
-/// Two threads of a node write, fence towards another node, where they have begun nothing, and read what the other one writes: one of them
-/// sees it.
-fn a_fence_is_one_of_the_cpu(company: &Company, provider: Provider) -> Result<(), Fault> {
-    let mut group = Group::new(&[1, 1, 2]).within(LIMIT);
-    let words = [group.object("x", word(Node(1))), group.object("y", word(Node(1)))];
-    _ = group.shared_var("v");
-    let d = Val::Wid(Wid(Name::literal("d")));
-    let fence = [Method::Get { x: dummy(Node(1)), y: dummy(Node(2)), d }, Method::Wait { d }];
-    let seen = group.run_among(company, provider, |thread| {
-        let me = thread.id().index();
-        let (Some(&own), Some(&other)) = (words.get(me), words.get(1 - me.min(1))) else { return Ok(vec![]) };
-        let mut seen = Vec::new();
-        for i in 1..=20 * TIMES {
-            thread.operation(Method::Write { x: own, v: i.into() })?;
-            fence.iter().try_for_each(|&method| thread.operation(method).map(|_| ()))?;
-            seen.push(thread.operation(Method::Read { x: other })?.int() == Some(i - 1));
-            thread.until(|thread| Ok((read(thread, other)? >= i).then_some(())))?;
-        }
-        Ok(seen)
-    })?;
-    if let [first, second, ..] = &seen[..] {
-        assert!(!first.is_empty());
-        assert!(!first.iter().zip(second).any(|(first, second)| *first && *second), "neither saw what the other wrote");
-    }
-    Ok(())
 }
 
 /// Polls take what the program has begun, one after the other, whatever is begun between on its behalf.
@@ -500,6 +435,34 @@ fn what_killed_processes_leave_is_removed(provider: Provider) {
     both.iter_mut().for_each(|process| _ = process.wait().unwrap());
     together("gathers_over", 2, gathers_over, provider);
     assert_eq!(left(of_both), 0);
+}
+
+fn a_fence_waits_for_what_was_put_and_for_nothing_else(provider: Provider) {
+    let company = started("stops", 2, provider, Duration::from_secs(3)).unwrap();
+    // The other process does not come to the end.
+    assert!(matches!(stops(&company, provider), Err(Fault::Gone(_))));
+}
+
+/// P2 is stopped when nothing is under way to it: a fence is over at once. One behind a put is never over.
+fn stops(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(Duration::from_secs(1));
+    let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));
+    let ran = group.run_among(company, provider, |thread| {
+        barrier.wait(thread)?;
+        if thread.id().index() == 1 {
+            std::thread::sleep(Duration::from_millis(300));
+            _ = Command::new("kill").args(["-STOP", &std::process::id().to_string()]).status();
+            return Ok(());
+        }
+        x.fence(thread)?;
+        std::thread::sleep(Duration::from_millis(900));
+        assert_eq!(x.fence(thread), Ok(()));
+        x.broadcast(thread)?;
+        let fenced = x.fence(thread);
+        assert!(matches!(fenced, Err(Fault::Late(_))), "{fenced:?}");
+        Ok(())
+    });
+    ran.map(|_| ())
 }
 
 /// Opens endpoints, and that is all.

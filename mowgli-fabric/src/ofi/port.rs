@@ -24,9 +24,6 @@ const LOADS: Ordering = Ordering::SeqCst;
 #[cfg(not(target_arch = "x86_64"))]
 const STORES: Ordering = Ordering::SeqCst;
 
-/// In which round of a loop that waits a thread begins what tells when its puts are in place: then the next fence finds that it is over.
-const FOLLOWS: u64 = 0;
-
 /// The port of a thread in one run.
 pub(crate) struct FabricPort<'a> {
     net: &'a Ofi<'a>,
@@ -103,10 +100,6 @@ impl<'a> FabricPort<'a> {
         if !is_here && !is_fence {
             return Ok(false);
         }
-        // Once nothing is behind the last put, only what follows it is waited for, which was begun before.
-        if is_fence && !self.queue.nodes()[node].has_put {
-            self.until(|| format!("what it began at node {}", node + 1), |queue| queue.is_over(node))?;
-        }
         if !self.queue.is_over(node) {
             return Ok(false);
         }
@@ -133,19 +126,11 @@ impl<'a> FabricPort<'a> {
         self.until(what, |queue| !queue.has(node, |_| true))
     }
 
-    /// Begins what tells when all is in place that the thread has put.
-    fn follow(&mut self) -> Result<(), Fault> {
-        for node in 0..self.queue.nodes().len() {
-            if self.queue.nodes()[node].has_put {
-                self.net.follow(&mut self.queue, node)?;
-            }
-        }
-        Ok(())
-    }
-
     /// Waits until all that the thread has put is in the memory of its nodes, and all that it has got is here.
     pub(crate) fn flush(&mut self) -> Result<(), Fault> {
-        self.follow()?;
+        let reached: Vec<bool> = self.queue.nodes().iter().map(|reached| reached.has_put).collect();
+        let reached = reached.into_iter().enumerate().filter(|(_, has_put)| *has_put);
+        reached.into_iter().try_for_each(|(node, _)| self.net.follow(&mut self.queue, node))?;
         self.until(|| "what it has sent".to_owned(), |queue| queue.is_idle())
     }
 }
@@ -211,9 +196,6 @@ impl Port for FabricPort<'_> {
     fn relax(&mut self) {
         // A failure is told at the next operation, or when the time is up.
         _ = self.queue.take();
-        if self.relaxed == FOLLOWS {
-            _ = self.follow();
-        }
         self.relaxed += 1;
         self.net.relax(self.relaxed, Some(&self.queue));
     }
