@@ -123,7 +123,7 @@ void fabric_node_close(struct fabric_node *node) {
     free(node);
 }
 
-static int info_of(const char *provider, const char *host, uint64_t orders, struct fi_info **out) {
+static int info_of(const char *provider, const char *source, uint64_t orders, struct fi_info **out) {
     struct fi_info *hints = library.dupinfo(NULL);
     if (!hints) return -FI_ENOMEM;
     hints->caps = FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
@@ -134,20 +134,20 @@ static int info_of(const char *provider, const char *host, uint64_t orders, stru
     hints->domain_attr->threading = FI_THREAD_SAFE;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
     hints->fabric_attr->prov_name = strdup(provider);
-    int err = library.getinfo(INTERFACE, host, NULL, host ? FI_SOURCE : 0, hints, out);
+    int err = library.getinfo(INTERFACE, source, NULL, source ? FI_SOURCE : 0, hints, out);
     library.freeinfo(hints);
     return err;
 }
 
-int fabric_node_open(const char *provider, const char *host, void *memory, size_t bytes, struct fabric_node **out) {
+int fabric_node_open(const char *provider, const char *source, void *memory, size_t bytes, struct fabric_node **out) {
     struct fabric_node *node = calloc(1, sizeof *node);
     if (!node) return -FI_ENOMEM;
     node->begin = memory;
     struct fi_av_attr attributes = {.type = FI_AV_UNSPEC};
     uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
-    int err = info_of(provider, host, ALL_ORDERS, &node->info);
+    int err = info_of(provider, source, ALL_ORDERS, &node->info);
     node->orders_atomics = !err;
-    if (err == -FI_ENODATA) err = info_of(provider, host, RMA_ORDERS, &node->info);
+    if (err == -FI_ENODATA) err = info_of(provider, source, RMA_ORDERS, &node->info);
     if (!err) err = library.fabric(node->info->fabric_attr, &node->fabric, NULL);
     if (!err) err = fi_domain(node->fabric, node->info, &node->domain, NULL);
     if (!err) err = fi_av_open(node->domain, &attributes, &node->peers, NULL);

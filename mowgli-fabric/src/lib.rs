@@ -51,6 +51,7 @@
 mod company;
 mod explore;
 mod group;
+mod left;
 mod local;
 mod locks;
 mod machine;

@@ -10,6 +10,7 @@ use libtest_mimic::{Arguments, Trial};
 use mowgli_core::ids::{Loc, Name, Node, Wid};
 use mowgli_core::value::Val;
 use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
+use mowgli_rdma::tso::Method as Tso;
 use mowgli_rdma::wait::{Method, word};
 
 #[path = "../examples/common/among.rs"]
@@ -30,10 +31,11 @@ mod plant;
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
 
 /// The tests in which all processes do the same: how many there are.
-const TOGETHER: [(&str, usize, Role); 12] = [
+const TOGETHER: [(&str, usize, Role); 13] = [
     ("a_get_does_not_pass_a_put", 2, a_get_does_not_pass_a_put),
     ("puts_keep_their_order_and_words_are_whole", 2, puts_keep_their_order_and_words_are_whole),
     ("nothing_passes_an_atomic", 2, nothing_passes_an_atomic),
+    ("polls_are_of_their_own_operations", 2, polls_are_of_their_own_operations),
     ("atomics_of_all_threads_exclude_each_other", 3, atomics_of_all_threads_exclude_each_other),
     ("a_barrier_keeps_what_was_sent_before_it", 2, a_barrier_keeps_what_was_sent_before_it),
     ("a_lock_keeps_sections_apart", 2, a_lock_keeps_sections_apart),
@@ -46,7 +48,9 @@ const TOGETHER: [(&str, usize, Role); 12] = [
 ];
 
 /// What one process does in tests of faults.
-const FAULTS: [(&str, Role); 4] = [
+const FAULTS: [(&str, Role); 6] = [
+    ("stops", stops),
+    ("gathers_over", gathers_over),
     ("gathers", |company, _| company.gather("").map(|_| ())),
     ("killed", |company, provider| meets(company, provider, 1, killed)),
     ("late", |company, provider| meets(company, provider, 1, || std::thread::sleep(Duration::from_secs(20)))),
@@ -87,6 +91,10 @@ fn main() -> ExitCode {
         for (name, expected) in [("killed", "signal: 9"), ("leaves", "exit status: 3")] {
             trials.push(trial(name, Box::new(move || one_leaves(name, expected, provider))));
         }
+        let fence = Box::new(move || a_fence_waits_for_what_was_put_and_for_nothing_else(provider));
+        trials.push(trial("a_fence_waits_for_what_was_put_and_for_nothing_else", fence));
+        let killed = Box::new(move || what_killed_processes_leave_is_removed(provider));
+        trials.push(trial("what_killed_processes_leave_is_removed", killed));
         trials.push(trial("late", Box::new(move || one_is_late(provider))));
     }
     let mut arguments = Arguments::from_args();
@@ -225,6 +233,24 @@ fn nothing_passes_an_atomic(company: &Company, provider: Provider) -> Result<(),
             let put = Method::Put { x: x2, y: x1, d: Val::NoWid };
             let get = Method::Get { x: y1, y: x2, d };
             all(thread, [Method::Write { x: x1, v: i.into() }, add, put, get, Method::Wait { d }])?;
+            assert_eq!(read(thread, y1)?, i);
+        }
+        Ok(())
+    };
+    words.run(company, provider, acts, |thread| Ok(read(thread, x2)? == TIMES))
+}
+
+/// Polls take what the program has begun, one after the other, whatever is begun between on its behalf.
+fn polls_are_of_their_own_operations(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let words = Words::new();
+    let ([x1, x2], [y1, _]) = (words.x, words.y);
+    let acts = |thread: &mut Thread<'_>| {
+        for i in 1..=TIMES {
+            let poll = Tso::Poll { n: Node(2) };
+            let (put, add) = (Tso::Put { x: x2, y: x1 }, Tso::RFAA { x: y1, y: x2, v: Val::Int(0) });
+            let first = [Tso::Write { x: x1, v: i.into() }, put, add, poll, poll];
+            let last = [Tso::Write { x: y1, v: Val::Int(0) }, Tso::Get { x: y1, y: x2 }, poll];
+            first.into_iter().chain(last).try_for_each(|method| thread.call(&method.into()).map(|_| ()))?;
             assert_eq!(read(thread, y1)?, i);
         }
         Ok(())
@@ -375,13 +401,73 @@ fn one_leaves(name: &str, expected: &str, provider: Provider) {
     assert!(text.contains("node 2 (process ") && text.contains(expected), "{text}");
     drop(company);
     assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
-    let dir = std::fs::read_dir("/dev/shm").into_iter().flatten();
-    assert_eq!(dir.filter(|e| e.as_ref().is_ok_and(|e| text.contains(&left_by(&e.file_name())))).count(), 0);
+    assert_eq!(left(|pid| text.contains(&format!("(process {pid})"))), 0);
 }
 
-/// How the fault names the process that has a file of this name in shared memory.
-fn left_by(file: &std::ffi::OsStr) -> String {
-    format!("(process {})", file.to_string_lossy().split(':').next().unwrap_or_default())
+/// How many files there are in shared memory of processes with such numbers.
+fn left(of: impl Fn(&str) -> bool) -> usize {
+    let names = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+    let names = names.map(|file| file.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("mowgli-") && name.split('-').nth(2).is_some_and(&of)).count()
+}
+
+/// Processes of which nobody is left to tidy up are in nobody's way, and the next one removes what they left.
+fn what_killed_processes_leave_is_removed(provider: Provider) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut both = ["0", "1"].map(|rank| {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["role", provider.name(), "late"]).stderr(std::process::Stdio::null());
+        command.envs([
+            ("MOWGLI_MEET", folder.path().join("meet")),
+            ("PMI_RANK", rank.into()),
+            ("PMI_SIZE", "2".into()),
+        ]);
+        command.spawn().unwrap()
+    });
+    let pids = both.each_ref().map(|process| process.id().to_string());
+    let of_both = |pid: &str| pids.iter().any(|one| one == pid);
+    let begin = Instant::now();
+    while provider == Provider::Shm && left(of_both) < 4 {
+        assert!(begin.elapsed() < LIMIT, "{} files of two processes", left(of_both));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    both.iter_mut().for_each(|process| process.kill().unwrap());
+    both.iter_mut().for_each(|process| _ = process.wait().unwrap());
+    together("gathers_over", 2, gathers_over, provider);
+    assert_eq!(left(of_both), 0);
+}
+
+fn a_fence_waits_for_what_was_put_and_for_nothing_else(provider: Provider) {
+    let company = started("stops", 2, provider, Duration::from_secs(3)).unwrap();
+    // The other process does not come to the end.
+    assert!(matches!(stops(&company, provider), Err(Fault::Gone(_))));
+}
+
+/// P2 is stopped when nothing is under way to it: a fence is over at once. One behind a put is never over.
+fn stops(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(Duration::from_secs(1));
+    let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));
+    let ran = group.run_among(company, provider, |thread| {
+        barrier.wait(thread)?;
+        if thread.id().index() == 1 {
+            std::thread::sleep(Duration::from_millis(300));
+            _ = Command::new("kill").args(["-STOP", &std::process::id().to_string()]).status();
+            return Ok(());
+        }
+        x.fence(thread)?;
+        std::thread::sleep(Duration::from_millis(900));
+        assert_eq!(x.fence(thread), Ok(()));
+        x.broadcast(thread)?;
+        let fenced = x.fence(thread);
+        assert!(matches!(fenced, Err(Fault::Late(_))), "{fenced:?}");
+        Ok(())
+    });
+    ran.map(|_| ())
+}
+
+/// Opens endpoints, and that is all.
+fn gathers_over(company: &Company, provider: Provider) -> Result<(), Fault> {
+    meets(company, provider, usize::MAX, || {})
 }
 
 /// A process that does not come to a barrier: the others give up when their time is over, and all of them end.

@@ -253,17 +253,8 @@ impl Drop for Company {
                 _ = child.kill();
                 _ = child.wait();
             }
-            clear(child.id());
+            crate::left::clear(child.id());
         }
-    }
-}
-
-/// Takes away what the provider `shm` leaves behind of a process that was killed: files named after it in shared memory.
-fn clear(pid: u32) {
-    let own = format!("{pid}:");
-    let files = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
-    for file in files.filter(|f| f.file_name().to_string_lossy().starts_with(&own)) {
-        _ = std::fs::remove_file(file.path());
     }
 }
 

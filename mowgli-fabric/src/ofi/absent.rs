@@ -30,7 +30,7 @@ pub(crate) struct Peer {
 }
 
 impl Node {
-    pub(crate) fn open(_: &str, _: Option<&str>, _: Box<[AtomicU64]>) -> Result<Self, Error> {
+    pub(crate) fn open(_: &str, _: &str, _: Box<[AtomicU64]>) -> Result<Self, Error> {
         Err(Error::ABSENT)
     }
 

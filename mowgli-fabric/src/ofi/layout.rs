@@ -2,7 +2,8 @@
 
 use mowgli_core::ids::Loc;
 use mowgli_core::world::World;
-use rustc_hash::FxHashMap;
+use mowgli_libraries::sv;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::company::Company;
 use crate::port::Fault;
@@ -34,6 +35,8 @@ pub(super) struct Layout {
     initial: Vec<Vec<u64>>,
     copies: usize,
     own: usize,
+    /// The words that are there for fences.
+    silent: FxHashSet<Loc>,
 }
 
 impl Layout {
@@ -43,8 +46,9 @@ impl Layout {
             let needed = world.nodes;
             return Err(Fault::Wrong(format!("there are {needed} nodes, and {nodes} processes: each node needs one")));
         }
-        let mut layout =
-            Self { places: FxHashMap::default(), initial: vec![Vec::new(); nodes], copies, own: company.rank() };
+        let silent = world.all_nodes().iter().map(sv::dummy).collect();
+        let (places, initial) = (FxHashMap::default(), vec![Vec::new(); nodes]);
+        let mut layout = Self { places, initial, copies, own: company.rank(), silent };
         for (x, object) in Stack::words(world) {
             let node = object.node.ok_or_else(|| Fault::Wrong(format!("{x} is on no node")))?;
             let node = usize::from(node.0) - 1;
@@ -76,6 +80,11 @@ impl Layout {
         let place = self.places.get(&x).copied();
         let (node, word) = place.ok_or_else(|| Fault::Wrong(format!("there is no word {x}")))?;
         Ok((node, word + copy * self.initial[node].len()))
+    }
+
+    /// Whether a word is one of those between which the shared variables' fence gets something ([`sv::dummy`]): none looks at it.
+    pub(super) fn is_silent(&self, x: Loc) -> bool {
+        self.silent.contains(&x)
     }
 
     /// Where a word of this node is.

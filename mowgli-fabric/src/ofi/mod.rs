@@ -23,6 +23,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
 use crate::company::Company;
+use crate::left;
 use crate::port::{Fault, Network, Port};
 use crate::word::unpacked;
 use layout::{Control, Layout};
@@ -56,9 +57,12 @@ impl Provider {
         }
     }
 
-    /// Whether endpoints have the address of their machine.
-    fn has_host(self) -> bool {
-        self == Self::Tcp
+    /// What endpoints are named after: the address of their machine, or their process.
+    fn source(self, host: &str) -> &str {
+        match self {
+            Self::Tcp => host,
+            Self::Shm => left::name(),
+        }
     }
 
     /// Why it cannot be used, if it cannot.
@@ -66,8 +70,7 @@ impl Provider {
     /// # Errors
     /// If libfabric was not there when this was built, or has no such provider here.
     pub fn check(self) -> Result<(), String> {
-        let host = self.has_host().then_some("127.0.0.1");
-        let node = raw::Node::open(self.full_name(), host, Box::new([AtomicU64::new(0)]));
+        let node = raw::Node::open(self.full_name(), self.source("127.0.0.1"), Box::new([AtomicU64::new(0)]));
         node.map(drop).map_err(|why| format!("{}: {}", self.name(), why.text()))
     }
 }
@@ -107,9 +110,9 @@ impl<'a> Ofi<'a> {
     ) -> Result<Self, Fault> {
         let layout = Layout::new(world, company, copies)?;
         let failed = |what: &str, why: raw::Error| Fault::Wrong(format!("{}: {what}: {}", provider.name(), why.text()));
-        let host = provider.has_host().then_some(company.host());
+        let source = provider.source(company.host());
         let words = layout.words().into_iter().map(AtomicU64::new).collect();
-        let node = raw::Node::open(provider.full_name(), host, words).map_err(|e| failed("no endpoint", e))?;
+        let node = raw::Node::open(provider.full_name(), source, words).map_err(|e| failed("no endpoint", e))?;
         let node = Arc::new(node);
         // The memory has the first key.
         let queue = |key: u64, is_of_node| {

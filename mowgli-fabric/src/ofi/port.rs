@@ -86,18 +86,29 @@ impl<'a> FabricPort<'a> {
         self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
     }
 
-    /// Does a get from the own node at once, if nothing of this thread is before it there. Over the network it would come back to this
-    /// very thread.
+    /// Does a get at once that need not travel, if nothing of this thread is before it at its node: from the own node, as over the
+    /// network it would come back to this very thread, and one of a fence, as nobody looks at what that brings.
+    ///
+    /// A get of a fence is behind what its thread has begun at that node, and what its thread does after its wait is behind it. If
+    /// nothing is left there, it may read and write at this very moment. What is left of its order is that of the CPU: its stores
+    /// are in memory before it reads (aCW is before aNRR), which the fence gives, and nothing later is done before (aNLW before aWT).
     fn got_here(&mut self, (own, far, d): (Loc, Loc, Val)) -> Result<bool, Fault> {
+        let is_fence = self.net.layout.is_silent(own) && self.net.layout.is_silent(far);
         let (node, far) = self.net.layout.place(far, self.copy)?;
         let own = self.net.layout.own(own, self.copy)?;
-        let queue = &mut self.queue;
-        if node != self.net.rank() || queue.nodes()[node].has_put || queue.has(node, |_| true) {
+        let is_here = node == self.net.rank();
+        if !is_here && !is_fence {
             return Ok(false);
         }
-        let words = self.net.node.words();
-        words[own].store(words[far].load(Ordering::SeqCst), Ordering::SeqCst);
-        queue.done(Begun { node, kind: Kind::Get, d, by: self.by });
+        if !self.queue.is_over(node) {
+            return Ok(false);
+        }
+        std::sync::atomic::fence(Ordering::SeqCst);
+        if is_here {
+            let words = self.net.node.words();
+            words[own].store(words[far].load(Ordering::SeqCst), Ordering::SeqCst);
+        }
+        self.queue.done(Begun { node, kind: Kind::Get, d, by: self.by });
         Ok(true)
     }
 

@@ -114,6 +114,11 @@ impl Queue {
         self.under_way.iter().any(|o| o.begun.node == node && is_one(o.begun.kind))
     }
 
+    /// Whether nothing is left at a node of what was begun there: what was put is in place, all else has completed.
+    pub(super) fn is_over(&self, node: usize) -> bool {
+        !self.nodes[node].has_put && !self.has(node, |_| true)
+    }
+
     pub(super) fn nodes(&self) -> &[Reached] {
         &self.nodes
     }
@@ -154,13 +159,16 @@ impl Queue {
         self.count(begun);
     }
 
-    /// How many operations at its node the port of this one had begun before.
+    /// How many operations at its node the port of this one had begun before. Those of no port are between others, and nobody counts them.
     fn count(&mut self, begun: Begun) -> u64 {
         let reached = &mut self.nodes[begun.node];
+        reached.has_put = begun.kind == Kind::Put || reached.has_put && begun.kind == Kind::Atomic;
+        if begun.by == NOBODY {
+            return 0;
+        }
         if reached.port != begun.by {
             (reached.port, reached.count) = (begun.by, 0);
         }
-        reached.has_put = begun.kind == Kind::Put || reached.has_put && begun.kind == Kind::Atomic;
         reached.count += 1;
         reached.count - 1
     }

@@ -4,7 +4,7 @@
 #![allow(unsafe_code, reason = "libfabric is a library of C")]
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::ptr::{NonNull, null, null_mut};
+use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
@@ -57,7 +57,7 @@ unsafe extern "C" {
     fn fabric_text(error: c_int) -> *const c_char;
     fn fabric_node_open(
         provider: *const c_char,
-        host: *const c_char,
+        source: *const c_char,
         memory: *mut c_void,
         bytes: usize,
         out: *mut *mut FabricNode,
@@ -123,17 +123,18 @@ pub(crate) struct Peer {
 const LONGEST_NAME: usize = 256;
 
 impl Node {
-    /// A node with these words, over a provider of libfabric, at the address of `host` where that is said.
-    pub(crate) fn open(provider: &str, host: Option<&str>, words: Box<[AtomicU64]>) -> Result<Self, Error> {
+    /// A node with these words, over a provider of libfabric, whose endpoints are named after `source`.
+    pub(crate) fn open(provider: &str, source: &str, words: Box<[AtomicU64]>) -> Result<Self, Error> {
         loaded().map_err(|_| Error::ABSENT)?;
         let none = |_| Error(-22);
         let provider = CString::new(provider).map_err(none)?;
-        let host = host.map(CString::new).transpose().map_err(none)?;
-        let host = host.as_ref().map_or(null(), |h| h.as_ptr());
+        let source = CString::new(source).map_err(none)?;
         let memory = words.as_ptr().cast_mut().cast::<c_void>();
         let mut raw = null_mut();
         // SAFETY: libfabric is loaded; strings end with 0; the memory lives until the node is closed, and is only ever accessed as atomic words here.
-        checked(unsafe { fabric_node_open(provider.as_ptr(), host, memory, size_of_val(&*words), &raw mut raw) })?;
+        checked(unsafe {
+            fabric_node_open(provider.as_ptr(), source.as_ptr(), memory, size_of_val(&*words), &raw mut raw)
+        })?;
         Ok(Self { raw: NonNull::new(raw).expect("opened"), words })
     }
 
