@@ -19,8 +19,9 @@ use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::{bal, nlock, slock, sv, wlock};
 use mowgli_prove::prove::{Options, Proof, prove};
-use mowgli_prove::solve::Program;
+use mowgli_prove::solve::{Answer, Program, ask_all};
 use mowgli_prove::source::Source;
+use mowgli_prove::term::{Theory, equal, not, symbol};
 use mowgli_prove::{polls, robust};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::robust::Cpu;
@@ -34,7 +35,7 @@ use common::{ByTwo, source};
 const VERSION: &str = "4.8.12";
 
 fn main() -> ExitCode {
-    let tests: [(&str, fn()); 23] = [
+    let tests: [(&str, fn()); 26] = [
         ("sv_is_proved", sv_is_proved),
         ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", less_below_proves_less),
@@ -45,6 +46,8 @@ fn main() -> ExitCode {
         ("no_variant_of_sc_rmw_is_proved", no_variant_of_sc_rmw_is_proved),
         ("counter_and_map_are_proved", counter_and_map_are_proved),
         ("queue_is_proved", queue_is_proved),
+        ("msw_is_proved", msw_is_proved),
+        ("no_variant_of_msw_is_proved", no_variant_of_msw_is_proved),
         ("no_variant_of_counter_is_proved", no_variant_of_counter_is_proved),
         ("a_counter_that_adds_two_is_not_proved", a_counter_that_adds_two_is_not_proved),
         ("wlock_is_proved", wlock_is_proved),
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         ("waits_to_polls_is_proved", waits_to_polls_is_proved),
         ("no_broken_compiler_of_waits_is_proved", no_broken_compiler_of_waits_is_proved),
         ("what_is_stated_is_proved_or_not_used", what_is_stated_is_proved_or_not_used),
+        ("a_solver_forgets_what_it_was_told", a_solver_forgets_what_it_was_told),
     ];
     // What a solver shows in time is a matter of its version.
     let version = Command::new("z3").arg("--version").output();
@@ -265,6 +269,41 @@ fn queue_is_proved() {
     let proof = found("queue", "published", same, None, 300);
     assert_eq!(open(&proof), Vec::<&str>::new());
     assert!(proof.is_proved() && proof.executions > 10, "{:?}", proof.obstacles);
+}
+
+/// LOCO-X Theorem H.10, for every client: for a tuple stands its hash, and no word.
+fn msw_is_proved() {
+    let proof = found("msw", "published", same, None, 60);
+    assert_eq!(open(&proof), Vec::<&str>::new());
+    assert!(proof.is_proved() && proof.executions > 100, "{:?}", proof.obstacles);
+    // The words come in the order in which they are written: the first one is the hash.
+    let stands = |of: &str, what: &str| proof.concretisation.contains(&format!("{of}: {what}"));
+    assert!(stands("aCR of TryRead.1", "aCR of Read") && stands("aNRW of Put", "aNRW of Put"));
+}
+
+fn no_variant_of_msw_is_proved() {
+    for variant in ["first-word-only", "sum", "guard-forward", "guard-backward"] {
+        let proof = found("msw", variant, same, None, 2);
+        assert!(!proof.is_proved(), "{variant}");
+        assert!(!open(&proof).is_empty() || !proof.obstacles.is_empty(), "{variant}");
+    }
+}
+
+/// One process is asked about several theories; what one of them says is not taken for part of another.
+fn a_solver_forgets_what_it_was_told() {
+    let neither = |elements: &[&str], says: bool| {
+        let mut theory = Theory::default();
+        theory.elements("Colour", elements.iter().map(|e| (*e).to_owned()));
+        theory.function("it", &[], "Colour");
+        for colour in if says { &["red", "green"][..] } else { &[] } {
+            theory.axiom("it is another", not(equal(symbol("it"), symbol(colour))));
+        }
+        ask_all(Program::Z3, &theory, Duration::from_secs(10))
+    };
+    assert_eq!(neither(&["red", "green"], true), Answer::Follows);
+    assert_eq!(neither(&["red", "green"], false), Answer::Fails);
+    assert_eq!(neither(&["red", "green", "blue"], true), Answer::Fails);
+    assert_eq!(neither(&["red", "green"], true), Answer::Follows);
 }
 
 fn no_variant_of_counter_is_proved() {
