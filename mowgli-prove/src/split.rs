@@ -138,28 +138,31 @@ impl<'a, S: Stamp> Cases<'a, S> {
     /// still follow.
     #[must_use]
     pub fn decide(&self, of: &Obligation) -> (Answer, usize) {
-        if self.is_plain(of) {
-            return (Answer::Follows, 1);
+        if let Some(asked) = self.plainly(of) {
+            return (Answer::Follows, asked);
         }
         let progress = Progress::new(self.limit, None);
         self.start(of, 0, &Scene::default(), &BTreeMap::new(), &progress);
         (progress.answer().unwrap_or(Answer::Follows), progress.asked.into_inner())
     }
 
-    /// Whether an obligation about three things follows with nothing told apart, from what is given and definitions, as that what
-    /// is pulled back along g is transitive. There are too many cases of three for all to be asked about.
-    fn is_plain(&self, of: &Obligation) -> bool {
+    /// How many questions show an obligation about three things with nothing told apart, from what is given and definitions, as that
+    /// what is pulled back along g is transitive; none if they do not. There are too many cases of three for all to be asked about.
+    fn plainly(&self, of: &Obligation) -> Option<usize> {
         let things = of.of.iter().filter(|(_, sort)| [SUB, ABS].contains(sort));
         if things.count() < 3 {
-            return false;
+            return None;
         }
         let mut ground = Ground::new(&self.ready);
         ground.given(&of.from);
         ground.given(&not(of.to.clone()));
+        if ground.is_refuted() {
+            return Some(0);
+        }
         let constants: Vec<(String, String)> =
             of.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
-        ground.is_refuted()
-            || ask_all(self.program, &ground.theory(&constants), self.limit.min(PLAIN)) == Answer::Follows
+        let answer = ask_all(self.program, &ground.theory(&constants), self.limit.min(PLAIN));
+        (answer == Answer::Follows).then_some(1)
     }
 
     /// Names the things that an obligation is about, from the `n`-th on.
