@@ -134,7 +134,7 @@ static int info_of(const char *provider, const char *source, uint64_t orders, st
     hints->domain_attr->threading = FI_THREAD_SAFE;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
     hints->fabric_attr->prov_name = strdup(provider);
-    int err = library.getinfo(INTERFACE, source, NULL, source ? FI_SOURCE : 0, hints, out);
+    int err = library.getinfo(INTERFACE, source, NULL, FI_SOURCE, hints, out);
     library.freeinfo(hints);
     return err;
 }

@@ -93,20 +93,17 @@ impl<'a> FabricPort<'a> {
     /// nothing is left there, it may read and write at this very moment. What is left of its order is that of the CPU: its stores
     /// are in memory before it reads (aCW is before aNRR), which the fence gives, and nothing later is done before (aNLW before aWT).
     fn got_here(&mut self, (own, far, d): (Loc, Loc, Val)) -> Result<bool, Fault> {
-        let is_fence = self.net.layout.is_silent(own) && self.net.layout.is_silent(far);
-        let (node, far) = self.net.layout.place(far, self.copy)?;
-        let own = self.net.layout.own(own, self.copy)?;
+        let layout = &self.net.layout;
+        let (node, word) = layout.place(far, self.copy)?;
         let is_here = node == self.net.rank();
-        if !is_here && !is_fence {
-            return Ok(false);
-        }
-        if !self.queue.is_over(node) {
+        let need_not_travel = is_here || layout.is_silent(own) && layout.is_silent(far);
+        if !need_not_travel || !self.queue.is_over(node) {
             return Ok(false);
         }
         std::sync::atomic::fence(Ordering::SeqCst);
         if is_here {
-            let words = self.net.node.words();
-            words[own].store(words[far].load(Ordering::SeqCst), Ordering::SeqCst);
+            let (words, own) = (self.net.node.words(), layout.own(own, self.copy)?);
+            words[own].store(words[word].load(Ordering::SeqCst), Ordering::SeqCst);
         }
         self.queue.done(Begun { node, kind: Kind::Get, d, by: self.by });
         Ok(true)

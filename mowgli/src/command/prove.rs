@@ -92,13 +92,13 @@ pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, Strin
         return Err("no library has this variant, and no theorem; see mowgli check --list".to_owned());
     }
     let search = Duration::from_secs(args.search);
-    let questions = of_libraries(&over_rdma, search, &options)
-        .chain(of_libraries(&over_x86, search, &options))
-        .chain(of_theorems(&theorems, search, &options));
+    let questions = of_libraries(&over_rdma, args.json, search, &options)
+        .chain(of_libraries(&over_x86, args.json, search, &options))
+        .chain(of_theorems(&theorems, args.json, search, &options));
     let mut code = 0;
     in_order(&questions.collect::<Vec<Question<'_>>>(), |said| {
         let done = said.and_then(|said| {
-            print!("{}", if args.json { format!("{}\n", said.json) } else { said.text });
+            print!("{}", said.printed);
             kept(args, &said.files, said.is_expected)
         });
         code = worst(code, done.unwrap_or_else(|message| told(Err(message))));
@@ -108,8 +108,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, Strin
 
 /// What is said of a library or a theorem.
 struct Said {
-    text: String,
-    json: String,
+    printed: String,
     /// Its obligations: names, and what is in the files.
     files: Vec<(String, String)>,
     is_expected: Option<bool>,
@@ -193,13 +192,15 @@ fn chosen_theorems<'a>(args: &'a ProveArgs, catalogue: &Catalogue) -> Result<Vec
 
 fn of_theorems<'a>(
     all: &'a [(&Theorem, &str)],
+    json: bool,
     search: Duration,
     options: &'a Options,
 ) -> impl Iterator<Item = Question<'a>> {
     let of = move |(theorem, variant): &'a (&Theorem, &str)| -> Question<'a> {
         Box::new(move || {
             let found = theorem.told(variant, options, search)?;
-            Ok(Said { text: found.text(), json: found.json(), files: found.files(), is_expected: found.is_expected() })
+            let printed = if json { format!("{}\n", found.json()) } else { found.text() };
+            Ok(Said { printed, files: found.files(), is_expected: found.is_expected() })
         })
     };
     all.iter().map(of)
@@ -207,13 +208,15 @@ fn of_theorems<'a>(
 
 fn of_libraries<'a, S: Stamped>(
     all: &'a [(&Entry<S>, &Variant)],
+    json: bool,
     search: Duration,
     options: &'a Options,
 ) -> impl Iterator<Item = Question<'a>> {
     let of = move |(entry, variant): &'a (&Entry<S>, &Variant)| -> Question<'a> {
         Box::new(move || {
             let found = proved(entry, variant, options, search)?;
-            Ok(Said { text: found.text(), json: found.json(), files: found.files(), is_expected: found.is_expected() })
+            let printed = if json { format!("{}\n", found.json()) } else { found.text() };
+            Ok(Said { printed, files: found.files(), is_expected: found.is_expected() })
         })
     };
     all.iter().map(of)
