@@ -57,6 +57,21 @@ impl Word {
     }
 }
 
+/// What is found of a library or of a theorem.
+pub trait Found {
+    /// Whether the verdict is the expected one; `None` if it is undecided.
+    fn is_expected(&self) -> Option<bool>;
+
+    /// A table, the verdict, and what refutes it.
+    fn text(&self) -> String;
+
+    /// One JSON object.
+    fn json(&self) -> String;
+
+    /// The obligations as files: names, and what is in them.
+    fn files(&self) -> Vec<(String, String)>;
+}
+
 /// How long is spent on the smallest clients, before a proof is tried, where it is said that there is one without g.
 const SOON: Duration = Duration::from_secs(5);
 
@@ -164,10 +179,11 @@ impl<S: Stamped> Proved<S> {
             _ => Word::Undecided,
         }
     }
+}
 
-    /// Whether the verdict is the expected one; `None` if it is undecided. Variants that only never end are locally sound.
-    #[must_use]
-    pub fn is_expected(&self) -> Option<bool> {
+impl<S: Stamped> Found for Proved<S> {
+    /// Variants that only never end are locally sound.
+    fn is_expected(&self) -> Option<bool> {
         let refuted = is_unsound(self.expected);
         match self.word() {
             Word::Proved => Some(!refuted),
@@ -176,15 +192,8 @@ impl<S: Stamped> Proved<S> {
         }
     }
 
-    /// The obligations that are not shown, and what else keeps it from being proved.
-    #[must_use]
-    pub fn open(&self) -> Vec<String> {
-        open(&self.proof)
-    }
-
     /// The obligations as a table, g, and the verdict; of a refutation the client and the execution.
-    #[must_use]
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let Self { library, over, variant, proof, .. } = self;
         let mut out = table(proof);
         if proof.plain > 0 {
@@ -199,7 +208,7 @@ impl<S: Stamped> Proved<S> {
         out.push_str(&format!("{library} ({variant}) over {over}: {word}"));
         out.push_str(if self.word() == Word::Proved { ", for every client\n" } else { "\n" });
         if self.word() != Word::Proved {
-            self.open().iter().for_each(|line| out.push_str(&format!("  not shown: {line}\n")));
+            open(&self.proof).iter().for_each(|line| out.push_str(&format!("  not shown: {line}\n")));
         }
         if let Some(refutation) = &self.refutation {
             out.push_str(&format!("\n{}", refutation.explanation()));
@@ -207,23 +216,19 @@ impl<S: Stamped> Proved<S> {
         out
     }
 
-    /// One JSON object.
-    #[must_use]
-    pub fn json(&self) -> String {
+    fn json(&self) -> String {
         let refutation = self.refutation.as_ref();
         json!({
             "library": self.library, "over": self.over, "variant": self.variant, "verdict": self.word().text(),
             "expected": self.is_expected(), "obligations": rows(&self.proof),
             "g": self.proof.concretisation, "executions": self.proof.executions,
-            "open": if self.word() == Word::Proved { Vec::new() } else { self.open() },
+            "open": if self.word() == Word::Proved { Vec::new() } else { open(&self.proof) },
             "client": refutation.and_then(Checked::litmus), "why": refutation.map(Checked::explanation), "seconds": self.time.as_secs_f64(),
         })
         .to_string()
     }
 
-    /// The obligations as files: names, and what is in them.
-    #[must_use]
-    pub fn files(&self) -> Vec<(String, String)> {
+    fn files(&self) -> Vec<(String, String)> {
         files(&format!("{}-{}", self.library, self.variant), &self.proof)
     }
 }

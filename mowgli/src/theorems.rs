@@ -9,7 +9,7 @@ use mowgli_prove::robust::{self, Dropped};
 use mowgli_rdma::robust::Cpu;
 use serde_json::json;
 
-use crate::prove::{Word, files, looked_at, open, rows, table};
+use crate::prove::{Found, Word, files, looked_at, open, rows, table};
 
 mod search;
 
@@ -117,10 +117,10 @@ impl Told {
             (None, false) => Word::Undecided,
         }
     }
+}
 
-    /// Whether the verdict is the expected one; `None` if it is undecided.
-    #[must_use]
-    pub fn is_expected(&self) -> Option<bool> {
+impl Found for Told {
+    fn is_expected(&self) -> Option<bool> {
         match self.word() {
             Word::Proved => Some(self.variant == "published"),
             Word::Refuted => Some(self.variant != "published"),
@@ -129,8 +129,7 @@ impl Told {
     }
 
     /// The steps as a table, and the verdict; of a refutation the program.
-    #[must_use]
-    pub fn text(&self) -> String {
+    fn text(&self) -> String {
         let mut out = format!("{}{}", table(&self.proof), looked_at(&self.proof));
         let Self { name, variant, about, .. } = self;
         let all = if self.word() == Word::Proved { ", for every program" } else { "" };
@@ -144,9 +143,7 @@ impl Told {
         out
     }
 
-    /// One JSON object.
-    #[must_use]
-    pub fn json(&self) -> String {
+    fn json(&self) -> String {
         let refutation = self.refutation.as_ref();
         json!({
             "theorem": self.name, "about": self.about, "variant": self.variant, "verdict": self.word().text(),
@@ -157,9 +154,7 @@ impl Told {
         .to_string()
     }
 
-    /// The steps as files: names, and what is in them.
-    #[must_use]
-    pub fn files(&self) -> Vec<(String, String)> {
+    fn files(&self) -> Vec<(String, String)> {
         files(&format!("{}-{}", self.name, self.variant), &self.proof)
     }
 }

@@ -14,7 +14,7 @@ use mowgli_prove::prove::Options;
 use mowgli_prove::solve::Program;
 
 use crate::catalogue::{Catalogue, Stamped};
-use crate::prove::{proved, solvers};
+use crate::prove::{Found, proved, solvers};
 use crate::theorems::{THEOREMS, Theorem};
 
 use super::bounds::at_least_one;
@@ -94,7 +94,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, Strin
     let search = Duration::from_secs(args.search);
     let questions = of_libraries(&over_rdma, args.json, search, &options)
         .chain(of_libraries(&over_x86, args.json, search, &options))
-        .chain(of_theorems(&theorems, args.json, search, &options));
+        .chain(theorems.iter().map(|(t, variant)| question(args.json, || t.told(variant, &options, search))));
     let mut code = 0;
     in_order(&questions.collect::<Vec<Question<'_>>>(), |said| {
         let done = said.and_then(|said| {
@@ -190,20 +190,13 @@ fn chosen_theorems<'a>(args: &'a ProveArgs, catalogue: &Catalogue) -> Result<Vec
     Ok(found)
 }
 
-fn of_theorems<'a>(
-    all: &'a [(&Theorem, &str)],
-    json: bool,
-    search: Duration,
-    options: &'a Options,
-) -> impl Iterator<Item = Question<'a>> {
-    let of = move |(theorem, variant): &'a (&Theorem, &str)| -> Question<'a> {
-        Box::new(move || {
-            let found = theorem.told(variant, options, search)?;
-            let printed = if json { format!("{}\n", found.json()) } else { found.text() };
-            Ok(Said { printed, files: found.files(), is_expected: found.is_expected() })
-        })
-    };
-    all.iter().map(of)
+/// The question of which this is found.
+fn question<'a, F: Found>(json: bool, found: impl Fn() -> Result<F, String> + Sync + 'a) -> Question<'a> {
+    Box::new(move || {
+        let found = found()?;
+        let printed = if json { format!("{}\n", found.json()) } else { found.text() };
+        Ok(Said { printed, files: found.files(), is_expected: found.is_expected() })
+    })
 }
 
 fn of_libraries<'a, S: Stamped>(
@@ -212,14 +205,7 @@ fn of_libraries<'a, S: Stamped>(
     search: Duration,
     options: &'a Options,
 ) -> impl Iterator<Item = Question<'a>> {
-    let of = move |(entry, variant): &'a (&Entry<S>, &Variant)| -> Question<'a> {
-        Box::new(move || {
-            let found = proved(entry, variant, options, search)?;
-            let printed = if json { format!("{}\n", found.json()) } else { found.text() };
-            Ok(Said { printed, files: found.files(), is_expected: found.is_expected() })
-        })
-    };
-    all.iter().map(of)
+    all.iter().map(move |(entry, variant)| question(json, move || proved(entry, variant, options, search)))
 }
 
 /// Writes the obligations if this is wanted; the exit code of a verdict.
