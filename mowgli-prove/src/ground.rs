@@ -33,15 +33,19 @@ const APART: [(&str, [&str; 4]); 2] =
 const LITTLE: usize = 16;
 
 /// A quantified formula for which an atom stands.
+#[derive(Clone)]
 struct Atom {
     atom: Id,
     formula: Arc<Quantified>,
     around: Vec<Id>,
     /// What it says of any thing at all: those that say the same are one.
     says: Id,
+    /// Whether it is a part of what is given.
+    is_given: bool,
 }
 
-/// Instances of a theory.
+/// Instances of a theory. More can be named and given after they were made, and only what is about that is made then.
+#[derive(Clone)]
 pub struct Ground<'a> {
     ready: &'a Ready,
     names: Names,
@@ -59,15 +63,18 @@ pub struct Ground<'a> {
     facts: FxHashMap<Id, Id>,
     elements: FxHashSet<Id>,
     named: BTreeMap<String, Vec<Id>>,
+    /// What is named and has its instances.
+    instantiated: FxHashSet<Id>,
     /// What definitions are of things.
     defined: FxHashMap<(usize, Vec<Id>), Id>,
     /// What quantified formulas are, by their places and what is bound around them.
     settled: FxHashMap<(usize, Vec<Id>), Id>,
     atoms: Vec<Atom>,
-    at_place: FxHashMap<(usize, Vec<Id>), Id>,
+    /// The positions of atoms.
+    at_place: FxHashMap<(usize, Vec<Id>), usize>,
     alike: FxHashMap<(bool, Id), Id>,
-    /// How many of the atoms are parts of what is given.
-    given: usize,
+    /// Whether something given is being read.
+    is_giving: bool,
     /// Things of which nothing is known, with their sorts.
     anything: Vec<(Id, String)>,
     clauses: Vec<Id>,
@@ -100,12 +107,13 @@ impl<'a> Ground<'a> {
             facts: FxHashMap::default(),
             elements: FxHashSet::default(),
             named: BTreeMap::new(),
+            instantiated: FxHashSet::default(),
             defined: FxHashMap::default(),
             settled: FxHashMap::default(),
             atoms: Vec::new(),
             at_place: FxHashMap::default(),
             alike: FxHashMap::default(),
-            given: 0,
+            is_giving: false,
             anything: Vec::new(),
             clauses: Vec::new(),
             is_false: false,
@@ -126,8 +134,30 @@ impl<'a> Ground<'a> {
 
     /// Says what holds.
     pub fn given(&mut self, formula: &Term) {
+        self.is_giving = true;
         let id = self.of(formula);
+        self.is_giving = false;
         self.assume(id);
+    }
+
+    /// Whether a thing of a sort has been named.
+    pub fn is_named(&mut self, sort: &str, thing: &Term) -> bool {
+        let id = self.of(thing);
+        self.named.get(sort).is_some_and(|named| named.contains(&id))
+    }
+
+    /// The same, to which more is added.
+    #[must_use]
+    pub fn continued(&self) -> Self {
+        let mut ground = self.clone();
+        ground.forget();
+        ground
+    }
+
+    /// Forgets what was found with less known.
+    fn forget(&mut self) {
+        self.defined.clear();
+        self.settled.clear();
     }
 
     /// Whether a formula is known to hold, or not to hold.
@@ -155,7 +185,7 @@ impl<'a> Ground<'a> {
     /// certain.
     #[must_use]
     pub fn there(&self) -> Vec<(Variable, Term, bool)> {
-        let told = self.atoms[..self.given].iter().filter(|a| a.formula.is_some && a.formula.of.len() == 1);
+        let told = self.atoms.iter().filter(|a| a.is_given && a.formula.is_some && a.formula.of.len() == 1);
         // What is said within a formula for anything is there for nothing in particular.
         let open = told.filter(|a| self.found(a.atom) != FALSE && !a.around.iter().any(|id| self.is_of_anything(*id)));
         let said = |a: &Atom| {
@@ -172,7 +202,6 @@ impl<'a> Ground<'a> {
 
     /// Makes the instances; what follows from them at once is used to simplify the others.
     pub fn instantiate(&mut self) {
-        self.given = self.atoms.len();
         loop {
             let before = self.facts.len();
             self.pass();
@@ -188,15 +217,13 @@ impl<'a> Ground<'a> {
         self.value(&code, &mut Vec::new())
     }
 
-    /// Makes the instances once.
+    /// Makes the instances once that are about something of which there are none yet; those that there are already are simplified.
     fn pass(&mut self) {
-        self.defined.clear();
-        self.settled.clear();
+        self.forget();
         self.alike.clear();
         let mut seen = FxHashMap::default();
-        // What was known to hold, or not to hold, of something larger is so of what it is equal to.
-        let settled = self.facts.iter().filter(|(_, to)| **to == TRUE || **to == FALSE);
-        for (id, to) in settled.map(|(id, to)| (*id, *to)).sorted().collect::<Vec<_>>() {
+        // What was known of something larger is so of what it is equal to.
+        for (id, to) in self.facts.iter().map(|(id, to)| (*id, *to)).sorted().collect::<Vec<_>>() {
             let now = self.again(id, &mut seen);
             self.learn(now, to);
         }
@@ -211,7 +238,7 @@ impl<'a> Ground<'a> {
             self.learn(first, atom);
             let around: Vec<Id> =
                 self.atoms[i].around.clone().into_iter().map(|id| self.again(id, &mut seen)).collect();
-            self.at_place.insert((formula.place, around.clone()), atom);
+            self.at_place.insert((formula.place, around.clone()), i);
             self.atoms[i].around = around;
         }
         let mut named = std::mem::take(&mut self.named);
@@ -222,17 +249,26 @@ impl<'a> Ground<'a> {
             things.sort_unstable();
             things.dedup();
         }
-        self.named.clone_from(&named);
+        let is_first = self.instantiated.is_empty();
+        let old = std::mem::take(&mut self.instantiated).into_iter();
+        self.instantiated = old.map(|thing| self.again(thing, &mut seen)).collect();
+        self.named = named;
+        if is_first || self.named.values().flatten().any(|thing| !self.instantiated.contains(thing)) {
+            self.instances(is_first);
+            self.instantiated.extend(self.named.values().flatten());
+        }
+    }
+
+    /// Makes the instances about what has none yet: of the formulas for which there are atoms, and of the axioms.
+    fn instances(&mut self, is_first: bool) {
         for i in 0..self.atoms.len() {
             let (formula, mut around) = (Arc::clone(&self.atoms[i].formula), self.atoms[i].around.clone());
-            self.quantified(&formula, &mut around);
+            let tuples = self.new_tuples(formula.of.iter().map(|(_, sort)| sort));
+            self.quantified_over(&formula, &mut around, tuples);
         }
         let ready = self.ready;
-        let none = Vec::new();
         for axiom in &ready.axioms {
-            let things = axiom.sorts.iter().map(|sort| named.get(sort).unwrap_or(&none).iter().copied());
-            let tuples: Vec<Vec<Id>> =
-                if axiom.sorts.is_empty() { vec![Vec::new()] } else { things.multi_cartesian_product().collect() };
+            let tuples = if axiom.sorts.is_empty() && is_first { vec![Vec::new()] } else { self.new_tuples(&axiom.sorts) };
             for mut tuple in tuples {
                 if axiom.case.is_some_and(|(function, element)| self.is_other(function, tuple[0], element)) {
                     continue;
@@ -244,6 +280,19 @@ impl<'a> Ground<'a> {
                 }
             }
         }
+    }
+
+    /// What is named of these sorts, with something that has no instances yet.
+    fn new_tuples<'s>(&self, sorts: impl IntoIterator<Item = &'s String>) -> Vec<Vec<Id>> {
+        let is_new = |tuple: &Vec<Id>| tuple.iter().any(|thing| !self.instantiated.contains(thing));
+        self.tuples(sorts).into_iter().filter(is_new).collect()
+    }
+
+    /// What is named of these sorts.
+    fn tuples<'s>(&self, sorts: impl IntoIterator<Item = &'s String>) -> Vec<Vec<Id>> {
+        let none = Vec::new();
+        let things = sorts.into_iter().map(|sort| self.named.get(sort).unwrap_or(&none).iter().copied());
+        things.multi_cartesian_product().collect()
     }
 
     /// A term with what has become known since.
@@ -496,13 +545,23 @@ impl<'a> Ground<'a> {
 
     /// A formula with a quantifier: settled by one instance, or else an atom with its instances.
     fn quantified(&mut self, formula: &Arc<Quantified>, bound: &mut Vec<Id>) -> Id {
-        let place = (formula.place, bound.clone());
-        if let Some(known) = self.settled.get(&place) {
-            return *known;
+        let place = (formula.place, std::mem::take(bound));
+        let position = self.at_place.get(&place);
+        if let (true, Some(position)) = (self.is_giving, position) {
+            self.atoms[*position].is_given = true;
         }
+        let known = self.settled.get(&place).copied();
+        *bound = place.1;
+        known.unwrap_or_else(|| {
+            let tuples = self.tuples(formula.of.iter().map(|(_, sort)| sort));
+            self.quantified_over(formula, bound, tuples)
+        })
+    }
+
+    /// The same, with instances about these things.
+    fn quantified_over(&mut self, formula: &Arc<Quantified>, bound: &mut Vec<Id>, tuples: Vec<Vec<Id>>) -> Id {
+        let place = (formula.place, bound.clone());
         let settles = if formula.is_some { TRUE } else { FALSE };
-        let things = formula.of.iter().map(|(_, sort)| self.named.get(sort).cloned().unwrap_or_default());
-        let tuples: Vec<Vec<Id>> = things.multi_cartesian_product().collect();
         let mut instances = Vec::new();
         for tuple in tuples {
             let before = bound.len();
@@ -510,6 +569,11 @@ impl<'a> Ground<'a> {
             let id = self.value(&formula.body, bound);
             bound.truncate(before);
             if id == settles {
+                if let Some(position) = self.at_place.get(&place).copied() {
+                    self.learn(self.atoms[position].atom, settles);
+                    // What is there has a name.
+                    self.atoms[position].is_given = false;
+                }
                 self.settled.insert(place, settles);
                 return settles;
             }
@@ -528,8 +592,8 @@ impl<'a> Ground<'a> {
 
     /// The atom for a formula: one that is there already if it says the same.
     fn atom(&mut self, formula: &Arc<Quantified>, bound: &mut Vec<Id>, place: &(usize, Vec<Id>)) -> Id {
-        if let Some(atom) = self.at_place.get(place) {
-            return *atom;
+        if let Some(position) = self.at_place.get(place) {
+            return self.atoms[*position].atom;
         }
         let before = bound.len();
         for (position, (_, sort)) in formula.of.iter().enumerate() {
@@ -551,8 +615,9 @@ impl<'a> Ground<'a> {
                 atom
             }
         };
-        self.atoms.push(Atom { atom, formula: Arc::clone(formula), around: bound.clone(), says });
-        self.at_place.insert(place.clone(), atom);
+        let (formula, around, is_given) = (Arc::clone(formula), bound.clone(), self.is_giving);
+        self.at_place.insert(place.clone(), self.atoms.len());
+        self.atoms.push(Atom { atom, formula, around, says, is_given });
         atom
     }
 

@@ -31,7 +31,7 @@ const PLAIN: Duration = Duration::from_secs(1);
 
 /// What is looked at in one case.
 #[derive(Clone, Default)]
-struct Scene {
+struct Scene<'r> {
     /// The constants, with their sorts.
     constants: Vec<(String, String)>,
     /// The calls with the positions of their kinds.
@@ -43,6 +43,15 @@ struct Scene {
     there: Vec<(Variable, Term)>,
     /// The areas of which subevents are named, if not those of all are.
     areas: Option<Arc<BTreeSet<Area>>>,
+    /// What is known in the case of which this is a part.
+    before: Option<Arc<Before<'r>>>,
+}
+
+/// What is known of the first things of a case.
+struct Before<'r> {
+    ground: Ground<'r>,
+    calls: usize,
+    given: usize,
 }
 
 /// Decides questions about a theory, case by case.
@@ -101,7 +110,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     /// Adds a call of a kind, with the one that the client owes to it.
-    fn add_call(&self, scene: &mut Scene, name: &str, k: usize) -> Term {
+    fn add_call(&self, scene: &mut Scene<'_>, name: &str, k: usize) -> Term {
         let call = scene.add_call(self.model, name, k);
         if let Some(&l) = self.partners.get(&k) {
             let partner = scene.add_call(self.model, &format!("{name}.partner"), l);
@@ -112,7 +121,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     /// Adds a subevent or promise of a role, with its call; the term for it.
-    fn add(&self, scene: &mut Scene, name: &str, k: usize, role: &Role<S>) -> Term {
+    fn add(&self, scene: &mut Scene<'_>, name: &str, k: usize, role: &Role<S>) -> Term {
         let call = self.add_call(scene, &format!("{name}.call"), k);
         let mut constant = |sort: &str| {
             scene.constants.push((format!("{name}.at"), sort.to_owned()));
@@ -166,12 +175,23 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     /// Names the things that an obligation is about, from the `n`-th on.
-    fn start(&self, of: &Obligation, n: usize, scene: &Scene, by: &BTreeMap<String, Term>, progress: &Progress<'_>) {
+    fn start<'r>(
+        &'r self,
+        of: &Obligation,
+        n: usize,
+        scene: &Scene<'r>,
+        by: &BTreeMap<String, Term>,
+        progress: &Progress<'_>,
+    ) {
         let from = of.from.with(by);
-        if n > 0 && self.first(scene).is_known(&from) == Some(false) {
-            return;
-        }
         let mut scene = scene.clone();
+        if n > 0 {
+            let mut ground = self.first(&scene);
+            if ground.is_known(&from) == Some(false) {
+                return;
+            }
+            scene.goes_on_from(ground);
+        }
         match of.of.get(n) {
             None => {
                 scene.given.push(from);
@@ -206,10 +226,12 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     /// What is known of the named things alone. What may be there or not is left unnamed.
-    fn first(&self, scene: &Scene) -> Ground<'_> {
-        let mut ground = Ground::new(&self.ready);
+    fn first<'r>(&'r self, scene: &Scene<'r>) -> Ground<'r> {
+        let before = scene.before.as_deref();
+        let mut ground = before.map_or_else(|| Ground::new(&self.ready), |before| before.ground.continued());
+        let [calls, given] = before.map_or([0, 0], |before| [before.calls, before.given]);
         let kinds = &self.model.parts.kinds;
-        for (call, k) in &scene.calls {
+        for (call, k) in &scene.calls[calls..] {
             ground.given(&self.model.is_kind(&kinds[*k], call));
             ground.given(&self.model.takes_part(&kinds[*k], call));
         }
@@ -217,9 +239,10 @@ impl<'a, S: Stamp> Cases<'a, S> {
         rounds.iter().for_each(|round| ground.name(ROUND, round));
         nodes.iter().for_each(|node| ground.name("Node", node));
         threads.iter().for_each(|thread| ground.name("Thread", thread));
-        scene.calls.iter().for_each(|(call, _)| ground.name("Call", call));
+        scene.calls[calls..].iter().for_each(|(call, _)| ground.name("Call", call));
         let mut things = self.possible(scene);
-        let mut given = scene.given.iter();
+        things.retain(|thing| !ground.is_named(thing.sort, &thing.thing));
+        let mut given = scene.given[given..].iter();
         // What is there for certain is known before more is said of it.
         loop {
             things.retain(|thing| {
@@ -237,7 +260,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
         }
     }
 
-    fn possible(&self, scene: &Scene) -> Vec<Thing> {
+    fn possible(&self, scene: &Scene<'_>) -> Vec<Thing> {
         let [nodes, threads, rounds] = scene.places(self.model);
         let places = [&nodes[..], &threads, &rounds];
         let is_named = |role: &Role<S>| self.is_named(scene, role);
@@ -246,7 +269,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     /// Whether subevents of a role are named.
-    fn is_named(&self, scene: &Scene, role: &Role<S>) -> bool {
+    fn is_named(&self, scene: &Scene<'_>, role: &Role<S>) -> bool {
         match (&scene.areas, self.areas.of_role(role)) {
             (Some(named), Some(area)) => named.contains(&area),
             _ => true,
@@ -254,13 +277,13 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     /// The subevents and promises of the calls that are there for certain.
-    fn things(&self, scene: &Scene, ground: &mut Ground<'_>) -> Vec<Thing> {
+    fn things(&self, scene: &Scene<'_>, ground: &mut Ground<'_>) -> Vec<Thing> {
         let mut things = self.possible(scene);
         things.retain(|thing| ground.is_known(&thing.given) == Some(true));
         things
     }
 
-    fn whole(&self, scene: &Scene, to: &Term) -> Ground<'_> {
+    fn whole<'r>(&'r self, scene: &Scene<'r>, to: &Term) -> Ground<'r> {
         let mut ground = self.first(scene);
         ground.given(&not(to.clone()));
         if !ground.is_refuted() {
@@ -270,10 +293,11 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     /// Decides a part, first with nothing named of areas of which it does not speak, which may take half of the time.
-    fn close_part(&self, scene: &Scene, to: &Term, progress: &Progress<'_>) {
+    fn close_part<'r>(&'r self, scene: &Scene<'r>, to: &Term, progress: &Progress<'_>) {
         let attempt = |areas: Option<Arc<BTreeSet<Area>>>, limit: Duration| {
             let attempt = Progress::new(limit, Some(progress));
-            self.close(&Scene { areas, ..scene.clone() }, to, &attempt);
+            let before = if areas.is_some() { None } else { scene.before.clone() };
+            self.close(&Scene { areas, before, ..scene.clone() }, to, &attempt);
             progress.asked.fetch_add(attempt.asked.load(Ordering::Relaxed), Ordering::Relaxed);
             attempt.answer()
         };
@@ -288,11 +312,11 @@ impl<'a, S: Stamp> Cases<'a, S> {
 
     /// What is to follow, part by part: that tuples are equal is that their words are. Which tuples promises are of is known of the
     /// promises alone, of others it may follow from more.
-    fn parts(&self, scene: &Scene, to: &Term) -> Vec<Term> {
+    fn parts<'r>(&'r self, scene: &Scene<'r>, to: &Term) -> Vec<Term> {
         if !self.ready.has_tuples() || !is_of_values(to) {
             return vec![to.clone()];
         }
-        let alone = Scene { areas: Some(Arc::default()), ..scene.clone() };
+        let alone = Scene { areas: Some(Arc::default()), before: None, ..scene.clone() };
         let words =
             [&alone, scene].into_iter().find_map(|scene| match self.whole(scene, &truth(false)).simplified(to) {
                 Term::App(name, words) if &*name == "and" => Some(words),
@@ -302,7 +326,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     /// Decides one case, telling apart what there is and whence reads have their values where that is needed.
-    fn close(&self, scene: &Scene, to: &Term, progress: &Progress<'_>) {
+    fn close<'r>(&'r self, scene: &Scene<'r>, to: &Term, progress: &Progress<'_>) {
         let mut ground = self.whole(scene, to);
         if ground.is_refuted() {
             return;
@@ -320,23 +344,30 @@ impl<'a, S: Stamp> Cases<'a, S> {
         let is_new = |(of, said, _): &(Variable, Term, bool)| {
             [SUB, ABS, "Call"].contains(&&*of.1) && !scene.there.iter().any(|known| (&known.0, &known.1) == (of, said))
         };
+        let there = ground.there().into_iter().find(is_new);
+        let is_told = there.is_none() && scene.told.len() < DEEPEST;
+        let read = is_told.then(|| self.next_read(scene, &mut ground, to)).flatten();
         let mut scene = scene.clone();
-        if let Some((of, said, is_there)) = ground.there().into_iter().find(is_new) {
-            scene.there.push((of.clone(), said.clone()));
-            return self.both(&scene, &of, &said, is_there, to, progress);
+        scene.goes_on_from(ground);
+        match (there, read) {
+            (Some((of, said, is_there)), _) => {
+                scene.there.push((of.clone(), said.clone()));
+                self.both(&scene, &of, &said, is_there, to, progress);
+            }
+            (None, Some((rf, read))) => {
+                scene.told.push(read.clone());
+                let source = ("source".to_owned(), SUB.to_owned());
+                self.both(&scene, &source, &app(&rf, &[symbol("source"), read]), false, to, progress);
+            }
+            (None, None) => {
+                let word = if let Answer::Unknown(why) = &answer { why } else { "not shown by instances" };
+                progress.leave_open(Answer::Unknown(word.to_owned()));
+            }
         }
-        let read = if scene.told.len() < DEEPEST { self.next_read(&scene, &mut ground, to) } else { None };
-        let Some((rf, read)) = read else {
-            let word = if let Answer::Unknown(why) = &answer { why } else { "not shown by instances" };
-            return progress.leave_open(Answer::Unknown(word.to_owned()));
-        };
-        scene.told.push(read.clone());
-        let source = ("source".to_owned(), SUB.to_owned());
-        self.both(&scene, &source, &app(&rf, &[symbol("source"), read]), false, to, progress);
     }
 
     /// Decides a case in which there is something of which this is said, role by role, and that in which there is not.
-    fn both(&self, scene: &Scene, of: &Variable, said: &Term, is_there: bool, to: &Term, progress: &Progress<'_>) {
+    fn both<'r>(&'r self, scene: &Scene<'r>, of: &Variable, said: &Term, is_there: bool, to: &Term, progress: &Progress<'_>) {
         let mut cases = Vec::new();
         if !is_there {
             let mut without = scene.clone();
@@ -369,7 +400,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
     /// The read whose source is told apart next: one of which the goal speaks; or whose value was written by the source of one
     /// told apart before; or of whose value the goal speaks; or one that what is to be shown
     /// is about, or that has the value of one told apart before; or else the first whose source is not known.
-    fn next_read(&self, scene: &Scene, ground: &mut Ground<'_>, to: &Term) -> Option<(String, Term)> {
+    fn next_read(&self, scene: &Scene<'_>, ground: &mut Ground<'_>, to: &Term) -> Option<(String, Term)> {
         // Of the goal itself it is known that it does not hold.
         let parts = if let Term::App(_, parts) = to { &parts[..] } else { &[] };
         let goal: String = parts.iter().map(|part| ground.simplified(part).to_string()).collect();
@@ -405,7 +436,13 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 }
 
-impl Scene {
+impl<'r> Scene<'r> {
+    /// Says what is known in it, for the cases that are parts of it.
+    fn goes_on_from(&mut self, ground: Ground<'r>) {
+        let (calls, given) = (self.calls.len(), self.given.len());
+        self.before = Some(Arc::new(Before { ground, calls, given }));
+    }
+
     /// The nodes and threads that have names: those that something is for, and those of calls and their objects.
     fn places<S: Stamp>(&self, model: &Model<'_, S>) -> [Vec<Term>; 3] {
         let named = |of: &str| {
