@@ -10,15 +10,19 @@ use std::sync::Arc;
 
 use itertools::Itertools;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::{SmallVec, smallvec};
 
 use crate::model::TUPLE;
 use crate::ready::{
     AND, ByCase, Code, EQUAL, FALSE as NO, IMPLIES, ITE, NOT, Names, OR, Quantified, Ready, Symbol, TRUE as YES,
 };
-use crate::term::{Statement, Term, Theory, Variable, app, equal, not, truth};
+use crate::term::{Statement, Term, Theory, Variable, app, equal, not, symbol, truth};
 
 /// A term without variables.
 type Id = usize;
+
+/// What a symbol is applied to; most take no more than two.
+type Ids = SmallVec<[Id; 3]>;
 
 // The first two terms, as their symbols are the first.
 const TRUE: Id = YES;
@@ -37,7 +41,7 @@ const LITTLE: usize = 16;
 struct Atom {
     atom: Id,
     formula: Arc<Quantified>,
-    around: Vec<Id>,
+    around: Ids,
     /// What it says of any thing at all: those that say the same are one.
     says: Id,
     /// Whether it is a part of what is given.
@@ -54,9 +58,9 @@ pub struct Ground<'a> {
     kind: Symbol,
     /// The functions that make tuples.
     tuples: FxHashSet<Symbol>,
-    nodes: Vec<(Symbol, Vec<Id>)>,
+    nodes: Vec<(Symbol, Ids)>,
     sizes: Vec<usize>,
-    known: FxHashMap<(Symbol, Vec<Id>), Id>,
+    known: FxHashMap<(Symbol, Ids), Id>,
     /// Those with one argument.
     of_one: FxHashMap<(Symbol, Id), Id>,
     /// What is known to be equal to something simpler.
@@ -66,12 +70,12 @@ pub struct Ground<'a> {
     /// What is named and has its instances.
     instantiated: FxHashSet<Id>,
     /// What definitions are of things.
-    defined: FxHashMap<(usize, Vec<Id>), Id>,
+    defined: FxHashMap<(usize, Ids), Id>,
     /// What quantified formulas are, by their places and what is bound around them.
-    settled: FxHashMap<(usize, Vec<Id>), Id>,
+    settled: FxHashMap<(usize, Ids), Id>,
     atoms: Vec<Atom>,
     /// The positions of atoms.
-    at_place: FxHashMap<(usize, Vec<Id>), usize>,
+    at_place: FxHashMap<(usize, Ids), usize>,
     alike: FxHashMap<(bool, Id), Id>,
     /// Whether something given is being read.
     is_giving: bool,
@@ -118,9 +122,9 @@ impl<'a> Ground<'a> {
             clauses: Vec::new(),
             is_false: false,
         };
-        assert_eq!([YES, NO].map(|truth| ground.cons(truth, Vec::new())), [TRUE, FALSE]);
+        assert_eq!([YES, NO].map(|truth| ground.cons(truth, Ids::new())), [TRUE, FALSE]);
         for element in ready.elements.iter().sorted() {
-            let id = ground.cons(*element, Vec::new());
+            let id = ground.cons(*element, Ids::new());
             ground.elements.insert(id);
         }
         ground
@@ -214,7 +218,7 @@ impl<'a> Ground<'a> {
 
     fn of(&mut self, term: &Term) -> Id {
         let code = self.ready.reader_with(&mut self.names, &mut self.places).read(term, &mut Vec::new());
-        self.value(&code, &mut Vec::new())
+        self.value(&code, &mut Ids::new())
     }
 
     /// Makes the instances once that are about something of which there are none yet; those that there are already are simplified.
@@ -236,7 +240,7 @@ impl<'a> Ground<'a> {
             let (formula, atom) = (Arc::clone(&self.atoms[i].formula), self.atoms[i].atom);
             let first = *self.alike.entry((formula.is_some, says)).or_insert(atom);
             self.learn(first, atom);
-            let around: Vec<Id> =
+            let around: Ids =
                 self.atoms[i].around.clone().into_iter().map(|id| self.again(id, &mut seen)).collect();
             self.at_place.insert((formula.place, around.clone()), i);
             self.atoms[i].around = around;
@@ -268,7 +272,7 @@ impl<'a> Ground<'a> {
         }
         let ready = self.ready;
         for axiom in &ready.axioms {
-            let tuples = if axiom.sorts.is_empty() && is_first { vec![Vec::new()] } else { self.new_tuples(&axiom.sorts) };
+            let tuples = if axiom.sorts.is_empty() && is_first { vec![Ids::new()] } else { self.new_tuples(&axiom.sorts) };
             for mut tuple in tuples {
                 if axiom.case.is_some_and(|(function, element)| self.is_other(function, tuple[0], element)) {
                     continue;
@@ -283,16 +287,16 @@ impl<'a> Ground<'a> {
     }
 
     /// What is named of these sorts, with something that has no instances yet.
-    fn new_tuples<'s>(&self, sorts: impl IntoIterator<Item = &'s String>) -> Vec<Vec<Id>> {
-        let is_new = |tuple: &Vec<Id>| tuple.iter().any(|thing| !self.instantiated.contains(thing));
+    fn new_tuples<'s>(&self, sorts: impl IntoIterator<Item = &'s String>) -> Vec<Ids> {
+        let is_new = |tuple: &Ids| tuple.iter().any(|thing| !self.instantiated.contains(thing));
         self.tuples(sorts).into_iter().filter(is_new).collect()
     }
 
     /// What is named of these sorts.
-    fn tuples<'s>(&self, sorts: impl IntoIterator<Item = &'s String>) -> Vec<Vec<Id>> {
+    fn tuples<'s>(&self, sorts: impl IntoIterator<Item = &'s String>) -> Vec<Ids> {
         let none = Vec::new();
         let things = sorts.into_iter().map(|sort| self.named.get(sort).unwrap_or(&none).iter().copied());
-        things.multi_cartesian_product().collect()
+        things.multi_cartesian_product().map(Ids::from_vec).collect()
     }
 
     /// A term with what has become known since.
@@ -301,7 +305,7 @@ impl<'a> Ground<'a> {
             return *known;
         }
         let (name, to) = self.nodes[id].clone();
-        let to: Vec<Id> = to.into_iter().map(|t| self.again(t, seen)).collect();
+        let to: Ids = to.into_iter().map(|t| self.again(t, seen)).collect();
         let now = self.make(name, to);
         seen.insert(id, now);
         now
@@ -319,7 +323,7 @@ impl<'a> Ground<'a> {
             (AND, parts) => parts.iter().for_each(|part| self.assume(*part)),
             (NOT, &[of]) if self.nodes[of].0 == OR => {
                 for part in self.nodes[of].1.clone() {
-                    let opposite = self.make(NOT, vec![part]);
+                    let opposite = self.make(NOT, smallvec![part]);
                     self.assume(opposite);
                 }
             }
@@ -349,7 +353,7 @@ impl<'a> Ground<'a> {
         }
     }
 
-    fn cons(&mut self, name: Symbol, to: Vec<Id>) -> Id {
+    fn cons(&mut self, name: Symbol, to: Ids) -> Id {
         let key = (name, to);
         if let Some(id) = self.known.get(&key) {
             return *id;
@@ -372,7 +376,7 @@ impl<'a> Ground<'a> {
         id
     }
 
-    fn make(&mut self, name: Symbol, to: Vec<Id>) -> Id {
+    fn make(&mut self, name: Symbol, to: Ids) -> Id {
         match (name, &to[..]) {
             (AND, parts) => self.gathered(AND, parts),
             (OR, parts) => self.gathered(OR, parts),
@@ -404,22 +408,22 @@ impl<'a> Ground<'a> {
             NO => TRUE,
             NOT => parts[0],
             AND => {
-                let parts: Vec<Id> = parts.into_iter().map(|part| self.opposite(part)).collect();
+                let parts: Ids = parts.into_iter().map(|part| self.opposite(part)).collect();
                 self.gathered(OR, &parts)
             }
-            _ => self.cons(NOT, vec![of]),
+            _ => self.cons(NOT, smallvec![of]),
         }
     }
 
     /// A conjunction or disjunction.
     fn gathered(&mut self, name: Symbol, parts: &[Id]) -> Id {
         let (neutral, absorbing) = if name == AND { (TRUE, FALSE) } else { (FALSE, TRUE) };
-        let mut all: Vec<Id> = Vec::new();
+        let mut all = Ids::new();
         for part in parts {
             match *part {
                 id if id == neutral => {}
                 id if id == absorbing => return absorbing,
-                id if self.nodes[id].0 == name => all.extend(&self.nodes[id].1),
+                id if self.nodes[id].0 == name => all.extend_from_slice(&self.nodes[id].1),
                 id => all.push(id),
             }
         }
@@ -448,7 +452,7 @@ impl<'a> Ground<'a> {
                 self.gathered(AND, &words)
             }
             (x, y) => self.told_apart(x, y).unwrap_or_else(|| {
-                let id = self.cons(EQUAL, vec![x, y]);
+                let id = self.cons(EQUAL, smallvec![x, y]);
                 self.found(id)
             }),
         }
@@ -469,7 +473,7 @@ impl<'a> Ground<'a> {
                 return Some(FALSE);
             }
             let same = self.apart[position].1.clone().into_iter().map(|function| {
-                let [x, y] = [a, b].map(|s| self.make(function, vec![s]));
+                let [x, y] = [a, b].map(|s| self.make(function, smallvec![s]));
                 self.equal(x, y)
             });
             let same: Vec<Id> = same.collect();
@@ -490,7 +494,7 @@ impl<'a> Ground<'a> {
         self.told(function, of).is_some_and(|known| self.nodes[known].0 != element)
     }
 
-    fn value(&mut self, code: &Code, bound: &mut Vec<Id>) -> Id {
+    fn value(&mut self, code: &Code, bound: &mut Ids) -> Id {
         match code {
             Code::Bound(position) => self.found(bound[*position]),
             Code::Apply(name, to) => match self.values(*name, to, bound) {
@@ -498,7 +502,7 @@ impl<'a> Ground<'a> {
                 Err(settled) => settled,
             },
             Code::Defined(definition, to) => {
-                let values: Vec<Id> = to.iter().map(|part| self.value(part, bound)).collect();
+                let values: Ids = to.iter().map(|part| self.value(part, bound)).collect();
                 let key = (*definition, values);
                 if let Some(known) = self.defined.get(&key) {
                     return *known;
@@ -513,9 +517,9 @@ impl<'a> Ground<'a> {
         }
     }
 
-    fn by_case(&mut self, cases: &ByCase, bound: &mut Vec<Id>) -> Id {
+    fn by_case(&mut self, cases: &ByCase, bound: &mut Ids) -> Id {
         let of = self.value(&cases.of, bound);
-        let mut values = Vec::new();
+        let mut values = Ids::new();
         let left =
             self.elements.contains(&of).then(|| cases.parts.get(&self.nodes[of].0).map_or(&[][..], Vec::as_slice));
         for position in 0..left.map_or(cases.all.len(), <[usize]>::len) {
@@ -529,8 +533,8 @@ impl<'a> Ground<'a> {
     }
 
     /// What a symbol is applied to, or what the whole is where a part settles it.
-    fn values(&mut self, name: Symbol, to: &[Code], bound: &mut Vec<Id>) -> Result<Vec<Id>, Id> {
-        let mut values = Vec::with_capacity(to.len());
+    fn values(&mut self, name: Symbol, to: &[Code], bound: &mut Ids) -> Result<Ids, Id> {
+        let mut values = Ids::with_capacity(to.len());
         for part in to {
             let id = self.value(part, bound);
             match (name, id) {
@@ -544,7 +548,7 @@ impl<'a> Ground<'a> {
     }
 
     /// A formula with a quantifier: settled by one instance, or else an atom with its instances.
-    fn quantified(&mut self, formula: &Arc<Quantified>, bound: &mut Vec<Id>) -> Id {
+    fn quantified(&mut self, formula: &Arc<Quantified>, bound: &mut Ids) -> Id {
         let place = (formula.place, std::mem::take(bound));
         let position = self.at_place.get(&place);
         if let (true, Some(position)) = (self.is_giving, position) {
@@ -559,7 +563,7 @@ impl<'a> Ground<'a> {
     }
 
     /// The same, with instances about these things.
-    fn quantified_over(&mut self, formula: &Arc<Quantified>, bound: &mut Vec<Id>, tuples: Vec<Vec<Id>>) -> Id {
+    fn quantified_over(&mut self, formula: &Arc<Quantified>, bound: &mut Ids, tuples: Vec<Ids>) -> Id {
         let place = (formula.place, bound.clone());
         let settles = if formula.is_some { TRUE } else { FALSE };
         let mut instances = Vec::new();
@@ -584,21 +588,21 @@ impl<'a> Ground<'a> {
         self.settled.insert(place, known);
         for instance in instances {
             let [from, to] = if formula.is_some { [instance, known] } else { [known, instance] };
-            let clause = self.make(IMPLIES, vec![from, to]);
+            let clause = self.make(IMPLIES, smallvec![from, to]);
             self.assume(clause);
         }
         known
     }
 
     /// The atom for a formula: one that is there already if it says the same.
-    fn atom(&mut self, formula: &Arc<Quantified>, bound: &mut Vec<Id>, place: &(usize, Vec<Id>)) -> Id {
+    fn atom(&mut self, formula: &Arc<Quantified>, bound: &mut Ids, place: &(usize, Ids)) -> Id {
         if let Some(position) = self.at_place.get(place) {
             return self.atoms[*position].atom;
         }
         let before = bound.len();
         for (position, (_, sort)) in formula.of.iter().enumerate() {
             let name = self.names.of(&format!("any.{sort}.{position}"));
-            let any = self.cons(name, Vec::new());
+            let any = self.cons(name, Ids::new());
             if !self.anything.iter().any(|(known, _)| *known == any) {
                 self.anything.push((any, sort.clone()));
             }
@@ -610,7 +614,7 @@ impl<'a> Ground<'a> {
             Some(atom) => *atom,
             None => {
                 let name = self.names.of(&format!("some.{}", self.atoms.len()));
-                let atom = self.cons(name, Vec::new());
+                let atom = self.cons(name, Ids::new());
                 self.alike.insert((formula.is_some, says), atom);
                 atom
             }
@@ -660,19 +664,37 @@ impl<'a> Ground<'a> {
         theory.comment("What a solver makes the instances of.");
         theory.0.extend(self.ready.left.0.iter().filter(is_axiom).cloned());
         theory.comment("What is given, and instances of the axioms.");
+        let mut short = FxHashSet::default();
         for (from, to) in self.facts.iter().sorted() {
-            let from = self.term(*from);
+            let from = self.shortened(*from, &mut theory, &mut short);
             let axiom = match *to {
                 TRUE => from,
                 FALSE => not(from),
-                to => equal(from, self.term(to)),
+                to => equal(from, self.shortened(to, &mut theory, &mut short)),
             };
             theory.axiom("", axiom);
         }
         for clause in self.clauses.iter().sorted().dedup() {
-            theory.axiom("", self.term(*clause));
+            let clause = self.shortened(*clause, &mut theory, &mut short);
+            theory.axiom("", clause);
         }
         theory
+    }
+
+    /// A term in which things have short names, as most of a question is about the same few.
+    fn shortened(&self, id: Id, theory: &mut Theory, short: &mut FxHashSet<Id>) -> Term {
+        let (name, to) = &self.nodes[id];
+        let sort = self.ready.sorts.get(name).filter(|sort| *sort != "Bool" && !to.is_empty());
+        let as_short = sort.map(|sort| (format!("t.{id}"), sort));
+        if let Some((known, _)) = as_short.as_ref().filter(|_| short.contains(&id)) {
+            return symbol(known);
+        }
+        let to: Vec<Term> = to.iter().map(|part| self.shortened(*part, theory, short)).collect();
+        let whole = app(self.names.name(*name), &to);
+        let Some((name, sort)) = as_short else { return whole };
+        short.insert(id);
+        theory.define(&name, &[], sort, whole);
+        symbol(&name)
     }
 }
 
@@ -686,7 +708,7 @@ mod tests {
     use crate::model::{Concretisation, Model, Parts, ROUND};
     use crate::prove::executions;
     use crate::source::Source;
-    use crate::term::{Structure, symbol};
+    use crate::term::Structure;
     use crate::witness::structure;
 
     /// Names every call of a structure, with what it has.

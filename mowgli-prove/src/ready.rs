@@ -167,6 +167,8 @@ pub struct Ready {
     pub axioms: Vec<Axiom>,
     /// Sorts, functions, and the axioms of which a solver makes the instances.
     pub left: Theory,
+    /// The sorts of functions.
+    pub sorts: FxHashMap<Symbol, String>,
     defined: FxHashMap<String, usize>,
     places: usize,
 }
@@ -236,6 +238,7 @@ impl Ready {
             typed: FxHashMap::default(),
             axioms: Vec::new(),
             left: Theory::default(),
+            sorts: FxHashMap::default(),
             defined: FxHashMap::default(),
             places: 0,
         };
@@ -257,7 +260,7 @@ impl Ready {
 
     /// Whether the theory has a function of this name.
     pub fn has_function(&self, name: &str) -> bool {
-        self.left.0.iter().any(|s| matches!(s, Statement::Function(of, ..) if of == name))
+        self.names.numbers.get(name).is_some_and(|symbol| self.sorts.contains_key(symbol))
     }
 
     /// Whether the theory speaks of tuples.
@@ -274,7 +277,12 @@ impl Ready {
     fn add(&mut self, statement: &Statement) {
         match statement {
             Statement::Comment(_) => {}
-            Statement::Sort(_) | Statement::Function(..) => self.left.0.push(statement.clone()),
+            Statement::Sort(_) => self.left.0.push(statement.clone()),
+            Statement::Function(name, _, sort) => {
+                self.left.0.push(statement.clone());
+                let symbol = self.names.of(name);
+                self.sorts.insert(symbol, sort.clone());
+            }
             Statement::Elements(_, names) => {
                 self.left.0.push(statement.clone());
                 for name in names {
