@@ -98,11 +98,24 @@ pub fn ask(program: Program, theory: &Theory, question: &Obligation, limit: Dura
     (answer, time)
 }
 
+/// How much a solver does before it gives up a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effort {
+    /// Little more than to read it, counted in the solver's steps and not in time: what follows from instances takes no more.
+    Little,
+    /// All that it can in its time.
+    Full,
+}
+
+/// The steps that Z3 may take for each character of a question when it is tried with little effort. Of a thousand questions that
+/// follow none took more than 1.2.
+const STEPS: usize = 2;
+
 /// Asks whether a theory cannot hold, with no instances made but where a solver sees a reason for them.
 #[must_use]
-pub fn ask_all(program: Program, theory: &Theory, limit: Duration) -> Answer {
+pub fn ask_all(program: Program, theory: &Theory, limit: Duration, effort: Effort) -> Answer {
     let start = Instant::now();
-    let told = told(program, theory, limit).unwrap_or_else(|error| format!("{program} failed: {error}"));
+    let told = told(program, theory, limit, effort).unwrap_or_else(|error| format!("{program} failed: {error}"));
     match told.trim() {
         "unsat" => Answer::Follows,
         "sat" => Answer::Fails,
@@ -153,12 +166,22 @@ impl Running {
     }
 
     /// All that it says of a theory of its sorts, and whether it can be asked again.
-    fn told(&mut self, program: Program, theory: &str, limit: Duration) -> std::io::Result<(String, bool)> {
-        let limited = match program {
-            Program::Z3 => format!("(set-option :timeout {})\n", limit.as_millis()),
-            Program::Cvc5 => String::new(),
+    fn told(
+        &mut self,
+        program: Program,
+        theory: &str,
+        limit: Duration,
+        effort: Effort,
+    ) -> std::io::Result<(String, bool)> {
+        let steps = if effort == Effort::Little { STEPS * theory.len() } else { 0 };
+        let [before, after] = match program {
+            Program::Z3 => [
+                format!("(set-option :timeout {})\n(set-option :rlimit {steps})\n", limit.as_millis()),
+                "(set-option :rlimit 0)\n".to_owned(),
+            ],
+            Program::Cvc5 => [String::new(), String::new()],
         };
-        let text = format!("{limited}(push 1)\n{theory}(check-sat)\n(pop 1)\n(echo \"{ANSWERED}\")\n");
+        let text = format!("(push 1)\n{theory}{before}(check-sat)\n{after}(pop 1)\n(echo \"{ANSWERED}\")\n");
         // A process that has ended has said why.
         let _ = self.input.write_all(text.as_bytes());
         let mut told = String::new();
@@ -182,7 +205,7 @@ impl Drop for Running {
     }
 }
 
-fn told(program: Program, theory: &Theory, limit: Duration) -> std::io::Result<String> {
+fn told(program: Program, theory: &Theory, limit: Duration, effort: Effort) -> std::io::Result<String> {
     let is_sort = |s: &&Statement| matches!(s, Statement::Sort(_) | Statement::Elements(..));
     let (sorts, others): (Vec<&Statement>, Vec<&Statement>) = theory.0.iter().partition(is_sort);
     let [sorts, others] = [sorts, others].map(|all| all.iter().map(|s| format!("{s}\n")).collect::<String>());
@@ -191,7 +214,7 @@ fn told(program: Program, theory: &Theory, limit: Duration) -> std::io::Result<S
         let serves = |running: &Running| running.sorts == sorts && running.end >= start + limit;
         let known = all.remove(&program).filter(serves);
         let mut running = known.map_or_else(|| Running::start(program, sorts, limit), Ok)?;
-        let (told, goes_on) = running.told(program, &others, limit)?;
+        let (told, goes_on) = running.told(program, &others, limit, effort)?;
         if goes_on && start.elapsed() < limit {
             all.insert(program, running);
         }

@@ -20,7 +20,7 @@ use crate::kind::{Kind, Role};
 use crate::model::{ABS, Model, Obligation, ROUND, SUB, Thing, ended, ends_of, own, the, thread};
 use crate::pattern::Each;
 use crate::ready::Ready;
-use crate::solve::{Answer, Program, ask_all};
+use crate::solve::{Answer, Effort, Program, ask_all};
 use crate::term::{Statement, Term, Theory, Variable, any, app, implies, not, symbol, truth};
 
 /// How many sources of reads are told apart in one case.
@@ -170,7 +170,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
         }
         let constants: Vec<(String, String)> =
             of.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
-        let answer = ask_all(self.program, &ground.theory(&constants), self.limit.min(PLAIN));
+        let answer = ask_all(self.program, &ground.theory(&constants), self.limit.min(PLAIN), Effort::Full);
         (answer == Answer::Follows).then_some(1)
     }
 
@@ -186,8 +186,9 @@ impl<'a, S: Stamp> Cases<'a, S> {
         let from = of.from.with(by);
         let mut scene = scene.clone();
         if n > 0 {
-            let mut ground = self.first(&scene);
-            if ground.is_known(&from) == Some(false) {
+            let ground = self.first(&scene);
+            // What has no name yet is to leave no trace.
+            if ground.clone().is_known(&from) == Some(false) {
                 return;
             }
             scene.goes_on_from(ground);
@@ -331,14 +332,17 @@ impl<'a, S: Stamp> Cases<'a, S> {
         if ground.is_refuted() {
             return;
         }
-        progress.asked.fetch_add(1, Ordering::Relaxed);
-        let left = progress.end.saturating_duration_since(Instant::now());
-        let answer = if left.is_zero() {
-            return progress.leave_open(Answer::Unknown("time-out".to_owned()));
-        } else {
-            ask_all(self.program, &ground.theory(&scene.constants), left)
+        let question = ground.theory(&scene.constants);
+        let ask = |effort: Effort| {
+            progress.asked.fetch_add(1, Ordering::Relaxed);
+            let left = progress.end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                Answer::Unknown("time-out".to_owned())
+            } else {
+                ask_all(self.program, &question, left, effort)
+            }
         };
-        if answer == Answer::Follows {
+        if ask(Effort::Little) == Answer::Follows {
             return;
         }
         let is_new = |(of, said, _): &(Variable, Term, bool)| {
@@ -359,10 +363,11 @@ impl<'a, S: Stamp> Cases<'a, S> {
                 let source = ("source".to_owned(), SUB.to_owned());
                 self.both(&scene, &source, &app(&rf, &[symbol("source"), read]), false, to, progress);
             }
-            (None, None) => {
-                let word = if let Answer::Unknown(why) = &answer { why } else { "not shown by instances" };
-                progress.leave_open(Answer::Unknown(word.to_owned()));
-            }
+            (None, None) => match ask(Effort::Full) {
+                Answer::Follows => {}
+                Answer::Fails => progress.leave_open(Answer::Unknown("not shown by instances".to_owned())),
+                why => progress.leave_open(why),
+            },
         }
     }
 

@@ -19,7 +19,7 @@ use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::{bal, nlock, slock, sv, wlock};
 use mowgli_prove::prove::{Options, Proof, prove};
-use mowgli_prove::solve::{Answer, Program, ask_all};
+use mowgli_prove::solve::{Answer, Effort, Program, ask_all};
 use mowgli_prove::source::Source;
 use mowgli_prove::term::{Theory, equal, not, symbol};
 use mowgli_prove::{polls, robust};
@@ -298,7 +298,7 @@ fn a_solver_forgets_what_it_was_told() {
         for colour in if says { &["red", "green"][..] } else { &[] } {
             theory.axiom("it is another", not(equal(symbol("it"), symbol(colour))));
         }
-        ask_all(Program::Z3, &theory, Duration::from_secs(10))
+        ask_all(Program::Z3, &theory, Duration::from_secs(10), Effort::Full)
     };
     assert_eq!(neither(&["red", "green"], true), Answer::Follows);
     assert_eq!(neither(&["red", "green"], false), Answer::Fails);
