@@ -240,8 +240,7 @@ impl<'a> Ground<'a> {
             let (formula, atom) = (Arc::clone(&self.atoms[i].formula), self.atoms[i].atom);
             let first = *self.alike.entry((formula.is_some, says)).or_insert(atom);
             self.learn(first, atom);
-            let around: Ids =
-                self.atoms[i].around.clone().into_iter().map(|id| self.again(id, &mut seen)).collect();
+            let around: Ids = self.atoms[i].around.clone().into_iter().map(|id| self.again(id, &mut seen)).collect();
             self.at_place.insert((formula.place, around.clone()), i);
             self.atoms[i].around = around;
         }
@@ -272,7 +271,8 @@ impl<'a> Ground<'a> {
         }
         let ready = self.ready;
         for axiom in &ready.axioms {
-            let tuples = if axiom.sorts.is_empty() && is_first { vec![Ids::new()] } else { self.new_tuples(&axiom.sorts) };
+            let tuples =
+                if axiom.sorts.is_empty() && is_first { vec![Ids::new()] } else { self.new_tuples(&axiom.sorts) };
             for mut tuple in tuples {
                 if axiom.case.is_some_and(|(function, element)| self.is_other(function, tuple[0], element)) {
                     continue;
@@ -711,7 +711,7 @@ mod tests {
     use crate::term::Structure;
     use crate::witness::structure;
 
-    /// Names every call of a structure, with what it has.
+    /// Names every call of a structure, with what it has, one after the other: the instances about each go on from those before.
     fn all_named<'r, S: mowgli_core::stamp::Stamp>(
         model: &Model<'_, S>,
         ready: &'r Ready,
@@ -751,8 +751,9 @@ mod tests {
                 ground.name(thing.sort, &thing.thing);
                 things.push(thing.thing);
             }
+            ground.instantiate();
+            ground = ground.continued();
         }
-        ground.instantiate();
         (ground, constants, things)
     }
 

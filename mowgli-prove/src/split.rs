@@ -372,7 +372,15 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     /// Decides a case in which there is something of which this is said, role by role, and that in which there is not.
-    fn both<'r>(&'r self, scene: &Scene<'r>, of: &Variable, said: &Term, is_there: bool, to: &Term, progress: &Progress<'_>) {
+    fn both<'r>(
+        &'r self,
+        scene: &Scene<'r>,
+        of: &Variable,
+        said: &Term,
+        is_there: bool,
+        to: &Term,
+        progress: &Progress<'_>,
+    ) {
         let mut cases = Vec::new();
         if !is_there {
             let mut without = scene.clone();

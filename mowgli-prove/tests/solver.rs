@@ -4,6 +4,7 @@ use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Duration;
 
+use itertools::Itertools;
 use libtest_mimic::{Arguments, Trial};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Tid};
@@ -21,7 +22,7 @@ use mowgli_libraries::{bal, nlock, slock, sv, wlock};
 use mowgli_prove::prove::{Options, Proof, prove};
 use mowgli_prove::solve::{Answer, Effort, Program, ask_all};
 use mowgli_prove::source::Source;
-use mowgli_prove::term::{Theory, equal, not, symbol};
+use mowgli_prove::term::{Theory, and, equal, not, or, symbol};
 use mowgli_prove::{polls, robust};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::robust::Cpu;
@@ -35,7 +36,7 @@ use common::{ByTwo, source};
 const VERSION: &str = "4.8.12";
 
 fn main() -> ExitCode {
-    let tests: [(&str, fn()); 26] = [
+    let tests: [(&str, fn()); 27] = [
         ("sv_is_proved", sv_is_proved),
         ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", less_below_proves_less),
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         ("waits_to_polls_is_proved", waits_to_polls_is_proved),
         ("no_broken_compiler_of_waits_is_proved", no_broken_compiler_of_waits_is_proved),
         ("what_is_stated_is_proved_or_not_used", what_is_stated_is_proved_or_not_used),
+        ("what_takes_many_steps_is_given_up_at_once", what_takes_many_steps_is_given_up_at_once),
         ("a_solver_forgets_what_it_was_told", a_solver_forgets_what_it_was_told),
     ];
     // What a solver shows in time is a matter of its version.
@@ -287,6 +289,23 @@ fn no_variant_of_msw_is_proved() {
         assert!(!proof.is_proved(), "{variant}");
         assert!(!open(&proof).is_empty() || !proof.obstacles.is_empty(), "{variant}");
     }
+}
+
+/// That seven things are not in six places takes a solver many steps.
+fn what_takes_many_steps_is_given_up_at_once() {
+    let mut theory = Theory::default();
+    let is_in = |thing: usize, place: usize| symbol(&format!("is.{thing}.in.{place}"));
+    for thing in 0..7 {
+        (0..6).for_each(|place| theory.function(&format!("is.{thing}.in.{place}"), &[], "Bool"));
+        theory.axiom("it is somewhere", or((0..6).map(|place| is_in(thing, place))));
+    }
+    for (one, other) in (0..7).tuple_combinations() {
+        theory.axiom("not both", and((0..6).map(|place| not(and([is_in(one, place), is_in(other, place)])))));
+    }
+    let answer = |effort| ask_all(Program::Z3, &theory, Duration::from_secs(60), effort);
+    assert!(matches!(answer(Effort::Little), Answer::Unknown(_)));
+    // The next question is not held to the steps of this one.
+    assert_eq!(answer(Effort::Full), Answer::Follows);
 }
 
 /// One process is asked about several theories; what one of them says is not taken for part of another.
