@@ -101,7 +101,8 @@ pub fn ask(program: Program, theory: &Theory, question: &Obligation, limit: Dura
 /// How much a solver does before it gives up a question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effort {
-    /// Little more than to read it, counted in the solver's steps and not in time: what follows from instances takes no more.
+    /// Little more than to read it, counted in Z3's steps and not in time: what follows from instances takes no more. cvc5 counts
+    /// otherwise, and does all that it can.
     Little,
     /// All that it can in its time.
     Full,

@@ -29,6 +29,9 @@ const DEEPEST: usize = 3;
 /// When a question in which nothing is told apart is given up.
 const PLAIN: Duration = Duration::from_secs(1);
 
+/// What a question has at least; no time at all would be no limit.
+const LEAST: Duration = Duration::from_millis(1);
+
 /// What is looked at in one case.
 #[derive(Clone, Default)]
 struct Scene<'r> {
@@ -328,6 +331,9 @@ impl<'a, S: Stamp> Cases<'a, S> {
 
     /// Decides one case, telling apart what there is and whence reads have their values where that is needed.
     fn close<'r>(&'r self, scene: &Scene<'r>, to: &Term, progress: &Progress<'_>) {
+        if Instant::now() >= progress.end {
+            return progress.leave_open(Answer::Unknown("time-out".to_owned()));
+        }
         let mut ground = self.whole(scene, to);
         if ground.is_refuted() {
             return;
@@ -336,11 +342,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
         let ask = |effort: Effort| {
             progress.asked.fetch_add(1, Ordering::Relaxed);
             let left = progress.end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                Answer::Unknown("time-out".to_owned())
-            } else {
-                ask_all(self.program, &question, left, effort)
-            }
+            ask_all(self.program, &question, left.max(LEAST), effort)
         };
         if ask(Effort::Little) == Answer::Follows {
             return;
