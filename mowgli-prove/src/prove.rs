@@ -25,13 +25,14 @@ use mowgli_judge::algebra::{Demand, Spec};
 use rayon::prelude::*;
 
 use crate::cases::cases;
-use crate::kind::{Kind, Read, Role};
+use crate::kind::{Kind, Read, Role, Untold};
 use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, Model, Obligation, Parts, ROUND};
 use crate::solve::{Answer, Program, ask, file};
 use crate::source::Source;
 use crate::split::Cases;
 use crate::stated::Stated;
 use crate::term::{Term, Theory, and, any, app, symbol};
+use crate::untold::{Open, obligations};
 use crate::witness::structure;
 
 /// How to look for a proof.
@@ -58,8 +59,10 @@ pub struct Row {
     pub time: Duration,
     /// Whether what is given holds in some execution that the judge accepts. Obligations that hold by definition need none.
     pub witnessed: bool,
-    /// A question as a file: the first that was not answered, or else the first.
+    /// A question as a file: the first that was not answered, or else the first; nothing where none could be asked.
     pub file: String,
+    /// Why nothing could be asked.
+    pub why: Option<String>,
 }
 
 impl Row {
@@ -78,6 +81,7 @@ impl Row {
     #[must_use]
     pub fn result(&self) -> String {
         match self.answers.iter().find(|(_, answer)| *answer != Answer::Follows) {
+            _ if self.why.is_some() => "open".to_owned(),
             Some((program, answer)) => format!("{answer} ({program})"),
             None if self.answers.is_empty() => "not asked".to_owned(),
             None if self.witnessed => "proved".to_owned(),
@@ -121,7 +125,7 @@ pub fn prove<S: Stamp>(source: &Source<'_, S>, options: &Options) -> Proof {
     }
     let kinds = match source.kinds() {
         Ok(kinds) => kinds,
-        Err(untold) => return Proof::stopped(untold.iter().map(|u| format!("no template of {u}")).collect()),
+        Err(untold) => return without_templates(source, &untold),
     };
     let parts =
         Parts { kinds: &kinds, specification: source.specification, library: source.library, below: source.below };
@@ -135,6 +139,25 @@ pub fn prove<S: Stamp>(source: &Source<'_, S>, options: &Options) -> Proof {
     obstacles.extend(conditions(source, &kinds));
     proof.obstacles.extend(obstacles);
     proof
+}
+
+/// What there is to show where some kinds of calls have no template.
+fn without_templates<S: Stamp>(source: &Source<'_, S>, untold: &[Untold]) -> Proof {
+    let mut obstacles: Vec<String> = untold.iter().map(|u| format!("no template of {u}")).collect();
+    let open = obligations(source, untold).unwrap_or_else(|why| {
+        obstacles.push(why);
+        Vec::new()
+    });
+    let row = |Open { obligation, why }| Row {
+        obligation,
+        cases: 0,
+        answers: Vec::new(),
+        time: Duration::ZERO,
+        witnessed: false,
+        file: String::new(),
+        why: Some(why),
+    };
+    Proof { rows: open.into_iter().map(row).collect(), ..Proof::stopped(obstacles) }
 }
 
 /// What a file of an obligation is about.
@@ -419,7 +442,7 @@ fn by_cases<S: Stamp>(
     let answers: Vec<(Program, Answer)> = options.solvers.iter().map(|solver| (*solver, Answer::Follows)).collect();
     let file = file(theory, obligation, ABOUT);
     let name = obligation.name.clone();
-    let row = Row { obligation: name, cases, answers, time: start.elapsed(), witnessed: cases == 0, file };
+    let row = Row { obligation: name, cases, answers, time: start.elapsed(), witnessed: cases == 0, file, why: None };
     (!options.solvers.is_empty()).then_some(row)
 }
 
@@ -450,7 +473,7 @@ fn row(options: &Options, theory: &Theory, obligation: &Obligation, cases: &[Obl
     }
     let file = file(theory, open.unwrap_or(obligation), ABOUT);
     let cases = cases.len();
-    Row { obligation: obligation.name.clone(), cases, answers, time, witnessed: cases == 0, file }
+    Row { obligation: obligation.name.clone(), cases, answers, time, witnessed: cases == 0, file, why: None }
 }
 
 /// In how many executions more than necessary the axioms are looked at.

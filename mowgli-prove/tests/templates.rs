@@ -15,7 +15,7 @@ use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::{bal, nlock, sv};
 use mowgli_prove::kind::{Kind, Read, Role, Write};
 use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, Model, Parts, ROUND};
-use mowgli_prove::pattern::{Datum, Each, Nodes, Pattern, Whole};
+use mowgli_prove::pattern::{Datum, Each, Members, Nodes, Pattern, Whole};
 use mowgli_prove::prove::executions;
 use mowgli_prove::source::Source;
 use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
@@ -68,7 +68,7 @@ fn a_loop_that_waits_is_its_last_round() {
     let (count, counted, sent, seen) = (role(1, 0), role(2, 0), role(3, 1), role(4, 0));
     assert_eq!(counted.writes, Some(Write::Is(Datum::Sum(1, 1))));
     assert_eq!(sent.each, Some(Each::Nodes(Nodes { of: Whole::Members(0), but_own: true })));
-    assert_eq!(seen.each, Some(Each::Members(0)));
+    assert_eq!(seen.each, Some(Each::Members(Members { of: 0, but_first: false })));
     assert_eq!((&count.above[..], &seen.above[..]), (&[][..], &[Datum::Result(1)][..]));
     // Who waits for at least what it has counted before is not told more than that.
     let at_least = Arc::new(Waits { at_least: true });
