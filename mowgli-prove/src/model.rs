@@ -1234,7 +1234,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     /// Whether anything depends on what calls return.
     fn speaks_of_returned(&self) -> bool {
         let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
-        let data = roles.flat_map(data_of).chain(self.parts.kinds.iter().flat_map(guards_of));
+        let mut data = roles.flat_map(data_of).chain(self.parts.kinds.iter().flat_map(guards_of));
         data.contains(&Datum::Returned)
     }
 

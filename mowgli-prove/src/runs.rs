@@ -129,7 +129,9 @@ impl<S> Run<S> {
             other => self.env.datum(other),
         }
     }
+}
 
+impl<S: Stamp> Run<S> {
     /// The run without the reads that come next after so many events and are calls of the method of the last of these; none if not all of
     /// what was left out is of them.
     pub fn without_reads(&self, after: usize) -> Option<Self> {
