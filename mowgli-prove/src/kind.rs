@@ -307,6 +307,13 @@ impl<S: Stamp> Kind<S> {
         leaves.filter_map(|leaf| if let Leaf::Named(of) = leaf { Some(*of) } else { None }).collect()
     }
 
+    /// Whether something of it is computed, or left out, so that little is known of numbers.
+    #[must_use]
+    pub fn has_unknowns(&self) -> bool {
+        let of_result = self.given().iter().any(|guard| guard.one == Datum::Returned);
+        of_result || self.left_out.is_some() || !self.named().is_empty()
+    }
+
     /// Whether it has a loop with effects.
     #[must_use]
     pub fn has_rounds(&self) -> bool {

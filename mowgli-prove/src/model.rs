@@ -1375,22 +1375,34 @@ impl<'a, S: Stamp> Model<'a, S> {
                 other => theory.0.push(other.clone()),
             }
         }
-        let mentions_hb = self.parts.specification.spec(self.parts.library).is_some_and(|s| s.mentions_hb());
-        if mentions_hb {
-            theory.comment("hb': any transitive relation above ppo' and so' that g carries into hb.");
-            let hb = |a: &Term, b: &Term| app("abs.hb", &[a.clone(), b.clone()]);
-            let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
-            theory.axiom("g(hb') is inside hb", all(&pair, implies(hb(&a, &b), image)));
-            let parts = self.upper.so.iter().map(|(_, predicate)| predicate.as_str());
-            for predicate in ["abs.ppo"].into_iter().chain(parts) {
-                let edge = app(predicate, &[a.clone(), b.clone()]);
-                theory.axiom(&format!("hb' has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
-            }
-            let c = symbol("c");
-            let path = and([hb(&a, &b), hb(&b, &c)]);
-            theory.axiom("hb' is transitive", all(&[("a", ABS), ("b", ABS), ("c", ABS)], implies(path, hb(&a, &c))));
-        }
         Ok(theory)
+    }
+
+    /// Whether the specification says anything of hb.
+    #[must_use]
+    pub fn mentions_hb(&self) -> bool {
+        self.parts.specification.spec(self.parts.library).is_some_and(Spec::mentions_hb)
+    }
+
+    /// The theory with what is promised, and with hb', of which condition 3 speaks: any transitive relation above ppo' and so' that g carries
+    /// into hb. That g carries so' into hb is condition 2, and not shown with this.
+    #[must_use]
+    pub fn with_larger_hb(&self, promised: &Theory) -> Theory {
+        let mut theory = promised.clone();
+        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let pair = [("a", ABS), ("b", ABS)];
+        theory.comment("hb': any transitive relation above ppo' and so' that g carries into hb.");
+        let hb = |a: &Term, b: &Term| app("abs.hb", &[a.clone(), b.clone()]);
+        let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
+        theory.axiom("g(hb') is inside hb", all(&pair, implies(hb(&a, &b), image)));
+        let parts = self.upper.so.iter().map(|(_, predicate)| predicate.as_str());
+        for predicate in ["abs.ppo"].into_iter().chain(parts) {
+            let edge = app(predicate, &[a.clone(), b.clone()]);
+            theory.axiom(&format!("hb' has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
+        }
+        let path = and([hb(&a, &b), hb(&b, &c)]);
+        theory.axiom("hb' is transitive", all(&[("a", ABS), ("b", ABS), ("c", ABS)], implies(path, hb(&a, &c))));
+        theory
     }
 
     /// An order below in which everything is that stands for a promise with a cell, if there are promises that read or write
@@ -1518,7 +1530,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         Ok(app(below, &[image(a), image(b)]))
     }
 
-    /// What is to be shown of the specification: its choices, its demands, and that so' is inside hb.
+    /// What is to be shown of the specification (condition 3): its choices, its demands, and what is written.
     ///
     /// # Errors
     /// What the specification says that cannot be said in first-order logic.
@@ -1526,18 +1538,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         let laws = self.upper.laws.iter().flatten().cloned().chain(self.upper.demanded());
         let laws = laws.chain(self.upper.of_closures());
         let mut all: Vec<Obligation> = laws.map(|law| of_law(&law, self.hints(&law.of))).collect();
-        let [a, b] = ["a", "b"].map(symbol);
-        for (name, predicate) in &self.upper.so {
-            let edge = app(predicate, &[a.clone(), b.clone()]);
-            let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
-            all.push(Obligation {
-                name: format!("{name}' inside hb"),
-                of: vec![("a".to_owned(), ABS), ("b".to_owned(), ABS)],
-                hints: self.hints(&["a", "b"]),
-                from: edge,
-                to: image,
-            });
-        }
+        let a = symbol("a");
         let family = self.promises();
         for (kind, promise) in &family.roles {
             if let Some(Write::Plus(from, datum)) = promise.writes {
@@ -1563,6 +1564,24 @@ impl<'a, S: Stamp> Model<'a, S> {
             }
         }
         Ok(all)
+    }
+
+    /// That so' is inside hb (condition 2), part by part.
+    #[must_use]
+    pub fn carried(&self) -> Vec<Obligation> {
+        let [a, b] = ["a", "b"].map(symbol);
+        let part = |(name, predicate): &(&'static str, String)| {
+            let edge = app(predicate, &[a.clone(), b.clone()]);
+            let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
+            Obligation {
+                name: format!("{name}' inside hb"),
+                of: vec![("a".to_owned(), ABS), ("b".to_owned(), ABS)],
+                hints: self.hints(&["a", "b"]),
+                from: edge,
+                to: image,
+            }
+        };
+        self.upper.so.iter().map(part).collect()
     }
 
     /// What may help in proofs, each to be shown before it is used: that the orders below are inside hb, that a thread finds in
@@ -1597,9 +1616,7 @@ impl<'a, S: Stamp> Model<'a, S> {
                 to: app(&rf, &[it, a.clone()]),
             })
         });
-        let is_told_by_data = |k: &&Kind<S>| {
-            !k.given().is_empty() && k.given().iter().all(|guard| guard.one != Datum::Returned)
-        };
+        let is_told_by_data = |k: &&Kind<S>| !k.given().is_empty() && !k.has_unknowns();
         let branches = self.parts.kinds.iter().filter(is_told_by_data).map(|kind| Obligation {
             name: format!("no call is {}", kind.words()),
             of: vec![("c".to_owned(), "Call")],

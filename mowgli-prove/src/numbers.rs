@@ -10,7 +10,8 @@ use mowgli_core::value::Val;
 
 use crate::kind::{Kind, Role};
 use crate::model::{
-    EARLIER, EARLIER_OTHER, FIRST_AT, HAS_MEMBER, HAS_OTHER, LAST, Model, OTHER, TAKES_PART, constant, data_of, datum_of, guards_of, location, plus, thread,
+    EARLIER, EARLIER_OTHER, FIRST_AT, HAS_MEMBER, HAS_OTHER, LAST, Model, OTHER, TAKES_PART, constant, data_of,
+    datum_of, guards_of, location, plus, thread,
 };
 use crate::pattern::{Argument, Datum, Each, Members, Nodes, Whole};
 use crate::term::{INT, Term, Theory, add, all, and, any, app, equal, implies, less, not, or, symbol};
@@ -39,9 +40,9 @@ pub fn index(call: &Term) -> Term {
 /// The arguments of a kind of calls that are objects for whose members, or their nodes, it does something.
 fn objects_of<S: Stamp>(kind: &Kind<S>) -> BTreeSet<usize> {
     let of_role = |r: &Role<S>| match r.each {
-        Some(
-            Each::Members(Members { of: i, but_first: false }) | Each::Nodes(Nodes { of: Whole::Members(i), .. }),
-        ) => Some(i),
+        Some(Each::Members(Members { of: i, but_first: false }) | Each::Nodes(Nodes { of: Whole::Members(i), .. })) => {
+            Some(i)
+        }
         _ => None,
     };
     kind.concrete.iter().chain(&kind.abstract_).filter_map(of_role).collect()

@@ -296,16 +296,15 @@ impl Env {
         let args = || 0..self.args.len();
         let given = args().filter(|&i| self.args[i].nodes().is_some()).map(Whole::Argument);
         let with_members = || args().filter(|&i| !self.members[i].threads.is_empty());
-        // The first one may have a role of its own.
+        // Where the first one has a role of its own it may be one of the others too.
         let has_roles = self.computed == Computed::Anything;
-        let with_roles = || with_members().filter(|_| has_roles);
-        let roles = with_roles().flat_map(|i| [Whole::First(i), Whole::Others(i)]);
-        let nodes = given.chain([Whole::All]).chain(with_members().map(Whole::Members)).chain(roles);
+        let of_members =
+            |i: usize| if has_roles { vec![Whole::First(i), Whole::Others(i)] } else { vec![Whole::Members(i)] };
+        let nodes = given.chain([Whole::All]).chain(with_members().flat_map(of_members));
         let nodes = nodes.flat_map(|of| [false, true].map(|but_own| Each::Nodes(Nodes { of, but_own })));
-        let all = with_members().map(|of| Members { of, but_first: false });
-        let others = with_roles().map(|of| Members { of, but_first: true });
+        let threads = with_members().map(|of| Each::Members(Members { of, but_first: has_roles }));
         let rounds = self.rounds.map(|_| Each::Rounds);
-        nodes.chain(all.chain(others).map(Each::Members)).chain(rounds).collect()
+        nodes.chain(threads).chain(rounds).collect()
     }
 
     /// How many there are of what a part can be there for.
@@ -508,7 +507,9 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
     let of_events: Option<Leaf> = passed.first().copied().or(results.min());
     match (all[0].0.computed, of_events) {
         (Computed::Always, Some(leaf)) => return Ok(Ok(leaf)),
-        (Computed::Unknown | Computed::Anything, Some(leaf)) if known.is_empty() && !is_constant => return Ok(Ok(leaf)),
+        (Computed::Unknown | Computed::Anything, Some(leaf)) if known.is_empty() && !is_constant => {
+            return Ok(Ok(leaf));
+        }
         _ => candidates = known,
     }
     // A sum is one only where nothing simpler is always the same.
@@ -537,6 +538,7 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
             other => other.constant().map(Err).ok_or_else(|| format!("{other:?} is no argument of the call")),
         },
         [] => Err(format!("what stands where now there is {:?} is nothing of the call", raw(0))),
+        [one] => Err(format!("{:?} is there in all runs, so nothing tells whether it is {one:?}", raw(0))),
         _ => Err(format!("{:?} can be several things of the call: {candidates:?}", raw(0))),
     }
 }

@@ -13,7 +13,7 @@ use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
+use mowgli_core::world::{Part, World};
 use mowgli_judge::ids::Node;
 
 use crate::kind::Way;
@@ -276,6 +276,12 @@ const TWICE: usize = 5;
 const EVERY: usize = 5;
 
 impl<S: Stamp> Source<'_, S> {
+    /// Whether objects have a writer and readers.
+    pub(crate) fn has_roles(&self) -> bool {
+        let form = self.specification.get(self.library).and_then(|library| library.object());
+        form.is_some_and(|form| form.parts.contains(&Part::Roles))
+    }
+
     /// Worlds, before and after the implementation has added its objects.
     pub(crate) fn worlds(&self) -> Vec<(World, Arc<World>)> {
         let of_place = |places: &&[u8]| {
@@ -286,7 +292,9 @@ impl<S: Stamp> Source<'_, S> {
             let most = all.iter().map(|w| w.objects.len()).max().unwrap_or(0);
             all.retain(|w| w.objects.len() == most);
             let step = all.len().div_ceil(5).max(1);
-            all.into_iter().step_by(step).collect::<Vec<_>>()
+            // In the last one all take part, some of them on one node.
+            let last = all.last().filter(|_| self.has_roles()).cloned();
+            all.into_iter().step_by(step).chain(last).collect::<Vec<_>>()
         };
         let told = |mut before: World| {
             for (i, object) in before.objects.values_mut().enumerate() {

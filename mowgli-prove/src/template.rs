@@ -15,7 +15,7 @@ use mowgli_core::ids::{Loc, Name};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
-use mowgli_core::world::{Part, World};
+use mowgli_core::world::World;
 
 use crate::kind::{Form, Guard, Instance, Kind, Seen, Untold, Way};
 use crate::pattern::{
@@ -67,7 +67,8 @@ impl<S: Stamp> Source<'_, S> {
             options.multi_cartesian_product().map(|arguments| (*method, arguments)).collect::<Vec<_>>()
         };
         let forms: BTreeSet<(Name, Vec<Argument>)> = forms.iter().flat_map(identifiers).collect();
-        let runs = forms.into_iter().map(|form| (self.runs(form.0, &form.1, &worlds, Which::Short), form)).collect::<Vec<_>>();
+        let runs =
+            forms.into_iter().map(|form| (self.runs(form.0, &form.1, &worlds, Which::Short), form)).collect::<Vec<_>>();
         let mut branches = Vec::new();
         for (runs, (method, arguments)) in &runs {
             let ends = arguments.iter().filter(|a| **a == Argument::NoIdentifier).map(|_| "_");
@@ -205,12 +206,12 @@ impl<S: Stamp> Source<'_, S> {
         worlds: &[(World, Arc<World>)],
         objects: &BTreeSet<Loc>,
     ) -> Option<Vec<Branch<'r, S>>> {
-        let form = self.specification.get(self.library)?.object()?;
-        form.parts.contains(&Part::Roles).then_some(())?;
+        self.has_roles().then_some(())?;
         let runs = self.runs(method, arguments, worlds, Which::Any).ok()?;
         let left = Cell::new(MOST_LOOKED_AT);
         let known = Known { objects, computed: Computed::Anything, left: &left };
-        let returned = |run: &Run<S>| SPECIAL.contains(&run.result).then_some(run.result);
+        // Which number it is tells nothing apart.
+        let returned = |run: &Run<S>| Some(run.result).filter(|v| SPECIAL.contains(v) && v.int().is_none());
         let classes: BTreeSet<Option<Val>> = runs.iter().map(returned).collect();
         let is = |value: &Val, are_equal| Guard { one: Datum::Returned, other: Datum::Constant(*value), are_equal };
         let mut kinds = Vec::new();
@@ -255,7 +256,8 @@ impl<S: Stamp> Source<'_, S> {
         let halves = ways.filter_map(halves).filter(|(returned, ..)| *returned > 0);
         let halves = halves.sorted_by_key(|(returned, yes, ..)| yes.len() - returned);
         let told = halves.map(|(_, yes, no, guard)| {
-            let [yes_given, no_given] = [true, false].map(|are_equal| [given, &[Guard { are_equal, ..guard }]].concat());
+            let [yes_given, no_given] =
+                [true, false].map(|are_equal| [given, &[Guard { are_equal, ..guard }]].concat());
             let yes = self.as_it_is(&yes, &yes_given, known)?;
             Some(vec![(yes_given, yes), (no_given.clone(), self.without_reads(&no, &no_given, known)?)])
         });

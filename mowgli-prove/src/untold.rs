@@ -63,7 +63,12 @@ fn promised<S: Stamp>(source: &Source<'_, S>, library: &dyn Library<S>) -> BTree
 }
 
 /// The families of stamps of a call, whatever it returns.
-fn stamps<S: Stamp>(library: &dyn Library<S>, world: &World, call: &Call, thread: mowgli_core::ids::Tid) -> Vec<String> {
+fn stamps<S: Stamp>(
+    library: &dyn Library<S>,
+    world: &World,
+    call: &Call,
+    thread: mowgli_core::ids::Tid,
+) -> Vec<String> {
     let results = match method::find(library.methods(), call).map(|m| m.returns) {
         Some(Returns::Nothing) => vec![Val::Unit],
         Some(Returns::Bool) => [false, true].map(Val::Bool).to_vec(),

@@ -101,7 +101,8 @@ pub fn structure<S: Stamp>(
             passed.extend(args().map(|(argument, v)| ((event, argument, *at), *v)));
             let numbers = |(argument, v): (usize, &Val)| {
                 let numbers = numbers_in(*v).into_iter();
-                numbers.map(move |(slot, n)| (((event, argument, slot), *at), Val::Int(n.try_into().unwrap_or(i64::MAX))))
+                numbers
+                    .map(move |(slot, n)| (((event, argument, slot), *at), Val::Int(n.try_into().unwrap_or(i64::MAX))))
             };
             named.extend(args().flat_map(numbers));
             place[s] = Some(subs.len());
