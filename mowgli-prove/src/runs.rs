@@ -171,7 +171,10 @@ const WORDS: usize = 8;
 const DATA: i64 = 1_000_003;
 
 /// That number where as many reads may be made as a datum says. It is larger than numbers of threads and nodes.
-const SMALL: i64 = 23;
+const SMALL: i64 = 6;
+
+/// The most results of a body, of those that are not looked at too.
+const MOST_RESULTS: usize = 50;
 
 /// What can be special about a datum.
 pub(crate) const SPECIAL: [Val; 8] =
@@ -180,8 +183,8 @@ pub(crate) const SPECIAL: [Val; 8] =
 /// The data of a run, arguments first, then results: different ones, apart from these.
 #[derive(Clone, Debug)]
 struct Data {
-    /// The first number.
-    first: i64,
+    /// Whether they are small.
+    is_small: bool,
     seed: i64,
     /// What is at these places.
     special: Vec<(usize, Val)>,
@@ -204,7 +207,10 @@ impl Data {
     fn word(&self, place: usize) -> Val {
         let place = self.equal.iter().find(|(_, copy)| *copy == place).map_or(place, |(of, _)| *of);
         let special = self.special.iter().find(|(at, _)| *at == place).map(|(_, value)| *value);
-        special.unwrap_or(Val::Int(self.first * self.seed + 7 * place as i64))
+        let place = place as i64;
+        // No two are equal, nor one more or less than another.
+        let different = if self.is_small { SMALL + 3 * place + self.seed / 2 } else { DATA * self.seed + 7 * place };
+        special.unwrap_or(Val::Int(different))
     }
 
     /// Arguments: those that are names, and data in turn.
@@ -231,14 +237,14 @@ impl Data {
 
     /// No two equal, none special, for this seed.
     fn none(seed: i64) -> Self {
-        Self { first: DATA, seed, special: Vec::new(), equal: Vec::new(), tuples: Vec::new() }
+        Self { is_small: false, seed, special: Vec::new(), equal: Vec::new(), tuples: Vec::new() }
     }
 
     /// With these beside what is special in it, as different data as in the `w`-th world, and as large as these runs need.
     fn beside(&self, base: &[(usize, Val)], w: usize, which: Which) -> Self {
         let seed = if w.is_multiple_of(2) { self.seed } else { self.seed + 4 };
-        let first = if which == Which::Any { SMALL } else { self.first };
-        Self { first, seed, special: [base, &self.special].concat(), ..self.clone() }
+        let is_small = which == Which::Any;
+        Self { is_small, seed, special: [base, &self.special].concat(), ..self.clone() }
     }
 
     /// Each one special, each two equal, and each that is a result the tuple of others.
@@ -592,7 +598,7 @@ impl<S: Stamp> Making<'_, '_, S> {
         let result = if has_result { self.data.at(self.place) } else { Val::Top };
         self.place += usize::from(has_result);
         let is_late = self.place > Data::PLACES;
-        if is_late && self.which == Which::Short {
+        if is_late && (self.which == Which::Short || self.place > MOST_RESULTS) {
             return Err(Stop::No("it has more results than can be looked at one by one".to_owned()));
         }
         let ret = if has_result { result } else { Val::Unit };

@@ -15,7 +15,6 @@ use mowgli_core::ids::{Loc, Name};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
 
 use crate::kind::{Form, Guard, Instance, Kind, Seen, Untold, Way};
 use crate::pattern::{
@@ -67,18 +66,18 @@ impl<S: Stamp> Source<'_, S> {
             options.multi_cartesian_product().map(|arguments| (*method, arguments)).collect::<Vec<_>>()
         };
         let forms: BTreeSet<(Name, Vec<Argument>)> = forms.iter().flat_map(identifiers).collect();
-        let runs =
-            forms.into_iter().map(|form| (self.runs(form.0, &form.1, &worlds, Which::Short), form)).collect::<Vec<_>>();
+        let which = if self.has_roles() { Which::Any } else { Which::Short };
+        let runs = forms.into_iter().map(|form| (self.runs(form.0, &form.1, &worlds, which), form)).collect::<Vec<_>>();
         let mut branches = Vec::new();
         for (runs, (method, arguments)) in &runs {
             let ends = arguments.iter().filter(|a| **a == Argument::NoIdentifier).map(|_| "_");
             let name = format!("{method}{}", ends.collect::<String>());
             let told = match runs {
+                Ok(runs) if which == Which::Any => self.by_result(&name, *method, arguments, runs, &objects),
                 Ok(runs) => self.branches(&name, *method, arguments, runs, &objects),
                 Err(why) => Err(why.clone()),
             };
-            let loosely = |why| self.loosely((&name, *method, arguments), &worlds, &objects).ok_or(why);
-            match told.or_else(loosely) {
+            match told {
                 Ok(told) => branches.extend(told),
                 Err(why) => untold.push(Untold { kind: name, why }),
             }
@@ -198,16 +197,16 @@ impl<S: Stamp> Source<'_, S> {
         Err(why)
     }
 
-    /// The kinds of the calls of one form of which less is known: numbers in names may be computed, and what calls return, by which they
-    /// are told apart. Only of objects that have a writer and readers: elsewhere no such kinds are of use.
-    fn loosely<'r>(
+    /// The kinds of the calls of one form, told apart by what they return, where numbers in names may be computed, and what is returned, and
+    /// reads may be left out. Only of objects that have a writer and readers: of others more can be known.
+    fn by_result<'r>(
         &self,
-        (name, method, arguments): (&str, Name, &[Argument]),
-        worlds: &[(World, Arc<World>)],
+        name: &str,
+        method: Name,
+        arguments: &[Argument],
+        runs: &'r [Run<S>],
         objects: &BTreeSet<Loc>,
-    ) -> Option<Vec<Branch<'r, S>>> {
-        self.has_roles().then_some(())?;
-        let runs = self.runs(method, arguments, worlds, Which::Any).ok()?;
+    ) -> Result<Vec<Branch<'r, S>>, String> {
         let left = Cell::new(MOST_LOOKED_AT);
         let known = Known { objects, computed: Computed::Anything, left: &left };
         // Which number it is tells nothing apart.
@@ -229,7 +228,7 @@ impl<S: Stamp> Source<'_, S> {
             kind.forms = vec![Form { method, arguments: arguments.to_vec(), given: given.clone() }];
             kind.name_roles();
         }
-        Some(kinds.into_iter().map(|(given, kind)| Branch { kind, given, runs: Vec::new() }).collect())
+        Ok(kinds.into_iter().map(|(given, kind)| Branch { kind, given, runs: Vec::new() }).collect())
     }
 
     /// One kind for some runs, or else two: for those in which a result has a special value, so that what is read is what is returned, and
@@ -239,9 +238,9 @@ impl<S: Stamp> Source<'_, S> {
         runs: &[&Run<S>],
         given: &[Guard],
         known: Known<'_>,
-    ) -> Option<Vec<(Vec<Guard>, Kind<S>)>> {
-        if let Some(kind) = self.as_it_is(runs, given, known) {
-            return Some(vec![(given.to_vec(), kind)]);
+    ) -> Result<Vec<(Vec<Guard>, Kind<S>)>, String> {
+        if let Ok(kind) = self.as_it_is(runs, given, known) {
+            return Ok(vec![(given.to_vec(), kind)]);
         }
         let events = alike(runs);
         let results = (0..events).filter(|event| runs.iter().all(|run| run.results[*event] != Val::Top));
@@ -250,7 +249,7 @@ impl<S: Stamp> Source<'_, S> {
             let (one, other) = (Datum::Result(event), Datum::Constant(value));
             let (yes, no): (Vec<&Run<S>>, Vec<&Run<S>>) = runs.iter().partition(|run| run.results[event] == value);
             let returned = yes.iter().filter(|run| run.results.contains(&run.result)).count();
-            (!yes.is_empty() && !no.is_empty()).then(|| (returned, yes, no, Guard { one, other, are_equal: true }))
+            (!yes.is_empty() && !no.is_empty()).then_some((returned, yes, no, Guard { one, other, are_equal: true }))
         };
         // First those in which most often what is read is what is returned.
         let halves = ways.filter_map(halves).filter(|(returned, ..)| *returned > 0);
@@ -259,29 +258,35 @@ impl<S: Stamp> Source<'_, S> {
             let [yes_given, no_given] =
                 [true, false].map(|are_equal| [given, &[Guard { are_equal, ..guard }]].concat());
             let yes = self.as_it_is(&yes, &yes_given, known)?;
-            Some(vec![(yes_given, yes), (no_given.clone(), self.without_reads(&no, &no_given, known)?)])
+            Ok::<_, String>(vec![(yes_given, yes), (no_given.clone(), self.without_reads(&no, &no_given, known)?)])
         });
         let mut told = told.flatten();
-        told.next().or_else(|| Some(vec![(given.to_vec(), self.without_reads(runs, given, known)?)]))
+        told.next().map_or_else(|| Ok(vec![(given.to_vec(), self.without_reads(runs, given, known)?)]), Ok)
     }
 
     /// The kind for runs of which nothing is left out.
-    fn as_it_is(&self, runs: &[&Run<S>], given: &[Guard], known: Known<'_>) -> Option<Kind<S>> {
-        if runs.iter().any(|run| run.more.is_some() || !run.ways.is_empty()) {
-            return None;
+    fn as_it_is(&self, runs: &[&Run<S>], given: &[Guard], known: Known<'_>) -> Result<Kind<S>, String> {
+        if runs.iter().any(|run| run.more.is_some()) {
+            return Err("it has more results than can be looked at one by one".to_owned());
+        }
+        if runs.iter().any(|run| !run.ways.is_empty()) {
+            return Err("a call that it makes can happen in several ways".to_owned());
         }
         let equal = given.iter().filter(|g| g.are_equal).map(|g| (g.one, g.other)).collect();
-        let (events, kind) = self.events(runs, &equal, known).ok()?;
+        let (events, kind) = self.events(runs, &equal, known)?;
         let is_once = given.iter().all(|g| !matches!(g.one, Datum::Result(event) if !one_of(&events, event)));
-        is_once.then_some(Kind { events, ..kind })
+        let several = || "what tells branches apart is one of several results".to_owned();
+        is_once.then_some(Kind { events, ..kind }).ok_or_else(several)
     }
 
     /// The kind for runs of which all that they have in common is kept, up to a read, and the reads that come next are left out.
-    fn without_reads(&self, runs: &[&Run<S>], given: &[Guard], known: Known<'_>) -> Option<Kind<S>> {
+    fn without_reads(&self, runs: &[&Run<S>], given: &[Guard], known: Known<'_>) -> Result<Kind<S>, String> {
         let after = alike(runs);
-        let shorter: Vec<Run<S>> = runs.iter().map(|run| run.without_reads(after)).collect::<Option<_>>()?;
+        let why = || "how many calls it makes depends on more than how much it reads".to_owned();
+        let shorter: Option<Vec<Run<S>>> = runs.iter().map(|run| run.without_reads(after)).collect();
+        let shorter = shorter.ok_or_else(why)?;
         let kind = self.as_it_is(&shorter.iter().collect::<Vec<_>>(), given, known)?;
-        one_of(&kind.events, after - 1).then_some(Kind { left_out: Some(after - 1), ..kind })
+        one_of(&kind.events, after - 1).then_some(Kind { left_out: Some(after - 1), ..kind }).ok_or_else(why)
     }
 
     /// The template that explains all runs.
