@@ -32,6 +32,9 @@ struct Branch<'r, S> {
     runs: Vec<&'r Run<S>>,
 }
 
+/// A kind of calls, with what their data are like.
+type Guarded<S> = (Vec<Guard>, Kind<S>);
+
 /// How many comparisons lead to a branch, at most.
 const DEEPEST: usize = 3;
 
@@ -233,12 +236,7 @@ impl<S: Stamp> Source<'_, S> {
 
     /// One kind for some runs, or else two: for those in which a result has a special value, so that what is read is what is returned, and
     /// for the others, of which reads are left out; or one of which reads are left out.
-    fn told_by_result(
-        &self,
-        runs: &[&Run<S>],
-        given: &[Guard],
-        known: Known<'_>,
-    ) -> Result<Vec<(Vec<Guard>, Kind<S>)>, String> {
+    fn told_by_result(&self, runs: &[&Run<S>], given: &[Guard], known: Known<'_>) -> Result<Vec<Guarded<S>>, String> {
         if let Ok(kind) = self.as_it_is(runs, given, known) {
             return Ok(vec![(given.to_vec(), kind)]);
         }
