@@ -801,7 +801,7 @@ mod tests {
 
     #[test]
     fn instances_hold_in_every_execution() {
-        for library in ["slock", "sc-rmw", "bal", "nlock"] {
+        for library in ["slock", "sc-rmw", "bal", "nlock", "rbl"] {
             let [wrong, right] = judged(library, |_| {}, |_| true);
             assert!(wrong == 0 && right > 20, "{library}: {wrong}, {right}");
         }

@@ -13,7 +13,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::SubView;
 
-use crate::pattern::{Argument, Datum, Each, Env, Leaf, Pattern, Place, Segment, Times, expanded, pattern};
+use crate::pattern::{Argument, Datum, Each, Env, Leaf, Named, Pattern, Place, Segment, Times, expanded, pattern};
 
 /// A subevent as it was seen in a run.
 #[derive(Clone)]
@@ -101,6 +101,7 @@ impl fmt::Display for Datum {
             Self::Passed(event, argument) => write!(f, "argument {} of call {}", argument + 1, event + 1),
             Self::Initial(i) => write!(f, "the initial value of argument {}", i + 1),
             Self::Constant(value) => value.fmt(f),
+            Self::Returned => f.write_str("what it returns"),
         }
     }
 }
@@ -234,6 +235,8 @@ pub struct Kind<S> {
     /// For each event of the implementation how its subevents come.
     pub(crate) subs: Vec<Vec<Segment>>,
     pub(crate) promised: Vec<Segment>,
+    /// The position of an event after which reads are left out: calls of its method that do nothing else.
+    pub(crate) left_out: Option<usize>,
     /// The arguments that are objects in which the threads of all calls take part.
     pub takes_part: Vec<usize>,
 }
@@ -294,6 +297,21 @@ impl<S: Stamp> Kind<S> {
         let passed =
             |leaf: &Leaf| if let Leaf::Datum(Datum::Passed(event, i)) = leaf { Some((*event, *i)) } else { None };
         leaves.filter_map(passed).collect()
+    }
+
+    /// The numbers in the names of its events, and in those of its subevents, that are computed.
+    #[must_use]
+    pub fn named(&self) -> BTreeSet<Named> {
+        let cells = self.concrete.iter().filter_map(|role| role.cell.as_ref());
+        let leaves = self.made.iter().map(|(_, _, arguments)| arguments).chain(cells).flat_map(|p| &p.leaves);
+        leaves.filter_map(|leaf| if let Leaf::Named(of) = leaf { Some(*of) } else { None }).collect()
+    }
+
+    /// Whether something of it is computed, or left out, so that little is known of numbers.
+    #[must_use]
+    pub fn has_unknowns(&self) -> bool {
+        let of_result = self.given().iter().any(|guard| guard.one == Datum::Returned);
+        of_result || self.left_out.is_some() || !self.named().is_empty()
     }
 
     /// Whether it has a loop with effects.

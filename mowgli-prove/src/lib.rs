@@ -29,4 +29,5 @@ mod stated;
 mod template;
 pub mod term;
 pub mod theorem;
+mod untold;
 pub mod witness;

@@ -15,7 +15,7 @@ use mowgli_judge::algebra::{Choice, Key, Set, Spec};
 
 use crate::encode::{Encoding, Law, Partner, Side, encode};
 use crate::kind::{Guard, Kind, Read, Role, Write};
-use crate::pattern::{Argument, Datum, Each, Leaf, Nodes, Pattern, Whole};
+use crate::pattern::{Argument, Datum, Each, Leaf, Members, Named, Nodes, Pattern, Whole};
 use crate::term::{
     INT, Statement, Term, Theory, all, all_at, and, any, app, choose, equal, implies, not, or, symbol, truth,
 };
@@ -177,7 +177,7 @@ fn sort_of(leaf: Leaf) -> &'static str {
         Leaf::Location(_) => "Location",
         Leaf::Identifier(_) => "Identifier",
         Leaf::Count => "Count",
-        Leaf::Datum(_) => "Value",
+        Leaf::Named(_) | Leaf::Datum(_) => "Value",
     }
 }
 
@@ -223,7 +223,9 @@ pub(crate) fn location(i: usize, call: &Term) -> Term {
 /// That something is one of what a part of a call is there for.
 fn in_range(each: Each, call: &Term, place: &Term) -> Term {
     match each {
-        Each::Members(i) => app(TAKES_PART, &[location(i, call), place.clone()]),
+        Each::Members(Members { of, but_first }) => {
+            app(if but_first { OTHER } else { TAKES_PART }, &[location(of, call), place.clone()])
+        }
         Each::Ended(event) => equal(place.clone(), ended(event, call)),
         Each::Rounds => app(IS_ROUND, &[call.clone(), place.clone()]),
         Each::Nodes(Nodes { of, but_own }) => {
@@ -231,6 +233,8 @@ fn in_range(each: Each, call: &Term, place: &Term) -> Term {
                 Whole::All => truth(true),
                 Whole::Argument(i) => app(&format!("in.{i}"), &[call.clone(), place.clone()]),
                 Whole::Members(i) => app(HAS_MEMBER, &[location(i, call), place.clone()]),
+                Whole::First(i) => equal(place.clone(), app(FIRST_AT, &[location(i, call)])),
+                Whole::Others(i) => app(HAS_OTHER, &[location(i, call), place.clone()]),
             };
             let other = if but_own { not(equal(place.clone(), own(call))) } else { truth(true) };
             and([member, other])
@@ -244,6 +248,16 @@ pub const TAKES_PART: &str = "takes.part";
 pub const HAS_MEMBER: &str = "has.member";
 /// The last thread that takes part in an object.
 pub const LAST: &str = "last.member";
+/// Which threads take part in an object beside the first one.
+pub const OTHER: &str = "other.member";
+/// That of two of these the first comes first.
+pub const EARLIER_OTHER: &str = "earlier.other";
+/// On which nodes there is one of these.
+pub const HAS_OTHER: &str = "has.other";
+/// The node of the first thread that takes part in an object.
+pub const FIRST_AT: &str = "first.at";
+/// What a call returns.
+pub const RETURNED: &str = "returned";
 /// The sort of the rounds of loops with effects.
 pub const ROUND: &str = "Round";
 /// Which rounds a call has before the last one.
@@ -301,6 +315,12 @@ pub(crate) fn the<S>(role: &Role<S>, call: &Term, place: &Term) -> Term {
 #[must_use]
 pub fn passed_to(kind: &str, event: usize, argument: usize) -> String {
     format!("passed.{kind}.{event}.{argument}")
+}
+
+/// The name of the function of a number in the name that an event is given.
+#[must_use]
+pub fn number_in(kind: &str, (event, argument, slot): Named) -> String {
+    format!("named.{kind}.{event}.{argument}.{slot}")
 }
 
 /// The name of the function that adds this to numbers.
@@ -451,8 +471,29 @@ fn leaf_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, leaf: Leaf, call: &Term, at
         Leaf::Location(i) => of_call(format!("location.{i}")),
         Leaf::Identifier(i) => of_call(format!("identifier.{i}")),
         Leaf::Count => return Err(format!("{} is counted where it cannot be", role.words)),
+        Leaf::Named(of) => {
+            let place = place_of_event(kind, role, of.0, call, at)?;
+            app(&number_in(&kind.name, of), &[call.clone(), place])
+        }
         Leaf::Datum(datum) => datum_of(kind, role, datum, call, at)?,
     })
+}
+
+/// What an event is there for, of which something is said of a subevent: the call's own node, or the same as that is there for.
+fn place_of_event<S: Stamp>(
+    kind: &Kind<S>,
+    role: &Role<S>,
+    event: usize,
+    call: &Term,
+    at: &Term,
+) -> Result<Term, String> {
+    let several = kind.concrete.iter().any(|r| r.position.0 == event && r.each_event);
+    let is_own = role.each_event && role.position.0 == event;
+    match (several, is_own) {
+        (false, _) => Ok(own(call)),
+        (true, true) => Ok(at.clone()),
+        (true, false) => Err(format!("{} uses one of several results", role.words)),
+    }
 }
 
 pub(crate) fn datum_of<S: Stamp>(
@@ -468,21 +509,18 @@ pub(crate) fn datum_of<S: Stamp>(
         Datum::Word(i, word) => of_call(format!("datum.{i}.{word}")),
         Datum::Initial(i) => app("init", &[of_call(format!("location.{i}"))]),
         Datum::Constant(of) => value(of),
+        Datum::Returned => of_call(RETURNED.to_owned()),
         Datum::Results(first, words) => {
             let words = (first..first + words).map(|event| datum_of(kind, role, Datum::Result(event), call, at));
             tuple(words.collect::<Result<Vec<_>, _>>()?)
         }
         Datum::Result(event) | Datum::Sum(event, _) | Datum::Passed(event, _) => {
-            let several = kind.concrete.iter().any(|r| r.position.0 == event && r.each_event);
-            let is_own = role.each_event && role.position.0 == event;
-            if several && !is_own {
-                return Err(format!("{} uses one of several results", role.words));
-            }
+            let place = place_of_event(kind, role, event, call, at)?;
             let name = match datum {
                 Datum::Passed(_, argument) => passed_to(&kind.name, event, argument),
                 _ => result_of(&kind.name, event),
             };
-            let result = app(&name, &[call.clone(), if several { at.clone() } else { own(call) }]);
+            let result = app(&name, &[call.clone(), place]);
             if let Datum::Sum(_, k) = datum { app(&plus(k), &[result]) } else { result }
         }
     })
@@ -501,6 +539,7 @@ fn guarded<S: Stamp>(kind: &Kind<S>, guard: Guard, call: &Term) -> Term {
         Datum::Passed(event, argument) => app(&passed_to(&kind.name, event, argument), &[call.clone(), own(call)]),
         Datum::Initial(i) => app("init", &[of_call(format!("location.{i}"))]),
         Datum::Constant(of) => value(of),
+        Datum::Returned => of_call(RETURNED.to_owned()),
     };
     let same = equal(term(guard.one), term(guard.other));
     if guard.are_equal { same } else { not(same) }
@@ -902,9 +941,15 @@ impl<'a, S: Stamp> Model<'a, S> {
             for (event, argument) in kind.passed() {
                 theory.function(&passed_to(&kind.name, event, argument), &["Call", sort(event)], "Value");
             }
+            for named in kind.named() {
+                theory.function(&number_in(&kind.name, named), &["Call", sort(named.0)], "Value");
+            }
         }
         for event in self.parts.kinds.iter().flat_map(ends_of).collect::<BTreeSet<usize>>() {
             theory.function(&ended_at(event), &["Call"], "Thread");
+        }
+        if self.speaks_of_returned() {
+            theory.function(RETURNED, &["Call"], "Value");
         }
         for value in &self.constants {
             theory.function(&constant(*value), &[], "Value");
@@ -1024,7 +1069,10 @@ impl<'a, S: Stamp> Model<'a, S> {
                     let same = and([equal(places[0].clone(), places[1].clone()), truth(p < q)]);
                     let [one, other] = places;
                     let is_earlier = match from.each {
-                        Some(Each::Members(i)) => app(EARLIER, &[location(i, &family.call(&a)), one, other]),
+                        Some(Each::Members(Members { of, but_first })) => {
+                            let earlier = if but_first { EARLIER_OTHER } else { EARLIER };
+                            app(earlier, &[location(of, &family.call(&a)), one, other])
+                        }
                         Some(Each::Rounds) => app(EARLIER_ROUND, &[one, other]),
                         _ => app("below", &[one, other]),
                     };
@@ -1183,6 +1231,13 @@ impl<'a, S: Stamp> Model<'a, S> {
         Ok(())
     }
 
+    /// Whether anything depends on what calls return.
+    fn speaks_of_returned(&self) -> bool {
+        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        let mut data = roles.flat_map(data_of).chain(self.parts.kinds.iter().flat_map(guards_of));
+        data.contains(&Datum::Returned)
+    }
+
     /// How many words the tuples have that are spoken of.
     fn sizes(&self) -> BTreeSet<usize> {
         let of_guard = |datum| if let Datum::Results(_, words) = datum { Some(words) } else { None };
@@ -1320,22 +1375,34 @@ impl<'a, S: Stamp> Model<'a, S> {
                 other => theory.0.push(other.clone()),
             }
         }
-        let mentions_hb = self.parts.specification.spec(self.parts.library).is_some_and(|s| s.mentions_hb());
-        if mentions_hb {
-            theory.comment("hb': any transitive relation above ppo' and so' that g carries into hb.");
-            let hb = |a: &Term, b: &Term| app("abs.hb", &[a.clone(), b.clone()]);
-            let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
-            theory.axiom("g(hb') is inside hb", all(&pair, implies(hb(&a, &b), image)));
-            let parts = self.upper.so.iter().map(|(_, predicate)| predicate.as_str());
-            for predicate in ["abs.ppo"].into_iter().chain(parts) {
-                let edge = app(predicate, &[a.clone(), b.clone()]);
-                theory.axiom(&format!("hb' has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
-            }
-            let c = symbol("c");
-            let path = and([hb(&a, &b), hb(&b, &c)]);
-            theory.axiom("hb' is transitive", all(&[("a", ABS), ("b", ABS), ("c", ABS)], implies(path, hb(&a, &c))));
-        }
         Ok(theory)
+    }
+
+    /// Whether the specification says anything of hb.
+    #[must_use]
+    pub fn mentions_hb(&self) -> bool {
+        self.parts.specification.spec(self.parts.library).is_some_and(Spec::mentions_hb)
+    }
+
+    /// The theory with what is promised, and with hb', of which condition 3 speaks: any transitive relation above ppo' and so' that g carries
+    /// into hb. That g carries so' into hb is condition 2, and not shown with this.
+    #[must_use]
+    pub fn with_larger_hb(&self, promised: &Theory) -> Theory {
+        let mut theory = promised.clone();
+        let [a, b, c] = ["a", "b", "c"].map(symbol);
+        let pair = [("a", ABS), ("b", ABS)];
+        theory.comment("hb': any transitive relation above ppo' and so' that g carries into hb.");
+        let hb = |a: &Term, b: &Term| app("abs.hb", &[a.clone(), b.clone()]);
+        let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
+        theory.axiom("g(hb') is inside hb", all(&pair, implies(hb(&a, &b), image)));
+        let parts = self.upper.so.iter().map(|(_, predicate)| predicate.as_str());
+        for predicate in ["abs.ppo"].into_iter().chain(parts) {
+            let edge = app(predicate, &[a.clone(), b.clone()]);
+            theory.axiom(&format!("hb' has {predicate}"), all(&pair, implies(edge, hb(&a, &b))));
+        }
+        let path = and([hb(&a, &b), hb(&b, &c)]);
+        theory.axiom("hb' is transitive", all(&[("a", ABS), ("b", ABS), ("c", ABS)], implies(path, hb(&a, &c))));
+        theory
     }
 
     /// An order below in which everything is that stands for a promise with a cell, if there are promises that read or write
@@ -1463,7 +1530,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         Ok(app(below, &[image(a), image(b)]))
     }
 
-    /// What is to be shown of the specification: its choices, its demands, and that so' is inside hb.
+    /// What is to be shown of the specification (condition 3): its choices, its demands, and what is written.
     ///
     /// # Errors
     /// What the specification says that cannot be said in first-order logic.
@@ -1471,18 +1538,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         let laws = self.upper.laws.iter().flatten().cloned().chain(self.upper.demanded());
         let laws = laws.chain(self.upper.of_closures());
         let mut all: Vec<Obligation> = laws.map(|law| of_law(&law, self.hints(&law.of))).collect();
-        let [a, b] = ["a", "b"].map(symbol);
-        for (name, predicate) in &self.upper.so {
-            let edge = app(predicate, &[a.clone(), b.clone()]);
-            let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
-            all.push(Obligation {
-                name: format!("{name}' inside hb"),
-                of: vec![("a".to_owned(), ABS), ("b".to_owned(), ABS)],
-                hints: self.hints(&["a", "b"]),
-                from: edge,
-                to: image,
-            });
-        }
+        let a = symbol("a");
         let family = self.promises();
         for (kind, promise) in &family.roles {
             if let Some(Write::Plus(from, datum)) = promise.writes {
@@ -1508,6 +1564,24 @@ impl<'a, S: Stamp> Model<'a, S> {
             }
         }
         Ok(all)
+    }
+
+    /// That so' is inside hb (condition 2), part by part.
+    #[must_use]
+    pub fn carried(&self) -> Vec<Obligation> {
+        let [a, b] = ["a", "b"].map(symbol);
+        let part = |(name, predicate): &(&'static str, String)| {
+            let edge = app(predicate, &[a.clone(), b.clone()]);
+            let image = app("hb", &[app("g", std::slice::from_ref(&a)), app("g", std::slice::from_ref(&b))]);
+            Obligation {
+                name: format!("{name}' inside hb"),
+                of: vec![("a".to_owned(), ABS), ("b".to_owned(), ABS)],
+                hints: self.hints(&["a", "b"]),
+                from: edge,
+                to: image,
+            }
+        };
+        self.upper.so.iter().map(part).collect()
     }
 
     /// What may help in proofs, each to be shown before it is used: that the orders below are inside hb, that a thread finds in
@@ -1542,7 +1616,8 @@ impl<'a, S: Stamp> Model<'a, S> {
                 to: app(&rf, &[it, a.clone()]),
             })
         });
-        let branches = self.parts.kinds.iter().filter(|k| !k.given().is_empty()).map(|kind| Obligation {
+        let is_told_by_data = |k: &&Kind<S>| !k.given().is_empty() && !k.has_unknowns();
+        let branches = self.parts.kinds.iter().filter(is_told_by_data).map(|kind| Obligation {
             name: format!("no call is {}", kind.words()),
             of: vec![("c".to_owned(), "Call")],
             hints: self.made(&c, &own(&c)),
@@ -1614,7 +1689,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         role: &Role<S>,
     ) -> Result<Option<(Vec<Obligation>, usize)>, String> {
         // Of those for threads the last one can stand for a promise that is there once.
-        if promise.each.is_none() && matches!(role.each, Some(Each::Nodes(_) | Each::Rounds)) {
+        if (promise.each.is_none() && matches!(role.each, Some(Each::Nodes(_)))) || may_be_none(role) {
             return Ok(None);
         }
         let [c, n, k] = ["c", "n", "k"].map(symbol);
@@ -1655,7 +1730,7 @@ impl<'a, S: Stamp> Model<'a, S> {
                 let mut ways = Vec::new();
                 let mut places = vec![n.clone()];
                 places.extend(has_node.then(|| k.clone()));
-                let roles = kind.concrete.iter().filter(|r| r.each != Some(Each::Rounds));
+                let roles = kind.concrete.iter().filter(|r| !may_be_none(r));
                 for (one, at) in roles.flat_map(|r| places.iter().map(move |at| (r, at))) {
                     let (f, m) = stamp(one, at)?;
                     let keeps = ordered((&f, m));
@@ -1690,10 +1765,15 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 }
 
+/// Whether it is there for each of what there need not be any of, and none of which has a name: rounds, or threads beside the first.
+fn may_be_none<S>(role: &Role<S>) -> bool {
+    matches!(role.each, Some(Each::Rounds | Each::Members(Members { but_first: true, .. })))
+}
+
 /// The last of the threads for which there is a part of a call.
 fn last_of<S>(role: &Role<S>, call: &Term) -> Term {
     match role.each {
-        Some(Each::Members(i)) => app(LAST, &[location(i, call)]),
+        Some(Each::Members(Members { of, .. })) => app(LAST, &[location(of, call)]),
         Some(Each::Ended(event)) => ended(event, call),
         _ => thread(call),
     }

@@ -10,9 +10,10 @@ use mowgli_core::value::Val;
 
 use crate::kind::{Kind, Role};
 use crate::model::{
-    EARLIER, HAS_MEMBER, LAST, Model, TAKES_PART, constant, data_of, datum_of, guards_of, location, plus, thread,
+    EARLIER, EARLIER_OTHER, FIRST_AT, HAS_MEMBER, HAS_OTHER, LAST, Model, OTHER, TAKES_PART, constant, data_of,
+    datum_of, guards_of, location, plus, thread,
 };
-use crate::pattern::{Argument, Datum, Each, Nodes, Whole};
+use crate::pattern::{Argument, Datum, Each, Members, Nodes, Whole};
 use crate::term::{INT, Term, Theory, add, all, and, any, app, equal, implies, less, not, or, symbol};
 
 /// That two calls are on one thread and have the same names for arguments, as those that are counted together.
@@ -39,7 +40,9 @@ pub fn index(call: &Term) -> Term {
 /// The arguments of a kind of calls that are objects for whose members, or their nodes, it does something.
 fn objects_of<S: Stamp>(kind: &Kind<S>) -> BTreeSet<usize> {
     let of_role = |r: &Role<S>| match r.each {
-        Some(Each::Members(i) | Each::Nodes(Nodes { of: Whole::Members(i), .. })) => Some(i),
+        Some(Each::Members(Members { of: i, but_first: false }) | Each::Nodes(Nodes { of: Whole::Members(i), .. })) => {
+            Some(i)
+        }
         _ => None,
     };
     kind.concrete.iter().chain(&kind.abstract_).filter_map(of_role).collect()
@@ -67,6 +70,13 @@ impl<S: Stamp> Model<'_, S> {
 
     /// The objects of calls in which threads take part.
     pub(crate) fn objects(&self, theory: &mut Theory) {
+        if self.has_roles() {
+            theory.comment("Objects in which the first thread that takes part has a role of its own.");
+            theory.function(OTHER, &["Location", "Thread"], "Bool");
+            theory.function(EARLIER_OTHER, &["Location", "Thread", "Thread"], "Bool");
+            theory.function(HAS_OTHER, &["Location", "Node"], "Bool");
+            theory.function(FIRST_AT, &["Location"], "Node");
+        }
         if !self.has_objects() {
             return;
         }
@@ -117,6 +127,16 @@ impl<S: Stamp> Model<'_, S> {
             let own = implies(self.is_kind(kind, &c), self.takes_part(kind, &c));
             theory.axiom("who calls takes part", all(&[("c", "Call")], own));
         }
+    }
+
+    /// Whether it matters who is the first to take part in an object.
+    fn has_roles(&self) -> bool {
+        let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().chain(&k.abstract_));
+        roles.into_iter().any(|r| match r.each {
+            Some(Each::Members(members)) => members.but_first,
+            Some(Each::Nodes(nodes)) => matches!(nodes.of, Whole::First(_) | Whole::Others(_)),
+            _ => false,
+        })
     }
 
     /// Whether it matters who takes part in objects.
@@ -230,7 +250,10 @@ impl<S: Stamp> Model<'_, S> {
 
     /// The last threads that take part in the objects of a call, where there is anything for each of them.
     pub(crate) fn last_members(&self, kind: usize, call: &Term) -> Vec<Term> {
-        let of_role = |r: &Role<S>| if let Some(Each::Members(i)) = r.each { Some(i) } else { None };
+        let of_role = |r: &Role<S>| match r.each {
+            Some(Each::Members(Members { of, but_first: false })) => Some(of),
+            _ => None,
+        };
         let objects: BTreeSet<usize> = self.parts.kinds[kind].concrete.iter().filter_map(of_role).collect();
         objects.into_iter().map(|i| app(LAST, &[location(i, call)])).collect()
     }

@@ -61,6 +61,10 @@ pub enum Whole {
     Argument(usize),
     /// The nodes of the threads that take part in the object that is this argument.
     Members(usize),
+    /// The node of the first of these threads.
+    First(usize),
+    /// The nodes of these threads without the first one.
+    Others(usize),
 }
 
 /// A set of nodes, perhaps without the own one.
@@ -72,13 +76,22 @@ pub struct Nodes {
     pub but_own: bool,
 }
 
+/// The threads that take part in the object that is an argument, perhaps without the first one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Members {
+    /// The argument.
+    pub of: usize,
+    /// Whether the first one is left out.
+    pub but_first: bool,
+}
+
 /// What something is there for, one by one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Each {
     /// Nodes.
     Nodes(Nodes),
-    /// The threads that take part in the object that is this argument.
-    Members(usize),
+    /// Threads that take part in an object.
+    Members(Members),
     /// The one thread at which the loop ended whose last read is the event at this position.
     Ended(usize),
     /// The rounds of a loop with effects, without the last one.
@@ -116,6 +129,8 @@ pub enum Datum {
     Initial(usize),
     /// This value.
     Constant(Val),
+    /// What the call returns: it is computed, and nothing else is known of it.
+    Returned,
 }
 
 /// A part of a value, as a template names it.
@@ -139,9 +154,15 @@ pub enum Leaf {
     Identifier(usize),
     /// How many like it the thread has made before.
     Count,
+    /// A number in a name: it is computed, and nothing else is known of it.
+    Named(Named),
     /// A datum.
     Datum(Datum),
 }
+
+/// A number in the name that an event is given: the position of the event, the number of the argument, and which of the parts of that
+/// name it is.
+pub type Named = (usize, usize, usize);
 
 /// A value, as a template names it: a text, and what stands at each `#` in it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -150,6 +171,17 @@ pub struct Pattern {
     pub text: String,
     /// The parts.
     pub leaves: Vec<Leaf>,
+}
+
+/// Who takes part in an object.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Company {
+    pub threads: Vec<Tid>,
+    pub nodes: NodeSet,
+    /// The node of the first one.
+    pub first: NodeSet,
+    /// The nodes of all but the first one.
+    pub others: NodeSet,
 }
 
 /// What a call is about.
@@ -165,11 +197,15 @@ pub struct Env {
     pub(crate) initial: Vec<Option<Val>>,
     pub(crate) all: NodeSet,
     /// Who takes part in the objects that are arguments, and where they are.
-    pub(crate) members: Vec<(Vec<Tid>, NodeSet)>,
+    pub(crate) members: Vec<Company>,
     /// The results of its events, by position in the template; of those for each node there is one that counts.
     pub results: Vec<Val>,
     /// The data that its events are given, by position and number of the argument, where they may be computed.
     pub(crate) passed: Vec<((usize, usize), Val)>,
+    /// The numbers in the names that its events are given, where they may be computed.
+    pub(crate) named: Vec<(Named, u64)>,
+    /// What it returns, where that may be computed.
+    pub(crate) returned: Option<Val>,
     pub(crate) computed: Computed,
     /// How many rounds of a loop with effects come before the last one, if there is such a loop.
     pub rounds: Option<usize>,
@@ -194,6 +230,8 @@ impl Env {
             members: call.args.iter().map(|v| members(world, *v)).collect(),
             results: Vec::new(),
             passed: Vec::new(),
+            named: Vec::new(),
+            returned: None,
             computed: Computed::No,
             rounds: None,
             equal: Arc::new([]),
@@ -210,21 +248,25 @@ impl Env {
         let all = match set.of {
             Whole::All => self.all,
             Whole::Argument(i) => self.args[i].nodes().unwrap_or_default(),
-            Whole::Members(i) => self.members[i].1,
+            Whole::Members(i) => self.members[i].nodes,
+            Whole::First(i) => self.members[i].first,
+            Whole::Others(i) => self.members[i].others,
         };
         if set.but_own { all.without(self.own) } else { all }
     }
 
     /// Whether the thread takes part in the object that is an argument.
     pub(crate) fn takes_part(&self, argument: usize) -> bool {
-        self.members[argument].0.contains(&self.thread)
+        self.members[argument].threads.contains(&self.thread)
     }
 
     /// What something is there for, in order.
     pub(crate) fn places(&self, each: Each) -> Vec<Place> {
         match each {
             Each::Nodes(set) => self.nodes(set).iter().map(Place::Node).collect(),
-            Each::Members(i) => self.members[i].0.iter().copied().map(Place::Thread).collect(),
+            Each::Members(Members { of, but_first }) => {
+                self.members[of].threads.iter().copied().skip(usize::from(but_first)).map(Place::Thread).collect()
+            }
             // It is no set that a segment can come for.
             Each::Ended(_) => Vec::new(),
             Each::Rounds => (0..self.rounds.unwrap_or(0)).map(Place::Round).collect(),
@@ -242,6 +284,7 @@ impl Env {
             Datum::Constant(value) => Some(value),
             Datum::Result(event) => self.results.get(event).copied(),
             Datum::Sum(event, k) => self.results.get(event).map(|v| v.plus(k).unwrap_or(*v)),
+            Datum::Returned => self.returned,
             Datum::Passed(event, argument) => {
                 self.passed.iter().find(|(at, _)| *at == (event, argument)).map(|(_, value)| *value)
             }
@@ -252,11 +295,16 @@ impl Env {
     fn sets(&self) -> Vec<Each> {
         let args = || 0..self.args.len();
         let given = args().filter(|&i| self.args[i].nodes().is_some()).map(Whole::Argument);
-        let with_members = || args().filter(|&i| !self.members[i].0.is_empty());
-        let nodes = given.chain([Whole::All]).chain(with_members().map(Whole::Members));
+        let with_members = || args().filter(|&i| !self.members[i].threads.is_empty());
+        // Where the first one has a role of its own it may be one of the others too.
+        let has_roles = self.computed == Computed::Anything;
+        let of_members =
+            |i: usize| if has_roles { vec![Whole::First(i), Whole::Others(i)] } else { vec![Whole::Members(i)] };
+        let nodes = given.chain([Whole::All]).chain(with_members().flat_map(of_members));
         let nodes = nodes.flat_map(|of| [false, true].map(|but_own| Each::Nodes(Nodes { of, but_own })));
+        let threads = with_members().map(|of| Each::Members(Members { of, but_first: has_roles }));
         let rounds = self.rounds.map(|_| Each::Rounds);
-        nodes.chain(with_members().map(Each::Members)).chain(rounds).collect()
+        nodes.chain(threads).chain(rounds).collect()
     }
 
     /// How many there are of what a part can be there for.
@@ -277,6 +325,7 @@ impl Env {
         });
         all.extend(self.homes.iter().positions(|home| home.is_some_and(is)).map(Leaf::Home));
         all.extend(self.args.iter().positions(|v| matches!(v, Val::Node(n) if is(*n))).map(Leaf::Node));
+        all.extend(self.named.iter().filter(|(_, n)| *n == number).map(|(at, _)| Leaf::Named(*at)));
         all
     }
 
@@ -300,7 +349,9 @@ impl Env {
                 let sums = sums.map(|((event, _), k)| Datum::Sum(event, k));
                 let initial = self.initial.iter().positions(|v| *v == Some(*datum)).map(Datum::Initial);
                 let passed = self.passed.iter().filter(|(_, v)| v == datum).map(|(at, _)| Datum::Passed(at.0, at.1));
-                let data = args.chain(words).chain(results).chain(sums).chain(initial).chain(passed).map(Leaf::Datum);
+                let returned = (self.returned == Some(*datum)).then_some(Datum::Returned);
+                let computed = passed.chain(returned);
+                let data = args.chain(words).chain(results).chain(sums).chain(initial).chain(computed).map(Leaf::Datum);
                 let count = self.nth.is_some_and(|nth| datum.int() == Some(nth as i64));
                 let thread = datum.int() == Some(i64::from(self.thread.0));
                 data.chain(count.then_some(Leaf::Count)).chain(thread.then_some(Leaf::Thread)).collect()
@@ -318,11 +369,20 @@ pub(crate) fn word_of(tuple: Val, word: usize) -> Option<Val> {
 pub(crate) const ADDED: [i64; 2] = [1, -1];
 
 /// Who takes part in an object, and where they are.
-fn members(world: &World, object: Val) -> (Vec<Tid>, NodeSet) {
-    match object.loc().and_then(|x| Some((x, world.objects.get(&x)?))) {
-        Some((x, object)) if !object.members.is_empty() => (object.members.to_vec(), world.member_nodes(x)),
-        _ => (Vec::new(), NodeSet::default()),
-    }
+fn members(world: &World, object: Val) -> Company {
+    let Some(object) = object.loc().and_then(|x| world.objects.get(&x)) else { return Company::default() };
+    let nodes = |threads: &[Tid]| threads.iter().map(|&t| world.node_of(t)).collect::<NodeSet>();
+    let threads = object.members.clone();
+    let (first, others) = threads.split_at(threads.len().min(1));
+    Company { nodes: nodes(&threads), first: nodes(first), others: nodes(others), threads }
+}
+
+/// The numbers in a name, each with its place among its parts.
+pub(crate) fn numbers_in(name: Val) -> Vec<(usize, u64)> {
+    let mut parts = Vec::new();
+    taken_apart(name, &mut String::new(), &mut parts);
+    let number = |(slot, part)| if let Raw::Number(number) = part { Some((slot, number)) } else { None };
+    parts.into_iter().enumerate().filter_map(number).collect()
 }
 
 /// A part of a value as it is.
@@ -440,14 +500,16 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
         candidates.retain(|leaf| possible.contains(leaf));
     }
     let is_constant = (1..all.len()).all(|i| raw(i) == raw(0));
-    let (passed, known): (Vec<Leaf>, Vec<Leaf>) =
-        candidates.iter().partition(|leaf| matches!(leaf, Leaf::Datum(Datum::Passed(..))));
+    let is_computed = |leaf: &&Leaf| matches!(leaf, Leaf::Datum(Datum::Passed(..) | Datum::Returned) | Leaf::Named(_));
+    let (passed, known): (Vec<Leaf>, Vec<Leaf>) = candidates.iter().partition(is_computed);
     let results = known.iter().copied().filter(|leaf| matches!(leaf, Leaf::Datum(Datum::Result(_))));
     // The first that was given is as good as the others.
     let of_events: Option<Leaf> = passed.first().copied().or(results.min());
     match (all[0].0.computed, of_events) {
         (Computed::Always, Some(leaf)) => return Ok(Ok(leaf)),
-        (Computed::Unknown, Some(leaf)) if known.is_empty() && !is_constant => return Ok(Ok(leaf)),
+        (Computed::Unknown | Computed::Anything, Some(leaf)) if known.is_empty() && !is_constant => {
+            return Ok(Ok(leaf));
+        }
         _ => candidates = known,
     }
     // A sum is one only where nothing simpler is always the same.
@@ -476,6 +538,7 @@ fn leaf(all: &[(&Env, Vec<Raw>)], slot: usize, objects: &BTreeSet<Loc>) -> Resul
             other => other.constant().map(Err).ok_or_else(|| format!("{other:?} is no argument of the call")),
         },
         [] => Err(format!("what stands where now there is {:?} is nothing of the call", raw(0))),
+        [one] => Err(format!("{:?} is there in all runs, so nothing tells whether it is {one:?}", raw(0))),
         _ => Err(format!("{:?} can be several things of the call: {candidates:?}", raw(0))),
     }
 }
@@ -617,6 +680,8 @@ pub(crate) enum Computed {
     Unknown,
     /// Wherever it can, so that calls with different data are alike.
     Always,
+    /// Where nothing else is known of it; so may numbers in names be computed, and what the call returns.
+    Anything,
 }
 
 pub(crate) fn datum<'a>(

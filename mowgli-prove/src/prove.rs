@@ -25,13 +25,14 @@ use mowgli_judge::algebra::{Demand, Spec};
 use rayon::prelude::*;
 
 use crate::cases::cases;
-use crate::kind::{Kind, Read, Role};
+use crate::kind::{Kind, Read, Role, Untold};
 use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, Model, Obligation, Parts, ROUND};
 use crate::solve::{Answer, Program, ask, file};
 use crate::source::Source;
 use crate::split::Cases;
 use crate::stated::Stated;
 use crate::term::{Term, Theory, and, any, app, symbol};
+use crate::untold::{Open, obligations};
 use crate::witness::structure;
 
 /// How to look for a proof.
@@ -58,8 +59,10 @@ pub struct Row {
     pub time: Duration,
     /// Whether what is given holds in some execution that the judge accepts. Obligations that hold by definition need none.
     pub witnessed: bool,
-    /// A question as a file: the first that was not answered, or else the first.
+    /// A question as a file: the first that was not answered, or else the first; nothing where none could be asked.
     pub file: String,
+    /// Why nothing could be asked.
+    pub why: Option<String>,
 }
 
 impl Row {
@@ -78,6 +81,7 @@ impl Row {
     #[must_use]
     pub fn result(&self) -> String {
         match self.answers.iter().find(|(_, answer)| *answer != Answer::Follows) {
+            _ if self.why.is_some() => "open".to_owned(),
             Some((program, answer)) => format!("{answer} ({program})"),
             None if self.answers.is_empty() => "not asked".to_owned(),
             None if self.witnessed => "proved".to_owned(),
@@ -121,7 +125,7 @@ pub fn prove<S: Stamp>(source: &Source<'_, S>, options: &Options) -> Proof {
     }
     let kinds = match source.kinds() {
         Ok(kinds) => kinds,
-        Err(untold) => return Proof::stopped(untold.iter().map(|u| format!("no template of {u}")).collect()),
+        Err(untold) => return without_templates(source, &untold),
     };
     let parts =
         Parts { kinds: &kinds, specification: source.specification, library: source.library, below: source.below };
@@ -129,12 +133,34 @@ pub fn prove<S: Stamp>(source: &Source<'_, S>, options: &Options) -> Proof {
         Ok(model) => model,
         Err(why) => return Proof::stopped(vec![why]),
     };
+    let goes_on = kinds.iter().any(Kind::has_unknowns);
+    let limit = if goes_on { options.limit.min(BRIEF) } else { options.limit };
+    let options = &Options { limit, ..options.clone() };
     let (lemmas, mut obstacles) = lemmas(&mut model, source, options);
-    let attempt = Attempt { model: &model, kinds: &kinds, options };
+    let attempt = Attempt { model: &model, kinds: &kinds, options, goes_on };
     let mut proof = attempt.made(source, lemmas).unwrap_or_else(|why| Proof::stopped(vec![why]));
     obstacles.extend(conditions(source, &kinds));
     proof.obstacles.extend(obstacles);
     proof
+}
+
+/// What there is to show where some kinds of calls have no template.
+fn without_templates<S: Stamp>(source: &Source<'_, S>, untold: &[Untold]) -> Proof {
+    let mut obstacles: Vec<String> = untold.iter().map(|u| format!("no template of {u}")).collect();
+    let open = obligations(source, untold).unwrap_or_else(|why| {
+        obstacles.push(why);
+        Vec::new()
+    });
+    let row = |Open { obligation, why }| Row {
+        obligation,
+        cases: 0,
+        answers: Vec::new(),
+        time: Duration::ZERO,
+        witnessed: false,
+        file: String::new(),
+        why: Some(why),
+    };
+    Proof { rows: open.into_iter().map(row).collect(), ..Proof::stopped(obstacles) }
 }
 
 /// What a file of an obligation is about.
@@ -146,10 +172,20 @@ struct Question {
     cases: Vec<Obligation>,
 }
 
+/// Questions about a theory.
+struct Asked<'q> {
+    theory: &'q Theory,
+    questions: &'q [Question],
+    /// Whether its axioms are to hold in every execution.
+    holds_always: bool,
+}
+
 struct Attempt<'a, S: Stamp> {
     model: &'a Model<'a, S>,
     kinds: &'a [Kind<S>],
     options: &'a Options,
+    /// Whether all is asked about, as of some calls too little is known for a proof.
+    goes_on: bool,
 }
 
 /// The lemmas that are shown, each of which is an axiom of the theory from then on; those that are not are dropped.
@@ -196,6 +232,9 @@ fn lemmas<S: Stamp>(
 
 /// When a solver gives up a lemma.
 const LEMMA: Duration = Duration::from_secs(20);
+
+/// When a question is given up where of some calls too little is known for a proof. Then all that there is to show is asked about.
+const BRIEF: Duration = Duration::from_millis(500);
 
 /// After so many obligations that are not shown the others are not asked about: there is no proof anyway.
 const OPEN: usize = 2;
@@ -251,17 +290,33 @@ impl<S: Stamp> Attempt<'_, S> {
             let specified = source.specification.get(source.library);
             let is_in_rounds = specified.is_some_and(|library| library.has_rounds());
             let rounds = if is_in_rounds { self.model.rounds()? } else { Vec::new() };
-            for obligation in self.model.consistency()?.into_iter().chain(rounds) {
-                let cases = cases(&theory, &obligation, &stands);
+            let larger = self.model.mentions_hb().then(|| self.model.with_larger_hb(&theory));
+            let consistency = self.model.consistency()?;
+            let of_larger = questions.len()..questions.len() + larger.as_ref().map_or(0, |_| consistency.len());
+            for obligation in consistency.into_iter().chain(self.model.carried()).chain(rounds) {
+                let theory = larger.as_ref().filter(|_| of_larger.contains(&questions.len())).unwrap_or(&theory);
+                let cases = cases(theory, &obligation, &stands);
                 let open = open(&proof.rows);
-                let solvers = if open < OPEN { self.options.solvers.clone() } else { Vec::new() };
+                let solvers = if self.goes_on || open < OPEN { self.options.solvers.clone() } else { Vec::new() };
                 let limit = if open == 0 { self.options.limit } else { self.options.limit.min(LATE) };
                 let options = Options { solvers, limit, ..self.options.clone() };
-                proof.rows.push(answered(self.model, &options, &theory, &obligation, &cases));
+                proof.rows.push(answered(self.model, &options, theory, &obligation, &cases));
                 questions.push(Question { obligation, cases });
             }
+            let (first, rest) = questions.split_at(of_larger.end);
+            let (before, with_larger) = first.split_at(of_larger.start);
+            let all = |theory, questions| Asked { theory, questions, holds_always: true };
+            let mut asked = match &larger {
+                None => vec![all(&theory, &questions[..])],
+                // There is such an hb' only if so' is inside hb.
+                Some(larger) => {
+                    let holds_always = proof.rows[of_larger.end..].iter().all(Row::follows);
+                    let larger = Asked { theory: larger, questions: with_larger, holds_always };
+                    vec![all(&theory, before), larger, all(&theory, rest)]
+                }
+            };
+            asked.push(all(&owing, &owed));
             proof.rows.extend(asked_of);
-            let asked = [(&theory, &questions[..]), (&owing, &owed[..])];
             let limit = self.options.executions;
             let limit = if open(&proof.rows) == 0 { limit } else { limit.min(LATE) };
             match self.witnessed(source, &asked, &g, limit) {
@@ -340,11 +395,11 @@ impl<S: Stamp> Attempt<'_, S> {
     fn witnessed(
         &self,
         source: &Source<'_, S>,
-        asked: &[(&Theory, &[Question])],
+        asked: &[Asked<'_>],
         g: &Concretisation,
         limit: Duration,
     ) -> Result<(usize, Vec<bool>), String> {
-        let questions = || asked.iter().flat_map(|(_, questions)| questions.iter());
+        let questions = || asked.iter().flat_map(|asked| asked.questions.iter());
         let mut witnessed: Vec<bool> = questions().map(|q| q.cases.is_empty()).collect();
         let givens: Vec<Term> = questions().map(given).collect();
         let mut seen = 0;
@@ -354,13 +409,16 @@ impl<S: Stamp> Attempt<'_, S> {
         let mut turned = !self.model.has_rounds();
         executions(source, self.model.has_rounds(), limit, &mut |execution| {
             let mut start = 0;
-            let found = asked.iter().try_for_each(|(theory, questions)| {
+            let found = asked.iter().try_for_each(|Asked { theory, questions, holds_always }| {
                 let these = start..start + questions.len();
                 start = these.end;
                 let structure = structure(self.model, g, theory, execution)?;
                 turned = turned || structure.holds(&turns_twice())?;
                 for (words, axiom) in theory.axioms() {
                     if !structure.holds(axiom)? {
+                        if !holds_always {
+                            return Ok(());
+                        }
                         return Err(format!("not every execution has this: {words}"));
                     }
                 }
@@ -419,7 +477,7 @@ fn by_cases<S: Stamp>(
     let answers: Vec<(Program, Answer)> = options.solvers.iter().map(|solver| (*solver, Answer::Follows)).collect();
     let file = file(theory, obligation, ABOUT);
     let name = obligation.name.clone();
-    let row = Row { obligation: name, cases, answers, time: start.elapsed(), witnessed: cases == 0, file };
+    let row = Row { obligation: name, cases, answers, time: start.elapsed(), witnessed: cases == 0, file, why: None };
     (!options.solvers.is_empty()).then_some(row)
 }
 
@@ -450,7 +508,7 @@ fn row(options: &Options, theory: &Theory, obligation: &Obligation, cases: &[Obl
     }
     let file = file(theory, open.unwrap_or(obligation), ABOUT);
     let cases = cases.len();
-    Row { obligation: obligation.name.clone(), cases, answers, time, witnessed: cases == 0, file }
+    Row { obligation: obligation.name.clone(), cases, answers, time, witnessed: cases == 0, file, why: None }
 }
 
 /// In how many executions more than necessary the axioms are looked at.

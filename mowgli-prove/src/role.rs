@@ -129,6 +129,9 @@ fn said(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Result<Said, String
     if let Some(event) = (0..env.results.len()).find(is_whole) {
         return Ok(Said::One(Datum::Result(event)));
     }
+    if cases.iter().all(|(env, v)| env.returned == Some(*v)) {
+        return Ok(Said::One(Datum::Returned));
+    }
     let size = if let Val::Tuple(all) = first { all.parts().len() } else { 0 };
     let is_of_size = |v: &Val| matches!(v, Val::Tuple(all) if all.parts().len() == size);
     if !cases.iter().all(|(_, v)| is_of_size(v)) {

@@ -13,14 +13,15 @@ use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
+use mowgli_core::world::{Part, World};
 use mowgli_judge::ids::Node;
 
 use crate::kind::Way;
-use crate::pattern::{Argument, Datum, Env, Place};
+use crate::pattern::{Argument, Computed, Datum, Env, Place};
 use crate::source::Source;
 
 /// One run of a body.
+#[derive(Clone)]
 pub(crate) struct Run<S> {
     pub world: Arc<World>,
     pub env: Env,
@@ -34,7 +35,19 @@ pub(crate) struct Run<S> {
     /// The rounds of a loop with effects that they are of, if it is not the last one.
     pub rounds: Vec<Option<usize>>,
     pub ways: Vec<Way>,
+    /// How many events came before the first of more reads than are looked at.
+    pub more: Option<usize>,
     pub result: Val,
+}
+
+/// Which runs are made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Of bodies that make no more calls than are looked at.
+    Short,
+    /// Of others too: more calls than are looked at must only read, and are left out. Data are small, as many may be read as a
+    /// datum says.
+    Any,
 }
 
 /// What became of a body.
@@ -112,9 +125,40 @@ impl<S> Run<S> {
         match datum {
             Datum::Result(event) => Some(self.results[event]),
             Datum::Results(first, words) => self.results.get(first..first + words).map(Val::tuple),
+            Datum::Returned => Some(self.result),
             other => self.env.datum(other),
         }
     }
+}
+
+impl<S: Stamp> Run<S> {
+    /// The run without the reads that come next after so many events and are calls of the method of the last of these; none if not all of
+    /// what was left out is of them.
+    pub fn without_reads(&self, after: usize) -> Option<Self> {
+        let mut run = self.clone();
+        let last = run.events.get(after.checked_sub(1)?)?.call.clone();
+        let is_read = |(event, shape): (&Event, &Vec<Sub<S>>)| {
+            (event.call.library, event.call.method) == (last.library, last.method) && shape.iter().all(only_reads)
+        };
+        let count = run.events.iter().zip(&run.shapes).skip(after).take_while(|pair| is_read(*pair)).count();
+        if self.more.is_some_and(|at| at != after + count) || !run.shapes[after - 1].iter().all(only_reads) {
+            return None;
+        }
+        let left_out = after..after + count;
+        run.events.drain(left_out.clone());
+        run.shapes.drain(left_out.clone());
+        run.results.drain(left_out.clone());
+        run.ended.drain(left_out.clone());
+        run.rounds.drain(left_out);
+        run.ended[after - 1] = Some(0);
+        run.more = None;
+        Some(run)
+    }
+}
+
+/// Whether a subevent reads and does nothing else.
+fn only_reads<S>(sub: &Sub<S>) -> bool {
+    sub.reads.is_some() && sub.writes.is_none()
 }
 
 /// Where the worlds of the runs have threads: numbers of threads and nodes differ.
@@ -126,6 +170,12 @@ const WORDS: usize = 8;
 /// The first number that stands for any datum.
 const DATA: i64 = 1_000_003;
 
+/// That number where as many reads may be made as a datum says. It is larger than numbers of threads and nodes.
+const SMALL: i64 = 6;
+
+/// The most results of a body, of those that are not looked at too.
+const MOST_RESULTS: usize = 50;
+
 /// What can be special about a datum.
 pub(crate) const SPECIAL: [Val; 8] =
     [Val::Int(0), Val::Int(1), Val::Int(2), Val::Int(-1), Val::Bool(true), Val::Bool(false), Val::Bot, Val::Unit];
@@ -133,6 +183,8 @@ pub(crate) const SPECIAL: [Val; 8] =
 /// The data of a run, arguments first, then results: different ones, apart from these.
 #[derive(Clone, Debug)]
 struct Data {
+    /// Whether they are small.
+    is_small: bool,
     seed: i64,
     /// What is at these places.
     special: Vec<(usize, Val)>,
@@ -155,7 +207,10 @@ impl Data {
     fn word(&self, place: usize) -> Val {
         let place = self.equal.iter().find(|(_, copy)| *copy == place).map_or(place, |(of, _)| *of);
         let special = self.special.iter().find(|(at, _)| *at == place).map(|(_, value)| *value);
-        special.unwrap_or(Val::Int(DATA * self.seed + 7 * place as i64))
+        let place = place as i64;
+        // No two are equal, nor one more or less than another.
+        let different = if self.is_small { SMALL + 3 * place + self.seed / 2 } else { DATA * self.seed + 7 * place };
+        special.unwrap_or(Val::Int(different))
     }
 
     /// Arguments: those that are names, and data in turn.
@@ -177,18 +232,24 @@ impl Data {
 
     /// No two equal, none special.
     fn different() -> Vec<Self> {
-        [1, 3].map(|seed| Self { seed, special: Vec::new(), equal: Vec::new(), tuples: Vec::new() }).to_vec()
+        [1, 3].map(Self::none).to_vec()
     }
 
-    /// With these beside what is special in it, and as different data as in the `w`-th world.
-    fn beside(&self, base: &[(usize, Val)], w: usize) -> Self {
+    /// No two equal, none special, for this seed.
+    fn none(seed: i64) -> Self {
+        Self { is_small: false, seed, special: Vec::new(), equal: Vec::new(), tuples: Vec::new() }
+    }
+
+    /// With these beside what is special in it, as different data as in the `w`-th world, and as large as these runs need.
+    fn beside(&self, base: &[(usize, Val)], w: usize, which: Which) -> Self {
         let seed = if w.is_multiple_of(2) { self.seed } else { self.seed + 4 };
-        Self { seed, special: [base, &self.special].concat(), ..self.clone() }
+        let is_small = which == Which::Any;
+        Self { is_small, seed, special: [base, &self.special].concat(), ..self.clone() }
     }
 
     /// Each one special, each two equal, and each that is a result the tuple of others.
     fn single(places: usize, results: usize, sizes: &BTreeSet<usize>) -> Vec<Self> {
-        let none = Self { seed: 1, special: Vec::new(), equal: Vec::new(), tuples: Vec::new() };
+        let none = Self::none(1);
         let special = (0..places).cartesian_product(SPECIAL);
         let equal = (0..places).tuple_combinations();
         let of_size = |&size: &usize| {
@@ -205,10 +266,10 @@ impl Data {
     /// Each two of these together.
     fn double(places: usize, results: usize, sizes: &BTreeSet<usize>) -> Vec<Self> {
         let both = |(a, b): (Self, Self)| Self {
-            seed: 1,
             special: [a.special, b.special].concat(),
             equal: [a.equal, b.equal].concat(),
             tuples: [a.tuples, b.tuples].concat(),
+            ..Self::none(1)
         };
         Self::single(places, results, sizes).into_iter().tuple_combinations().map(both).collect()
     }
@@ -221,6 +282,12 @@ const TWICE: usize = 5;
 const EVERY: usize = 5;
 
 impl<S: Stamp> Source<'_, S> {
+    /// Whether objects have a writer and readers.
+    pub(crate) fn has_roles(&self) -> bool {
+        let form = self.specification.get(self.library).and_then(|library| library.object());
+        form.is_some_and(|form| form.parts.contains(&Part::Roles))
+    }
+
     /// Worlds, before and after the implementation has added its objects.
     pub(crate) fn worlds(&self) -> Vec<(World, Arc<World>)> {
         let of_place = |places: &&[u8]| {
@@ -231,7 +298,9 @@ impl<S: Stamp> Source<'_, S> {
             let most = all.iter().map(|w| w.objects.len()).max().unwrap_or(0);
             all.retain(|w| w.objects.len() == most);
             let step = all.len().div_ceil(5).max(1);
-            all.into_iter().step_by(step).collect::<Vec<_>>()
+            // In the last one all take part, some of them on one node.
+            let last = all.last().filter(|_| self.has_roles()).cloned();
+            all.into_iter().step_by(step).chain(last).collect::<Vec<_>>()
         };
         let told = |mut before: World| {
             for (i, object) in before.objects.values_mut().enumerate() {
@@ -256,15 +325,16 @@ impl<S: Stamp> Source<'_, S> {
         method: Name,
         arguments: &[Argument],
         worlds: &[(World, Arc<World>)],
+        which: Which,
     ) -> Result<Vec<Run<S>>, String> {
         let library = self.specification.get(self.library).ok_or("there is no specification")?;
         let mut runs = Vec::new();
         let first_result = arguments.iter().map(|argument| argument.width()).sum();
         let mut places = first_result;
         let sizes = self.sizes(&worlds[0].0);
-        let bases = self.bases(library, method, arguments, &worlds[0])?;
+        let bases = self.bases(library, method, arguments, &worlds[0], which)?;
         let based = |all: Vec<Data>, w: usize| {
-            all.iter().cartesian_product(&bases).map(|(data, base)| data.beside(base, w)).collect::<Vec<Data>>()
+            all.iter().cartesian_product(&bases).map(|(data, base)| data.beside(base, w, which)).collect::<Vec<Data>>()
         };
         // How many data there are shows in the first world; two at once are special in some of the last ones.
         for (w, (before, after)) in worlds.iter().enumerate() {
@@ -291,7 +361,8 @@ impl<S: Stamp> Source<'_, S> {
                     for data in data {
                         let call = Call::new(self.library, method.text(), &data.given(arguments, &names));
                         if library.fault(before, thread, &call).is_none() {
-                            places = places.max(self.every_way(library, after, thread, &call, data, &mut runs)?);
+                            let looked_at = self.every_way(library, after, thread, &call, (data, which), &mut runs)?;
+                            places = places.max(looked_at);
                         }
                     }
                 }
@@ -307,22 +378,23 @@ impl<S: Stamp> Source<'_, S> {
         method: Name,
         arguments: &[Argument],
         (before, after): &(World, Arc<World>),
+        which: Which,
     ) -> Result<Vec<Vec<(usize, Val)>>, String> {
         let (thread, names) = (Tid(1), self.names(arguments, before).swap_remove(0));
         let returns = |data: &Data| {
             let args = data.given(arguments, &names);
             let (call, mut runs) = (Call::new(self.library, method.text(), &args), Vec::new());
             if library.fault(before, thread, &call).is_none() {
-                self.every_way(library, after, thread, &call, data, &mut runs)?;
+                self.every_way(library, after, thread, &call, (data, which), &mut runs)?;
             }
             Ok::<bool, String>(!runs.is_empty())
         };
-        if returns(&Data::different()[0])? {
+        if returns(&Data::none(1).beside(&[], 0, which))? {
             return Ok(vec![Vec::new()]);
         }
         let mut bases = Vec::new();
         for data in Data::single(Data::PLACES, 0, &BTreeSet::new()).into_iter().filter(|data| data.equal.is_empty()) {
-            if returns(&data)? {
+            if returns(&data.beside(&[], 0, which))? {
                 bases.push(data.special);
             }
         }
@@ -361,13 +433,13 @@ impl<S: Stamp> Source<'_, S> {
         world: &Arc<World>,
         thread: Tid,
         call: &Call,
-        data: &Data,
+        (data, which): (&Data, Which),
         runs: &mut Vec<Run<S>>,
     ) -> Result<usize, String> {
         let mut todo: Vec<(Vec<usize>, Option<usize>)> = vec![(Vec::new(), None)];
         let mut places = 0;
         while let Some((ways, rounds)) = todo.pop() {
-            match self.run(library, world, thread, call, data, (&ways, rounds))? {
+            match self.run(library, world, thread, call, (data, which), (&ways, rounds))? {
                 Ran::Never(looked_at) => places = places.max(looked_at),
                 Ran::HasRounds => todo.extend((0..=ROUNDS).rev().map(|rounds| (ways.clone(), Some(rounds)))),
                 Ran::Open(several) => {
@@ -390,7 +462,7 @@ impl<S: Stamp> Source<'_, S> {
         world: &Arc<World>,
         thread: Tid,
         call: &Call,
-        data: &Data,
+        (data, which): (&Data, Which),
         (ways, rounds): (&[usize], Option<usize>),
     ) -> Result<Ran<S>, String> {
         let mut run = Run {
@@ -403,13 +475,17 @@ impl<S: Stamp> Source<'_, S> {
             ended: Vec::new(),
             rounds: Vec::new(),
             ways: Vec::new(),
+            more: None,
             result: Val::Unit,
         };
         let place = call.args.iter().map(|v| Argument::of(*v).map_or(1, Argument::width)).sum();
         run.env.rounds = rounds;
-        let mut making = Making { source: self, world, data, ways, run: &mut run, place, round: None, loops: 0 };
+        if which == Which::Any {
+            run.env.computed = Computed::Anything;
+        }
+        let mut making = Making { source: self, world, data, which, ways, run: &mut run, place, round: None, loops: 0 };
         let came = making.follow(&self.implementation.body(world, thread, call), false);
-        let places = making.place;
+        let places = making.place.min(Data::PLACES);
         match came {
             Ok(Flow::Value(result)) => run.result = result,
             Ok(Flow::Broken(..)) => return Err("it breaks out of no loop".to_owned()),
@@ -450,6 +526,7 @@ struct Making<'r, 's, S: Stamp> {
     source: &'r Source<'s, S>,
     world: &'r Arc<World>,
     data: &'r Data,
+    which: Which,
     ways: &'r [usize],
     run: &'r mut Run<S>,
     /// Where the next result is in the data.
@@ -520,7 +597,8 @@ impl<S: Stamp> Making<'_, '_, S> {
         let has_result = method::find(of.methods(), inner).is_none_or(|m| m.returns != Returns::Nothing);
         let result = if has_result { self.data.at(self.place) } else { Val::Top };
         self.place += usize::from(has_result);
-        if self.place > Data::PLACES {
+        let is_late = self.place > Data::PLACES;
+        if is_late && (self.which == Which::Short || self.place > MOST_RESULTS) {
             return Err(Stop::No("it has more results than can be looked at one by one".to_owned()));
         }
         let ret = if has_result { result } else { Val::Unit };
@@ -542,6 +620,14 @@ impl<S: Stamp> Making<'_, '_, S> {
         let does_more = |sub: &Sub<S>| sub.writes.is_some() || sub.reads.is_none();
         if in_loop && run.env.rounds.is_none() && shapes.iter().flatten().any(does_more) {
             return Err(Stop::HasRounds);
+        }
+        if is_late && has_result {
+            let is_next = *run.more.get_or_insert(run.events.len()) == run.events.len();
+            return if is_next && shapes[way].iter().all(only_reads) {
+                Ok(ret)
+            } else {
+                Err(Stop::No("it has more results than can be looked at one by one".to_owned()))
+            };
         }
         run.shapes.push(shapes[way].to_vec());
         run.events.push(event);

@@ -17,9 +17,11 @@ use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 
 use crate::kind::{Form, Guard, Instance, Kind, Seen, Untold, Way};
-use crate::pattern::{ADDED, Argument, Computed, Datum, Env, Place, Segment, Times, expanded, pattern, segmentations};
+use crate::pattern::{
+    ADDED, Argument, Computed, Datum, Env, Named, Place, Segment, Times, expanded, numbers_in, pattern, segmentations,
+};
 use crate::role::subevents;
-use crate::runs::{Done, Run, SPECIAL};
+use crate::runs::{Done, Run, SPECIAL, Which};
 use crate::source::Source;
 
 /// A branch of a body.
@@ -29,6 +31,9 @@ struct Branch<'r, S> {
     given: Vec<Guard>,
     runs: Vec<&'r Run<S>>,
 }
+
+/// A kind of calls, with what their data are like.
+type Guarded<S> = (Vec<Guard>, Kind<S>);
 
 /// How many comparisons lead to a branch, at most.
 const DEEPEST: usize = 3;
@@ -64,12 +69,14 @@ impl<S: Stamp> Source<'_, S> {
             options.multi_cartesian_product().map(|arguments| (*method, arguments)).collect::<Vec<_>>()
         };
         let forms: BTreeSet<(Name, Vec<Argument>)> = forms.iter().flat_map(identifiers).collect();
-        let runs = forms.into_iter().map(|form| (self.runs(form.0, &form.1, &worlds), form)).collect::<Vec<_>>();
+        let which = if self.has_roles() { Which::Any } else { Which::Short };
+        let runs = forms.into_iter().map(|form| (self.runs(form.0, &form.1, &worlds, which), form)).collect::<Vec<_>>();
         let mut branches = Vec::new();
         for (runs, (method, arguments)) in &runs {
             let ends = arguments.iter().filter(|a| **a == Argument::NoIdentifier).map(|_| "_");
             let name = format!("{method}{}", ends.collect::<String>());
             let told = match runs {
+                Ok(runs) if which == Which::Any => self.by_result(&name, *method, arguments, runs, &objects),
                 Ok(runs) => self.branches(&name, *method, arguments, runs, &objects),
                 Err(why) => Err(why.clone()),
             };
@@ -193,6 +200,93 @@ impl<S: Stamp> Source<'_, S> {
         Err(why)
     }
 
+    /// The kinds of the calls of one form, told apart by what they return, where numbers in names may be computed, and what is returned, and
+    /// reads may be left out. Only of objects that have a writer and readers: of others more can be known.
+    fn by_result<'r>(
+        &self,
+        name: &str,
+        method: Name,
+        arguments: &[Argument],
+        runs: &'r [Run<S>],
+        objects: &BTreeSet<Loc>,
+    ) -> Result<Vec<Branch<'r, S>>, String> {
+        let left = Cell::new(MOST_LOOKED_AT);
+        let known = Known { objects, computed: Computed::Anything, left: &left };
+        // Which number it is tells nothing apart.
+        let returned = |run: &Run<S>| Some(run.result).filter(|v| SPECIAL.contains(v) && v.int().is_none());
+        let classes: BTreeSet<Option<Val>> = runs.iter().map(returned).collect();
+        let is = |value: &Val, are_equal| Guard { one: Datum::Returned, other: Datum::Constant(*value), are_equal };
+        let mut kinds = Vec::new();
+        for class in &classes {
+            let of_class: Vec<&Run<S>> = runs.iter().filter(|run| returned(run) == *class).collect();
+            let given = match class {
+                Some(value) => vec![is(value, true)],
+                None => classes.iter().flatten().map(|value| is(value, false)).collect(),
+            };
+            kinds.extend(self.told_by_result(&of_class, &given, known)?);
+        }
+        let several = kinds.len() > 1;
+        for (i, (given, kind)) in kinds.iter_mut().enumerate() {
+            kind.name = if several { format!("{name}.{}", i + 1) } else { name.to_owned() };
+            kind.forms = vec![Form { method, arguments: arguments.to_vec(), given: given.clone() }];
+            kind.name_roles();
+        }
+        Ok(kinds.into_iter().map(|(given, kind)| Branch { kind, given, runs: Vec::new() }).collect())
+    }
+
+    /// One kind for some runs, or else two: for those in which a result has a special value, so that what is read is what is returned, and
+    /// for the others, of which reads are left out; or one of which reads are left out.
+    fn told_by_result(&self, runs: &[&Run<S>], given: &[Guard], known: Known<'_>) -> Result<Vec<Guarded<S>>, String> {
+        if let Ok(kind) = self.as_it_is(runs, given, known) {
+            return Ok(vec![(given.to_vec(), kind)]);
+        }
+        let events = alike(runs);
+        let results = (0..events).filter(|event| runs.iter().all(|run| run.results[*event] != Val::Top));
+        let ways = results.cartesian_product(SPECIAL);
+        let halves = |(event, value): (usize, Val)| {
+            let (one, other) = (Datum::Result(event), Datum::Constant(value));
+            let (yes, no): (Vec<&Run<S>>, Vec<&Run<S>>) = runs.iter().partition(|run| run.results[event] == value);
+            let returned = yes.iter().filter(|run| run.results.contains(&run.result)).count();
+            (!yes.is_empty() && !no.is_empty()).then_some((returned, yes, no, Guard { one, other, are_equal: true }))
+        };
+        // First those in which most often what is read is what is returned.
+        let halves = ways.filter_map(halves).filter(|(returned, ..)| *returned > 0);
+        let halves = halves.sorted_by_key(|(returned, yes, ..)| yes.len() - returned);
+        let told = halves.map(|(_, yes, no, guard)| {
+            let [yes_given, no_given] =
+                [true, false].map(|are_equal| [given, &[Guard { are_equal, ..guard }]].concat());
+            let yes = self.as_it_is(&yes, &yes_given, known)?;
+            Ok::<_, String>(vec![(yes_given, yes), (no_given.clone(), self.without_reads(&no, &no_given, known)?)])
+        });
+        let mut told = told.flatten();
+        told.next().map_or_else(|| Ok(vec![(given.to_vec(), self.without_reads(runs, given, known)?)]), Ok)
+    }
+
+    /// The kind for runs of which nothing is left out.
+    fn as_it_is(&self, runs: &[&Run<S>], given: &[Guard], known: Known<'_>) -> Result<Kind<S>, String> {
+        if runs.iter().any(|run| run.more.is_some()) {
+            return Err("it has more results than can be looked at one by one".to_owned());
+        }
+        if runs.iter().any(|run| !run.ways.is_empty()) {
+            return Err("a call that it makes can happen in several ways".to_owned());
+        }
+        let equal = given.iter().filter(|g| g.are_equal).map(|g| (g.one, g.other)).collect();
+        let (events, kind) = self.events(runs, &equal, known)?;
+        let is_once = given.iter().all(|g| !matches!(g.one, Datum::Result(event) if !one_of(&events, event)));
+        let several = || "what tells branches apart is one of several results".to_owned();
+        is_once.then_some(Kind { events, ..kind }).ok_or_else(several)
+    }
+
+    /// The kind for runs of which all that they have in common is kept, up to a read, and the reads that come next are left out.
+    fn without_reads(&self, runs: &[&Run<S>], given: &[Guard], known: Known<'_>) -> Result<Kind<S>, String> {
+        let after = alike(runs);
+        let why = || "how many calls it makes depends on more than how much it reads".to_owned();
+        let shorter: Option<Vec<Run<S>>> = runs.iter().map(|run| run.without_reads(after)).collect();
+        let shorter = shorter.ok_or_else(why)?;
+        let kind = self.as_it_is(&shorter.iter().collect::<Vec<_>>(), given, known)?;
+        one_of(&kind.events, after - 1).then_some(Kind { left_out: Some(after - 1), ..kind }).ok_or_else(why)
+    }
+
     /// The template that explains all runs.
     fn events(
         &self,
@@ -242,6 +336,7 @@ impl<S: Stamp> Source<'_, S> {
             let places = expanded(segments, &run.env);
             let mut results = vec![None; positions];
             let mut passed: Vec<((usize, usize), Val)> = Vec::new();
+            let mut named: Vec<(Named, u64)> = Vec::new();
             for (i, (position, at)) in places.into_iter().enumerate() {
                 let event = run.events[i].clone();
                 results[position] = Some(run.results[i]);
@@ -251,13 +346,19 @@ impl<S: Stamp> Source<'_, S> {
                 passed.retain(|(of, _)| of.0 != position);
                 let data = event.call.args.iter().enumerate().filter(|(_, v)| computed != Computed::No && v.is_data());
                 passed.extend(data.map(|(argument, v)| ((position, argument), *v)));
-                let env = Env { results: so_far(&results), passed: passed.clone(), ..known_equal.at(at) };
+                named.retain(|(of, _)| of.0 != position);
+                if computed == Computed::Anything {
+                    named.extend(numbers_of(position, &event.call));
+                }
+                let (passed, named) = (passed.clone(), named.clone());
+                let env = Env { results: so_far(&results), passed, named, ..known_equal.at(at) };
                 // Of an event without subevents only what it is called with counts.
                 let sub = run.shapes[i].first().copied().unwrap_or(run.shapes[run.events.len()][0]);
                 let world = Arc::clone(&run.world);
                 seen[position].push((Seen { world, event, sub, env }, run.shapes[i].clone()));
             }
-            let env = Env { results: so_far(&results), passed, ..known_equal };
+            let returned = Some(run.result).filter(|_| computed == Computed::Anything);
+            let env = Env { results: so_far(&results), passed, returned, ..known_equal };
             let event = Event { thread: env.thread, call: run.call.clone(), ret: run.result };
             let shape = run.shapes[run.events.len()].clone();
             own.push((Seen { world: Arc::clone(&run.world), event, sub: shape[0], env }, shape));
@@ -272,6 +373,7 @@ impl<S: Stamp> Source<'_, S> {
             events: Vec::new(),
             subs: Vec::new(),
             promised: Vec::new(),
+            left_out: None,
             takes_part: (0..runs[0].call.args.len()).filter(|i| runs.iter().all(|r| r.env.takes_part(*i))).collect(),
         };
         for (position, instances) in seen.iter().enumerate() {
@@ -374,6 +476,27 @@ fn exceeded<S>(instances: &[Instance<S>], position: usize) -> Vec<Datum> {
         instances.iter().map(values).all(|(low, high)| low != Val::Top && high != Val::Top && high > low)
     };
     (0..position).filter(is_above).map(Datum::Result).collect()
+}
+
+/// How many calls of the same methods all runs begin with.
+fn alike<S>(runs: &[&Run<S>]) -> usize {
+    let method = |run: &Run<S>, event: usize| run.events.get(event).map(|e| (e.call.library, e.call.method));
+    let is_alike = |event: &usize| {
+        let mut methods = runs.iter().map(|run| method(run, *event));
+        methods.all_equal_value().is_ok_and(|method| method.is_some())
+    };
+    (0..).take_while(is_alike).count()
+}
+
+/// Whether the event at a position, and all before it, are there once.
+fn one_of(segments: &[Segment], position: usize) -> bool {
+    segments.iter().take_while(|s| s.times == Times::Once).map(|s| s.len).sum::<usize>() > position
+}
+
+/// The numbers in the names that an event is given.
+fn numbers_of(event: usize, call: &Call) -> Vec<(Named, u64)> {
+    let names = call.args.iter().enumerate().filter(|(_, v)| matches!(v, Val::Loc(_) | Val::Wid(_)));
+    names.flat_map(|(i, v)| numbers_in(*v).into_iter().map(move |(slot, n)| ((event, i, slot), n))).collect()
 }
 
 /// The results so far, in order; of what is still to come nothing is known.

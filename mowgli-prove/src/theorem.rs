@@ -156,7 +156,7 @@ impl Theorem {
             solvers.map(|&solver| (solver, told(ask(solver, theory, obligation, options.limit).0))).collect();
         let file = file(theory, obligation, &self.about);
         let name = obligation.name.clone();
-        Row { obligation: name, cases: 1, answers, time: start.elapsed(), witnessed: false, file }
+        Row { obligation: name, cases: 1, answers, time: start.elapsed(), witnessed: false, file, why: None }
     }
 
     /// In how many executions everything is as it should be, and of which steps what is given holds in one.

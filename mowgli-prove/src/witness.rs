@@ -13,10 +13,11 @@ use mowgli_core::value::Val;
 
 use crate::kind::{Guard, Kind, Placed, Read, Role, Write};
 use crate::model::{
-    Concretisation, EARLIER, EARLIER_ROUND, HAS_MEMBER, IS_ROUND, LAST, Model, NO_ROUND, ROUND, TAKES_PART, TUPLE,
-    constant, ended_at, ends_of, passed_to, plus, result_of,
+    Concretisation, EARLIER, EARLIER_OTHER, EARLIER_ROUND, FIRST_AT, HAS_MEMBER, HAS_OTHER, IS_ROUND, LAST, Model,
+    NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of, number_in, passed_to, plus,
+    result_of,
 };
-use crate::pattern::{Datum, Each, Env, Place, word_of};
+use crate::pattern::{Datum, Each, Env, Named, Place, numbers_in, word_of};
 use crate::term::{Structure, Theory};
 
 /// A subevent: its call, its role in the kind of the call, and what it is there for, or else its own node.
@@ -48,6 +49,8 @@ struct Called {
     results: BTreeMap<(usize, Place), Val>,
     /// What is computed: by position of the event and number of its argument, and what it is there for.
     passed: BTreeMap<(usize, usize, Place), Val>,
+    /// The numbers in names that are computed, with what they are there for.
+    named: BTreeMap<(Named, Place), Val>,
 }
 
 /// The most words of a tuple.
@@ -79,7 +82,8 @@ pub fn structure<S: Stamp>(
     let mut left_out = 0;
     for (call, replaced) in execution.calls.iter().enumerate() {
         let event = &replaced.event;
-        let env = Env::new(&execution.world, event.thread, &event.call);
+        let mut env = Env::new(&execution.world, event.thread, &event.call);
+        env.returned = Some(event.ret);
         let own = execution.world.node_of(event.thread);
         let actual: Vec<usize> =
             (0..execution.subs.len()).filter(|&s| execution.groups[execution.subs[s].event] == Some(call)).collect();
@@ -89,18 +93,24 @@ pub fn structure<S: Stamp>(
         let [(kind, Taken { elements, results, subs: kept })] = &fitting[..] else {
             return Err(format!("{} templates of {} fit {}", fitting.len(), event.call.method, event.call));
         };
-        let mut passed = BTreeMap::new();
+        let (mut passed, mut named) = (BTreeMap::new(), BTreeMap::new());
         left_out += actual.len() - kept.len();
         for ((role, at), &s) in elements.iter().zip(kept) {
             let event = parts.kinds[*kind].concrete[*role].position.0;
-            let args = execution.events[execution.subs[s].event].call.args.iter().enumerate();
-            passed.extend(args.map(|(argument, v)| ((event, argument, *at), *v)));
+            let args = || execution.events[execution.subs[s].event].call.args.iter().enumerate();
+            passed.extend(args().map(|(argument, v)| ((event, argument, *at), *v)));
+            let numbers = |(argument, v): (usize, &Val)| {
+                let numbers = numbers_in(*v).into_iter();
+                numbers
+                    .map(move |(slot, n)| (((event, argument, slot), *at), Val::Int(n.try_into().unwrap_or(i64::MAX))))
+            };
+            named.extend(args().flat_map(numbers));
             place[s] = Some(subs.len());
             subs.push(Element { call, role: *role, at: *at });
         }
         let (kind, results) = (*kind, results.clone());
         let (thread, args) = (event.thread.index(), event.call.args.to_vec());
-        calls.push(Called { kind, env, own, thread, args, results, passed });
+        calls.push(Called { kind, env, own, thread, args, results, passed, named });
     }
     if subs.len() + left_out != execution.subs.len() {
         return Err("there are events of no call".to_owned());
@@ -178,22 +188,31 @@ fn as_kind<S: Stamp>(
 }
 
 /// The subevents of a call without those of the last round of a loop, through all threads, that come before the one that ended
-/// it; and how many these are.
+/// it, and how many these are; or without the reads that are left out.
 fn without_rounds<S: Stamp>(
     execution: &Execution<S>,
     kind: &Kind<S>,
     expected: &[Placed],
     actual: &[usize],
 ) -> Option<(Vec<usize>, usize)> {
+    let is_of = |event: usize| {
+        let (library, method, _) = kind.made[event];
+        move |s: &usize| {
+            let call = &execution.events[execution.subs[*s].event].call;
+            (call.library, call.method) == (library, method)
+        }
+    };
     let is_end = |(r, _): &Placed| matches!(kind.concrete[*r].each, Some(Each::Ended(_)));
     let ends: Vec<usize> = expected.iter().positions(is_end).collect();
     let before = actual.len().checked_sub(expected.len())?;
+    if let Some(event) = kind.left_out {
+        let last = expected.iter().rposition(|(r, _)| kind.concrete[*r].position.0 == event)?;
+        let (first, rest) = actual.split_at(last + 1);
+        let (left_out, rest) = rest.split_at(before);
+        return left_out.iter().all(is_of(event)).then(|| ([first, rest].concat(), 0));
+    }
     let &[end] = &ends[..] else { return (before == 0).then(|| (actual.to_vec(), 0)) };
-    let (library, method, _) = kind.made[kind.concrete[expected[end].0].position.0];
-    let is_alike = |s: &usize| {
-        let call = &execution.events[execution.subs[*s].event].call;
-        (call.library, call.method) == (library, method)
-    };
+    let is_alike = is_of(kind.concrete[expected[end].0].position.0);
     let (first, rest) = actual.split_at(end);
     let (left_out, last) = rest.split_at(before);
     left_out.iter().all(is_alike).then(|| ([first, last].concat(), before))
@@ -227,6 +246,7 @@ impl<S: Stamp> Filled<'_, '_, S> {
                 &(first..first + words).map(|event| self.datum(s, Datum::Result(event))).collect::<Vec<Val>>(),
             ),
             Datum::Initial(i) => object(i).map_or(Val::Unit, |o| o.init),
+            Datum::Returned => called.env.returned.unwrap_or(Val::Unit),
             Datum::Constant(value) => value,
             Datum::Passed(event, argument) => {
                 let places = [s.at, Place::Node(called.own)];
@@ -251,7 +271,7 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let each = self.model.parts.kinds[called.kind].concrete[role].each;
         let at = match each {
             Some(Each::Nodes(_)) => a.at,
-            Some(Each::Members(i)) => Place::Thread(*called.env.members[i].0.last()?),
+            Some(Each::Members(members)) => *called.env.places(Each::Members(members)).last()?,
             Some(Each::Rounds) => return None,
             Some(Each::Ended(_)) => return self.subs.iter().position(|s| s.call == a.call && s.role == role),
             None => Place::Node(called.own),
@@ -323,6 +343,7 @@ impl<S: Stamp> Filled<'_, '_, S> {
                 .iter()
                 .flat_map(|c| c.args.iter().chain(c.results.values()).chain(c.passed.values()).copied().map(Some)),
         );
+        values.extend(self.calls.iter().flat_map(|c| c.named.values().copied().chain(c.env.returned).map(Some)));
         let words =
             |v: &Option<Val>| (0..MOST_WORDS).map_while(|word| word_of((*v)?, word)).map(Some).collect::<Vec<_>>();
         values.extend(values.iter().flat_map(words).collect::<Vec<_>>());
@@ -533,6 +554,8 @@ impl<S: Stamp> Filled<'_, '_, S> {
                 flag(sets[p[0]].contains(Node(u8::try_from(p[1] + 1).unwrap_or(0))))
             });
         }
+        let returned = of_call(&|c| index(values, &c.env.returned));
+        structure.table(RETURNED, move |p| returned[p[0]]);
         let threads = of_call(&|c| c.thread);
         // The calls of a thread are in program order.
         structure.table("po.call", move |p| flag(p[0] < p[1] && threads[p[0]] == threads[p[1]]));
@@ -550,6 +573,15 @@ impl<S: Stamp> Filled<'_, '_, S> {
                 let passed: BTreeMap<(usize, usize), usize> = passed.collect();
                 let function = passed_to(&kind.name, event, argument);
                 structure.table(&function, move |p| passed.get(&(p[0], p[1])).copied().unwrap_or(0));
+            }
+            for of in kind.named() {
+                let named = self.calls.iter().enumerate().filter(|(_, c)| c.kind == k).flat_map(|(call, c)| {
+                    let own = c.named.iter().filter(move |((known, _), _)| *known == of);
+                    own.map(move |((_, at), v)| ((call, self::number(*at)), index(values, &Some(*v))))
+                });
+                let named: BTreeMap<(usize, usize), usize> = named.collect();
+                let function = number_in(&kind.name, of);
+                structure.table(&function, move |p| named.get(&(p[0], p[1])).copied().unwrap_or(0));
             }
             for role in &kind.concrete {
                 let event = role.position.0;
@@ -572,6 +604,21 @@ impl<S: Stamp> Filled<'_, '_, S> {
         let nodes: Vec<Vec<usize>> =
             locations.iter().map(|x| world.member_nodes(*x).iter().map(|n| number(Place::Node(n))).collect()).collect();
         let position = |all: &[Vec<usize>], p: &[usize], t: usize| all[p[0]].iter().position(|m| *m == p[t]);
+        let others: Vec<Vec<usize>> = all.iter().map(|members| members[members.len().min(1)..].to_vec()).collect();
+        let node_of: Vec<usize> = world.threads.iter().map(|n| number(Place::Node(*n))).collect();
+        let first: Vec<usize> = all.iter().map(|members| members.first().map_or(0, |t| node_of[*t])).collect();
+        structure.table(FIRST_AT, move |p| first[p[0]]);
+        structure.table(HAS_OTHER, {
+            let others = others.clone();
+            move |p| flag(others[p[0]].iter().any(|t| node_of[*t] == p[1]))
+        });
+        structure.table(OTHER, {
+            let others = others.clone();
+            move |p| flag(position(&others, p, 1).is_some())
+        });
+        structure.table(EARLIER_OTHER, move |p| {
+            flag(position(&others, p, 1).zip(position(&others, p, 2)).is_some_and(|(one, other)| one < other))
+        });
         structure.table(HAS_MEMBER, move |p| flag(nodes[p[0]].contains(&p[1])));
         structure.table(TAKES_PART, {
             let all = all.clone();

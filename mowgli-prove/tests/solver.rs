@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use itertools::Itertools;
 use libtest_mimic::{Arguments, Trial};
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::implementation::Implementation;
@@ -18,7 +19,8 @@ use mowgli_judge::algebra::{Spec, po};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::LinearisedOverNlock;
-use mowgli_libraries::{bal, nlock, slock, sv, wlock};
+use mowgli_libraries::sv::Method as Sv;
+use mowgli_libraries::{bal, nlock, rbl, slock, sv, wlock};
 use mowgli_prove::prove::{Options, Proof, prove};
 use mowgli_prove::solve::{Answer, Effort, Program, ask_all};
 use mowgli_prove::source::Source;
@@ -36,7 +38,7 @@ use common::{ByTwo, source};
 const VERSION: &str = "4.8.12";
 
 fn main() -> ExitCode {
-    let tests: [(&str, fn()); 27] = [
+    let tests: [(&str, fn()); 29] = [
         ("sv_is_proved", sv_is_proved),
         ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", less_below_proves_less),
@@ -51,6 +53,8 @@ fn main() -> ExitCode {
         ("no_variant_of_msw_is_proved", no_variant_of_msw_is_proved),
         ("no_variant_of_counter_is_proved", no_variant_of_counter_is_proved),
         ("a_counter_that_adds_two_is_not_proved", a_counter_that_adds_two_is_not_proved),
+        ("of_rings_it_is_said_what_is_shown", of_rings_it_is_said_what_is_shown),
+        ("no_broken_ring_is_proved", no_broken_ring_is_proved),
         ("wlock_is_proved", wlock_is_proved),
         ("no_broken_wlock_is_proved", no_broken_wlock_is_proved),
         ("nlock_is_proved", nlock_is_proved),
@@ -192,6 +196,53 @@ fn slock() {
     assert!(!proof.is_proved() && proof.obstacles.contains(&"nothing in Rel stands for aGF of Rel".to_owned()));
     let proof = found("slock", "fence-after", same, None, 2);
     assert!(!proof.is_proved() && !open(&proof).is_empty(), "{:?} {:?}", proof.obstacles, proof.concretisation);
+}
+
+/// What is shown of a ring, beside what holds by definition.
+fn shown_of_ring(proof: &Proof) -> Vec<&str> {
+    proof.rows.iter().filter(|row| row.is_shown()).map(|row| row.obligation.as_str()).collect()
+}
+
+/// LOCO Theorem 5.3 as far as it goes without what is known of numbers: all is asked about, and that the writer's fence puts its own
+/// messages into hb is shown.
+fn of_rings_it_is_said_what_is_shown() {
+    let laws = ["rf relates a write and a read of one cell", "rf: a read has one source"];
+    let numbers = ["rf: what is read was written", "rf: a read without a source reads the initial value"];
+    let proof = found("rbl", "fenced", same, None, 10);
+    assert_eq!(proof.obstacles, Vec::<String>::new());
+    assert!(!proof.is_proved() && proof.executions > 100 && proof.plain > 90);
+    assert_eq!(shown_of_ring(&proof), [laws[0], laws[1], "rf' inside hb"]);
+    assert_eq!(open(&proof), [numbers[0], numbers[1], "once is empty", "in-order is empty", "fb' inside hb"]);
+    assert!(proof.rows.iter().all(|row| row.result() != "not asked"));
+    let g = &proof.concretisation;
+    for stands in
+        ["aCR of Receive.1: aCR of Read 4", "aNRW of Submit.2: aNRW of Bcast 2", "aCW of Submit.2: aCW of Write 2"]
+    {
+        assert!(g.contains(&stands.to_owned()), "{g:?}");
+    }
+    // A writer that reads its own ring, without the fence. That g carries so' into hb does not follow from an hb' that it carries there.
+    for library in ["rbl", "rbl-weak"] {
+        let proof = found(library, "published", same, None, 10);
+        assert_eq!(shown_of_ring(&proof), laws, "{library}");
+        assert!(open(&proof).contains(&"rf' inside hb") && !proof.is_proved(), "{library}");
+    }
+}
+
+fn no_broken_ring_is_proved() {
+    for variant in ["no-wait", "head-first", "room-off-by-one"] {
+        let proof = found("rbl", variant, same, None, 2);
+        assert!(!proof.is_proved() && open(&proof).contains(&"once is empty"), "{variant}: {:?}", proof.obstacles);
+    }
+    let all = catalogue();
+    let entry = named(&all, "rbl").unwrap();
+    let fenced = entry.variant("fenced").unwrap().implementation.clone();
+    let kept_to_itself = fenced.without(calls!(Sv::Bcast { .. } in rbl::Method::Submit { .. }));
+    let proof = shown(entry, Arc::new(kept_to_itself), 2);
+    assert_eq!(proof.obstacles, ["nothing in Submit.2 stands for aNRW of Submit"]);
+    // More than a ring promises is not shown.
+    let nothing: Change = |spec| spec.empty("nothing", &po());
+    let proof = found("rbl", "fenced", nothing, None, 2);
+    assert!(open(&proof).contains(&"nothing is empty"), "{:?}", open(&proof));
 }
 
 /// The strong lock with calls of the weak lock as they must not be: the weak lock then promises nothing.

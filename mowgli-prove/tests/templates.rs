@@ -11,12 +11,13 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
+use mowgli_libraries::rbl::{self, Rbl, RblOverSv};
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::{bal, nlock, sv};
 use mowgli_prove::kind::{Kind, Read, Role, Write};
 use mowgli_prove::model::{Concretisation, EARLIER_ROUND, IS_ROUND, Model, Parts, ROUND};
-use mowgli_prove::pattern::{Datum, Each, Nodes, Pattern, Whole};
-use mowgli_prove::prove::executions;
+use mowgli_prove::pattern::{Datum, Each, Leaf, Members, Nodes, Pattern, Whole};
+use mowgli_prove::prove::{Options, executions, prove};
 use mowgli_prove::source::Source;
 use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
 use mowgli_prove::witness::structure;
@@ -68,7 +69,7 @@ fn a_loop_that_waits_is_its_last_round() {
     let (count, counted, sent, seen) = (role(1, 0), role(2, 0), role(3, 1), role(4, 0));
     assert_eq!(counted.writes, Some(Write::Is(Datum::Sum(1, 1))));
     assert_eq!(sent.each, Some(Each::Nodes(Nodes { of: Whole::Members(0), but_own: true })));
-    assert_eq!(seen.each, Some(Each::Members(0)));
+    assert_eq!(seen.each, Some(Each::Members(Members { of: 0, but_first: false })));
     assert_eq!((&count.above[..], &seen.above[..]), (&[][..], &[Datum::Result(1)][..]));
     // Who waits for at least what it has counted before is not told more than that.
     let at_least = Arc::new(Waits { at_least: true });
@@ -157,7 +158,7 @@ fn what_is_wrong_of_earlier_rounds_is_noticed() {
     ];
     for (what, body) in wrong {
         let axiom = all(&[("c", "Call"), ("r", ROUND), ("s", ROUND)], body);
-        let found = fits_with(&kinds, &source, |model| model.below.axiom(what, axiom));
+        let found = fits_with(&kinds, &source, ENOUGH, |model| model.below.axiom(what, axiom));
         assert_eq!(found, Err(what.to_owned()));
     }
 }
@@ -234,6 +235,139 @@ impl Implementation for Waits {
             loop { let seen = sv::read(count); if (seen > v || (at_least && seen == v)) { break } }
         }
     }
+}
+
+/// Of a ring it is known what is done, and which calls are about one word, but not about which.
+#[test]
+fn of_the_words_of_a_ring_it_is_known_which_are_one() {
+    let all = catalogue();
+    let entry = named(&all, "rbl").unwrap();
+    let source = source(entry, entry.variant("fenced").unwrap().implementation.clone());
+    let kinds = source.kinds().unwrap();
+    let words: Vec<String> = kinds.iter().map(Kind::words).collect();
+    let returns = |name: &str, what: &str| format!("{name} (what it returns is {what})");
+    let told = [
+        returns("Receive.1", "not bot, result 3 is 1"),
+        returns("Receive.2", "not bot, result 3 is not 1"),
+        returns("Receive.3", "bot"),
+        returns("Submit.1", "false"),
+        returns("Submit.2", "true"),
+    ];
+    assert_eq!(words, told);
+    // The tails of all readers, and of no other.
+    let tails = kinds[4].concrete.iter().find(|r| r.position == (1, 0)).unwrap();
+    assert_eq!(tails.each, Some(Each::Members(Members { of: 0, but_first: true })));
+    let named = |event: usize| {
+        let role = kinds[4].concrete.iter().find(|r| r.position == (event, 0)).unwrap();
+        let leaves = &role.cell.as_ref().unwrap().leaves;
+        leaves.iter().filter(|leaf| matches!(leaf, Leaf::Named(_))).copied().collect::<Vec<_>>()
+    };
+    // What is written is broadcast, and the two words of a message are two.
+    assert_eq!([2, 3, 4, 5].map(named), [(2, 0, 1), (2, 0, 1), (4, 0, 1), (4, 0, 1)].map(|n| vec![Leaf::Named(n)]));
+    // So many that messages come from other nodes too.
+    let most = 1000;
+    assert!(fits_with(&kinds, &source, most, |_| {}).is_ok_and(|n| n > 500));
+    let changes: [(&str, Change); 4] = [
+        ("two words are one", |kinds| {
+            let first = kinds[4].concrete.iter().find(|r| r.position == (2, 0)).unwrap().cell.clone();
+            kinds[4].concrete.iter_mut().find(|r| r.position == (4, 0)).unwrap().cell = first;
+        }),
+        ("a copy is of another word", |kinds| {
+            let other = kinds[4].concrete.iter().find(|r| r.position == (5, 1)).unwrap().cell.clone();
+            kinds[4].concrete.iter_mut().find(|r| r.position == (3, 1)).unwrap().cell = other;
+        }),
+        ("what returns a message is taken for what returns bottom", |kinds| {
+            let [message, bottom] = [0, 2].map(|k: usize| kinds[k].forms.clone());
+            (kinds[0].forms, kinds[2].forms) = (bottom, message);
+        }),
+        ("a tail is that of the writer", |kinds| {
+            let tail = kinds[4].concrete.iter_mut().find(|r| r.position == (1, 0)).unwrap();
+            let leaves = &mut tail.cell.as_mut().unwrap().leaves;
+            leaves.iter_mut().filter(|leaf| **leaf == Leaf::Member).for_each(|leaf| *leaf = Leaf::Thread);
+        }),
+    ];
+    for (what, change) in changes {
+        let mut changed = kinds.clone();
+        change(&mut changed);
+        let found = fits_with(&changed, &source, most, |_| {});
+        assert!(found.is_err(), "{what} was not noticed: {found:?}");
+    }
+}
+
+/// A ring that sends each message twice, in one of two words.
+struct Twice;
+
+impl Implementation for Twice {
+    fn target(&self) -> Name {
+        rbl::RBL
+    }
+
+    fn declare(&self, world: &mut World) {
+        RblOverSv(Rbl::Strong).declare(world);
+    }
+
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        let published = RblOverSv(Rbl::Strong);
+        match call.args[..] {
+            [x, message] => {
+                let longer = Call::new(rbl::RBL, "Submit", &[x, Val::tuple(&[message, message])]);
+                published.body(world, thread, &longer)
+            }
+            _ => published.body(world, thread, call),
+        }
+    }
+}
+
+/// Where as many words are read as the first one says, all but that one are left out.
+#[test]
+fn reads_of_unknown_number_are_left_out() {
+    let catalogue = catalogue();
+    let entry = named(&catalogue, "rbl").unwrap();
+    let source = source(entry, Arc::new(Twice));
+    let kinds = source.kinds().unwrap();
+    let longer = &kinds[1];
+    assert_eq!(longer.words(), "Receive.2 (what it returns is not bot, result 3 is not 1)");
+    let reads = longer.concrete.iter().filter(|r| r.reads.is_some() && r.each.is_none());
+    assert_eq!(reads.map(|r| r.position.0).collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(fits(&kinds, &source).is_ok_and(|n| n > 100));
+    // Some executions have such a call.
+    let c = symbol("c");
+    let found = fits_with(&kinds, &source, ENOUGH, |model| {
+        let none = not(model.is_kind(longer, &c));
+        model.below.axiom("no longer message", all(&[("c", "Call")], none));
+    });
+    assert_eq!(found, Err("no longer message".to_owned()));
+    // Only of a call that is none of one word are they left out.
+    let mut changed = kinds.clone();
+    let [one, more] = [0, 1].map(|k: usize| changed[k].forms.clone());
+    (changed[0].forms, changed[1].forms) = (more, one);
+    assert!(fits(&changed, &source).is_err());
+}
+
+/// Where a method has no template it is said what there is to show, and why nothing is asked.
+#[test]
+fn what_is_open_for_want_of_a_template_is_named() {
+    let all = catalogue();
+    let entry = named(&all, "kvstore").unwrap();
+    let source = source(entry, entry.variant("published").unwrap().implementation.clone());
+    let (limit, executions) = (Duration::from_secs(1), Duration::from_secs(1));
+    let proof = prove(&source, &Options { solvers: Vec::new(), limit, executions });
+    assert!(!proof.is_proved() && proof.rows.iter().all(|row| !row.is_shown() && row.result() == "open"));
+    let why = |obligation: &str| {
+        let row = proof.rows.iter().find(|row| row.obligation == obligation);
+        row.unwrap_or_else(|| panic!("nothing about {obligation}")).why.clone().unwrap()
+    };
+    let promised = ["aCAS of Insert", "aMF of Update", "aCR of Lookup", "aWT of Serve", "aCAS of Delete"];
+    for promise in promised {
+        let method = promise.split(' ').next_back().unwrap();
+        assert!(why(&format!("condition 1 for {promise}")).starts_with(&format!("{method} has no template: ")));
+    }
+    let others = "Delete, Insert, Lookup, Serve, Update have no template";
+    let laws = ["rf: a read has one source", "mo is total", "lin is irreflexive", "call' inside hb", "lin' inside hb"];
+    for obligation in laws.into_iter().chain(["wlock is owed: every Acq is released"]) {
+        assert_eq!(why(obligation), others, "{obligation}");
+    }
+    assert_eq!(proof.rows.iter().filter(|row| row.obligation.starts_with("condition 1")).count(), 12);
 }
 
 /// Of what is computed it is known where it goes, and calls that do the same are one kind.
@@ -391,13 +525,17 @@ fn implementations_that_are_not_uniform_have_no_template() {
 
 /// In how many executions all axioms hold, up to the first in which one does not.
 fn fits(kinds: &[Kind<Stamp>], source: &Source<'_, Stamp>) -> Result<usize, String> {
-    fits_with(kinds, source, |_| {})
+    fits_with(kinds, source, ENOUGH, |_| {})
 }
+
+/// In how many executions axioms are looked at.
+const ENOUGH: usize = 150;
 
 /// The same of a theory with a change.
 fn fits_with(
     kinds: &[Kind<Stamp>],
     source: &Source<'_, Stamp>,
+    most: usize,
     change: impl FnOnce(&mut Model<'_, Stamp>),
 ) -> Result<usize, String> {
     let parts = Parts { kinds, specification: source.specification, library: source.library, below: source.below };
@@ -415,7 +553,7 @@ fn fits_with(
             (_, Err(why)) => Err(why),
             (Err(why), _) => Err(why.clone()),
         };
-        seen.as_ref().is_ok_and(|n| *n < 150)
+        seen.as_ref().is_ok_and(|n| *n < most)
     });
     seen
 }

@@ -243,9 +243,13 @@ pub(crate) fn table(proof: &Proof) -> String {
     table.set_header(["obligation", "questions", "solver", "seconds", "result"]);
     for row in &proof.rows {
         let solvers = row.answers.iter().map(|(solver, _)| solver.to_string()).join(", ");
-        let solvers = if row.cases == 0 { "by definition".to_owned() } else { solvers };
+        let solvers = match (&row.why, row.cases) {
+            (Some(_), _) => String::new(),
+            (None, 0) => "by definition".to_owned(),
+            _ => solvers,
+        };
         let time = format!("{:.2}", row.time.as_secs_f64());
-        table.add_row([row.obligation.clone(), row.cases.to_string(), solvers, time, result(proof, row)]);
+        table.add_row([row.obligation.clone(), row.cases.to_string(), solvers, time, explained(proof, row)]);
     }
     format!("{}\n", table.trim_fmt())
 }
@@ -263,13 +267,20 @@ pub(crate) fn open(proof: &Proof) -> Vec<String> {
     let rows = proof.rows.iter().filter(|row| !row.is_shown());
     // Where no executions were looked for, that none was found is no news.
     let rows = rows.filter(|row| proof.executions > 0 || row.result() != "vacuous");
-    let rows = rows.map(|row| format!("{}: {}", row.obligation, row.result()));
+    // What could not be asked is in the table with its reason.
+    let rows = rows.filter(|row| row.why.is_none()).map(|row| format!("{}: {}", row.obligation, row.result()));
     proof.obstacles.iter().cloned().chain(rows).collect()
 }
 
 fn result(proof: &Proof, row: &Row) -> String {
     let result = row.result();
     if proof.executions == 0 && result == "vacuous" { "unsat".to_owned() } else { result }
+}
+
+/// The result, with the reason if nothing could be asked.
+fn explained(proof: &Proof, row: &Row) -> String {
+    let result = result(proof, row);
+    row.why.as_ref().map_or_else(|| result.clone(), |why| format!("{result}: {why}"))
 }
 
 /// The obligations in JSON.
@@ -279,7 +290,7 @@ pub(crate) fn rows(proof: &Proof) -> Vec<serde_json::Value> {
         json!({
             "obligation": row.obligation, "questions": row.cases, "seconds": row.time.as_secs_f64(),
             "answers": answers.collect::<serde_json::Map<_, _>>(), "witnessed": row.witnessed,
-            "result": result(proof, row),
+            "result": result(proof, row), "why": row.why,
         })
     };
     proof.rows.iter().map(row).collect()
@@ -295,7 +306,7 @@ pub(crate) fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
         let name = format!("{prefix}-{:02}-{}.smt2", i + 1, plain(&row.obligation));
         (name, row.file.clone())
     };
-    proof.rows.iter().enumerate().map(file).collect()
+    proof.rows.iter().filter(|row| row.why.is_none()).enumerate().map(file).collect()
 }
 
 /// The solvers that are asked for, if they can be run.

@@ -568,6 +568,16 @@ fn what_cannot_be_proved_is_named() {
     assert_eq!((told["verdict"].as_str(), code), (Some("undecided"), Some(3)), "{told}");
     let why = "no template of Insert: it has a loop with effects beside another loop";
     assert!(told["open"].as_array().unwrap().iter().any(|open| open == why), "{told}");
+    let obligations = told["obligations"].as_array().unwrap();
+    assert!(
+        obligations.len() == 26 && obligations.iter().all(|o| o["result"] == "open" && o["why"].is_string()),
+        "{told}"
+    );
+    let (told, code) = proved(&["rbl", "--variant", "fenced", "--search", "1"]);
+    assert_eq!((told["verdict"].as_str(), code), (Some("undecided"), Some(3)), "{told}");
+    let results = told["obligations"].as_array().unwrap().iter().map(|o| o["result"].as_str().unwrap());
+    let (shown, open): (Vec<&str>, _) = results.partition(|result| *result == "proved");
+    assert_eq!((shown.len(), open.len()), (3, 5), "{told}");
 }
 
 /// The blocks of C on a page: the one with the declarations, and those that use them.

@@ -1,0 +1,110 @@
+//! The obligations about an implementation of which some method has no template: which there are, and why they are open.
+//!
+//! A theory of the calls that have one would not do: what others write may be read by anyone, so it would be false of most executions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use itertools::Itertools;
+use mowgli_core::event::{Call, Event};
+use mowgli_core::ids::Name;
+use mowgli_core::library::Library;
+use mowgli_core::method::{self, Returns};
+use mowgli_core::soundness::client::Bound;
+use mowgli_core::stamp::Stamp;
+use mowgli_core::value::Val;
+use mowgli_core::world::World;
+
+use crate::encode::{Side, encode};
+use crate::kind::Untold;
+use crate::model::{ABS, SUB};
+use crate::source::Source;
+
+/// An obligation that is not asked about, and why.
+pub(crate) struct Open {
+    pub obligation: String,
+    pub why: String,
+}
+
+/// The obligations of LOCO Def. 3.13 where these kinds of calls have no template: condition 1 for each stamp that a method may promise,
+/// each law of a choice, each demand, each part of so', and what the libraries below are owed.
+///
+/// # Errors
+/// What cannot be said in first-order logic.
+pub(crate) fn obligations<S: Stamp>(source: &Source<'_, S>, untold: &[Untold]) -> Result<Vec<Open>, String> {
+    let specified = source.specification.get(source.library).ok_or("there is no specification")?;
+    let (have, kinds) = (if untold.len() == 1 { "has" } else { "have" }, untold.iter().map(|u| &u.kind).join(", "));
+    let others = format!("{kinds} {have} no template");
+    let open = |obligation: String| Open { obligation, why: others.clone() };
+    let promised = promised(source, specified).into_iter().flat_map(|(method, families)| {
+        let own = untold.iter().find(|u| u.kind.trim_end_matches('_') == method.text());
+        let why = own.map_or_else(|| others.clone(), |u| format!("{} has no template: {}", u.kind, u.why));
+        let name = move |family| format!("condition 1 for {family} of {method}");
+        families.into_iter().map(move |family| Open { obligation: name(family), why: why.clone() })
+    });
+    let rounds = specified.has_rounds().then(|| "every thread that takes part makes a call of each round".to_owned());
+    let above = consistency(source)?.into_iter().chain(rounds).map(open);
+    let owed = owed(source)?.into_iter().map(open);
+    Ok(promised.chain(above).chain(owed).collect())
+}
+
+/// The families of stamps that calls of each method may promise.
+fn promised<S: Stamp>(source: &Source<'_, S>, library: &dyn Library<S>) -> BTreeMap<Name, BTreeSet<String>> {
+    let mut promised: BTreeMap<Name, BTreeSet<String>> = BTreeMap::new();
+    let bound = Bound::default();
+    for (world, _) in source.worlds() {
+        for thread in world.tids() {
+            for call in source.subject.calls(&world, thread, &bound, &|| false) {
+                let families = promised.entry(call.method).or_default();
+                families.extend(stamps(library, &world, &call, thread));
+            }
+        }
+    }
+    promised
+}
+
+/// The families of stamps of a call, whatever it returns.
+fn stamps<S: Stamp>(
+    library: &dyn Library<S>,
+    world: &World,
+    call: &Call,
+    thread: mowgli_core::ids::Tid,
+) -> Vec<String> {
+    let results = match method::find(library.methods(), call).map(|m| m.returns) {
+        Some(Returns::Nothing) => vec![Val::Unit],
+        Some(Returns::Bool) => [false, true].map(Val::Bool).to_vec(),
+        _ => vec![Val::Int(1), Val::Bot],
+    };
+    let shapes = results.into_iter().flat_map(|ret| {
+        let event = Event { thread, call: call.clone(), ret };
+        library.shapes(world, &event)
+    });
+    let family = |stamp: S| stamp.to_string().split('_').next().map(str::to_owned).unwrap_or_default();
+    shapes.flatten().map(|sub| family(sub.stamp)).collect()
+}
+
+/// What is to be shown of the specification.
+fn consistency<S: Stamp>(source: &Source<'_, S>) -> Result<Vec<String>, String> {
+    let library = source.library;
+    let spec = source.specification.spec(library).ok_or("there is no specification")?;
+    let side = Side { sort: ABS, prefix: format!("{library}."), shared: "abs.", own: None };
+    let encoding = encode(spec, side).map_err(|why| format!("{library}: {why}"))?;
+    let laws = encoding.laws.iter().flatten().cloned().chain(encoding.demanded()).chain(encoding.of_closures());
+    let so = encoding.so.iter().map(|(name, _)| format!("{name}' inside hb"));
+    Ok(laws.map(|law| law.words).chain(so).collect())
+}
+
+/// What the libraries below are owed.
+fn owed<S: Stamp>(source: &Source<'_, S>) -> Result<Vec<String>, String> {
+    let mut all = Vec::new();
+    for name in source.below.names() {
+        let Some(owed) = source.below.get(name).and_then(Library::owed) else { continue };
+        let side = Side { sort: SUB, prefix: format!("{name}."), shared: "", own: None };
+        let encoding = encode(&owed, side).map_err(|why| format!("what {name} is owed: {why}"))?;
+        let words = encoding.demands.iter().zip(encoding.demanded()).zip(&encoding.partners);
+        all.extend(words.map(|(((short, ..), law), partner)| {
+            let words = if partner.is_some() { (*short).to_owned() } else { law.words };
+            format!("{name} is owed: {words}")
+        }));
+    }
+    Ok(all)
+}
