@@ -100,7 +100,8 @@ pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
 
 fn variant(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once(':').filter(|(library, variant)| !library.is_empty() && !variant.is_empty());
-    let (library, variant) = parts.ok_or_else(|| format!("--variant {text}: write it as bal:no-fence"))?;
+    let (library, variant) =
+        parts.ok_or_else(|| format!("--variant {text}: write it as LIBRARY:VARIANT, as in bal:no-fence"))?;
     Ok((library.to_owned(), variant.to_owned()))
 }
 
