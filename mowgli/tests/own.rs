@@ -313,6 +313,9 @@ fn they_run_by_their_own_bodies() {
             }
             Err(why) => assert!(code == 2 && err.contains(&why), "{fabric}: {out}{err}"),
         }
+        // What is wrong with it is told once, however many processes there are to be.
+        let (code, _, err) = ran(&["run", &litmus("latch"), "--fabric", fabric, "--variant", "latch:fenceless"]);
+        assert!(code == 2 && err.matches("latch has no variant fenceless; there are published").count() == 1, "{err}");
     }
     let (_folder, path) = file("RDMA_WAIT t { nodes 3; gong x; }\n P1@1 ;\n a := x.struck ;\n");
     let (code, out, err) = with("panics", &["run", &path, "--times", "2"]);

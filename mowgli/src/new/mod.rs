@@ -58,9 +58,9 @@ impl Parts {
 
 /// How to run what was checked.
 const RUN: &str = "    \
-    cargo run -- run @EXAMPLE@.litmus # over a machine that is as weak as the model allows, with a seed for each run
+    cargo run -- run @EXAMPLE@.litmus     # over a machine that is as weak as the model allows, with a seed for each run
     cargo run -- run @EXAMPLE@.litmus --variant @LIBRARY@:@BROKEN@
-    cargo run -- run @EXAMPLE@.litmus --fabric tcp # a process for each node, where libfabric is installed
+    cargo run -- run @EXAMPLE@.litmus --fabric tcp  # a process for each node, where libfabric is installed
 ";
 
 impl Example {
