@@ -127,8 +127,7 @@ fn copy(x: Loc, n: Node) -> Loc {
 }
 
 /// bot_n: a word that a fence gets, and that nobody looks at.
-#[must_use]
-pub fn dummy(n: Node) -> Loc {
+fn dummy(n: Node) -> Loc {
     Loc(SV.part(format_args!("bot_{n}")))
 }
 
@@ -143,14 +142,12 @@ impl Implementation for SvOverWait {
             for (x, object) in &variables {
                 world.objects.insert(copy(*x, n), wait::word(n).init(object.init));
             }
-            world.objects.insert(dummy(n), wait::word(n));
+            world.objects.insert(dummy(n), wait::unread(n));
         }
     }
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
         let here = world.node_of(thread);
-        // d0, reserved
-        let d0 = Val::Wid(Wid(SV.part("d0")));
         match Method::of(call) {
             Method::Write { x, v } => wait::write(copy(x, here), v),
             Method::Read { x } => wait::read(copy(x, here)),
@@ -158,11 +155,15 @@ impl Implementation for SvOverWait {
                 for n in (ns.iter()) { wait::put(copy(x, n), copy(x, here), d) }
             },
             Method::Wait { d } => wait::wait(d),
-            Method::GF { ns } => prog! {
-                for n in (ns.iter()) { wait::get(dummy(here), dummy(n), d0) };
-                wait::wait(d0);
-                Prog::unit()
-            },
+            Method::GF { ns } => {
+                // d0, reserved
+                let d0 = Val::Wid(Wid(SV.part("d0")));
+                prog! {
+                    for n in (ns.iter()) { wait::get(dummy(here), dummy(n), d0) };
+                    wait::wait(d0);
+                    Prog::unit()
+                }
+            }
         }
     }
 }

@@ -76,13 +76,13 @@ impl Replay<'_> {
             Prog::Call(call) => match self.implementations.get(&call.library) {
                 Some(implementation) => self.run(&implementation.body(self.world, self.thread, call)),
                 None => {
-                    let event = self.events.get(self.made).filter(|e| e.call == *call)?;
+                    let event = self.events.get(self.made).filter(|e| e.call == **call)?;
                     self.made += 1;
                     Some((event.ret, 0))
                 }
             },
-            Prog::Let(first, f) => match self.run(first)? {
-                (v, 0) => self.run(&f(v)),
+            Prog::Let(both) => match self.run(&both.first)? {
+                (v, 0) => self.run(&(both.then)(v)),
                 broken => Some(broken),
             },
             Prog::Bound => None,

@@ -186,8 +186,8 @@ impl<S: Stamp> Unfolder<'_, S> {
             Prog::Val(v) => next(state, *v, 0),
             Prog::Break(k, v) => next(state, *v, *k),
             Prog::Call(call) => self.call(call, state, next),
-            Prog::Let(first, f) => self.run(first, state, &mut |s, v, breaks| {
-                if breaks > 0 { next(s, v, breaks) } else { self.run(&f(v), s, next) }
+            Prog::Let(both) => self.run(&both.first, state, &mut |s, v, breaks| {
+                if breaks > 0 { next(s, v, breaks) } else { self.run(&(both.then)(v), s, next) }
             }),
             Prog::Loop(body) => self.round(body, 0, state, next),
             Prog::Bound => {

@@ -418,12 +418,13 @@ impl Walk {
             Prog::Val(v) => then(*v, place),
             Prog::Break(..) | Prog::Bound => after(place.delayed, program.clone()),
             Prog::Call(call) => self.call(call, place, then),
-            Prog::Let(first, f) => {
-                let (walk, f, then, second) =
-                    (self.clone(), Arc::clone(f), Arc::clone(then), place.clone().down(Child::Then).path);
-                let rest: Then =
-                    Arc::new(move |v, place| walk.walk(&f(v), Place { path: second.clone(), ..place }, &then));
-                self.walk(first, place.down(Child::First), &rest)
+            Prog::Let(both) => {
+                let (walk, rest, then, second) =
+                    (self.clone(), Arc::clone(both), Arc::clone(then), place.clone().down(Child::Then).path);
+                let rest: Then = Arc::new(move |v, place| {
+                    walk.walk(&(rest.then)(v), Place { path: second.clone(), ..place }, &then)
+                });
+                self.walk(&both.first, place.down(Child::First), &rest)
             }
             Prog::Loop(body) => {
                 if matches!(self.change, Change::LeaveLoopOut) && self.begins(body, &place) {
@@ -446,7 +447,7 @@ impl Walk {
         match &self.change {
             Change::Instead(instead) if is_selected => {
                 let program = instead(&self.here, call).unwrap_or_else(|| Prog::call(call.clone()));
-                if !matches!(&program, Prog::Call(same) if same == call) {
+                if !matches!(&program, Prog::Call(same) if **same == *call) {
                     self.note();
                 }
                 followed(program, place, then)
@@ -494,7 +495,7 @@ impl Walk {
     fn begins(&self, body: &Prog, place: &Place) -> bool {
         match body {
             Prog::Call(call) => self.selects(call, place),
-            Prog::Let(first, _) => self.begins(first, place),
+            Prog::Let(both) => self.begins(&both.first, place),
             _ => false,
         }
     }
@@ -502,21 +503,22 @@ impl Walk {
     /// What follows a call, if that is a call and the same whatever the first one returns, and then the call.
     fn swapped(&self, call: &Call, place: &Place, then: &Then, results: &[Val]) -> Prog {
         let next = |v: Val| match then(v, place.clone()) {
-            Prog::Let(next, _) if matches!(*next, Prog::Call(_)) => Some(next),
+            Prog::Let(both) => match &both.first {
+                Prog::Call(next) => Some(Arc::clone(next)),
+                _ => None,
+            },
             _ => None,
         };
-        let is_same = |other: Option<Arc<Prog>>, call: &Call| matches!(other.as_deref(), Some(Prog::Call(other)) if other == call);
         let Some(second) = next(results[0]) else { return followed(Prog::call(call.clone()), place.clone(), then) };
-        let Prog::Call(second) = &*second else { unreachable!("it was looked for") };
-        if !results.iter().all(|v| is_same(next(*v), second)) {
+        if !results.iter().all(|v| next(*v).as_ref() == Some(&second)) {
             return followed(Prog::call(call.clone()), place.clone(), then);
         }
         self.note();
         let (call, place, then) = (call.clone(), place.clone(), Arc::clone(then));
-        Prog::call(second.clone()).bind(move |w| {
+        Prog::Call(second).bind(move |w| {
             let (then, place) = (Arc::clone(&then), place.clone());
             Prog::call(call.clone())
-                .bind(move |v| if let Prog::Let(_, rest) = then(v, place.clone()) { rest(w) } else { Prog::Val(w) })
+                .bind(move |v| if let Prog::Let(both) = then(v, place.clone()) { (both.then)(w) } else { Prog::Val(w) })
         })
     }
 }

@@ -21,6 +21,7 @@
 use std::sync::Arc;
 
 use crate::event::Call;
+use crate::few::Few;
 use crate::value::Val;
 
 /// `SeqProg ::= v | m(v1..vk) | let p f | loop p | break_k v`.
@@ -28,10 +29,10 @@ use crate::value::Val;
 pub enum Prog {
     /// A value.
     Val(Val),
-    /// A method call.
-    Call(Call),
+    /// A method call. Programs are cloned and moved far more often than calls are made, so it is not kept in place.
+    Call(Arc<Call>),
     /// `let p f`: run p, then f of its value.
-    Let(Arc<Prog>, Continuation),
+    Let(Arc<Let>),
     /// `loop p`.
     Loop(Arc<Prog>),
     /// `break_k v`, k at least 1.
@@ -43,8 +44,13 @@ pub enum Prog {
 /// The most instructions that a thread makes: a program that has made so many is taken to be one that never ends.
 pub const LONGEST: usize = 500;
 
-/// What follows a value: `f : Val -> SeqProg`.
-pub type Continuation = Arc<dyn Fn(Val) -> Prog + Send + Sync>;
+/// `let p f`. The two are in one place: bodies are made again and again, and mostly of these.
+pub struct Let<F: ?Sized = dyn Fn(Val) -> Prog + Send + Sync> {
+    /// The program that comes first.
+    pub first: Prog,
+    /// What follows its value: `f : Val -> SeqProg`.
+    pub then: F,
+}
 
 impl Prog {
     /// The program that does nothing.
@@ -56,13 +62,13 @@ impl Prog {
     /// One call.
     #[must_use]
     pub fn call(call: Call) -> Self {
-        Self::Call(call)
+        Self::Call(Arc::new(call))
     }
 
     /// `let self f`.
     #[must_use]
     pub fn bind(self, f: impl Fn(Val) -> Self + Send + Sync + 'static) -> Self {
-        Self::Let(Arc::new(self), Arc::new(f))
+        Self::Let(Arc::new(Let { first: self, then: f }))
     }
 
     /// The same with another value.
@@ -102,9 +108,9 @@ impl Prog {
     #[must_use]
     #[track_caller]
     pub fn all(programs: impl IntoIterator<Item = Self>) -> Self {
-        let all: Vec<Self> = programs.into_iter().take(LONGEST + 1).collect();
+        let all: Few<Self> = programs.into_iter().take(LONGEST + 1).collect();
         assert!(all.len() <= LONGEST, "a `for` goes on after {LONGEST} rounds; let what it goes through end");
-        all.into_iter().rev().fold(Self::unit(), |rest, p| p.then(rest))
+        all.iter().rev().fold(Self::unit(), |rest, p| p.clone().then(rest))
     }
 }
 

@@ -17,7 +17,7 @@ use crate::event::{Call, Cell, Event, Shape};
 use crate::ids::{Name, Tid};
 use crate::implementation::Implementations;
 use crate::library::Libraries;
-use crate::program::{Continuation, LONGEST, Prog};
+use crate::program::{LONGEST, Let, Prog};
 use crate::runs::{Run, Skeleton};
 use crate::stamp::Stamp;
 use crate::value::Val;
@@ -117,7 +117,7 @@ pub type Rounds<'n, S> = Rc<[Going<'n, S>]>;
 #[derive(Clone)]
 enum Frame {
     /// `let` of the program.
-    Then(Continuation),
+    Then(Arc<Let>),
     /// `loop` of the program, after so many rounds that are kept; this one began at this event.
     Loop { body: Arc<Prog>, done: usize, start: usize },
     /// The body of a replaced call, which began at this event.
@@ -351,15 +351,16 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         while control.made < LONGEST {
             control.made += 1;
             let next = match std::mem::replace(&mut control.program, Prog::unit()) {
-                Prog::Let(first, f) => {
-                    control.stack.push(Frame::Then(f));
-                    Ok((*first).clone())
+                Prog::Let(both) => {
+                    let first = both.first.clone();
+                    control.stack.push(Frame::Then(both));
+                    Ok(first)
                 }
                 Prog::Loop(body) => {
                     control.stack.push(Frame::Loop { body: Arc::clone(&body), done: 0, start: run.trace.events.len() });
                     Ok((*body).clone())
                 }
-                Prog::Call(call) => self.call(thread, call, run, control),
+                Prog::Call(call) => self.call(thread, Arc::unwrap_or_clone(call), run, control),
                 Prog::Val(v) => self.value(thread, v, run, control),
                 Prog::Break(k, v) => broken(k, v, run, control),
                 Prog::Bound => {
@@ -420,7 +421,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
                 run.trace.output = v;
                 Err(Stand::Ended)
             }
-            Some(Frame::Then(f)) => Ok(f(v)),
+            Some(Frame::Then(both)) => Ok((both.then)(v)),
             Some(Frame::Loop { body, done, start }) => self.round(thread, body, done, start, run, control),
             Some(Frame::Body { call, outer, start }) => {
                 let replaced = &mut run.trace.calls[call].event;

@@ -43,9 +43,9 @@ fn made(program: &Prog) -> Vec<String> {
                 made.push(call.to_string());
                 if call.method.text() == "Read" { Val::Int(7) } else { Val::Unit }
             }
-            Prog::Let(first, f) => {
-                let v = run(first, made);
-                run(&f(v), made)
+            Prog::Let(both) => {
+                let v = run(&both.first, made);
+                run(&(both.then)(v), made)
             }
             // One round.
             Prog::Loop(body) => run(body, made),

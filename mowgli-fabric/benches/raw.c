@@ -68,9 +68,11 @@ int main(int argc, char **argv) {
     struct hello own = {0}, far;
     size_t length = sizeof own.name;
     uint64_t peer;
+    char name[32];
+    snprintf(name, sizeof name, "mowgli-raw-%d", (int)getpid());
     const char *absent = fabric_load();
     if (absent) return fprintf(stderr, "%s\n", absent), 1;
-    int err = fabric_node_open(is_tcp ? "tcp;ofi_rxm" : "shm", is_tcp ? "127.0.0.1" : NULL, memory, sizeof memory, &node);
+    int err = fabric_node_open(is_tcp ? "tcp;ofi_rxm" : "shm", is_tcp ? "127.0.0.1" : name, memory, sizeof memory, &node);
     if (!err) err = fabric_end_open(node, 8, 2, 0, &end);
     if (!err) err = fabric_node_name(node, own.name, &length);
     if (err) return fprintf(stderr, "%s\n", fabric_text(-err)), 1;

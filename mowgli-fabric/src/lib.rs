@@ -48,6 +48,7 @@
 //! # Ok::<(), mowgli_fabric::Fault>(())
 //! ```
 
+mod bodies;
 mod company;
 mod explore;
 mod group;

@@ -10,8 +10,9 @@ use mowgli_core::value::Val;
 use mowgli_rdma::Way;
 use mowgli_rdma::tso::{self, Method as Tso, TSO};
 use mowgli_rdma::wait::{Method, WAIT};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use crate::bodies::Bodies;
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
 use crate::stack::Stack;
 use crate::tape::{Tape, differs};
@@ -25,8 +26,7 @@ pub struct Thread<'a> {
     limit: Duration,
     /// The methods that it may call, of which objects.
     allowed: FxHashSet<(Name, Name, Option<Loc>)>,
-    /// Bodies of calls: a body is a value, and the same for equal calls.
-    bodies: FxHashMap<Call, Arc<Prog>>,
+    bodies: Bodies,
     /// How many operations it has made.
     made: u64,
     /// The number of the last identifier.
@@ -48,9 +48,6 @@ const OFTEN: u64 = 64;
 
 /// How many identifiers a thread has for operations.
 const IDENTIFIERS: u64 = 256;
-
-/// How many bodies a thread keeps: as many as are near, since those that are made for a new value are not used again.
-const BODIES: usize = 128;
 
 /// The value of a program, and how many loops are left.
 type Ran = (Val, usize);
@@ -81,7 +78,7 @@ impl<'a> Thread<'a> {
             begin: Instant::now(),
             limit,
             allowed: FxHashSet::default(),
-            bodies: FxHashMap::default(),
+            bodies: Bodies::default(),
             made: 0,
             begun: 0,
             polled,
@@ -208,16 +205,13 @@ impl<'a> Thread<'a> {
     /// The body of a call.
     fn body(&mut self, call: &Call) -> Result<Arc<Prog>, Fault> {
         if let Some(body) = self.bodies.get(call) {
-            return Ok(Arc::clone(body));
+            return Ok(body);
         }
         let implementation = self.stack.implementations.get(&call.library);
         let unknown = || format!("{} calls {call} of {}, which is not implemented", self.id, call.library);
         let implementation = implementation.ok_or_else(|| Fault::Wrong(unknown()))?;
         let body = Arc::new(implementation.body(&self.stack.world, self.id, call));
-        if self.bodies.len() == BODIES {
-            self.bodies.clear();
-        }
-        self.bodies.insert(call.clone(), Arc::clone(&body));
+        self.bodies.keep(call, &body);
         Ok(body)
     }
 
@@ -233,8 +227,8 @@ impl<'a> Thread<'a> {
                 Prog::Call(call) => return Ok((self.inner(call)?, 0)),
                 Prog::Loop(body) => return self.rounds(body),
                 Prog::Bound => return Err(Fault::Late(format!("{} is at the end of its rounds", self.id))),
-                Prog::Let(first, f) => match self.step(first)? {
-                    (v, 0) => f(v),
+                Prog::Let(both) => match self.step(&both.first)? {
+                    (v, 0) => (both.then)(v),
                     left => return Ok(left),
                 },
             };

@@ -544,8 +544,8 @@ impl<S: Stamp> Making<'_, '_, S> {
         match body {
             Prog::Val(v) => Ok(Flow::Value(*v)),
             Prog::Call(call) => self.make(call, in_loop).map(Flow::Value),
-            Prog::Let(first, rest) => match self.follow(first, in_loop)? {
-                Flow::Value(v) => self.follow(&rest(v), in_loop),
+            Prog::Let(both) => match self.follow(&both.first, in_loop)? {
+                Flow::Value(v) => self.follow(&(both.then)(v), in_loop),
                 broken @ Flow::Broken(..) => Ok(broken),
             },
             Prog::Loop(round) => {

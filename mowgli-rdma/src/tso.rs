@@ -492,10 +492,10 @@ impl WaitByPolls {
     pub fn compiled(self, world: &World, identifiers: &[Name], queues: u8, program: &Prog) -> Prog {
         match program {
             Prog::Call(of_wait) => self.body(world, identifiers, queues, of_wait),
-            Prog::Let(first, f) => {
-                let (f, world, all) = (Arc::clone(f), world.clone(), identifiers.to_vec());
-                let first = self.compiled(&world, &all, queues, first);
-                first.bind(move |v| self.compiled(&world, &all, queues, &f(v)))
+            Prog::Let(both) => {
+                let (both, world, all) = (Arc::clone(both), world.clone(), identifiers.to_vec());
+                let first = self.compiled(&world, &all, queues, &both.first);
+                first.bind(move |v| self.compiled(&world, &all, queues, &(both.then)(v)))
             }
             Prog::Loop(body) => self.compiled(world, identifiers, queues, body).repeat(),
             Prog::Val(_) | Prog::Break(..) | Prog::Bound => program.clone(),

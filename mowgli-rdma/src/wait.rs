@@ -73,6 +73,33 @@ pub fn word(node: Node) -> Object {
     Object::new(WAIT).at(node)
 }
 
+/// A memory word on `node` at which nobody looks, as that into which a fence gets something: so that no such get need travel where nothing
+/// is before it. It has size 0. What reads it, other than to bring it to another such word, has a fault.
+///
+/// ```
+/// use mowgli_core::{event::Call, ids::{Loc, Node, Tid}, library::Library, value::Val, world::World};
+/// use mowgli_rdma::wait::{Method, Wait, unread, word};
+///
+/// let [x, y, z] = ["x", "y", "z"].map(Loc::new);
+/// let mut world = World::new(2, &[Node(1)]);
+/// world.objects.extend([(x, word(Node(1))), (y, unread(Node(1))), (z, unread(Node(2)))]);
+/// let fault = |call: Method| Wait.fault(&world, Tid(1), &Call::from(call));
+/// assert_eq!(fault(Method::Get { x: y, y: z, d: Val::NoWid }), None);
+/// assert_eq!(fault(Method::Write { x: y, v: 1.into() }), None);
+/// assert_eq!(fault(Method::Read { x: y }), Some("it looks at y, at which nobody is to look".to_owned()));
+/// assert!(fault(Method::Get { x, y: z, d: Val::NoWid }).is_some());
+/// ```
+#[must_use]
+pub fn unread(node: Node) -> Object {
+    word(node).size(0)
+}
+
+/// Whether this is an [`unread`] word.
+#[must_use]
+pub fn is_unread(word: &Object) -> bool {
+    word.size == 0
+}
+
 /// RDMA-WAIT-RMW as a library; its calls are those of [`Method`], as `wait::Method::Put`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wait;
@@ -177,7 +204,10 @@ impl Library<Stamp> for Wait {
     }
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
-        fault(world, thread, call, Method::TABLE)
+        fault(world, thread, call, Method::TABLE).or_else(|| {
+            let x = Method::of(call).looks_at_unread(world)?;
+            Some(format!("it looks at {x}, at which nobody is to look"))
+        })
     }
 
     fn step(&self, event: &Event, read: Val) -> Option<Val> {
@@ -410,6 +440,18 @@ impl Method {
             usual => return (usual, Way::USUAL),
         };
         (usual, Way::of(w).unwrap_or_else(|why| panic!("{why}")))
+    }
+
+    /// The [`unread`] word that it looks at, if it looks at one.
+    fn looks_at_unread(self, world: &World) -> Option<Loc> {
+        let is_unread = |x: &Loc| world.objects.get(x).is_some_and(is_unread);
+        match self.usual().0 {
+            Self::Read { x } | Self::CAS { x, .. } | Self::Xchg { x, .. } => Some(x).filter(is_unread),
+            Self::Get { x, y, .. } | Self::Put { x, y, .. } => Some(y).filter(|y| is_unread(y) && !is_unread(&x)),
+            Self::RCAS { y, .. } | Self::RFAA { y, .. } => Some(y).filter(is_unread),
+            Self::GetWords { ys, .. } | Self::PutWords { ys, .. } => words(ys).into_iter().find(is_unread),
+            _ => None,
+        }
     }
 
     /// Reads, waits, fences and a compare-and-swap that failed: they order what is around them, and no more.

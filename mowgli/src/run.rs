@@ -149,24 +149,42 @@ impl Ready<'_> {
     }
 }
 
-/// Runs a test. Of processes that run it together, the first one holds what was seen against the model; the others give nothing.
+/// The implementations by which a test is run.
 ///
 /// # Errors
 /// If its model is none of RDMA with a machine, or it cannot be run.
-pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Option<Ran>, String> {
-    let (Model::RdmaWait(switches) | Model::RdmaTso(switches)) = test.model else {
-        let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
-        return Err(format!("{}: what runs are tests of {wait} and {tso}, not of {}", test.name, test.model));
-    };
+pub fn stack(catalogue: &Catalogue, test: &Test, variants: &BTreeMap<String, String>) -> Result<Stack, String> {
+    switches(test)?;
     test.is_made_as_usual("what runs")?;
     if !test.world.crashes.is_empty() {
         return Err(format!("{}: nothing that runs is made to crash", test.name));
     }
     let entries = catalogue.entries::<mowgli_rdma::Stamp>();
-    let stack = Stack::new(entries, test.world.clone(), called(test), ask.variants)?;
+    let stack = Stack::new(entries, test.world.clone(), called(test), variants)?;
     for cell in &test.observed {
         stack.reader(*cell).map_err(|e| format!("{}: {e}", test.name))?;
     }
+    Ok(stack)
+}
+
+/// The switches of a model of RDMA with a machine.
+fn switches(test: &Test) -> Result<Switches, String> {
+    match test.model {
+        Model::RdmaWait(switches) | Model::RdmaTso(switches) => Ok(switches),
+        other => {
+            let (wait, tso) = (Model::RDMA_WAIT, Model::RDMA_TSO);
+            Err(format!("{}: what runs are tests of {wait} and {tso}, not of {other}", test.name))
+        }
+    }
+}
+
+/// Runs a test. Of processes that run it together, the first one holds what was seen against the model; the others give nothing.
+///
+/// # Errors
+/// If its model is none of RDMA with a machine, or it cannot be run.
+pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Option<Ran>, String> {
+    let switches = switches(test)?;
+    let stack = stack(catalogue, test, ask.variants)?;
     let ready = Ready { test, stack, programs: test.programs(usize::MAX), switches, ask };
     let seen = match ask.over {
         Over::Local => ready.here(|_| (Fabric::Local, None)),

@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::{Arguments, Trial};
 use mowgli::Own;
+use mowgli_fabric::Provider;
 use mowgli_libraries::prelude::*;
 
 #[allow(dead_code, missing_docs, reason = "an example of its own")]
@@ -296,6 +297,25 @@ fn they_run_by_their_own_bodies() {
         let args = [&["run", &test], &variant[..]].concat();
         let (found, out, err) = ran(&args);
         assert_eq!(found, code, "{args:?}: {out}{err}");
+        assert_eq!(out.contains(" and 0 forbidden"), code == 0, "{args:?}: {out}");
+    }
+    for (fabric, over) in [("local", "shared memory"), ("tcp", "tcp, 3 processes"), ("shm", "shm, 3 processes")] {
+        let (code, out, err) = ran(&["run", &litmus("latch"), "--fabric", fabric, "--times", "50"]);
+        let is_there = match fabric {
+            "tcp" => Provider::Tcp.check(),
+            "shm" => Provider::Shm.check(),
+            _ => Ok(()),
+        };
+        match is_there {
+            Ok(()) => {
+                assert_eq!(code, 0, "{fabric}: {out}{err}");
+                assert!(out.contains(over) && out.contains(", 50 runs") && out.contains(" and 0 forbidden"), "{out}");
+            }
+            Err(why) => assert!(code == 2 && err.contains(&why), "{fabric}: {out}{err}"),
+        }
+        // What is wrong with it is told once, however many processes there are to be.
+        let (code, _, err) = ran(&["run", &litmus("latch"), "--fabric", fabric, "--variant", "latch:fenceless"]);
+        assert!(code == 2 && err.matches("latch has no variant fenceless; there are published").count() == 1, "{err}");
     }
     let (_folder, path) = file("RDMA_WAIT t { nodes 3; gong x; }\n P1@1 ;\n a := x.struck ;\n");
     let (code, out, err) = with("panics", &["run", &path, "--times", "2"]);

@@ -61,7 +61,7 @@ fn a_broken_barrier_is_seen_and_replayed() {
 fn what_cannot_be_run_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let test = file(folder.path(), "sent.litmus", SENT);
-    is_bad(&["run", &test, "--variant", "bal"], &["--variant bal: write it as bal:no-fence"]);
+    is_bad(&["run", &test, "--variant", "bal"], &["--variant bal: write it as LIBRARY:VARIANT, as in bal:no-fence"]);
     is_bad(&["run", &test, "--variant", "bal:nothing"], &["no variant nothing", "no-fence"]);
     is_bad(&["run", &test, "--variant", "baal:no-fence"], &["baal"]);
     is_bad(&["run", &test, "--times", "0"], &["0"]);

@@ -131,7 +131,7 @@ impl Points {
             Prog::call(self.stop.clone()).map(move |_| results)
         };
         let Some(call) = calls.get(results.len()).cloned() else { return end };
-        self.clone().stopping(Prog::Call(call)).bind(move |v| {
+        self.clone().stopping(Prog::call(call)).bind(move |v| {
             if v == STOPPED {
                 return end.clone();
             }
@@ -151,13 +151,13 @@ impl Points {
         match program {
             // A call that has a body stops within it.
             Prog::Call(call) if self.implemented.contains(&call.library) => {
-                Prog::call(call).bind(move |v| if v == STOPPED { stopped() } else { Prog::Val(v) })
+                Prog::Call(call).bind(move |v| if v == STOPPED { stopped() } else { Prog::Val(v) })
             }
             Prog::Call(call) => Prog::call(self.goes)
-                .bind(move |on| if on == Val::Bool(true) { Prog::call(call.clone()) } else { stopped() }),
-            Prog::Let(first, f) => {
-                let first = self.clone().within((*first).clone(), loops);
-                first.bind(move |v| self.clone().within(f(v), loops))
+                .bind(move |on| if on == Val::Bool(true) { Prog::Call(call.clone()) } else { stopped() }),
+            Prog::Let(both) => {
+                let first = self.clone().within(both.first.clone(), loops);
+                first.bind(move |v| self.clone().within((both.then)(v), loops))
             }
             Prog::Loop(body) => self.within((*body).clone(), loops + 1).repeat(),
             Prog::Val(_) | Prog::Break(..) | Prog::Bound => program,
@@ -243,8 +243,8 @@ mod tests {
             Prog::Val(v) => (0, *v),
             Prog::Break(loops, v) => (*loops, *v),
             Prog::Call(call) => (0, answer(call)),
-            Prog::Let(first, f) => match run(first, answer) {
-                (0, v) => run(&f(v), answer),
+            Prog::Let(both) => match run(&both.first, answer) {
+                (0, v) => run(&(both.then)(v), answer),
                 out => out,
             },
             Prog::Loop(body) => loop {

@@ -168,7 +168,7 @@ impl<'a, S: Stamp> Walk<'a, S> {
         match program {
             Prog::Val(v) | Prog::Break(_, v) => next(self, *v),
             Prog::Call(call) => {
-                let made = Made { path: path.clone(), call: call.clone(), last: self.last.clone() };
+                let made = Made { path: path.clone(), call: Call::clone(call), last: self.last.clone() };
                 self.found.made.insert(made);
                 let Some(library) = self.below.get(call.library) else { return };
                 if library.fault(self.world, self.thread, call).is_some() {
@@ -184,15 +184,15 @@ impl<'a, S: Stamp> Walk<'a, S> {
                     [init].into_iter().chain((0..=2).map(Val::Int)).chain(written).unique().collect()
                 };
                 for result in library.returns(self.world, &[], self.thread, call, &cells) {
-                    self.last = Some((path.clone(), call.clone()));
+                    self.last = Some((path.clone(), Call::clone(call)));
                     next(self, result);
                 }
             }
-            Prog::Let(first, f) => {
+            Prog::Let(both) => {
                 path.push(Child::First);
                 let mut after = path.clone();
                 *after.last_mut().expect("just pushed") = Child::Then;
-                self.run(first, path, &mut |walk, v| walk.run(&f(v), &mut after.clone(), next));
+                self.run(&both.first, path, &mut |walk, v| walk.run(&(both.then)(v), &mut after.clone(), next));
                 path.pop();
             }
             Prog::Bound => {}

@@ -100,7 +100,7 @@ impl<'a, 't, S: Stamp> Walk<'a, 't, S> {
                     next(self, result);
                 }
             }
-            Prog::Let(first, f) => self.run(first, &mut |walk, v| walk.run(&f(v), next)),
+            Prog::Let(both) => self.run(&both.first, &mut |walk, v| walk.run(&(both.then)(v), next)),
             Prog::Bound => (self.tell)("bound"),
             Prog::Loop(body) => {
                 (self.tell)("loop");

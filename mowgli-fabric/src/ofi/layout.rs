@@ -2,7 +2,7 @@
 
 use mowgli_core::ids::Loc;
 use mowgli_core::world::World;
-use mowgli_libraries::sv;
+use mowgli_rdma::wait::is_unread;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::company::Company;
@@ -35,8 +35,8 @@ pub(super) struct Layout {
     initial: Vec<Vec<u64>>,
     copies: usize,
     own: usize,
-    /// The words that are there for fences.
-    silent: FxHashSet<Loc>,
+    /// The words at which nobody looks.
+    unread: FxHashSet<Loc>,
 }
 
 impl Layout {
@@ -46,9 +46,9 @@ impl Layout {
             let needed = world.nodes;
             return Err(Fault::Wrong(format!("there are {needed} nodes, and {nodes} processes: each node needs one")));
         }
-        let silent = world.all_nodes().iter().map(sv::dummy).collect();
+        let unread = Stack::words(world).filter(|(_, object)| is_unread(object)).map(|(x, _)| x).collect();
         let (places, initial) = (FxHashMap::default(), vec![Vec::new(); nodes]);
-        let mut layout = Self { places, initial, copies, own: company.rank(), silent };
+        let mut layout = Self { places, initial, copies, own: company.rank(), unread };
         for (x, object) in Stack::words(world) {
             let node = object.node.ok_or_else(|| Fault::Wrong(format!("{x} is on no node")))?;
             let node = usize::from(node.0) - 1;
@@ -82,9 +82,9 @@ impl Layout {
         Ok((node, word + copy * self.initial[node].len()))
     }
 
-    /// Whether a word is one of those between which the shared variables' fence gets something ([`sv::dummy`]): none looks at it.
-    pub(super) fn is_silent(&self, x: Loc) -> bool {
-        self.silent.contains(&x)
+    /// Whether nobody looks at a word, as its library has declared: what is got into it may be anything.
+    pub(super) fn is_unread(&self, x: Loc) -> bool {
+        self.unread.contains(&x)
     }
 
     /// Where a word of this node is.

@@ -87,16 +87,16 @@ impl<'a> FabricPort<'a> {
     }
 
     /// Does a get at once that need not travel, if nothing of this thread is before it at its node: from the own node, as over the
-    /// network it would come back to this very thread, and one of a fence, as nobody looks at what that brings.
+    /// network it would come back to this very thread, and one into a word at which nobody looks, as that of a fence.
     ///
-    /// A get of a fence is behind what its thread has begun at that node, and what its thread does after its wait is behind it. If
+    /// A get is behind what its thread has begun at that node, and what its thread does after its wait is behind it. If
     /// nothing is left there, it may read and write at this very moment. What is left of its order is that of the CPU: its stores
     /// are in memory before it reads (aCW is before aNRR), which the fence gives, and nothing later is done before (aNLW before aWT).
     fn got_here(&mut self, (own, far, d): (Loc, Loc, Val)) -> Result<bool, Fault> {
         let layout = &self.net.layout;
         let (node, word) = layout.place(far, self.copy)?;
         let is_here = node == self.net.rank();
-        let need_not_travel = is_here || layout.is_silent(own) && layout.is_silent(far);
+        let need_not_travel = is_here || layout.is_unread(own);
         if !need_not_travel || !self.queue.is_over(node) {
             return Ok(false);
         }

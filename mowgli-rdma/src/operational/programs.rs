@@ -149,10 +149,10 @@ impl Replay<'_> {
                     self.at += 1;
                     Value::Done(event.ret, 0)
                 }
-                None => Value::Stopped(Next::Call(call.clone())),
+                None => Value::Stopped(Next::Call(Call::clone(call))),
             },
-            Prog::Let(first, f) => match self.run(first) {
-                Value::Done(v, 0) => self.run(&f(v)),
+            Prog::Let(both) => match self.run(&both.first) {
+                Value::Done(v, 0) => self.run(&(both.then)(v)),
                 other => other,
             },
             Prog::Loop(body) => self.rounds(body),

@@ -29,9 +29,9 @@ fn next(program: &Prog, results: &mut impl Iterator<Item = Val>) -> Result<(Val,
         Prog::Val(v) => Ok((*v, 0)),
         Prog::Bound => unreachable!("no program of these tests is unrolled"),
         Prog::Break(k, v) => Ok((*v, *k)),
-        Prog::Call(call) => results.next().map(|v| (v, 0)).ok_or_else(|| Box::new(call.clone())),
-        Prog::Let(first, f) => match next(first, results)? {
-            (v, 0) => next(&f(v), results),
+        Prog::Call(call) => results.next().map(|v| (v, 0)).ok_or_else(|| Box::new(Call::clone(call))),
+        Prog::Let(both) => match next(&both.first, results)? {
+            (v, 0) => next(&(both.then)(v), results),
             broken => Ok(broken),
         },
         Prog::Loop(body) => loop {

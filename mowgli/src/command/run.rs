@@ -12,7 +12,7 @@ use super::out::{all_files, parsed, text_of, told, worst};
 use crate::catalogue::Catalogue;
 use crate::interrupt::{self, Deadline};
 use crate::litmus::test::Test;
-use crate::run::{Ask, Over, run};
+use crate::run::{Ask, Over, run, stack};
 
 /// What a test runs over.
 #[derive(Clone, Copy, ValueEnum)]
@@ -100,7 +100,8 @@ pub(super) fn ran(args: &RunArgs, catalogue: &Catalogue) -> u8 {
 
 fn variant(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once(':').filter(|(library, variant)| !library.is_empty() && !variant.is_empty());
-    let (library, variant) = parts.ok_or_else(|| format!("--variant {text}: write it as bal:no-fence"))?;
+    let (library, variant) =
+        parts.ok_or_else(|| format!("--variant {text}: write it as LIBRARY:VARIANT, as in bal:no-fence"))?;
     Ok((library.to_owned(), variant.to_owned()))
 }
 
@@ -117,6 +118,8 @@ fn one(
     let over = match (args.fabric, args.fabric.provider(), joined) {
         (_, Some(provider), Some(company)) => Over::Processes(company, provider),
         (_, Some(provider), None) => {
+            // What is wrong is told once, and not by each process.
+            stack(catalogue, &test, variants).map_err(in_file)?;
             started = company(path, args, &test, provider).map_err(in_file)?;
             Over::Processes(&started, provider)
         }

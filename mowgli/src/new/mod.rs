@@ -56,6 +56,13 @@ impl Parts {
     }
 }
 
+/// How to run what was checked.
+const RUN: &str = "    \
+    cargo run -- run @EXAMPLE@.litmus     # over a machine that is as weak as the model allows, with a seed for each run
+    cargo run -- run @EXAMPLE@.litmus --variant @LIBRARY@:@BROKEN@
+    cargo run -- run @EXAMPLE@.litmus --fabric tcp  # a process for each node, where libfabric is installed
+";
+
 impl Example {
     /// The name of the library that the crate has.
     #[must_use]
@@ -143,7 +150,10 @@ fn files(name: &str, mowgli: &Path, parts: &Parts) -> Vec<(String, String)> {
     let dependency = |(name, folder): &(&str, &str)| format!("{name} = {{ path = \"{path}/{folder}\" }}\n");
     let dependencies: String = parts.dependencies.iter().map(dependency).collect();
     let fill = |text: &str| {
-        text.replace("@NAME@", name)
+        // What runs is RDMA.
+        let run = if parts.litmus.starts_with("RDMA") { RUN } else { "" };
+        text.replace("@RUN@", run)
+            .replace("@NAME@", name)
             .replace("my_library", &name.replace('-', "_"))
             .replace("@DEPENDENCIES@", &dependencies)
             .replace("@MOWGLI@", &path)
