@@ -791,6 +791,7 @@ mod tests {
                 structure.table(ground.names.name(ground.nodes[*any].0), |_| 0);
             }
             let theory = ground.theory(&constants);
+            structure.define(&theory);
             let wrong = theory.axioms().any(|(_, axiom)| !structure.holds(axiom).unwrap())
                 || takes_for_one(&mut ground, &structure, &things);
             found[usize::from(!wrong)] += 1;
