@@ -1013,6 +1013,9 @@ fn lists_walks_and_reports_have_a_form_for_programs() {
 #[test]
 fn prove_says_what_is_missing() {
     is_bad(&["prove", "nothing"], &["no library nothing"]);
+    is_bad(&["prove", "slock", "--over", "nlock"], &["slock is not implemented over nlock, but over sv, wlock"]);
+    is_bad(&["prove", "--over", "nlock,wlock"], &["no library is implemented over nlock and wlock", "check --list"]);
+    is_bad(&["prove", "robust-sc", "--over", "nlock"], &["robust-sc is about no implementation"]);
     let folder = tempfile::tempdir().unwrap();
     for (solver, install) in [("z3", "apt-get install z3"), ("cvc5", "apt-get install cvc5")] {
         let Output { status, stderr, .. } = Command::new(env!("CARGO_BIN_EXE_mowgli"))

@@ -48,9 +48,10 @@ fn main() -> ExitCode {
         ("the_page_puts_a_repair_into_the_test", the_page_puts_a_repair_into_the_test),
         ("a_repair_is_shown_beside_the_counterexample", a_repair_is_shown_beside_the_counterexample),
     ];
-    let proofs: [(&str, fn()); 3] = [
+    let proofs: [(&str, fn()); 4] = [
         ("sv_is_proved_and_its_obligations_are_written", sv_is_proved_and_its_obligations_are_written),
         ("broken_variants_of_sv_are_refuted", broken_variants_of_sv_are_refuted),
+        ("what_is_over_a_library_is_proved", what_is_over_a_library_is_proved),
         ("what_cannot_be_proved_is_named", what_cannot_be_proved_is_named),
     ];
     let programs: [(&str, fn()); 2] = [
@@ -561,6 +562,11 @@ fn broken_variants_of_sv_are_refuted() {
         assert!(told["why"].as_str().is_some_and(|text| text.contains("Not locally sound")), "{told}");
         assert!(!told["open"].as_array().unwrap().is_empty(), "{told}");
     }
+}
+
+fn what_is_over_a_library_is_proved() {
+    let (told, code) = proved(&["slock", "--over", "wlock,sv"]);
+    assert_eq!((told["library"].as_str(), told["verdict"].as_str(), code), (Some("slock"), Some("proved"), Some(0)));
 }
 
 fn what_cannot_be_proved_is_named() {

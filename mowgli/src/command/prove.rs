@@ -22,7 +22,7 @@ use super::out::{told, worst};
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli prove sv\n  mowgli prove sv --variant fence-of-puts\n  mowgli prove sv --emit obligations"
+    after_help = "Examples:\n  mowgli prove sv\n  mowgli prove sv --variant fence-of-puts\n  mowgli prove --over nlock\n  mowgli prove sv --emit obligations"
 )]
 pub(super) struct ProveArgs {
     /// The libraries, and theorems of the papers: robust-sc, robust-tso, waits-to-polls; if none is named your own libraries, or
@@ -31,6 +31,9 @@ pub(super) struct ProveArgs {
     /// A variant of the implementation, as fence-of-puts.
     #[arg(long)]
     variant: Option<String>,
+    /// Only implementations over this library, as nlock; of several, over all of them.
+    #[arg(long, value_name = "LIBRARY", value_delimiter = ',')]
+    over: Vec<String>,
     /// Who is asked; of both, both must answer.
     #[arg(long, value_enum, default_value_t = Solver::Z3)]
     solver: Solver,
@@ -77,6 +80,16 @@ pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, Strin
     {
         return Err(format!("{}; and theorems {}", catalogue.no_library(unknown), theorems.clone().join(", ")));
     }
+    let over_rdma = chosen::<mowgli_rdma::Stamp>(args, catalogue)?;
+    let over_x86 = chosen::<mowgli_x86::Stamp>(args, catalogue)?;
+    let theorems = chosen_theorems(args, catalogue)?;
+    if over_rdma.is_empty() && over_x86.is_empty() && theorems.is_empty() {
+        let what = match &args.over[..] {
+            [] => "has this variant, and no theorem".to_owned(),
+            over => format!("is implemented over {}", over.join(" and ")),
+        };
+        return Err(format!("no library {what}; see mowgli check --list"));
+    }
     let options = Options {
         solvers: solvers(args.solver.programs())?,
         limit: Duration::from_secs(args.timeout),
@@ -84,12 +97,6 @@ pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, Strin
     };
     if let Some(folder) = &args.emit {
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    }
-    let over_rdma = chosen::<mowgli_rdma::Stamp>(args, catalogue)?;
-    let over_x86 = chosen::<mowgli_x86::Stamp>(args, catalogue)?;
-    let theorems = chosen_theorems(args, catalogue)?;
-    if over_rdma.is_empty() && over_x86.is_empty() && theorems.is_empty() {
-        return Err("no library has this variant, and no theorem; see mowgli check --list".to_owned());
     }
     let search = Duration::from_secs(args.search);
     let questions = of_libraries(&over_rdma, args.json, search, &options)
@@ -164,6 +171,14 @@ fn chosen<'a, S: Stamped>(
     let name = args.variant.as_deref().unwrap_or("published");
     let mut all = Vec::new();
     for entry in catalogue.entries::<S>().iter().filter(is_wanted) {
+        let is_missing = |library: &&String| !entry.below.names().any(|below| below.text() == **library);
+        match args.over.iter().find(is_missing) {
+            None => {}
+            Some(_) if args.names.is_empty() => continue,
+            Some(library) => {
+                return Err(format!("{} is not implemented over {library}, but over {}", entry.name, entry.over()));
+            }
+        }
         match entry.variant(name) {
             Ok(variant) => all.push((entry, variant)),
             Err(_) if args.names.is_empty() => {}
@@ -175,11 +190,14 @@ fn chosen<'a, S: Stamped>(
 
 /// The theorems that are asked for, with the variant; all if nothing is named, but where there are libraries of one's own.
 fn chosen_theorems<'a>(args: &'a ProveArgs, catalogue: &Catalogue) -> Result<Vec<(&'static Theorem, &'a str)>, String> {
-    let all = catalogue.usual().count() == catalogue.names().len();
+    let all = args.over.is_empty() && catalogue.usual().count() == catalogue.names().len();
     let is_wanted = |t: &&Theorem| if args.names.is_empty() { all } else { args.names.iter().any(|n| n == t.name) };
     let variant = args.variant.as_deref().unwrap_or("published");
     let mut found = Vec::new();
     for theorem in THEOREMS.iter().filter(is_wanted) {
+        if !args.over.is_empty() {
+            return Err(format!("theorem {} is about no implementation, so it is over no library", theorem.name));
+        }
         if theorem.variants().contains(&variant) {
             found.push((theorem, variant));
         } else if !args.names.is_empty() {
