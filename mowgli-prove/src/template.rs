@@ -153,12 +153,7 @@ impl<S: Stamp> Source<'_, S> {
                 branches.push(branch);
             }
         }
-        let several = branches.len() > 1;
-        for (i, Branch { kind, .. }) in branches.iter_mut().enumerate() {
-            kind.name = if several { format!("{name}.{}", i + 1) } else { name.to_owned() };
-            kind.name_roles();
-        }
-        Ok(branches)
+        Ok(numbered(name, branches))
     }
 
     /// The templates of some runs: one, or if there is none those of the runs in which two data are equal and of those in
@@ -216,22 +211,19 @@ impl<S: Stamp> Source<'_, S> {
         let returned = |run: &Run<S>| Some(run.result).filter(|v| SPECIAL.contains(v) && v.int().is_none());
         let classes: BTreeSet<Option<Val>> = runs.iter().map(returned).collect();
         let is = |value: &Val, are_equal| Guard { one: Datum::Returned, other: Datum::Constant(*value), are_equal };
-        let mut kinds = Vec::new();
+        let mut branches = Vec::new();
         for class in &classes {
             let of_class: Vec<&Run<S>> = runs.iter().filter(|run| returned(run) == *class).collect();
             let given = match class {
                 Some(value) => vec![is(value, true)],
                 None => classes.iter().flatten().map(|value| is(value, false)).collect(),
             };
-            kinds.extend(self.told_by_result(&of_class, &given, known)?);
+            for (given, mut kind) in self.told_by_result(&of_class, &given, known)? {
+                kind.forms = vec![Form { method, arguments: arguments.to_vec(), given: given.clone() }];
+                branches.push(Branch { kind, given, runs: Vec::new() });
+            }
         }
-        let several = kinds.len() > 1;
-        for (i, (given, kind)) in kinds.iter_mut().enumerate() {
-            kind.name = if several { format!("{name}.{}", i + 1) } else { name.to_owned() };
-            kind.forms = vec![Form { method, arguments: arguments.to_vec(), given: given.clone() }];
-            kind.name_roles();
-        }
-        Ok(kinds.into_iter().map(|(given, kind)| Branch { kind, given, runs: Vec::new() }).collect())
+        Ok(numbered(name, branches))
     }
 
     /// One kind for some runs, or else two: for those in which a result has a special value, so that what is read is what is returned, and
@@ -272,9 +264,10 @@ impl<S: Stamp> Source<'_, S> {
         }
         let equal = given.iter().filter(|g| g.are_equal).map(|g| (g.one, g.other)).collect();
         let (events, kind) = self.events(runs, &equal, known)?;
-        let is_once = given.iter().all(|g| !matches!(g.one, Datum::Result(event) if !one_of(&events, event)));
+        let kind = Kind { events, ..kind };
+        let is_once = given.iter().all(|g| !matches!(g.one, Datum::Result(event) if !kind.is_once(event)));
         let several = || "what tells branches apart is one of several results".to_owned();
-        is_once.then_some(Kind { events, ..kind }).ok_or_else(several)
+        is_once.then_some(kind).ok_or_else(several)
     }
 
     /// The kind for runs of which all that they have in common is kept, up to a read, and the reads that come next are left out.
@@ -284,7 +277,7 @@ impl<S: Stamp> Source<'_, S> {
         let shorter: Option<Vec<Run<S>>> = runs.iter().map(|run| run.without_reads(after)).collect();
         let shorter = shorter.ok_or_else(why)?;
         let kind = self.as_it_is(&shorter.iter().collect::<Vec<_>>(), given, known)?;
-        one_of(&kind.events, after - 1).then_some(Kind { left_out: Some(after - 1), ..kind }).ok_or_else(why)
+        kind.is_once(after - 1).then_some(Kind { left_out: Some(after - 1), ..kind }).ok_or_else(why)
     }
 
     /// The template that explains all runs.
@@ -478,6 +471,16 @@ fn exceeded<S>(instances: &[Instance<S>], position: usize) -> Vec<Datum> {
     (0..position).filter(is_above).map(Datum::Result).collect()
 }
 
+/// The branches of the calls of one form with their names: that of the form, with numbers if there are several.
+fn numbered<'r, S: Stamp>(name: &str, mut branches: Vec<Branch<'r, S>>) -> Vec<Branch<'r, S>> {
+    let several = branches.len() > 1;
+    for (i, Branch { kind, .. }) in branches.iter_mut().enumerate() {
+        kind.name = if several { format!("{name}.{}", i + 1) } else { name.to_owned() };
+        kind.name_roles();
+    }
+    branches
+}
+
 /// How many calls of the same methods all runs begin with.
 fn alike<S>(runs: &[&Run<S>]) -> usize {
     let method = |run: &Run<S>, event: usize| run.events.get(event).map(|e| (e.call.library, e.call.method));
@@ -486,11 +489,6 @@ fn alike<S>(runs: &[&Run<S>]) -> usize {
         methods.all_equal_value().is_ok_and(|method| method.is_some())
     };
     (0..).take_while(is_alike).count()
-}
-
-/// Whether the event at a position, and all before it, are there once.
-fn one_of(segments: &[Segment], position: usize) -> bool {
-    segments.iter().take_while(|s| s.times == Times::Once).map(|s| s.len).sum::<usize>() > position
 }
 
 /// The numbers in the names that an event is given.

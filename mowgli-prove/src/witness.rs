@@ -565,33 +565,34 @@ impl<S: Stamp> Filled<'_, '_, S> {
             structure.table(&constant(*value), move |_| element);
         }
         for (k, kind) in parts.kinds.iter().enumerate() {
+            // What a function of the call, and of what an event of it is there for, is in the calls of this kind.
+            let mut give = |function: String, own: &dyn Fn(&Called) -> Vec<(Place, Val)>| {
+                let calls = self.calls.iter().enumerate().filter(|(_, c)| c.kind == k);
+                let of_call = |(call, c)| {
+                    own(c).into_iter().map(move |(at, v)| ((call, self::number(at)), index(values, &Some(v))))
+                };
+                let table: BTreeMap<(usize, usize), usize> = calls.flat_map(of_call).collect();
+                structure.table(&function, move |p| table.get(&(p[0], p[1])).copied().unwrap_or(0));
+            };
             for (event, argument) in kind.passed() {
-                let passed = self.calls.iter().enumerate().filter(|(_, c)| c.kind == k).flat_map(|(call, c)| {
-                    let own = c.passed.iter().filter(move |((e, i, _), _)| (*e, *i) == (event, argument));
-                    own.map(move |((_, _, at), v)| ((call, self::number(*at)), index(values, &Some(*v))))
-                });
-                let passed: BTreeMap<(usize, usize), usize> = passed.collect();
-                let function = passed_to(&kind.name, event, argument);
-                structure.table(&function, move |p| passed.get(&(p[0], p[1])).copied().unwrap_or(0));
+                let own = |c: &Called| {
+                    let own = c.passed.iter().filter(|((e, i, _), _)| (*e, *i) == (event, argument));
+                    own.map(|((_, _, at), v)| (*at, *v)).collect()
+                };
+                give(passed_to(&kind.name, event, argument), &own);
             }
             for of in kind.named() {
-                let named = self.calls.iter().enumerate().filter(|(_, c)| c.kind == k).flat_map(|(call, c)| {
-                    let own = c.named.iter().filter(move |((known, _), _)| *known == of);
-                    own.map(move |((_, at), v)| ((call, self::number(*at)), index(values, &Some(*v))))
-                });
-                let named: BTreeMap<(usize, usize), usize> = named.collect();
-                let function = number_in(&kind.name, of);
-                structure.table(&function, move |p| named.get(&(p[0], p[1])).copied().unwrap_or(0));
+                let own = |c: &Called| {
+                    c.named.iter().filter(|((known, _), _)| *known == of).map(|((_, at), v)| (*at, *v)).collect()
+                };
+                give(number_in(&kind.name, of), &own);
             }
             for role in &kind.concrete {
                 let event = role.position.0;
-                let returned = self.calls.iter().enumerate().filter(|(_, c)| c.kind == k).flat_map(|(call, c)| {
-                    let own = c.results.iter().filter(move |((e, _), _)| *e == event);
-                    own.map(move |((_, at), v)| ((call, self::number(*at)), index(values, &Some(*v))))
-                });
-                let returned: BTreeMap<(usize, usize), usize> = returned.collect();
-                let function = result_of(&kind.name, event);
-                structure.table(&function, move |p| returned.get(&(p[0], p[1])).copied().unwrap_or(0));
+                let own = |c: &Called| {
+                    c.results.iter().filter(|((e, _), _)| *e == event).map(|((_, at), v)| (*at, *v)).collect()
+                };
+                give(result_of(&kind.name, event), &own);
             }
         }
     }
