@@ -47,8 +47,8 @@ pub struct Trace {
 pub struct Unfolding {
     /// The executions.
     pub traces: Vec<Trace>,
-    /// What ran up to a point where it waits for a value that was not there, or up to the bound on rounds: it writes, and
-    /// may so provide a value that something waits for.
+    /// The executions that do not end, each up to the call or the round in which the thread waits, or up to the bound on
+    /// rounds. Their writes count too, because another thread may read them and so let this one go on.
     pub waiting: BTreeSet<Trace>,
     /// The event after which a loop with effects would have gone on past the bound, if there is one.
     pub hit: Option<String>,
@@ -102,6 +102,13 @@ impl State<'_> {
     /// The call in whose body the thread is.
     fn within(&self) -> Option<&Call> {
         self.group.map(|g| &self.calls[g].event.call)
+    }
+
+    /// Keeps the first `length` events as an execution that does not end; `limit` bounds how many of them there are.
+    fn wait_after(&mut self, length: usize, limit: usize) {
+        let waiting = self.trace(length, Val::Unit);
+        self.result.waiting.insert(waiting);
+        self.result.too_many |= self.result.waiting.len() > limit;
     }
 
     /// The first `length` events as a trace.
@@ -191,9 +198,7 @@ impl<S: Stamp> Unfolder<'_, S> {
             }),
             Prog::Loop(body) => self.round(body, 0, state, next),
             Prog::Bound => {
-                let waiting = state.trace(state.events.len(), Val::Unit);
-                state.result.waiting.insert(waiting);
-                state.result.too_many |= state.result.waiting.len() > self.limit;
+                state.wait_after(state.events.len(), self.limit);
                 state.result.hit_remembered = Some(unrolled(state.thread, &state.events));
             }
         }
@@ -207,9 +212,7 @@ impl<S: Stamp> Unfolder<'_, S> {
                 next(s, v, breaks - 1);
             } else if s.events[start..].iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {
                 // A round that leaves no trace: see the module's page.
-                let waiting = s.trace(start, v);
-                s.result.waiting.insert(waiting);
-                s.result.too_many |= s.result.waiting.len() > self.limit;
+                s.wait_after(start, self.limit);
             } else if done < self.rounds {
                 let end = s.events.len();
                 let before = s.rounds.len();
@@ -219,9 +222,7 @@ impl<S: Stamp> Unfolder<'_, S> {
                 self.round(body, done + 1, s, next);
                 s.rounds.truncate(before);
             } else {
-                let waiting = s.trace(s.events.len(), v);
-                s.result.waiting.insert(waiting);
-                s.result.too_many |= s.result.waiting.len() > self.limit;
+                s.wait_after(s.events.len(), self.limit);
                 let is_remembered = self.libraries.remember(&s.events[start..]);
                 let hit = if is_remembered { &mut s.result.hit_remembered } else { &mut s.result.hit };
                 *hit = s.events.last().map(|e| format!("{}: a loop of {} after {e}", s.thread, done + 1));
@@ -240,7 +241,11 @@ impl<S: Stamp> Unfolder<'_, S> {
         if let Some(fault) = library.fault(self.world, state.thread, call) {
             return state.ill_defined(format!("{}: {fault}", state.makes(call)));
         }
-        for ret in library.returns(self.world, &state.events, state.thread, call, state.cells) {
+        let results = library.returns(self.world, &state.events, state.thread, call, state.cells);
+        if results.is_empty() {
+            state.wait_after(state.events.len(), self.limit);
+        }
+        for ret in results {
             state.events.push(Event { thread: state.thread, call: call.clone(), ret });
             state.groups.push(state.group);
             next(state, ret, 0);

@@ -6,14 +6,14 @@
 //! value that occurs in one. Where reads are ordered before what their thread does with the results, ranks count every
 //! link of a chain, and it ends; where they are not, it may be cut off, which is reported.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 
 use crate::denote::{Trace, Unfolder, Unfolding};
-use crate::event::{Cell, Event, Reads, Shape, Writes};
+use crate::event::{Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
 use crate::program::Prog;
@@ -28,6 +28,22 @@ pub struct Run<S> {
     pub trace: Trace,
     /// How each event happens.
     pub shapes: Vec<Shape<S>>,
+}
+
+impl<S: Clone> Run<S> {
+    /// The first `length` events, as a run that does not end.
+    fn beginning(&self, length: usize) -> Self {
+        let Trace { events, groups, calls, rounds, .. } = &self.trace;
+        let within = |round: &&(usize, usize)| round.1 <= length;
+        let trace = Trace {
+            events: events[..length].to_vec(),
+            groups: groups[..length].to_vec(),
+            calls: calls.clone(),
+            rounds: rounds.iter().filter(within).copied().collect(),
+            output: Val::Unit,
+        };
+        Self { trace, shapes: self.shapes[..length].to_vec() }
+    }
 }
 
 /// Runs of one thread that differ in data only: same calls up to data, same subevents on the same cells.
@@ -149,10 +165,9 @@ fn add(all: &mut Ranked, v: Val, rank: Rank) -> bool {
 
 /// The skeletons of every thread of `programs`, and what was cut off, if anything was.
 pub fn skeletons<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Skeletons<S> {
-    let Guessed { runs, waiting, stop } = guessed(unfolder, programs);
-    let rounds = runs.iter().flatten().any(|run| !run.trace.rounds.is_empty());
-    let goes_round = rounds || waiting.iter().any(|w| !w.is_empty());
-    Skeletons { threads: runs.into_iter().map(group).collect(), stop, goes_round }
+    let Guessed { ended, waits, stop, .. } = guessed(unfolder, programs);
+    let goes_round = waits || ended.iter().flatten().any(|run| !run.trace.rounds.is_empty());
+    Skeletons { threads: ended.into_iter().map(group).collect(), stop, goes_round }
 }
 
 /// The skeletons of every thread of a program.
@@ -161,16 +176,19 @@ pub struct Skeletons<S> {
     pub threads: Vec<Vec<Skeleton<S>>>,
     /// What was cut off, if anything was.
     pub stop: Option<Stop>,
-    /// Whether some round of a loop can end without a break.
+    /// Whether some thread can wait, or end a round of a loop without a break.
     pub goes_round: bool,
 }
 
-/// What every value that may be justified gives.
+/// The runs that justified values give.
 struct Guessed<S> {
     /// For each thread the runs that end.
-    runs: Runs<S>,
-    /// And those that wait for a value that is not there, or have come to the bound on rounds.
-    waiting: Runs<S>,
+    ended: Runs<S>,
+    /// For each thread the beginnings of runs that do not end, up to the first read that nothing justifies. Their writes
+    /// count, because other threads may read them.
+    begun: Runs<S>,
+    /// Whether some thread waits for a value that is not there, or has come to the bound on rounds.
+    waits: bool,
     stop: Option<Stop>,
 }
 
@@ -179,19 +197,19 @@ fn guessed<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Guessed<S
     let mut of_threads = vec![Rank::new(); programs.len()];
     let mut round = 0;
     loop {
-        let (runs, waiting, stop) = all_runs(unfolder, programs, &written, &of_threads);
+        let Guessed { ended, begun, waits, stop } = all_runs(unfolder, programs, &written, &of_threads);
         let before = of_threads.clone();
-        for (of_thread, own) in of_threads.iter_mut().zip(runs.iter().zip(&waiting)) {
+        for (of_thread, own) in of_threads.iter_mut().zip(ended.iter().zip(&begun)) {
             own.0.iter().chain(own.1).for_each(|run| highest(of_thread, &writes_of(run)));
         }
         let mut changed = of_threads != before;
         let most = most_writes(&of_threads);
         let seen = written.clone();
-        for runs in [&runs, &waiting] {
+        for runs in [&ended, &begun] {
             changed |= collect_writes(unfolder, runs, &seen, &most, &mut written);
         }
         let events = |runs: &[Run<S>]| runs.iter().map(|r| r.shapes.len()).max().unwrap_or(0);
-        let links = runs.iter().zip(&waiting).map(|(a, b)| events(a).max(events(b))).sum::<usize>();
+        let links = ended.iter().zip(&begun).map(|(a, b)| events(a).max(events(b))).sum::<usize>();
         let stop = match stop {
             _ if (unfolder.expired)() => Some(Stop::Time),
             // A link of a chain takes a round for the value and one for the run that reads it: a longer one is none.
@@ -204,7 +222,7 @@ fn guessed<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Guessed<S
             _ => round > 4 * (links + 1),
         };
         if !changed || given_up {
-            return Guessed { runs, waiting, stop };
+            return Guessed { ended, begun, waits, stop };
         }
         round += 1;
     }
@@ -232,9 +250,9 @@ fn all_runs<S: Stamp>(
     programs: &[Prog],
     written: &Written,
     of_threads: &[Rank],
-) -> (Runs<S>, Runs<S>, Option<Stop>) {
-    let mut stop = None;
-    let mut waiting_runs = Vec::new();
+) -> Guessed<S> {
+    let (mut stop, mut waits) = (None, false);
+    let mut all_begun = Vec::new();
     let cells = |cell: Cell| {
         let by_others = written.get(&cell).into_iter().flatten().flat_map(Ranked::keys).copied();
         std::iter::once(initial(unfolder, cell)).chain(by_others).sorted().dedup().collect::<Vec<_>>()
@@ -251,27 +269,43 @@ fn all_runs<S: Stamp>(
         } else if let (Some(place), None) = (hit, &stop) {
             stop = Some(Stop::Loop(place));
         }
-        let runs = |traces: Vec<Trace>| -> Vec<Run<S>> {
+        let runs = |traces: Vec<Trace>| {
             // What is left when the time is up is not looked at: the search reports that it was.
             let in_time = traces.into_iter().take_while(|_| !(unfolder.expired)());
-            let runs = in_time.flat_map(|t| with_shapes(unfolder, t));
-            runs.filter(|run| justified(unfolder, thread, run, written, of_threads)).collect()
+            in_time.flat_map(|t| with_shapes(unfolder, t))
         };
-        waiting_runs.push(runs(waiting.into_iter().collect()));
-        runs(traces)
+        let justified = |run: &Run<S>| first_unjustified(unfolder, thread, run, written, of_threads);
+        let (mut ended, mut begun) = (Vec::new(), BTreeSet::new());
+        for run in runs(traces) {
+            match justified(&run) {
+                Some(length) => _ = begun.insert(run.beginning(length)),
+                None => ended.push(run),
+            }
+        }
+        for run in runs(waiting.into_iter().collect()) {
+            let length = justified(&run);
+            waits |= length.is_none();
+            begun.insert(length.map_or(run.clone(), |length| run.beginning(length)));
+        }
+        all_begun.push(begun.into_iter().collect());
+        ended
     });
-    let threads = threads.collect();
-    (threads, waiting_runs, stop)
+    let ended = threads.collect();
+    Guessed { ended, begun: all_begun, waits, stop }
 }
 
 fn initial<S: Stamp>(unfolder: &Unfolder<'_, S>, cell: Cell) -> Val {
     initial_value(unfolder.libraries, unfolder.world, cell)
 }
 
-/// The initial value of a cell, by the library of its object.
+/// The initial value of a cell, by the library of its object. A cell of no object has the value that the one library
+/// gives it that uses such cells, for example for the messages of a node; the others say 0.
 pub(crate) fn initial_value<S: Stamp>(libraries: &Libraries<S>, world: &World, cell: Cell) -> Val {
-    let library = world.objects.get(&cell.loc).and_then(|o| libraries.get(o.library));
-    library.map_or(Val::Int(0), |l| l.init(world, cell))
+    if let Some(object) = world.objects.get(&cell.loc) {
+        return libraries.get(object.library).map_or(Val::Int(0), |library| library.init(world, cell));
+    }
+    let mut values = libraries.names().filter_map(|name| Some(libraries.get(name)?.init(world, cell)));
+    values.find(|v| *v != Val::Int(0)).unwrap_or(Val::Int(0))
 }
 
 fn with_shapes<S: Stamp>(unfolder: &Unfolder<'_, S>, trace: Trace) -> Vec<Run<S>> {
@@ -389,22 +423,24 @@ impl<'a, S: Stamp> Holds<'a, S> {
     }
 }
 
-fn justified<S: Stamp>(
+/// The position of the first event with a read that nothing justifies; `None` if every read is justified.
+fn first_unjustified<S: Stamp>(
     unfolder: &Unfolder<'_, S>,
     thread: Tid,
     run: &Run<S>,
     written: &Written,
     of_threads: &[Rank],
-) -> bool {
+) -> Option<usize> {
     // What the run itself writes is not counted yet: a bound on it comes from the runs that are left here.
     let mut of_threads = of_threads.to_vec();
     highest(&mut of_threads[thread.index()], &writes_of(run));
     let most = most_writes(&of_threads);
     let holds = Holds::of(unfolder, thread, run, written, &most);
-    run.shapes.iter().flatten().all(|sub| match (sub.cell, sub.reads) {
+    let is_justified = |sub: &Sub<S>| match (sub.cell, sub.reads) {
         (Some(cell), Some(reads)) => holds.values(cell).any(|(v, _)| reads.allows(v)),
         _ => true,
-    })
+    };
+    run.shapes.iter().position(|shape| !shape.iter().all(is_justified))
 }
 
 /// Adds what these runs can write to `into`, as far as `written` justifies it; whether that changed anything.

@@ -37,6 +37,9 @@ pub struct Message;
 /// The receive queue of a node. No program has a word of this name.
 pub(crate) const QUEUE: Loc = Loc(Name::literal("messages of a node"));
 
+/// The initial value of a receive queue, which no program can send.
+const NOTHING: Val = Val::Top;
+
 /// The queue pair that a message goes by.
 pub(crate) fn queue_pair(call: &Call) -> Option<Qp> {
     match Method::read(call)? {
@@ -76,6 +79,30 @@ impl Library<Stamp> for Message {
             },
             _ => None,
         })
+    }
+
+    /// A `Recv` returns what was sent, never the initial value of the queue.
+    fn returns(
+        &self,
+        world: &World,
+        _: &[Event],
+        thread: Tid,
+        call: &Call,
+        cells: &dyn Fn(Cell) -> Vec<Val>,
+    ) -> Vec<Val> {
+        match Method::of(call) {
+            Method::Recv {} => {
+                let mut sent = cells(Cell { loc: QUEUE, node: world.node_of(thread) });
+                sent.retain(|v| *v != NOTHING);
+                sent
+            }
+            Method::Send { .. } | Method::SendBy { .. } => vec![Val::Unit],
+        }
+    }
+
+    /// No message has this value, so that a `Recv` before every `Send` has no result.
+    fn init(&self, world: &World, cell: Cell) -> Val {
+        if cell.loc == QUEUE { NOTHING } else { world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init) }
     }
 
     /// `Send {aNRW}`, `Recv {aWT}`.
