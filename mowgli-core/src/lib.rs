@@ -17,15 +17,16 @@
 //! use mowgli_core::method::{self, methods};
 //! use mowgli_core::problem::{Limits, Problem};
 //! use mowgli_core::program::prog;
-//! use mowgli_core::stamp::Stamp;
+//! use mowgli_core::stamp::Kind;
 //! use mowgli_core::value::Val;
 //! use mowgli_core::world::{Object, World};
 //!
 //! #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 //! struct Sc;
-//! impl Stamp for Sc {
+//! impl Kind for Sc {
 //!     fn all(_: u8) -> Vec<Self> { vec![Sc] }
 //! }
+//! mowgli_core::compile_search!(Sc);
 //! impl std::fmt::Display for Sc {
 //!     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str("sc") }
 //! }
@@ -98,7 +99,8 @@ pub mod search;
 pub mod simple;
 pub mod soundness;
 mod stale;
+pub mod stamp;
 pub mod stuck;
 pub mod thread;
 
-pub use mowgli_judge::{algebra, event, execution, few, ids, judge, library, stamp, value, world};
+pub use mowgli_judge::{algebra, event, execution, few, ids, judge, library, value, world};

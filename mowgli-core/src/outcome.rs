@@ -57,6 +57,15 @@ impl<S: Stamp> Problem<'_, S> {
         settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
         visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
     ) -> Explored {
+        S::search().explore_runs(self, runs, settled, visit)
+    }
+
+    pub(crate) fn explore_runs_inner(
+        &self,
+        runs: &Runs<S>,
+        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
+        visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
+    ) -> Explored {
         let Runs { threads, together, stop, bound, states, .. } = runs;
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
         let mut explored =
@@ -106,6 +115,10 @@ impl<S: Stamp> Problem<'_, S> {
     /// As [`Self::runs_and_idle`], or as [`Self::runs`]; where values flow, `note` is given what was asked.
     #[must_use]
     pub fn runs_noted(&self, idle: bool, note: Option<Note<'_, S>>) -> Runs<S> {
+        S::search().runs(self, idle, note)
+    }
+
+    pub(crate) fn runs_inner(&self, idle: bool, note: Option<Note<'_, S>>) -> Runs<S> {
         let flowing = || flow::runs(self, idle, note);
         self.plain_runs().or_else(flowing).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
     }
@@ -204,6 +217,10 @@ impl<S: Stamp> Problem<'_, S> {
     /// Why there is no outcome that is `wanted`: each way to get one, and what forbids it; at most `most` of them.
     /// None at all, with nothing that stopped the search, means that no plain execution has such an outcome.
     pub fn refutations(&self, wanted: &dyn Fn(&Outcome) -> bool, most: usize) -> Found<Vec<Refutation>> {
+        S::search().refutations(self, wanted, most)
+    }
+
+    pub(crate) fn refutations_inner(&self, wanted: &dyn Fn(&Outcome) -> bool, most: usize) -> Found<Vec<Refutation>> {
         let Skeletons { threads, mut stop, .. } = skeletons(&self.unfolder(), self.programs);
         let mut found = Vec::new();
         for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
@@ -266,6 +283,10 @@ impl<S: Stamp> Problem<'_, S> {
     /// replayed, with the results that the execution has.
     #[must_use]
     pub fn has_run(&self, execution: &Execution<S>) -> bool {
+        S::search().has_run(self, execution)
+    }
+
+    pub(crate) fn has_run_inner(&self, execution: &Execution<S>) -> bool {
         let implementations = self.implementations;
         let is_run = |(tid, program): (Tid, &Prog)| {
             let events: Vec<&Event> = execution.of_thread(tid).map(|e| &execution.events[e]).collect();

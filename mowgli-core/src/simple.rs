@@ -203,6 +203,7 @@ mod tests {
     use super::*;
     use crate::ids::Node;
     use crate::methods;
+    use crate::stamp::Kind;
 
     /// Reads and writes.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -218,11 +219,13 @@ mod tests {
         }
     }
 
-    impl Stamp for Plain {
+    impl Kind for Plain {
         fn all(_: u8) -> Vec<Self> {
             vec![R, W]
         }
     }
+
+    crate::compile_search!(Plain);
 
     methods! {
         enum Word of CELL = "cell" {

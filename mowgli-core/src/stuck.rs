@@ -60,6 +60,14 @@ impl<S: Stamp> Problem<'_, S> {
     /// The first stuck execution of these runs of the program that `matters`, by what the calls of each thread have returned
     /// in it.
     pub fn stuck(&self, runs: &Runs<S>, matters: &mut dyn FnMut(&[Vec<Val>]) -> bool) -> Found<Option<Stuck<S>>> {
+        S::search().stuck(self, runs, matters)
+    }
+
+    pub(crate) fn stuck_inner(
+        &self,
+        runs: &Runs<S>,
+        matters: &mut dyn FnMut(&[Vec<Val>]) -> bool,
+    ) -> Found<Option<Stuck<S>>> {
         let idle = match &runs.idle {
             Some(idle) => Found::new(idle.clone(), runs.stop.clone()),
             None => match flow::idle(self) {

@@ -7,7 +7,7 @@ use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::properties::{Properties, Specified, properties};
-use mowgli_core::stamp::Stamp;
+use mowgli_core::stamp::Kind;
 use mowgli_core::world::{Object, World};
 
 /// The one stamp there is.
@@ -20,11 +20,13 @@ impl std::fmt::Display for Once {
     }
 }
 
-impl Stamp for Once {
+impl Kind for Once {
     fn all(_: u8) -> Vec<Self> {
         vec![Self]
     }
 }
+
+mowgli_core::compile_search!(Once);
 
 methods! {
     /// What can be done with something that ticks.

@@ -188,7 +188,7 @@ pub(crate) fn happened(s: &SubView<Stamp>) -> bool {
 mod tests {
     use mowgli_core::event::{Cell, Reads};
     use mowgli_core::ids::{Loc, Node};
-    use mowgli_core::stamp::Stamp as _;
+    use mowgli_core::stamp::Kind as _;
 
     use super::*;
 

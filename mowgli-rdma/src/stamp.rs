@@ -234,7 +234,9 @@ pub fn to(earlier: Stamp, later: Stamp) -> bool {
     }
 }
 
-impl mowgli_core::stamp::Stamp for Stamp {
+mowgli_core::compile_search!(Stamp);
+
+impl mowgli_core::stamp::Kind for Stamp {
     /// Those of the first queue pair to each node. What another one does is ordered with nothing of these, as what goes to a
     /// node that is not among them; so nothing is to be asked of it that is not asked of two nodes. Those of another word are ordered as
     /// those of the first.
@@ -294,7 +296,7 @@ impl fmt::Display for Stamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mowgli_core::stamp::Stamp as _;
+    use mowgli_core::stamp::Kind as _;
 
     #[test]
     fn families_are_ordered_on_one_node_only() {

@@ -105,7 +105,7 @@ impl fmt::Display for Switches {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mowgli_core::stamp::Stamp as _;
+    use mowgli_core::stamp::Kind as _;
 
     #[test]
     fn names_are_read_as_they_are_written() {

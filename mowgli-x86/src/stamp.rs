@@ -23,7 +23,9 @@ pub fn to(earlier: Stamp, later: Stamp) -> bool {
     (earlier, later) != (Stamp::W, Stamp::R)
 }
 
-impl mowgli_core::stamp::Stamp for Stamp {
+mowgli_core::compile_search!(Stamp);
+
+impl mowgli_core::stamp::Kind for Stamp {
     fn all(_: u8) -> Vec<Self> {
         vec![Self::R, Self::W, Self::U, Self::F]
     }

@@ -295,6 +295,10 @@ impl<'a, S: Stamp> Solver<'a, S> {
     /// Whether some consistent execution is left in the present state, as far as the time allows to look: once the time
     /// is up the answer is no, and whoever asked learns from the clock what that is worth.
     pub fn is_consistent(&mut self) -> bool {
+        S::search().is_consistent(self)
+    }
+
+    pub(crate) fn is_consistent_inner(&mut self) -> bool {
         let stats = self.stats;
         let end = self.explore(&mut |_| Flow::Stop);
         self.stats = stats;

@@ -8,6 +8,13 @@ use crate::stamp::Stamp;
 
 /// Every way to complete the orders of the class that a solver has reached, as an execution.
 pub fn completions<S: Stamp>(solver: &mut Solver<'_, S>, visit: &mut dyn FnMut(Execution<S>) -> Flow) -> Flow {
+    S::search().completions(solver, visit)
+}
+
+pub(crate) fn completions_inner<S: Stamp>(
+    solver: &mut Solver<'_, S>,
+    visit: &mut dyn FnMut(Execution<S>) -> Flow,
+) -> Flow {
     each_completion(solver, &mut |solver| visit(solver.execution().expect("everything is decided")))
 }
 
@@ -33,6 +40,10 @@ impl<S: Stamp> Solver<'_, S> {
     /// The execution that was reached, if every choice is made.
     #[must_use]
     pub fn execution(&self) -> Option<Execution<S>> {
+        S::search().execution(self)
+    }
+
+    pub(crate) fn execution_inner(&self) -> Option<Execution<S>> {
         let threads = self.graph.skeletons.iter().enumerate();
         let runs = threads.map(|(thread, skeleton)| Some(&skeleton.runs[*self.alive(thread).first()?]));
         let runs: Vec<&Run<S>> = runs.collect::<Option<_>>()?;

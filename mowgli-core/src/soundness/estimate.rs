@@ -68,6 +68,10 @@ pub struct Work {
 impl<'q, 'a, S: Stamp> Plan<'q, 'a, S> {
     /// The clients of a question about local soundness.
     pub fn of(question: &'q Question<'a, S>) -> Found<Self> {
+        S::search().plan(question)
+    }
+
+    pub(crate) fn of_inner(question: &'q Question<'a, S>) -> Found<Self> {
         let ((clients, _), stop) = question.clients().into_parts();
         let orbits = Orbits::of(&clients, &question.bound.values);
         let firsts = orbits.all_firsts();
@@ -78,6 +82,10 @@ impl<'q, 'a, S: Stamp> Plan<'q, 'a, S> {
 
     /// The clients of a question about outcomes, with all that probes make of them.
     pub fn of_outcomes(question: &'q Question<'a, S>) -> Found<Self> {
+        S::search().plan_of_outcomes(question)
+    }
+
+    pub(crate) fn of_outcomes_inner(question: &'q Question<'a, S>) -> Found<Self> {
         let ((small, _), mut stop) = question.clients().into_parts();
         let mut clients: Vec<(World, Client)> = Vec::new();
         for probed in question.probed(&small) {
@@ -117,6 +125,10 @@ impl<'q, 'a, S: Stamp> Plan<'q, 'a, S> {
     /// Looks at all clients of the class of this one, as the check does.
     #[must_use]
     pub fn look(&self, first: usize) -> Work {
+        S::search().look(self, first)
+    }
+
+    pub(crate) fn look_inner(&self, first: usize) -> Work {
         match &self.ask {
             Ask::Local(orbits, asked) => self.look_at_class(first, orbits, asked),
             Ask::Outcomes => {

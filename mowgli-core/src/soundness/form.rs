@@ -48,15 +48,16 @@ pub struct ByForm {
 /// ```
 /// use mowgli_core::algebra::{Spec, hb, po};
 /// use mowgli_core::soundness::form::monotone;
-/// # use mowgli_core::stamp::Stamp;
+/// # use mowgli_core::stamp::Kind;
 /// # #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 /// # struct Only;
 /// # impl std::fmt::Display for Only {
 /// #     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str("only") }
 /// # }
-/// # impl Stamp for Only {
+/// # impl Kind for Only {
 /// #     fn all(_: u8) -> Vec<Self> { vec![Only] }
 /// # }
+/// # mowgli_core::compile_search!(Only);
 /// let mut c = Spec::<Only>::default();
 /// c.empty("backwards", &(hb().inv() & po()));
 /// assert!(monotone(&c).is_ok());
@@ -290,6 +291,7 @@ mod tests {
 
     use super::*;
     use crate::algebra::{po, reads, same_event, same_thread, writes};
+    use crate::stamp::Kind;
 
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
     struct Only;
@@ -300,11 +302,13 @@ mod tests {
         }
     }
 
-    impl Stamp for Only {
+    impl Kind for Only {
         fn all(_: u8) -> Vec<Self> {
             vec![Only]
         }
     }
+
+    crate::compile_search!(Only);
 
     fn found(of: impl Fn(&mut Spec<Only>)) -> Result<Needs, String> {
         let mut spec = Spec::default();

@@ -118,6 +118,10 @@ pub struct Specified<'a, S: Stamp> {
 
 /// Checks a specification with the clients within these bounds, the smallest first.
 pub fn properties<S: Stamp>(specified: &Specified<'_, S>, bounds: &[Bound]) -> Properties<S> {
+    S::search().properties(specified, bounds)
+}
+
+pub(crate) fn properties_inner<S: Stamp>(specified: &Specified<'_, S>, bounds: &[Bound]) -> Properties<S> {
     let library = specified.specification.get(specified.library).expect("the library that is checked");
     let mut sum = Properties::empty();
     let ((all, _), stop) = well_formed(library, specified.subject, bounds, specified.expired).into_parts();

@@ -20,6 +20,10 @@ use crate::stamp::Stamp;
 
 /// Compares outcomes alone (LOCO Def. 3.10), of every client within the bound and of what the probes make of it.
 pub fn outcomes<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
+    S::search().check_outcomes(question)
+}
+
+pub(crate) fn outcomes_inner<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let mut report = Report::new(&[]);
     report.verdict = match question.clients().all() {
         Ok((all, generated)) => {
@@ -46,6 +50,10 @@ pub fn outcomes<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
 
 /// Runs the check: local soundness, and where it fails outcomes. Those are left to who knows what all processes found.
 pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
+    S::search().check(question)
+}
+
+pub(crate) fn run_inner<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let mut report = local(question);
     if question.ledger.is_some_and(|ledger| ledger.piece().is_some()) {
         return report;
@@ -59,6 +67,10 @@ pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
 
 /// Runs the check for local soundness alone.
 pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
+    S::search().check_locally(question)
+}
+
+pub(crate) fn local_inner<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     let ((all, generated), mut undecided) = question.clients().into_parts();
     let mut report = Report::new(&all);
     (report.generated, report.ill_formed) = (generated, generated - all.len());

@@ -15,7 +15,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
-use mowgli_core::stamp::Stamp;
+use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
@@ -33,11 +33,13 @@ pub fn to(earlier: Tso, later: Tso) -> bool {
     !(earlier == Tso::W && later == Tso::R)
 }
 
-impl Stamp for Tso {
+impl Kind for Tso {
     fn all(_: u8) -> Vec<Self> {
         vec![Self::R, Self::W, Self::U, Self::F]
     }
 }
+
+mowgli_core::compile_search!(Tso);
 
 impl fmt::Display for Tso {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -59,7 +59,7 @@ pub fn order(cpu: Cpu) -> fn(Stamp, Stamp) -> bool {
 impl Relations {
     /// Program order that a stamp order keeps. This is the table as the papers have it, whatever the model does.
     fn preserved(to: fn(Stamp, Stamp) -> bool) -> Rel<Stamp> {
-        use mowgli_core::stamp::Stamp as _;
+        use mowgli_core::stamp::Kind as _;
         let (one, two) = (Stamp::all(1), |a: Stamp| a.renamed(&|_| mowgli_core::ids::Node(2)));
         let sqp = po() & same(wait::queue_pair);
         let rows = one.iter().flat_map(|&row| {

@@ -7,7 +7,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::problem::Limits;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::mutation::family;
-use mowgli_core::stamp::Stamp as _;
+use mowgli_core::stamp::Kind as _;
 use mowgli_rdma::{Stamp, to};
 use rayon::prelude::*;
 use serde::Serialize;
