@@ -329,6 +329,17 @@ impl Env {
         all
     }
 
+    /// True if a leaf that is no datum and not computed stands for this number, object or identifier.
+    pub(crate) fn is(&self, leaf: &Leaf, value: Val) -> bool {
+        let raw = match value {
+            Val::Int(number) => number.try_into().map(Raw::Number).ok(),
+            Val::Loc(x) => Some(Raw::Object(x)),
+            Val::Wid(d) => Some(Raw::Identifier(d)),
+            _ => None,
+        };
+        raw.is_some_and(|raw| self.leaves(&raw).contains(leaf))
+    }
+
     /// What a part of a value can be.
     fn leaves(&self, raw: &Raw) -> Vec<Leaf> {
         match raw {
@@ -386,7 +397,7 @@ pub(crate) fn numbers_in(name: Val) -> Vec<(usize, u64)> {
 }
 
 /// A part of a value as it is.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Raw {
     Number(u64),
     Object(Loc),
@@ -395,6 +406,15 @@ enum Raw {
 }
 
 impl Raw {
+    fn value(self) -> Val {
+        match self {
+            Self::Number(number) => Val::Int(number.try_into().unwrap_or(i64::MAX)),
+            Self::Object(x) => Val::Loc(x),
+            Self::Identifier(d) => Val::Wid(d),
+            Self::Datum(datum) => datum,
+        }
+    }
+
     fn constant(&self) -> Option<String> {
         match self {
             Self::Number(number) => Some(number.to_string()),
@@ -489,6 +509,29 @@ pub(crate) fn pattern<'a>(
         named.push_str(piece);
     }
     Ok(Pattern { text: named, leaves })
+}
+
+/// True if a value follows a pattern, where `is` says of a leaf whether it is this part: a number, an object, an identifier or a
+/// datum, as a value.
+pub(crate) fn follows(value: Val, pattern: &Pattern, is: impl Fn(&Leaf, Val) -> bool) -> bool {
+    let (mut text, mut parts) = (String::new(), Vec::new());
+    taken_apart(value, &mut text, &mut parts);
+    let mut leaves = pattern.leaves.iter();
+    let mut rest = pattern.text.as_str();
+    for (slot, piece) in text.split('#').enumerate() {
+        if slot > 0 {
+            let part = parts[slot - 1];
+            let (is_it, after) = match rest.strip_prefix('#') {
+                Some(after) => (leaves.next().is_some_and(|leaf| is(leaf, part.value())), Some(after)),
+                None => (true, rest.strip_prefix(&part.value().to_string())),
+            };
+            let Some(after) = after.filter(|_| is_it) else { return false };
+            rest = after;
+        }
+        let Some(after) = rest.strip_prefix(piece) else { return false };
+        rest = after;
+    }
+    rest.is_empty()
 }
 
 /// What stands at one place in all cases, or the text that always stands there.

@@ -40,6 +40,14 @@ pub(crate) struct Run<S> {
     pub result: Val,
 }
 
+/// The runs of a body.
+pub(crate) struct Runs<S> {
+    /// With different, equal and special data: templates are looked for in these.
+    pub usual: Vec<Run<S>>,
+    /// With small numbers, in every combination, and with the constants of the body: templates must be true of these too.
+    pub small: Vec<Run<S>>,
+}
+
 /// Which runs are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
@@ -263,6 +271,36 @@ impl Data {
         special.chain(equal).chain(tuples).collect()
     }
 
+    /// Small numbers at several places at once, as bodies compare data with them: at every place, or else at each three, and larger ones
+    /// at each two.
+    fn small(places: usize, results: usize) -> Vec<Self> {
+        let small = |place: usize| {
+            let bottom = (place >= results).then_some(Val::Bot);
+            (0..4).map(Val::Int).chain(bottom).collect::<Vec<Val>>()
+        };
+        let larger = |_: usize| (0..8).map(Val::Int).chain([Val::Bot]).collect::<Vec<Val>>();
+        let all: Vec<usize> = (0..places).collect();
+        let count: usize = all.iter().map(|place| small(*place).len()).fold(1, usize::saturating_mul);
+        let at_once = if count <= MOST_AT_ONCE { places } else { 3 };
+        let combinations = all.iter().copied().combinations(at_once).flat_map(|at| Self::all_at(&at, small));
+        combinations.chain(all.iter().copied().combinations(2).flat_map(|at| Self::all_at(&at, larger))).collect()
+    }
+
+    /// These constants at each place alone, and beside another one or a small number at each two.
+    fn constants(places: usize, constants: &BTreeSet<Val>) -> Vec<Self> {
+        let known = |_: usize| (0..4).map(Val::Int).chain(constants.iter().copied()).collect::<Vec<Val>>();
+        let has_constant = |data: &Self| data.special.iter().any(|(_, value)| constants.contains(value));
+        let all = [1, 2].into_iter().flat_map(|count| (0..places).combinations(count));
+        all.flat_map(|at| Self::all_at(&at, known)).filter(has_constant).collect()
+    }
+
+    /// Every choice of values for these places.
+    fn all_at(places: &[usize], values: impl Fn(usize) -> Vec<Val>) -> Vec<Self> {
+        let choices = places.iter().map(|place| values(*place)).multi_cartesian_product();
+        let special = |chosen: Vec<Val>| places.iter().copied().zip(chosen).collect();
+        choices.map(|chosen| Self { special: special(chosen), ..Self::none(1) }).collect()
+    }
+
     /// Each two of these together.
     fn double(places: usize, results: usize, sizes: &BTreeSet<usize>) -> Vec<Self> {
         let both = |(a, b): (Self, Self)| Self {
@@ -274,6 +312,15 @@ impl Data {
         Self::single(places, results, sizes).into_iter().tuple_combinations().map(both).collect()
     }
 }
+
+/// How many choices of small numbers for all places are made; of more, those for each three places.
+const MOST_AT_ONCE: usize = 1024;
+
+/// The most constants of a body that are tried as data.
+const MOST_CONSTANTS: usize = 8;
+
+/// The largest number that is taken to be a constant of a body.
+const LARGEST_CONSTANT: i64 = 10_000;
 
 /// In how many worlds two data at once are special.
 const TWICE: usize = 5;
@@ -326,7 +373,7 @@ impl<S: Stamp> Source<'_, S> {
         arguments: &[Argument],
         worlds: &[(World, Arc<World>)],
         which: Which,
-    ) -> Result<Vec<Run<S>>, String> {
+    ) -> Result<Runs<S>, String> {
         let library = self.specification.get(self.library).ok_or("there is no specification")?;
         let mut runs = Vec::new();
         let first_result = arguments.iter().map(|argument| argument.width()).sum();
@@ -368,7 +415,46 @@ impl<S: Stamp> Source<'_, S> {
                 }
             }
         }
-        if runs.is_empty() { Err("no call of this form returns".to_owned()) } else { Ok(runs) }
+        if runs.is_empty() {
+            return Err("no call of this form returns".to_owned());
+        }
+        let mut small = Vec::new();
+        if which == Which::Short {
+            let data = based(Data::small(places, first_result), 0);
+            self.with_small(library, (method, arguments), worlds, &data, &mut small)?;
+            let constants = constants(runs.iter().chain(&small));
+            let data = based(Data::constants(places, &constants), 0);
+            self.with_small(library, (method, arguments), worlds, &data, &mut small)?;
+        }
+        Ok(Runs { usual: runs, small })
+    }
+
+    /// Adds the runs with these data, of one call in the first world and of one in the last.
+    fn with_small(
+        &self,
+        library: &dyn Library<S>,
+        (method, arguments): (Name, &[Argument]),
+        worlds: &[(World, Arc<World>)],
+        data: &[Data],
+        runs: &mut Vec<Run<S>>,
+    ) -> Result<(), String> {
+        for (before, after) in worlds.iter().take(1).chain(worlds.iter().skip(1).last()) {
+            let calls = before.tids().cartesian_product(self.names(arguments, before));
+            let call = |names: &[Option<Val>], data: &Data| {
+                Call::new(self.library, method.text(), &data.given(arguments, names))
+            };
+            let can_make = |(thread, names): &(Tid, Vec<Option<Val>>)| {
+                library.fault(before, *thread, &call(names, &data[0])).is_none()
+            };
+            let Some((thread, names)) = calls.take_while(|_| !data.is_empty()).find(can_make) else { continue };
+            for data in data {
+                let call = call(&names, data);
+                if library.fault(before, thread, &call).is_none() {
+                    self.every_way(library, after, thread, &call, (data, Which::Short), runs)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// What must be special about the data of a call so that it returns: nothing, or else one of these.
@@ -500,6 +586,20 @@ impl<S: Stamp> Source<'_, S> {
         run.shapes.push(own.to_vec());
         Ok(Ran::Returned(Box::new(run), places))
     }
+}
+
+/// The constants that bodies pass to calls and return in these runs: what a body names it may compare with, too.
+fn constants<'r, S: 'r>(runs: impl Iterator<Item = &'r Run<S>>) -> BTreeSet<Val> {
+    let of_run = |run: &'r Run<S>| {
+        let passed = run.events.iter().flat_map(|event| &event.call.args).copied();
+        passed.chain([run.result])
+    };
+    let is_constant = |v: &Val| v.int().is_some_and(|n| n < -1 || (8..=LARGEST_CONSTANT).contains(&n));
+    let mut all: BTreeSet<Val> = runs.flat_map(of_run).filter(is_constant).collect();
+    while all.len() > MOST_CONSTANTS {
+        all.pop_last();
+    }
+    all
 }
 
 /// Why a run does not end with a result.

@@ -21,7 +21,7 @@ use crate::pattern::{
     ADDED, Argument, Computed, Datum, Env, Named, Place, Segment, Times, expanded, numbers_in, pattern, segmentations,
 };
 use crate::role::subevents;
-use crate::runs::{Done, Run, SPECIAL, Which};
+use crate::runs::{Done, Run, Runs, SPECIAL, Which};
 use crate::source::Source;
 
 /// A branch of a body.
@@ -29,7 +29,32 @@ struct Branch<'r, S> {
     kind: Kind<S>,
     /// What data are like in it.
     given: Vec<Guard>,
-    runs: Vec<&'r Run<S>>,
+    runs: Of<'r, S>,
+}
+
+/// Runs among which a template is looked for, and those of which it must be true too.
+struct Of<'r, S> {
+    usual: Vec<&'r Run<S>>,
+    small: Vec<&'r Run<S>>,
+}
+
+impl<S> Clone for Of<'_, S> {
+    fn clone(&self) -> Self {
+        Self { usual: self.usual.clone(), small: self.small.clone() }
+    }
+}
+
+impl<'r, S> Of<'r, S> {
+    fn all(&self) -> Vec<&'r Run<S>> {
+        self.usual.iter().chain(&self.small).copied().collect()
+    }
+
+    /// Those of which this is so, and the others.
+    fn partitioned(&self, is: impl Fn(&Run<S>) -> bool) -> [Self; 2] {
+        let split = |runs: &[&'r Run<S>]| runs.iter().copied().partition::<Vec<_>, _>(|run| is(run));
+        let ((yes, no), (small_yes, small_no)) = (split(&self.usual), split(&self.small));
+        [Self { usual: yes, small: small_yes }, Self { usual: no, small: small_no }]
+    }
 }
 
 /// A kind of calls, with what their data are like.
@@ -76,7 +101,7 @@ impl<S: Stamp> Source<'_, S> {
             let ends = arguments.iter().filter(|a| **a == Argument::NoIdentifier).map(|_| "_");
             let name = format!("{method}{}", ends.collect::<String>());
             let told = match runs {
-                Ok(runs) if which == Which::Any => self.by_result(&name, *method, arguments, runs, &objects),
+                Ok(runs) if which == Which::Any => self.by_result(&name, *method, arguments, &runs.usual, &objects),
                 Ok(runs) => self.branches(&name, *method, arguments, runs, &objects),
                 Err(why) => Err(why.clone()),
             };
@@ -113,8 +138,9 @@ impl<S: Stamp> Source<'_, S> {
         let left = Cell::new(MOST_LOOKED_AT);
         let known = Known { objects, computed: Computed::Always, left: &left };
         let whole = |group: Vec<&Branch<'_, S>>| {
-            let runs: Vec<&Run<S>> = group.iter().flat_map(|branch| branch.runs.iter().copied()).collect();
-            let (events, kind) = self.events(&runs, &[].into(), known).ok()?;
+            let usual = group.iter().flat_map(|branch| branch.runs.usual.iter().copied()).collect();
+            let small = group.iter().flat_map(|branch| branch.runs.small.iter().copied()).collect();
+            let (events, kind) = self.true_of_all(&Of { usual, small }, &[].into(), known).ok()?;
             let name = group.iter().map(|branch| &branch.kind.name).join("+");
             let forms = group.iter().flat_map(|branch| branch.kind.forms.clone()).collect();
             let mut kind = Kind { name, forms, events, ways: group[0].kind.ways.clone(), ..kind };
@@ -130,12 +156,16 @@ impl<S: Stamp> Source<'_, S> {
         name: &str,
         method: Name,
         arguments: &[Argument],
-        runs: &'r [Run<S>],
+        runs: &'r Runs<S>,
         objects: &BTreeSet<Loc>,
     ) -> Result<Vec<Branch<'r, S>>, String> {
-        let mut by_way: BTreeMap<&[Way], Vec<&Run<S>>> = BTreeMap::new();
-        for run in runs {
-            by_way.entry(&run.ways).or_default().push(run);
+        let mut by_way: BTreeMap<&[Way], Of<'_, S>> = BTreeMap::new();
+        let none = || Of { usual: Vec::new(), small: Vec::new() };
+        for run in &runs.usual {
+            by_way.entry(&run.ways).or_insert_with(none).usual.push(run);
+        }
+        for run in &runs.small {
+            by_way.entry(&run.ways).or_insert_with(none).small.push(run);
         }
         let mut branches = Vec::new();
         for (ways, runs) in by_way {
@@ -158,9 +188,9 @@ impl<S: Stamp> Source<'_, S> {
 
     /// The templates of some runs: one, or if there is none those of the runs in which two data are equal and of those in
     /// which they differ. With each what its data are like, and its runs.
-    fn tree<'r>(&self, runs: &[&'r Run<S>], known: Known<'_>, given: &[Guard]) -> Result<Vec<Branch<'r, S>>, String> {
+    fn tree<'r>(&self, runs: &Of<'r, S>, known: Known<'_>, given: &[Guard]) -> Result<Vec<Branch<'r, S>>, String> {
         let equal = given.iter().filter(|g| g.are_equal).map(|g| (g.one, g.other)).collect();
-        let mut why = match self.events(runs, &equal, known) {
+        let mut why = match self.true_of_all(runs, &equal, known) {
             Ok((events, kind)) => {
                 let kind = Kind { events, ..kind };
                 let of_guards = given.iter().flat_map(|g| [g.one, g.other]);
@@ -170,7 +200,7 @@ impl<S: Stamp> Source<'_, S> {
                     _ => true,
                 };
                 return if of_guards.into_iter().all(once) {
-                    Ok(vec![Branch { kind, given: given.to_vec(), runs: runs.to_vec() }])
+                    Ok(vec![Branch { kind, given: given.to_vec(), runs: runs.clone() }])
                 } else {
                     Err("what tells branches apart is one of several results".to_owned())
                 };
@@ -178,21 +208,47 @@ impl<S: Stamp> Source<'_, S> {
             Err(why) => why,
         };
         // Where a loop has effects branches are not looked for: there are too many ways in which it could be.
-        if known.left.get() == 0 || given.len() == DEEPEST || runs.iter().any(|run| run.env.rounds.is_some()) {
+        if known.left.get() == 0 || given.len() == DEEPEST || runs.usual.iter().any(|run| run.env.rounds.is_some()) {
             return Err(why);
         }
-        for (one, other) in comparisons(runs) {
-            let (yes, no): (Vec<&Run<S>>, Vec<&Run<S>>) =
-                runs.iter().copied().partition(|run| run.datum(one) == run.datum(other));
-            let half = |runs: &[&'r Run<S>], are_equal| {
+        for (one, other) in comparisons(&runs.usual) {
+            let [yes, no] = runs.partitioned(|run| run.datum(one) == run.datum(other));
+            let half = |runs: &Of<'r, S>, are_equal| {
                 self.tree(runs, known, &[given, &[Guard { one, other, are_equal }]].concat())
             };
             match (half(&yes, true), half(&no, false)) {
                 (Ok(yes), Ok(no)) => return Ok(yes.into_iter().chain(no).collect()),
                 (Err(reason), _) | (_, Err(reason)) => why = reason,
             }
+            if known.left.get() == 0 {
+                break;
+            }
         }
         Err(why)
+    }
+
+    /// The template that explains the usual runs, if it explains those with small numbers too. If it does not, no other is looked for:
+    /// what small numbers decide is no comparison that templates know.
+    fn true_of_all(
+        &self,
+        runs: &Of<'_, S>,
+        equal: &Arc<[(Datum, Datum)]>,
+        known: Known<'_>,
+    ) -> Result<(Vec<Segment>, Kind<S>), String> {
+        let (events, kind) = self.events(&runs.usual, equal, known)?;
+        if runs.small.is_empty() {
+            return Ok((events, kind));
+        }
+        let contradict = |why: String| {
+            known.left.set(0);
+            format!("runs with small numbers contradict what the others have in common: {why}")
+        };
+        let differs = |run: &&&Run<S>| !have_one_method(&[runs.usual[0], **run], &events);
+        if let Some(run) = runs.small.iter().find(differs) {
+            return Err(contradict(format!("other calls are made by {}", run.call)));
+        }
+        let kind = self.explained(&runs.all(), &events, equal, known).map_err(contradict)?;
+        Ok((events, kind))
     }
 
     /// The kinds of the calls of one form, told apart by what they return, where numbers in names may be computed, and what is returned, and
@@ -220,7 +276,7 @@ impl<S: Stamp> Source<'_, S> {
             };
             for (given, mut kind) in self.told_by_result(&of_class, &given, known)? {
                 kind.forms = vec![Form { method, arguments: arguments.to_vec(), given: given.clone() }];
-                branches.push(Branch { kind, given, runs: Vec::new() });
+                branches.push(Branch { kind, given, runs: Of { usual: Vec::new(), small: Vec::new() } });
             }
         }
         Ok(numbered(name, branches))

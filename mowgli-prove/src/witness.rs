@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use itertools::Itertools;
-use mowgli_core::event::{Call, alike};
+use mowgli_core::event::{Call, Event, Reads, Sub, Writes, alike};
 use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Node, Wid};
 use mowgli_core::judge::{closure, judge};
@@ -17,7 +17,7 @@ use crate::model::{
     NO_ROUND, OTHER, RETURNED, ROUND, TAKES_PART, TUPLE, constant, ended_at, ends_of, number_in, passed_to, plus,
     result_of,
 };
-use crate::pattern::{Datum, Each, Env, Named, Place, numbers_in, word_of};
+use crate::pattern::{Datum, Each, Env, Leaf, Named, Place, follows, numbers_in, word_of};
 use crate::term::{Structure, Theory};
 
 /// A subevent: its call, its role in the kind of the call, and what it is there for, or else its own node.
@@ -125,6 +125,7 @@ pub fn structure<S: Stamp>(
         }));
     }
     let filled = Filled { model, g, execution, calls, subs, promises, place };
+    filled.keeps_promises()?;
     filled.structure(theory, &judged.hb)
 }
 
@@ -290,13 +291,112 @@ impl<S: Stamp> Filled<'_, '_, S> {
         self.promises.iter().position(is_it)
     }
 
-    /// What a promise reads, as the theory chooses it.
-    fn promised_read(&self, a: Element, reads: &[Option<Val>]) -> Option<Val> {
+    /// Holds the promises of the templates against what the specification says of each call with the value that its body returned.
+    fn keeps_promises(&self) -> Result<(), String> {
+        let (ex, parts) = (self.execution, &self.model.parts);
+        let mut promises = self.promises.iter().copied().enumerate().peekable();
+        for (call, replaced) in ex.calls.iter().enumerate() {
+            let event = &replaced.event;
+            let own: Vec<(usize, Element)> = std::iter::from_fn(|| promises.next_if(|(_, a)| a.call == call)).collect();
+            let shapes = parts.specification.of(&event.call).shapes(&ex.world, event);
+            let wrong = |what: &str| {
+                format!(
+                    "the template of {} is wrong: {what} of {event} is not what the specification says",
+                    event.call.method
+                )
+            };
+            let [shape] = &shapes[..] else { return Err(wrong("the number of ways in which it can happen")) };
+            if shape.len() != own.len() {
+                return Err(wrong("the number of subevents"));
+            }
+            let first = own.first().map_or(0, |(i, _)| *i);
+            for ((_, a), sub) in own.iter().zip(shape) {
+                if let Some(what) = self.differs(*a, sub, (event, first)) {
+                    return Err(wrong(what));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What of a promise is not as in this subevent of the specification, if anything is not. The promises of its event begin at this
+    /// position.
+    fn differs(&self, a: Element, sub: &Sub<S>, (event, first): (&Event, usize)) -> Option<&'static str> {
+        let role = self.role(a, false);
+        let stamp = match &role.stamp_node {
+            Some(_) => sub.stamp.to_string().rsplit_once('_').map(|(family, _)| family.to_owned()),
+            None => Some(sub.stamp.to_string()),
+        };
+        let node = sub.stamp.to_string().rsplit_once('_').and_then(|(_, n)| n.parse::<i64>().ok()).map(Val::Int);
+        let is_node = role.stamp_node.as_ref().is_none_or(|leaf| node.is_some_and(|n| self.is(a, leaf, n)));
+        if stamp.as_deref() != Some(&role.family) || !is_node {
+            return Some("a stamp");
+        }
+        let cell = sub.cell.map(|cell| Val::tuple(&[Val::Loc(cell.loc), Val::Node(cell.node)]));
+        let is_cell = match (&role.cell, cell) {
+            (Some(pattern), Some(cell)) => follows(cell, pattern, |leaf, part| self.is(a, leaf, part)),
+            (known, cell) => known.is_none() && cell.is_none(),
+        };
+        if !is_cell {
+            return Some("a cell");
+        }
+        let read = |a: Element| self.read_by(a);
+        let is_read = match (&role.reads, sub.reads) {
+            (Some(Read::IsNot(datum)), Some(Reads::IsNot(v))) => self.datum(a, *datum) == v,
+            (Some(Read::IsNot(_)), _) | (_, Some(Reads::IsNot(_))) => false,
+            (Some(_), Some(Reads::Is(v))) => read(a) == Some(v),
+            (known, Some(Reads::Any)) => known.is_some(),
+            (known, None) => known.is_none(),
+            (None, Some(Reads::Is(_))) => false,
+        };
+        if !is_read {
+            return Some("what is read");
+        }
+        let of = |from: usize| self.promises.get(first + from).and_then(|b| read(*b));
+        let written = match sub.writes {
+            None => None,
+            Some(Writes::Is(v)) => Some(Some(v)),
+            Some(Writes::Copy(from)) => Some(of(from)),
+            Some(Writes::Step(from)) => {
+                Some(of(from).and_then(|v| self.model.parts.specification.of(&event.call).step(event, v)))
+            }
+        };
+        (role.writes.as_ref().map(|_| self.written_by(a)) != written).then_some("what is written")
+    }
+
+    /// True if a leaf of a promise's pattern stands for this part of a value.
+    fn is(&self, a: Element, leaf: &Leaf, part: Val) -> bool {
+        let called = &self.calls[a.call];
+        match leaf {
+            Leaf::Datum(datum) => self.datum(a, *datum) == part,
+            Leaf::Named(of) => {
+                let places = [a.at, Place::Node(called.own)];
+                places.iter().any(|at| called.named.get(&(*of, *at)) == Some(&part))
+            }
+            other => called.env.at(Some(a.at)).is(other, part),
+        }
+    }
+
+    /// The value that a promise reads, where that is known.
+    fn read_by(&self, a: Element) -> Option<Val> {
+        let read =
+            |s: usize| self.place.iter().position(|new| *new == Some(s)).and_then(|old| self.execution.subs[old].read);
         match &self.role(a, false).reads {
             Some(Read::Is(datum)) => Some(self.datum(a, *datum)),
             Some(Read::Words(all)) => Some(self.tuple(a, all)),
-            Some(_) => self.image(a).and_then(|s| reads[s]),
+            Some(_) => self.image(a).and_then(read),
             None => None,
+        }
+    }
+
+    /// The value that a promise writes, where that is known.
+    fn written_by(&self, a: Element) -> Option<Val> {
+        let read = |from: usize| self.source(a, from).and_then(|b| self.read_by(self.promises[b]));
+        match self.role(a, false).writes.as_ref()? {
+            Write::Is(datum) => Some(self.datum(a, *datum)),
+            Write::Words(all) => Some(self.tuple(a, all)),
+            Write::Copy(from) => read(*from),
+            Write::Plus(from, datum) => self.datum(a, *datum).int().and_then(|k| read(*from)?.plus(k)),
         }
     }
 
@@ -317,21 +417,8 @@ impl<S: Stamp> Filled<'_, '_, S> {
                 ex.subs[back[s]].sub.cell.map(|cell| library.init(&ex.world, cell))
             })
             .collect();
-        let abs_reads: Vec<Option<Val>> = self.promises.iter().map(|a| self.promised_read(*a, &reads)).collect();
-        let abs_wrote: Vec<Option<Val>> = self
-            .promises
-            .iter()
-            .map(|&a| match &self.role(a, false).writes {
-                Some(Write::Is(datum)) => Some(self.datum(a, *datum)),
-                Some(Write::Words(all)) => Some(self.tuple(a, all)),
-                Some(Write::Copy(from)) => self.source(a, *from).and_then(|b| abs_reads[b]),
-                Some(Write::Plus(from, datum)) => {
-                    let read = self.source(a, *from).and_then(|b| abs_reads[b]);
-                    self.datum(a, *datum).int().and_then(|k| read?.plus(k))
-                }
-                None => None,
-            })
-            .collect();
+        let abs_reads: Vec<Option<Val>> = self.promises.iter().map(|a| self.read_by(*a)).collect();
+        let abs_wrote: Vec<Option<Val>> = self.promises.iter().map(|a| self.written_by(*a)).collect();
         let abs_initial: Vec<Option<Val>> =
             self.promises.iter().map(|&a| self.role(a, false).initial.map(|d| self.datum(a, d))).collect();
         let mut values: BTreeSet<Option<Val>> = [None].into();

@@ -18,6 +18,7 @@ use mowgli_core::world::World;
 use mowgli_judge::algebra::{Spec, po};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
+use mowgli_libraries::sc_rmw::{Method as Sc, ScRmwOverNlock};
 use mowgli_libraries::sequential::LinearisedOverNlock;
 use mowgli_libraries::sv::Method as Sv;
 use mowgli_libraries::{bal, nlock, rbl, slock, sv, wlock};
@@ -38,7 +39,7 @@ use common::{ByTwo, source};
 const VERSION: &str = "4.8.12";
 
 fn main() -> ExitCode {
-    let tests: [(&str, fn()); 29] = [
+    let tests: [(&str, fn()); 30] = [
         ("sv_is_proved", sv_is_proved),
         ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
         ("less_below_proves_less", less_below_proves_less),
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         ("what_locks_are_owed_is_asked", what_locks_are_owed_is_asked),
         ("sc_rmw_is_proved", sc_rmw_is_proved),
         ("no_variant_of_sc_rmw_is_proved", no_variant_of_sc_rmw_is_proved),
+        ("no_branch_on_constants_is_proved", no_branch_on_constants_is_proved),
         ("counter_and_map_are_proved", counter_and_map_are_proved),
         ("queue_is_proved", queue_is_proved),
         ("msw_is_proved", msw_is_proved),
@@ -308,6 +310,23 @@ fn no_variant_of_sc_rmw_is_proved() {
     }
 }
 
+/// A branch that is taken for few constants is in no run with different data, nor in one with two special data.
+fn no_branch_on_constants_is_proved() {
+    let all = catalogue();
+    let sc_rmw = named(&all, "sc-rmw").unwrap();
+    for (compared, new, read, returned) in [(0, 2, 0, 7), (1, 3, 1, 0)] {
+        let is_it = move |call: &Call| matches!(Sc::of(call), Sc::CAS { v1, v2, .. } if v1 == compared.into() && v2 == new.into());
+        let edited = ScRmwOverNlock.around("another result of one CAS", move |here, body| {
+            let other = move |v| if v == Val::Int(read) { Val::Int(returned) } else { v };
+            is_it(&here.call).then(|| body(here.call.clone()).map(other))
+        });
+        let proof = shown(sc_rmw, Arc::new(edited), 20);
+        assert!(!proof.is_proved(), "CAS({compared}, {new}) that reads {read} returns {returned}");
+    }
+    let proof = shown(named(&all, "wlock").unwrap(), Arc::new(WeakLock::EndsAtTicketThree), 20);
+    assert!(!proof.is_proved(), "the loop ends when the ticket is 3");
+}
+
 /// SYNC §5, last remark, for every client: what a call finds is what the one before it in the order of the sections has left.
 fn counter_and_map_are_proved() {
     for library in ["counter", "map"] {
@@ -419,6 +438,8 @@ enum WeakLock {
     EndsWhereItMustNot,
     /// A loop ends one ticket early too.
     EndsOneEarly,
+    /// A loop ends too when the ticket is 3, which no small client takes.
+    EndsAtTicketThree,
     /// It is as published, and its author says nothing.
     SaysNothing,
 }
@@ -429,6 +450,7 @@ impl WeakLock {
         match self {
             Self::EndsWhereItMustNot => seen != Val::Int(0),
             Self::EndsOneEarly => seen.plus(1) == Some(ticket),
+            Self::EndsAtTicketThree => ticket == Val::Int(3),
             _ => false,
         }
     }

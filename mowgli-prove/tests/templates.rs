@@ -120,6 +120,32 @@ fn a_loop_with_effects_has_rounds() {
     assert!(fits(&kinds, &source).is_ok_and(|n| n > 30));
 }
 
+/// Promises are held against `Library::shapes` for the value that a body returned.
+#[test]
+fn a_promise_that_is_not_the_specified_one_is_noticed() {
+    let catalogue = catalogue();
+    let entry = named(&catalogue, "sc-rmw").unwrap();
+    let source = source(entry, entry.variant("published").unwrap().implementation.clone());
+    let kinds = source.kinds().unwrap();
+    assert!(fits(&kinds, &source).is_ok_and(|n| n > 30));
+    let constant = || Datum::Constant(Val::Int(7));
+    let changes: [(&str, fn(&mut Role<Stamp>, Datum)); 5] = [
+        ("another value is read", |role, seven| role.reads = role.reads.as_ref().map(|_| Read::Is(seven))),
+        ("another value is written", |role, seven| role.writes = role.writes.as_ref().map(|_| Write::Is(seven))),
+        ("nothing is written", |role, _| role.writes = None),
+        ("another stamp", |role, _| role.family = "aCW".to_owned()),
+        ("another cell", |role, _| {
+            role.cell = role.cell.clone().map(|cell| Pattern { text: format!("{}.other", cell.text), ..cell });
+        }),
+    ];
+    for (what, change) in changes {
+        let mut changed = kinds.clone();
+        changed.iter_mut().flat_map(|kind| &mut kind.abstract_).for_each(|role| change(role, constant()));
+        let found = fits(&changed, &source);
+        assert!(found.as_ref().is_err_and(|why| why.contains("specification")), "{what} was not noticed: {found:?}");
+    }
+}
+
 /// A change to a role.
 type RoleChange = fn(&mut Role<Stamp>);
 
