@@ -1,6 +1,7 @@
 //! From a library to a verdict: templates, g, obligations, answers, and whether what is given ever holds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -27,11 +28,11 @@ use rayon::prelude::*;
 use crate::cases::cases;
 use crate::kind::{Kind, Read, Role, Untold};
 use crate::model::{Concretisation, EARLIER_ROUND, IS_ROUND, Model, Obligation, Parts, ROUND};
-use crate::solve::{Answer, Program, ask, file};
+use crate::solve::{Answer, Asked, Program, ask};
 use crate::source::Source;
-use crate::split::Cases;
+use crate::split::{Cases, Decided};
 use crate::stated::Stated;
-use crate::term::{Term, Theory, and, any, app, symbol};
+use crate::term::{Structure, Term, Theory, and, any, app, symbol};
 use crate::untold::{Open, obligations};
 use crate::witness::structure;
 
@@ -44,6 +45,29 @@ pub struct Options {
     pub limit: Duration,
     /// When to stop looking for executions in which what is given holds.
     pub executions: Duration,
+    /// True if the questions are to be kept: [`Row::file`] prints them.
+    pub keep: bool,
+}
+
+/// The reason for which nothing more is to be shown of an obligation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Closed {
+    /// Every solver has answered `unsat` in each case.
+    Solver,
+    /// It holds by definition, so no solver was asked.
+    Definition,
+    /// What it takes as given holds of nothing, by definition, so no solver was asked.
+    Nothing,
+}
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Solver => "by a solver",
+            Self::Definition => "by definition",
+            Self::Nothing => "by definition: it is about nothing",
+        })
+    }
 }
 
 /// An obligation and what became of it.
@@ -53,28 +77,63 @@ pub struct Row {
     pub obligation: String,
     /// How many questions it was.
     pub cases: usize,
-    /// What each solver says; that it follows only if it does in every case.
+    /// What each solver that was asked says; that it follows only if it does in every case.
     pub answers: Vec<(Program, Answer)>,
+    /// Why it needs no more, if it is shown.
+    pub closed: Option<Closed>,
     /// The time of all questions together.
     pub time: Duration,
-    /// Whether what is given holds in some execution that the judge accepts. Obligations that hold by definition need none.
+    /// Whether what is given holds in some execution that the judge accepts.
     pub witnessed: bool,
-    /// A question as a file: the first that was not answered, or else the first; nothing where none could be asked.
-    pub file: String,
+    /// Where what is given holds in no execution that was found: the part of it that never holds, or else all of it.
+    pub empty: Option<String>,
+    /// The questions, if they were to be kept.
+    pub questions: Vec<Asked>,
     /// Why nothing could be asked.
     pub why: Option<String>,
 }
 
 impl Row {
-    /// Whether every solver shows it.
-    fn follows(&self) -> bool {
-        !self.answers.is_empty() && self.answers.iter().all(|(_, answer)| *answer == Answer::Follows)
+    /// A row of which only the name of the obligation is known.
+    pub(crate) fn named(obligation: String) -> Self {
+        Self {
+            obligation,
+            cases: 0,
+            answers: Vec::new(),
+            closed: None,
+            time: Duration::ZERO,
+            witnessed: false,
+            empty: None,
+            questions: Vec::new(),
+            why: None,
+        }
     }
 
-    /// Whether every solver shows it, from what can be given.
+    /// Whether every solver shows it, or it holds by definition.
+    fn follows(&self) -> bool {
+        self.closed.is_some()
+    }
+
+    /// Whether it is shown from what can be given. What holds by definition needs no execution in which something is given.
     #[must_use]
     pub fn is_shown(&self) -> bool {
-        self.follows() && self.witnessed
+        match self.closed {
+            Some(Closed::Solver) => self.witnessed,
+            Some(Closed::Definition | Closed::Nothing) => true,
+            None => false,
+        }
+    }
+
+    /// The questions as a file in SMT-LIB, one after the other, each with what was split for it; nothing if there is none.
+    #[must_use]
+    pub fn file(&self) -> Option<String> {
+        let count = self.questions.len();
+        let head = format!(
+            "; Obligation: {}\n; Questions: {count}. It is shown if the answer to each is unsat.\n",
+            self.obligation
+        );
+        let all = self.questions.iter().map(Asked::text).join("\n(reset)\n");
+        (count > 0).then(|| head + &all)
     }
 
     /// The result in a word.
@@ -83,9 +142,12 @@ impl Row {
         match self.answers.iter().find(|(_, answer)| *answer != Answer::Follows) {
             _ if self.why.is_some() => "open".to_owned(),
             Some((program, answer)) => format!("{answer} ({program})"),
-            None if self.answers.is_empty() => "not asked".to_owned(),
-            None if self.witnessed => "proved".to_owned(),
-            None => "vacuous".to_owned(),
+            None if !self.follows() => "not asked".to_owned(),
+            None if self.is_shown() => "proved".to_owned(),
+            None => match &self.empty {
+                Some(part) => format!("vacuous: {part}"),
+                None => "vacuous".to_owned(),
+            },
         }
     }
 }
@@ -151,31 +213,14 @@ fn without_templates<S: Stamp>(source: &Source<'_, S>, untold: &[Untold]) -> Pro
         obstacles.push(why);
         Vec::new()
     });
-    let row = |Open { obligation, why }| Row {
-        obligation,
-        cases: 0,
-        answers: Vec::new(),
-        time: Duration::ZERO,
-        witnessed: false,
-        file: String::new(),
-        why: Some(why),
-    };
+    let row = |Open { obligation, why }| Row { why: Some(why), ..Row::named(obligation) };
     Proof { rows: open.into_iter().map(row).collect(), ..Proof::stopped(obstacles) }
 }
 
-/// What a file of an obligation is about.
-const ABOUT: &str = "Local soundness (LOCO Def. 3.13) for every client.";
-
-/// An obligation with its cases.
-struct Question {
-    obligation: Obligation,
-    cases: Vec<Obligation>,
-}
-
 /// Questions about a theory.
-struct Asked<'q> {
+struct About<'q> {
     theory: &'q Theory,
-    questions: &'q [Question],
+    questions: &'q [Obligation],
     /// Whether its axioms are to hold in every execution.
     holds_always: bool,
 }
@@ -193,7 +238,7 @@ fn lemmas<S: Stamp>(
     model: &mut Model<'_, S>,
     source: &Source<'_, S>,
     options: &Options,
-) -> (Vec<(Row, Question)>, Vec<String>) {
+) -> (Vec<(Row, Obligation)>, Vec<String>) {
     let (mut shown, mut obstacles) = (Vec::new(), Vec::new());
     for together in model.lemmas() {
         let mut limit = options.limit.min(LEMMA);
@@ -201,6 +246,7 @@ fn lemmas<S: Stamp>(
         for lemma in together {
             let start = Instant::now();
             let row = by_cases(model, &Options { limit, ..options.clone() }, &model.below, &lemma);
+            let row = row.map(|row| closed(model, &model.below, &lemma, row));
             // Where one takes too long others will.
             limit = if start.elapsed() >= limit { limit.min(LATE) } else { limit };
             rows.extend(row.map(|row| (lemma, row)));
@@ -209,7 +255,7 @@ fn lemmas<S: Stamp>(
             model.below.axiom(&format!("shown before: {}", lemma.name), lemma.closed());
             // What a lemma is about need not be there: what it helps to show has its own witnesses.
             let row = Row { obligation: format!("lemma: {}", row.obligation), witnessed: true, ..row };
-            shown.push((row, Question { obligation: lemma, cases: Vec::new() }));
+            shown.push((row, lemma));
         }
     }
     for lemma in source.implementation.lemmas() {
@@ -224,7 +270,7 @@ fn lemmas<S: Stamp>(
             if is_shown {
                 model.below.axiom(&format!("shown before: {}", statement.name), statement.closed());
             }
-            shown.push((row, Question { obligation: question, cases: Vec::new() }));
+            shown.push((row, question));
         }
     }
     (shown, obstacles)
@@ -248,11 +294,11 @@ fn open(rows: &[Row]) -> usize {
 }
 
 impl<S: Stamp> Attempt<'_, S> {
-    fn made(&self, source: &Source<'_, S>, lemmas: Vec<(Row, Question)>) -> Result<Proof, String> {
+    fn made(&self, source: &Source<'_, S>, lemmas: Vec<(Row, Obligation)>) -> Result<Proof, String> {
         let mut proof = Proof::default();
         let mut g = Concretisation::new();
-        let (rows, mut questions): (Vec<Row>, Vec<Question>) = lemmas.into_iter().unzip();
-        let none: BTreeSet<usize> = questions.iter().filter_map(|q| self.model.none_of(&q.obligation)).collect();
+        let (rows, mut questions): (Vec<Row>, Vec<Obligation>) = lemmas.into_iter().unzip();
+        let none: BTreeSet<usize> = questions.iter().filter_map(|q| self.model.none_of(q)).collect();
         proof.rows = rows;
         for (k, kind) in self.kinds.iter().enumerate().filter(|(k, _)| !none.contains(k)) {
             for (p, promise) in kind.abstract_.iter().enumerate() {
@@ -267,8 +313,7 @@ impl<S: Stamp> Attempt<'_, S> {
                     None => proof.obstacles.push(format!("nothing in {} stands for {}", kind.name, promise.words)),
                 }
                 proof.rows.extend(rows);
-                let alone = |obligation: Obligation| Question { cases: vec![obligation.clone()], obligation };
-                questions.extend(obligations.into_iter().map(alone));
+                questions.extend(obligations);
             }
         }
         let theory = self.model.promised(&g)?;
@@ -284,8 +329,9 @@ impl<S: Stamp> Attempt<'_, S> {
             let mut owed = Vec::new();
             let mut asked_of = Vec::new();
             for obligation in obligations {
-                asked_of.push(row(self.options, &owing, &obligation, std::slice::from_ref(&obligation)));
-                owed.push(Question { cases: vec![obligation.clone()], obligation });
+                let row = row(self.options, &owing, &obligation, std::slice::from_ref(&obligation));
+                asked_of.push(closed(self.model, &owing, &obligation, row));
+                owed.push(obligation);
             }
             let specified = source.specification.get(source.library);
             let is_in_rounds = specified.is_some_and(|library| library.has_rounds());
@@ -301,17 +347,17 @@ impl<S: Stamp> Attempt<'_, S> {
                 let limit = if open == 0 { self.options.limit } else { self.options.limit.min(LATE) };
                 let options = Options { solvers, limit, ..self.options.clone() };
                 proof.rows.push(answered(self.model, &options, theory, &obligation, &cases));
-                questions.push(Question { obligation, cases });
+                questions.push(obligation);
             }
             let (first, rest) = questions.split_at(of_larger.end);
             let (before, with_larger) = first.split_at(of_larger.start);
-            let all = |theory, questions| Asked { theory, questions, holds_always: true };
+            let all = |theory, questions| About { theory, questions, holds_always: true };
             let mut asked = match &larger {
                 None => vec![all(&theory, &questions[..])],
                 // There is such an hb' only if so' is inside hb.
                 Some(larger) => {
                     let holds_always = proof.rows[of_larger.end..].iter().all(Row::follows);
-                    let larger = Asked { theory: larger, questions: with_larger, holds_always };
+                    let larger = About { theory: larger, questions: with_larger, holds_always };
                     vec![all(&theory, before), larger, all(&theory, rest)]
                 }
             };
@@ -319,11 +365,12 @@ impl<S: Stamp> Attempt<'_, S> {
             proof.rows.extend(asked_of);
             let limit = self.options.executions;
             let limit = if open(&proof.rows) == 0 { limit } else { limit.min(LATE) };
-            match self.witnessed(source, &asked, &g, limit) {
+            match self.witnessed(source, (&asked, &proof.rows), &g, limit) {
                 Ok((executions, witnessed)) => {
                     proof.executions = executions;
-                    for (row, witnessed) in proof.rows.iter_mut().zip(witnessed) {
-                        row.witnessed |= witnessed;
+                    for (row, witness) in proof.rows.iter_mut().zip(witnessed) {
+                        row.witnessed |= witness.holds;
+                        row.empty = (!row.witnessed && row.closed == Some(Closed::Solver)).then(|| witness.empty());
                     }
                     if executions == 0 {
                         proof.obstacles.push("no client has an execution within the time".to_owned());
@@ -391,17 +438,16 @@ impl<S: Stamp> Attempt<'_, S> {
         Ok((None, best.unwrap_or_default(), Vec::new(), 0))
     }
 
-    /// In how many executions every axiom of these theories holds, and for each question whether what is given holds in one.
+    /// In how many executions every axiom of these theories holds, and for each question what holds in one of what is given.
     fn witnessed(
         &self,
         source: &Source<'_, S>,
-        asked: &[Asked<'_>],
+        (asked, rows): (&[About<'_>], &[Row]),
         g: &Concretisation,
         limit: Duration,
-    ) -> Result<(usize, Vec<bool>), String> {
+    ) -> Result<(usize, Vec<Witness>), String> {
         let questions = || asked.iter().flat_map(|asked| asked.questions.iter());
-        let mut witnessed: Vec<bool> = questions().map(|q| q.cases.is_empty()).collect();
-        let givens: Vec<Term> = questions().map(given).collect();
+        let mut witnessed: Vec<Witness> = questions().zip(rows).map(|(q, row)| Witness::new(q, row)).collect();
         let mut seen = 0;
         let mut wrong = None;
         let mut late = 0;
@@ -409,7 +455,7 @@ impl<S: Stamp> Attempt<'_, S> {
         let mut turned = !self.model.has_rounds();
         executions(source, self.model.has_rounds(), limit, &mut |execution| {
             let mut start = 0;
-            let found = asked.iter().try_for_each(|Asked { theory, questions, holds_always }| {
+            let found = asked.iter().try_for_each(|About { theory, questions, holds_always }| {
                 let these = start..start + questions.len();
                 start = these.end;
                 let structure = structure(self.model, g, theory, execution)?;
@@ -422,13 +468,10 @@ impl<S: Stamp> Attempt<'_, S> {
                         return Err(format!("not every execution has this: {words}"));
                     }
                 }
-                for (known, given) in witnessed[these.clone()].iter_mut().zip(&givens[these]) {
-                    *known = *known || structure.holds(given)?;
-                }
-                Ok(())
+                witnessed[these].iter_mut().try_for_each(|witness| witness.look(&structure))
             });
             seen += 1;
-            late += usize::from(turned && witnessed.iter().all(|w| *w));
+            late += usize::from(turned && witnessed.iter().all(|w| w.holds || w.needs_none));
             match found {
                 Err(why) => {
                     wrong = Some(why);
@@ -452,10 +495,27 @@ fn answered<S: Stamp>(
     obligation: &Obligation,
     cases: &[Obligation],
 ) -> Row {
-    by_cases(model, options, theory, obligation).unwrap_or_else(|| {
+    let row = by_cases(model, options, theory, obligation).unwrap_or_else(|| {
         let limit = options.limit.min(LATE);
         row(&Options { limit, ..options.clone() }, theory, obligation, cases)
-    })
+    });
+    closed(model, theory, obligation, row)
+}
+
+/// The row with the reason for which it is shown, if it is. Where no solver was asked none has answered.
+fn closed<S: Stamp>(model: &Model<'_, S>, theory: &Theory, obligation: &Obligation, mut row: Row) -> Row {
+    let follows = !row.answers.is_empty() && row.answers.iter().all(|(_, answer)| *answer == Answer::Follows);
+    let is_about_nothing = || Cases::new(model, theory, Program::Z3, Duration::ZERO).is_about_nothing(obligation);
+    row.closed = match (follows, row.cases) {
+        (false, _) => None,
+        (true, 0) if is_about_nothing() => Some(Closed::Nothing),
+        (true, 0) => Some(Closed::Definition),
+        _ => Some(Closed::Solver),
+    };
+    if row.cases == 0 && follows {
+        row.answers.clear();
+    }
+    row
 }
 
 /// What instances of the axioms show by cases, if every solver agrees.
@@ -466,26 +526,28 @@ fn by_cases<S: Stamp>(
     obligation: &Obligation,
 ) -> Option<Row> {
     let start = Instant::now();
-    let mut cases = 0;
+    let mut asked = 0;
+    let mut questions = Vec::new();
     for solver in &options.solvers {
-        let (answer, asked) = Cases::new(model, theory, *solver, options.limit).decide(obligation);
+        let cases = Cases::new(model, theory, *solver, options.limit).keeping(options.keep);
+        let Decided { answer, asked: count, kept } = cases.decide(obligation);
         if answer != Answer::Follows {
             return None;
         }
-        cases = cases.max(asked);
+        asked = asked.max(count);
+        questions.extend(kept);
     }
     let answers: Vec<(Program, Answer)> = options.solvers.iter().map(|solver| (*solver, Answer::Follows)).collect();
-    let file = file(theory, obligation, ABOUT);
-    let name = obligation.name.clone();
-    let row = Row { obligation: name, cases, answers, time: start.elapsed(), witnessed: cases == 0, file, why: None };
+    let obligation = obligation.name.clone();
+    let row = Row { cases: asked, answers, time: start.elapsed(), questions, ..Row::named(obligation) };
     (!options.solvers.is_empty()).then_some(row)
 }
 
 /// Asks the solvers about an obligation, case by case.
 fn row(options: &Options, theory: &Theory, obligation: &Obligation, cases: &[Obligation]) -> Row {
     let mut answers = Vec::new();
+    let mut questions = Vec::new();
     let mut time = Duration::ZERO;
-    let mut open = cases.first();
     for &solver in &options.solvers {
         let failed = AtomicBool::new(false);
         let asked = |case| {
@@ -501,23 +563,73 @@ fn row(options: &Options, theory: &Theory, obligation: &Obligation, cases: &[Obl
         // Of those that failed one that was asked: one after it may not have been.
         let is_asked = |(answer, time): &&(Answer, Duration)| *answer != Answer::Follows && *time > Duration::ZERO;
         let failed = all.iter().position(|case| is_asked(&case));
-        if let Some(i) = failed {
-            open = Some(&cases[i]);
+        if options.keep {
+            let asked = all.iter().zip(cases).filter(|((_, time), _)| *time > Duration::ZERO);
+            questions.extend(asked.map(|((answer, _), case)| Asked::whole(solver, theory, case, answer.clone())));
         }
         answers.push((solver, failed.map_or(Answer::Follows, |i| all[i].0.clone())));
     }
-    let file = file(theory, open.unwrap_or(obligation), ABOUT);
-    let cases = cases.len();
-    Row { obligation: obligation.name.clone(), cases, answers, time, witnessed: cases == 0, file, why: None }
+    let obligation = obligation.name.clone();
+    Row { cases: cases.len(), answers, time, questions, ..Row::named(obligation) }
 }
 
 /// In how many executions more than necessary the axioms are looked at.
 const ENOUGH: usize = 100;
 
-/// What is given in a question, for some constants.
-fn given(question: &Question) -> Term {
-    let of = question.obligation.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
-    Term::Any(of, question.obligation.from.clone().into())
+/// What holds in some execution of what a question takes as given.
+struct Witness {
+    /// All of it, for some constants.
+    given: Term,
+    /// Whether it holds in one.
+    holds: bool,
+    /// True if it needs no execution: it was not asked of a solver, or another question brings its own.
+    needs_none: bool,
+    /// Each part by itself, and whether it holds in one.
+    parts: Vec<(Term, bool)>,
+}
+
+impl Witness {
+    fn new(question: &Obligation, row: &Row) -> Self {
+        let of: Vec<(String, String)> =
+            question.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
+        let some = |term: &Term| Term::Any(of.clone(), term.clone().into());
+        let from = &question.from;
+        let parts = match from {
+            Term::App(name, parts) if &**name == "and" => parts.iter().map(|part| (part.clone(), false)).collect(),
+            whole => vec![(whole.clone(), false)],
+        };
+        let parts = parts.into_iter().map(|(part, holds)| (some(&part), holds)).collect();
+        let needs_none = row.witnessed || matches!(row.closed, Some(Closed::Definition | Closed::Nothing));
+        Self { given: some(from), holds: false, needs_none, parts }
+    }
+
+    fn look(&mut self, structure: &Structure<'_>) -> Result<(), String> {
+        if self.holds {
+            return Ok(());
+        }
+        self.holds = structure.holds(&self.given)?;
+        for (part, holds) in &mut self.parts {
+            *holds = *holds || structure.holds(part)?;
+        }
+        Ok(())
+    }
+
+    /// The part that holds in no execution, in words.
+    fn empty(&self) -> String {
+        let never = self.parts.iter().find(|(_, holds)| !holds);
+        match never.map(|(part, _)| part) {
+            Some(Term::Any(_, part)) => format!("{} holds in no execution that was found", named(part)),
+            _ => "what is given holds by parts, and never together, in the executions that were found".to_owned(),
+        }
+    }
+}
+
+/// The relation that a formula is about, or the formula.
+fn named(term: &Term) -> String {
+    match term {
+        Term::App(name, _) if !["and", "or", "not", "=>", "="].contains(&&**name) => name.to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// That some call has a round of a loop with effects, and a later one, before the last.

@@ -44,6 +44,14 @@ impl Program {
         run.is_ok_and(|status| status.success())
     }
 
+    /// The options with which it is asked about instances.
+    fn head(self) -> &'static str {
+        match self {
+            Self::Z3 => "(set-option :smt.auto_config false)\n(set-option :smt.mbqi false)\n",
+            Self::Cvc5 => "(set-logic ALL)\n",
+        }
+    }
+
     /// Its arguments: one question is given up after this time, and soon after that and its life the process ends by itself.
     fn arguments(self, limit: Duration, life: Duration) -> Vec<String> {
         let (millis, seconds) = (limit.as_millis(), (limit + life).as_secs() + 2);
@@ -158,11 +166,7 @@ impl Running {
         let (input, output) = (process.stdin.take(), process.stdout.take());
         let (input, output) = (input.expect("it was asked for"), BufReader::new(output.expect("it was asked for")));
         let mut running = Self { sorts, process, input, output, end: Instant::now() + life + limit };
-        let head = match program {
-            Program::Z3 => "(set-option :smt.auto_config false)\n(set-option :smt.mbqi false)\n",
-            Program::Cvc5 => "(set-logic ALL)\n",
-        };
-        running.input.write_all(format!("{head}{}", running.sorts).as_bytes())?;
+        running.input.write_all(format!("{}{}", program.head(), running.sorts).as_bytes())?;
         Ok(running)
     }
 
@@ -254,15 +258,44 @@ fn statements(question: &Obligation) -> Vec<Statement> {
     all
 }
 
-/// A file of its own for an obligation.
-#[must_use]
-pub fn file(theory: &Theory, question: &Obligation, about: &str) -> String {
-    let head: String = about.lines().map(|line| format!("; {line}\n")).collect();
-    let statements: String = statements(question).iter().map(|s| format!("{s}\n")).collect();
-    format!(
-        "{head}; Obligation: {}\n; It is shown if the answer is unsat.\n(set-logic ALL)\n{theory}\n; The obligation.\n{statements}(check-sat)\n",
-        question.name
-    )
+/// A question that was asked, as it was asked.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// The solver.
+    pub program: Program,
+    /// What was split for it, step by step: which thing has which role, and whence a read has its value.
+    pub split: Vec<String>,
+    /// The options with which it was asked.
+    head: &'static str,
+    /// The declarations and assertions, in SMT-LIB.
+    pub statements: String,
+    /// The answer.
+    pub answer: Answer,
+}
+
+impl Asked {
+    /// An obligation that was asked about as it stands, with the whole theory.
+    #[must_use]
+    pub fn whole(program: Program, theory: &Theory, question: &Obligation, answer: Answer) -> Self {
+        let statements: String = statements(question).iter().map(|s| format!("{s}\n")).collect();
+        let statements = format!("{theory}\n; The obligation.\n{statements}");
+        Self { program, split: Vec::new(), head: "(set-logic ALL)\n", statements, answer }
+    }
+
+    /// A case of which instances of axioms were asked about.
+    #[must_use]
+    pub fn case(program: Program, split: Vec<String>, instances: &Theory, answer: Answer) -> Self {
+        let statements = instances.0.iter().map(|s| format!("{s}\n")).collect();
+        Self { program, split, head: program.head(), statements, answer }
+    }
+
+    /// The question as a program in SMT-LIB that stands alone.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let Self { program, split, head, statements, answer } = self;
+        let split: String = split.iter().map(|line| format!("; split: {line}\n")).collect();
+        format!("; {program} answered: {answer}\n{split}{head}{statements}(check-sat)\n")
+    }
 }
 
 fn command(context: &mut Context, parts: Vec<easy_smt::SExpr>) -> std::io::Result<()> {

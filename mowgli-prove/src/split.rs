@@ -20,11 +20,14 @@ use crate::kind::{Kind, Role};
 use crate::model::{ABS, Model, Obligation, ROUND, SUB, Thing, ended, ends_of, own, the, thread};
 use crate::pattern::Each;
 use crate::ready::Ready;
-use crate::solve::{Answer, Effort, Program, ask_all};
+use crate::solve::{Answer, Asked, Effort, Program, ask_all};
 use crate::term::{Statement, Term, Theory, Variable, any, app, implies, not, symbol, truth};
 
 /// How many sources of reads are told apart in one case.
 const DEEPEST: usize = 3;
+
+/// More time than it takes to look at what is given, without a solver.
+const ONLY_GIVEN: Duration = Duration::from_secs(3600);
 
 /// When a question in which nothing is told apart is given up.
 const PLAIN: Duration = Duration::from_secs(1);
@@ -46,6 +49,8 @@ struct Scene<'r> {
     there: Vec<(Variable, Term)>,
     /// The areas of which subevents are named, if not those of all are.
     areas: Option<Arc<BTreeSet<Area>>>,
+    /// What was split, step by step.
+    split: Vec<String>,
     /// What is known in the case of which this is a part.
     before: Option<Arc<Before<'r>>>,
 }
@@ -65,14 +70,29 @@ pub struct Cases<'a, S: Stamp> {
     with_promises: bool,
     program: Program,
     limit: Duration,
+    /// Whether questions are kept.
+    keep: bool,
     areas: Areas,
     /// For kinds of calls to which clients owe others the kind of those, where it is known.
     partners: BTreeMap<usize, usize>,
 }
 
+/// What came of an obligation.
+pub struct Decided {
+    /// Whether it follows.
+    pub answer: Answer,
+    /// About how many questions the solver was asked.
+    pub asked: usize,
+    /// The questions that close the cases, if they were to be kept.
+    pub kept: Vec<Asked>,
+}
+
 /// What came of a proof by cases.
 struct Progress<'p> {
     asked: AtomicUsize,
+    kept: Mutex<Vec<Asked>>,
+    /// Whether it is asked only if there is a case in which what is given is not false by definition.
+    only_given: bool,
     open: Mutex<Option<Answer>>,
     /// When it is given up.
     end: Instant,
@@ -82,7 +102,19 @@ struct Progress<'p> {
 
 impl<'p> Progress<'p> {
     fn new(limit: Duration, whole: Option<&'p Self>) -> Self {
-        Self { asked: AtomicUsize::new(0), open: Mutex::new(None), end: Instant::now() + limit, whole }
+        let (asked, kept, open) = Default::default();
+        Self { asked, kept, only_given: false, open, end: Instant::now() + limit, whole }
+    }
+
+    fn keep(&self, questions: impl IntoIterator<Item = Asked>) {
+        self.kept.lock().expect("no thread panics with it").extend(questions);
+    }
+
+    /// The questions that were kept, in the order of what was split.
+    fn kept(self) -> Vec<Asked> {
+        let mut kept = self.kept.into_inner().expect("no thread panics with it");
+        kept.sort_by(|a, b| a.split.cmp(&b.split));
+        kept
     }
 
     /// Whether some case is not shown, of this or of the whole.
@@ -109,7 +141,19 @@ impl<'a, S: Stamp> Cases<'a, S> {
         let ready = Ready::new(theory, &model.typed());
         let partners = partners(model, &ready);
         let areas = Areas::of(model.parts.kinds);
-        Self { model, ready, with_promises, program, limit, areas, partners }
+        Self { model, ready, with_promises, program, limit, keep: false, areas, partners }
+    }
+
+    /// The same, with the questions kept if this is wanted.
+    #[must_use]
+    pub fn keeping(self, keep: bool) -> Self {
+        Self { keep, ..self }
+    }
+
+    /// Keeps a question, if questions are kept.
+    fn keep(&self, scene: &Scene<'_>, question: &Theory, answer: &Answer, progress: &Progress<'_>) {
+        let asked = || Asked::case(self.program, scene.split.clone(), question, answer.clone());
+        progress.keep(self.keep.then(asked));
     }
 
     /// Adds a call of a kind, with the one that the client owes to it.
@@ -146,21 +190,29 @@ impl<'a, S: Stamp> Cases<'a, S> {
         app(&format!("the.{}", role.name), &[call, at])
     }
 
-    /// Whether an obligation follows, and about how many cases the solver was asked. What does not follow from instances may
-    /// still follow.
+    /// Decides an obligation. What does not follow from instances may still follow.
     #[must_use]
-    pub fn decide(&self, of: &Obligation) -> (Answer, usize) {
-        if let Some(asked) = self.plainly(of) {
-            return (Answer::Follows, asked);
+    pub fn decide(&self, of: &Obligation) -> Decided {
+        if let Some(decided) = self.plainly(of) {
+            return decided;
         }
         let progress = Progress::new(self.limit, None);
         self.start(of, 0, &Scene::default(), &BTreeMap::new(), &progress);
-        (progress.answer().unwrap_or(Answer::Follows), progress.asked.into_inner())
+        let answer = progress.answer().unwrap_or(Answer::Follows);
+        Decided { answer, asked: progress.asked.load(Ordering::Relaxed), kept: progress.kept() }
     }
 
-    /// How many questions show an obligation about three things with nothing told apart, from what is given and definitions, as that
-    /// what is pulled back along g is transitive; none if they do not. There are too many cases of three for all to be asked about.
-    fn plainly(&self, of: &Obligation) -> Option<usize> {
+    /// True if what is given is false by definition in every case.
+    #[must_use]
+    pub fn is_about_nothing(&self, of: &Obligation) -> bool {
+        let progress = Progress { only_given: true, ..Progress::new(ONLY_GIVEN, None) };
+        self.start(of, 0, &Scene::default(), &BTreeMap::new(), &progress);
+        progress.answer().is_none()
+    }
+
+    /// Decides an obligation about three things with nothing told apart, from what is given and definitions, as that what is pulled back
+    /// along g is transitive; none if it does not follow. There are too many cases of three for all to be asked about.
+    fn plainly(&self, of: &Obligation) -> Option<Decided> {
         let things = of.of.iter().filter(|(_, sort)| [SUB, ABS].contains(sort));
         if things.count() < 3 {
             return None;
@@ -169,12 +221,14 @@ impl<'a, S: Stamp> Cases<'a, S> {
         ground.given(&of.from);
         ground.given(&not(of.to.clone()));
         if ground.is_refuted() {
-            return Some(0);
+            return Some(Decided { answer: Answer::Follows, asked: 0, kept: Vec::new() });
         }
         let constants: Vec<(String, String)> =
             of.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
-        let answer = ask_all(self.program, &ground.theory(&constants), self.limit.min(PLAIN), Effort::Full);
-        (answer == Answer::Follows).then_some(1)
+        let question = ground.theory(&constants);
+        let answer = ask_all(self.program, &question, self.limit.min(PLAIN), Effort::Full);
+        let kept = self.keep.then(|| Asked::case(self.program, Vec::new(), &question, answer.clone()));
+        (answer == Answer::Follows).then(|| Decided { answer, asked: 1, kept: kept.into_iter().collect() })
     }
 
     /// Names the things that an obligation is about, from the `n`-th on.
@@ -197,6 +251,12 @@ impl<'a, S: Stamp> Cases<'a, S> {
             scene.goes_on_from(ground);
         }
         match of.of.get(n) {
+            None if progress.only_given => {
+                scene.given.push(from);
+                if !self.whole(&scene, &truth(false)).is_refuted() {
+                    progress.leave_open(Answer::Fails);
+                }
+            }
             None => {
                 scene.given.push(from);
                 self.parts(&scene, &of.to.with(by)).iter().for_each(|to| self.close_part(&scene, to, progress));
@@ -206,6 +266,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
                     if !progress.is_open() {
                         let (mut scene, mut by) = (scene.clone(), by.clone());
                         by.insert(name.clone(), self.add(&mut scene, name, k, role));
+                        scene.split.push(format!("{name} is {}", role.name));
                         self.start(of, n + 1, &scene, &by, progress);
                     }
                 });
@@ -213,6 +274,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
             Some((name, "Call")) => (0..self.model.parts.kinds.len()).for_each(|k| {
                 let mut scene = scene.clone();
                 self.add_call(&mut scene, name, k);
+                scene.split.push(format!("{name} is a call {}", self.model.parts.kinds[k].name));
                 self.start(of, n + 1, &scene, by, progress);
             }),
             Some((name, sort)) => {
@@ -300,10 +362,14 @@ impl<'a, S: Stamp> Cases<'a, S> {
     fn close_part<'r>(&'r self, scene: &Scene<'r>, to: &Term, progress: &Progress<'_>) {
         let attempt = |areas: Option<Arc<BTreeSet<Area>>>, limit: Duration| {
             let attempt = Progress::new(limit, Some(progress));
+            let is_first = areas.is_some();
             let before = if areas.is_some() { None } else { scene.before.clone() };
             self.close(&Scene { areas, before, ..scene.clone() }, to, &attempt);
             progress.asked.fetch_add(attempt.asked.load(Ordering::Relaxed), Ordering::Relaxed);
-            attempt.answer()
+            let answer = attempt.answer();
+            // Of an attempt that is made again with more named the questions close nothing.
+            progress.keep(attempt.kept().into_iter().filter(|_| answer.is_none() || !is_first));
+            answer
         };
         let areas = self.areas.spoken_of(to);
         if progress.is_open() || areas.is_some_and(|areas| attempt(Some(areas.into()), self.limit / 2).is_none()) {
@@ -345,7 +411,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
             ask_all(self.program, &question, left.max(LEAST), effort)
         };
         if ask(Effort::Little) == Answer::Follows {
-            return;
+            return self.keep(scene, &question, &Answer::Follows, progress);
         }
         let is_new = |(of, said, _): &(Variable, Term, bool)| {
             [SUB, ABS, "Call"].contains(&&*of.1) && !scene.there.iter().any(|known| (&known.0, &known.1) == (of, said))
@@ -365,11 +431,15 @@ impl<'a, S: Stamp> Cases<'a, S> {
                 let source = ("source".to_owned(), SUB.to_owned());
                 self.both(&scene, &source, &app(&rf, &[symbol("source"), read]), false, to, progress);
             }
-            (None, None) => match ask(Effort::Full) {
-                Answer::Follows => {}
-                Answer::Fails => progress.leave_open(Answer::Unknown("not shown by instances".to_owned())),
-                why => progress.leave_open(why),
-            },
+            (None, None) => {
+                let answer = ask(Effort::Full);
+                self.keep(&scene, &question, &answer, progress);
+                match answer {
+                    Answer::Follows => {}
+                    Answer::Fails => progress.leave_open(Answer::Unknown("not shown by instances".to_owned())),
+                    why => progress.leave_open(why),
+                }
+            }
         }
     }
 
@@ -387,12 +457,14 @@ impl<'a, S: Stamp> Cases<'a, S> {
         if !is_there {
             let mut without = scene.clone();
             without.given.push(not(any(&[(&of.0, &of.1)], said.clone())));
+            without.split.push(format!("no {} has {said}", of.0));
             cases.push(without);
         }
         if of.1 == "Call" {
             for k in 0..self.model.parts.kinds.len() {
                 let (mut scene, name) = (scene.clone(), format!("{}.{}", of.0, scene.calls.len()));
                 let call = self.add_call(&mut scene, &name, k);
+                scene.split.push(format!("{name}, a call {}, has {said}", self.model.parts.kinds[k].name));
                 scene.given.push(said.with(&[(of.0.clone(), call)].into()));
                 cases.push(scene);
             }
@@ -401,6 +473,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
             let mut scene = scene.clone();
             let name = format!("{}.{}", of.0, scene.calls.len());
             let thing = self.add(&mut scene, &name, k, role);
+            scene.split.push(format!("{name}, which is {}, has {said}", role.name));
             let said = said.with(&[(of.0.clone(), thing)].into());
             scene.given.push(said);
             cases.push(scene);

@@ -20,8 +20,8 @@ use mowgli_core::world::World;
 
 use crate::instances::{Derived, instances};
 use crate::model::Obligation;
-use crate::prove::{Options, Proof, Row};
-use crate::solve::{Answer, Program, ask, file};
+use crate::prove::{Closed, Options, Proof, Row};
+use crate::solve::{Answer, Asked, Program, ask};
 use crate::term::{Structure, Term, Theory};
 
 /// A hypothesis: its name, and what it says.
@@ -154,9 +154,11 @@ impl Theorem {
         let solvers = options.solvers.iter();
         let answers: Vec<(Program, Answer)> =
             solvers.map(|&solver| (solver, told(ask(solver, theory, obligation, options.limit).0))).collect();
-        let file = file(theory, obligation, &self.about);
-        let name = obligation.name.clone();
-        Row { obligation: name, cases: 1, answers, time: start.elapsed(), witnessed: false, file, why: None }
+        let closed = answers.iter().all(|(_, answer)| *answer == Answer::Follows).then_some(Closed::Solver);
+        let kept = answers.iter().filter(|_| options.keep);
+        let questions =
+            kept.map(|(solver, answer)| Asked::whole(*solver, theory, obligation, answer.clone())).collect();
+        Row { cases: 1, answers, closed, time: start.elapsed(), questions, ..Row::named(obligation.name.clone()) }
     }
 
     /// In how many executions everything is as it should be, and of which steps what is given holds in one.

@@ -128,19 +128,19 @@ fn a_promise_that_is_not_the_specified_one_is_noticed() {
     let source = source(entry, entry.variant("published").unwrap().implementation.clone());
     let kinds = source.kinds().unwrap();
     assert!(fits(&kinds, &source).is_ok_and(|n| n > 30));
-    let constant = || Datum::Constant(Val::Int(7));
-    let changes: [(&str, fn(&mut Role<Stamp>, Datum)); 5] = [
-        ("another value is read", |role, seven| role.reads = role.reads.as_ref().map(|_| Read::Is(seven))),
-        ("another value is written", |role, seven| role.writes = role.writes.as_ref().map(|_| Write::Is(seven))),
-        ("nothing is written", |role, _| role.writes = None),
-        ("another stamp", |role, _| role.family = "aCW".to_owned()),
-        ("another cell", |role, _| {
+    const SEVEN: Datum = Datum::Constant(Val::Int(7));
+    let changes: [(&str, RoleChange); 5] = [
+        ("another value is read", |role| role.reads = role.reads.as_ref().map(|_| Read::Is(SEVEN))),
+        ("another value is written", |role| role.writes = role.writes.as_ref().map(|_| Write::Is(SEVEN))),
+        ("nothing is written", |role| role.writes = None),
+        ("another stamp", |role| role.family = "aCW".to_owned()),
+        ("another cell", |role| {
             role.cell = role.cell.clone().map(|cell| Pattern { text: format!("{}.other", cell.text), ..cell });
         }),
     ];
     for (what, change) in changes {
         let mut changed = kinds.clone();
-        changed.iter_mut().flat_map(|kind| &mut kind.abstract_).for_each(|role| change(role, constant()));
+        changed.iter_mut().flat_map(|kind| &mut kind.abstract_).for_each(change);
         let found = fits(&changed, &source);
         assert!(found.as_ref().is_err_and(|why| why.contains("specification")), "{what} was not noticed: {found:?}");
     }
@@ -377,7 +377,7 @@ fn what_is_open_for_want_of_a_template_is_named() {
     let entry = named(&all, "kvstore").unwrap();
     let source = source(entry, entry.variant("published").unwrap().implementation.clone());
     let (limit, executions) = (Duration::from_secs(1), Duration::from_secs(1));
-    let proof = prove(&source, &Options { solvers: Vec::new(), limit, executions });
+    let proof = prove(&source, &Options { solvers: Vec::new(), limit, executions, keep: false });
     assert!(!proof.is_proved() && proof.rows.iter().all(|row| !row.is_shown() && row.result() == "open"));
     let why = |obligation: &str| {
         let row = proof.rows.iter().find(|row| row.obligation == obligation);

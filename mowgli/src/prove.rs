@@ -10,7 +10,7 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
-use mowgli_prove::prove::{Options, Proof, Row, prove};
+use mowgli_prove::prove::{Closed, Options, Proof, Row, prove};
 use mowgli_prove::solve::Program;
 use mowgli_prove::source::Source;
 use serde_json::json;
@@ -38,12 +38,16 @@ pub struct Proved<S: Stamp> {
 /// What is said of an implementation in the end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Word {
-    /// Locally sound, for every client.
+    /// It holds in general.
     Proved,
+    /// Locally sound, for every client, if the templates are right that were read off samples of runs.
+    FromSamples,
     /// Not locally sound: there is a client.
     Refuted,
     /// Neither is known.
     Undecided,
+    /// Proved and refuted, which is a bug of this project.
+    Contradiction,
 }
 
 impl Word {
@@ -51,16 +55,55 @@ impl Word {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::Proved => "proved",
+            Self::FromSamples => "proved (templates from samples)",
             Self::Refuted => "refuted",
             Self::Undecided => "undecided",
+            Self::Contradiction => "contradiction",
+        }
+    }
+
+    /// The verdict for what a proof and a refutation say, with the word for a proof.
+    pub(crate) fn of(is_proved: bool, is_refuted: bool, proved: Self) -> Self {
+        match (is_proved, is_refuted) {
+            (true, true) => Self::Contradiction,
+            (true, false) => proved,
+            (false, true) => Self::Refuted,
+            (false, false) => Self::Undecided,
         }
     }
 }
 
 /// What is found of a library or of a theorem.
 pub trait Found {
+    /// The verdict.
+    fn word(&self) -> Word;
+
+    /// Its name, with the variant.
+    fn title(&self) -> String;
+
     /// Whether the verdict is the expected one; `None` if it is undecided.
     fn is_expected(&self) -> Option<bool>;
+
+    /// The exit code: 0 for the expected verdict, 1 for another, 2 for a contradiction, and 3 for what is undecided or rests on samples.
+    fn code(&self) -> u8 {
+        match (self.word(), self.is_expected()) {
+            (Word::Contradiction, _) => 2,
+            (_, Some(false)) => 1,
+            (Word::FromSamples, _) | (_, None) => 3,
+            (_, Some(true)) => 0,
+        }
+    }
+
+    /// The bug that shows where something is proved and refuted.
+    fn contradiction(&self) -> Option<String> {
+        (self.word() == Word::Contradiction).then(|| {
+            let title = self.title();
+            format!(
+                "bug: {title} is proved, and there is a counterexample; take neither for an answer, and report the command \
+                 with what it printed"
+            )
+        })
+    }
 
     /// A table, the verdict, and what refutes it.
     fn text(&self) -> String;
@@ -68,7 +111,7 @@ pub trait Found {
     /// One JSON object.
     fn json(&self) -> String;
 
-    /// The obligations as files: names, and what is in them.
+    /// The questions about each obligation as files: names, and what is in them.
     fn files(&self) -> Vec<(String, String)>;
 }
 
@@ -169,32 +212,29 @@ fn is_refuted<S: Stamped>(checked: &Checked<S>) -> bool {
     judge(&checked.libraries, execution).is_ok()
 }
 
-impl<S: Stamped> Proved<S> {
-    /// The verdict.
-    #[must_use]
-    pub fn word(&self) -> Word {
-        match (self.proof.is_proved(), &self.refutation) {
-            (true, _) => Word::Proved,
-            (_, Some(_)) => Word::Refuted,
-            _ => Word::Undecided,
-        }
-    }
-}
-
 impl<S: Stamped> Found for Proved<S> {
+    fn word(&self) -> Word {
+        Word::of(self.proof.is_proved(), self.refutation.is_some(), Word::FromSamples)
+    }
+
+    fn title(&self) -> String {
+        format!("{} ({}) over {}", self.library, self.variant, self.over)
+    }
+
     /// Variants that only never end are locally sound.
     fn is_expected(&self) -> Option<bool> {
         let refuted = is_unsound(self.expected);
         match self.word() {
-            Word::Proved => Some(!refuted),
+            Word::Proved | Word::FromSamples => Some(!refuted),
             Word::Refuted => Some(refuted),
+            Word::Contradiction => Some(false),
             Word::Undecided => None,
         }
     }
 
     /// The obligations as a table, g, and the verdict; of a refutation the client and the execution.
     fn text(&self) -> String {
-        let Self { library, over, variant, proof, .. } = self;
+        let proof = &self.proof;
         let mut out = table(proof);
         if proof.plain > 0 {
             out.push_str(&format!(
@@ -204,10 +244,9 @@ impl<S: Stamped> Found for Proved<S> {
         }
         proof.concretisation.iter().for_each(|line| out.push_str(&format!("g: {line}\n")));
         out.push_str(&looked_at(proof));
-        let word = self.word().text();
-        out.push_str(&format!("{library} ({variant}) over {over}: {word}"));
-        out.push_str(if self.word() == Word::Proved { ", for every client\n" } else { "\n" });
-        if self.word() != Word::Proved {
+        out.push_str(&format!("{}: {}", self.title(), self.word().text()));
+        out.push_str(if proof.is_proved() { ", for every client\n" } else { "\n" });
+        if !proof.is_proved() {
             open(&self.proof).iter().for_each(|line| out.push_str(&format!("  not shown: {line}\n")));
         }
         if let Some(refutation) = &self.refutation {
@@ -222,7 +261,7 @@ impl<S: Stamped> Found for Proved<S> {
             "library": self.library, "over": self.over, "variant": self.variant, "verdict": self.word().text(),
             "expected": self.is_expected(), "obligations": rows(&self.proof),
             "g": self.proof.concretisation, "executions": self.proof.executions,
-            "open": if self.word() == Word::Proved { Vec::new() } else { open(&self.proof) },
+            "open": if self.proof.is_proved() { Vec::new() } else { open(&self.proof) },
             "client": refutation.and_then(Checked::litmus), "why": refutation.map(Checked::explanation), "seconds": self.time.as_secs_f64(),
         })
         .to_string()
@@ -243,9 +282,9 @@ pub(crate) fn table(proof: &Proof) -> String {
     table.set_header(["obligation", "questions", "solver", "seconds", "result"]);
     for row in &proof.rows {
         let solvers = row.answers.iter().map(|(solver, _)| solver.to_string()).join(", ");
-        let solvers = match (&row.why, row.cases) {
+        let solvers = match (&row.why, row.closed) {
             (Some(_), _) => String::new(),
-            (None, 0) => "by definition".to_owned(),
+            (None, Some(closed @ (Closed::Definition | Closed::Nothing))) => closed.to_string(),
             _ => solvers,
         };
         let time = format!("{:.2}", row.time.as_secs_f64());
@@ -266,15 +305,18 @@ pub(crate) fn looked_at(proof: &Proof) -> String {
 pub(crate) fn open(proof: &Proof) -> Vec<String> {
     let rows = proof.rows.iter().filter(|row| !row.is_shown());
     // Where no executions were looked for, that none was found is no news.
-    let rows = rows.filter(|row| proof.executions > 0 || row.result() != "vacuous");
+    let rows = rows.filter(|row| proof.executions > 0 || !is_vacuous(row));
     // What could not be asked is in the table with its reason.
     let rows = rows.filter(|row| row.why.is_none()).map(|row| format!("{}: {}", row.obligation, row.result()));
     proof.obstacles.iter().cloned().chain(rows).collect()
 }
 
+fn is_vacuous(row: &Row) -> bool {
+    row.closed.is_some() && !row.is_shown()
+}
+
 fn result(proof: &Proof, row: &Row) -> String {
-    let result = row.result();
-    if proof.executions == 0 && result == "vacuous" { "unsat".to_owned() } else { result }
+    if proof.executions == 0 && is_vacuous(row) { "unsat".to_owned() } else { row.result() }
 }
 
 /// The result, with the reason if nothing could be asked.
@@ -288,7 +330,8 @@ pub(crate) fn rows(proof: &Proof) -> Vec<serde_json::Value> {
     let row = |row: &Row| {
         let answers = row.answers.iter().map(|(solver, answer)| (solver.to_string(), json!(answer.to_string())));
         json!({
-            "obligation": row.obligation, "questions": row.cases, "seconds": row.time.as_secs_f64(),
+            "obligation": row.obligation, "questions": row.cases,
+            "closed": row.closed.map(|closed| closed.to_string()), "seconds": row.time.as_secs_f64(),
             "answers": answers.collect::<serde_json::Map<_, _>>(), "witnessed": row.witnessed,
             "result": result(proof, row), "why": row.why,
         })
@@ -296,7 +339,7 @@ pub(crate) fn rows(proof: &Proof) -> Vec<serde_json::Value> {
     proof.rows.iter().map(row).collect()
 }
 
-/// The obligations as files whose names begin so: names, and what is in them.
+/// The questions about each obligation as files whose names begin so, with the number of the obligation: names, and what is in them.
 pub(crate) fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
     let plain = |text: &str| {
         let text: String = text.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
@@ -304,9 +347,9 @@ pub(crate) fn files(prefix: &str, proof: &Proof) -> Vec<(String, String)> {
     };
     let file = |(i, row): (usize, &Row)| {
         let name = format!("{prefix}-{:02}-{}.smt2", i + 1, plain(&row.obligation));
-        (name, row.file.clone())
+        Some((name, row.file()?))
     };
-    proof.rows.iter().filter(|row| row.why.is_none()).enumerate().map(file).collect()
+    proof.rows.iter().enumerate().filter_map(file).collect()
 }
 
 /// The solvers that are asked for, if they can be run.
@@ -322,4 +365,34 @@ pub fn solvers(wanted: &[Program]) -> Result<Vec<Program>, String> {
         format!("there is no {program} on the path: apt-get install {program}; elsewhere {others}")
     };
     wanted.iter().find(|p| !p.is_there()).map_or_else(|| Ok(wanted.to_vec()), |p| Err(missing(p)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mowgli_libraries::catalogue::{catalogue, named};
+
+    /// A proof of what has a client against it is no verdict, whichever of the two is wrong.
+    #[test]
+    fn what_is_proved_and_refuted_is_an_error() {
+        let all = catalogue();
+        let entry = named(&all, "sv").unwrap();
+        let variant = entry.variant("fence-of-puts").unwrap();
+        let options = Options { solvers: Vec::new(), limit: BRIEF, executions: BRIEF, keep: false };
+        let refuted = proved(entry, variant, &options, Duration::from_secs(20)).unwrap();
+        assert_eq!((refuted.word(), refuted.contradiction()), (Word::Refuted, None));
+        let mut row = refuted.proof.rows[0].clone();
+        row.closed = Some(Closed::Definition);
+        row.why = None;
+        let proof = Proof { rows: vec![row], executions: 1, ..Proof::default() };
+        let sound = Proved { proof: proof.clone(), refutation: None, expected: Expected::Sound, ..refuted };
+        assert_eq!((sound.word().text(), sound.code()), ("proved (templates from samples)", 3));
+        assert!(sound.text().contains("proved (templates from samples), for every client"), "{}", sound.text());
+        let refuted = proved(entry, variant, &options, Duration::from_secs(20)).unwrap();
+        let both = Proved { proof, ..refuted };
+        assert_eq!((both.word(), both.code()), (Word::Contradiction, 2));
+        let message = both.contradiction().unwrap();
+        assert!(message.contains("bug: sv (fence-of-puts)") && message.contains("counterexample"), "{message}");
+        assert!(both.text().contains("Not locally sound"), "{}", both.text());
+    }
 }

@@ -107,22 +107,19 @@ impl Theorem {
     }
 }
 
-impl Told {
-    /// The verdict. A theorem that is proved and has a program against it would be a fault of this project; the program counts.
-    #[must_use]
-    pub fn word(&self) -> Word {
-        match (&self.refutation, self.proof.is_proved()) {
-            (Some(_), _) => Word::Refuted,
-            (None, true) => Word::Proved,
-            (None, false) => Word::Undecided,
-        }
-    }
-}
-
 impl Found for Told {
+    fn word(&self) -> Word {
+        Word::of(self.proof.is_proved(), self.refutation.is_some(), Word::Proved)
+    }
+
+    fn title(&self) -> String {
+        format!("{} ({})", self.name, self.variant)
+    }
+
     fn is_expected(&self) -> Option<bool> {
         match self.word() {
-            Word::Proved => Some(self.variant == "published"),
+            Word::Proved | Word::FromSamples => Some(self.variant == "published"),
+            Word::Contradiction => Some(false),
             Word::Refuted => Some(self.variant != "published"),
             Word::Undecided => None,
         }

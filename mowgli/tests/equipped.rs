@@ -538,21 +538,36 @@ fn proved(args: &[&str]) -> (serde_json::Value, Option<i32>) {
 fn sv_is_proved_and_its_obligations_are_written() {
     let folder = tempfile::tempdir().unwrap();
     let (told, code) = proved(&["sv", "--timeout", "30", "--emit", &folder.path().display().to_string()]);
-    assert_eq!((told["verdict"].as_str(), code), (Some("proved"), Some(0)), "{told}");
+    assert_eq!((told["verdict"].as_str(), code), (Some(FROM_SAMPLES), Some(3)), "{told}");
     let obligations = told["obligations"].as_array().unwrap();
-    assert!(obligations.len() > 15 && obligations.iter().all(|o| o["result"] == "proved" && o["witnessed"] == true));
-    // Each file says what it is about, and the solver says of it alone what was said of it.
+    assert!(obligations.len() > 15 && obligations.iter().all(|o| o["result"] == "proved"), "{told}");
+    // What no solver was asked has no answer of one, and it is said how it was closed.
+    let (asked, closed): (Vec<_>, _) = obligations.iter().partition(|o| o["questions"] != 0);
+    assert!(
+        asked.iter().all(|o| o["closed"] == "by a solver" && o["answers"]["z3"] == "unsat" && o["witnessed"] == true)
+    );
+    assert!(!closed.is_empty() && closed.iter().all(|o| o["answers"].as_object().unwrap().is_empty()), "{told}");
+    let definition = |o: &&serde_json::Value| o["closed"].as_str().is_some_and(|how| how.starts_with("by definition"));
+    assert!(closed.iter().all(definition), "{told}");
+    // Each file has the questions that were asked, with what was split, and the solver says of each alone what was said of it.
     let mut files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path()).collect();
     files.sort();
-    assert_eq!(files.len(), obligations.len());
-    for (file, obligation) in files.iter().zip(obligations) {
+    assert_eq!(files.len(), asked.len());
+    for (file, obligation) in files.iter().zip(asked) {
         let text = std::fs::read_to_string(file).unwrap();
-        let name = obligation["obligation"].as_str().unwrap().split(": by ").next().unwrap();
-        assert!(text.contains(&format!("; Obligation: {name}")), "{name}: {text}");
+        let name = obligation["obligation"].as_str().unwrap();
+        assert!(text.contains(&format!("; Obligation: {name}\n")), "{name}: {text}");
         let said = Command::new("z3").arg("-T:30").arg(file).output().unwrap();
-        assert_eq!(String::from_utf8_lossy(&said.stdout).trim(), "unsat", "{}", file.display());
+        let said = String::from_utf8_lossy(&said.stdout);
+        assert!(said.lines().count() > 0 && said.lines().all(|line| line == "unsat"), "{}: {said}", file.display());
+        assert_eq!(said.lines().count(), count(&text, "(check-sat)"), "{}", file.display());
     }
+    let split = |file: &std::path::PathBuf| std::fs::read_to_string(file).unwrap().contains("; split: ");
+    assert!(files.iter().any(split));
 }
+
+/// The verdict on an implementation that is proved.
+const FROM_SAMPLES: &str = "proved (templates from samples)";
 
 fn broken_variants_of_sv_are_refuted() {
     for variant in ["fence-of-puts", "first-target-only"] {
@@ -566,7 +581,10 @@ fn broken_variants_of_sv_are_refuted() {
 
 fn what_is_over_a_library_is_proved() {
     let (told, code) = proved(&["slock", "--over", "wlock,sv"]);
-    assert_eq!((told["library"].as_str(), told["verdict"].as_str(), code), (Some("slock"), Some("proved"), Some(0)));
+    assert_eq!(
+        (told["library"].as_str(), told["verdict"].as_str(), code),
+        (Some("slock"), Some(FROM_SAMPLES), Some(3))
+    );
 }
 
 fn what_cannot_be_proved_is_named() {

@@ -46,7 +46,7 @@ pub(super) struct ProveArgs {
     /// One JSON object a line and library.
     #[arg(long)]
     json: bool,
-    /// Write each obligation to a file of its own in this folder, in SMT-LIB.
+    /// Write the questions about each obligation to a file in this folder, in SMT-LIB.
     #[arg(long, value_name = "DIR")]
     emit: Option<PathBuf>,
 }
@@ -71,7 +71,7 @@ impl Solver {
     }
 }
 
-/// 0 if every verdict is the expected one, 1 if one is not, 3 if one is undecided.
+/// 0 if every verdict is the expected one, 1 if one is not, 3 if one is undecided or rests on samples.
 pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, String> {
     let known = catalogue.names();
     let theorems = THEOREMS.iter().map(|t| t.name);
@@ -94,6 +94,7 @@ pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, Strin
         solvers: solvers(args.solver.programs())?,
         limit: Duration::from_secs(args.timeout),
         executions: Duration::from_secs(EXECUTIONS),
+        keep: args.emit.is_some(),
     };
     if let Some(folder) = &args.emit {
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -103,14 +104,17 @@ pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, Strin
         .chain(of_libraries(&over_x86, args.json, search, &options))
         .chain(theorems.iter().map(|(t, variant)| question(args.json, || t.told(variant, &options, search))));
     let mut code = 0;
+    let mut contradiction = None;
     in_order(&questions.collect::<Vec<Question<'_>>>(), |said| {
         let done = said.and_then(|said| {
             print!("{}", said.printed);
-            kept(args, &said.files, said.is_expected)
+            contradiction.clone_from(&said.contradiction);
+            kept(args, &said.files).map(|()| said.code)
         });
         code = worst(code, done.unwrap_or_else(|message| told(Err(message))));
+        contradiction.is_none()
     });
-    Ok(code)
+    contradiction.map_or(Ok(code), Err)
 }
 
 /// What is said of a library or a theorem.
@@ -118,7 +122,10 @@ struct Said {
     printed: String,
     /// Its obligations: names, and what is in the files.
     files: Vec<(String, String)>,
-    is_expected: Option<bool>,
+    /// The exit code.
+    code: u8,
+    /// The bug that shows where it is proved and refuted.
+    contradiction: Option<String>,
 }
 
 /// What is asked about one of them.
@@ -127,8 +134,9 @@ type Question<'a> = Box<dyn Fn() -> Result<Said, String> + Sync + 'a>;
 /// The stack of a thread that asks questions: as large as that of the first thread of a process.
 const STACK: usize = 8 << 20;
 
-/// Asks these questions, as many at a time as there are cores, since much of each is done in one thread. What is said is visited in their order.
-fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, String>)) {
+/// Asks these questions, as many at a time as there are cores, since much of each is done in one thread. What is said is visited in
+/// their order, until the visitor returns false: then no other question is begun.
+fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, String>) -> bool) {
     let lanes = thread::available_parallelism().map_or(1, usize::from).min(questions.len());
     let next = AtomicUsize::new(0);
     let (send, receive) = channel();
@@ -150,7 +158,10 @@ fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, Strin
         for (number, said) in receive {
             early.insert(number, said);
             while let Some(said) = early.remove(&due) {
-                visit(said);
+                if !visit(said) {
+                    next.store(questions.len(), Ordering::Relaxed);
+                    return;
+                }
                 due += 1;
             }
         }
@@ -213,7 +224,7 @@ fn question<'a, F: Found>(json: bool, found: impl Fn() -> Result<F, String> + Sy
     Box::new(move || {
         let found = found()?;
         let printed = if json { format!("{}\n", found.json()) } else { found.text() };
-        Ok(Said { printed, files: found.files(), is_expected: found.is_expected() })
+        Ok(Said { printed, files: found.files(), code: found.code(), contradiction: found.contradiction() })
     })
 }
 
@@ -226,16 +237,10 @@ fn of_libraries<'a, S: Stamped>(
     all.iter().map(move |(entry, variant)| question(json, move || proved(entry, variant, options, search)))
 }
 
-/// Writes the obligations if this is wanted; the exit code of a verdict.
-fn kept(args: &ProveArgs, files: &[(String, String)], is_expected: Option<bool>) -> Result<u8, String> {
-    if let Some(folder) = &args.emit {
-        files.iter().try_for_each(|(name, text)| write(&folder.join(name), text))?;
-    }
-    Ok(match is_expected {
-        Some(true) => 0,
-        Some(false) => 1,
-        None => 3,
-    })
+/// Writes the questions if this is wanted.
+fn kept(args: &ProveArgs, files: &[(String, String)]) -> Result<(), String> {
+    let Some(folder) = &args.emit else { return Ok(()) };
+    files.iter().try_for_each(|(name, text)| write(&folder.join(name), text))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

@@ -106,8 +106,8 @@ fn library_over<S: Stamped>(name: &str, args: &RepairArgs, costs: &Costs, catalo
     let progress = moving(&bar);
     let options = Options { deadline, progress: &progress, entries: catalogue.entries(), ..Options::default() };
     let solvers: Vec<Program> = [Program::Z3].into_iter().filter(|p| args.weaken && p.is_there()).collect();
-    let prove =
-        mowgli_prove::prove::Options { solvers, limit: Duration::from_secs(10), executions: Duration::from_secs(30) };
+    let (limit, executions) = (Duration::from_secs(10), Duration::from_secs(30));
+    let prove = mowgli_prove::prove::Options { solvers, limit, executions, keep: false };
     let ask = bodies::Ask {
         costs,
         weaken: args.weaken,

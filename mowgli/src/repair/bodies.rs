@@ -31,7 +31,7 @@ use crate::check::{self, Options, check, with_question};
 use crate::entry::own_calls;
 use crate::interrupt::{Deadline, cause};
 use crate::litmus::print;
-use crate::prove::{Word, proved};
+use crate::prove::{Found, proved};
 
 /// What is asked.
 pub struct Ask<'a, S: Stamped> {
@@ -446,11 +446,8 @@ fn told<S: Stamped>(search: &Search<'_, S>, set: &Set, whole: &Set, costs: &[u64
     };
     let proved = search.ask.prove.filter(|_| search.ask.weaken).map(|options| {
         let variant = search.changed(&Changed::Units(set));
-        Ok::<_, String>(match proved(search.entry, &variant, options, Duration::ZERO)?.word() {
-            Word::Proved => "proved",
-            Word::Refuted => "refuted",
-            Word::Undecided => "undecided",
-        })
+        let found = proved(search.entry, &variant, options, Duration::ZERO)?;
+        found.contradiction().map_or_else(|| Ok(found.word().text()), Err)
     });
     Ok(Told {
         cost: Repairs::cost(set, costs),
@@ -614,7 +611,7 @@ mod tests {
         let variant = Variant { implementation: Arc::new(careful), ..published.clone() };
         let solvers: Vec<_> = [Program::Z3].into_iter().filter(|p| p.is_there()).collect();
         let limit = Duration::from_secs(20);
-        let prove = mowgli_prove::prove::Options { solvers, limit, executions: limit };
+        let prove = mowgli_prove::prove::Options { solvers, limit, executions: limit, keep: false };
         let (costs, options) = (Costs::default(), Options::default());
         let ask = Ask {
             costs: &costs,
@@ -630,7 +627,7 @@ mod tests {
         let [cheaper] = &found.repairs[..] else { panic!("{}", found.text()) };
         assert!(cheaper.leave_out.iter().all(|what| what.starts_with("Acq: GF")), "{}", found.text());
         assert!(cheaper.insert.iter().all(|what| what.starts_with("Rel: GF")), "{}", found.text());
-        assert_eq!(cheaper.proved, ask.prove.map(|_| "proved"), "{}", found.text());
+        assert_eq!(cheaper.proved, ask.prove.map(|_| "proved (templates from samples)"), "{}", found.text());
         assert!(found.text().contains("more than needed"), "{}", found.text());
     }
 }
