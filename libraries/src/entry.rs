@@ -36,6 +36,14 @@ pub enum Expected {
     Stuck,
 }
 
+impl Expected {
+    /// True if no call of a client has a wrong outcome, and none is kept from returning.
+    #[must_use]
+    pub fn is_correct(self) -> bool {
+        matches!(self, Self::Sound | Self::NotLocallySound)
+    }
+}
+
 /// An implementation of a library: the published one, or a variant with one change.
 #[derive(Clone)]
 pub struct Variant {
@@ -225,6 +233,18 @@ impl<S: Stamp> Entry<S> {
         let known = || self.variants.iter().map(|v| v.name).join(", ");
         let found = self.variants.iter().find(|v| v.name == name);
         found.ok_or_else(|| format!("{} has no variant {name}; there are {}", self.name, known()))
+    }
+
+    /// Returns the variant that runs by default: the first that is expected to be correct, so the published one if it is.
+    ///
+    /// # Errors
+    /// If no variant is expected to be correct.
+    pub fn default_variant(&self) -> Result<&Variant, String> {
+        let found = self.variants.iter().find(|v| v.expected.is_correct());
+        found.ok_or_else(|| {
+            let known = self.variants.iter().map(|v| v.name).join(", ");
+            format!("{} has no variant that is expected to be sound: ask for one of {known} by its name", self.name)
+        })
     }
 
     /// The library that is checked.
