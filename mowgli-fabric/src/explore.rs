@@ -251,6 +251,7 @@ impl Group {
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Send + Sync + 'static,
     ) -> Result<Explored<R>, Fault> {
         let (stack, libraries) = self.promised()?;
+        stack.report();
         let client = self.world().clone();
         let code = Arc::new(Code { stack, body: Box::new(body), fault: Mutex::new(None) });
         let world = &code.stack.world;

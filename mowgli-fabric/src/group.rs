@@ -15,6 +15,7 @@ use mowgli_libraries::entry::Entry;
 use mowgli_rdma::{Stamp, Switches};
 
 use crate::company::Company;
+use crate::legal::held;
 use crate::local::Local;
 use crate::machine::Machine;
 use crate::ofi::{Ofi, Provider};
@@ -84,6 +85,7 @@ impl Stack {
         observed: &[Cell],
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<(Vec<R>, Vec<Val>), Fault> {
+        self.report();
         let network = fabric.open(&self.world, switches)?;
         let results = self.each(&*network, self.world.tids(), limit, body)?;
         Ok((results, self.last(&*network, limit, observed)?))
@@ -114,11 +116,17 @@ impl Stack {
     fn last(&self, network: &dyn Network, limit: Duration, observed: &[Cell]) -> Result<Vec<Val>, Fault> {
         network.settle();
         let value = |cell: &Cell| match self.reader(*cell).map_err(Fault::Wrong)? {
-            None => Ok(network.last(cell.loc)),
+            None => looked_at(cell.loc, network.last(cell.loc)),
             Some((t, read)) => Thread::new(self, t, network.port(t), limit).call(&read),
         };
         observed.iter().map(value).collect()
     }
+}
+
+/// The value of a word at the end.
+pub(crate) fn looked_at(x: Loc, v: Val) -> Result<Val, Fault> {
+    held(v).map_err(|why| Fault::Wrong(format!("at the end {x} is {v}: {why}")))?;
+    Ok(v)
 }
 
 /// Threads on nodes, and objects.
@@ -159,7 +167,9 @@ impl Group {
         Self { limit, ..self }
     }
 
-    /// With this variant of a library, in place of the published implementation. [`Group::run`] says if there is none.
+    /// With this variant of a library. Without, it runs by the first one that is expected to be correct: the published one, or a mended one where
+    /// that is unsound ([`Entry::default_variant`]). [`Group::run`] returns an error if there is no such variant. If it is expected to be
+    /// wrong, a line on standard error says so, once in a process, and of several processes in the first one.
     #[must_use]
     pub fn variant(mut self, library: &str, variant: &str) -> Self {
         self.variants.insert(library.to_owned(), variant.to_owned());
@@ -197,11 +207,12 @@ impl Group {
     }
 
     /// Runs this in every thread of this process's node, where each node has a process, and gives what they return. The other processes
-    /// have to do the same with an equal group. Nobody goes on before all have done.
+    /// have to do the same with an equal group. Nobody goes on before all have done. A thread that panics is told to the other processes at
+    /// once.
     ///
     /// # Errors
-    /// The fault of a thread that does not end, if one does not; that another process has gone; that there is no such variant, or that
-    /// this was built without libfabric.
+    /// The fault of a thread that does not end, if one does not; that another process has gone, has declared another group, or has a thread
+    /// that panicked; that the company already runs a group; that there is no such variant, or that this was built without libfabric.
     ///
     /// # Panics
     /// If a thread panics.
@@ -211,9 +222,10 @@ impl Group {
         provider: Provider,
         body: impl Fn(&mut Thread<'_>) -> Result<R, Fault> + Sync,
     ) -> Result<Vec<R>, Fault> {
-        let stack = self.stack()?;
-        let own = |t: &Tid| usize::from(stack.world.node_of(*t).0) == company.rank() + 1;
-        let ran = Ofi::open(company, provider, &stack.world, 1, self.limit).and_then(|net| {
+        let body = |thread: &mut Thread<'_>| company.reporting(thread.id(), || body(thread));
+        let ran = self.stack().and_then(|stack| {
+            let own = |t: &Tid| usize::from(stack.world.node_of(*t).0) == company.rank() + 1;
+            let net = Ofi::open(company, provider, &stack, 1, self.limit)?;
             net.going_on(|| {
                 let results = stack.each(&net, stack.world.tids().filter(own), self.limit, body)?;
                 company.gather("")?;

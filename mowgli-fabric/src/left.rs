@@ -5,6 +5,7 @@
 
 use std::path::Path;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where shared memory is.
@@ -17,8 +18,15 @@ fn prefix(pid: Option<u32>) -> String {
     format!("mowgli-{system}-{}", pid.map_or(String::new(), |pid| format!("{pid}-")))
 }
 
-/// The name of this process, by which no other one ever goes. When it is first asked for, what is left of others is removed.
-pub(crate) fn name() -> &'static str {
+/// A new name for something of this process. No other process ever has it, and no other network of this one. When the first is asked for,
+/// what is left of others is removed.
+pub(crate) fn name() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    format!("{}-{}", process(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// The name of this process.
+fn process() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
         if Path::new("/proc/self").exists() {

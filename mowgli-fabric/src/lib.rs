@@ -53,6 +53,7 @@ mod company;
 mod explore;
 mod group;
 mod left;
+mod legal;
 mod local;
 mod locks;
 mod machine;

@@ -25,13 +25,14 @@ impl Local {
         Self { words: words.collect() }
     }
 
-    fn at(&self, x: Loc) -> Result<&AtomicU64, Fault> {
-        self.words.get(&x).ok_or_else(|| Fault::Wrong(format!("there is no word {x}")))
+    /// A word, which is there: `Legal` has refused all others.
+    fn at(&self, x: Loc) -> &AtomicU64 {
+        &self.words[&x]
     }
 
     fn add(&self, x: Loc, v: Val) -> Result<Val, Fault> {
         let sum = |old: Val| old.plus(v.int()?).map(word);
-        let old = self.at(x)?.fetch_update(SeqCst, SeqCst, |old| sum(value(old)));
+        let old = self.at(x).fetch_update(SeqCst, SeqCst, |old| sum(value(old)));
         old.map(value).map_err(|old| Fault::Wrong(format!("{x} is {}, to which {v} cannot be added", value(old))))
     }
 }
@@ -51,24 +52,21 @@ struct LocalPort<'a>(&'a Local);
 impl Port for LocalPort<'_> {
     fn make(&mut self, operation: Method) -> Result<Val, Fault> {
         let memory = self.0;
-        let read = |x| Ok(value(memory.at(x)?.load(SeqCst)));
-        let write = |x, v| {
-            memory.at(x)?.store(word(v), SeqCst);
-            Ok(())
-        };
+        let read = |x| value(memory.at(x).load(SeqCst));
+        let write = |x, v| memory.at(x).store(word(v), SeqCst);
         let cas = |x, old, new| {
-            let was = memory.at(x)?.compare_exchange(word(old), word(new), SeqCst, SeqCst);
-            Ok(value(was.unwrap_or_else(|was| was)))
+            let was = memory.at(x).compare_exchange(word(old), word(new), SeqCst, SeqCst);
+            value(was.unwrap_or_else(|was| was))
         };
         // All is done at once, whichever way it goes.
         match operation.usual().0 {
-            Method::Read { x } => return read(x),
-            Method::CAS { x, v1, v2 } => return cas(x, v1, v2),
-            Method::Xchg { x, v } => return Ok(value(memory.at(x)?.swap(word(v), SeqCst))),
-            Method::Write { x, v } => write(x, v)?,
-            Method::Get { x, y, .. } | Method::Put { x, y, .. } => write(x, read(y)?)?,
-            Method::RCAS { x, y, v1, v2, .. } => write(x, cas(y, v1, v2)?)?,
-            Method::RFAA { x, y, v, .. } => write(x, memory.add(y, v)?)?,
+            Method::Read { x } => return Ok(read(x)),
+            Method::CAS { x, v1, v2 } => return Ok(cas(x, v1, v2)),
+            Method::Xchg { x, v } => return Ok(value(memory.at(x).swap(word(v), SeqCst))),
+            Method::Write { x, v } => write(x, v),
+            Method::Get { x, y, .. } | Method::Put { x, y, .. } => write(x, read(y)),
+            Method::RCAS { x, y, v1, v2, .. } => write(x, cas(y, v1, v2)),
+            Method::RFAA { x, y, v, .. } => write(x, memory.add(y, v)?),
             // All is done.
             Method::Wait { .. } | Method::Rfence { .. } | Method::Mfence {} => {}
             Method::GetBy { .. } | Method::PutBy { .. } | Method::RfenceBy { .. } => unreachable!("in the usual way"),

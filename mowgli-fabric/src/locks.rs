@@ -1,4 +1,4 @@
-//! The locks of SYNC §4 for Rust programs. Each call is one of the library, made by its published body.
+//! The locks of SYNC §4 for Rust programs. Each call is one of the library, made by its body.
 
 use std::ops::{Deref, DerefMut};
 

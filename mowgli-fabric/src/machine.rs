@@ -13,7 +13,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_rdma::operational::{Act, Driven, Step};
 use mowgli_rdma::tso::{Method as Tso, TSO};
-use mowgli_rdma::wait::Method;
+use mowgli_rdma::wait::{Method, home};
 use mowgli_rdma::{Qp, Switches};
 
 use crate::port::{Fault, Network, ONE_QUEUE_PAIR, Port};
@@ -249,7 +249,7 @@ impl MachinePort<'_> {
     }
 
     fn begin(&mut self, call: Tso, far: Loc, d: Val) -> Result<Val, Fault> {
-        let node = self.machine.world.home(far).ok_or_else(|| Fault::Wrong(format!("there is no word {far}")))?;
+        let node = home(&self.machine.world, far);
         self.ask(call)?;
         self.open(node, |open| open.push_back(d));
         Ok(Val::Unit)

@@ -1,4 +1,5 @@
-//! The objects of LOCO for Rust programs. Each method is a call of the library, made by its published body.
+//! The objects of LOCO for Rust programs. Each method is a call of the library, made by the body of the variant that runs: by default the
+//! published one, unless that is unsound.
 
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Node};
@@ -13,6 +14,7 @@ use mowgli_libraries::sv::{self, variable};
 use mowgli_rdma::wait::{Method as Operation, word};
 
 use crate::group::Group;
+use crate::legal::held;
 use crate::port::Fault;
 use crate::thread::Thread;
 
@@ -116,9 +118,12 @@ impl Atomic {
     /// Adds to it, and gives what it was.
     ///
     /// # Errors
-    /// If the fabric fails.
+    /// If the sum is not between -2^61 and 2^61 - 1, or the fabric fails.
     pub fn fetch_add(&self, thread: &mut Thread<'_>, v: i64) -> Result<i64, Fault> {
-        number(thread, sc_rmw::Method::FAA { x: self.0, v: v.into() })
+        let old = number(thread, sc_rmw::Method::FAA { x: self.0, v: v.into() })?;
+        // Both are less than 2^61, or the call has failed.
+        held((old + v).into()).map_err(|why| Fault::Wrong(format!("{} adds {v} to {}: {why}", thread.id(), self.0)))?;
+        Ok(old)
     }
 
     /// Writes `new` if it is `old`, and gives what it was.
@@ -230,10 +235,11 @@ impl Word {
         thread.begin(|d| Operation::Get { x: into.0, y: self.0, d })
     }
 
-    /// Begins to add to this one, by the network card; what it was gets into `into`, a word of the thread's node.
+    /// Begins to add to this one, by the network card; what it was gets into `into`, a word of the thread's node. The card adds without a
+    /// check: whoever reads a sum that is not between -2^61 and 2^61 - 1 gets an error.
     ///
     /// # Errors
-    /// If the fabric fails.
+    /// If `v` is not between these numbers, or the fabric fails.
     pub fn fetch_add(&self, thread: &mut Thread<'_>, v: i64, into: Self) -> Result<Begun, Fault> {
         thread.begin(|d| Operation::RFAA { x: into.0, y: self.0, v: v.into(), d })
     }
@@ -350,7 +356,8 @@ impl Group {
         SharedVar(self.object(name, variable()))
     }
 
-    /// A ring buffer with so many words, from a thread to others.
+    /// A ring buffer with so many words, from a thread to others. It runs by the variant `fenced`: the published one is unsound where the
+    /// writer is a reader, and is to be asked for by [`Group::variant`].
     pub fn ring(&mut self, name: &str, writer: usize, readers: &[usize], size: usize) -> Ring {
         let [writer, readers] = [&[writer], readers].map(Self::tids);
         Ring(self.object(name, ring(Rbl::Strong, writer[0], &readers, size)))
@@ -361,7 +368,8 @@ impl Group {
         Atomic(self.object(name, Object::new(SC_RMW).at(Node(node))))
     }
 
-    /// A map with so many keys, none of which has a value.
+    /// A map with so many keys, none of which has a value. It runs by the variant `fenced-delete`: the published one lets a deleted value
+    /// come back, and is to be asked for by [`Group::variant`].
     pub fn map(&mut self, name: &str, keys: usize) -> Map {
         Map(self.object(name, store(&vec![Val::Bot; keys])))
     }

@@ -12,6 +12,7 @@ use mowgli_core::value::Val;
 use serde::{Deserialize, Serialize};
 
 use crate::company::Company;
+use crate::group::looked_at;
 use crate::ofi::{Ofi, Provider};
 use crate::port::Fault;
 use crate::stack::Stack;
@@ -76,7 +77,7 @@ impl Stack {
     /// If there is no program for a thread.
     pub fn rounds(&self, company: &Company, rounds: &Rounds<'_>, goes_on: impl Fn() -> bool) -> Result<Counts, Fault> {
         let copies = BATCH.min(rounds.times) as usize;
-        let net = Ofi::open(company, rounds.provider, &self.world, copies, rounds.limit)?;
+        let net = Ofi::open(company, rounds.provider, self, copies, rounds.limit)?;
         let own: Vec<Tid> =
             self.world.tids().filter(|&t| usize::from(self.world.node_of(t).0) == company.rank() + 1).collect();
         let mut counts = Counts::default();
@@ -170,7 +171,8 @@ impl Batch<'_> {
             if self.own.is_empty() {
                 keep()?;
             }
-            let thread = |&t| scope.spawn(move || self.thread(t, runs, threads));
+            let run = move |t| self.net.company().reporting(t, || self.thread(t, runs, threads));
+            let thread = |&t| scope.spawn(move || run(t));
             let all: Vec<_> = self.own.iter().map(thread).collect();
             all.into_iter().map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         })
@@ -198,7 +200,7 @@ impl Batch<'_> {
     fn last(&self, copy: usize) -> Result<Vec<Option<Val>>, Fault> {
         let here = self.net.rank();
         let cell = |cell: &Cell| match self.stack.reader(*cell).map_err(Fault::Wrong)? {
-            None if self.net.has(cell.loc, copy) => self.net.last_of(cell.loc, copy).map(Some),
+            None if self.net.has(cell.loc) => looked_at(cell.loc, self.net.last_of(cell.loc, copy)?).map(Some),
             Some((t, read)) if usize::from(self.stack.world.node_of(t).0) == here + 1 => {
                 let port = self.net.port_of(t, copy);
                 match Thread::new(self.stack, t, Box::new(port), self.rounds.limit).call(&read) {

@@ -1,4 +1,4 @@
-//! What a call of an object does is what the published body of its library says, operation by operation.
+//! What a call of an object does is what the body of the default variant of its library says, operation by operation.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -38,13 +38,13 @@ fn operations(group: &Group, act: impl FnOnce(&mut Thread<'_>) -> Result<(), Fau
     noted.lock().unwrap().clone()
 }
 
-/// Makes these calls as the published bodies have them.
-fn published(group: &Group, calls: &[(&'static str, &'static str, Vec<Val>)]) -> Vec<Method> {
+/// Makes these calls as the bodies of the default variants have them.
+fn by_default(group: &Group, calls: &[(&'static str, &'static str, Vec<Val>)]) -> Vec<Method> {
     let world = group.stack().unwrap().world;
     operations(group, |thread| {
         calls.iter().try_for_each(|(library, method, args)| {
             let entries = catalogue();
-            let implementation = &named(&entries, library).unwrap().variant("published").unwrap().implementation;
+            let implementation = &named(&entries, library).unwrap().default_variant().unwrap().implementation;
             let call = Call::new(Name::literal(library), method, args);
             thread.run(&implementation.body(&world, thread.id(), &call)).map(|_| ())
         })
@@ -52,7 +52,7 @@ fn published(group: &Group, calls: &[(&'static str, &'static str, Vec<Val>)]) ->
 }
 
 #[test]
-fn what_an_object_does_is_the_published_body() {
+fn what_an_object_does_is_the_body_of_the_default_variant() {
     let mut group = Group::new(&[1, 2]);
     let (weak, strong) = (group.weak_lock("weak", 1), group.strong_lock("strong", 2));
     let (node, atomic, map) = (group.node_lock("node", 2), group.atomic("atomic", 2), group.map("map", 2));
@@ -65,7 +65,7 @@ fn what_an_object_does_is_the_published_body() {
                 calls: &[(&'static str, &'static str, Vec<Val>)]| {
         let made = operations(&group, act);
         assert!(!made.is_empty(), "{calls:?}");
-        assert_eq!(made, published(&group, calls), "{calls:?}");
+        assert_eq!(made, by_default(&group, calls), "{calls:?}");
     };
     let section = |library, name| [(library, "Acq", vec![x(name)]), (library, "Rel", vec![x(name)])];
     same(&|thread| weak.lock(thread)?.release(), &section("wlock", "weak"));
@@ -108,5 +108,5 @@ fn a_variant_does_something_else() {
     let node = group.node_lock("node", 2);
     let section = ["Acq", "Rel"].map(|method| ("nlock", method, vec![Loc::new("node").into()]));
     let made = operations(&group, |thread| node.lock(thread)?.release());
-    assert_ne!(made, published(&group, &section));
+    assert_ne!(made, by_default(&group, &section));
 }

@@ -1,19 +1,22 @@
 //! Implementations on top of one another, down to memory words.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use mowgli_core::event::{Call, Cell, Event};
-use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementations, add_parts};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::named;
-use mowgli_libraries::entry::{Entry, Memory};
+use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
 use mowgli_rdma::Stamp;
 use mowgli_rdma::tso::TSO;
-use mowgli_rdma::wait::WAIT;
+use mowgli_rdma::wait::{Method, WAIT};
+
+use crate::legal::Legal;
+use crate::port::Fault;
 
 /// A world with all parts of its objects, and the implementations by which calls are made.
 pub struct Stack {
@@ -22,14 +25,17 @@ pub struct Stack {
     /// The implementations.
     pub implementations: Implementations,
     libraries: BTreeMap<Name, Arc<dyn Library<Stamp>>>,
+    /// The variant by which each library runs.
+    running: BTreeMap<Name, Variant>,
+    legal: Legal,
 }
 
 impl Stack {
-    /// The implementations of the libraries of a world and of `others`, and of all that they call. Those that `variants` does not
-    /// name are the published ones.
+    /// The implementations of the libraries of a world and of `others`, and of all that they call. A library that `variants` does not
+    /// name runs by its [`Entry::default_variant`].
     ///
     /// # Errors
-    /// If there is no such library or variant, or an object is of none.
+    /// If there is no such library or variant, an object is of none, or a word is on a node that does not exist.
     pub fn new(
         entries: &[Entry],
         mut world: World,
@@ -37,15 +43,25 @@ impl Stack {
         variants: &BTreeMap<String, String>,
     ) -> Result<Self, String> {
         let used = world.objects.values().map(|o| o.library).chain(others).collect();
-        let (mut implementations, mut libraries) = (Implementations::new(), BTreeMap::new());
+        let (mut running, mut libraries) = (BTreeMap::new(), BTreeMap::new());
         for entry in needed(entries, used, variants)?.into_iter().rev() {
-            let variant = variants.get(entry.name).map_or("published", String::as_str);
-            let (name, implementation) = (Name::literal(entry.name), &entry.variant(variant)?.implementation);
-            add_parts(&**implementation, &mut world);
-            implementations.insert(name, Arc::clone(implementation));
+            let named = variants.get(entry.name).map(|variant| entry.variant(variant));
+            let variant = named.unwrap_or_else(|| entry.default_variant())?;
+            let name = Name::literal(entry.name);
+            add_parts(&*variant.implementation, &mut world);
+            running.insert(name, variant.clone());
             libraries.insert(name, entry.specification.shared(name));
         }
-        Ok(Self { world, implementations, libraries })
+        Self::of(world, running, libraries)
+    }
+
+    fn of(
+        world: World,
+        running: BTreeMap<Name, Variant>,
+        libraries: BTreeMap<Name, Arc<dyn Library<Stamp>>>,
+    ) -> Result<Self, String> {
+        let implementations = running.iter().map(|(&name, v)| (name, Arc::clone(&v.implementation))).collect();
+        Ok(Self { legal: Legal::new(world.nodes, Self::words(&world))?, world, implementations, libraries, running })
     }
 
     /// The implementations that `variants` names, and what all other libraries specify.
@@ -60,18 +76,50 @@ impl Stack {
         let used = world.objects.values().map(|o| o.library).collect();
         let mut specified =
             entries.iter().fold(Memory::rdma_wait().libraries, |all, entry| all.and(&entry.specification));
-        let (mut implementations, mut libraries) = (Implementations::new(), BTreeMap::new());
+        let (mut running, mut libraries) = (BTreeMap::new(), BTreeMap::new());
         for entry in needed(entries, used, variants)?.into_iter().rev() {
             let name = Name::literal(entry.name);
             libraries.insert(name, entry.specification.shared(name));
             if let Some(variant) = variants.get(entry.name) {
-                let implementation = &entry.variant(variant)?.implementation;
-                add_parts(&**implementation, &mut world);
-                implementations.insert(name, Arc::clone(implementation));
+                let variant = entry.variant(variant)?;
+                add_parts(&*variant.implementation, &mut world);
+                running.insert(name, variant.clone());
                 specified = specified.without(name);
             }
         }
-        Ok((Self { world, implementations, libraries }, specified))
+        Ok((Self::of(world, running, libraries)?, specified))
+    }
+
+    /// Prints a warning for each library that runs by a variant which is expected to be wrong, once in a process.
+    pub(crate) fn report(&self) {
+        static REPORTED: Mutex<BTreeSet<(Name, &str)>> = Mutex::new(BTreeSet::new());
+        for (&library, variant) in &self.running {
+            let is_new = || REPORTED.lock().unwrap_or_else(PoisonError::into_inner).insert((library, variant.name));
+            if !variant.expected.is_correct() && is_new() {
+                let (name, about) = (variant.name, variant.about);
+                let expected = if variant.expected == Expected::Unsound { "be unsound" } else { "wait for ever" };
+                eprintln!("warning: {library} runs as its variant {name}, which is expected to {expected}: {about}");
+            }
+        }
+    }
+
+    /// Describes the group, a line for each thing that processes have to agree on.
+    pub(crate) fn description(&self) -> Vec<String> {
+        let nodes: Vec<String> = self.world.threads.iter().map(Node::to_string).collect();
+        let threads = format!("{} nodes, threads on nodes {}", self.world.nodes, nodes.join(", "));
+        let running = self.running.iter().map(|(library, variant)| format!("{library} as {}", variant.name));
+        let objects = self.world.objects.iter().map(|(x, object)| described(*x, object));
+        [threads].into_iter().chain(running).chain(objects).collect()
+    }
+
+    /// Refuses a poll of a node that does not exist.
+    pub(crate) fn reachable(&self, thread: Tid, n: Node) -> Result<(), Fault> {
+        self.legal.exists(n).map_err(|why| Fault::Wrong(format!("{thread} polls node {n}: {why}")))
+    }
+
+    /// Refuses an operation that names a word or a node which the thread cannot reach so, or an integer that no word holds.
+    pub(crate) fn check(&self, thread: Tid, operation: Method) -> Result<(), Fault> {
+        self.legal.check(self.world.node_of(thread), operation).map_err(|why| illegal(thread, operation, &why))
     }
 
     /// How what is last in a cell is found: a word of memory is looked at, an object is read by a thread of that node, if its library has
@@ -112,6 +160,19 @@ impl Stack {
         })?;
         Some(format!("{thread} calls {call} of {}: {fault}", call.library))
     }
+}
+
+/// The fault of a thread that makes an operation which it may not make, or that has no result.
+pub(crate) fn illegal(thread: Tid, operation: Method, why: &str) -> Fault {
+    Fault::Wrong(format!("{thread} calls {}: {why}", Call::from(operation)))
+}
+
+/// An object in one line, as `x: rdma-wait-rmw, node 2, at first 5`.
+fn described(x: Loc, object: &Object) -> String {
+    let node = object.node.map_or(String::new(), |node| format!(", node {node}"));
+    let size = if object.size == 1 { String::new() } else { format!(", size {}", object.size) };
+    let members: String = object.members.iter().map(|t| format!(", {t}")).collect();
+    format!("{x}: {}{node}{size}{members}, at first {}", object.library, object.init)
 }
 
 /// The entries of these libraries and of all that they call, each behind those.

@@ -13,8 +13,9 @@ use mowgli_rdma::wait::{Method, WAIT};
 use rustc_hash::FxHashSet;
 
 use crate::bodies::Bodies;
+use crate::legal::held;
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
-use crate::stack::Stack;
+use crate::stack::{Stack, illegal};
 use crate::tape::{Tape, differs};
 
 /// A thread of a group, from inside.
@@ -123,11 +124,14 @@ impl<'a> Thread<'a> {
     /// # Errors
     /// If it cannot be made.
     pub fn operation(&mut self, operation: Method) -> Result<Val, Fault> {
+        self.stack.check(self.id, operation)?;
         self.made += 1;
-        match &mut self.end {
-            End::Fabric(port) => port.make(operation),
-            End::Tape(tape) => tape.result(&operation.into()),
-        }
+        let result = match &mut self.end {
+            End::Fabric(port) => port.make(operation)?,
+            End::Tape(tape) => tape.result(&operation.into())?,
+        };
+        held(result).map_err(|why| illegal(self.id, operation, &why))?;
+        Ok(result)
     }
 
     /// Makes rounds until one gives something: what a thread does that waits for others. Over a fabric others go on in between; where all
@@ -187,19 +191,28 @@ impl<'a> Thread<'a> {
     }
 
     fn inner(&mut self, call: &Call) -> Result<Val, Fault> {
+        if call.library == WAIT {
+            self.on_time(call)?;
+            return self.operation(Method::of(call));
+        }
         if let End::Tape(tape) = &mut self.end {
             self.made += 1;
             return tape.result(call);
         }
-        if call.library != WAIT && call.library != TSO {
-            let body = self.body(call)?;
-            return self.run(&body);
+        if call.library == TSO {
+            self.on_time(call)?;
+            return self.tso(call);
         }
-        self.made += 1;
+        let body = self.body(call)?;
+        self.run(&body)
+    }
+
+    /// Looks at the clock now and then.
+    fn on_time(&self, call: &Call) -> Result<(), Fault> {
         if self.made.is_multiple_of(OFTEN) && self.begin.elapsed() > self.limit {
             return Err(Fault::Late(format!("{} is still at {call}", self.id)));
         }
-        if call.library == TSO { self.tso(call) } else { self.port()?.make(Method::of(call)) }
+        Ok(())
     }
 
     /// The body of a call.
@@ -259,6 +272,8 @@ impl<'a> Thread<'a> {
         match Tso::of(call) {
             other if other.usual().1 != Way::USUAL => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
             Tso::Poll { n } => {
+                self.stack.reachable(self.id, n)?;
+                self.made += 1;
                 let (begun, polled) = self.polled[place(n)];
                 if polled >= begun {
                     return Err(Fault::Endless(format!("{} polls where nothing is under way", self.id)));
@@ -269,7 +284,7 @@ impl<'a> Thread<'a> {
             }
             method => {
                 let of_wait = method.of_wait().ok_or_else(|| Fault::Wrong(format!("{call} cannot be run")))?;
-                let result = self.port()?.make(of_wait)?;
+                let result = self.operation(of_wait)?;
                 let Some(n) = tso::towards(&self.stack.world, call) else { return Ok(result) };
                 self.polled[place(n)].0 += 1;
                 Ok(tso::identifier(n.into(), self.polled[place(n)].0 - 1))

@@ -7,6 +7,8 @@ use mowgli_core::ids::Node;
 use mowgli_core::value::Val;
 use rustc_hash::FxHashMap;
 
+use crate::legal::INTEGERS;
+
 #[derive(Default)]
 struct Table {
     values: Vec<Val>,
@@ -35,14 +37,14 @@ const ROOM: u32 = 61;
 pub(crate) fn packed(v: Val) -> Option<u64> {
     let plain = |number: usize| Some((number as u64) << 3 | PLAIN);
     match v {
-        Val::Int(i) if i << 1 >> 1 == i => Some((i << 1) as u64),
+        Val::Int(i) if INTEGERS.contains(&i) => Some((i << 1) as u64),
         Val::Tuple(parts) => Some(parts_packed(parts.parts())? << 3 | TUPLE),
         Val::Node(n) => plain(PLAINS.len() + usize::from(n.0)),
         _ => plain(PLAINS.iter().position(|&p| p == v)?),
     }
 }
 
-/// The value of a word that [`packed`] made; `None` if it made no such word.
+/// The value of a word that [`packed`] made, or the sum of two integers of such words; `None` for other words.
 pub(crate) fn unpacked(word: u64) -> Option<Val> {
     match word & KIND {
         kind if kind & 1 == 0 => Some(Val::Int(word as i64 >> 1)),
@@ -123,6 +125,17 @@ mod tests {
             assert_eq!(value(word(v)), v);
             assert_eq!(word(value(word(v))), word(v));
         }
+    }
+
+    /// The card adds words. A sum of two integers that words hold is that number, so that its reader finds it too large.
+    #[test]
+    fn a_sum_is_no_other_integer() {
+        let [least, most] = [*INTEGERS.start(), *INTEGERS.end()];
+        for (a, b) in [(most, 1), (most, most), (least, -1), (least, least), (most, least)] {
+            let [first, second] = [a, b].map(|i| packed(Val::Int(i)).unwrap());
+            assert_eq!(unpacked(first.wrapping_add(second)), Some(Val::Int(a + b)));
+        }
+        assert_eq!([most + 1, least - 1].map(|i| packed(Val::Int(i))), [None, None]);
     }
 
     /// What processes send each other: no two tuples have one word, and each comes back.

@@ -123,7 +123,7 @@ fn the_voltage_becomes_what_it_should_be() {
 
 fn calls(variant: &str, fabric: Fabric, seed: u64) -> Vec<history::Done> {
     let load = clients::Load { nodes: 2, clients: 1, keys: 1, calls: 4, updates: 0.5 };
-    let (group, map, barrier) = load.group(variant);
+    let (group, map, barrier) = load.group(Some(variant));
     let clock = AtomicU64::new(0);
     let run = |thread: &mut Thread<'_>| load.run((map, barrier), thread, seed, || clock.fetch_add(1, SeqCst));
     group.run(fabric, run).unwrap().concat()

@@ -1,8 +1,8 @@
 //! Groups with a process for each node, over libfabric, on the loopback device and in shared memory. Where libfabric is missing these are
 //! reported as ignored, not as passed. Each process of a test is this program again, with the name of what it is to do.
 
-use std::io::Write as _;
-use std::net::TcpStream;
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -26,6 +26,8 @@ mod load;
 #[allow(dead_code, reason = "what the example prints")]
 #[path = "../examples/converter/plant.rs"]
 mod plant;
+#[path = "common/refused.rs"]
+mod refused;
 
 /// What a process of a test does.
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
@@ -48,13 +50,48 @@ const TOGETHER: [(&str, usize, Role); 13] = [
 ];
 
 /// What one process does in tests of faults.
-const FAULTS: [(&str, Role); 6] = [
+const FAULTS: [(&str, Role); 18] = [
+    ("by_default", |company, provider| fills(company, provider, None)),
+    ("by_name", |company, provider| fills(company, provider, Some("published"))),
+    ("other_words", other_words),
+    ("other_threads", other_threads),
+    ("adds_ones", |company, provider| adds(company, provider, 1)),
+    ("adds_thousands", |company, provider| adds(company, provider, 1000)),
+    ("too_large", too_large),
+    ("twice_at_once", twice_at_once),
+    ("misplaced", misplaced),
+    ("on_no_node", |company, provider| {
+        refused::is_on_no_node(refused::on_no_node().run_among(company, provider, |_| Ok(())));
+        Ok(())
+    }),
+    ("panics", |company, provider| meets(company, provider, 1, || panic!("the cup is empty"))),
+    ("panics_alone", |company, _| match company.rank() {
+        1 => panic!("the cup is empty"),
+        _ => company.gather("").map(|_| ()),
+    }),
     ("stops", stops),
     ("gathers_over", gathers_over),
     ("gathers", |company, _| company.gather("").map(|_| ())),
     ("killed", |company, provider| meets(company, provider, 1, killed)),
     ("late", |company, provider| meets(company, provider, 1, || std::thread::sleep(Duration::from_secs(20)))),
     ("leaves", |company, provider| meets(company, provider, 1, || std::process::exit(3))),
+];
+
+/// A test with processes of its own.
+type Test = fn(Provider);
+
+/// The tests in which a wrong result would be silent.
+const SILENT: [(&str, Test); 10] = [
+    ("an_unsound_variant_is_asked_for_by_name_and_reported_once", an_unsound_variant_is_reported_once),
+    ("other_words_are_an_error_on_both_sides", other_words_are_an_error_on_both_sides),
+    ("other_threads_are_an_error_on_both_sides", other_threads_are_an_error_on_both_sides),
+    ("two_companies_at_once_share_no_word", two_companies_at_once_share_no_word),
+    ("two_groups_at_once_share_no_word", two_groups_at_once_share_no_word),
+    ("one_company_runs_one_group_at_a_time", one_company_runs_one_group_at_a_time),
+    ("a_sum_that_no_word_holds_is_an_error", |provider| all_end_well("too_large", provider)),
+    ("words_are_where_the_group_says", |provider| all_end_well("misplaced", provider)),
+    ("words_are_on_nodes_of_the_group", |provider| all_end_well("on_no_node", provider)),
+    ("a_panic_is_reported_to_all_at_once", a_panic_is_reported_to_all_at_once),
 ];
 
 const LIMIT: Duration = Duration::from_secs(20);
@@ -70,6 +107,7 @@ fn main() -> ExitCode {
         Trial::test("a_partner_that_does_not_start_is_named", done(a_partner_that_does_not_start_is_named)),
         Trial::test("a_connection_that_is_cut_is_told", done(a_connection_that_is_cut_is_told)),
         Trial::test("strangers_are_sent_away", done(strangers_are_sent_away)),
+        Trial::test("another_version_is_an_error_on_both_sides", done(another_version_is_an_error_on_both_sides)),
     ];
     for provider in [Provider::Tcp, Provider::Shm] {
         let missing = provider.check().err();
@@ -96,6 +134,9 @@ fn main() -> ExitCode {
         let killed = Box::new(move || what_killed_processes_leave_is_removed(provider));
         trials.push(trial("what_killed_processes_leave_is_removed", killed));
         trials.push(trial("late", Box::new(move || one_is_late(provider))));
+        for (name, test) in SILENT {
+            trials.push(trial(name, Box::new(move || test(provider))));
+        }
     }
     let mut arguments = Arguments::from_args();
     // Processes that wait for each other are many already.
@@ -343,7 +384,7 @@ fn a_ring_brings_every_message_to_every_reader(company: &Company, provider: Prov
 }
 
 fn a_map_says_on_every_node_what_was_put_in(company: &Company, provider: Provider) -> Result<(), Fault> {
-    let mut group = Group::new(&[1, 2]).variant("kvstore", "fenced-delete").within(LIMIT);
+    let mut group = Group::new(&[1, 2]).within(LIMIT);
     let (map, barrier) = (group.map("m", 2), group.barrier("b", &[0, 1]));
     group.run_among(company, provider, |thread| {
         for i in 0..20 {
@@ -500,8 +541,210 @@ fn a_partner_that_does_not_start_is_named() {
     assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
 }
 
+/// Starts so many processes that play a role, as a launcher does, and returns what each printed, by rank.
+fn launched(name: &str, size: usize, provider: Provider) -> Vec<(bool, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let start = |rank: usize| {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["role", provider.name(), name])
+            .env("MOWGLI_MEET", folder.path().join("meet"))
+            .envs([("PMI_RANK", rank.to_string()), ("PMI_SIZE", size.to_string())])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
+    let all: Vec<_> = (0..size).map(start).collect();
+    let ended = all.into_iter().map(|process| process.wait_with_output().unwrap());
+    ended.map(|out| (out.status.success(), String::from_utf8_lossy(&out.stderr).into_owned())).collect()
+}
+
+/// Fills a map and a ring two times, by these variants of their libraries or by the default ones.
+fn fills(company: &Company, provider: Provider, variant: Option<&str>) -> Result<(), Fault> {
+    for _ in 0..2 {
+        let mut group = Group::new(&[1, 2]).within(LIMIT);
+        if let Some(variant) = variant {
+            group = group.variant("kvstore", variant).variant("rbl", variant);
+        }
+        let (map, ring) = (group.map("m", 1), group.ring("r", 0, &[1], 4));
+        group.run_among(company, provider, |thread| match thread.id().index() {
+            0 => {
+                assert!(map.insert(thread, 0, 7)? && ring.submit(thread, 7)?);
+                Ok(())
+            }
+            _ => {
+                map.serve(thread)?;
+                assert_eq!(thread.until(|thread| ring.receive(thread))?, 7);
+                Ok(())
+            }
+        })?;
+    }
+    Ok(())
+}
+
+fn an_unsound_variant_is_reported_once(provider: Provider) {
+    for (is_good, text) in launched("by_default", 2, provider) {
+        assert!(is_good && text.is_empty(), "the default variants are sound: {text}");
+    }
+    let both = launched("by_name", 2, provider);
+    assert!(both.iter().all(|(is_good, _)| *is_good), "{both:?}");
+    for library in ["kvstore", "rbl"] {
+        let warning = format!("warning: {library} runs as its variant published, which is expected to be unsound");
+        assert_eq!(both[0].1.matches(&warning).count(), 1, "{}", both[0].1);
+    }
+    assert_eq!(both[1].1, "", "the first process alone reports");
+}
+
+/// Declares a word more on the first process. A put of 42 would land in another word.
+fn other_words(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(LIMIT);
+    if company.rank() == 0 {
+        group.word("a", 2, 5);
+    }
+    let (x, own, barrier) = (group.word("x", 2, 0), group.word("own", 1, 42), group.barrier("b", &[0, 1]));
+    group.run_among(company, provider, |thread| {
+        if thread.id().index() == 0 {
+            x.put(thread, own)?.wait(thread)?;
+        }
+        barrier.wait(thread)
+    })?;
+    Ok(())
+}
+
+fn other_words_are_an_error_on_both_sides(provider: Provider) {
+    for (is_good, text) in launched("other_words", 2, provider) {
+        assert!(!is_good && text.contains("node 1 and node 2 have declared different groups"), "{text}");
+        assert!(text.contains("node 1 alone has a: rdma-wait-rmw, node 2, at first 5"), "{text}");
+    }
+}
+
+/// Declares two threads on the second node, or one. All words are the same.
+fn other_threads(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let nodes: &[u8] = if company.rank() == 0 { &[1, 2] } else { &[1, 2, 2] };
+    let mut group = Group::new(nodes).within(LIMIT);
+    group.word("x", 2, 0);
+    group.run_among(company, provider, |_| Ok(()))?;
+    Ok(())
+}
+
+fn other_threads_are_an_error_on_both_sides(provider: Provider) {
+    for (is_good, text) in launched("other_threads", 2, provider) {
+        assert!(!is_good && text.contains("node 1 and node 2 have declared different groups"), "{text}");
+        assert!(text.contains("node 1 alone has 2 nodes, threads on nodes 1, 2;"), "{text}");
+        assert!(text.contains("node 2 alone has 2 nodes, threads on nodes 1, 2, 2;"), "{text}");
+    }
+}
+
+/// Adds to a word from both nodes. The sum is right unless somebody else adds to it.
+fn adds(company: &Company, provider: Provider, more: i64) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(Duration::from_secs(5));
+    let (sum, barrier) = (group.word("s", 1, 0), group.barrier("b", &[0, 1]));
+    let own = [1, 2].map(|n| group.word(&format!("own{n}"), n, 0));
+    group.run_among(company, provider, |thread| {
+        let own = own[thread.id().index()];
+        for _ in 0..100 {
+            sum.fetch_add(thread, more, own)?.wait(thread)?;
+        }
+        barrier.wait(thread)?;
+        sum.get(thread, own)?.wait(thread)?;
+        assert_eq!(own.read(thread)?, 200 * more);
+        barrier.wait(thread)
+    })?;
+    Ok(())
+}
+
+/// This process is the first one of two companies, which run at the same time.
+fn two_companies_at_once_share_no_word(provider: Provider) {
+    for _ in 0..2 {
+        let both = [("adds_ones", 1), ("adds_thousands", 1000)];
+        let both = both.map(|(name, more)| (started(name, 2, provider, LIMIT).unwrap(), more));
+        std::thread::scope(|scope| {
+            let all = both.each_ref().map(|(company, more)| scope.spawn(|| adds(company, provider, *more)));
+            all.into_iter().for_each(|one| one.join().unwrap().unwrap());
+        });
+    }
+}
+
+/// Two threads of each process run a group in the same company at the same time.
+fn twice_at_once(company: &Company, provider: Provider) -> Result<(), Fault> {
+    std::thread::scope(|scope| {
+        let all = [1, 1000].map(|more| scope.spawn(move || adds(company, provider, more)));
+        all.map(|one| one.join().expect("no sum is wrong")).into_iter().find(Result::is_err).unwrap_or(Ok(()))
+    })
+}
+
+fn two_groups_at_once_share_no_word(provider: Provider) {
+    for _ in 0..2 {
+        for (is_good, text) in launched("twice_at_once", 2, provider) {
+            assert!(!is_good && text.contains("already runs a group"), "{text}");
+        }
+    }
+}
+
+/// Two threads run a group in one company at the same time: the second one is refused, as nobody knows whose message comes next.
+fn one_company_runs_one_group_at_a_time(provider: Provider) {
+    let company = started("late", 2, provider, LIMIT).unwrap();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| meets(&company, provider, usize::MAX, || {}));
+        std::thread::sleep(Duration::from_millis(500));
+        let second = meets(&company, provider, usize::MAX, || {});
+        assert!(matches!(&second, Err(Fault::Wrong(why)) if why.contains("already runs a group")), "{second:?}");
+        assert!(first.join().unwrap().is_err());
+    });
+}
+
+/// Adds to the largest number that a word holds, as an atomic operation of the object and of the network.
+fn too_large(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(LIMIT);
+    let atomic = group.atomic("a", 2);
+    let (word, own) = (group.word("w", 2, refused::LARGEST), group.word("own", 1, 0));
+    group.run_among(company, provider, |thread| {
+        if thread.id().index() == 0 {
+            refused::too_large(thread, atomic, word, own)?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Makes operations on words that a thread cannot reach so.
+fn misplaced(company: &Company, provider: Provider) -> Result<(), Fault> {
+    let mut group = Group::new(&[1, 2]).within(LIMIT);
+    let (near, far, barrier) = (group.word("near", 1, 0), group.word("far", 2, 0), group.barrier("b", &[0, 1]));
+    group.run_among(company, provider, |thread| {
+        if thread.id().index() == 0 {
+            refused::misplaced(thread, near, far);
+        }
+        barrier.wait(thread)
+    })?;
+    Ok(())
+}
+
+fn all_end_well(name: &str, provider: Provider) {
+    for (is_good, text) in launched(name, 2, provider) {
+        assert!(is_good, "{text}");
+    }
+}
+
+/// The others wait for one that panics, in a thread of a group or outside: they learn who it was, long before their time is over.
+fn a_panic_is_reported_to_all_at_once(provider: Provider) {
+    for (name, how) in [("panics", "): P2 panicked: the cup is empty"), ("panics_alone", "): it panicked")] {
+        let begin = Instant::now();
+        for (rank, (is_good, text)) in launched(name, 3, provider).iter().enumerate() {
+            assert!(!is_good, "{rank}: {text}");
+            assert!(rank == 1 || text.contains("node 2 (process ") && text.contains(how), "{rank}: {text}");
+        }
+        assert!(begin.elapsed() < Duration::from_millis(2500), "{:?}", begin.elapsed());
+    }
+}
+
 /// A company of two, in which this process is node 2, by hand.
 fn by_hand(said: &str, limit: &str) -> String {
+    spoken(said, limit).0
+}
+
+/// As [`by_hand`], with what the first process answered.
+fn spoken(said: &str, limit: &str) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("meet");
     let first = Command::new(std::env::current_exe().unwrap())
@@ -521,14 +764,32 @@ fn by_hand(said: &str, limit: &str) -> String {
     };
     let mut stream = TcpStream::connect(at.trim()).unwrap();
     stream.write_all(said.as_bytes()).unwrap();
-    drop(stream);
-    String::from_utf8_lossy(&first.wait_with_output().unwrap().stderr).into_owned()
+    stream.shutdown(Shutdown::Write).unwrap();
+    let printed = String::from_utf8_lossy(&first.wait_with_output().unwrap().stderr).into_owned();
+    let mut answer = String::new();
+    // What was sent away may be cut off.
+    _ = stream.read_to_string(&mut answer);
+    (printed, answer)
+}
+
+/// The greeting of node 2 of two.
+const GREETING: &str = concat!("mowgli 1 2  ", env!("CARGO_PKG_VERSION"), "\n");
+
+fn another_version_is_an_error_on_both_sides() {
+    let own = env!("CARGO_PKG_VERSION");
+    for (greeting, version) in [("mowgli 1 2  9.8.7", "version 9.8.7"), ("mowgli 1 2 ", "an earlier version")] {
+        let (printed, answer) = spoken(&format!("{greeting}\n=[]\n"), "10");
+        for text in [&printed, &answer] {
+            let told = format!("node 2 is built with {version} of mowgli-fabric, and node 1 with version {own}");
+            assert!(text.contains(&told), "{text}");
+        }
+    }
 }
 
 fn a_connection_that_is_cut_is_told() {
-    let cut = by_hand("mowgli 1 2 \n=[\"half of", "10");
+    let cut = by_hand(&format!("{GREETING}=[\"half of"), "10");
     assert!(cut.contains("node 2 has gone in the middle of a message"), "{cut}");
-    let strange = by_hand("mowgli 1 2 \nwhat\n", "10");
+    let strange = by_hand(&format!("{GREETING}what\n"), "10");
     assert!(strange.contains("node 2 said what makes no sense"), "{strange}");
 }
 
@@ -542,7 +803,7 @@ fn strangers_are_sent_away() {
 
 fn what_clients_of_a_store_see_is_linearisable(company: &Company, provider: Provider) -> Result<(), Fault> {
     let load = load::Load { nodes: 4, clients: 1, keys: 2, changes: 3, others: 10 };
-    let (group, map) = load.group("fenced-delete");
+    let (group, map) = load.group(None);
     let run = |thread: &mut Thread<'_>| load.run(map, thread, 1, nanoseconds);
     let all = among::among(company, provider, &group, run)?.concat();
     assert!(all.len() > 4 * 3 * 10);
@@ -556,7 +817,7 @@ fn nanoseconds() -> u64 {
 
 fn what_a_load_of_a_store_sees_is_linearisable(company: &Company, provider: Provider) -> Result<(), Fault> {
     let load = clients::Load { nodes: 2, clients: 2, keys: 3, calls: 20, updates: 0.5 };
-    let (group, map, barrier) = load.group("fenced-delete");
+    let (group, map, barrier) = load.group(None);
     let run = |thread: &mut Thread<'_>| load.run((map, barrier), thread, 1, nanoseconds);
     let all = among::among(company, provider, &group, run)?.concat();
     assert_eq!(all.len(), 3 + 4 * 20);

@@ -15,7 +15,7 @@ use load::Load;
 /// A client on each of three nodes, that looks up one key many times, and changes it twice.
 const LOAD: Load = Load { nodes: 3, clients: 1, keys: 1, changes: 2, others: 30 };
 
-fn ran(variant: &str, fabric: Fabric, seed: u64) -> Result<Vec<Done>, Fault> {
+fn ran(variant: Option<&str>, fabric: Fabric, seed: u64) -> Result<Vec<Done>, Fault> {
     let (group, map) = LOAD.group(variant);
     let clock = AtomicU64::new(0);
     Ok(group.run(fabric, |thread| LOAD.run(map, thread, seed, || clock.fetch_add(1, SeqCst)))?.concat())
@@ -25,7 +25,7 @@ fn ran(variant: &str, fabric: Fabric, seed: u64) -> Result<Vec<Done>, Fault> {
 fn what_clients_see_is_linearisable() {
     for seed in 0..10 {
         for fabric in [Fabric::Local, Fabric::Machine { seed }] {
-            let all = ran("fenced-delete", fabric, seed).unwrap();
+            let all = ran(None, fabric, seed).unwrap();
             assert!(all.len() > 3 * 2 * 31 && wrong(&all).is_none(), "{fabric:?}, seed {seed}");
         }
     }
@@ -35,18 +35,18 @@ fn what_clients_see_is_linearisable() {
 #[test]
 fn the_published_deletion_lets_a_value_come_back() {
     let seed = SEEN;
-    let of_key = wrong(&ran("published", Fabric::Machine { seed }, seed).unwrap()).expect("not linearisable");
+    let of_key = wrong(&ran(Some("published"), Fabric::Machine { seed }, seed).unwrap()).expect("not linearisable");
     let found = |done: &Done| if let Called::Get(found) = done.called { Some(found) } else { None };
     let comes_back = of_key.iter().any(|a| {
         found(a) == Some(None)
             && of_key.iter().any(|b| a.ended < b.begun && a.client != b.client && matches!(found(b), Some(Some(_))))
     });
     assert!(comes_back, "{of_key:?}");
-    assert!(wrong(&ran("fenced-delete", Fabric::Machine { seed }, seed).unwrap()).is_none());
+    assert!(wrong(&ran(None, Fabric::Machine { seed }, seed).unwrap()).is_none());
 }
 
 /// A seed of the machine with which that is seen.
-const SEEN: u64 = 161;
+const SEEN: u64 = 124;
 
 fn done(client: usize, begun: u64, ended: u64, called: Called) -> Done {
     Done { client, key: 0, called, begun, ended }

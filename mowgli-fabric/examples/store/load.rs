@@ -20,10 +20,11 @@ pub struct Load {
 }
 
 impl Load {
-    /// The group, with this variant of the store, and the store.
-    pub fn group(self, variant: &str) -> (Group, Map) {
+    /// The group, with this variant of the store or the default one, and the store.
+    pub fn group(self, variant: Option<&str>) -> (Group, Map) {
         let nodes: Vec<u8> = (1..=self.nodes).flat_map(|n| vec![n; self.clients + 1]).collect();
-        let mut group = Group::new(&nodes).variant("kvstore", variant);
+        let group = Group::new(&nodes);
+        let mut group = if let Some(variant) = variant { group.variant("kvstore", variant) } else { group };
         let map = group.map("m", self.keys);
         (group, map)
     }

@@ -25,9 +25,9 @@ use place::{End, Over, Place, ended};
 struct Args {
     /// What it runs over.
     fabric: Over,
-    /// The variant of the store.
-    #[arg(long, default_value = "fenced-delete")]
-    variant: String,
+    /// The variant of the store, by default the sound one.
+    #[arg(long)]
+    variant: Option<String>,
     /// For how long.
     #[arg(long, default_value_t = 10)]
     seconds: u64,
@@ -64,7 +64,7 @@ impl Args {
     fn run(&self) -> Result<(), End> {
         let place = Place::new(self.fabric, self.nodes)?;
         let load = self.load();
-        let (group, map) = load.group(&self.variant);
+        let (group, map) = load.group(self.variant.as_deref());
         let start = Instant::now();
         let mut seen = Seen::default();
         for seed in self.seed.. {

@@ -26,10 +26,11 @@ pub struct Load {
 const THETA: f64 = 0.99;
 
 impl Load {
-    /// The group, with this variant of the store, the store, and where all meet before and after its keys get their values.
-    pub fn group(self, variant: &str) -> (Group, Map, Barrier) {
+    /// The group, with this variant of the store or the default one, the store, and where all meet before and after its keys get their values.
+    pub fn group(self, variant: Option<&str>) -> (Group, Map, Barrier) {
         let threads: Vec<u8> = (1..=self.nodes).flat_map(|n| vec![n; self.clients]).collect();
-        let mut group = Group::new(&threads).variant("kvstore", variant);
+        let group = Group::new(&threads);
+        let mut group = if let Some(variant) = variant { group.variant("kvstore", variant) } else { group };
         let map = group.map("m", self.keys);
         let barrier = group.barrier("b", &(0..threads.len()).collect::<Vec<_>>());
         (group, map, barrier)

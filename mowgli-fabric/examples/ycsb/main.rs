@@ -35,9 +35,9 @@ use repeat::Repeat;
 struct Args {
     /// What it runs over.
     fabric: Over,
-    /// The variant of the store.
-    #[arg(long, default_value = "fenced-delete")]
-    variant: String,
+    /// The variant of the store, by default the sound one.
+    #[arg(long)]
+    variant: Option<String>,
     #[arg(long, default_value_t = 2, value_parser = value_parser!(u8).range(1..))]
     nodes: u8,
     /// The most clients on each node; first there is one.
@@ -107,7 +107,7 @@ impl Args {
     fn runs(&self, place: &Place, mix: Mix, clients: usize) -> Result<Vec<Vec<Done>>, End> {
         let &Self { nodes, keys, calls, .. } = self;
         let load = Load { nodes, clients, keys, calls, updates: mix.updates() };
-        let (group, map, barrier) = load.group(&self.variant);
+        let (group, map, barrier) = load.group(self.variant.as_deref());
         let run = |seed| {
             let act = |thread: &mut Thread<'_>| load.run((map, barrier), thread, seed, || place.now());
             let mut all = place.run(&group, seed, act)?.concat();

@@ -1,7 +1,7 @@
 //! A connection between two processes: lines, and how it ends.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +11,9 @@ use socket2::{SockRef, TcpKeepalive};
 
 use super::place::Place;
 use crate::port::Fault;
+
+/// The version that the greeting carries, because processes of two versions may place their words and read their messages differently.
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// How long nothing may come of a connection, not even that the other machine is there, before it counts as cut.
 const SILENCE: Duration = Duration::from_secs(5);
@@ -49,7 +52,7 @@ impl Trouble {
         if said.0.is_some() {
             return;
         }
-        let text = serde_json::to_string(&fault).expect("a name and a string");
+        let text = as_text(&fault);
         said.1.iter().for_each(|writer| send(writer, FAULT, &text));
         said.0 = Some(fault);
         self.is_there.store(true, Ordering::Relaxed);
@@ -59,6 +62,10 @@ impl Trouble {
     pub(super) fn tell(&self, writer: Writer) {
         self.said.lock().unwrap_or_else(PoisonError::into_inner).1.push(writer);
     }
+}
+
+fn as_text(fault: &Fault) -> String {
+    serde_json::to_string(fault).expect("a name and a string")
 }
 
 fn one_line(text: &str) -> String {
@@ -176,13 +183,30 @@ fn line(reader: &mut impl BufRead) -> Result<String, &'static str> {
 /// A connection to the first process, to which this one says who it is.
 pub(super) fn reached(at: SocketAddr, place: &Place) -> Result<TcpStream, String> {
     let mut stream = TcpStream::connect_timeout(&at, PATIENCE).map_err(|e| format!("{at}: {e}"))?;
-    let greeting = format!("mowgli {} {} {}\n", place.rank, place.size, place.token);
+    let greeting = format!("mowgli {} {} {} {VERSION}\n", place.rank, place.size, place.token);
     stream.write_all(greeting.as_bytes()).map_err(|e| format!("{at}: {e}"))?;
     Ok(stream)
 }
 
+/// A process that has come.
+pub(super) struct Guest {
+    pub(super) rank: usize,
+    /// The version that it is built with. Earlier ones do not say theirs.
+    pub(super) version: Option<String>,
+    pub(super) stream: TcpStream,
+}
+
+impl Guest {
+    /// Tells it why it is sent away, and waits until it has gone: a connection that is closed with something unread loses what was sent.
+    pub(super) fn refuse(&mut self, fault: &Fault) {
+        let line = format!("{FAULT}{}\n", as_text(fault));
+        let told = self.stream.write_all(line.as_bytes()).and_then(|()| self.stream.shutdown(Shutdown::Write));
+        _ = told.and_then(|()| std::io::copy(&mut self.stream, &mut std::io::sink()));
+    }
+}
+
 /// Who somebody is that has come, if it belongs to this company.
-pub(super) fn greeted(stream: TcpStream, place: &Place) -> Option<(usize, TcpStream)> {
+pub(super) fn greeted(stream: TcpStream, place: &Place) -> Option<Guest> {
     stream.set_nonblocking(false).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(1))).ok()?;
     // Byte by byte: what comes after the greeting is for others to read.
@@ -194,7 +218,11 @@ pub(super) fn greeted(stream: TcpStream, place: &Place) -> Option<(usize, TcpStr
     }
     let said = String::from_utf8(said).ok()?;
     let parts: Vec<&str> = said.trim_end_matches('\n').split(' ').collect();
-    let ["mowgli", rank, size, token] = parts[..] else { return None };
+    let (rank, size, token, version) = match parts[..] {
+        ["mowgli", rank, size, token] => (rank, size, token, None),
+        ["mowgli", rank, size, token, version] => (rank, size, token, Some(version.to_owned())),
+        _ => return None,
+    };
     let rank = rank.parse::<usize>().ok().filter(|rank| (1..place.size).contains(rank))?;
-    (size.parse() == Ok(place.size) && token == place.token).then_some((rank, stream))
+    (size.parse() == Ok(place.size) && token == place.token).then_some(Guest { rank, version, stream })
 }

@@ -10,12 +10,15 @@ mod pmi;
 
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
+use mowgli_core::ids::Tid;
+
 use crate::port::Fault;
-use link::{Heard, Link, Trouble};
+use link::{Guest, Heard, Link, Trouble, VERSION};
 use place::{Meeting, Place};
 
 /// Processes that run together, as one of them sees it.
@@ -26,6 +29,8 @@ pub struct Company {
     trouble: Arc<Trouble>,
     started: Started,
     limit: Duration,
+    /// Held while a group runs.
+    running: Mutex<()>,
 }
 
 /// The processes that this one has started, by rank.
@@ -105,18 +110,26 @@ impl Company {
         let trouble = Arc::new(Trouble::default());
         let gone = |how: &str| Fault::Gone(format!("node 1 {how}"));
         let link = Link::new(0, stream, &trouble, gone).map_err(|e| Fault::Gone(format!("node 1: {e}")))?;
-        Ok(Self { place, links: vec![link], trouble, started: Started::default(), limit })
+        trouble.tell(link.writer());
+        Ok(Self { place, links: vec![link], trouble, started: Started::default(), limit, running: Mutex::default() })
     }
 
     /// Waits until all others have come.
     fn gathered(place: Place, listener: TcpListener, started: Started, limit: Duration) -> Result<Self, Fault> {
         let trouble = Arc::new(Trouble::default());
-        let mut company = Self { place, links: Vec::new(), trouble, started, limit };
+        let mut company = Self { place, links: Vec::new(), trouble, started, limit, running: Mutex::default() };
+        company.welcome(&listener).inspect_err(|fault| company.fail(fault))?;
+        company.links.sort_by_key(|link| link.rank);
+        Ok(company)
+    }
+
+    /// Takes connections until all others have come.
+    fn welcome(&mut self, listener: &TcpListener) -> Result<(), Fault> {
         let wrong = |e: std::io::Error| Fault::Wrong(format!("no connections are taken: {e}"));
         listener.set_nonblocking(true).map_err(wrong)?;
-        let end = Instant::now() + limit;
-        while company.links.len() + 1 < company.size() {
-            if let Some(fault) = company.fell(end) {
+        let end = Instant::now() + self.limit;
+        while self.links.len() + 1 < self.size() {
+            if let Some(fault) = self.fell(end) {
                 return Err(fault);
             }
             let Ok((stream, _)) = listener.accept() else {
@@ -124,20 +137,23 @@ impl Company {
                 continue;
             };
             // What is no process of this company is none of its business.
-            let Some((rank, stream)) = link::greeted(stream, &company.place) else { continue };
-            if company.links.iter().any(|link| link.rank == rank) {
+            let Some(mut guest) = link::greeted(stream, &self.place) else { continue };
+            if guest.version.as_deref() != Some(VERSION) {
+                let fault = other_version(&guest);
+                guest.refuse(&fault);
+                return Err(fault);
+            }
+            let rank = guest.rank;
+            if self.links.iter().any(|link| link.rank == rank) {
                 return Err(Fault::Wrong(format!("two processes say that they are node {}", rank + 1)));
             }
-            let started = Arc::clone(&company.started);
+            let started = Arc::clone(&self.started);
             let gone = move |how: &str| Fault::Gone(ended(rank, how, &started));
-            let link = Link::new(rank, stream, &company.trouble, gone).map_err(wrong)?;
-            company.links.push(link);
+            let link = Link::new(rank, guest.stream, &self.trouble, gone).map_err(wrong)?;
+            self.trouble.tell(link.writer());
+            self.links.push(link);
         }
-        company.links.sort_by_key(|link| link.rank);
-        for link in &company.links {
-            company.trouble.tell(link.writer());
-        }
-        Ok(company)
+        Ok(())
     }
 
     /// Why somebody who has not come will not.
@@ -214,11 +230,49 @@ impl Company {
         self.trouble.set(fault.clone());
     }
 
+    /// Runs what a thread of this process does. If it panics, all other processes are told at once.
+    pub(crate) fn reporting<R>(&self, thread: Tid, work: impl FnOnce() -> R) -> R {
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let why = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a message");
+            self.fail(&self.panicked(&format!("{thread} panicked: {why}")));
+            resume_unwind(panic)
+        })
+    }
+
+    /// The fault that the others hear of when this process panics.
+    fn panicked(&self, how: &str) -> Fault {
+        Fault::Gone(format!("node {} (process {}): {how}", self.rank() + 1, std::process::id()))
+    }
+
+    /// Lets one group run, and no other one while the guard is there: messages of two would be taken for each other's.
+    pub(crate) fn only(&self) -> Result<MutexGuard<'_, ()>, Fault> {
+        match self.running.try_lock() {
+            Ok(guard) => Ok(guard),
+            // A thread of the run before has panicked, and there is nothing that could be half done.
+            Err(TryLockError::Poisoned(guard)) => Ok(guard.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(Fault::Wrong(
+                "this company already runs a group; let one end before another begins, or start another company"
+                    .to_owned(),
+            )),
+        }
+    }
+
     /// What has gone wrong in this process or another, if anything has. It is quick to ask.
     #[must_use]
     pub fn fault(&self) -> Option<Fault> {
         self.trouble.fault()
     }
+}
+
+/// The fault of two processes that are built with two versions.
+fn other_version(guest: &Guest) -> Fault {
+    let version =
+        guest.version.as_ref().map_or("an earlier version".to_owned(), |version| format!("version {version}"));
+    Fault::Wrong(format!(
+        "node {} is built with {version} of mowgli-fabric, and node 1 with version {VERSION}; build all processes with the same",
+        guest.rank + 1
+    ))
 }
 
 /// How a process of this rank ended, whose connection did.
@@ -243,6 +297,9 @@ const TO_END: Duration = Duration::from_secs(3);
 
 impl Drop for Company {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.fail(&self.panicked("it panicked"));
+        }
         self.links.iter().for_each(Link::bye);
         let end = Instant::now() + TO_END;
         for (_, child) in children(&self.started).iter_mut() {

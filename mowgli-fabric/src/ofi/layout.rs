@@ -2,7 +2,7 @@
 
 use mowgli_core::ids::Loc;
 use mowgli_core::world::World;
-use mowgli_rdma::wait::is_unread;
+use mowgli_rdma::wait::{home, is_unread};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::company::Company;
@@ -50,8 +50,7 @@ impl Layout {
         let (places, initial) = (FxHashMap::default(), vec![Vec::new(); nodes]);
         let mut layout = Self { places, initial, copies, own: company.rank(), unread };
         for (x, object) in Stack::words(world) {
-            let node = object.node.ok_or_else(|| Fault::Wrong(format!("{x} is on no node")))?;
-            let node = usize::from(node.0) - 1;
+            let node = usize::from(home(world, x).0) - 1;
             let unfit = || Fault::Wrong(format!("{x} is {}, which does not fit into a word", object.init));
             let word = packed(object.init).ok_or_else(unfit)?;
             layout.places.insert(x, (node, layout.initial[node].len()));
@@ -76,10 +75,14 @@ impl Layout {
     }
 
     /// The node of a word, counted from 0, and where it is there.
-    pub(super) fn place(&self, x: Loc, copy: usize) -> Result<(usize, usize), Fault> {
-        let place = self.places.get(&x).copied();
-        let (node, word) = place.ok_or_else(|| Fault::Wrong(format!("there is no word {x}")))?;
-        Ok((node, word + copy * self.initial[node].len()))
+    pub(super) fn place(&self, x: Loc, copy: usize) -> (usize, usize) {
+        let (node, word) = self.places[&x];
+        (node, word + copy * self.initial[node].len())
+    }
+
+    /// Whether a word is on this node.
+    pub(super) fn has(&self, x: Loc) -> bool {
+        self.places[&x].0 == self.own
     }
 
     /// Whether nobody looks at a word, as its library has declared: what is got into it may be anything.
@@ -87,10 +90,10 @@ impl Layout {
         self.unread.contains(&x)
     }
 
-    /// Where a word of this node is.
-    pub(super) fn own(&self, x: Loc, copy: usize) -> Result<usize, Fault> {
-        let (node, word) = self.place(x, copy)?;
-        if node == self.own { Ok(word) } else { Err(Fault::Wrong(format!("{x} is on node {}, not here", node + 1))) }
+    /// Where a word of this node is. `Legal` has refused operations that reach others so.
+    pub(super) fn own(&self, x: Loc, copy: usize) -> usize {
+        assert!(self.has(x), "{x} is on another node");
+        self.place(x, copy).1
     }
 
     /// Where a word is by which processes keep pace, in the memory of the process of a rank.

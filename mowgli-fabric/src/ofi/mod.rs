@@ -4,6 +4,7 @@
 
 #[cfg(not(libfabric))]
 mod absent;
+mod agreement;
 mod layout;
 mod port;
 mod queue;
@@ -20,11 +21,11 @@ use std::time::{Duration, Instant};
 
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
 
 use crate::company::Company;
 use crate::left;
 use crate::port::{Fault, Network, Port};
+use crate::stack::Stack;
 use crate::word::unpacked;
 use layout::{Control, Layout};
 use port::FabricPort;
@@ -58,9 +59,9 @@ impl Provider {
     }
 
     /// What endpoints are named after: the address of their machine, or their process.
-    fn source(self, host: &str) -> &str {
+    fn source(self, host: &str) -> String {
         match self {
-            Self::Tcp => host,
+            Self::Tcp => host.to_owned(),
             Self::Shm => left::name(),
         }
     }
@@ -70,7 +71,7 @@ impl Provider {
     /// # Errors
     /// If libfabric was not there when this was built, or has no such provider here.
     pub fn check(self) -> Result<(), String> {
-        let node = raw::Node::open(self.full_name(), self.source("127.0.0.1"), Box::new([AtomicU64::new(0)]));
+        let node = raw::Node::open(self.full_name(), &self.source("127.0.0.1"), Box::new([AtomicU64::new(0)]));
         node.map(drop).map_err(|why| format!("{}: {}", self.name(), why.text()))
     }
 }
@@ -78,6 +79,8 @@ impl Provider {
 /// The part of one process in a network.
 pub(crate) struct Ofi<'a> {
     company: &'a Company,
+    /// While it is held, no other network of the company opens.
+    _only: MutexGuard<'a, ()>,
     node: Arc<raw::Node>,
     layout: Layout,
     peers: Vec<raw::Peer>,
@@ -96,23 +99,29 @@ fn locked(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a process says of its node: its address in hexadecimal digits, the key of its memory, and where that begins.
-type Said = (String, u64, u64);
+/// What a process says of its node: the fingerprint of its group, its address in hexadecimal digits, the key of its memory, and where that
+/// begins.
+type Said = (String, String, u64, u64);
 
 impl<'a> Ofi<'a> {
-    /// The network of a company: so many copies of the words of a world, for one run each. Threads give up after the time limit.
+    /// The network of a company: so many copies of the words of a group, for one run each. Threads give up after the time limit.
     pub(crate) fn open(
         company: &'a Company,
         provider: Provider,
-        world: &World,
+        stack: &Stack,
         copies: usize,
         limit: Duration,
     ) -> Result<Self, Fault> {
+        let only = company.only()?;
+        if company.rank() == 0 {
+            stack.report();
+        }
+        let world = &stack.world;
         let layout = Layout::new(world, company, copies)?;
         let failed = |what: &str, why: raw::Error| Fault::Wrong(format!("{}: {what}: {}", provider.name(), why.text()));
         let source = provider.source(company.host());
         let words = layout.words().into_iter().map(AtomicU64::new).collect();
-        let node = raw::Node::open(provider.full_name(), source, words).map_err(|e| failed("no endpoint", e))?;
+        let node = raw::Node::open(provider.full_name(), &source, words).map_err(|e| failed("no endpoint", e))?;
         let node = Arc::new(node);
         // The memory has the first key.
         let queue = |key: u64, is_of_node| {
@@ -129,22 +138,28 @@ impl<'a> Ofi<'a> {
         }
         let (key, base) = node.memory();
         let digits = node.name().map_err(|e| failed("no address", e))?.iter().map(|b| format!("{b:02x}")).collect();
-        let said: Said = (digits, key, base);
+        let network = format!("{copies} copies of the words over {}", provider.name());
+        let group: Vec<String> = [network].into_iter().chain(stack.description()).collect();
+        let said: Said = (agreement::fingerprint(&group), digits, key, base);
         let all = company.gather(&serde_json::to_string(&said).expect("strings and numbers"))?;
-        let known = |text: &String| {
-            let (digits, key, base) = serde_json::from_str::<Said>(text).ok()?;
+        let unknown = |rank| Fault::Gone(format!("node {}: its address is not understood", rank + 1));
+        let read = |(rank, text): (usize, &String)| serde_json::from_str(text).map_err(|_| unknown(rank));
+        let all = all.iter().enumerate().map(read).collect::<Result<Vec<Said>, _>>()?;
+        if all.iter().any(|(fingerprint, ..)| *fingerprint != said.0) {
+            return Err(agreement::difference(company, &group));
+        }
+        let known = |(_, digits, key, base): &Said| {
             let byte = |place| u8::from_str_radix(digits.get(2 * place..2 * place + 2)?, 16).ok();
             let name = (0..digits.len() / 2).map(byte).collect::<Option<Vec<u8>>>()?;
-            Some(raw::Peer { address: node.know(&name).ok()?, key, base })
+            Some(raw::Peer { address: node.know(&name).ok()?, key: *key, base: *base })
         };
-        let unknown = |rank| Fault::Gone(format!("node {}: its address is not understood", rank + 1));
-        let peer = |(rank, text)| known(text).ok_or_else(|| unknown(rank));
+        let peer = |(rank, said)| known(said).ok_or_else(|| unknown(rank));
         let peers = all.iter().enumerate().map(peer).collect::<Result<_, _>>()?;
         let went_on = AtomicBool::new(false);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let spins = if company.size() <= processors { 1024 } else { 32 };
         let control = Mutex::new(control);
-        Ok(Self { company, node, layout, peers, queues, control, others, limit, spins, went_on })
+        Ok(Self { company, _only: only, node, layout, peers, queues, control, others, limit, spins, went_on })
     }
 
     /// Does this while a thread lets go on what others do here.
@@ -205,19 +220,24 @@ impl<'a> Ofi<'a> {
         FabricPort::new(self, &self.queues[&thread], thread, copy)
     }
 
+    /// The processes.
+    pub(crate) fn company(&self) -> &Company {
+        self.company
+    }
+
     /// Which process this is.
     pub(crate) fn rank(&self) -> usize {
         self.company.rank()
     }
 
     /// Whether a word is on this node.
-    pub(crate) fn has(&self, x: Loc, copy: usize) -> bool {
-        self.layout.own(x, copy).is_ok()
+    pub(crate) fn has(&self, x: Loc) -> bool {
+        self.layout.has(x)
     }
 
     /// What a word of this node is in a copy.
     pub(crate) fn last_of(&self, x: Loc, copy: usize) -> Result<Val, Fault> {
-        let word = self.layout.own(x, copy)?;
+        let word = self.layout.own(x, copy);
         of_word(x, self.node.words()[word].load(Ordering::SeqCst))
     }
 

@@ -76,13 +76,13 @@ impl<'a> FabricPort<'a> {
         kind: Kind,
         how: impl Fn(&mut End, Between) -> Result<(), Error>,
     ) -> Result<(), Fault> {
-        let own = self.net.layout.own(own, self.copy)?;
-        let (node, far) = self.net.layout.place(far, self.copy)?;
+        let own = self.net.layout.own(own, self.copy);
+        let (node, far) = self.net.layout.place(far, self.copy);
         let peer = self.net.peers[node];
         if !self.net.node.orders_atomics() {
             self.order(node, kind)?;
         }
-        let begun = Begun { node, kind, d, by: self.by };
+        let begun = Begun { node, kind, d, by: self.by, own };
         self.net.begin(&mut self.queue, begun, |end, slot| how(end, Between { slot, own, peer, far }))
     }
 
@@ -94,7 +94,7 @@ impl<'a> FabricPort<'a> {
     /// are in memory before it reads (aCW is before aNRR), which the fence gives, and nothing later is done before (aNLW before aWT).
     fn got_here(&mut self, (own, far, d): (Loc, Loc, Val)) -> Result<bool, Fault> {
         let layout = &self.net.layout;
-        let (node, word) = layout.place(far, self.copy)?;
+        let (node, word) = layout.place(far, self.copy);
         let is_here = node == self.net.rank();
         let need_not_travel = is_here || layout.is_unread(own);
         if !need_not_travel || !self.queue.is_over(node) {
@@ -102,19 +102,18 @@ impl<'a> FabricPort<'a> {
         }
         std::sync::atomic::fence(Ordering::SeqCst);
         if is_here {
-            let (words, own) = (self.net.node.words(), layout.own(own, self.copy)?);
-            words[own].store(words[word].load(Ordering::SeqCst), Ordering::SeqCst);
+            let words = self.net.node.words();
+            words[layout.own(own, self.copy)].store(words[word].load(Ordering::SeqCst), Ordering::SeqCst);
         }
-        self.queue.done(Begun { node, kind: Kind::Get, d, by: self.by });
+        self.queue.done(Begun { d, by: self.by, ..Begun::get(node) });
         Ok(true)
     }
 
     /// Where the provider keeps puts and gets in order, and not atomic operations: those wait for all that is before them, and are waited
     /// for by all that is after them.
     fn order(&mut self, node: usize, kind: Kind) -> Result<(), Fault> {
-        if kind != Kind::Atomic {
-            return self
-                .until(|| "an atomic operation".to_owned(), |queue| !queue.has(node, |kind| kind == Kind::Atomic));
+        if !kind.is_atomic() {
+            return self.until(|| "an atomic operation".to_owned(), |queue| !queue.has(node, Kind::is_atomic));
         }
         if self.queue.nodes()[node].has_put {
             self.net.follow(&mut self.queue, node)?;
@@ -144,27 +143,27 @@ impl Port for FabricPort<'_> {
             self.relaxed = 0;
         }
         let words = self.net.node.words();
-        let at = |x| Ok(&words[self.net.layout.own(x, self.copy)?]);
+        let at = |x| &words[self.net.layout.own(x, self.copy)];
         match operation {
-            Method::Read { x } => return of_word(x, at(x)?.load(LOADS)),
-            Method::Write { x, v } => at(x)?.store(word(v)?, STORES),
+            Method::Read { x } => return of_word(x, at(x).load(LOADS)),
+            Method::Write { x, v } => at(x).store(word(v)?, STORES),
             Method::CAS { x, v1, v2 } => {
-                let old = at(x)?.compare_exchange(word(v1)?, word(v2)?, Ordering::SeqCst, Ordering::SeqCst);
+                let old = at(x).compare_exchange(word(v1)?, word(v2)?, Ordering::SeqCst, Ordering::SeqCst);
                 return of_word(x, old.unwrap_or_else(|old| old));
             }
-            Method::Xchg { x, v } => return of_word(x, at(x)?.swap(word(v)?, Ordering::SeqCst)),
+            Method::Xchg { x, v } => return of_word(x, at(x).swap(word(v)?, Ordering::SeqCst)),
             Method::Mfence {} => std::sync::atomic::fence(Ordering::SeqCst),
             Method::Get { x, y, d } if self.got_here((x, y, d))? => {}
             Method::Get { x, y, d } => self.begin((x, y, d), Kind::Get, End::get)?,
             Method::Put { x, y, d } => self.begin((y, x, d), Kind::Put, End::put)?,
             Method::RCAS { x, y, v1, v2, d } => {
                 let (old, new) = (word(v1)?, word(v2)?);
-                self.begin((x, y, d), Kind::Atomic, |end, between| end.swap(between, old, new))?;
+                self.begin((x, y, d), Kind::Swap, |end, between| end.swap(between, old, new))?;
             }
             Method::RFAA { x, y, v, d } => {
                 let added = word(v)?;
                 v.int().ok_or_else(|| Fault::Wrong(format!("{v} cannot be added to {y}")))?;
-                self.begin((x, y, d), Kind::Atomic, |end, between| end.add(between, added))?;
+                self.begin((x, y, d), Kind::Sum, |end, between| end.add(between, added))?;
             }
             Method::Wait { d } => self.until_done(|| d.to_string(), |o| o.begun.d == d)?,
             Method::GetBy { .. }

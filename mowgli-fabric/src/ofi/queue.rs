@@ -5,7 +5,9 @@ use std::sync::Arc;
 use mowgli_core::value::Val;
 
 use super::raw::{End, Error, Going, Node};
+use crate::legal::held;
 use crate::port::Fault;
+use crate::word::unpacked;
 
 /// How many operations of a thread are under way at most.
 const MOST: usize = 256;
@@ -21,7 +23,14 @@ const NOBODY: u64 = 0;
 pub(super) enum Kind {
     Put,
     Get,
-    Atomic,
+    Swap,
+    Sum,
+}
+
+impl Kind {
+    pub(super) fn is_atomic(self) -> bool {
+        matches!(self, Self::Swap | Self::Sum)
+    }
 }
 
 /// An operation, as it is begun.
@@ -34,12 +43,14 @@ pub(super) struct Begun {
     pub(super) d: Val,
     /// The port by which it is begun.
     pub(super) by: u64,
+    /// The place of the own word.
+    pub(super) own: usize,
 }
 
 impl Begun {
     /// A put of no run.
     pub(super) fn put(node: usize) -> Self {
-        Self { node, kind: Kind::Put, d: Val::NoWid, by: NOBODY }
+        Self { node, kind: Kind::Put, d: Val::NoWid, by: NOBODY, own: 0 }
     }
 
     /// A get of no run.
@@ -162,7 +173,7 @@ impl Queue {
     /// How many operations at its node the port of this one had begun before. Those of no port are between others, and nobody counts them.
     fn count(&mut self, begun: Begun) -> u64 {
         let reached = &mut self.nodes[begun.node];
-        reached.has_put = begun.kind == Kind::Put || reached.has_put && begun.kind == Kind::Atomic;
+        reached.has_put = begun.kind == Kind::Put || reached.has_put && begun.kind.is_atomic();
         if begun.by == NOBODY {
             return 0;
         }
@@ -171,6 +182,13 @@ impl Queue {
         }
         reached.count += 1;
         reached.count - 1
+    }
+
+    /// The fault of an addition to a sum that no word holds. Some more of them would make of it an integer that a word holds, which would be wrong.
+    fn added(&self, begun: Begun) -> Option<Fault> {
+        let was = (begun.kind == Kind::Sum).then(|| unpacked(self.end.word(begun.own)))??;
+        let why = held(was).err()?;
+        Some(Fault::Wrong(format!("an addition at node {} was to {was}: {why}", begun.node + 1)))
     }
 
     /// No operation has failed.
@@ -188,13 +206,13 @@ impl Queue {
                 Err((why, slot)) => (slot, Some(why)),
             };
             let place = self.under_way.iter().position(|o| Some(o.slot) == slot);
-            let node = place.map(|place| {
+            let begun = place.map(|place| {
                 let operation = self.under_way.swap_remove(place);
                 self.free.push(operation.slot);
-                operation.begun.node
+                operation.begun
             });
-            if let Some(why) = failure {
-                let fault = failed(node, why);
+            let failed = failure.map(|why| failed(begun.map(|begun| begun.node), why));
+            if let Some(fault) = failed.or_else(|| self.added(begun?)) {
                 self.fault = Some(fault.clone());
                 return Err(fault);
             }

@@ -5,7 +5,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// What libfabric says is wrong: a negative number, as `-11` where something is to be tried again.
@@ -246,6 +246,11 @@ impl End {
 
     fn raw(&self) -> *mut FabricEnd {
         self.opened.raw.as_ptr()
+    }
+
+    /// A word of the own memory.
+    pub(crate) fn word(&self, own: usize) -> u64 {
+        self.opened.node.words[own].load(Ordering::SeqCst)
     }
 
     /// Slot, place in the own memory, address at the other node, each in the bounds that it has here.

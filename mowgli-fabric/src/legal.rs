@@ -1,0 +1,92 @@
+//! The checks of operations that all fabrics share, so that a program which runs over one runs over the others.
+//!
+//! The CPU reaches words of its own node, and so does the end of a network operation at which it starts. Words and nodes have to exist. An
+//! integer has to be one that a word of 64 bits holds beside the other values (see `word.rs`): the network card adds without a check, so a sum
+//! may be larger, and whoever reads it gets an error.
+
+use std::ops::RangeInclusive;
+
+use mowgli_core::ids::{Loc, Node};
+use mowgli_core::value::Val;
+use mowgli_core::world::Object;
+use mowgli_rdma::wait::Method;
+use rustc_hash::FxHashMap;
+
+/// The integers that a word holds. A word has room for twice as many, so the sum of two of them is never taken for another one of them.
+pub(crate) const INTEGERS: RangeInclusive<i64> = -(1 << 61)..=(1 << 61) - 1;
+
+/// Where the words of a group are.
+pub(crate) struct Legal {
+    nodes: u8,
+    homes: FxHashMap<Loc, Node>,
+}
+
+impl Legal {
+    /// Takes the words of memory of a group with so many nodes.
+    ///
+    /// # Errors
+    /// If a word is on no node, or on one that does not exist, or is at first an integer that no word holds.
+    pub(crate) fn new<'w>(nodes: u8, words: impl Iterator<Item = (Loc, &'w Object)>) -> Result<Self, String> {
+        let placed = |(x, object): (Loc, &Object)| {
+            let node = object.node.ok_or_else(|| format!("{x} is on no node"))?;
+            if !(1..=nodes).contains(&node.0) {
+                return Err(format!(
+                    "{x} is on node {node}, and there are nodes 1 to {nodes}: let a thread be on node {node}"
+                ));
+            }
+            held(object.init).map_err(|why| format!("{x} is at first {}: {why}", object.init))?;
+            Ok((x, node))
+        };
+        Ok(Self { nodes, homes: words.map(placed).collect::<Result<_, _>>()? })
+    }
+
+    /// Checks an operation of a thread on the node `here`.
+    ///
+    /// # Errors
+    /// The reason for which no fabric does it.
+    pub(crate) fn check(&self, here: Node, operation: Method) -> Result<(), String> {
+        match operation.usual().0 {
+            Method::Read { x } => self.own(here, x),
+            Method::Write { x, v } | Method::Xchg { x, v } => self.own(here, x).and(held(v)),
+            Method::CAS { x, v1, v2 } => self.own(here, x).and(held(v1)).and(held(v2)),
+            Method::Get { x: own, y: far, .. } | Method::Put { x: far, y: own, .. } => self.both(here, own, far),
+            Method::RCAS { x, y, v1, v2, .. } => self.both(here, x, y).and(held(v1)).and(held(v2)),
+            Method::RFAA { x, y, v, .. } => self.both(here, x, y).and(held(v)),
+            Method::Rfence { n } => self.exists(n),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that there is such a node.
+    pub(crate) fn exists(&self, n: Node) -> Result<(), String> {
+        let Self { nodes, .. } = self;
+        if (1..=*nodes).contains(&n.0) { Ok(()) } else { Err(format!("there is no node {n}, but nodes 1 to {nodes}")) }
+    }
+
+    fn home(&self, x: Loc) -> Result<Node, String> {
+        self.homes.get(&x).copied().ok_or_else(|| format!("there is no word {x}"))
+    }
+
+    fn own(&self, here: Node, x: Loc) -> Result<(), String> {
+        let home = self.home(x)?;
+        if home == here { Ok(()) } else { Err(format!("{x} is on node {home}, and the thread on node {here}")) }
+    }
+
+    fn both(&self, here: Node, own: Loc, far: Loc) -> Result<(), String> {
+        self.own(here, own)?;
+        self.home(far).map(|_| ())
+    }
+}
+
+/// Checks that a word holds a value, if it is an integer.
+///
+/// # Errors
+/// The range of integers that a word holds.
+pub(crate) fn held(v: Val) -> Result<(), String> {
+    match v {
+        Val::Int(i) if !INTEGERS.contains(&i) => {
+            Err(format!("{i} is not between -2^61 and 2^61 - 1, the integers that a word holds"))
+        }
+        _ => Ok(()),
+    }
+}

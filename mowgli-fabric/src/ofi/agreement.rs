@@ -1,0 +1,43 @@
+//! Processes agree on their group before one of them reaches a word of another: words are named by their places, which depend on all of it.
+
+use crate::company::Company;
+use crate::port::Fault;
+
+/// The fingerprint of a group: its description, by FNV-1a of 64 bits. It is the same in each build.
+pub(super) fn fingerprint(group: &[String]) -> String {
+    let bytes = group.iter().flat_map(|line| line.bytes().chain(*b"\n"));
+    let hash = bytes
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    format!("{hash:016x}")
+}
+
+/// The fault of processes whose fingerprints differ. Every process has to make the call, with the description of its group.
+pub(super) fn difference(company: &Company, group: &[String]) -> Fault {
+    let all = match company.gather(&serde_json::to_string(group).expect("strings")) {
+        Ok(all) => all,
+        Err(fault) => return fault,
+    };
+    let all: Vec<Vec<String>> = all.iter().map(|text| serde_json::from_str(text).unwrap_or_default()).collect();
+    let other = all.iter().position(|other| *other != all[0]).unwrap_or(0);
+    let alone = |rank: usize, than: usize| {
+        let lines: Vec<&str> = all[rank].iter().filter(|line| !all[than].contains(line)).map(String::as_str).collect();
+        shortened(rank, &lines)
+    };
+    Fault::Wrong(format!(
+        "node 1 and node {} have declared different groups{}{}; let every process declare the same",
+        other + 1,
+        alone(0, other),
+        alone(other, 0)
+    ))
+}
+
+/// The lines that the process of a rank alone has.
+fn shortened(rank: usize, lines: &[&str]) -> String {
+    const MOST: usize = 4;
+    let shown = lines[..lines.len().min(MOST)].join("; ");
+    match lines.len() {
+        0 => String::new(),
+        1..=MOST => format!("; node {} alone has {shown}", rank + 1),
+        all => format!("; node {} alone has {shown}; and {} more", rank + 1, all - MOST),
+    }
+}
