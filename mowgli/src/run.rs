@@ -36,7 +36,7 @@ pub struct Ask<'a> {
     pub over: Over<'a>,
     /// How often.
     pub times: u64,
-    /// The variants of libraries that are not the published ones.
+    /// The variants of libraries that do not run by their default ones.
     pub variants: &'a BTreeMap<String, String>,
     /// How long a thread of one run may wait.
     pub limit: Duration,

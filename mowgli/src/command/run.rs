@@ -51,7 +51,7 @@ impl RunArgs {
     after_help = "Examples:\n  mowgli run mp.litmus\n  mowgli run tests/ --times 10000\n  mowgli run mp.litmus --fabric tcp\n  mowgli run barrier.litmus --variant bal:no-fence\n  mowgli run barrier.litmus --seed 17 --times 1\n\nExit codes: 0 what was seen is allowed, 1 something forbidden was seen, 2 bad input or a process that has gone, 3 undecided."
 )]
 pub(super) struct RunArgs {
-    /// Files ending in .litmus, or directories with such files. Calls of libraries are run by their published bodies.
+    /// Files ending in .litmus, or directories with such files. Calls of libraries are run by their published bodies, or by the first sound variant where those are unsound.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// What it runs over.
@@ -63,7 +63,7 @@ pub(super) struct RunArgs {
     /// The seed of the first run over the machine; each has the next one.
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Another implementation of a library than the published one, as bal:no-fence.
+    /// Another implementation of a library than the default one, such as bal:no-fence.
     #[arg(long, value_name = "LIBRARY:VARIANT")]
     variant: Vec<String>,
     /// Seconds for one test.
