@@ -89,6 +89,9 @@ impl Library<Stamp> for Crash {
 
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
         method::fault(world, thread, call, Method::TABLE).or_else(|| match Method::of(call) {
+            Method::Dead { t } if t == thread => Some(format!(
+                "{t} makes no call after its own end, so it cannot wait for that: let another thread call dead({t})"
+            )),
             Method::Dead { t } if !world.may_stop(t) => Some(format!("{t} does not crash: declare crash({t})")),
             _ => None,
         })
@@ -209,6 +212,15 @@ mod tests {
 
     fn stamp(text: &str) -> Stamp {
         *Stamp::all(2).iter().find(|s| s.to_string() == text).expect("a stamp of a network of two nodes")
+    }
+
+    #[test]
+    fn a_thread_does_not_wait_for_its_own_end() {
+        let mut world = World::new(1, &[Node(1), Node(1)]);
+        world.crashes.threads.insert(Tid(1));
+        let fault = |thread: Tid| Crash.fault(&world, thread, &Method::Dead { t: Tid(1) }.into());
+        assert!(fault(Tid(1)).is_some_and(|why| why.contains("let another thread call dead(P1)")));
+        assert_eq!(fault(Tid(2)), None);
     }
 
     #[test]
