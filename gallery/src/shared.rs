@@ -149,7 +149,7 @@ impl<M: Methods> Subject for Kind<M> {
         let with = |objects: Vec<Object>| {
             let mut world = empty.clone();
             world.crashes.threads.extend(objects.iter().filter(|_| self.crashes).filter_map(|o| o.members.first()));
-            world.objects.extend(["x", "y", "z"].map(Loc::new).into_iter().zip(objects));
+            world.objects.extend(object_names(&["x", "y", "z"]).zip(objects));
             world
         };
         let objects = (self.objects)(empty);

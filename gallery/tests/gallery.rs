@@ -96,3 +96,15 @@ fn the_litmus_tests_hold_of_the_implementations() {
         is_solved(&root().join(format!("litmus/{library}.litmus")), &["--implemented", variant]);
     }
 }
+
+/// Names of objects do not run out, and what is printed of the default bounds is what is covered.
+#[test]
+fn the_largest_worlds_have_what_is_printed() {
+    for entry in entries() {
+        for bound in entry.variants.iter().flat_map(|v| &v.bounds) {
+            assert_eq!(entry.covered(bound, &|| false), *bound, "{}", entry.name);
+            let more = Bound { threads: 2, nodes: 2, objects: 4, homes: vec![1], ..bound.clone() };
+            assert_eq!(entry.covered(&more, &|| false).objects, 4, "{}", entry.name);
+        }
+    }
+}

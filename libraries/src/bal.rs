@@ -14,7 +14,7 @@ use mowgli_core::lemma::{Lemma, Of, Var, call, hb, index, is_number, node, threa
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aGF};
@@ -213,9 +213,9 @@ impl Subject for Bal {
         for count in 1..=bound.objects {
             for choice in sets.iter().combinations_with_replacement(count).take_while(|_| !expired()) {
                 let mut world = empty.clone();
-                for (name, members) in ["z", "y", "x"].iter().zip(choice) {
+                for (name, members) in object_names(&["z", "y", "x"]).zip(choice) {
                     let object = Object::new(Library::name(self)).members(members);
-                    world.objects.insert(Loc::new(name), object);
+                    world.objects.insert(name, object);
                 }
                 worlds.push(world);
             }

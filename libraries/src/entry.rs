@@ -261,6 +261,12 @@ impl<S: Stamp> Entry<S> {
         })
     }
 
+    /// A bound, lowered to what the largest of its worlds have: see [`Bound::covered`].
+    #[must_use]
+    pub fn covered(&self, bound: &Bound, expired: &dyn Fn() -> bool) -> Bound {
+        bound.covered(&*self.subject, Name::literal(self.name), expired)
+    }
+
     /// The clients within a bound of which the specification says anything; none where it is of another library.
     ///
     /// # Errors

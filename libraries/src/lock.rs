@@ -9,7 +9,7 @@ use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::lemma::{Lemma, Num, Var, call as a_call, hb, index, number, value};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
-use mowgli_core::soundness::client::{Bound, Client, Subject};
+use mowgli_core::soundness::client::{Bound, Client, Subject, object_names};
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
@@ -201,8 +201,8 @@ pub fn worlds(library: Name, empty: &World, bound: &Bound, expired: &dyn Fn() ->
     let choices = counts.flat_map(|count| std::iter::repeat_n(nodes.iter().copied(), count).multi_cartesian_product());
     let with = |homes: Vec<Node>| {
         let mut world = empty.clone();
-        let locks = ["l", "m", "k"].iter().zip(homes);
-        world.objects.extend(locks.map(|(name, node)| (Loc::new(name), Object::new(library).at(node))));
+        let locks = object_names(&["l", "m", "k"]).zip(homes);
+        world.objects.extend(locks.map(|(name, node)| (name, Object::new(library).at(node))));
         world
     };
     choices.take_while(|_| !expired()).map(with).collect()

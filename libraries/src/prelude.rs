@@ -24,7 +24,7 @@ pub mod any {
     pub use mowgli_core::method::methods;
     pub use mowgli_core::program::{Prog, prog};
     pub use mowgli_core::simple::{Over, Simple};
-    pub use mowgli_core::soundness::client::{Bound, Subject};
+    pub use mowgli_core::soundness::client::{Bound, Subject, object_names};
     pub use mowgli_core::value::Val;
     pub use mowgli_core::world::{Object, World};
 

@@ -14,7 +14,7 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
@@ -288,8 +288,8 @@ impl Subject for Rbl {
         let choices = (1..=bound.objects).flat_map(|n| std::iter::repeat_n(roles.iter(), n).multi_cartesian_product());
         let with = |(roles, size): (Vec<&(Tid, &Vec<Tid>)>, usize)| {
             let mut world = empty.clone();
-            let rings = ["q", "r", "s"].iter().zip(roles);
-            let rings = rings.map(|(name, (writer, readers))| (Loc::new(name), ring(*self, *writer, readers, size)));
+            let rings = object_names(&["q", "r", "s"]).zip(roles);
+            let rings = rings.map(|(name, (writer, readers))| (name, ring(*self, *writer, readers, size)));
             world.objects.extend(rings);
             world
         };

@@ -13,7 +13,7 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
@@ -178,7 +178,7 @@ impl Subject for Sv {
     fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let worlds = (1..=bound.objects).map(|count| {
             let mut world = empty.clone();
-            world.objects.extend(["x", "y", "z"].iter().take(count).map(|x| (Loc::new(x), variable())));
+            world.objects.extend(object_names(&["x", "y", "z"]).take(count).map(|x| (x, variable())));
             world
         });
         worlds.collect()

@@ -45,8 +45,10 @@ pub struct Checked<S: Stamp = mowgli_rdma::Stamp> {
     pub expected: Expected,
     /// Whether the variant has larger bounds to come: a mistake need not show at this one.
     pub is_early: bool,
-    /// The bound.
+    /// The bound, as far as the library has worlds so large.
     pub bound: Bound,
+    /// The bound to try next, if a mistake did not show at this one.
+    pub larger: Bound,
     /// The libraries of the implementation's executions.
     pub libraries: Libraries<S>,
     /// What was found.
@@ -111,6 +113,16 @@ pub fn shapes(bounds: &[Bound]) -> String {
     bounds.iter().map(shape).join(" or ")
 }
 
+/// A bound as arguments of `check`.
+#[must_use]
+pub fn arguments(bound: &Bound) -> String {
+    let Bound { threads, nodes, calls, objects, total, .. } = bound;
+    let mut all = vec![format!("--threads {threads} --nodes {nodes} --calls {calls}")];
+    all.extend((*objects > 1).then(|| format!("--objects {objects}")));
+    all.extend(total.map(|total| format!("--total {total}")));
+    all.join(" ")
+}
+
 /// Runs one check.
 ///
 /// # Errors
@@ -164,7 +176,8 @@ fn checked<S: Stamp>(
         variant: variant.name,
         expected: variant.expected,
         is_early: variant.bounds.iter().position(|b| b == bound).is_some_and(|i| i + 1 < variant.bounds.len()),
-        bound: bound.clone(),
+        bound: entry.covered(bound, &expired),
+        larger: larger(variant, bound),
         libraries,
         report,
         time: start.elapsed(),
@@ -218,6 +231,20 @@ pub fn with_question<S: Stamp, T>(
 
 /// Clients as they are.
 struct Alone;
+/// The bound to try next for a variant: its first own one that this one does not include, or else this one with a call more.
+fn larger(variant: &Variant, bound: &Bound) -> Bound {
+    let includes = |own: &Bound| {
+        let total = |b: &Bound| b.total.unwrap_or(b.threads * b.calls);
+        own.threads <= bound.threads
+            && own.nodes <= bound.nodes
+            && own.calls <= bound.calls
+            && own.objects <= bound.objects
+            && total(own) <= total(bound)
+    };
+    let own = variant.bounds.iter().find(|own| !includes(own)).cloned();
+    own.unwrap_or_else(|| Bound { calls: bound.calls + 1, total: bound.total.map(|total| total + 1), ..bound.clone() })
+}
+
 
 impl Probes for Alone {
     fn stages(&self) -> usize {
@@ -400,6 +427,22 @@ impl<S: Stamp> Checked<S> {
 
     /// What does not end, as text; empty if nothing of the kind was found.
     fn stuck_text(&self) -> String {
+    /// Where a mistake was expected and none was found, the command that looks further; empty otherwise.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        let is_missed = self.is_expected() == Some(false) && !self.has_failed() && self.expected != Expected::Sound;
+        if !is_missed {
+            return String::new();
+        }
+        let (library, variant) = (self.library, self.variant);
+        format!(
+            "{library} ({variant}) is expected to be wrong, and no client within {} shows it: try mowgli check {library} \
+             --variant {variant} {}\n",
+            self.bound_text(),
+            arguments(&self.larger)
+        )
+    }
+
         let Some((world, client, stuck)) = self.stuck() else { return String::new() };
         let said = match self.report.progress {
             Progress::Blocks(..) => "this client never ends, though the specification lets all its calls return",
@@ -554,6 +597,7 @@ impl<S: Stamp> Checked<S> {
         out.push_str(&self.stuck_text());
         out
     }
+        out.push_str(&self.advice());
 
     /// Clients that were left when the check ended.
     fn not_asked(&self) -> usize {
@@ -623,6 +667,7 @@ impl<S: Stamp> Checked<S> {
             counterexample,
             seconds: self.time.as_secs_f64(),
             stats: BTreeMap::from([
+            advice: Some(self.advice().trim_end().to_owned()).filter(|text| !text.is_empty()),
                 ("generated", self.report.generated as u64),
                 ("ill_formed", self.report.ill_formed as u64),
                 ("renamed", self.report.renamed as u64),
@@ -679,6 +724,8 @@ struct Json<'a> {
     counterexample: Option<JsonCounterexample>,
     seconds: f64,
     stats: BTreeMap<&'a str, u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
     leaves_per_class: f64,
 }
 

@@ -11,7 +11,7 @@ use crate::implementation::Implementation;
 use crate::library::Library;
 use crate::method::{self, Method, Methods, Returns};
 use crate::program::Prog;
-use crate::soundness::client::{Bound, Subject};
+use crate::soundness::client::{Bound, Subject, object_names};
 use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::{Object, World};
@@ -113,17 +113,15 @@ fn mistake<M: Methods, S>(event: &Event, shape: &[Sub<S>]) -> Option<String> {
     unread().or_else(|| shape.iter().enumerate().find_map(of))
 }
 
-/// What objects are called in clients.
-const NAMES: [&str; 6] = ["x", "y", "z", "u", "v", "w"];
-
 impl<M: Methods, S: Stamp> Subject for Simple<M, S> {
     fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let with = |count: usize| {
             let mut world = empty.clone();
-            world.objects.extend(NAMES[..count].iter().map(|x| (Loc::new(x), Object::new(M::LIBRARY))));
+            let names = object_names(&["x", "y", "z", "u", "v", "w"]);
+            world.objects.extend(names.take(count).map(|x| (x, Object::new(M::LIBRARY))));
             world
         };
-        (1..=bound.objects.min(NAMES.len())).map(with).collect()
+        (1..=bound.objects).map(with).collect()
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {
@@ -244,6 +242,16 @@ mod tests {
         let event = Event { thread: Tid(1), call: method.into(), ret: Val::Unit };
         let results = library.returns(&world, &[], Tid(1), &event.call, &|_| vec![Val::Int(5)]);
         (library.shapes(&world, &event).len(), results)
+    }
+
+    /// Names do not run out: the bound on objects is the number of objects.
+    #[test]
+    fn there_are_worlds_with_as_many_objects_as_the_bound_says() {
+        let bound = Bound { objects: 9, ..Bound::default() };
+        let worlds = Simple::new(good, |_| {}).worlds(&World::new(1, &[Node(1)]), &bound, &|| false);
+        let counts: Vec<usize> = worlds.iter().map(|world| world.objects.len()).collect();
+        assert_eq!(counts, (1..=9).collect::<Vec<_>>());
+        assert!(worlds[7].objects.contains_key(&Loc::new("x8")) && worlds[2].objects.contains_key(&Loc::new("z")));
     }
 
     fn x() -> Loc {

@@ -38,7 +38,7 @@ pub struct Worth {
 /// The answers for one specification.
 #[derive(Clone, Debug)]
 pub struct Worths {
-    /// The bounds that were checked, one after the other.
+    /// The bounds that were checked, one after the other, as far as the library has worlds so large.
     pub bounds: Vec<Bound>,
     /// The variants that the whole specification catches at these bounds.
     pub caught: Vec<&'static str>,
@@ -120,6 +120,7 @@ pub fn worths<S: Stamp>(
         all.push(worth);
     }
     let undecided = open.into_iter().map(|(name, _)| name).collect();
+    let bounds = bounds.iter().map(|bound| entry.covered(bound, &|| options.deadline.expired())).collect();
     Ok(Worths { bounds, caught: caught.iter().map(|v| v.name).collect(), undecided, all, stop })
 }
 

@@ -22,7 +22,7 @@ use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use serde::Serialize;
 
-use crate::check::{Checked, Options, check};
+use crate::check::{Checked, Options, arguments, check};
 use crate::entry::own_calls;
 use crate::interrupt::cause;
 
@@ -220,6 +220,22 @@ impl<S: Stamp> Necessity<S> {
         let open = count(|n| n == Needed::Undecided);
         let all = self.rows.len() - same;
         format!("{caught} of {all} mutants are caught, {survive} survive, {open} are undecided; {same} are equivalent")
+    }
+}
+
+impl<S: Stamp> Necessity<S> {
+    /// The larger bound to try, where mutants survive: one more call.
+    #[must_use]
+    pub fn advice(&self) -> Option<String> {
+        let survives = self.rows.iter().any(|row| row.needed == Needed::No);
+        let last = self.bounds.last().filter(|_| survives)?;
+        let larger = Bound { calls: last.calls + 1, total: last.total.map(|total| total + 1), ..last.clone() };
+        let variant = if self.variant == "published" { String::new() } else { format!(" --variant {}", self.variant) };
+        Some(format!(
+            "a survivor may need a larger bound: try mowgli check {}{variant} --mutants {}",
+            self.library,
+            arguments(&larger)
+        ))
     }
 }
 

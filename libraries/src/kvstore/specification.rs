@@ -6,7 +6,7 @@ use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
@@ -155,17 +155,23 @@ fn effect(world: &World, event: &Event) -> Option<Sub<Stamp>> {
 }
 
 impl Subject for Kvstore {
-    /// One store for so many keys, empty, and with the value 7 for the first key.
-    fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
+    /// Stores for so many keys, each empty, and each with the value 7 for the first key.
+    fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
         let sizes = if bound.sizes.is_empty() { vec![1] } else { bound.sizes.clone() };
         let first = |v: Val, keys: usize| [vec![v], vec![Val::Bot; keys - 1]].concat();
-        let choices = sizes.iter().flat_map(|&keys| [first(Val::Bot, keys), first(Val::Int(7), keys)]);
-        let with = |values: Vec<Val>| {
+        let stores: Vec<Object> = sizes
+            .iter()
+            .flat_map(|&keys| [first(Val::Bot, keys), first(Val::Int(7), keys)])
+            .map(|values| store(&values))
+            .collect();
+        let choices =
+            (1..=bound.objects).flat_map(|n| std::iter::repeat_n(stores.clone(), n).multi_cartesian_product());
+        let with = |stores: Vec<Object>| {
             let mut world = empty.clone();
-            world.objects.insert(Loc::new("m"), store(&values));
+            world.objects.extend(object_names(&["m"]).zip(stores));
             world
         };
-        choices.map(with).collect()
+        choices.take_while(|_| !expired()).map(with).collect()
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<Call> {

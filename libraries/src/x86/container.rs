@@ -14,7 +14,7 @@ use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, Method};
-use mowgli_core::soundness::client::{Bound, Subject};
+use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, World};
 use mowgli_x86::pool::records;
@@ -141,8 +141,11 @@ fn with_two_ends() -> Spec<Stamp> {
 }
 
 impl Subject for Container {
-    fn worlds(&self, empty: &World, _: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
-        on_one_machine(empty, |world| _ = world.objects.insert(Loc::new("s"), Object::new(self.name).at(MACHINE)))
+    fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
+        let objects = |count| object_names(&["s"]).take(count).map(|x| (x, Object::new(self.name).at(MACHINE)));
+        (1..=bound.objects)
+            .flat_map(|count| on_one_machine(empty, |world| world.objects.extend(objects(count))))
+            .collect()
     }
 
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call> {

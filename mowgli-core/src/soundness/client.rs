@@ -4,7 +4,7 @@ use itertools::Itertools;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Call, Event};
-use crate::ids::{Node, Tid};
+use crate::ids::{Loc, Name, Node, Tid};
 use crate::library::Library;
 use crate::problem::Found;
 use crate::program::Prog;
@@ -80,6 +80,21 @@ impl Bound {
         Self { threads: self.threads.max(2), nodes: self.nodes.max(2), calls: self.calls.max(2), total, ..self.clone() }
     }
 
+    /// This bound, lowered to the largest worlds of a subject for objects of `library`: a subject over one machine has no
+    /// world of two nodes, and one of its author's own may make a single object. The threads are spread over the nodes.
+    #[must_use]
+    pub fn covered(&self, subject: &dyn Subject, library: Name, expired: &dyn Fn() -> bool) -> Self {
+        let shapes = (1..=self.threads).rev().cartesian_product((1..=self.nodes).rev());
+        let mut worlds = shapes.map(|(threads, nodes)| {
+            let placement: Vec<Node> = (0..threads).map(|t| Node(1 + (t % usize::from(nodes)) as u8)).collect();
+            subject.worlds(&World::new(nodes, &placement), self, expired)
+        });
+        let Some(largest) = worlds.find(|worlds| !worlds.is_empty()) else { return self.clone() };
+        let objects = largest.iter().map(|world| world.locations(library).len()).max();
+        let (threads, nodes) = (largest[0].threads.len(), largest[0].nodes);
+        Self { threads, nodes, objects: objects.unwrap_or(0), ..self.clone() }
+    }
+
     /// Shows every way to share so many calls among the threads of a world. Only a thread that an object names may make
     /// none, as a participant of a barrier that never comes: without others the client is a smaller one.
     fn share(
@@ -126,6 +141,13 @@ pub trait Subject: Send + Sync {
 
     /// The calls that a thread can make.
     fn calls(&self, world: &World, thread: Tid, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<Call>;
+}
+
+/// The names of a world's objects, as many as are taken: first the given ones, then the first one with a number, for example
+/// `x`, `y`, `z`, `x4`, `x5`.
+pub fn object_names(first: &'static [&'static str]) -> impl Iterator<Item = Loc> {
+    let named = first.iter().copied().map(Loc::new);
+    named.chain((first.len() + 1..).map(|n| Loc::new(&format!("{}{n}", first[0]))))
 }
 
 /// A client: straight-line programs of calls.

@@ -80,7 +80,7 @@ pub fn estimate<S: Stamp>(
         Estimate {
             library: entry.name,
             variant: variant.name,
-            bound: bound.clone(),
+            bound: entry.covered(bound, &|| options.deadline.expired()),
             through: options.ask == Ask::Through,
             clients: plan.clients(),
             executions: all.executions.round() as u64,
@@ -137,7 +137,8 @@ pub fn largest<S: Stamp>(
 ) -> Result<Option<Estimate>, String> {
     let start = Instant::now();
     let fits = |bound: &Bound| -> Result<Option<Estimate>, String> {
-        if options.deadline.expired() || !are_at_most(&*entry.subject, bound, MOST) {
+        let has_worlds = || entry.covered(bound, &|| options.deadline.expired()) == *bound;
+        if options.deadline.expired() || !are_at_most(&*entry.subject, bound, MOST) || !has_worlds() {
             return Ok(None);
         }
         for sampled in [TRIED, SAMPLED] {

@@ -1,6 +1,7 @@
 //! The further questions of `check`: about specifications, and about what is changed.
 
 use mowgli_core::runs::Stop;
+use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::Entry;
 
@@ -81,7 +82,8 @@ fn changes_of<S: Stamped>(
             Question::Mutants => bounds(entry, variant, args),
         };
         if !args.json {
-            println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&bounds));
+            let covered: Vec<Bound> = bounds.iter().map(|b| entry.covered(b, &|| deadline.expired())).collect();
+            println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&covered));
         }
         let mut each = |row: &necessity::Row<S>| {
             bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text(question) }));
@@ -96,6 +98,7 @@ fn changes_of<S: Stamped>(
         }
         if !args.json && question == Question::Mutants {
             println!("  {}", found.score());
+            found.advice().iter().for_each(|advice| println!("  {advice}"));
         }
         if !args.json && question == Question::Necessity {
             for row in &found.rows {
