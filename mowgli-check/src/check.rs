@@ -148,6 +148,7 @@ fn checked<S: Stamp>(
     let start = Instant::now();
     let expired = || options.deadline.expired();
     entry::fault(entry, bound, &expired)?;
+    entry::misuse(entry, variant, bound, &expired)?;
     let (mut report, below, libraries) = with_question(entry, variant, bound, options, |question| {
         let report = match options.ask {
             _ if bound.crashes > 0 => outcomes(question),
@@ -157,6 +158,7 @@ fn checked<S: Stamp>(
         };
         (report, question.below.clone(), question.in_force())
     })?;
+    entry::lost_result(entry, variant, &report)?;
     let over = below.names().map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     if let Verdict::Undecided(stop) = report.verdict {
         report.verdict = Verdict::Undecided(interrupt::cause(stop));
@@ -229,8 +231,6 @@ pub fn with_question<S: Stamp, T>(
     }))
 }
 
-/// Clients as they are.
-struct Alone;
 /// The bound to try next for a variant: its first own one that this one does not include, or else this one with a call more.
 fn larger(variant: &Variant, bound: &Bound) -> Bound {
     let includes = |own: &Bound| {
@@ -245,6 +245,8 @@ fn larger(variant: &Variant, bound: &Bound) -> Bound {
     own.unwrap_or_else(|| Bound { calls: bound.calls + 1, total: bound.total.map(|total| total + 1), ..bound.clone() })
 }
 
+/// Clients as they are.
+struct Alone;
 
 impl Probes for Alone {
     fn stages(&self) -> usize {
@@ -425,8 +427,6 @@ impl<S: Stamp> Checked<S> {
         }
     }
 
-    /// What does not end, as text; empty if nothing of the kind was found.
-    fn stuck_text(&self) -> String {
     /// Where a mistake was expected and none was found, the command that looks further; empty otherwise.
     #[must_use]
     pub fn advice(&self) -> String {
@@ -443,6 +443,8 @@ impl<S: Stamp> Checked<S> {
         )
     }
 
+    /// What does not end, as text; empty if nothing of the kind was found.
+    fn stuck_text(&self) -> String {
         let Some((world, client, stuck)) = self.stuck() else { return String::new() };
         let said = match self.report.progress {
             Progress::Blocks(..) => "this client never ends, though the specification lets all its calls return",
@@ -595,9 +597,9 @@ impl<S: Stamp> Checked<S> {
             out.push('\n');
         }
         out.push_str(&self.stuck_text());
+        out.push_str(&self.advice());
         out
     }
-        out.push_str(&self.advice());
 
     /// Clients that were left when the check ended.
     fn not_asked(&self) -> usize {
@@ -665,9 +667,9 @@ impl<S: Stamp> Checked<S> {
             executions: self.report.executions,
             concretisation: self.concretisation(),
             counterexample,
+            advice: Some(self.advice().trim_end().to_owned()).filter(|text| !text.is_empty()),
             seconds: self.time.as_secs_f64(),
             stats: BTreeMap::from([
-            advice: Some(self.advice().trim_end().to_owned()).filter(|text| !text.is_empty()),
                 ("generated", self.report.generated as u64),
                 ("ill_formed", self.report.ill_formed as u64),
                 ("renamed", self.report.renamed as u64),
@@ -722,10 +724,10 @@ struct Json<'a> {
     concretisation: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     counterexample: Option<JsonCounterexample>,
-    seconds: f64,
-    stats: BTreeMap<&'a str, u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
+    seconds: f64,
+    stats: BTreeMap<&'a str, u64>,
     leaves_per_class: f64,
 }
 

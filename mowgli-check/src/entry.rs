@@ -3,15 +3,16 @@
 use itertools::Itertools;
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::ids::Tid;
-use mowgli_core::implementation::misdeclared;
+use mowgli_core::implementation::{add_parts, misdeclared};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, Returns};
 use mowgli_core::runs::Stop;
-use mowgli_core::soundness::client::{Bound, worlds};
+use mowgli_core::soundness::client::{Bound, Client, worlds};
+use mowgli_core::soundness::verdict::{Report, Verdict};
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_libraries::entry::Entry;
+use mowgli_libraries::entry::{Entry, Variant};
 
 /// That an entry can be checked with clients within a bound. Where the time is up before their calls are known, it is so for
 /// a check too, and nothing is said of them.
@@ -100,6 +101,83 @@ fn no_look<S: Stamp>(library: &dyn Library<S>, event: &Event, cell: Option<Cell>
         "{says} says that {event} only looks, and in its shape it writes{cell}: {remedy}, as what is written would be lost where \
          a loop waits by it, or let the shape write nothing"
     )
+}
+
+/// That no edit of a variant delays a call whose result the body uses. Where the time is up before the calls are known,
+/// nothing is said of them.
+///
+/// # Errors
+/// Which edit does so, and in which body.
+pub fn misuse<S: Stamp>(
+    entry: &Entry<S>,
+    variant: &Variant,
+    bound: &Bound,
+    expired: &dyn Fn() -> bool,
+) -> Result<(), String> {
+    let implementation = &*variant.implementation;
+    if implementation.edits().is_empty() {
+        return Ok(());
+    }
+    let mut calls = own_calls(entry, std::slice::from_ref(bound), expired).unwrap_or_default();
+    calls.iter_mut().for_each(|(world, ..)| add_parts(implementation, world));
+    let of_call = |(world, thread, call): &(World, Tid, Call)| {
+        let results = |below: &Call| results(entry, world, *thread, below);
+        implementation.misuse(world, *thread, call, &results)
+    };
+    match calls.iter().take_while(|_| !expired()).find_map(of_call) {
+        Some(mistake) => Err(format!("the variant {} of {}: {mistake}", variant.name, entry.name)),
+        None => Ok(()),
+    }
+}
+
+/// What a call of a library below can return: with initial values, small numbers and the call's own data in memory.
+fn results<S: Stamp>(entry: &Entry<S>, world: &World, thread: Tid, call: &Call) -> Vec<Val> {
+    let Some(library) = entry.below.get(call.library) else { return vec![Val::Unit] };
+    if library.fault(world, thread, call).is_some() {
+        return vec![Val::Unit];
+    }
+    let own = || call.args.iter().copied().filter(|v| v.is_data());
+    let cells =
+        |cell: Cell| [library.init(world, cell)].into_iter().chain((0..=2).map(Val::Int)).chain(own()).collect();
+    library.returns(world, &[], thread, call, &cells)
+}
+
+/// That no call of the library returns `()` in what was found wrong where its method returns a value: then an edit took a
+/// result away, and the verdict means nothing.
+///
+/// # Errors
+/// Which call of which variant does so.
+pub fn lost_result<S: Stamp>(entry: &Entry<S>, variant: &Variant, report: &Report<S>) -> Result<(), String> {
+    // A mutant, which has no bounds of its own, may well return nothing.
+    if variant.bounds.is_empty() {
+        return Ok(());
+    }
+    let methods = entry.library()?.methods();
+    let lacks = |client: &Client, outputs: &[Val]| {
+        let of_thread = |(calls, output): (&Vec<Call>, &Val)| {
+            let Val::Tuple(results) = output else { return None };
+            let lost = calls.iter().zip(results.parts()).find(|(call, result)| {
+                let is_own = call.library.text() == entry.name;
+                is_own && **result == Val::Unit && method::find(methods, call).is_some_and(|m| m.returns.is_result())
+            });
+            lost.map(|(call, _)| call.clone())
+        };
+        client.threads.iter().zip(outputs).find_map(of_thread)
+    };
+    let wrong = match &report.verdict {
+        Verdict::Unsound(c) => lacks(&c.client, &c.outcome.outputs),
+        _ => None,
+    };
+    let violated = || report.violation.as_ref().and_then(|(_, client, v)| lacks(client, &v.execution.outputs));
+    let Some(call) = wrong.or_else(violated) else { return Ok(()) };
+    let edits = variant.implementation.edits().iter().map(|edit| format!(" `{edit}`")).join(",");
+    let made = if edits.is_empty() { String::new() } else { format!(" (its edits:{edits})") };
+    Err(format!(
+        "the variant {} of {}: the body of {call} returns (), and its method returns a value, so every outcome of it is wrong{made}; \
+         where a call with a result is left out, write what comes in its place, for example replace(calls!(.. => \
+         Prog::Val(0.into())))",
+        variant.name, entry.name
+    ))
 }
 
 /// The calls that clients within these bounds make, in every world.

@@ -51,7 +51,7 @@ use crate::ids::{Name, Tid};
 use crate::implementation::Implementation;
 use crate::lemma::Lemma;
 use crate::method::Table;
-use crate::program::Prog;
+use crate::program::{LONGEST, Prog};
 use crate::soundness::sites::{Child, Site};
 use crate::value::Val;
 use crate::world::World;
@@ -111,6 +111,11 @@ impl Calls {
 
     fn has(&self, here: &Here, call: &Call) -> bool {
         (self.instead)(here, call).is_some()
+    }
+
+    /// True if the call is selected before which so many alike have passed.
+    fn selects(&self, here: &Here, passed: usize) -> bool {
+        self.nth.is_none_or(|nth| nth == passed) && (!self.in_loops || here.in_loop)
     }
 }
 
@@ -289,6 +294,20 @@ impl Implementation for Edited {
         self.of.edits().into_iter().chain([self.text.clone()]).filter(|text| !text.is_empty()).collect()
     }
 
+    /// A delayed call whose result the body uses: the result does not exist yet where it is used.
+    fn misuse(&self, world: &World, thread: Tid, call: &Call, results: &dyn Fn(&Call) -> Vec<Val>) -> Option<String> {
+        self.of.misuse(world, thread, call, results).or_else(|| {
+            let Edit::Operations(At::Calls(calls), Change::Delay(_)) = &self.edit else { return None };
+            let here = Here { world: Arc::new(world.clone()), thread, call: call.clone(), in_loop: false };
+            let used = used_result(&self.of.body(world, thread, call), &here, calls, results)?;
+            Some(format!(
+                "`{}` delays {used} in the body of {call}, which uses its result before the call is made: delay only calls \
+                 whose results are not used, or write the body anew with `around`",
+                self.text
+            ))
+        })
+    }
+
     fn idle(&self) -> Vec<String> {
         // Of a mutant it is no mistake that it is none.
         let is_listed = !matches!(self.edit, Edit::Operations(At::Site(_), _));
@@ -361,6 +380,92 @@ impl<I: Implementation + 'static> Edits for I {}
 fn changed(of: impl Implementation + 'static, how: &str, calls: Calls, change: Change) -> Edited {
     let text = format!("{how} {}", calls.text);
     Edited::new(of, text, Edit::Operations(At::Calls(calls), change))
+}
+
+/// A step of one run of a body.
+#[derive(Clone, PartialEq, Debug)]
+enum Step {
+    Call(Arc<Call>),
+    Round,
+    End(usize, Val),
+}
+
+/// One run of a body in which the `n`-th call returns `result(n, call)`; each loop is passed once, and left.
+struct Run<'a> {
+    here: Here,
+    calls: &'a Calls,
+    result: &'a dyn Fn(usize, &Call) -> Val,
+    steps: Vec<Step>,
+    /// The numbers of the selected calls.
+    selected: Vec<usize>,
+    made: usize,
+    passed: usize,
+}
+
+impl Run<'_> {
+    /// The value of a program, or how many loops it leaves with which value.
+    fn run(&mut self, program: &Prog) -> (usize, Val) {
+        match program {
+            Prog::Val(v) => (0, *v),
+            Prog::Break(loops, v) => (*loops, *v),
+            Prog::Bound => (usize::MAX, Val::Unit),
+            Prog::Call(call) => (0, self.call(call)),
+            Prog::Let(both) => match self.run(&both.first) {
+                (0, v) if self.made < LONGEST => self.run(&(both.then)(v)),
+                left => left,
+            },
+            Prog::Loop(body) => {
+                self.steps.push(Step::Round);
+                let (in_loop, passed) = (std::mem::replace(&mut self.here.in_loop, true), self.passed);
+                let (left, v) = self.run(body);
+                (self.here.in_loop, self.passed) = (in_loop, passed);
+                (left.saturating_sub(1), v)
+            }
+        }
+    }
+
+    fn call(&mut self, call: &Arc<Call>) -> Val {
+        self.steps.push(Step::Call(Arc::clone(call)));
+        let number = self.made;
+        self.made += 1;
+        if self.calls.has(&self.here, call) {
+            if self.calls.selects(&self.here, self.passed) {
+                self.selected.push(number);
+            }
+            self.passed += 1;
+        }
+        (self.result)(number, call)
+    }
+}
+
+/// How many runs of a body show whether it uses a result.
+const RUNS: usize = 24;
+
+/// A selected call whose result makes a difference to what a body does: in some run the body goes on otherwise, or ends with
+/// another value, where the call returns `()`. The runs differ in the results of their calls, which are drawn by a fixed rule.
+fn used_result(body: &Prog, here: &Here, calls: &Calls, results: &dyn Fn(&Call) -> Vec<Val>) -> Option<Call> {
+    let run = |result: &dyn Fn(usize, &Call) -> Val| {
+        let (steps, selected) = (Vec::new(), Vec::new());
+        let mut run = Run { here: here.clone(), calls, result, steps, selected, made: 0, passed: 0 };
+        let (left, v) = run.run(body);
+        run.steps.push(Step::End(left, v));
+        (run.steps, run.selected)
+    };
+    let call_of = |steps: &[Step], number: usize| {
+        let calls = steps.iter().filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
+        calls.cloned().nth(number)
+    };
+    (0..RUNS).find_map(|seed| {
+        let drawn = |number: usize, call: &Call| {
+            let all = results(call);
+            let nth = if seed < 4 { seed } else { (seed * 2_654_435_761 + number * 40_503) >> 7 };
+            all.get(nth % all.len().max(1)).copied().unwrap_or(Val::Unit)
+        };
+        let (steps, selected) = run(&drawn);
+        let is_used =
+            |number: &usize| run(&|nth, call| if nth == *number { Val::Unit } else { drawn(nth, call) }).0 != steps;
+        selected.into_iter().find(is_used).and_then(|number| call_of(&steps, number)).map(|call| Call::clone(&call))
+    })
 }
 
 /// Goes through a body, and changes what is to be changed.
@@ -483,11 +588,7 @@ impl Walk {
     fn selects(&self, call: &Call, place: &Place) -> bool {
         match &self.at {
             At::Site(site) => place.path == site.path && [call.library, call.method] == [site.library, site.calls],
-            At::Calls(calls) => {
-                calls.has(&self.here, call)
-                    && calls.nth.is_none_or(|nth| nth == place.passed)
-                    && (!calls.in_loops || self.here.in_loop)
-            }
+            At::Calls(calls) => calls.has(&self.here, call) && calls.selects(&self.here, place.passed),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::event::Call;
 use crate::ids::{Loc, Name, Tid};
 use crate::lemma::Lemma;
 use crate::program::Prog;
+use crate::value::Val;
 use crate::world::{Object, World};
 
 /// An implementation of one library on top of others.
@@ -29,6 +30,12 @@ pub trait Implementation: Send + Sync {
     /// The edits by which it was made, in words: see [`crate::edit`].
     fn edits(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The mistake in an edit by which it was made, for the body of a call: see [`crate::edit`]. `results` gives what a call
+    /// of the libraries below can return.
+    fn misuse(&self, _: &World, _: Tid, _: &Call, _results: &dyn Fn(&Call) -> Vec<Val>) -> Option<String> {
+        None
     }
 
     /// The edits by which it was made that have changed nothing so far, in no body: see [`crate::edit`].
@@ -56,6 +63,10 @@ impl<I: Implementation + ?Sized> Implementation for Arc<I> {
 
     fn edits(&self) -> Vec<String> {
         (**self).edits()
+    }
+
+    fn misuse(&self, world: &World, thread: Tid, call: &Call, results: &dyn Fn(&Call) -> Vec<Val>) -> Option<String> {
+        (**self).misuse(world, thread, call, results)
     }
 
     fn idle(&self) -> Vec<String> {

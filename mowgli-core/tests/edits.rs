@@ -203,6 +203,31 @@ fn an_edit_that_changes_nothing_says_so() {
     assert_eq!(idle(WithLoop.declaring("no other parts", |_| {})), ["no other parts"]);
 }
 
+/// A result that is used is there only once its call was made.
+#[test]
+fn a_delayed_call_whose_result_is_used_is_named() {
+    let world = World::new(1, &[Node(1)]);
+    let misuse = |edited: Edited| {
+        let results = |call: &Call| match Method::of(call) {
+            Method::Read { .. } | Method::CAS { .. } => vec![Val::Int(0), Val::Int(7)],
+            _ => vec![Val::Unit],
+        };
+        edited.misuse(&world, Tid(1), &Call::new(OF, "Anything", &[]), &results)
+    };
+    let mistake = misuse(Body.delay(calls!(Method::Read { .. }))).expect("the second write writes what was read");
+    assert!(mistake.contains("`delay Method::Read { .. }` delays Read(y) in the body of Anything()"), "{mistake}");
+    let over = misuse(Body.delay(calls!(Method::Read { .. })).without(calls!(Method::Fence {})));
+    assert!(over.is_some(), "another edit on top hides none");
+    assert_eq!(misuse(Body.delay(calls!(Method::Write { .. }))), None);
+    assert_eq!(misuse(Body.swap(calls!(Method::Read { .. }))), None);
+    // Nothing depends on this read.
+    let unread = Body.replace(calls!(Method::Write { x, v } if v != Val::Int(1) => write(x, 2)));
+    assert_eq!(misuse(unread.delay(calls!(Method::Read { .. }))), None);
+    // The last value of the body is that of its last call.
+    let last = Body.replace(calls!(Method::Write { x, v } if v != Val::Int(1) => read(x)));
+    assert!(misuse(last.delay(calls!(Method::Read { .. }).nth(1))).is_some());
+}
+
 mowgli_core::methods! {
     /// A library with sets of nodes, and a method that has the name of another library's.
     enum Far of FAR = "far" {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mowgli::check::{Ask, Checked, Options, check};
 use mowgli::show::{Names, Scene, relations};
 use mowgli_core::algebra::{Role, Spec, po, reads, same_event, writes};
+use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::{Implementation, Implementations};
@@ -181,6 +182,44 @@ fn a_counterexample_shows_the_results_of_all_methods() {
     assert_eq!(json["counterexample"]["outcome"]["a"], "0", "{json}");
     let finding = checked.finding().expect("a counterexample");
     assert_eq!(finding.execution.expect("an execution").outputs, [Val::tuple(&[Val::Int(0)])]);
+}
+
+/// Pops what was pushed.
+struct Mindful;
+
+impl Implementation for Mindful {
+    fn target(&self) -> Name {
+        PILE
+    }
+
+    fn declare(&self, world: &mut World) {
+        Forgetful.declare(world);
+    }
+
+    fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
+        match OfPile::of(call) {
+            OfPile::Pop { .. } => sv::read(top()),
+            OfPile::Push { .. } => sv::write(top(), 1),
+        }
+    }
+}
+
+/// An edit that leaves a method without its result breaks no promise, but the method table.
+#[test]
+fn an_edit_that_takes_a_result_away_is_an_error_and_no_verdict() {
+    let with = |implementation: Arc<dyn Implementation>| {
+        let mut entry = pile("pile");
+        entry.variants[0].implementation = implementation;
+        checked(&entry)
+    };
+    assert!(with(Arc::new(Mindful)).is_ok());
+    let pops = || calls!(sv::Method::Read { .. } in OfPile::Pop { .. });
+    let late = with(Arc::new(Mindful.delay(pops()))).err().expect("its result is used");
+    assert!(late.starts_with("the variant forgetful of pile: `delay sv::Method::Read { .. }"), "{late}");
+    assert!(late.contains("in the body of Pop(s), which uses its result before the call is made"), "{late}");
+    let gone = with(Arc::new(Mindful.without(pops()))).err().expect("its result is ()");
+    assert!(gone.contains("the body of Pop(s) returns (), and its method returns a value"), "{gone}");
+    assert!(gone.contains("(its edits: `without sv::Method::Read { .. } in OfPile::Pop { .. }`)"), "{gone}");
 }
 
 #[test]
