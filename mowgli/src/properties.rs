@@ -121,6 +121,7 @@ impl<S: Stamp> Specification<S> {
         let mut properties = properties(&specified, &bounds);
         properties.stop = properties.stop.map(cause);
         let library = self.libraries.get(self.library).expect("the library that is checked");
+        let bounds = bounds.iter().map(|bound| bound.covered(&*self.subject, self.library, &expired)).collect();
         let by_form = by_form(self.libraries.spec(self.library).expect("its specification"), library, &*self.subject);
         let seconds = start.elapsed().as_secs_f64();
         Found { name: self.name, model: self.model, bounds, properties, by_form, seconds }
@@ -136,20 +137,27 @@ impl<S: Stamp> Found<S> {
     }
 
     /// Whether a property holds that has this failure or none; `None` if there may be one where was not looked.
-    fn known(&self, fails: bool) -> Option<bool> {
-        if fails { Some(false) } else { self.properties.stop.is_none().then_some(true) }
+    /// A property that follows from the form of the specification holds however far was looked.
+    fn known(&self, fails: bool, follows: bool, is_seen: bool) -> Option<bool> {
+        if fails { Some(false) } else { (follows || is_seen && self.properties.stop.is_none()).then_some(true) }
     }
 
     fn monotone(&self) -> Option<bool> {
-        self.known(self.properties.monotone.is_some()).filter(|holds| !holds || !self.properties.sampled)
+        self.known(self.properties.monotone.is_some(), self.by_form.monotone.is_ok(), !self.properties.sampled)
     }
 
     fn decomposable(&self) -> Option<bool> {
-        self.known(self.properties.decomposable.is_some())
+        self.known(self.properties.decomposable.is_some(), self.by_form.decomposable.is_ok(), true)
+    }
+
+    fn decomposable_with_the_same_so(&self) -> Option<bool> {
+        let Properties { decomposable, with_the_same_so, .. } = &self.properties;
+        let follows = self.by_form.decomposable == Ok(Needs::TheSame);
+        self.known(decomposable.is_some() || with_the_same_so.is_some(), follows, true)
     }
 
     fn satisfiable(&self) -> Option<bool> {
-        self.known(!self.properties.unsatisfied.is_empty())
+        self.known(!self.properties.unsatisfied.is_empty(), false, true)
     }
 
     /// The properties that fail, each with a smallest example.
@@ -222,7 +230,7 @@ impl<S: Stamp> Found<S> {
             spec: self.name,
             monotone: self.monotone(),
             decomposable: self.decomposable(),
-            decomposable_with_the_same_so: self.known(p.decomposable.is_some() || p.with_the_same_so.is_some()),
+            decomposable_with_the_same_so: self.decomposable_with_the_same_so(),
             satisfiable: self.satisfiable(),
             in_every_size: InEverySize {
                 monotone: self.by_form.monotone.is_ok(),
