@@ -247,10 +247,14 @@ impl Ran {
         let forbidden = count(&|row| row.seen > 0 && row.allowed == Some(false));
         let (some, all) =
             (count(&|row| row.seen > 0 && row.allowed == Some(true)), count(&|row| row.allowed == Some(true)));
-        let mut lines = vec![
-            format!("{} ({}) over {}, {} runs", self.name, self.model, self.fabric, self.runs),
-            format!("  {some} of {all} allowed outcomes were seen, and {forbidden} forbidden"),
-        ];
+        let counts = match self.undecided {
+            Some(_) => {
+                format!("  {some} outcomes were seen that are allowed; of others it is not known whether they are")
+            }
+            None => format!("  {some} of {all} allowed outcomes were seen, and {forbidden} forbidden"),
+        };
+        let head = format!("{} ({}) over {}, {} runs", self.name, self.model, self.fabric, self.runs);
+        let mut lines = vec![head, counts];
         for row in &self.outcomes {
             let values: String = row.values.iter().map(|(name, v)| format!(" {name}={v};")).collect();
             let (mark, what) = match (row.allowed, row.seed) {

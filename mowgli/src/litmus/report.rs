@@ -75,7 +75,8 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
     };
     let first = test.assertions.first().map_or("Allowed", |a| kind(a.quantifier));
     let _ = writeln!(out, "Test {} {first}", test.name);
-    let _ = writeln!(out, "States {}", answer.outcomes.len());
+    let least = if answer.explored.stop.is_some() { "at least " } else { "" };
+    let _ = writeln!(out, "States {least}{}", answer.outcomes.len());
     for values in answer.outcomes.keys() {
         let shown = test.shown.iter().zip(values).map(|((name, _), v)| format!("{name}={v};"));
         let _ = writeln!(out, "{}", shown.collect::<Vec<_>>().join(" "));
@@ -83,10 +84,12 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
     for (assertion, &holds) in test.assertions.iter().zip(&answer.holds) {
         let with: u64 = answer.outcomes.iter().filter(|(v, _)| assertion.condition.holds(v)).map(|(_, n)| n).sum();
         let without = answer.outcomes.values().sum::<u64>() - with;
+        let is_complete = answer.explored.stop.is_none();
         let often = match (with, without) {
+            (1.., 1..) => "Sometimes",
+            _ if !is_complete => "Undecided",
             (0, _) => "Never",
             (_, 0) => "Always",
-            _ => "Sometimes",
         };
         let _ = writeln!(
             out,
