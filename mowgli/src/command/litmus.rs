@@ -253,11 +253,13 @@ fn one_file(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Printed {
     } else {
         report::text(&test, &answer, args.loops, micros) + "\n"
     };
-    let is_open = answer.explored.stop.is_some() || answer.is_vacuous() && !test.is_meant_vacuous();
-    let code = match (answer.holds.contains(&Some(false)), is_open) {
-        (true, _) => 1,
-        (false, true) => 3,
-        (false, false) => 0,
+    let is_vacuous = answer.is_vacuous() && !test.is_meant_vacuous();
+    let code = match answer.holds.contains(&Some(false)) {
+        // What is said to be possible is not, and neither is anything else.
+        _ if is_vacuous => 3,
+        true => 1,
+        false if answer.explored.stop.is_some() => 3,
+        false => 0,
     };
     Printed { out, err: warnings(&test), code, stats: answer.explored.stats }
 }
