@@ -24,7 +24,7 @@ use crate::catalogue::{Catalogue, Stamped};
 use crate::interrupt::{Failure, Undecided};
 use crate::litmus::answer::vacuous;
 use crate::litmus::parse::parse_in;
-use crate::litmus::run::{ends, shown, with_problem};
+use crate::litmus::run::{ends, replaced, shown, with_problem};
 use crate::litmus::test::{Assertion, Model, Test};
 use crate::show::{self, Names, Scene};
 
@@ -109,7 +109,7 @@ pub fn is_vacuous<S: Stamped>(
     implemented: &[String],
     limits: Limits<'_>,
 ) -> Result<bool, Failure> {
-    let chain = catalogue.implementations(implemented)?;
+    let chain = replaced(catalogue, test, implemented)?;
     let ends = ends(&catalogue.libraries::<S>(test.model), test, &chain, limits);
     Ok(!ends.map_err(|stop| Undecided::new(format!("{}: whether some execution ends", test.name), stop))?)
 }
@@ -128,7 +128,7 @@ pub fn of_test<S: Stamped>(
     implemented: &[String],
     limits: Limits<'_>,
 ) -> Result<Vec<Decided<S>>, String> {
-    let (libraries, chain) = (catalogue.libraries(test.model), catalogue.implementations(implemented)?);
+    let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, test, implemented)?);
     let finding = |(position, assertion): (usize, &Assertion)| {
         let found = execution_with(&libraries, test, assertion, &chain, limits)?;
         let happens = if found.is_some() { "possible" } else { "impossible" };
@@ -244,7 +244,7 @@ pub fn explain<S: Stamped>(
     limits: Limits<'_>,
 ) -> Result<Explained<S>, Failure> {
     let test = parse_in(catalogue, "the finding's program", &finding.litmus)?;
-    let (libraries, chain) = (catalogue.libraries(test.model), catalogue.implementations(&finding.implemented)?);
+    let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, &test, &finding.implemented)?);
     let Some(assertion) = test.assertions.get(finding.assertion) else {
         return Err(format!("the finding's program has no assertion {}", finding.assertion + 1).into());
     };

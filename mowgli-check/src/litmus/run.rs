@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use itertools::Itertools;
+use mowgli_core::event::Cell;
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Explored, Outcome};
@@ -38,6 +40,25 @@ pub fn implement(world: &mut World, chain: &[Arc<dyn Implementation>]) -> Implem
         implementations.insert(implementation.target(), Arc::clone(implementation));
     }
     implementations
+}
+
+/// The implementations that replace libraries of a test.
+///
+/// # Errors
+/// If there is no such implementation, or the test shows what an object holds in the end whose library is replaced: its value
+/// is then in words of the implementation, which the test cannot name.
+pub fn replaced(catalogue: &Catalogue, test: &Test, names: &[String]) -> Result<Vec<Arc<dyn Implementation>>, String> {
+    let chain = catalogue.implementations(names)?;
+    let of = |cell: &Cell| test.world.objects.get(&cell.loc).map(|object| (*cell, object.library));
+    let is_replaced = |(_, library): &(Cell, Name)| chain.iter().any(|i| i.target() == *library);
+    match test.observed.iter().filter_map(of).find(is_replaced) {
+        Some((Cell { loc, node }, library)) => Err(format!(
+            "{}: the last value of {loc} on node {node} is shown, and --implemented replaces {library}, whose implementation keeps \
+             it in words of its own: leave {loc} out of locations and conditions, and read it by a last call of a thread",
+            test.name
+        )),
+        None => Ok(chain),
+    }
 }
 
 /// Whether some execution of a test ends.

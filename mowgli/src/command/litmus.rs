@@ -230,7 +230,7 @@ fn one_file(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Printed {
         Ok(None) => return Printed { out: String::new(), err: String::new(), code: 0, stats: Default::default() },
         Err(message) => return bad(message),
     };
-    let chain = match catalogue.implementations(&args.implemented) {
+    let chain = match run::replaced(catalogue, &test, &args.implemented) {
         Ok(chain) => chain,
         Err(message) => return bad(message),
     };

@@ -32,7 +32,7 @@ use crate::catalogue::{Catalogue, Stamped};
 use crate::check::Checked;
 use crate::explain::{Decided, Explained, explain, of_snapshot, of_test, snapshot_model};
 use crate::interrupt::{Failure, cause};
-use crate::litmus::run::{shown, solve_in, with_problem};
+use crate::litmus::run::{replaced, shown, solve_in, with_problem};
 use crate::litmus::test::{Assertion, Model, Quantifier, Test, Warning};
 use crate::litmus::{core_rma, print};
 use crate::repair::{self, bodies};
@@ -449,7 +449,7 @@ impl TestRow {
         drawn: Drawn,
         limits: Limits<'_>,
     ) -> Result<Self, String> {
-        let chain = catalogue.implementations(implemented)?;
+        let chain = replaced(catalogue, test, implemented)?;
         let answer = solve_in(catalogue, test, &chain, limits);
         let only = |k: Option<usize>| answer.outcomes.keys().nth(k?).cloned();
         let found = match drawn {
