@@ -5,6 +5,7 @@ use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Tid;
 use mowgli_core::method::Kind;
 use mowgli_core::value::Val;
+use mowgli_rdma::message::MESSAGE;
 use pest::Span;
 use pest::error::{Error, ErrorVariant};
 
@@ -127,6 +128,15 @@ impl Reader<'_> {
             return Ok(());
         }
         let text = tree.as_str().split_whitespace().join(" ");
+        if library.name == MESSAGE {
+            return fail(
+                tree,
+                format!(
+                    "{text} takes a message, so await may not make it again and again: write a {text} for each message that is \
+                     sent, for example a := {text} and in the next row b := {text}, and compare the registers after that"
+                ),
+            );
+        }
         fail(
             tree,
             format!(

@@ -4,10 +4,11 @@ use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, NodeSet};
 use mowgli_core::method::{Kind, Method};
 use mowgli_core::value::Val;
-use mowgli_rdma::Way;
+use mowgli_rdma::{Switches, Way};
 
 use super::slips::written;
 use super::{Parsed, Reader, Rule, Tree, call, core_rma, fail, part, parts};
+use crate::catalogue::Catalogue;
 use crate::litmus::statements::{example, form};
 use crate::litmus::test::{Arg, Model, Statement};
 
@@ -150,21 +151,29 @@ impl Reader<'_> {
         args: &[Tree<'_>],
         whole: &Tree<'_>,
     ) -> Parsed<Statement> {
-        if !count(method, receiver.is_some() && !method.takes_way()).contains(&args.len()) {
-            let polls = self.known.statements("poll").next().filter(|_| args.len() > method.takes.len());
+        let before = receiver.is_some() && !method.takes_way();
+        if !count(method, before).contains(&args.len()) {
+            let extra = args.get(method.takes.len()..).unwrap_or_default();
+            let is_identifier = |tree: &Tree<'_>| Self::identifier(Some(tree)).is_ok();
+            let polls = self.known.statements("poll").next().filter(|_| extra.first().is_some_and(is_identifier));
             let instead = polls.map_or(String::new(), |_| {
                 format!("; operations of {} have no identifier, poll(node) takes the oldest", self.model)
             });
             let name = receiver.and_then(|r| if let Arg::Val(x) = r { Some(x.to_string()) } else { None });
             let name = name.unwrap_or_else(|| library.to_string());
-            return fail(whole, format!("expected {}{instead}", form(method, &name)));
+            let takes = method.written(before).count();
+            let given = match (args.len(), takes) {
+                (n, most) if n > most => format!("; it takes {most} arguments, and {n} are given"),
+                _ => String::new(),
+            };
+            return fail(whole, format!("expected {}{given}{instead}", form(method, &name)));
         }
+        self.not_swapped(thread, method, args, whole)?;
         let mut all: Vec<Option<Arg>> = vec![None; method.takes.len()];
         if let Some(first) = all.first_mut() {
             *first = receiver.clone();
         }
-        let written: Vec<(usize, &'static str, Kind)> =
-            method.written(receiver.is_some() && !method.takes_way()).collect();
+        let written: Vec<(usize, &'static str, Kind)> = method.written(before).collect();
         for (at, &(position, _, kind)) in written.iter().enumerate() {
             // What a remote operation sends may be a constant.
             let is_sent = kind == Kind::Local && method.takes[..position].iter().any(|(_, k)| *k == Kind::Placed);
@@ -178,6 +187,36 @@ impl Reader<'_> {
             all[position] = Some(arg);
         }
         Ok(call(library, method.name, all.into_iter().flatten().collect()))
+    }
+
+    /// An operation on a word here and a word of another node, the two in the wrong order.
+    fn not_swapped(&self, thread: usize, method: &Method, args: &[Tree<'_>], whole: &Tree<'_>) -> Parsed<()> {
+        let home = |kind: Kind| {
+            let at = method.written(false).position(|(_, _, k)| k == kind)?;
+            let x = Loc::new(args.get(at)?.as_str().trim());
+            Some((at, x, self.world.home(x).filter(|_| self.library(&args[at]) == Some(self.memory()))?))
+        };
+        let here = self.world.threads[thread];
+        let (Some((local, far, there)), Some((remote, near, own))) = (home(Kind::Local), home(Kind::Placed)) else {
+            return Ok(());
+        };
+        if there == here || own != here {
+            return Ok(());
+        }
+        let mut right: Vec<&str> = args.iter().map(|tree| tree.as_str().trim()).collect();
+        right.swap(local, remote);
+        let name = whole.as_str().split('(').next().unwrap_or_default().trim();
+        fail(
+            whole,
+            format!(
+                "{near} and {far} have changed places: {} is written as {}, and {far} is on node {there} and {near} on node {own}, \
+                 where {} is; write {name}({})",
+                method.statement(),
+                form(method, ""),
+                self.threads[thread].name,
+                right.join(", ")
+            ),
+        )
     }
 
     /// An argument of a kind; `None` for a set of no nodes.
@@ -211,7 +250,23 @@ impl Reader<'_> {
         if let Some(form) = forms.next() {
             return fail(name, format!("a call of an object is written as {form}"));
         }
+        if let Some(message) = self.of_switch(text) {
+            return fail(name, message);
+        }
         fail(name, format!("{text} is no statement of {}; there are {}", self.model, self.statements()))
+    }
+
+    /// The models that have a statement of this name by a switch that this model lacks.
+    pub(super) fn of_switch(&self, text: &str) -> Option<String> {
+        let has = |model: Model| Catalogue::builtin().known(model).statements(text).next().is_some();
+        let is_of = |switches: &Switches| has(Model::RdmaTso(*switches)) && !has(Model::RDMA_TSO);
+        let of_switch = [Switches::CRASHES, Switches::MESSAGES].into_iter().find(is_of);
+        let switches = of_switch.filter(|_| self.known.statements(text).next().is_none())?;
+        let [wait, tso] = [Model::RdmaWait(switches), Model::RdmaTso(switches)];
+        Some(format!(
+            "{text} is a statement of {wait} and {tso}, and this test is of {}: name the switch in its first line",
+            self.model
+        ))
     }
 
     /// The statements of the model, for messages.

@@ -100,12 +100,28 @@ impl Reader<'_> {
         if method == "Flush" {
             return Ok(call(CORE_RMA, "Flush", vec![Arg::Val(self.one_node(&args[0])?.into())]));
         }
-        let to = target.map(|t| self.variable(t).and_then(|to| self.place(thread, to, true))).transpose()?;
+        let to = target.map(|t| self.written(thread, t, form)).transpose()?;
         let mut places = vec![to.unwrap_or_default()];
         for (argument, &local) in args.iter().zip(local) {
             places.push(self.place(thread, self.variable(argument)?, local)?);
         }
         Ok(call(CORE_RMA, method, places.concat()))
+    }
+
+    /// The word into which an operation writes its result.
+    fn written(&self, thread: usize, target: &Tree<'_>, form: &str) -> Parsed<Vec<Arg>> {
+        let (name, is_atomic) = self.variable(target)?;
+        if self.is_declared(&name) {
+            return self.place(thread, (name, is_atomic), true);
+        }
+        let (text, node) = (name.as_str(), self.world.threads[thread]);
+        fail(
+            target,
+            format!(
+                "{text} is not declared, and {form} writes into a word of memory, not into a register: declare {text}@{node} = 0; \
+                 and read it after a flush, as a := {text}"
+            ),
+        )
     }
 
     fn variable<'a>(&self, tree: &Tree<'a>) -> Parsed<(Tree<'a>, bool)> {

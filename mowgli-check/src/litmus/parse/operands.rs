@@ -178,6 +178,9 @@ impl Reader<'_> {
         }
         let register = self.own(name)?;
         if !self.threads[thread].registers.contains(&register) {
+            if let Some(message) = self.of_switch(register.text()) {
+                return fail(name, message);
+            }
             return fail(name, format!("{register} is neither declared nor a register that was set before"));
         }
         Ok(register)
