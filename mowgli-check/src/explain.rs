@@ -473,7 +473,7 @@ impl Words {
             let which = if of > 1 { format!(" ({} of {of})", ordinal(nth)) } else { String::new() };
             // Of several runs that are left the result is shown only where all have it.
             let is_known = end.read == Some(end.event.ret);
-            let call = if is_known { self.names.event(&end.event) } else { self.names.call(&end.event.call) };
+            let call = if is_known { self.names.statement(&end.event) } else { self.names.call(&end.event.call) };
             return format!("{thread}: {call}{which}");
         };
         let alike = |texts: &[String]| texts.iter().filter(|t| *t == text).count();

@@ -11,6 +11,7 @@ use mowgli_core::judge::Judged;
 use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
+use mowgli_rdma::tso;
 
 use crate::litmus::print;
 use crate::litmus::test::Test;
@@ -36,23 +37,31 @@ impl Names {
         self.threads.get(thread.index()).map_or_else(|| thread.to_string(), Clone::clone)
     }
 
-    /// An event, without its thread.
+    /// An event, without its thread. What an operation or a poll returns is not a value: it is put into words.
     #[must_use]
     pub fn event(&self, event: &Event) -> String {
-        Event { call: self.named(&event.call), ..event.clone() }.to_string()
+        let call = self.named(&event.call);
+        match tso::in_words(event) {
+            Some(operation) => format!("{call}, {operation}"),
+            None => Event { call, ..event.clone() }.to_string(),
+        }
     }
 
     /// An event as a statement, with what it returned.
     #[must_use]
     pub fn statement(&self, event: &Event) -> String {
         let text = print::statement(&self.named(&event.call));
-        if print::has_result(&event.call, Some(event.ret)) { format!("{text} = {}", event.ret) } else { text }
+        match tso::in_words(event) {
+            _ if !print::has_result(&event.call, Some(event.ret)) => text,
+            Some(operation) => format!("{text}, {operation}"),
+            None => format!("{text} = {}", event.ret),
+        }
     }
 
-    /// A call, whatever it returns.
+    /// A call as a statement, whatever it returns.
     #[must_use]
     pub fn call(&self, call: &Call) -> String {
-        self.named(call).to_string()
+        print::statement(&self.named(call))
     }
 
     /// Whether a call writes or reads a word that holds a literal: what it sends is written by a call of its own.

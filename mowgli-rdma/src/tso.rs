@@ -218,6 +218,25 @@ pub fn identifier(q: Qp, nth: usize) -> Val {
     }
 }
 
+/// The meaning of what an operation or a poll returned, for people: which operation of its thread it is, or completes.
+/// `None` for other calls.
+#[must_use]
+pub fn in_words(event: &Event) -> Option<String> {
+    let Val::Tuple(parts) = event.ret else { return None };
+    let by = |pair: i64| if pair == 1 { String::new() } else { format!(" by queue pair {pair}") };
+    let operation = match *parts.parts() {
+        [Val::Node(n), Val::Int(nth)] => format!("operation {} to node {n}", nth + 1),
+        [Val::Node(n), Val::Int(pair), Val::Int(nth)] => format!("operation {} to node {n}{}", nth + 1, by(pair)),
+        [Val::Int(n), Val::Int(pair)] => format!("an operation to node {n} by queue pair {pair}"),
+        _ => return None,
+    };
+    if is_operation(&event.call) {
+        Some(operation)
+    } else {
+        polls(&event.call).then(|| format!("completes {operation}"))
+    }
+}
+
 /// What a call returns to a thread that has made these calls before, where memory has no part in it; `None` for a poll
 /// with nothing to take, and for one that takes what comes first.
 #[must_use]
