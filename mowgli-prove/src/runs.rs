@@ -581,8 +581,12 @@ impl<S: Stamp> Source<'_, S> {
             Err(Stop::No(why)) => return Err(why),
         }
         let event = Event { thread, call: call.clone(), ret: run.result };
-        let own = library.shapes(world, &event);
-        let own = own.into_iter().exactly_one().map_err(|all| format!("it can happen in {} ways", all.count()))?;
+        let own = library.shapes(world, &event).into_iter().exactly_one().map_err(|all| match all.count() {
+            0 => format!(
+                "only some threads of an object may call it ({thread} may not), which prove understands for ring buffers alone"
+            ),
+            ways => format!("it can happen in {ways} ways"),
+        })?;
         run.shapes.push(own.to_vec());
         Ok(Ran::Returned(Box::new(run), places))
     }
