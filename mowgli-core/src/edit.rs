@@ -452,8 +452,8 @@ fn used_result(body: &Prog, here: &Here, calls: &Calls, results: &dyn Fn(&Call) 
         (run.steps, run.selected)
     };
     let call_of = |steps: &[Step], number: usize| {
-        let calls = steps.iter().filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
-        calls.cloned().nth(number)
+        let mut calls = steps.iter().filter_map(|step| if let Step::Call(call) = step { Some(call) } else { None });
+        calls.nth(number).cloned()
     };
     (0..RUNS).find_map(|seed| {
         let drawn = |number: usize, call: &Call| {

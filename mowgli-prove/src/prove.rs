@@ -52,8 +52,10 @@ pub struct Options {
 /// The reason for which nothing more is to be shown of an obligation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Closed {
-    /// Every solver has answered `unsat` in each case.
+    /// Every solver has answered `unsat` in each case that does not hold by definition.
     Solver,
+    /// Every case holds by definition, after questions that a solver left open were split.
+    Cases,
     /// It holds by definition, so no solver was asked.
     Definition,
     /// What it takes as given holds of nothing, by definition, so no solver was asked.
@@ -64,6 +66,7 @@ impl fmt::Display for Closed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Solver => "by a solver",
+            Self::Cases => "by cases, each by definition",
             Self::Definition => "by definition",
             Self::Nothing => "by definition: it is about nothing",
         })
@@ -77,6 +80,8 @@ pub struct Row {
     pub obligation: String,
     /// How many questions it was.
     pub cases: usize,
+    /// How many of them closed a case: the solver answered `unsat`.
+    pub closing: usize,
     /// What each solver that was asked says; that it follows only if it does in every case.
     pub answers: Vec<(Program, Answer)>,
     /// Why it needs no more, if it is shown.
@@ -99,6 +104,7 @@ impl Row {
         Self {
             obligation,
             cases: 0,
+            closing: 0,
             answers: Vec::new(),
             closed: None,
             time: Duration::ZERO,
@@ -118,7 +124,7 @@ impl Row {
     #[must_use]
     pub fn is_shown(&self) -> bool {
         match self.closed {
-            Some(Closed::Solver) => self.witnessed,
+            Some(Closed::Solver | Closed::Cases) => self.witnessed,
             Some(Closed::Definition | Closed::Nothing) => true,
             None => false,
         }
@@ -370,7 +376,7 @@ impl<S: Stamp> Attempt<'_, S> {
                     proof.executions = executions;
                     for (row, witness) in proof.rows.iter_mut().zip(witnessed) {
                         row.witnessed |= witness.holds;
-                        row.empty = (!row.witnessed && row.closed == Some(Closed::Solver)).then(|| witness.empty());
+                        row.empty = (row.closed.is_some() && !row.is_shown()).then(|| witness.empty());
                     }
                     if executions == 0 {
                         proof.obstacles.push("no client has an execution within the time".to_owned());
@@ -510,9 +516,10 @@ fn closed<S: Stamp>(model: &Model<'_, S>, theory: &Theory, obligation: &Obligati
         (false, _) => None,
         (true, 0) if is_about_nothing() => Some(Closed::Nothing),
         (true, 0) => Some(Closed::Definition),
+        _ if row.closing == 0 => Some(Closed::Cases),
         _ => Some(Closed::Solver),
     };
-    if row.cases == 0 && follows {
+    if row.closing == 0 && follows {
         row.answers.clear();
     }
     row
@@ -526,20 +533,21 @@ fn by_cases<S: Stamp>(
     obligation: &Obligation,
 ) -> Option<Row> {
     let start = Instant::now();
-    let mut asked = 0;
+    let [mut asked, mut closing] = [0; 2];
     let mut questions = Vec::new();
     for solver in &options.solvers {
         let cases = Cases::new(model, theory, *solver, options.limit).keeping(options.keep);
-        let Decided { answer, asked: count, kept } = cases.decide(obligation);
+        let Decided { answer, asked: count, closing: closed, kept } = cases.decide(obligation);
         if answer != Answer::Follows {
             return None;
         }
         asked = asked.max(count);
+        closing = closing.max(closed);
         questions.extend(kept);
     }
     let answers: Vec<(Program, Answer)> = options.solvers.iter().map(|solver| (*solver, Answer::Follows)).collect();
     let obligation = obligation.name.clone();
-    let row = Row { cases: asked, answers, time: start.elapsed(), questions, ..Row::named(obligation) };
+    let row = Row { cases: asked, closing, answers, time: start.elapsed(), questions, ..Row::named(obligation) };
     (!options.solvers.is_empty()).then_some(row)
 }
 
@@ -570,7 +578,7 @@ fn row(options: &Options, theory: &Theory, obligation: &Obligation, cases: &[Obl
         answers.push((solver, failed.map_or(Answer::Follows, |i| all[i].0.clone())));
     }
     let obligation = obligation.name.clone();
-    Row { cases: cases.len(), answers, time, questions, ..Row::named(obligation) }
+    Row { cases: cases.len(), closing: cases.len(), answers, time, questions, ..Row::named(obligation) }
 }
 
 /// In how many executions more than necessary the axioms are looked at.

@@ -83,6 +83,8 @@ pub struct Decided {
     pub answer: Answer,
     /// About how many questions the solver was asked.
     pub asked: usize,
+    /// How many of them closed a case, by `unsat`. The other cases hold by definition.
+    pub closing: usize,
     /// The questions that close the cases, if they were to be kept.
     pub kept: Vec<Asked>,
 }
@@ -90,6 +92,7 @@ pub struct Decided {
 /// What came of a proof by cases.
 struct Progress<'p> {
     asked: AtomicUsize,
+    closing: AtomicUsize,
     kept: Mutex<Vec<Asked>>,
     /// Whether it is asked only if there is a case in which what is given is not false by definition.
     only_given: bool,
@@ -102,8 +105,8 @@ struct Progress<'p> {
 
 impl<'p> Progress<'p> {
     fn new(limit: Duration, whole: Option<&'p Self>) -> Self {
-        let (asked, kept, open) = Default::default();
-        Self { asked, kept, only_given: false, open, end: Instant::now() + limit, whole }
+        let (asked, closing, kept, open) = Default::default();
+        Self { asked, closing, kept, only_given: false, open, end: Instant::now() + limit, whole }
     }
 
     fn keep(&self, questions: impl IntoIterator<Item = Asked>) {
@@ -150,8 +153,9 @@ impl<'a, S: Stamp> Cases<'a, S> {
         Self { keep, ..self }
     }
 
-    /// Keeps a question, if questions are kept.
+    /// Counts a question that is the last one of its case, and keeps it if questions are kept.
     fn keep(&self, scene: &Scene<'_>, question: &Theory, answer: &Answer, progress: &Progress<'_>) {
+        progress.closing.fetch_add(usize::from(*answer == Answer::Follows), Ordering::Relaxed);
         let asked = || Asked::case(self.program, scene.split.clone(), question, answer.clone());
         progress.keep(self.keep.then(asked));
     }
@@ -199,7 +203,8 @@ impl<'a, S: Stamp> Cases<'a, S> {
         let progress = Progress::new(self.limit, None);
         self.start(of, 0, &Scene::default(), &BTreeMap::new(), &progress);
         let answer = progress.answer().unwrap_or(Answer::Follows);
-        Decided { answer, asked: progress.asked.load(Ordering::Relaxed), kept: progress.kept() }
+        let [asked, closing] = [&progress.asked, &progress.closing].map(|count| count.load(Ordering::Relaxed));
+        Decided { answer, asked, closing, kept: progress.kept() }
     }
 
     /// True if what is given is false by definition in every case.
@@ -221,14 +226,14 @@ impl<'a, S: Stamp> Cases<'a, S> {
         ground.given(&of.from);
         ground.given(&not(of.to.clone()));
         if ground.is_refuted() {
-            return Some(Decided { answer: Answer::Follows, asked: 0, kept: Vec::new() });
+            return Some(Decided { answer: Answer::Follows, asked: 0, closing: 0, kept: Vec::new() });
         }
         let constants: Vec<(String, String)> =
             of.of.iter().map(|(name, sort)| (name.clone(), (*sort).to_owned())).collect();
         let question = ground.theory(&constants);
         let answer = ask_all(self.program, &question, self.limit.min(PLAIN), Effort::Full);
         let kept = self.keep.then(|| Asked::case(self.program, Vec::new(), &question, answer.clone()));
-        (answer == Answer::Follows).then(|| Decided { answer, asked: 1, kept: kept.into_iter().collect() })
+        (answer == Answer::Follows).then(|| Decided { answer, asked: 1, closing: 1, kept: kept.into_iter().collect() })
     }
 
     /// Names the things that an obligation is about, from the `n`-th on.
@@ -368,7 +373,10 @@ impl<'a, S: Stamp> Cases<'a, S> {
             progress.asked.fetch_add(attempt.asked.load(Ordering::Relaxed), Ordering::Relaxed);
             let answer = attempt.answer();
             // Of an attempt that is made again with more named the questions close nothing.
-            progress.keep(attempt.kept().into_iter().filter(|_| answer.is_none() || !is_first));
+            if answer.is_none() || !is_first {
+                progress.closing.fetch_add(attempt.closing.load(Ordering::Relaxed), Ordering::Relaxed);
+                progress.keep(attempt.kept());
+            }
             answer
         };
         let areas = self.areas.spoken_of(to);

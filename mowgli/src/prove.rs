@@ -10,7 +10,7 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
-use mowgli_prove::prove::{Closed, Options, Proof, Row, prove};
+use mowgli_prove::prove::{Options, Proof, Row, prove};
 use mowgli_prove::solve::Program;
 use mowgli_prove::source::Source;
 use serde_json::json;
@@ -282,9 +282,8 @@ pub(crate) fn table(proof: &Proof) -> String {
     table.set_header(["obligation", "questions", "solver", "seconds", "result"]);
     for row in &proof.rows {
         let solvers = row.answers.iter().map(|(solver, _)| solver.to_string()).join(", ");
-        let solvers = match (&row.why, row.closed) {
-            (Some(_), _) => String::new(),
-            (None, Some(closed @ (Closed::Definition | Closed::Nothing))) => closed.to_string(),
+        let solvers = match row.closed {
+            Some(closed) if row.answers.is_empty() => closed.to_string(),
             _ => solvers,
         };
         let time = format!("{:.2}", row.time.as_secs_f64());
@@ -371,6 +370,7 @@ pub fn solvers(wanted: &[Program]) -> Result<Vec<Program>, String> {
 mod tests {
     use super::*;
     use mowgli_libraries::catalogue::{catalogue, named};
+    use mowgli_prove::prove::Closed;
 
     /// A proof of what has a client against it is no verdict, whichever of the two is wrong.
     #[test]

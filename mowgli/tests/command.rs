@@ -106,8 +106,11 @@ fn the_last_value_of_a_replaced_object_is_not_guessed() {
     is_bad(&["litmus", "--implemented", "sv", &test], &[said, "read it by a last call of a thread"]);
     let asserted = file(folder.path(), "a.litmus", &format!("{shared}allowed (s@1=3)\n"));
     is_bad(&["explain", "--implemented", "sv", &asserted], &[said]);
-    let beside =
-        file(folder.path(), "b.litmus", &shared.replace("{ svar s = 0;", "{ svar s = 0; x@1 = 2;").replace("s@1;", "x;"));
+    let beside = file(
+        folder.path(),
+        "b.litmus",
+        &shared.replace("{ svar s = 0;", "{ svar s = 0; x@1 = 2;").replace("s@1;", "x;"),
+    );
     let ran = mowgli(&["litmus", "--implemented", "sv", &beside]);
     assert!(ran.code == 0 && ran.out.contains("x=2;"), "{}{}", ran.out, ran.err);
 }

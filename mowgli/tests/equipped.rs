@@ -542,12 +542,10 @@ fn sv_is_proved_and_its_obligations_are_written() {
     let obligations = told["obligations"].as_array().unwrap();
     assert!(obligations.len() > 15 && obligations.iter().all(|o| o["result"] == "proved"), "{told}");
     // What no solver was asked has no answer of one, and it is said how it was closed.
-    let (asked, closed): (Vec<_>, _) = obligations.iter().partition(|o| o["questions"] != 0);
-    assert!(
-        asked.iter().all(|o| o["closed"] == "by a solver" && o["answers"]["z3"] == "unsat" && o["witnessed"] == true)
-    );
+    let (asked, closed): (Vec<_>, _) = obligations.iter().partition(|o| o["closed"] == "by a solver");
+    assert!(asked.iter().all(|o| o["questions"] != 0 && o["answers"]["z3"] == "unsat" && o["witnessed"] == true));
     assert!(!closed.is_empty() && closed.iter().all(|o| o["answers"].as_object().unwrap().is_empty()), "{told}");
-    let definition = |o: &&serde_json::Value| o["closed"].as_str().is_some_and(|how| how.starts_with("by definition"));
+    let definition = |o: &&serde_json::Value| o["closed"].as_str().is_some_and(|how| how.contains("by definition"));
     assert!(closed.iter().all(definition), "{told}");
     // Each file has the questions that were asked, with what was split, and the solver says of each alone what was said of it.
     let mut files: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().path()).collect();
