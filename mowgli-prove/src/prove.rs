@@ -252,7 +252,7 @@ fn lemmas<S: Stamp>(
         for lemma in together {
             let start = Instant::now();
             let row = by_cases(model, &Options { limit, ..options.clone() }, &model.below, &lemma);
-            let row = row.map(|row| closed(model, &model.below, &lemma, row));
+            let row = row.map(|row| closed(model, &model.below, &lemma, (row, true)));
             // Where one takes too long others will.
             limit = if start.elapsed() >= limit { limit.min(LATE) } else { limit };
             rows.extend(row.map(|row| (lemma, row)));
@@ -336,7 +336,7 @@ impl<S: Stamp> Attempt<'_, S> {
             let mut asked_of = Vec::new();
             for obligation in obligations {
                 let row = row(self.options, &owing, &obligation, std::slice::from_ref(&obligation));
-                asked_of.push(closed(self.model, &owing, &obligation, row));
+                asked_of.push(closed(self.model, &owing, &obligation, (row, true)));
                 owed.push(obligation);
             }
             let specified = source.specification.get(source.library);
@@ -505,22 +505,30 @@ fn answered<S: Stamp>(
         let limit = options.limit.min(LATE);
         row(&Options { limit, ..options.clone() }, theory, obligation, cases)
     });
-    closed(model, theory, obligation, row)
+    // Where no things have roles for which it is given, it is about nothing, whatever the solver was asked.
+    closed(model, theory, obligation, (row, !cases.is_empty()))
 }
 
-/// The row with the reason for which it is shown, if it is. Where no solver was asked none has answered.
-fn closed<S: Stamp>(model: &Model<'_, S>, theory: &Theory, obligation: &Obligation, mut row: Row) -> Row {
+/// The row with the reason for which it is shown, if it is. Where no answer of a solver closed a case none is kept.
+fn closed<S: Stamp>(
+    model: &Model<'_, S>,
+    theory: &Theory,
+    obligation: &Obligation,
+    (mut row, has_cases): (Row, bool),
+) -> Row {
     let follows = !row.answers.is_empty() && row.answers.iter().all(|(_, answer)| *answer == Answer::Follows);
     let is_about_nothing = || Cases::new(model, theory, Program::Z3, Duration::ZERO).is_about_nothing(obligation);
     row.closed = match (follows, row.cases) {
         (false, _) => None,
+        (true, _) if !has_cases => Some(Closed::Nothing),
         (true, 0) if is_about_nothing() => Some(Closed::Nothing),
         (true, 0) => Some(Closed::Definition),
         _ if row.closing == 0 => Some(Closed::Cases),
         _ => Some(Closed::Solver),
     };
-    if row.closing == 0 && follows {
+    if follows && row.closed != Some(Closed::Solver) {
         row.answers.clear();
+        row.questions.clear();
     }
     row
 }
