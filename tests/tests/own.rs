@@ -198,7 +198,7 @@ impl Implementation for Mindful {
 
     fn body(&self, _: &World, _: Tid, call: &Call) -> Prog {
         match OfPile::of(call) {
-            OfPile::Pop { .. } => sv::read(top()),
+            OfPile::Pop { .. } => sv::write(top(), 1).then(sv::read(top())),
             OfPile::Push { .. } => sv::write(top(), 1),
         }
     }
