@@ -1,7 +1,7 @@
 //! Stamps for which the search is compiled (LOCO §3.2).
 //!
 //! The search is generic in its stamps, and most of the time of a build is compiling it. So each type of stamps names, by
-//! [`compile_search!`], the crate in which that happens, and every other crate calls what was compiled there.
+//! [`compile_search!`](crate::compile_search), the crate in which that happens, and every other crate calls what was compiled there.
 
 use mowgli_judge::execution::Execution;
 use mowgli_judge::value::Val;
@@ -20,14 +20,14 @@ use crate::stuck::Stuck;
 
 pub use mowgli_judge::stamp::Stamp as Kind;
 
-/// A [`Kind`] of stamps with the crate in which the search over them is compiled; see [`compile_search!`].
+/// A [`Kind`] of stamps with the crate in which the search over them is compiled; see [`compile_search!`](crate::compile_search).
 pub trait Stamp: Kind {
     /// The search over these stamps.
     #[doc(hidden)]
     fn search() -> &'static dyn Search<Self>;
 }
 
-/// Compiles the search over a type of stamps here, and so makes the type a [`Stamp`](trait@stamp::Stamp).
+/// Compiles the search over a type of stamps here, and so makes the type a [`Stamp`](trait@crate::stamp::Stamp).
 ///
 /// A crate calls it once, beside the type. The crates above then call the search that is compiled in this one.
 #[macro_export]
