@@ -427,7 +427,7 @@ impl<S: Stamp> Checked<S> {
         }
     }
 
-    /// Where a mistake was expected and none was found, the command that looks further; empty otherwise.
+    /// The command with a larger bound, if the check missed an expected mistake; empty otherwise.
     #[must_use]
     pub fn advice(&self) -> String {
         let is_missed = self.is_expected() == Some(false) && !self.has_failed() && self.expected != Expected::Sound;

@@ -103,11 +103,11 @@ fn no_look<S: Stamp>(library: &dyn Library<S>, event: &Event, cell: Option<Cell>
     )
 }
 
-/// That no edit of a variant delays a call whose result the body uses. Where the time is up before the calls are known,
-/// nothing is said of them.
+/// Refuses a variant with an edit that delays a call whose result the body uses. If the deadline passes before the calls are
+/// known, the function checks none of them.
 ///
 /// # Errors
-/// Which edit does so, and in which body.
+/// The edit that delays such a call, and the body.
 pub fn misuse<S: Stamp>(
     entry: &Entry<S>,
     variant: &Variant,
@@ -130,7 +130,7 @@ pub fn misuse<S: Stamp>(
     }
 }
 
-/// What a call of a library below can return: with initial values, small numbers and the call's own data in memory.
+/// The results that a call of a library below can have: with initial values, small numbers and the call's own data in memory.
 fn results<S: Stamp>(entry: &Entry<S>, world: &World, thread: Tid, call: &Call) -> Vec<Val> {
     let Some(library) = entry.below.get(call.library) else { return vec![Val::Unit] };
     if library.fault(world, thread, call).is_some() {
@@ -142,11 +142,11 @@ fn results<S: Stamp>(entry: &Entry<S>, world: &World, thread: Tid, call: &Call) 
     library.returns(world, &[], thread, call, &cells)
 }
 
-/// That no call of the library returns `()` in what was found wrong where its method returns a value: then an edit took a
+/// Refuses a variant if a call of the library returns `()` in what was found wrong where its method returns a value: then an edit took a
 /// result away, and the verdict means nothing.
 ///
 /// # Errors
-/// Which call of which variant does so.
+/// The variant and the call.
 pub fn lost_result<S: Stamp>(entry: &Entry<S>, variant: &Variant, report: &Report<S>) -> Result<(), String> {
     // A mutant, which has no bounds of its own, may well return nothing.
     if variant.bounds.is_empty() {

@@ -438,7 +438,7 @@ impl Run<'_> {
     }
 }
 
-/// How many runs of a body show whether it uses a result.
+/// The number of runs of a body that show whether it uses a result.
 const RUNS: usize = 24;
 
 /// A selected call whose result makes a difference to what a body does: in some run the body goes on otherwise, or ends with
