@@ -74,6 +74,14 @@ impl Library<Stamp> for Guard {
         lock::is_well_formed(events)
     }
 
+    fn may_wait(&self, call: &Call) -> bool {
+        !matches!(Method::of(call), Method::Rel { .. })
+    }
+
+    fn owes(&self, events: &[&Event]) -> Vec<Call> {
+        lock::held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
+    }
+
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let stamp = match Method::of(&event.call) {
             Method::Acq { .. } | Method::Share { .. } => aMF,

@@ -69,6 +69,15 @@ impl<S: Stamp> Library<S> for Lock<S> {
         is_well_formed(events)
     }
 
+    /// An Acq waits until nobody holds the lock.
+    fn may_wait(&self, call: &Call) -> bool {
+        matches!(Method::of(call), Method::Acq { .. })
+    }
+
+    fn owes(&self, events: &[&Event]) -> Vec<Call> {
+        held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
+    }
+
     /// Lock-well-formed, as `is_well_formed` has it: every Acq has the next call of its thread and lock for its Rel.
     fn owed(&self) -> Option<Spec<S>> {
         let fence = self.fence;
@@ -123,6 +132,21 @@ pub fn is_well_formed(events: &[&Event]) -> bool {
         turn
     });
     alternate && held.values().all(|held| !held)
+}
+
+/// The locks that a thread holds after these calls of its own, the last one first.
+#[must_use]
+pub fn held(events: &[&Event]) -> Vec<Loc> {
+    let mut held = Vec::new();
+    for e in events {
+        let x = e.call.loc(0);
+        match e.call.method.text() {
+            "Rel" => held.retain(|&h| h != x),
+            _ if held.contains(&x) => {}
+            _ => held.insert(0, x),
+        }
+    }
+    held
 }
 
 /// The lock of a call.

@@ -1,5 +1,6 @@
 //! Why an outcome is possible or not: an execution that has it, or each way to get it with the cycle that forbids it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -24,7 +25,8 @@ use crate::catalogue::{Catalogue, Stamped};
 use crate::interrupt::{Failure, Undecided};
 use crate::litmus::answer::vacuous;
 use crate::litmus::parse::parse_in;
-use crate::litmus::run::{ends, replaced, shown, with_problem};
+use crate::litmus::run::{ends, replaced, with_problem};
+use crate::litmus::stuck;
 use crate::litmus::test::{Assertion, Model, Test};
 use crate::show::{self, Names, Scene};
 
@@ -157,7 +159,7 @@ fn execution_with<S: Stamp>(
     let mut found = None;
     let explored = with_problem(libraries, test, chain, limits, |problem| {
         problem.explore(&mut |solver| {
-            let outcome = shown(test, &problem.outcome_of(solver));
+            let outcome = test.values(&problem.outcome_of(solver));
             if !assertion.condition.holds(&outcome) {
                 return Flow::Continue;
             }
@@ -256,7 +258,7 @@ pub fn explain<S: Stamped>(
         return Err(format!("the finding says that {} is impossible, and it is not", assertion.text).into());
     }
     let judged = finding.execution.as_ref().map(|e| check(&libraries, &test, &finding, e)).transpose()?;
-    let wanted = |o: &Outcome| assertion.condition.holds(&shown(&test, o));
+    let wanted = |o: &Outcome| assertion.condition.holds(&test.values(o));
     let refutations = with_problem(&libraries, &test, &[], limits, |problem| {
         let mut possible = false;
         let explored = problem.explore(&mut |solver| {
@@ -302,7 +304,7 @@ fn outcome<S: Stamp>(libraries: &Libraries<S>, test: &Test, execution: &Executio
         let initial = || execution.world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init);
         last.and_then(|(_, v)| *v).unwrap_or_else(initial)
     });
-    shown(test, &Outcome { outputs: execution.outputs.clone(), finals: finals.collect() })
+    test.values(&Outcome { outputs: execution.outputs.clone(), finals: finals.collect() })
 }
 
 impl<S: Stamped> Explained<S> {
@@ -367,6 +369,47 @@ impl<S: Stamped> Explained<S> {
         }
         out
     }
+}
+
+/// A stuck execution of each kind that a test has, as text; and the first as a graph in the DOT language.
+pub struct Standstills {
+    /// Where the threads of each wait and why, and its events. Nothing where no execution is stuck.
+    pub text: String,
+    /// The first one, drawn.
+    pub dot: Option<String>,
+    /// What stopped the search for more.
+    pub stop: Option<Stop>,
+}
+
+/// Explains the executions of a test that are stuck.
+///
+/// # Errors
+/// If an implementation does not exist.
+///
+/// # Panics
+/// If the search and the judge disagree.
+pub fn standstills<S: Stamped>(
+    catalogue: &Catalogue,
+    test: &Test,
+    implemented: &[String],
+    limits: Limits<'_>,
+) -> Result<Standstills, String> {
+    let (libraries, chain) = (catalogue.libraries::<S>(test.model), replaced(catalogue, test, implemented)?);
+    let (all, stop) = with_problem(&libraries, test, &chain, limits, |p| stuck::executions(test, p)).into_parts();
+    let names = Names::of(test);
+    let (mut text, mut dot) = (String::new(), None);
+    for (kind, stuck) in all {
+        let whys = stuck::whys(&libraries, &stuck);
+        let replaced = chain.iter().map(|i| i.target());
+        let libraries = replaced.fold(libraries.clone(), |all, name| all.without(name));
+        let judged = judge(&libraries, &stuck.execution).expect("what is stuck is consistent");
+        let scene = Scene { libraries: &libraries, execution: &stuck.execution, judged: &judged, names: &names };
+        let events = show::events(&stuck.execution, &names);
+        let _ =
+            write!(text, "{}{events}{}\n", stuck::text(test, &BTreeMap::from([(kind, whys)])), show::relations(&scene));
+        dot.get_or_insert_with(|| show::dot(&format!("{}: stuck", test.name), &scene));
+    }
+    Ok(Standstills { text, dot, stop })
 }
 
 /// An execution with what it shows.

@@ -2,7 +2,8 @@
 
 use itertools::Itertools;
 use mowgli_core::algebra::Role;
-use mowgli_core::event::Cell;
+use mowgli_core::event::{Call, Cell, Event};
+use mowgli_core::flow::Waits;
 use mowgli_core::ids::Tid;
 use mowgli_core::library::Libraries;
 use mowgli_core::stamp::Stamp;
@@ -14,9 +15,50 @@ use crate::litmus::print;
 /// What a thread waits for and why that never comes.
 #[must_use]
 pub fn sentence<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid) -> String {
-    let Some(pending) = stuck.pending(thread) else {
-        return format!("{thread} has ended, and writes nothing any more.");
+    let why = why(libraries, stuck, thread);
+    match stuck.pending(thread) {
+        Some(call) => format!("{thread} is in {} and {why}.", print::statement(call)),
+        None => format!("{thread} {why}."),
+    }
+}
+
+/// What a thread does for ever, and why nothing ends that.
+#[must_use]
+pub fn why<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid) -> String {
+    match stuck.waits[thread.index()].as_ref().map(|wait| &wait.at) {
+        None => "has ended, and writes nothing any more".to_owned(),
+        Some(Waits::Loop(_)) => {
+            format!("goes round in a loop for ever: each round reads {}", reads(libraries, stuck, thread))
+        }
+        Some(Waits::Call(call)) => format!("waits for ever: {}", never_returns(libraries, stuck, thread, call)),
+    }
+}
+
+/// Why a call never returns.
+fn never_returns<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid, call: &Call) -> String {
+    let library = libraries.of(call);
+    if !library.may_wait(call) {
+        return format!("nothing that {thread} did before lets this call return");
+    }
+    let others: Vec<Tid> = stuck.execution.world.tids().filter(|&t| t != thread).collect();
+    let what = |t: Tid| if stuck.waits[t.index()].is_some() { "waits itself" } else { "has ended" };
+    let owes = |t: Tid| {
+        let own: Vec<&Event> = stuck.execution.of_thread(t).map(|e| &stuck.execution.events[e]).collect();
+        let own: Vec<&Event> = own.into_iter().filter(|e| e.call.library == call.library).collect();
+        library.owes(&own).into_iter().find(|owed| library.loc(owed) == library.loc(call))
     };
+    if let Some(own) = owes(thread) {
+        return format!("{thread} has to make {} first", print::statement(&own));
+    }
+    if let Some((t, owed)) = others.iter().find_map(|&t| Some((t, owes(t)?))) {
+        return format!("{t} does not make {}, as it {}", print::statement(&owed), what(t));
+    }
+    let others = others.into_iter().map(|t| format!("{t} {}", what(t))).join(", ");
+    if others.is_empty() { "there is no other thread".to_owned() } else { others }
+}
+
+/// What each round of a thread reads, and who has written that.
+fn reads<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid) -> String {
     let reads = stuck.reads(thread);
     let own = stuck.repeated(thread);
     let writes = |cell: Cell| {
@@ -39,7 +81,5 @@ pub fn sentence<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Ti
         };
         format!("{value} from {} on node {}, {from}", cell.loc, cell.node)
     };
-    let read = if reads.is_empty() { "nothing".to_owned() } else { reads.iter().map(of).join("; ") };
-    let call = print::statement(&pending.call);
-    format!("{thread} is in {call} and goes round in a loop for ever: each round reads {read}.")
+    if reads.is_empty() { "nothing".to_owned() } else { reads.iter().map(of).join("; ") }
 }

@@ -445,7 +445,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
         *self.left = self.left.checked_sub(1).ok_or(TooMuch)?;
         match &point.stand {
             Stand::Ended => self.ends[t] = true,
-            Stand::Nowhere | Stand::Round(_) => {}
+            Stand::Nowhere | Stand::Discarded | Stand::Never(_) | Stand::Spins(_) | Stand::Round(_) => {}
             // As the rounds of a loop are one program, a further one does what this one has done.
             Stand::Bound { remembered: false, start, .. } if beyond.is_some_and(|first| *start >= first) => {}
             Stand::Bound { remembered: false, .. } => {

@@ -216,14 +216,14 @@ impl<S: Stamp> Unfolder<'_, S> {
             } else if done < self.rounds {
                 let end = s.events.len();
                 let before = s.rounds.len();
-                if !self.libraries.remember(&s.events[start..]) {
+                if !self.libraries.remember(self.world, &s.events[..start], &s.events[start..]) {
                     s.rounds.push((start, end));
                 }
                 self.round(body, done + 1, s, next);
                 s.rounds.truncate(before);
             } else {
                 s.wait_after(s.events.len(), self.limit);
-                let is_remembered = self.libraries.remember(&s.events[start..]);
+                let is_remembered = self.libraries.remember(self.world, &s.events[..start], &s.events[start..]);
                 let hit = if is_remembered { &mut s.result.hit_remembered } else { &mut s.result.hit };
                 *hit = s.events.last().map(|e| format!("{}: a loop of {} after {e}", s.thread, done + 1));
             }

@@ -13,7 +13,7 @@ use typed_arena::Arena;
 
 use crate::ahead::{Ahead, Known, Reached};
 use crate::causal::is_causal;
-use crate::event::{Cell, Event};
+use crate::event::{Call, Cell, Event};
 use crate::ids::{Name, Tid};
 use crate::problem::{Found, Problem};
 use crate::runs::{Run, Skeleton, Stop, group};
@@ -50,13 +50,36 @@ enum Wanted {
     Both,
     /// All in which no thread goes on, whether any run ends or not.
     Idle,
+    /// Those, and all in which threads wait in calls that may wait for others.
+    Stuck,
 }
 
 /// The number of a thread, and the rounds that it can repeat.
 type OfThread<'n, S> = (usize, Vec<Going<'n, S>>);
 
-/// A run of a thread, and the first event of the round that it repeats, if it repeats one.
-pub type Idle<S> = (Run<S>, Option<usize>);
+/// What a thread does for ever.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Wait {
+    /// Where it waits.
+    pub at: Waits,
+    /// The innermost replaced call that it is in.
+    pub within: Option<usize>,
+}
+
+/// Where a thread waits.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Waits {
+    /// In a loop: it repeats its events from this one on, the last round.
+    Loop(usize),
+    /// In a call that it has begun and that does not return.
+    Call(Call),
+}
+
+/// A run of a thread, and what it does after that; `None` if it has ended.
+pub type Idle<S> = (Run<S>, Option<Wait>);
+
+/// What a thread does where no thread goes on, with the point that shows it.
+type Last<'n, S> = (&'n Point<'n, S>, Option<Wait>);
 
 /// What a search asked, and was told.
 pub struct Transcript<'t, 'p, 'n, S: Stamp> {
@@ -76,6 +99,8 @@ struct Place<'n, S> {
     point: &'n Point<'n, S>,
     /// Until when nothing came that the call returns.
     postponed: Option<u32>,
+    /// Whether it waits in its call for ever.
+    stays: bool,
 }
 
 impl<S> Clone for Place<'_, S> {
@@ -86,15 +111,24 @@ impl<S> Clone for Place<'_, S> {
 
 impl<S> Copy for Place<'_, S> {}
 
-impl<S: Stamp> Place<'_, S> {
+impl<'n, S: Stamp> Place<'n, S> {
+    fn at(point: &'n Point<'n, S>) -> Self {
+        Self { point, postponed: None, stays: false }
+    }
+
     fn looks(&self) -> bool {
         matches!(self.point.stand, Stand::Looks(_))
+    }
+
+    /// Whether it does nothing any more.
+    fn rests(&self) -> bool {
+        self.stays || matches!(self.point.stand, Stand::Ended | Stand::Never(_) | Stand::Spins(_))
     }
 }
 
 /// A way in which a thread can go on.
 struct Way<'n, S> {
-    point: &'n Point<'n, S>,
+    to: Place<'n, S>,
     window: Option<Window>,
 }
 
@@ -156,6 +190,12 @@ pub fn idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>
     Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
 }
 
+/// Runs in which no thread goes on and some thread waits, in a loop or in a call, for [`crate::stuck`]; `None` as for [`runs`].
+pub fn waiting<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
+    let runs = explored(problem, Wanted::Stuck, u64::MAX, None)?;
+    Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
+}
+
 /// Gives `note` what is asked in the first so many states of the search for runs; nothing where values may come out of nowhere.
 pub fn glance<S: Stamp>(problem: &Problem<'_, S>, states: u64, note: Note<'_, S>) {
     let _ = explored(problem, Wanted::Ended, states, Some(note));
@@ -170,9 +210,10 @@ fn explored<S: Stamp>(
     let points = Arena::new();
     let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
     let (seen, rounds) = (RefCell::default(), problem.limits.rounds);
+    let (notes, waits) = (note.is_some(), wanted == Wanted::Stuck);
     let mut explorer = Explorer {
         problem,
-        threads: Threads { libraries, implementations, world, rounds, points: &points, seen, notes: note.is_some() },
+        threads: Threads { libraries, implementations, world, rounds, points: &points, seen, notes, waits },
         path: Vec::new(),
         prefixes: RefCell::default(),
         is_too_large: false,
@@ -190,8 +231,8 @@ fn explored<S: Stamp>(
         most,
     };
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
-    let starts: State<'_, S> = starts.map(|point| Place { point, postponed: None }).collect();
-    if starts.iter().all(|p| p.point.stand != Stand::Nowhere) {
+    let starts: State<'_, S> = starts.map(Place::at).collect();
+    if starts.iter().all(|p| explorer.may_come_to(p.point)) {
         let all = starts.iter().enumerate();
         explorer.path.extend(all.map(|(thread, p)| Advance { thread, point: p.point, now: 0, window: None }));
         explorer.state(starts.clone(), 0);
@@ -262,8 +303,8 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             };
             for way in ways {
                 let mut after = state.clone();
-                after[t] = Place { point: way.point, postponed: None };
-                self.path.push(Advance { thread: t, point: way.point, now: now + 1, window: way.window });
+                after[t] = way.to;
+                self.path.push(Advance { thread: t, point: way.to.point, now: now + 1, window: way.window });
                 let flow = self.state(after, now + 1);
                 self.path.pop();
                 if flow == Flow::Stop {
@@ -374,6 +415,10 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         let mut best: Option<(usize, usize, Vec<Way<'n, S>>)> = None;
         let mut waits: SmallVec<[bool; 8]> = SmallVec::from_elem(false, state.len());
         for (t, place) in state.iter_mut().enumerate() {
+            if place.rests() {
+                waits[t] = place.point.stand != Stand::Ended;
+                continue;
+            }
             let ways = self.ways(Tid::from_index(t), *place, prefix, available, now);
             if ways.is_empty() {
                 match place.point.stand {
@@ -420,7 +465,33 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         }
         // Those that wait do not end, but may go round for ever.
         let (waits, is_open) = (|t: usize| !reached.goes_on[t], |cell: Cell| reached.writes(cell));
-        self.going(state, &waits, &is_open, prefix, any).iter().any(|(_, rounds)| rounds.is_empty())
+        let is_in_vain = |(t, rounds): &OfThread<'n, S>| rounds.is_empty() && self.waits_in(&state[*t]).is_none();
+        self.going(state, &waits, &is_open, prefix, any).iter().any(is_in_vain)
+    }
+
+    /// Whether an execution that is wanted may have a thread that comes here.
+    fn may_come_to(&self, point: &Point<'n, S>) -> bool {
+        match point.stand {
+            Stand::Nowhere | Stand::Discarded => false,
+            Stand::Never(_) | Stand::Spins(_) => self.wanted == Wanted::Stuck,
+            _ => true,
+        }
+    }
+
+    /// What a thread may wait in for ever at its place, apart from loops that read.
+    fn waits_in(&self, place: &Place<'n, S>) -> Option<Wait> {
+        let at = match &place.point.stand {
+            _ if self.wanted != Wanted::Stuck => return None,
+            Stand::Spins(start) => Waits::Loop(*start),
+            Stand::Never(call) => Waits::Call((**call).clone()),
+            Stand::Free(call, _) | Stand::Looks(call) if self.may_wait(call) => Waits::Call((**call).clone()),
+            _ => return None,
+        };
+        Some(Wait { at, within: place.point.within() })
+    }
+
+    fn may_wait(&self, call: &Call) -> bool {
+        self.wanted == Wanted::Stuck && self.problem.libraries.of(call).may_wait(call)
     }
 
     /// What a cell can hold with what is there.
@@ -458,10 +529,14 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     ) -> Vec<Way<'n, S>> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
-            (point.stand != Stand::Nowhere).then_some(Way { point, window })
+            self.may_come_to(point).then(|| Way { to: Place::at(point), window })
         };
         match &place.point.stand {
-            Stand::Free(_, results) => results.iter().filter_map(|&(ret, shape)| after(ret, shape, None)).collect(),
+            Stand::Free(call, results) => {
+                let stays = Way { to: Place { stays: true, ..place }, window: None };
+                let ways = results.iter().filter_map(|&(ret, shape)| after(ret, shape, None));
+                ways.chain(Some(stays).filter(|_| self.may_wait(call))).collect()
+            }
             Stand::Looks(call) => {
                 let (results, cells) = self.results(t, place, prefix, any);
                 let mut ways = Vec::new();

@@ -113,9 +113,10 @@ pub mod stamp {
     use mowgli_judge::execution::Execution;
     use mowgli_judge::value::Val;
 
-    use crate::flow::{Note, Runs};
+    use crate::flow::{Idle, Note, Runs};
     use crate::outcome::{Explored, Outcome};
     use crate::problem::{Found, Problem};
+    use crate::runs::Stop;
     use crate::search::refute::Refutation;
     use crate::search::solver::{Cut, Flow, Solver};
     use crate::search::witness;
@@ -173,6 +174,12 @@ pub mod stamp {
             runs: &Runs<S>,
             matters: &mut dyn FnMut(&[Vec<Val>]) -> bool,
         ) -> Found<Option<Stuck<S>>>;
+        fn each_stuck(
+            &self,
+            problem: &Problem<'_, S>,
+            wanted: &mut dyn FnMut(&[Idle<S>], &[Val]) -> bool,
+            visit: &mut dyn FnMut(&[Idle<S>], &[Val], Stuck<S>),
+        ) -> Option<Stop>;
         fn has_run(&self, problem: &Problem<'_, S>, execution: &Execution<S>) -> bool;
         fn complete(&self, solver: &mut Solver<'_, S>) -> bool;
         fn is_consistent(&self, solver: &mut Solver<'_, S>) -> bool;
@@ -219,6 +226,14 @@ pub mod stamp {
             matters: &mut dyn FnMut(&[Vec<Val>]) -> bool,
         ) -> Found<Option<Stuck<S>>> {
             problem.stuck_inner(runs, matters)
+        }
+        fn each_stuck(
+            &self,
+            problem: &Problem<'_, S>,
+            wanted: &mut dyn FnMut(&[Idle<S>], &[Val]) -> bool,
+            visit: &mut dyn FnMut(&[Idle<S>], &[Val], Stuck<S>),
+        ) -> Option<Stop> {
+            problem.each_stuck_inner(wanted, visit)
         }
         fn has_run(&self, problem: &Problem<'_, S>, execution: &Execution<S>) -> bool {
             problem.has_run_inner(execution)

@@ -13,7 +13,7 @@ use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::problem::{Found, Problem};
 use crate::program::Prog;
-use crate::runs::{Skeleton, Skeletons, Stop, skeletons};
+use crate::runs::{Run, Skeleton, Skeletons, Stop, skeletons};
 use crate::search::refute::{Refutation, refutations};
 use crate::search::solver::{Cut, End, Flow, Solver, Stats};
 use crate::stamp::Stamp;
@@ -139,6 +139,14 @@ impl<S: Stamp> Problem<'_, S> {
         let together = in_time.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
         let stop = if (self.limits.expired)() { Some(Stop::Time) } else { stop };
         Runs { threads, together, stop, bound: None, states: 0, idle: (!goes_round).then(Vec::new) }
+    }
+
+    /// Whether it is plain that no thread waits for ever: each does the same whatever it reads, and no call may wait.
+    pub(crate) fn never_waits(&self) -> bool {
+        let may_wait = |run: &Run<S>| run.trace.events.iter().any(|e| self.libraries.of(&e.call).may_wait(&e.call));
+        self.plain_runs().is_some_and(|runs| {
+            runs.idle.is_some() && !runs.threads.iter().flatten().flat_map(|s| &s.runs).any(may_wait)
+        })
     }
 
     /// Whether an implementation owes it that the calls of an execution, which a solver has reached, return.

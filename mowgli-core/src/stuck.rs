@@ -1,24 +1,36 @@
-//! Executions that are stuck: every thread has ended or goes round in a loop, and nothing will ever change that.
+//! Executions that are stuck: every thread has ended or waits for ever, in a loop or in a call, and nothing will change that.
 //!
 //! All that was issued has arrived, as an execution has every subevent of its events, and each order is complete. A thread
 //! goes round in a loop for ever if its last round reads what every further round will read: the last value of each cell,
 //! or what the round itself wrote before, and if no other results of its calls, with these values, lead out of the loop.
 //! That is the fairness under which spin loops are meant to end: a newer value is read some day, and a call that may fail
 //! or not, with the same in memory, does not fail for ever.
+//!
+//! A thread waits in a call for ever if the call never returns, as a poll without an operation, or if it may wait for calls
+//! of others ([`crate::library::Library::may_wait`]) and no calls that threads wait in can return together: no consistent execution has
+//! these calls after those that have returned. For specifications that speak only of threads that keep what they owe, as
+//! of locks that are released, each thread makes at the end the calls that it still owes
+//! ([`crate::library::Library::owes`]); nothing comes after those in hb.
 
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
+use itertools::Itertools;
 use typed_arena::Arena;
 
-use crate::event::{Cell, Event};
+use crate::denote::Trace;
+use crate::event::{Call, Cell, Event, Reads, Shape, Writes};
 use crate::execution::Execution;
-use crate::flow::{self, Idle, Runs};
+use crate::flow::{self, Idle, Runs, Wait, Waits};
 use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::judge::{judge, repeats};
+use crate::library::Library;
 use crate::problem::{Found, Problem};
-use crate::runs::{Skeleton, Stop};
+use crate::relation::Matrix;
+use crate::runs::{Run, Skeleton, Stop};
 use crate::search::solver::{End, Flow, Solver, Source};
+use crate::search::witness::each_completion;
 use crate::stamp::Stamp;
 use crate::thread::Threads;
 use crate::value::Val;
@@ -26,34 +38,128 @@ use crate::value::Val;
 /// An execution that is stuck.
 #[derive(Clone, Debug)]
 pub struct Stuck<S> {
-    /// The execution, with one round of each loop that goes on for ever.
+    /// The execution, with one round of each loop that goes on for ever, and without the calls that do not return.
     pub execution: Execution<S>,
-    /// For each thread the first event of that round among those of the thread; `None` for a thread that has ended.
-    pub rounds: Vec<Option<usize>>,
+    /// For each thread what it waits in; `None` for a thread that has ended.
+    pub waits: Vec<Option<Wait>>,
+    pending: Vec<Option<Call>>,
 }
 
 impl<S: Stamp> Stuck<S> {
-    /// The events of a thread that it repeats; none if it has ended.
+    fn new(execution: Execution<S>, idle: &[Idle<S>]) -> Self {
+        let waits = idle.iter().map(|(_, wait)| wait.clone()).collect();
+        Self { execution, waits, pending: idle.iter().map(pending).collect() }
+    }
+
+    /// The call of the program that a thread has begun and that does not return; `None` if it has ended, or goes round in a loop of
+    /// the program.
+    #[must_use]
+    pub fn pending(&self, thread: Tid) -> Option<&Call> {
+        self.pending[thread.index()].as_ref()
+    }
+
+    /// The events of a thread that it repeats; none if it has ended or waits in a call.
     #[must_use]
     pub fn repeated(&self, thread: Tid) -> Vec<usize> {
-        let Some(start) = self.rounds[thread.index()] else { return Vec::new() };
-        self.execution.of_thread(thread).skip(start).collect()
+        let Some(Waits::Loop(start)) = self.waits[thread.index()].as_ref().map(|wait| &wait.at) else {
+            return Vec::new();
+        };
+        self.execution.of_thread(thread).skip(*start).collect()
     }
+}
 
-    /// The call of the client that a thread is in and that does not return.
-    #[must_use]
-    pub fn pending(&self, thread: Tid) -> Option<&Event> {
-        let call = self.outermost(*self.repeated(thread).first()?)?;
-        Some(&self.execution.calls[call].event)
+/// The call of the program that a thread has begun and that does not return.
+fn pending<S>((run, wait): &Idle<S>) -> Option<Call> {
+    let Wait { at, within } = wait.as_ref()?;
+    match (within, at) {
+        (Some(call), _) => Some(run.trace.calls[outermost(&run.trace, *call)].event.call.clone()),
+        (None, Waits::Call(call)) => Some(call.clone()),
+        (None, Waits::Loop(_)) => None,
     }
+}
 
-    fn outermost(&self, event: usize) -> Option<usize> {
-        let mut call = self.execution.groups[event]?;
-        while let Some(parent) = self.execution.calls[call].parent {
-            call = parent;
+/// The call of the program in which a replaced call is made.
+fn outermost(trace: &Trace, mut call: usize) -> usize {
+    while let Some(parent) = trace.calls[call].parent {
+        call = parent;
+    }
+    call
+}
+
+/// The results of the calls of the program in a run, in order, as far as they have returned.
+#[must_use]
+pub fn results<S>((run, wait): &Idle<S>) -> Vec<Val> {
+    let trace = &run.trace;
+    let pending = wait.as_ref().and_then(|wait| wait.within).map(|call| outermost(trace, call));
+    let of_program = trace.groups.iter().enumerate().map(|(e, group)| match group {
+        None => (None, trace.events[e].ret),
+        Some(call) => {
+            let call = outermost(trace, *call);
+            (Some(call), trace.calls[call].event.ret)
         }
-        Some(call)
+    });
+    // Each event of a replaced call stands for it.
+    let returned = of_program.filter(|(call, _)| call.is_none() || *call != pending);
+    returned.dedup_by(|(a, _), (b, _)| a.is_some() && a == b).map(|(_, ret)| ret).collect()
+}
+
+/// The subevents of a prefix, and of what comes after it: nothing of a later part is before something of an earlier one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Part {
+    /// What has happened.
+    Happened,
+    /// A call that waits, if it returned.
+    Returns,
+    /// A call that is owed.
+    Owed,
+}
+
+/// A run of each thread, with the part of each event.
+#[derive(Clone)]
+struct Continued<S> {
+    skeletons: Vec<Skeleton<S>>,
+    parts: Vec<Vec<Part>>,
+}
+
+impl<S: Stamp> Continued<S> {
+    fn new<'r>(runs: impl Iterator<Item = &'r Run<S>>) -> Self {
+        let skeletons: Vec<_> = runs.map(|run| Skeleton { runs: vec![run.clone()] }).collect();
+        let parts = skeletons.iter().map(|s| vec![Part::Happened; s.runs[0].shapes.len()]).collect();
+        Self { skeletons, parts }
     }
+
+    fn run(&self, thread: usize) -> &Run<S> {
+        &self.skeletons[thread].runs[0]
+    }
+
+    fn events(&self) -> Vec<&Event> {
+        self.skeletons.iter().flat_map(|s| &s.runs[0].trace.events).collect()
+    }
+
+    /// The same, after one more event.
+    fn with(mut self, event: Event, shape: Shape<S>, part: Part) -> Self {
+        let thread = event.thread.index();
+        let run = &mut self.skeletons[thread].runs[0];
+        run.trace.events.push(event);
+        run.trace.groups.push(None);
+        run.shapes.push(shape);
+        self.parts[thread].push(part);
+        self
+    }
+
+    /// The part of each subevent.
+    fn parts(&self) -> Vec<Part> {
+        let of_thread = |(s, parts): (&Skeleton<S>, &Vec<Part>)| {
+            let shapes = s.runs[0].shapes.clone().into_iter().zip(parts.clone());
+            shapes.flat_map(|(shape, part)| vec![part; shape.len()]).collect::<Vec<_>>()
+        };
+        self.skeletons.iter().zip(&self.parts).flat_map(of_thread).collect()
+    }
+}
+
+/// The pairs of a subevent of a later part and one of an earlier part.
+fn early(parts: &[Part]) -> Matrix {
+    Matrix::from_fn(parts.len(), |a, b| parts[a] > parts[b])
 }
 
 impl<S: Stamp> Problem<'_, S> {
@@ -81,13 +187,19 @@ impl<S: Stamp> Problem<'_, S> {
             if !matters(&idle.iter().map(returned).collect::<Vec<_>>()) {
                 continue;
             }
-            match self.first_stuck(idle) {
-                Ok((Some(found), _)) if self.says_something(idle) => return Found::new(Some(found), None),
+            let mut found = None;
+            let continued = Continued::new(idle.iter().map(|(run, _)| run));
+            let end = self.stuck_with(idle, &continued, &mut |_| true, &mut |stuck| {
+                found = Some(stuck);
+                Flow::Stop
+            });
+            match (found, end) {
+                (Some(found), _) if self.says_something(idle) => return Found::new(Some(found), None),
                 // A library that says nothing forbids nothing: it might have forbidden this one.
-                Ok((Some(_), _)) => _ = stop.get_or_insert(Stop::Unfinished),
-                Ok((None, End::Late)) => stop = Some(Stop::Time),
-                Ok(_) => {}
-                Err(too_many) => _ = stop.get_or_insert(too_many),
+                (Some(_), _) => _ = stop.get_or_insert(Stop::Unfinished),
+                (None, Ok(End::Late)) => stop = Some(Stop::Time),
+                (None, Ok(_)) => {}
+                (None, Err(too_many)) => _ = stop.get_or_insert(too_many),
             }
             if (self.limits.expired)() {
                 return Found::new(None, Some(Stop::Time));
@@ -110,26 +222,33 @@ impl<S: Stamp> Problem<'_, S> {
         // A thread that goes round without a choice does so for ever: as many rounds as its run has calls are enough.
         let rounds = idle.iter().map(|(run, _)| run.trace.events.len()).max().unwrap_or(0);
         let seen = RefCell::default();
-        let threads = Threads { libraries, implementations, world, rounds, points: &points, seen, notes: false };
+        let threads =
+            Threads { libraries, implementations, world, rounds, points: &points, seen, notes: false, waits: false };
         let last = |cell: Cell| vec![execution.last(libraries, cell).unwrap_or_else(|| self.initial(cell))];
         let mut programs = self.world.tids().zip(self.programs).zip(idle);
-        programs.any(|((t, program), (run, start))| {
-            start.is_some_and(|start| threads.comes_out(t, program, (run, start), &last))
+        programs.any(|((t, program), (run, wait))| match wait {
+            Some(Wait { at: Waits::Loop(start), .. }) => threads.comes_out(t, program, (run, *start), &last),
+            _ => false,
         })
     }
 
-    /// The first stuck execution of these runs, and how the search for it ended.
-    fn first_stuck(&self, idle: &[Idle<S>]) -> Result<(Option<Stuck<S>>, End), Stop> {
-        let skeletons: Vec<Skeleton<S>> = idle.iter().map(|(run, _)| Skeleton { runs: vec![run.clone()] }).collect();
-        let graph = Graph::new(self.world, skeletons.iter().collect());
+    /// Visits stuck executions of these runs, continued with what threads owe: one for each class and last values of the
+    /// observed cells that are `wanted`.
+    fn stuck_with(
+        &self,
+        idle: &[Idle<S>],
+        continued: &Continued<S>,
+        wanted: &mut dyn FnMut(&[Val]) -> bool,
+        visit: &mut dyn FnMut(Stuck<S>) -> Flow,
+    ) -> Result<End, Stop> {
+        let graph = Graph::new(self.world, continued.skeletons.iter().collect());
         let reads = repeated_reads(&graph, idle);
-        let mut cells: Vec<Cell> = reads.iter().map(|&(_, _, cell)| cell).collect();
-        cells.sort();
-        cells.dedup();
+        let of_reads = reads.iter().map(|&(_, _, cell)| cell);
+        let cells: Vec<Cell> = of_reads.chain(self.observed.iter().copied()).sorted().dedup().collect();
         let mut solver = Solver::new(graph, self.libraries, &cells, self.limits.expired)?;
-        let rounds: Vec<Option<usize>> = idle.iter().map(|(_, start)| *start).collect();
-        let mut found = None;
-        let end = solver.explore(&mut |solver| {
+        let early = early(&continued.parts());
+        solver.confine(&Matrix::from_fn(early.len(), |a, b| !early.has(a, b)));
+        Ok(solver.explore(&mut |solver| {
             let last = solver.last_values();
             let last = |cell: Cell| {
                 let position = cells.binary_search(&cell).expect("it is observed");
@@ -139,41 +258,218 @@ impl<S: Stamp> Problem<'_, S> {
                 let inside = matches!(solver.source(read), Source::Write(w) if (round.0..round.1).contains(&w));
                 inside || solver.value_read(read) == Some(last(cell))
             };
-            if !reads.iter().all(is_repeated) {
+            let finals: Vec<Val> = self.observed.iter().map(|&cell| last(cell)).collect();
+            if !reads.iter().all(is_repeated) || !wanted(&finals) {
                 return Flow::Continue;
             }
-            let snapshot = solver.snapshot();
-            assert!(solver.complete(), "a class has a completion");
-            let execution = solver.execution().expect("everything is decided");
-            solver.restore(snapshot);
+            let Some(execution) = first_completion(solver, &early) else { return Flow::Continue };
             if let Err(complaint) = judge(self.libraries, &execution) {
                 panic!("judge and search disagree: {complaint}");
             }
-            let stuck = Stuck { execution, rounds: rounds.clone() };
+            let execution = happened(execution, &continued.parts.concat());
+            let stuck = Stuck::new(execution, idle);
             let repeated: Vec<Vec<usize>> = self.world.tids().map(|t| stuck.repeated(t)).collect();
             assert!(repeats(self.libraries, &stuck.execution, &repeated), "judge and search disagree on what is last");
-            if self.comes_out(&stuck.execution, idle) {
-                return Flow::Continue;
+            if self.comes_out(&stuck.execution, idle) { Flow::Continue } else { visit(stuck) }
+        }))
+    }
+
+    /// Every stuck execution of the program, one for each `key` of its runs and of the last values of observed cells: one with
+    /// the fewest events.
+    pub fn all_stuck<K: Ord>(&self, key: &dyn Fn(&[Idle<S>], &[Val]) -> K) -> Found<BTreeMap<K, Stuck<S>>> {
+        let mut all: BTreeMap<K, Stuck<S>> = BTreeMap::new();
+        let all = RefCell::new(&mut all);
+        let stop = S::search().each_stuck(
+            self,
+            &mut |idle, finals| !all.borrow().contains_key(&key(idle, finals)),
+            &mut |idle, finals, stuck| _ = all.borrow_mut().insert(key(idle, finals), stuck),
+        );
+        Found::new(std::mem::take(all.into_inner()), stop)
+    }
+
+    pub(crate) fn each_stuck_inner(
+        &self,
+        wanted: &mut dyn FnMut(&[Idle<S>], &[Val]) -> bool,
+        visit: &mut dyn FnMut(&[Idle<S>], &[Val], Stuck<S>),
+    ) -> Option<Stop> {
+        if self.never_waits() {
+            return None;
+        }
+        let Some(waiting) = flow::waiting(self) else { return Some(Stop::OutOfNowhere) };
+        let (mut waiting, mut stop) = waiting.into_parts();
+        waiting.sort_by_key(|idle| idle.iter().map(|(run, _)| run.shapes.len()).sum::<usize>());
+        for idle in &waiting {
+            if (self.limits.expired)() {
+                return Some(Stop::Time);
             }
-            found = Some(stuck);
-            Flow::Stop
+            let continued = self.with_owed(Continued::new(idle.iter().map(|(run, _)| run)));
+            if !self.admits(&continued.events()) {
+                continue;
+            }
+            let last = RefCell::new(Vec::new());
+            let mut is_wanted = |finals: &[Val]| {
+                *last.borrow_mut() = finals.to_vec();
+                wanted(idle, finals)
+            };
+            let end = match self.can_return(idle) {
+                Ok(true) => continue,
+                Ok(false) => self.stuck_with(idle, &continued, &mut is_wanted, &mut |stuck| {
+                    visit(idle, &last.borrow(), stuck);
+                    Flow::Continue
+                }),
+                Err(too_many) => Err(too_many),
+            };
+            match end {
+                Ok(End::Late) => return Some(Stop::Time),
+                Ok(_) => {}
+                Err(too_many) => _ = stop.get_or_insert(too_many),
+            }
+        }
+        stop
+    }
+
+    /// The same, with the calls at the end that each thread owes.
+    fn with_owed(&self, mut continued: Continued<S>) -> Continued<S> {
+        for thread in self.world.tids() {
+            let owed: Vec<Call> = {
+                let events = &continued.run(thread.index()).trace.events;
+                let of_library = |name| {
+                    let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).collect();
+                    self.libraries.get(name).map_or_else(Vec::new, |library| library.owes(&own))
+                };
+                self.libraries.names().flat_map(of_library).collect()
+            };
+            for call in owed {
+                let event = Event { thread, call, ret: Val::Unit };
+                let shapes = self.libraries.of(&event.call).shapes(self.world, &event);
+                let shape = shapes.into_iter().next().expect("what is owed can be done");
+                continued = continued.with(event, shape, Part::Owed);
+            }
+        }
+        continued
+    }
+
+    /// Whether some of the calls in which threads wait can return together after these runs.
+    ///
+    /// # Errors
+    /// What stopped the search.
+    fn can_return(&self, idle: &[Idle<S>]) -> Result<bool, Stop> {
+        let may_wait = |call: &Call| self.libraries.of(call).may_wait(call);
+        let waiting = idle.iter().enumerate().filter_map(|(t, (_, wait))| match wait {
+            Some(Wait { at: Waits::Call(call), .. }) if may_wait(call) => Some((Tid::from_index(t), call)),
+            _ => None,
         });
-        Ok((found, end))
+        let values = self.values_in(idle);
+        for returning in waiting.powerset().filter(|r| !r.is_empty()) {
+            let mut all = vec![Continued::new(idle.iter().map(|(run, _)| run))];
+            for (thread, call) in returning {
+                let ways = self.ways(thread, call, &idle[thread.index()].0, &values);
+                let with = |c: Continued<S>| {
+                    let ways = ways.iter().cloned();
+                    ways.map(move |(event, shape)| c.clone().with(event, shape, Part::Returns)).collect::<Vec<_>>()
+                };
+                all = all.into_iter().flat_map(with).collect();
+            }
+            for continued in all {
+                if self.is_prefix(&self.with_owed(continued))? {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// The ways in which a call can return to a thread after its run, where cells can hold these values.
+    fn ways(&self, thread: Tid, call: &Call, run: &Run<S>, values: &BTreeSet<Val>) -> Vec<(Event, Shape<S>)> {
+        let library = self.libraries.of(call);
+        let cells = |cell: Cell| values.iter().copied().chain([self.initial(cell)]).sorted().dedup().collect();
+        let results = library.returns(self.world, &run.trace.events, thread, call, &cells).into_iter();
+        let events = results.map(|ret| Event { thread, call: call.clone(), ret });
+        let shapes = |event: Event| library.shapes(self.world, &event).into_iter().map(move |s| (event.clone(), s));
+        events.flat_map(shapes).collect()
+    }
+
+    /// Every value that these runs can write.
+    fn values_in(&self, idle: &[Idle<S>]) -> BTreeSet<Val> {
+        let events = || idle.iter().flat_map(|(run, _)| run.trace.events.iter().zip(&run.shapes));
+        let subs = || events().flat_map(|(event, shape)| shape.iter().map(move |sub| (event, sub)));
+        let mut values: BTreeSet<Val> = BTreeSet::new();
+        for (_, sub) in subs() {
+            values.extend(sub.cell.map(|cell| self.initial(cell)));
+            values.extend(sub.reads.and_then(|r| if let Reads::Is(v) = r { Some(v) } else { None }));
+            values.extend(sub.writes.and_then(|w| if let Writes::Is(v) = w { Some(v) } else { None }));
+        }
+        // A chain of updates is no longer than there are.
+        for _ in subs() {
+            let steps = subs().filter(|(_, sub)| matches!(sub.writes, Some(Writes::Step(_))));
+            let made = |event: &Event| {
+                let library = self.libraries.of(&event.call);
+                values.iter().filter_map(|&v| library.step(event, v)).collect::<Vec<_>>()
+            };
+            let new: Vec<Val> = steps.flat_map(|(event, _)| made(event)).collect();
+            let before = values.len();
+            values.extend(new);
+            if values.len() == before {
+                break;
+            }
+        }
+        values
+    }
+
+    /// Whether a consistent execution has these runs, such that nothing of a later part comes before something of an earlier one, and
+    /// every library says something of them.
+    fn is_prefix(&self, continued: &Continued<S>) -> Result<bool, Stop> {
+        let is_said = |library: &dyn Library<S>, own: &[&Event]| {
+            library.admits(self.world, own) && library.is_well_formed(self.world, own)
+        };
+        if !self.all_say(&continued.events(), is_said) {
+            return Ok(false);
+        }
+        let graph = Graph::new(self.world, continued.skeletons.iter().collect());
+        let mut solver = Solver::new(graph, self.libraries, &[], self.limits.expired)?;
+        let early = early(&continued.parts());
+        solver.confine(&Matrix::from_fn(early.len(), |a, b| !early.has(a, b)));
+        let end = solver.explore(&mut |solver| match first_completion(solver, &early) {
+            Some(_) => Flow::Stop,
+            None => Flow::Continue,
+        });
+        match end {
+            End::Told => Ok(true),
+            End::Searched => Ok(false),
+            End::Late => Err(Stop::Time),
+        }
     }
 }
 
-/// What the client's calls have returned in a run, but for one in which it goes round in a loop.
-fn returned<S>((run, start): &Idle<S>) -> Vec<Val> {
-    let trace = &run.trace;
-    let outermost = |mut call: usize| {
-        while let Some(parent) = trace.calls[call].parent {
-            call = parent;
+/// The execution without calls that are owed.
+fn happened<S: Stamp>(execution: Execution<S>, parts: &[Part]) -> Execution<S> {
+    if !parts.contains(&Part::Owed) {
+        return execution;
+    }
+    let has_happened = |e: usize| parts[e] == Part::Happened;
+    let (kept, _) = execution.restricted(has_happened);
+    let groups = execution.groups.iter().enumerate().filter(|(e, _)| has_happened(*e)).map(|(_, g)| *g);
+    Execution { groups: groups.collect(), outputs: execution.outputs, calls: execution.calls, ..kept }
+}
+
+/// The first completion of a class in which none of these pairs is in hb.
+fn first_completion<S: Stamp>(solver: &mut Solver<'_, S>, early: &Matrix) -> Option<Execution<S>> {
+    let snapshot = solver.snapshot();
+    let mut found = None;
+    each_completion(solver, &mut |solver| {
+        if solver.hb().and(early).is_empty() {
+            found = solver.execution();
         }
-        call
-    };
-    // A round without any call is of the call that was made last.
-    let last = trace.calls.len().checked_sub(1);
-    let pending = start.and_then(|start| trace.groups.get(start).copied().unwrap_or(last)).map(outermost);
+        if found.is_some() { Flow::Stop } else { Flow::Continue }
+    });
+    solver.restore(snapshot);
+    found
+}
+
+/// The results of the replaced calls of the program in a run, but for the one in which its thread waits.
+fn returned<S>((run, wait): &Idle<S>) -> Vec<Val> {
+    let trace = &run.trace;
+    let pending = wait.as_ref().and_then(|wait| wait.within).map(|call| outermost(trace, call));
     let calls = trace.calls.iter().enumerate();
     calls.filter(|(c, call)| call.parent.is_none() && Some(*c) != pending).map(|(_, call)| call.event.ret).collect()
 }
@@ -182,8 +478,8 @@ fn returned<S>((run, start): &Idle<S>) -> Vec<Val> {
 /// cell.
 fn repeated_reads<S: Stamp>(graph: &Graph<'_, S>, idle: &[Idle<S>]) -> Vec<(usize, (usize, usize), Cell)> {
     let mut reads = Vec::new();
-    for (ends, (run, start)) in graph.starts.windows(2).zip(idle) {
-        let Some(start) = start else { continue };
+    for (ends, (run, wait)) in graph.starts.windows(2).zip(idle) {
+        let Some(Wait { at: Waits::Loop(start), .. }) = wait else { continue };
         let first = ends[0] + run.shapes[..*start].iter().map(|shape| shape.len()).sum::<usize>();
         let own = (first..ends[1]).filter(|&s| graph.subs[s].sub.reads.is_some());
         reads.extend(own.filter_map(|s| Some((s, (first, ends[1]), graph.subs[s].sub.cell?))));

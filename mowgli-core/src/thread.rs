@@ -32,9 +32,14 @@ pub enum Stand {
     Looks(Box<Call>),
     /// At its end.
     Ended,
-    /// In a round of a loop that has only looked and does not break, or at a call that never returns: what it has read
-    /// since it came to that round leads nowhere.
+    /// In a round of a loop that has only looked and does not break: what it has read since it came to that round leads nowhere.
     Nowhere,
+    /// Nowhere, as executions do not count in which a thread comes here.
+    Discarded,
+    /// At a call that never returns, whatever others do.
+    Never(Box<Call>),
+    /// At the end of a round of a loop that reads nothing, does nothing and does not break. It began at this event.
+    Spins(usize),
     /// At the end of a round of a loop that does not break and began at this event; see [`Threads::rounds`].
     Round(usize),
     /// At the bound on rounds; the text says where. `remembered`: later results depend on the rounds.
@@ -77,6 +82,12 @@ impl<'n, S> Point<'n, S> {
     #[must_use]
     pub fn run(&self) -> &Run<S> {
         &self.skeleton.runs[0]
+    }
+
+    /// The innermost replaced call that the thread is in.
+    #[must_use]
+    pub fn within(&self) -> Option<usize> {
+        self.control.group
     }
 
     /// The points that were asked for after this one: by what the call returned, and the number of its shape, or none where
@@ -147,6 +158,8 @@ pub struct Threads<'a, 'n, S: Stamp> {
     pub seen: RefCell<BTreeMap<Name, Seen<S>>>,
     /// Whether it is kept what calls are said to return.
     pub notes: bool,
+    /// Whether a thread stands at each call that may wait for others, even if it returns in one way only.
+    pub waits: bool,
 }
 
 impl<'n, S: Stamp> Threads<'_, 'n, S> {
@@ -264,7 +277,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
             return true;
         }
         let (call, results): (&Call, Vec<Val>) = match stand {
-            Stand::Round(_) | Stand::Nowhere => return false,
+            Stand::Round(_) | Stand::Nowhere | Stand::Discarded | Stand::Never(_) | Stand::Spins(_) => return false,
             Stand::Free(call, ways) => (call, ways.iter().map(|(ret, _)| *ret).dedup().collect()),
             Stand::Looks(call) => {
                 (call, self.libraries.of(call).returns(self.world, &run.trace.events, thread, call, cells))
@@ -405,8 +418,8 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         let ways = |ret: Val| (0..self.shapes(thread, &call, ret).len()).map(move |shape| (ret, shape));
         let ways: Vec<(Val, usize)> = results.into_iter().flat_map(ways).collect();
         match ways[..] {
-            [] => Err(Stand::Nowhere),
-            [(ret, shape)] => {
+            [] => Err(Stand::Never(Box::new(call))),
+            [(ret, shape)] if !(self.waits && library.may_wait(&call)) => {
                 let shape = self.shapes(thread, &call, ret).swap_remove(shape);
                 control.returned(run, Event { thread, call, ret }, shape);
                 Ok(Prog::Val(ret))
@@ -451,9 +464,10 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         let events = &run.trace.events;
         let (own, end) = (&events[start..], events.len());
         if own.iter().all(|e| self.libraries.of(&e.call).only_looks(e)) {
-            return Err(Stand::Nowhere);
+            let reads = run.shapes[start..].iter().flatten().any(|sub| sub.reads.is_some());
+            return Err(if reads { Stand::Nowhere } else { Stand::Spins(start) });
         }
-        let remembered = self.libraries.remember(own);
+        let remembered = self.libraries.remember(self.world, &events[..start], own);
         if done >= self.rounds {
             let last = &events[end - 1];
             let place = format!("{thread}: a loop of {} after {last}", done + 1);
@@ -483,7 +497,7 @@ impl Control {
 /// A break out of `k` loops.
 fn broken<S>(k: usize, v: Val, run: &Run<S>, control: &mut Control) -> Result<Prog, Stand> {
     match control.stack.pop() {
-        None => Err(Stand::Nowhere),
+        None => Err(Stand::Discarded),
         Some(Frame::Then(_)) => Ok(Prog::Break(k, v)),
         Some(Frame::Loop { .. }) if k > 1 => Ok(Prog::Break(k - 1, v)),
         Some(Frame::Loop { .. }) => Ok(Prog::Val(v)),

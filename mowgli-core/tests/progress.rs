@@ -123,7 +123,7 @@ fn two_that_wait_for_each_other_are_stuck() {
     let Progress::Stuck(_, client, stuck) = report.progress else { panic!("{:?}", report.progress) };
     assert_eq!(client.len(), 4, "one section each: {client:?}");
     for t in [1, 2].map(Tid) {
-        assert_eq!(stuck.pending(t).map(|e| e.call.method.text()), Some("Acquire"));
+        assert_eq!(stuck.pending(t).map(|call| call.method.text()), Some("Acquire"));
         assert_eq!(stuck.reads(t).iter().map(|(_, v)| *v).collect::<Vec<_>>(), [Val::Int(1)]);
     }
 }
@@ -143,7 +143,7 @@ fn a_thread_that_looks_at_nothing_goes_round_for_ever() {
     let report = checked(&Lock, Flags::Blind, 2);
     let Progress::Blocks(_, client, Some(stuck)) = report.progress else { panic!("{:?}", report.progress) };
     assert_eq!(client.len(), 2, "{client:?}");
-    assert_eq!(stuck.pending(Tid(1)).map(|e| e.call.method.text()), Some("Acquire"));
+    assert_eq!(stuck.pending(Tid(1)).map(|call| call.method.text()), Some("Acquire"));
 }
 
 /// Two threads that take two locks in opposite orders can wait for each other: the specification has no execution that begins

@@ -352,7 +352,7 @@ fn told(stop: &Stop, limit: Duration) -> String {
 fn waiting(stuck: &Stuck<Stamp>, world: &World) -> String {
     let waits = |t: Tid| {
         let event = stuck.repeated(t).first().map(|&e| &stuck.execution.events[e])?;
-        Some(format!("{t} waits for ever, at {}", stuck.pending(t).unwrap_or(event).call))
+        Some(format!("{t} waits for ever, at {}", stuck.pending(t).unwrap_or(&event.call)))
     };
     world.tids().filter_map(waits).collect::<Vec<_>>().join("; ")
 }

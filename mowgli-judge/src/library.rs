@@ -67,6 +67,14 @@ pub trait Library<S: Stamp>: Send + Sync {
         true
     }
 
+    /// Whether an execution may need a round of a loop with these events, of all libraries, after these `earlier` ones of its thread. By
+    /// itself where it is so for one of its calls; a library whose calls leave nothing behind together can say so.
+    fn remembers(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {
+        let _ = (world, earlier);
+        let mut own = round.iter().filter(|e| e.call.library == self.name());
+        own.any(|e| !self.only_looks(e) && self.is_remembered(&e.call))
+    }
+
     /// What is wrong with a call that no program may make, as one of a location that is not there, with too few arguments,
     /// or of a method that the library does not have. Whoever makes it is not well defined, whatever the call might
     /// return; of a call with a fault nothing else is asked. A call that only cannot return some result has no fault, and
@@ -115,6 +123,20 @@ pub trait Library<S: Stamp>: Send + Sync {
     fn must_return(&self, world: &World, events: &[&Event]) -> bool {
         let _ = (world, events);
         true
+    }
+
+    /// Whether a call may wait for calls of other threads. It then returns only in executions in which they make them, and may
+    /// be the last call of a thread, which has begun and does not return. By itself true where calls are rounds.
+    fn may_wait(&self, call: &Call) -> bool {
+        let _ = call;
+        self.has_rounds()
+    }
+
+    /// The calls that a thread owes after these calls of its own, in order: the releases of the locks that it holds.
+    /// [`Self::is_well_formed`] holds with them, so that the specification speaks of executions in which threads wait for ever.
+    fn owes(&self, events: &[&Event]) -> Vec<Call> {
+        let _ = events;
+        Vec::new()
     }
 
     /// Whether the specification says anything at all of these calls, which are as in [`Self::admits`]. Where it does not,
@@ -291,12 +313,10 @@ impl<S: Stamp> Libraries<S> {
         self.get(call.library).unwrap_or_else(|| panic!("no library {} for {call}", call.library))
     }
 
-    /// Whether a round of a loop with these events is remembered; see [`Library::is_remembered`].
-    pub fn remember(&self, events: &[Event]) -> bool {
-        events.iter().any(|e| {
-            let library = self.of(&e.call);
-            !library.only_looks(e) && library.is_remembered(&e.call)
-        })
+    /// Whether a round of a loop with these events, after these `earlier` ones of its thread, is remembered; see
+    /// [`Library::remembers`].
+    pub fn remember(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {
+        self.entries.values().any(|entry| entry.library.remembers(world, earlier, round))
     }
 }
 
@@ -350,6 +370,10 @@ impl<S: Stamp, R: Reshaping<S>> Library<S> for Reshaped<S, R> {
         self.of.is_remembered(call)
     }
 
+    fn remembers(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {
+        self.of.remembers(world, earlier, round)
+    }
+
     fn fault(&self, world: &World, thread: Tid, call: &Call) -> Option<String> {
         self.of.fault(world, thread, call)
     }
@@ -380,6 +404,14 @@ impl<S: Stamp, R: Reshaping<S>> Library<S> for Reshaped<S, R> {
 
     fn must_return(&self, world: &World, events: &[&Event]) -> bool {
         self.of.must_return(world, events)
+    }
+
+    fn may_wait(&self, call: &Call) -> bool {
+        self.of.may_wait(call)
+    }
+
+    fn owes(&self, events: &[&Event]) -> Vec<Call> {
+        self.of.owes(events)
     }
 
     fn is_well_formed(&self, world: &World, events: &[&Event]) -> bool {

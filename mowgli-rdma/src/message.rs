@@ -81,6 +81,11 @@ impl Library<Stamp> for Message {
         })
     }
 
+    /// A `Recv` waits for a message that nobody else takes.
+    fn may_wait(&self, call: &Call) -> bool {
+        matches!(Method::of(call), Method::Recv {})
+    }
+
     /// A `Recv` returns what was sent, never the initial value of the queue.
     fn returns(
         &self,

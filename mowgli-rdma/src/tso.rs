@@ -361,6 +361,19 @@ impl Library<Stamp> for Tso {
             || matches!(Method::of(call), Method::SetAdd { .. } | Method::SetRemove { .. })
     }
 
+    /// A round whose operations are those that its polls take leaves no completion behind, and takes none of before. Without it the
+    /// identifiers of later operations are others, which are still all different.
+    fn remembers(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {
+        let own = || round.iter().filter(|e| e.call.library == TSO);
+        let queue_pairs = || own().filter_map(|e| polled(world, e).or_else(|| queue_pair(world, &e.call)));
+        let is_even = |events: &[Event], q: Qp| {
+            let (issued, taken) = issued_and_taken(world, events, q);
+            issued == taken
+        };
+        let sets = own().any(|e| matches!(Method::of(&e.call), Method::SetAdd { .. } | Method::SetRemove { .. }));
+        sets || !queue_pairs().all(|q| is_even(earlier, q) && is_even(round, q))
+    }
+
     fn only_looks(&self, event: &Event) -> bool {
         let method = Method::of(&event.call);
         matches!(method, Method::SetIsEmpty { .. }) || method.of_wait().is_some_and(|m| m.only_looks(event.ret))

@@ -22,7 +22,7 @@ use crate::explain::Words;
 use crate::interrupt::cause;
 use crate::litmus::parse::columns;
 use crate::litmus::print::{statement, table, written};
-use crate::litmus::run::{libraries, shown, with_problem};
+use crate::litmus::run::{libraries, with_problem};
 use crate::litmus::test::{Arg, Assertion, Model, Quantifier, Statement, Test};
 use crate::show::Names;
 
@@ -299,7 +299,7 @@ impl<S: Stamped> Question<'_, S> {
         let mut found = false;
         let explored = with_problem(&self.libraries, test, &[], self.limits, |problem| {
             problem.explore(&mut |solver| {
-                found = is_enough(shown(test, &problem.outcome_of(solver)));
+                found = is_enough(test.values(&problem.outcome_of(solver)));
                 if found { Flow::Stop } else { Flow::Continue }
             })
         });
@@ -511,7 +511,7 @@ const WAYS: usize = 5;
 /// whole cycle.
 fn reasons<S: Stamped>(question: &Question<'_, S>, repaired: &Repaired) -> Vec<String> {
     let test = &repaired.test;
-    let wanted = |o: &Outcome| is_wrong(test, &shown(test, o));
+    let wanted = |o: &Outcome| is_wrong(test, &test.values(o));
     let refutations =
         with_problem(&question.libraries, test, &[], question.limits, |problem| problem.refutations(&wanted, WAYS));
     let words = Words { statements: test.texts(), names: Names::of(test) };

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::catalogue::Catalogue;
 use crate::interrupt::Deadline;
-use crate::litmus::run::{shown, solve_in};
+use crate::litmus::run::solve_in;
 use crate::litmus::test::{Model, Statement, Test};
 
 /// What a test runs over.
@@ -73,6 +73,8 @@ pub struct Ran {
     pub outcomes: Vec<Row>,
     /// How many runs can have no end: a thread waits for what never comes.
     pub endless: u64,
+    /// Whether the model has executions that are stuck; `None` if that is not known.
+    pub may_hang: Option<bool>,
     /// How many runs were given up.
     pub late: u64,
     /// What kept the model's outcomes from being known.
@@ -120,7 +122,7 @@ impl Ready<'_> {
             let observed = &self.test.observed;
             match self.stack.programs(fabric, self.switches, self.ask.limit, &self.programs, observed) {
                 Ok((outputs, finals)) => {
-                    let values = shown(self.test, &Outcome { outputs, finals });
+                    let values = self.test.values(&Outcome { outputs, finals });
                     seen.outcomes.entry(values).or_insert((0, seed)).0 += 1;
                 }
                 Err(Fault::Endless(_)) => seen.endless += 1,
@@ -143,7 +145,7 @@ impl Ready<'_> {
         let counts = self.stack.rounds(company, &rounds, || !self.ask.deadline.expired())?;
         let mut seen = Seen { runs: counts.runs, endless: counts.endless, late: counts.late, ..Seen::default() };
         for (outcome, count) in counts.outcomes {
-            seen.outcomes.entry(shown(self.test, &outcome)).or_insert((0, None)).0 += count;
+            seen.outcomes.entry(self.test.values(&outcome)).or_insert((0, None)).0 += count;
         }
         Ok(seen)
     }
@@ -201,6 +203,7 @@ pub fn run(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>) -> Result<Option<R
 /// What was seen, held against the model.
 fn held(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>, seen: Seen) -> Ran {
     let answer = solve_in(catalogue, test, &[], Limits { expired: &|| ask.deadline.expired(), ..Limits::default() });
+    let may_hang = (!answer.kinds().is_empty()).then_some(true).or(answer.stop().is_none().then_some(false));
     let stop = answer.explored.stop.or((seen.runs < ask.times).then_some(Stop::Time));
     let all: BTreeSet<&Vec<Val>> = seen.outcomes.keys().chain(answer.outcomes.keys()).collect();
     let row = |values: &Vec<Val>| {
@@ -223,6 +226,7 @@ fn held(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>, seen: Seen) -> Ran {
         runs: seen.runs,
         outcomes,
         endless: seen.endless,
+        may_hang,
         late: seen.late,
         undecided: stop.map(|stop| stop.to_string()),
     }
@@ -235,6 +239,7 @@ impl Ran {
         let seen = || self.outcomes.iter().filter(|row| row.seen > 0);
         match () {
             () if seen().any(|row| row.allowed == Some(false)) => 1,
+            () if self.endless > 0 && self.may_hang == Some(false) => 1,
             () if self.undecided.is_some() || self.late > 0 => 3,
             () => 0,
         }
@@ -251,6 +256,7 @@ impl Ran {
             Some(_) => {
                 format!("  {some} outcomes were seen that are allowed; of others it is not known whether they are")
             }
+            None if all == 0 && forbidden == 0 => "  by the model no execution ends".to_owned(),
             None => format!("  {some} of {all} allowed outcomes were seen, and {forbidden} forbidden"),
         };
         let head = format!("{} ({}) over {}, {} runs", self.name, self.model, self.fabric, self.runs);
@@ -265,7 +271,12 @@ impl Ran {
             };
             lines.push(format!("  {:>8} {mark}{values}{what}", row.seen));
         }
-        for (runs, what) in [(self.endless, "have no end"), (self.late, "were given up, as they took too long")] {
+        let endless = match self.may_hang {
+            Some(true) => "are stuck, as executions of the model are",
+            Some(false) => "are stuck, and no execution of the model is: that is forbidden",
+            None => "are stuck; whether executions of the model are is not known",
+        };
+        for (runs, what) in [(self.endless, endless), (self.late, "were given up, as they took too long")] {
             lines.extend((runs > 0).then(|| format!("  {runs:>8} runs {what}")));
         }
         lines.extend(self.undecided.as_ref().map(|why| format!("  undecided: {why}")));

@@ -535,7 +535,7 @@ fn a_poll_of_nothing_never_returns() {
     let programs = [Prog::call(poll)];
     assert!(by_axioms(&Libraries::over(to).with(Tso), &world, &programs).unwrap().is_empty());
     let runs = Machine::new(&world, &programs).unwrap().explore(&[], 100, &|| false);
-    assert_eq!((runs.outcomes.len(), runs.stuck), (0, 1));
+    assert_eq!((runs.outcomes.len(), runs.stuck.len()), (0, 1));
 }
 
 /// RDMA-SC as ROBUST Def. 4 has it, with the tables of Fig. 4 written out.

@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 
 use mowgli_core::outcome::Explored;
+use mowgli_core::problem::Found;
+use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
 use mowgli_rdma::core_rma::execution::Rules;
 
+use super::stuck::{self, Kinds};
 use super::test::{Assertion, Quantifier, Test};
 
 /// What was computed for a test.
@@ -18,6 +21,10 @@ pub struct Answer {
     pub holds: Vec<Option<bool>>,
     /// What the search did, and what stopped it.
     pub explored: Explored,
+    /// The executions that are stuck, and what stopped the search for them.
+    pub stuck: Found<Kinds>,
+    /// For each assertion on stuck executions whether it holds; `None` if that depends on some that were not found.
+    pub liveness: Vec<Option<bool>>,
     /// The rules of coreRMA, where they are not those of the paper.
     pub rules: Option<Rules>,
 }
@@ -32,10 +39,30 @@ pub(crate) fn vacuous() -> String {
 
 impl Answer {
     /// The answer to a test that has these outcomes.
-    pub(super) fn new(test: &Test, outcomes: BTreeMap<Vec<Val>, u64>, explored: Explored) -> Self {
+    pub(super) fn new(test: &Test, outcomes: BTreeMap<Vec<Val>, u64>, explored: Explored, stuck: Found<Kinds>) -> Self {
         let complete = explored.stop.is_none();
         let holds = test.assertions.iter().map(|a| holds(test, a, &outcomes, complete)).collect();
-        Self { outcomes, holds, explored, rules: None }
+        let (kinds, stop) = stuck.so_far();
+        let liveness = test.liveness.iter().map(|l| stuck::holds(test, l, kinds, stop.is_none())).collect();
+        Self { outcomes, holds, explored, stuck, liveness, rules: None }
+    }
+
+    /// The kinds of executions that are stuck.
+    #[must_use]
+    pub fn kinds(&self) -> &Kinds {
+        self.stuck.so_far().0
+    }
+
+    /// What stopped the search before everything was known.
+    #[must_use]
+    pub fn stop(&self) -> Option<&Stop> {
+        self.explored.stop.as_ref().or(self.stuck.so_far().1)
+    }
+
+    /// Whether executions are stuck of which the test says nothing.
+    #[must_use]
+    pub fn is_stuck(&self, test: &Test) -> bool {
+        !self.kinds().is_empty() && !test.speaks_of_stuck()
     }
 
     /// Whether no execution ends. What is said of all executions is then empty.

@@ -129,7 +129,9 @@ pub fn solve(test: &Test, rules: &Rules, limits: Limits<'_>) -> Answer {
     let outcomes: BTreeMap<Vec<Val>, u64> = outputs.iter().map(|(o, &n)| (asked.shown(o), n)).collect();
     let mut explored = Explored { stop: stop.cloned().map(cause), ..Explored::default() };
     explored.stats.classes = outputs.values().sum();
-    Answer { rules: (*rules != Rules::core()).then(|| rules.clone()), ..Answer::new(test, outcomes, explored) }
+    // Every statement of coreRMA is made once, and none waits.
+    let answer = Answer::new(test, outcomes, explored, Found::new(BTreeMap::new(), None));
+    Answer { rules: (*rules != Rules::core()).then(|| rules.clone()), ..answer }
 }
 
 /// Outcomes of a test with an execution of each.

@@ -9,9 +9,10 @@ pub(crate) mod known;
 mod own;
 pub mod parse;
 pub mod print;
-mod program;
+pub(crate) mod program;
 pub mod run;
 mod statements;
+pub mod stuck;
 pub mod test;
 
 pub use statements::reference;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use itertools::Itertools;
 
+use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -27,7 +28,7 @@ mod waits;
 
 use super::core_rma::program;
 use super::known::Known;
-use super::test::{Arg, Model, Statement, Test, Thread};
+use super::test::{Arg, Assertion, Liveness, Model, Observable, Statement, Test, Thread};
 use crate::catalogue::Catalogue;
 
 use grammar::{Grammar, Rule};
@@ -86,7 +87,7 @@ fn read(catalogue: &Catalogue, path: &str, text: &str) -> Parsed<Test> {
         }
     }
     reader.all_closed(&parts)?;
-    let (observed, shown, assertions) = reader.footers(&parts)?;
+    let Footers { observed, shown, assertions, liveness } = reader.footers(&parts)?;
     let warnings = reader.warnings(path, &parts);
     let test = Test {
         model: reader.model,
@@ -98,6 +99,7 @@ fn read(catalogue: &Catalogue, path: &str, text: &str) -> Parsed<Test> {
         observed,
         shown,
         assertions,
+        liveness,
         warnings,
     };
     if test.model == Model::CoreRma && program(&test).0.size() > MOST {
@@ -117,6 +119,16 @@ fn model(parts_of_file: &[Tree<'_>]) -> Parsed<Model> {
     } else {
         fail(tree, format!("model {text} is not available; this build has {}", names()))
     }
+}
+
+/// What follows the table.
+struct Footers {
+    /// The cells that are observed.
+    observed: Vec<Cell>,
+    /// What an outcome shows.
+    shown: Vec<(String, Observable)>,
+    assertions: Vec<Assertion>,
+    liveness: Vec<Liveness>,
 }
 
 struct Reader<'c> {

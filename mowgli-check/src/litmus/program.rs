@@ -27,6 +27,105 @@ impl Test {
     }
 }
 
+/// Where a thread stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Standing {
+    /// The position of the statement that it is in; `None` at its end.
+    pub statement: Option<usize>,
+    /// Its registers.
+    pub registers: Vec<Val>,
+}
+
+impl Test {
+    /// Where a thread stands after its calls have returned these values.
+    #[must_use]
+    pub fn standing(&self, thread: usize, results: &[Val]) -> Standing {
+        let crashes = self.world.may_stop(Tid::from_index(thread));
+        let thread = &self.threads[thread];
+        let mut replay = Replay { thread, crashes, results, registers: OrdMap::new() };
+        let statement = replay.last_statement();
+        let registers = thread.registers.iter().map(|r| held(&replay.registers, *r)).collect();
+        Standing { statement, registers }
+    }
+}
+
+/// The statements of a thread, made with the results that its calls have had.
+struct Replay<'a> {
+    thread: &'a Thread,
+    crashes: bool,
+    /// The results that are left.
+    results: &'a [Val],
+    registers: Registers,
+}
+
+/// The results are used up.
+struct UsedUp;
+
+impl Replay<'_> {
+    fn result(&mut self) -> Result<Val, UsedUp> {
+        let (first, rest) = self.results.split_first().ok_or(UsedUp)?;
+        self.results = rest;
+        Ok(*first)
+    }
+
+    /// The statement at which the results are used up; `None` if the thread comes to its end.
+    fn last_statement(&mut self) -> Option<usize> {
+        let mut at = 0;
+        // A loop without a call goes round for ever with the same registers.
+        let mut been: Vec<(usize, usize, Registers)> = Vec::new();
+        while at < self.thread.statements.len() {
+            if matches!(self.thread.statements[at], Statement::While(_)) {
+                let now = (at, self.results.len(), self.registers.clone());
+                if been.contains(&now) {
+                    return Some(at);
+                }
+                been.push(now);
+            }
+            match self.next(at) {
+                Ok(next) => at = next?,
+                Err(UsedUp) => return Some(at),
+            }
+        }
+        None
+    }
+
+    /// The statement after the one at `at`; `None` if the thread has stopped.
+    fn next(&mut self, at: usize) -> Result<Option<usize>, UsedUp> {
+        let thread = self.thread;
+        let statement = &thread.statements[at];
+        let next = thread.next(at);
+        let holds = |registers: &Registers, guard: &Guard| holds(registers, guard);
+        match statement {
+            Statement::Call { .. } | Statement::Await { .. } if self.crashes && self.result()? != Val::Bool(true) => {
+                return Ok(None);
+            }
+            Statement::Call { register, .. } => {
+                for _ in statement.sent() {
+                    self.result()?;
+                }
+                let result = self.result()?;
+                self.registers = set(&self.registers, *register, result);
+            }
+            Statement::Await { call, is, value: awaited } => {
+                let awaited = value(&self.registers, awaited);
+                loop {
+                    let result = self.result()?;
+                    self.registers = set(&self.registers, call.register(), result);
+                    if (result == awaited) == *is {
+                        break;
+                    }
+                }
+            }
+            Statement::Set(r, arg) => self.registers = self.registers.update(*r, value(&self.registers, arg)),
+            Statement::If(guard) | Statement::While(guard) if !holds(&self.registers, guard) => {
+                return Ok(Some(next[1]));
+            }
+            _ => {}
+        }
+        Ok(next.first().copied())
+    }
+}
+
 /// What each result makes of the registers shares all but that one. What is not set is 0.
 type Registers = OrdMap<Name, Val>;
 
@@ -91,7 +190,7 @@ impl Body {
             }
             Statement::Assume(guard) if holds(&registers, guard) => self.run(at + 1, end, registers),
             // No execution goes on from here.
-            Statement::Assume(_) => Prog::unit().repeat(),
+            Statement::Assume(_) => Prog::Break(usize::MAX, Val::Unit),
             Statement::If(guard) => {
                 let (other, over) = (self.thread.other(at), self.thread.end(at));
                 let own = match holds(&registers, guard) {

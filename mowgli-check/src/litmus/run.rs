@@ -9,7 +9,7 @@ use mowgli_core::ids::Name;
 use mowgli_core::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::{Explored, Outcome};
-use mowgli_core::problem::{Limits, Problem};
+use mowgli_core::problem::{Found, Limits, Problem};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::stamp::Stamp;
@@ -22,7 +22,8 @@ use serde::Serialize;
 
 pub use super::answer::{Answer, WHY_NONE};
 use super::core_rma;
-use super::test::{Model, Observable, Test};
+use super::stuck::{self, Kinds};
+use super::test::{Model, Test};
 use crate::catalogue::{Catalogue, Stamped};
 use crate::interrupt::{Failure, Undecided, cause};
 
@@ -126,13 +127,17 @@ pub fn solve_over<S: Stamp>(
     chain: &[Arc<dyn Implementation>],
     limits: Limits<'_>,
 ) -> Answer {
-    let all = with_problem(libraries, test, chain, limits, |problem| problem.outcomes());
+    let (all, stuck) = with_problem(libraries, test, chain, limits, |problem| {
+        (problem.outcomes(), stuck::kinds(libraries, test, problem))
+    });
     let mut outcomes = BTreeMap::new();
     // The answer has what stopped it.
     for (outcome, count) in all.so_far().0 {
-        *outcomes.entry(shown(test, outcome)).or_insert(0) += count;
+        *outcomes.entry(test.values(outcome)).or_insert(0) += count;
     }
-    Answer::new(test, outcomes, Explored { stop: all.explored.stop.map(cause), ..all.explored })
+    let (kinds, stop) = stuck.into_parts();
+    let explored = Explored { stop: all.explored.stop.map(cause), ..all.explored };
+    Answer::new(test, outcomes, explored, Found::new(kinds, stop.map(cause)))
 }
 
 /// How the outcomes of a test are found.
@@ -167,9 +172,10 @@ pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String
     let programs = test.programs(limits.rounds);
     let mut machine = Machine::new(&test.world, &programs)?.with(switches).within(limits.rounds);
     let runs = machine.explore(&test.observed, STATES, limits.expired);
-    let outcomes: BTreeMap<Vec<Val>, u64> = runs.outcomes.iter().map(|o| (shown(test, o), 1)).collect();
+    let outcomes: BTreeMap<Vec<Val>, u64> = runs.outcomes.iter().map(|o| (test.values(o), 1)).collect();
     let explored = Explored { stop: runs.stop.clone().map(cause), ..Explored::default() };
-    Ok((Answer::new(test, outcomes, explored), runs))
+    let kinds = runs.stuck.iter().map(|standstill| stuck::of_machine(test, standstill)).collect();
+    Ok((Answer::new(test, outcomes, explored, Found::new(kinds, runs.stop.clone().map(cause))), runs))
 }
 
 /// One run of the machine.
@@ -177,9 +183,11 @@ pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String
 pub struct Walked {
     /// Each step, with what the machine looks like after it.
     pub steps: Vec<(String, String)>,
-    /// What the test shows at the end; nothing if a thread waits for what does not happen, as a poll for an operation that
-    /// nothing before it issued.
+    /// What the test shows at the end; nothing if the run is stuck.
     pub end: Option<Vec<(String, String)>>,
+    /// Where the threads of a run that is stuck wait, and what the test shows then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stuck: Option<String>,
 }
 
 impl Walked {
@@ -193,7 +201,7 @@ impl Walked {
         }
         out + &match &self.end {
             Some(end) => format!("The end: {}\n", end.iter().map(|(name, v)| format!("{name}={v};")).join(" ")),
-            None => "Stuck: a thread waits for what does not happen\n".to_owned(),
+            None => self.stuck.clone().unwrap_or_default(),
         }
     }
 
@@ -225,10 +233,14 @@ pub fn walk(test: &Test, seed: u64, expired: &dyn Fn() -> bool) -> Result<Walked
         .walk(&test.observed, &mut choose, &mut show, expired)
         .map_err(|stop| Undecided::new(format!("{}: how the run ends", test.name), stop))?;
     let named = |outcome: Outcome| {
-        let values = shown(test, &outcome);
+        let values = test.values(&outcome);
         test.shown.iter().zip(values).map(|((name, _), v)| (name.clone(), v.to_string())).collect()
     };
-    Ok(Walked { steps, end: outcome.map(named) })
+    let (end, stuck) = match outcome {
+        Ok(outcome) => (Some(named(outcome)), None),
+        Err(standstill) => (None, Some(stuck::text(test, &Kinds::from([stuck::of_machine(test, &standstill)])))),
+    };
+    Ok(Walked { steps, end, stuck })
 }
 
 /// Solves a test in one way, or in both and compares.
@@ -244,6 +256,19 @@ pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Ans
     let declarative = solve(test, &[], limits);
     if engine == Engine::Both {
         let operational = explore(test, limits)?.0;
+        let (stuck, seen) = (declarative.kinds(), operational.kinds());
+        let both_complete = declarative.stop().is_none() && operational.stop().is_none();
+        if let Some(kind) =
+            stuck.keys().find(|k| !seen.contains_key(k)).or(seen.keys().find(|k| !stuck.contains_key(k)))
+            && both_complete
+        {
+            let only = if stuck.contains_key(kind) { "declarative" } else { "operational" };
+            return Err(format!(
+                "{}: the engines disagree on what is stuck; only {only}:\n{}",
+                test.name,
+                stuck::text(test, &Kinds::from([(kind.clone(), vec!["it waits".to_owned(); test.threads.len()])]))
+            ));
+        }
         let complete = declarative.explored.stop.is_none() && operational.explored.stop.is_none();
         let (axioms, machine) = (&declarative.outcomes, &operational.outcomes);
         let more = |a: &BTreeMap<Vec<Val>, u64>, b: &BTreeMap<Vec<Val>, u64>| a.keys().any(|o| !b.contains_key(o));
@@ -267,17 +292,4 @@ pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Ans
         }
     }
     Ok(declarative)
-}
-
-/// The values that a test shows of an outcome.
-#[must_use]
-pub fn shown(test: &Test, outcome: &Outcome) -> Vec<Val> {
-    let value = |o: &Observable| match *o {
-        Observable::Register(thread, position) => match outcome.outputs[thread] {
-            Val::Tuple(registers) => registers.parts()[position],
-            other => other,
-        },
-        Observable::Final(position) => outcome.finals[position],
-    };
-    test.shown.iter().map(|(_, o)| value(o)).collect()
 }

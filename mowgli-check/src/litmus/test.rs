@@ -6,6 +6,7 @@ use std::fmt;
 use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::library::Libraries;
+use mowgli_core::outcome::Outcome;
 use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -406,6 +407,28 @@ pub struct Assertion {
     pub condition: Condition,
 }
 
+/// An assertion on the executions that are stuck.
+#[derive(Clone, Debug)]
+pub struct Liveness {
+    /// The assertion as it was written.
+    pub text: String,
+    /// What it says.
+    pub claim: Claim,
+}
+
+/// What an assertion says of the executions that are stuck.
+#[derive(Clone, Debug)]
+pub enum Claim {
+    /// `ends`: there is none.
+    Ends,
+    /// `may hang`: there is one.
+    MayHang,
+    /// `hangs (P1 at line 4)`: there is one in which each of these threads waits, at this line if there is one.
+    Hangs(Vec<(usize, Option<usize>)>),
+    /// `stuck (a=1)`: there is one in which this holds.
+    Stuck(Condition),
+}
+
 /// Something in a test that is allowed, and hardly what was meant.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Warning {
@@ -439,8 +462,10 @@ pub struct Test {
     pub observed: Vec<Cell>,
     /// What an outcome shows, by the name under which it does.
     pub shown: Vec<(String, Observable)>,
-    /// The assertions.
+    /// The assertions on outcomes.
     pub assertions: Vec<Assertion>,
+    /// The assertions on executions that are stuck.
+    pub liveness: Vec<Liveness>,
     /// What is hardly meant.
     pub warnings: Vec<Warning>,
 }
@@ -459,6 +484,25 @@ impl Test {
     #[must_use]
     pub fn is_meant_vacuous(&self) -> bool {
         self.assertions.iter().any(|a| a.quantifier == Quantifier::Vacuous)
+    }
+
+    /// The values that the test shows of an outcome.
+    #[must_use]
+    pub fn values(&self, outcome: &Outcome) -> Vec<Val> {
+        let value = |o: &Observable| match *o {
+            Observable::Register(thread, position) => match outcome.outputs[thread] {
+                Val::Tuple(registers) => registers.parts()[position],
+                other => other,
+            },
+            Observable::Final(position) => outcome.finals[position],
+        };
+        self.shown.iter().map(|(_, o)| value(o)).collect()
+    }
+
+    /// Whether the test says that executions of it may be stuck, or that none is.
+    #[must_use]
+    pub fn speaks_of_stuck(&self) -> bool {
+        !self.liveness.is_empty() || self.is_meant_vacuous()
     }
 
     /// For each thread the texts of its calls in order, by the places of their events; none of a thread that branches.

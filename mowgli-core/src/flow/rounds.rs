@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Explorer, OfThread, Place, State};
+use super::{Explorer, Last, OfThread, Place, State, Wait, Waits};
 use crate::event::Cell;
 use crate::ids::{Name, Tid};
 use crate::search::prefix::{Advance, Available, Prefix};
@@ -19,14 +19,25 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// Where no thread goes on: those that have not ended may go round in a loop, if what they can read is not what they
-    /// wait for. The last of the rounds come at `now`.
+    /// wait for, or wait in a call. The last of the rounds come at `now`.
     pub(super) fn idle(&mut self, state: &State<'n, S>, names: &[Name], any: &Available, now: u32) {
         let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
-        let waits = |t: usize| state[t].point.stand != Stand::Ended;
-        let going = self.going(state, &waits, &|_| false, prefix, any);
-        if going.iter().all(|(_, rounds)| !rounds.is_empty()) {
-            self.choose_rounds(prefix, &mut self.path.clone(), now, &going, &mut Vec::new(), state);
+        let waits = |t: usize| !state[t].rests();
+        let mut going = self.going(state, &waits, &|_| false, prefix, any).into_iter().peekable();
+        let of_thread = |(t, place): (usize, &Place<'n, S>)| -> Vec<Last<'n, S>> {
+            let rounds = going.next_if(|(thread, _)| *thread == t).map_or_else(Vec::new, |(_, rounds)| rounds);
+            let rounds = rounds.into_iter().map(|(point, start)| {
+                let wait = Wait { at: Waits::Loop(start), within: point.within() };
+                (point, Some(wait))
+            });
+            let ended = (place.point.stand == Stand::Ended).then_some((place.point, None));
+            let waits = self.waits_in(place).map(|wait| (place.point, Some(wait)));
+            rounds.chain(ended).chain(waits).collect()
+        };
+        let options: Vec<Vec<Last<'n, S>>> = state.iter().enumerate().map(of_thread).collect();
+        if options.iter().all(|of_thread| !of_thread.is_empty()) {
+            self.choose_last(prefix, &mut self.path.clone(), now, &options, &mut Vec::new());
         }
         self.prefixes.replace(prefixes);
     }
@@ -45,7 +56,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         for (t, place) in state.iter().enumerate().filter(|(t, _)| waits(*t)) {
             let cells = |cell: Cell| self.values(prefix, any, cell);
             going.push((t, self.rounds_of(Tid::from_index(t), place.point, &cells)));
-            if going.iter().any(|(_, rounds)| rounds.is_empty()) {
+            if going.iter().any(|(t, rounds)| rounds.is_empty() && self.waits_in(&state[*t]).is_none()) {
                 return going;
             }
         }
@@ -72,40 +83,34 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         going
     }
 
-    /// Chooses a round for each of the threads that go round in loops, and keeps what may begin an execution.
-    fn choose_rounds(
+    /// Chooses what each thread does in the end, and keeps what may begin an execution.
+    fn choose_last(
         &mut self,
         prefix: &mut Prefix<'_, 'n, S>,
         path: &mut Vec<Advance<'n, S>>,
         now: u32,
-        going: &[OfThread<'n, S>],
-        chosen: &mut Vec<Going<'n, S>>,
-        state: &State<'n, S>,
+        options: &[Vec<Last<'n, S>>],
+        chosen: &mut Vec<Last<'n, S>>,
     ) {
         // What is too large to be looked at here is looked at later.
         let looked_at = prefix.go_to(path);
         if looked_at == Ok(false) {
             return;
         }
-        let Some(((thread, rounds), rest)) = going.split_first() else {
-            let mut chosen = chosen.iter();
-            let of_thread = |p: &Place<'n, S>| match p.point.stand {
-                Stand::Ended => (p.point, None),
-                _ => chosen.next().map(|&(point, start)| (point, Some(start))).expect("one for each"),
-            };
-            let last: Vec<(&Point<'n, S>, Option<usize>)> = state.iter().map(of_thread).collect();
+        let thread = chosen.len();
+        let Some(of_thread) = options.get(thread) else {
             if self.threads.notes {
-                self.together.insert(last.iter().map(|(point, _)| point.id).collect());
+                self.together.insert(chosen.iter().map(|(point, _)| point.id).collect());
             }
             if looked_at.is_err() || prefix.may_end(now) {
-                self.idle.insert(last.into_iter().map(|(point, start)| (point.run().clone(), start)).collect());
+                self.idle.insert(chosen.iter().map(|(point, wait)| (point.run().clone(), wait.clone())).collect());
             }
             return;
         };
-        for &(point, start) in rounds {
-            path.push(Advance { thread: *thread, point, now, window: None });
-            chosen.push((point, start));
-            self.choose_rounds(prefix, path, now, rest, chosen, state);
+        for last in of_thread {
+            path.push(Advance { thread, point: last.0, now, window: None });
+            chosen.push(last.clone());
+            self.choose_last(prefix, path, now, options, chosen);
             chosen.pop();
             path.pop();
         }

@@ -274,6 +274,7 @@ pub fn relates<'m, S: Stamp>(
         points: &points,
         seen: Default::default(),
         notes: false,
+        waits: false,
     };
     let mut relation = Relation {
         renaming,
@@ -452,9 +453,11 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
                 let ways: Option<BTreeSet<_>> = ways.iter().map(image).collect();
                 ways == Some(others.iter().copied().collect()) && self.call(a, b)
             }
-            (Stand::Looks(a), Stand::Looks(b)) => self.call(a, b),
-            (Stand::Ended, Stand::Ended) | (Stand::Nowhere, Stand::Nowhere) => true,
-            (Stand::Round(a), Stand::Round(b)) => a == b,
+            (Stand::Looks(a), Stand::Looks(b)) | (Stand::Never(a), Stand::Never(b)) => self.call(a, b),
+            (Stand::Ended, Stand::Ended) | (Stand::Nowhere, Stand::Nowhere) | (Stand::Discarded, Stand::Discarded) => {
+                true
+            }
+            (Stand::Round(a), Stand::Round(b)) | (Stand::Spins(a), Stand::Spins(b)) => a == b,
             (Stand::Bound { start: a, remembered: r, .. }, Stand::Bound { start: b, remembered: s, .. }) => {
                 (a, r) == (b, s)
             }

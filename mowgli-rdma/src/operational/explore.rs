@@ -13,6 +13,7 @@ use super::machine::Machine;
 use super::programs::Next;
 use super::state::{Buffered, Entry, Local, State};
 use super::step::Step;
+use super::stuck::{Standstill, Visited};
 use crate::stamp::Qp;
 
 /// What an exploration found.
@@ -24,9 +25,8 @@ pub struct Runs {
     pub states: usize,
     /// The bytes of memory that a state takes, on average.
     pub bytes: usize,
-    /// How many of them are the last of a run that can neither go on nor end: a poll waits for an operation that nobody
-    /// issues.
-    pub stuck: usize,
+    /// How runs are stuck that cannot end; not known where something stopped the exploration.
+    pub stuck: BTreeSet<Standstill>,
     /// What stopped the exploration.
     pub stop: Option<Stop>,
 }
@@ -48,10 +48,9 @@ impl Machine<'_> {
         if reduced {
             first = self.settled(first);
         }
-        let mut seen = FxHashSet::default();
-        seen.insert(first.clone());
-        let mut todo = vec![first];
-        while let Some(state) = todo.pop() {
+        let mut visited = Visited::default();
+        let mut todo = vec![(visited.number(&first).0, first)];
+        while let Some((number, state)) = todo.pop() {
             runs.states += 1;
             if runs.states >= limit {
                 runs.stop = Some(Stop::States(limit));
@@ -65,23 +64,36 @@ impl Machine<'_> {
                 runs.stop = Some(stop);
                 continue;
             }
-            let mut next = if reduced { Vec::new() } else { self.slow_steps(&state) };
-            self.steps(&state, &mut |machine, _, after| {
-                next.push(if reduced { machine.settled(after) } else { after });
-            });
-            let moves = next.len();
-            todo.extend(next.into_iter().filter(|after| seen.insert(after.clone())));
-            // What crashes need not go on, so that a run may end before its last state.
-            if moves == 0 || !self.world.crashes.is_empty() {
-                match self.outcome(&state, observed) {
-                    Some(outcome) => {
-                        runs.outcomes.insert(outcome);
-                    }
-                    None => runs.stuck += usize::from(moves == 0),
-                }
+            if self.is_discarded(&state) {
+                visited.ends(number);
+                continue;
             }
+            let mut next = Vec::new();
+            let slow = if reduced { Vec::new() } else { self.slow_steps(&state) };
+            next.extend(slow.into_iter().map(|after| (after, true)));
+            self.steps(&state, &mut |machine, step, after| {
+                let must = !machine.is_optional(&state, &step);
+                next.push((if reduced { machine.settled(after) } else { after }, must));
+            });
+            // What crashes need not go on, so that a run may end before its last state.
+            if (next.is_empty() || !self.world.crashes.is_empty())
+                && let Some(outcome) = self.outcome(&state, observed)
+            {
+                runs.outcomes.insert(outcome);
+                visited.ends(number);
+            }
+            let mut after = Vec::new();
+            for (state, must) in next {
+                let (number, is_new) = visited.number(&state);
+                after.extend(must.then_some(number));
+                todo.extend(is_new.then_some((number, state)));
+            }
+            visited.add(number, &after);
         }
-        runs.bytes = seen.iter().map(State::bytes).sum::<usize>() / seen.len();
+        runs.bytes = visited.numbers.keys().map(State::bytes).sum::<usize>() / visited.numbers.len();
+        if runs.stop.is_none() {
+            runs.stuck = self.standstills(&visited, observed);
+        }
         runs
     }
 
@@ -91,13 +103,13 @@ impl Machine<'_> {
         state
     }
 
-    /// Whether there is a way out of these states.
-    fn leaves(&mut self, from: &State, been: &FxHashSet<State>) -> bool {
-        let mut seen = FxHashSet::default();
+    /// All states that come after this one; `None` if there is a way out of those where the run has been.
+    fn closed(&mut self, from: &State, been: &FxHashSet<State>) -> Option<FxHashSet<State>> {
+        let mut seen = FxHashSet::from_iter([from.clone()]);
         let mut todo = vec![from.clone()];
         while let Some(state) = todo.pop() {
             if !been.contains(&state) {
-                return true;
+                return None;
             }
             self.steps(&state, &mut |machine, _, after| {
                 let after = machine.settled(after);
@@ -106,12 +118,13 @@ impl Machine<'_> {
                 }
             });
         }
-        false
+        Some(seen)
     }
 
     /// One run: at each point `choose` picks one of so many steps, of those that lead to where it was not yet if there are any:
     /// rounds that wait are passed. `show` gets each step and what the machine looks like
-    /// after it. Returns the outcome, or `None` if the run cannot end.
+    /// after it. Returns the outcome, or how the run is stuck. A run that comes to a state for the second time, and can leave the states
+    /// where it has been in no way, is stuck.
     ///
     /// # Errors
     /// If the time is up before the run has ended, or a thread makes a call that no program may make.
@@ -121,7 +134,7 @@ impl Machine<'_> {
         choose: &mut dyn FnMut(usize) -> usize,
         show: &mut dyn FnMut(&Step, &str),
         expired: &dyn Fn() -> bool,
-    ) -> Result<Option<Outcome>, Stop> {
+    ) -> Result<Result<Outcome, Standstill>, Stop> {
         let mut state = self.start();
         let mut been = FxHashSet::default();
         loop {
@@ -136,17 +149,18 @@ impl Machine<'_> {
             if let Some(stop) = self.cut(&state) {
                 return Err(stop);
             }
-            if all.is_empty() {
-                return Ok(self.outcome(&state, observed));
-            }
             been.insert(state.clone());
+            if all.is_empty() {
+                let standstill = |machine: &mut Self| machine.standstill(&[&state], observed);
+                return Ok(self.outcome(&state, observed).ok_or_else(|| standstill(self)));
+            }
             let is_new = |machine: &mut Self, after: &State| !been.contains(&machine.settled(after.clone()));
             let new: Vec<bool> = all.iter().map(|(_, after)| is_new(self, after)).collect();
             if new.contains(&true) {
                 let mut new = new.iter();
                 all.retain(|_| *new.next().expect("one for each"));
-            } else if !self.leaves(&state, &been) {
-                return Ok(None);
+            } else if let Some(closed) = self.closed(&state, &been) {
+                return Ok(Err(self.standstill(&closed.iter().collect::<Vec<_>>(), observed)));
             }
             let (step, after) = all.swap_remove(choose(all.len()));
             state = after;
@@ -158,6 +172,10 @@ impl Machine<'_> {
     fn cut(&self, state: &State) -> Option<Stop> {
         let of = |place: &u32| if let Next::Cut(stop) = self.programs.next(*place) { Some(stop.clone()) } else { None };
         state.at.iter().find_map(of)
+    }
+
+    fn is_discarded(&self, state: &State) -> bool {
+        state.at.iter().any(|&place| matches!(self.programs.next(place), Next::Discarded))
     }
 
     /// The outcome of a state in which everything has ended.

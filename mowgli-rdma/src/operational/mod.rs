@@ -15,9 +15,11 @@ mod machine;
 mod programs;
 mod state;
 mod step;
+mod stuck;
 
 pub use self::driven::Driven;
 pub use self::explore::Runs;
 pub use self::machine::Machine;
 pub use self::state::Entry;
 pub use self::step::{Act, Step};
+pub use self::stuck::{Rest, Standstill};

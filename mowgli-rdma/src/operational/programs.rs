@@ -16,7 +16,7 @@ use mowgli_core::world::World;
 
 use crate::crash::{CRASH, Crash};
 use crate::message::{MESSAGE, Message};
-use crate::tso::Tso;
+use crate::tso::{Method, TSO, Tso};
 
 /// What a thread does next.
 #[derive(Clone)]
@@ -27,6 +27,8 @@ pub(super) enum Next {
     Again(usize),
     /// It goes round and round without a call that looks or acts.
     Spin,
+    /// Nothing: runs do not count in which a thread comes here.
+    Discarded,
     /// Nothing: there were more rounds of a loop than are looked at, or the next call is one that no program may make.
     Cut(Stop),
 }
@@ -58,7 +60,8 @@ impl<'a> Programs<'a> {
     /// The place of a thread after these calls, the last of which it made at `before`.
     pub(super) fn add(&mut self, thread: usize, earlier: Vec<Event>, before: Option<u32>) -> u32 {
         let tid = Tid::from_index(thread);
-        let next = Replay { thread: tid, rounds: self.rounds, events: &earlier, at: 0 }.next(&self.programs[thread]);
+        let next = Replay { world: &self.world, thread: tid, rounds: self.rounds, events: &earlier, at: 0 }
+            .next(&self.programs[thread]);
         let next = match next {
             Next::Call(call) => match fault(&self.world, tid, &call) {
                 Some(fault) => Next::Cut(Stop::IllDefined(format!("{tid} calls {call} of {}: {fault}", call.library))),
@@ -118,6 +121,7 @@ fn only_looks(event: &Event) -> bool {
 
 /// A program, run with the results of its calls.
 struct Replay<'a> {
+    world: &'a World,
     thread: Tid,
     rounds: usize,
     events: &'a [Event],
@@ -134,7 +138,8 @@ impl Replay<'_> {
     /// What comes after all these calls.
     fn next(mut self, program: &Prog) -> Next {
         match self.run(program) {
-            Value::Done(v, _) => Next::End(v),
+            Value::Done(v, 0) => Next::End(v),
+            Value::Done(..) => Next::Discarded,
             Value::Stopped(next) => next,
         }
     }
@@ -166,6 +171,17 @@ impl Replay<'_> {
         Value::Stopped(Next::Cut(Stop::Rounds(format!("{}: a loop of {}{after}", self.thread, self.rounds + 1))))
     }
 
+    /// Whether the last round gets words of other nodes and takes the completions of just these gets, beside what only looks.
+    fn looks_remotely(&self, start: usize) -> bool {
+        let (earlier, own) = (&self.events[..start], &self.events[start..self.at]);
+        let gets = |e: &Event| {
+            let (usual, _) = Method::of(&e.call).usual();
+            matches!(usual, Method::Get { .. } | Method::GetWords { .. } | Method::Poll { .. } | Method::PollAny {})
+        };
+        own.iter().all(|e| only_looks(e) || e.call.library == TSO && gets(e))
+            && !Tso.remembers(self.world, earlier, own)
+    }
+
     fn rounds(&mut self, body: &Prog) -> Value {
         let mut done = 0;
         loop {
@@ -180,6 +196,7 @@ impl Replay<'_> {
             let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS" | "Goes");
             match own.iter().all(only_looks) {
                 true if own.iter().any(reads) => return Value::Stopped(Next::Again(start)),
+                false if self.looks_remotely(start) => return Value::Stopped(Next::Again(start)),
                 true => return Value::Stopped(Next::Spin),
                 false if done >= self.rounds => return self.cut(),
                 false => done += 1,

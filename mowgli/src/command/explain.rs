@@ -15,7 +15,7 @@ use crate::litmus::test::{Model, Test, Warning};
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  mowgli explain put.litmus\n  mowgli explain put.litmus --assertion 1 --svg > put.svg\n  mowgli explain why.ron"
+    after_help = "Examples:\n  mowgli explain put.litmus\n  mowgli explain put.litmus --assertion 1 --svg > put.svg\n  mowgli explain locks.litmus --stuck\n  mowgli explain why.ron"
 )]
 pub(super) struct ExplainArgs {
     /// A finding in RON, as `check --out` keeps it, or a litmus test.
@@ -26,6 +26,9 @@ pub(super) struct ExplainArgs {
     /// Which assertion of the litmus test, from 1; all if not given.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     assertion: Option<u64>,
+    /// Of a litmus test: explain the executions that are stuck, and not its assertions.
+    #[arg(long, conflicts_with_all = ["assertion", "json", "out"])]
+    stuck: bool,
     /// Print the execution as a graph in the DOT language.
     #[arg(long, conflicts_with = "svg")]
     dot: bool,
@@ -54,7 +57,7 @@ struct Asked<'a> {
 fn chosen_assertions(test: &Test, args: &ExplainArgs) -> Result<Vec<usize>, String> {
     let all = test.assertions.len();
     match args.assertion {
-        _ if all == 0 => Err("no assertion to explain; add one, as `allowed (a=1)`".to_owned()),
+        _ if all == 0 => Err("no assertion to explain; add one, as `allowed (a=1)`, or ask for --stuck".to_owned()),
         Some(n) if n as usize > all => Err(format!("there are {all} assertions")),
         Some(n) => Ok(vec![n as usize - 1]),
         None => Ok((0..all).collect()),
@@ -137,12 +140,34 @@ pub(super) fn explained(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(St
         };
     }
     let test = parsed(catalogue, &args.file, &text)?;
+    if args.stuck {
+        return match test.model {
+            Model::CoreRma => Err(format!("{path}: statements of {} do not wait", test.model).into()),
+            Model::X86Tso => explained_stuck::<mowgli_x86::Stamp>(&test, &asked),
+            _ => explained_stuck::<mowgli_rdma::Stamp>(&test, &asked),
+        };
+    }
     let chosen = chosen_assertions(&test, args).map_err(|e| format!("{path}: {e}"))?;
     match test.model {
         Model::CoreRma => Ok(explained_core_rma(&test, &chosen, &asked).map_err(|e| format!("{path}: {e}"))?),
         Model::X86Tso => explained_test::<mowgli_x86::Stamp>(&test, &text, &chosen, &asked),
         _ => explained_test::<mowgli_rdma::Stamp>(&test, &text, &chosen, &asked),
     }
+}
+
+/// What is to be printed of the executions that are stuck.
+fn explained_stuck<S: Stamped>(test: &Test, asked: &Asked<'_>) -> Result<(String, u8), Failure> {
+    let Asked { args, catalogue, limits } = *asked;
+    let path = args.file.display();
+    let found = explain::standstills::<S>(catalogue, test, &args.implemented, limits)?;
+    let code = if found.stop.is_some() { 3 } else { 0 };
+    if args.dot || args.svg {
+        let dot = found.dot.ok_or_else(|| format!("{path}: no execution is stuck, so there is none to draw"))?;
+        return Ok((if args.svg { crate::svg::svg(&dot)? } else { dot }, code));
+    }
+    let stopped = found.stop.map(|stop| format!("Incomplete: more executions may be stuck: {stop}\n"));
+    let none = found.text.is_empty().then(|| format!("{}: no execution is stuck\n", test.name));
+    Ok((found.text + &none.filter(|_| stopped.is_none()).unwrap_or_default() + &stopped.unwrap_or_default(), code))
 }
 
 /// What is to be printed of a finding that was kept.

@@ -254,11 +254,12 @@ fn one_file(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Printed {
         report::text(&test, &answer, args.loops, micros) + "\n"
     };
     let is_vacuous = answer.is_vacuous() && !test.is_meant_vacuous();
-    let code = match answer.holds.contains(&Some(false)) {
+    let fails = answer.holds.iter().chain(&answer.liveness).any(|holds| *holds == Some(false));
+    let code = match fails {
         // What is said to be possible is not, and neither is anything else.
         _ if is_vacuous => 3,
         true => 1,
-        false if answer.explored.stop.is_some() => 3,
+        false if answer.is_stuck(&test) || answer.stop().is_some() => 3,
         false => 0,
     };
     Printed { out, err: warnings(&test), code, stats: answer.explored.stats }

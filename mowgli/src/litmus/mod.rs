@@ -2,7 +2,7 @@
 //!
 //! [`parse`] reads a file into a [`test::Test`]; [`run`] finds all its outcomes; [`report`] prints them.
 
-pub use mowgli_check::litmus::{condition, core_rma, parse, print, reference, run, test};
+pub use mowgli_check::litmus::{condition, core_rma, parse, print, reference, run, stuck, test};
 
 pub mod order;
 pub mod report;

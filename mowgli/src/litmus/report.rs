@@ -5,7 +5,10 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use mowgli_core::value::Val;
+
 use super::run::{Answer, WHY_NONE};
+use super::stuck::{self, Kind};
 use super::test::{Quantifier, Test, Warning};
 
 #[derive(Serialize)]
@@ -19,7 +22,10 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,
     outcomes: Vec<BTreeMap<&'a str, String>>,
+    stuck: Vec<StuckLine<'a>>,
     assertions: Vec<AssertionLine<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    liveness: Vec<LivenessLine<'a>>,
     executions: u64,
     warnings: &'a [Warning],
     loops: usize,
@@ -33,25 +39,57 @@ struct AssertionLine<'a> {
     holds: Option<bool>,
 }
 
+/// A kind of stuck executions.
+#[derive(Serialize)]
+struct StuckLine<'a> {
+    /// The threads that wait.
+    threads: BTreeMap<&'a str, WaitLine<'a>>,
+    values: BTreeMap<&'a str, String>,
+}
+
+#[derive(Serialize)]
+struct WaitLine<'a> {
+    line: usize,
+    statement: &'a str,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
+struct LivenessLine<'a> {
+    claim: &'a str,
+    holds: Option<bool>,
+}
+
 /// One line of JSON. `loops` is the bound on rounds of a loop with effects.
 ///
 /// # Panics
 /// Never: the line consists of strings and numbers.
 #[must_use]
-pub fn json(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String {
-    let outcome = |values: &Vec<_>| {
+pub fn json<'a>(test: &'a Test, answer: &'a Answer, loops: usize, micros: u128) -> String {
+    let outcome = |values: &Vec<Val>| {
         let names = test.shown.iter().map(|(name, _)| name.as_str());
         names.zip(values.iter().map(ToString::to_string)).collect()
     };
+    let stuck = |(kind, whys): (&Kind, &'a Vec<String>)| {
+        let wait = |(thread, why): (usize, &'a String)| {
+            let (line, statement) = kind.statement(test, thread)?;
+            Some((test.threads[thread].name.text(), WaitLine { line, statement, why }))
+        };
+        let threads = whys.iter().enumerate().filter_map(wait).collect();
+        StuckLine { threads, values: outcome(&kind.shown) }
+    };
+    let liveness = test.liveness.iter().zip(&answer.liveness);
     let assertions = test.assertions.iter().zip(&answer.holds);
     let line = Line {
         name: &test.name,
         model: test.model.to_string(),
         rules: answer.rules.as_ref().map(ToString::to_string),
-        complete: answer.explored.stop.is_none(),
+        complete: answer.stop().is_none(),
         vacuous: answer.is_vacuous(),
-        stopped: answer.explored.stop.as_ref().map(ToString::to_string),
+        stopped: answer.stop().map(ToString::to_string),
         outcomes: answer.outcomes.keys().map(outcome).collect(),
+        stuck: answer.kinds().iter().map(stuck).collect(),
+        liveness: liveness.map(|(l, &holds)| LivenessLine { claim: &l.text, holds }).collect(),
         assertions: assertions
             .map(|(a, &holds)| AssertionLine { kind: a.quantifier.to_string(), condition: &a.text, holds })
             .collect(),
@@ -61,6 +99,14 @@ pub fn json(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
         micros,
     };
     serde_json::to_string(&line).expect("strings and numbers")
+}
+
+fn word(holds: Option<bool>) -> &'static str {
+    match holds {
+        Some(true) => "Ok",
+        Some(false) => "No",
+        None => "Undecided",
+    }
 }
 
 /// Herd's text. `loops` is the bound on rounds of a loop with effects.
@@ -95,10 +141,8 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
             out,
             "{}",
             match holds {
-                Some(true) => "Ok",
-                Some(false) => "No",
                 None if answer.is_vacuous() => "Vacuous",
-                None => "Undecided",
+                holds => word(holds),
             }
         );
         let _ = writeln!(out, "Condition {assertion}");
@@ -108,8 +152,14 @@ pub fn text(test: &Test, answer: &Answer, loops: usize, micros: u128) -> String 
         let meant = if test.is_meant_vacuous() { ", as the test says" } else { "" };
         let _ = writeln!(out, "Vacuous: no execution ends{meant}: {WHY_NONE}");
     }
-    if let Some(stop) = &answer.explored.stop {
-        let _ = writeln!(out, "Incomplete: {stop}");
+    out.push_str(&stuck::text(test, answer.kinds()));
+    for (liveness, holds) in test.liveness.iter().zip(&answer.liveness) {
+        let _ = writeln!(out, "{}\nCondition {}", word(*holds), liveness.text);
+    }
+    match (&answer.explored.stop, answer.stop()) {
+        (Some(stop), _) => _ = writeln!(out, "Incomplete: {stop}"),
+        (None, Some(stop)) => _ = writeln!(out, "Incomplete: more executions may be stuck: {stop}"),
+        (None, None) => {}
     }
     let _ = match &answer.rules {
         Some(rules) => writeln!(out, "Model {}, rules {rules}", test.model),

@@ -32,7 +32,7 @@ use crate::catalogue::{Catalogue, Stamped};
 use crate::check::Checked;
 use crate::explain::{Decided, Explained, explain, of_snapshot, of_test, snapshot_model};
 use crate::interrupt::{Failure, cause};
-use crate::litmus::run::{replaced, shown, solve_in, with_problem};
+use crate::litmus::run::{replaced, solve_in, with_problem};
 use crate::litmus::test::{Assertion, Model, Quantifier, Test, Warning};
 use crate::litmus::{core_rma, print};
 use crate::repair::{self, bodies};
@@ -384,7 +384,7 @@ fn graphs_over<S: Stamp>(
     let names = Names::of(test);
     let explored = with_problem(all, test, chain, limits, |problem| {
         problem.explore(&mut |solver| {
-            let outcome = shown(test, &problem.outcome_of(solver));
+            let outcome = test.values(&problem.outcome_of(solver));
             if wanted(&outcome) && !found.contains_key(&outcome) {
                 let snapshot = solver.snapshot();
                 if let Some(e) = solver.complete().then(|| solver.execution()).flatten() {

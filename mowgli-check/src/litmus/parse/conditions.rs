@@ -5,20 +5,16 @@ use mowgli_core::ids::{Loc, Name};
 use mowgli_core::value::Val;
 use mowgli_core::world::Part;
 
-use super::{Parsed, Reader, Rule, Tree, fail, node_name, part, parts};
+use super::{Footers, Parsed, Reader, Rule, Tree, fail, node_name, number, part, parts};
 use crate::litmus::condition::{Condition, Side};
-use crate::litmus::test::{Arg, Assertion, Guard, Observable, Quantifier};
+use crate::litmus::test::{Arg, Assertion, Claim, Guard, Liveness, Observable, Quantifier};
 
 impl Reader<'_> {
-    /// What follows the table: the cells that are observed, what an outcome shows, and the assertions.
-    #[allow(clippy::type_complexity, reason = "the three parts of what follows the threads")]
-    pub(super) fn footers(
-        &self,
-        parts_of_file: &[Tree<'_>],
-    ) -> Parsed<(Vec<Cell>, Vec<(String, Observable)>, Vec<Assertion>)> {
+    /// What follows the table.
+    pub(super) fn footers(&self, parts_of_file: &[Tree<'_>]) -> Parsed<Footers> {
         let mut shown = self.registers();
         let mut observed = Vec::new();
-        let mut assertions = Vec::new();
+        let (mut assertions, mut liveness) = (Vec::new(), Vec::new());
         let footers = parts_of_file.iter().filter(|t| t.as_rule() == Rule::footer);
         for footer in footers.map(|t| t.clone().into_inner().next().expect("a footer has a form")) {
             if footer.as_rule() == Rule::locations {
@@ -28,11 +24,22 @@ impl Reader<'_> {
             } else if footer.as_rule() == Rule::vacuous {
                 let condition = Condition::And(Vec::new());
                 assertions.push(Assertion { quantifier: Quantifier::Vacuous, text: "true".to_owned(), condition });
+            } else if footer.as_rule() != Rule::assertion {
+                let claim = match footer.as_rule() {
+                    Rule::ends => Claim::Ends,
+                    Rule::may_hang => Claim::MayHang,
+                    Rule::hangs => Claim::Hangs(
+                        parts(&footer, Rule::waiter).map(|waiter| self.waiter(&waiter)).collect::<Parsed<_>>()?,
+                    ),
+                    _ => {
+                        let tree = part(&footer, Rule::condition).expect("by the grammar");
+                        Claim::Stuck(self.observed_condition(&tree, &mut observed, &mut shown)?)
+                    }
+                };
+                liveness.push(Liveness { text: footer.as_str().trim().to_owned(), claim });
             } else {
                 let tree = part(&footer, Rule::condition).expect("by the grammar");
-                let condition = Self::condition(&tree, &mut |t| {
-                    Self::equation(t, &mut |side| self.observed_side(side, &mut observed, &mut shown))
-                })?;
+                let condition = self.observed_condition(&tree, &mut observed, &mut shown)?;
                 let quantifier = match part(&footer, Rule::quantifier).expect("by the grammar").as_str() {
                     "allowed" | "exists" => Quantifier::Allowed,
                     "forbidden" | "~exists" => Quantifier::Forbidden,
@@ -41,7 +48,31 @@ impl Reader<'_> {
                 assertions.push(Assertion { quantifier, text: tree.as_str().trim().to_owned(), condition });
             }
         }
-        Ok((observed, shown, assertions))
+        Ok(Footers { observed, shown, assertions, liveness })
+    }
+
+    /// A condition of an assertion.
+    fn observed_condition(
+        &self,
+        tree: &Tree<'_>,
+        observed: &mut Vec<Cell>,
+        shown: &mut Vec<(String, Observable)>,
+    ) -> Parsed<Condition> {
+        Self::condition(tree, &mut |t| Self::equation(t, &mut |side| self.observed_side(side, observed, shown)))
+    }
+
+    /// A thread that is to wait, and the line.
+    fn waiter(&self, tree: &Tree<'_>) -> Parsed<(usize, Option<usize>)> {
+        let name = part(tree, Rule::name).expect("by the grammar");
+        let Some(thread) = self.names.get(name.as_str()) else {
+            return fail(&name, format!("there is no thread {}", name.as_str()));
+        };
+        let Some(line) = part(tree, Rule::node) else { return Ok((thread.index(), None)) };
+        let number: usize = number(&line)?;
+        if !self.threads[thread.index()].source.iter().any(|(own, _)| *own == number) {
+            return fail(&line, format!("{} has no statement at line {number} of the file", name.as_str()));
+        }
+        Ok((thread.index(), Some(number)))
     }
 
     pub(super) fn registers(&self) -> Vec<(String, Observable)> {

@@ -66,7 +66,9 @@ pub(super) fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
     let upto = if begins_line { before.trim_end() } else { before };
     let line = text.lines().nth(upto.matches('\n').count()).unwrap_or_default();
     let asserts = |l: &str| {
-        ["allowed", "forbidden", "forall", "exists", "~exists", "locations", "vacuous"].iter().any(|q| l.starts_with(q))
+        let all = ["allowed", "forbidden", "forall", "exists", "~exists", "locations", "vacuous"];
+        let of_stuck = ["ends", "may hang", "hangs", "stuck"];
+        all.iter().chain(&of_stuck).any(|q| l.starts_with(q))
     };
     if before.ends_with('=') && rest.starts_with('=') {
         Some(DOUBLED)
@@ -93,6 +95,7 @@ pub(super) fn describe(rule: Rule) -> String {
         Rule::placement => "a thread with its node, as P1@1".into(),
         Rule::footer => "an assertion".into(),
         Rule::quantifier => "allowed, forbidden or forall".into(),
+        Rule::waiter => "a thread, as P1 or P1 at line 4".into(),
         Rule::sign => "+ or -".into(),
         Rule::opening | Rule::is_if | Rule::is_while => "if or while".into(),
         Rule::otherwise | Rule::is_else => "} else {".into(),

@@ -1,0 +1,134 @@
+//! The executions of a litmus test that are stuck, and what the test says of them.
+
+use std::collections::BTreeMap;
+
+use itertools::Itertools;
+use mowgli_core::flow::{Idle, Waits};
+use mowgli_core::ids::Tid;
+use mowgli_core::library::Libraries;
+use mowgli_core::outcome::Outcome;
+use mowgli_core::problem::{Found, Problem};
+use mowgli_core::stamp::Stamp;
+use mowgli_core::stuck::{Stuck, results};
+use mowgli_core::value::Val;
+use mowgli_rdma::operational::{Rest, Standstill};
+
+use super::program::Standing;
+use super::test::{Claim, Liveness, Statement, Test};
+use crate::stuck::why;
+
+/// What executions that are stuck have in common: where each thread waits, and what the test shows.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Kind {
+    /// For each thread the position of the statement that it waits in; `None` for a thread that has ended.
+    pub waits: Vec<Option<usize>>,
+    /// The values that the test shows: registers as they are then, and last values.
+    pub shown: Vec<Val>,
+}
+
+/// The kinds of stuck executions of a test, each with what every thread waits for in one of its executions.
+pub type Kinds = BTreeMap<Kind, Vec<String>>;
+
+impl Kind {
+    /// The kind with these places of threads and last values. A thread that waits in a loop does so in the innermost one.
+    pub(super) fn new(test: &Test, standings: &[(Standing, bool)], finals: &[Val]) -> Self {
+        let statement = |(thread, (standing, in_loop)): (usize, &(Standing, bool))| {
+            let at = standing.statement?;
+            Some(if *in_loop { test.threads[thread].innermost(at) } else { at })
+        };
+        let waits = standings.iter().enumerate().map(statement).collect();
+        let outputs = standings.iter().map(|(standing, _)| Val::tuple(&standing.registers)).collect();
+        Self { waits, shown: test.values(&Outcome { outputs, finals: finals.to_vec() }) }
+    }
+
+    fn of<S>(test: &Test, idle: &[Idle<S>], finals: &[Val]) -> Self {
+        let standing = |(thread, idle): (usize, &Idle<S>)| {
+            let in_loop =
+                idle.1.as_ref().is_some_and(|wait| matches!(wait.at, Waits::Loop(_)) && wait.within.is_none());
+            (test.standing(thread, &results(idle)), in_loop)
+        };
+        let standings: Vec<_> = idle.iter().enumerate().map(standing).collect();
+        Self::new(test, &standings, finals)
+    }
+
+    /// The statement that a thread waits in, as it is written, with its line.
+    #[must_use]
+    pub fn statement<'t>(&self, test: &'t Test, thread: usize) -> Option<(usize, &'t str)> {
+        let (line, text) = &test.threads[thread].source[self.waits[thread]?];
+        Some((*line, text))
+    }
+
+    /// Whether an assertion is about executions of this kind: one of `ends` is about all.
+    fn is_meant(&self, test: &Test, claim: &Claim) -> bool {
+        match claim {
+            Claim::Ends | Claim::MayHang => true,
+            Claim::Hangs(waiters) => waiters.iter().all(|&(thread, line)| {
+                let at = self.statement(test, thread).map(|(at, _)| at);
+                at.is_some() && line.is_none_or(|line| at == Some(line))
+            }),
+            Claim::Stuck(condition) => condition.holds(&self.shown),
+        }
+    }
+}
+
+/// A stuck execution of each kind, of a test that is this problem.
+pub(crate) fn executions<S: Stamp>(test: &Test, problem: &Problem<'_, S>) -> Found<BTreeMap<Kind, Stuck<S>>> {
+    problem.all_stuck(&|idle, finals| Kind::of(test, idle, finals))
+}
+
+/// The kinds of stuck executions of a test that is this problem.
+pub(super) fn kinds<S: Stamp>(libraries: &Libraries<S>, test: &Test, problem: &Problem<'_, S>) -> Found<Kinds> {
+    let (all, stop) = executions(test, problem).into_parts();
+    Found::new(all.into_iter().map(|(kind, stuck)| (kind, whys(libraries, &stuck))).collect(), stop)
+}
+
+/// What each thread of a stuck execution waits for.
+pub(crate) fn whys<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>) -> Vec<String> {
+    (0..stuck.waits.len()).map(|t| why(libraries, stuck, Tid::from_index(t))).collect()
+}
+
+/// The kind of a run of the machine that is stuck, with what every thread waits for.
+pub(super) fn of_machine(test: &Test, Standstill { threads, finals }: &Standstill) -> (Kind, Vec<String>) {
+    let standing = |(thread, rest): (usize, &Rest)| (test.standing(thread, &rest.results), rest.waits == Some(true));
+    let standings: Vec<_> = threads.iter().enumerate().map(standing).collect();
+    let why = |rest: &Rest| match rest.waits {
+        None => "it has ended".to_owned(),
+        Some(true) => "it goes round in a loop for ever".to_owned(),
+        Some(false) => "what it waits for never happens".to_owned(),
+    };
+    (Kind::new(test, &standings, finals), threads.iter().map(why).collect())
+}
+
+/// Whether an assertion on stuck executions holds; `None` if that depends on some that a limit kept from being found.
+pub(super) fn holds(test: &Test, assertion: &Liveness, kinds: &Kinds, is_complete: bool) -> Option<bool> {
+    let settles = !matches!(assertion.claim, Claim::Ends);
+    if kinds.keys().any(|kind| kind.is_meant(test, &assertion.claim)) {
+        return Some(settles);
+    }
+    is_complete.then_some(!settles)
+}
+
+/// The stuck executions in text: for each kind where its threads wait and why, and what the test shows.
+#[must_use]
+pub fn text(test: &Test, kinds: &Kinds) -> String {
+    let mut out = String::new();
+    for (kind, whys) in kinds {
+        let shown = test.shown.iter().zip(&kind.shown).map(|((name, _), v)| format!("{name}={v};"));
+        out.push_str(&format!("Stuck {}\n", shown.chain(kind.shown.is_empty().then(String::new)).join(" ")));
+        for (thread, why) in whys.iter().enumerate() {
+            if let Some((line, text)) = kind.statement(test, thread) {
+                out.push_str(&format!("  {} at line {line}, {text}: {why}\n", test.threads[thread].name));
+            }
+        }
+    }
+    out
+}
+
+impl super::test::Thread {
+    /// The `await` or the innermost `while` that a statement is or stands in; the statement itself if it is in no loop.
+    pub(super) fn innermost(&self, at: usize) -> usize {
+        let is_around = |&o: &usize| matches!(self.statements[o], Statement::While(_)) && self.end(o) >= at;
+        let is_loop = matches!(self.statements[at], Statement::Await { .. } | Statement::While(_));
+        if is_loop { at } else { (0..at).rev().find(is_around).unwrap_or(at) }
+    }
+}

@@ -1,0 +1,271 @@
+//! Executions of litmus tests that are stuck: by the axioms, by a simulation of locks and barriers, and case by case.
+
+use std::collections::BTreeSet;
+
+use itertools::Itertools;
+use mowgli_check::litmus::run::{Answer, Engine, solve, solve_with};
+use mowgli_check::litmus::stuck;
+use mowgli_check::litmus::test::Test;
+use mowgli_core::problem::Limits;
+
+#[allow(dead_code, reason = "what other tests use")]
+mod random;
+
+use random::{CRASHES, LOCKS_BY_HAND, MESSAGES, POLLS, parsed, random_columns, text_of};
+
+fn solved(text: &str) -> (Test, Answer) {
+    let test = parsed(text);
+    let answer = solve(&test, &[], Limits::default());
+    assert_eq!(answer.stop(), None, "{text}");
+    (test, answer)
+}
+
+/// What is stuck, as the command prints it, without the reasons.
+fn told(test: &Test, answer: &Answer) -> Vec<String> {
+    let text = stuck::text(test, answer.kinds());
+    text.lines().map(|line| line.split(": ").next().expect("a line has a beginning").to_owned()).collect()
+}
+
+/// Two that take two locks in opposite orders: each may end, and both may wait for each other.
+#[test]
+fn locks_in_opposite_orders() {
+    for lock in ["weak lock", "strong lock", "node lock"] {
+        let (test, answer) = solved(&format!(
+            "RDMA_WAIT t {{ {lock} l@1; {lock} m@1; }}\n P1@1 | P2@1 ;\n l.acq | m.acq ;\n m.acq | l.acq ;\n a := 1 | b := 1 ;\n \
+             m.rel | l.rel ;\n l.rel | m.rel ;\n"
+        ));
+        assert_eq!(answer.outcomes.len(), 1);
+        assert_eq!(told(&test, &answer), ["Stuck a=0; b=0;", "  P1 at line 4, m.acq", "  P2 at line 4, l.acq"]);
+        assert!(answer.is_stuck(&test));
+    }
+}
+
+#[test]
+fn a_lock_that_is_not_released() {
+    let (test, answer) = solved(
+        "RDMA_WAIT t { strong lock l@1; x@1 = 0; }\n P1@1 | P2@1 ;\n l.acq | l.acq ;\n x := 1 | b := x ;\n | l.rel ;\n",
+    );
+    assert_eq!(told(&test, &answer), ["Stuck b=0;", "  P2 at line 3, l.acq"]);
+    let text = stuck::text(&test, answer.kinds());
+    assert!(text.contains("P1 does not make rel(l), as it has ended"), "{text}");
+}
+
+#[test]
+fn a_barrier_to_which_a_participant_does_not_come() {
+    let (test, answer) = solved(
+        "RDMA_WAIT t { barrier b = {P1, P2}; }\n P1@1 | P2@2 ;\n bar(b) | bar(b) ;\n bar(b) | ;\n a := 1 | c := 1 ;\n",
+    );
+    assert_eq!(
+        (answer.outcomes.len(), told(&test, &answer)),
+        (0, vec!["Stuck a=0; c=1;".into(), "  P1 at line 4, bar(b)".into()])
+    );
+}
+
+/// What was read before tells in which of the executions a thread waits.
+#[test]
+fn a_poll_without_an_operation_on_that_branch() {
+    let text = "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 | P2@1 ;\n a := x | x := 1 ;\n if a = 1 { put(z, x) } | ;\n poll(2) | ;\n";
+    let (test, answer) = solved(text);
+    assert_eq!(
+        (answer.outcomes.len(), told(&test, &answer)),
+        (1, vec!["Stuck a=0;".into(), "  P1 at line 5, poll(2)".into()])
+    );
+    let claims = |claim: &str| solved(&format!("{text}{claim}\n")).1.liveness;
+    assert_eq!(claims("ends\nmay hang"), [Some(false), Some(true)]);
+    assert_eq!(claims("stuck (a=0)\nstuck (a=1)"), [Some(true), Some(false)]);
+    assert_eq!(
+        claims("hangs (P1 at line 5)\nhangs (P1 at line 4)\nhangs (P2)"),
+        [Some(true), Some(false), Some(false)]
+    );
+}
+
+/// A message for two that receive: one of them waits.
+#[test]
+fn a_receive_without_a_message() {
+    let (test, answer) =
+        solved("RDMA_TSO+messages t { nodes 2; }\n P1@1 | P2@2 | P3@2 ;\n send(2, 1) | a := recv() | b := recv() ;\n");
+    let expected = ["Stuck a=1; b=0;", "  P3 at line 3, b", "Stuck a=0; b=1;", "  P2 at line 3, a"];
+    assert_eq!(told(&test, &answer).iter().map(|l| l.split(" :=").next().unwrap()).collect_vec(), expected);
+}
+
+/// The owner of a lock by hand may crash with it.
+#[test]
+fn an_owner_that_crashed() {
+    let text = "RDMA_TSO+crashes t { crash(P2); l@1 = 0; }\n P1@1 | P2@1 ;\n await cas(l, 0, 1) = 0 | await cas(l, 0, 1) = 0 ;\n \
+                a := 1 | l := 0 ;\n l := 0 | ;\n";
+    let test = parsed(text);
+    let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap();
+    assert_eq!(told(&test, &answer), ["Stuck a=0;", "  P1 at line 3, await cas(l, 0, 1) = 0"]);
+}
+
+/// A loop that gets a word until it has a value is decided, whatever the bound on rounds.
+#[test]
+fn loops_that_look_remotely() {
+    let text = |written: u8| {
+        format!(
+            "RDMA_TSO t {{ x@1 = 0; z@2 = 0; }}\n P1@1 | P2@2 ;\n a := 0 | z := {written} ;\n while a != 1 {{ | ;\n get(x, z) | ;\n \
+             poll(2) | ;\n a := x | ;\n }} | ;\n"
+        )
+    };
+    for rounds in [1, 3] {
+        let limits = Limits { rounds, ..Limits::default() };
+        let both = |text: &str| {
+            let test = parsed(text);
+            let answer = solve_with(Engine::Both, &test, limits).unwrap();
+            assert_eq!(answer.stop(), None, "{text}");
+            (answer.outcomes.len(), told(&test, &answer))
+        };
+        assert_eq!(both(&text(1)), (1, Vec::new()));
+        assert_eq!(both(&text(2)), (0, vec!["Stuck a=2;".into(), "  P1 at line 4, while a != 1 {".into()]));
+    }
+}
+
+/// Executions in which an assumption does not hold are neither outcomes nor stuck.
+#[test]
+fn what_is_assumed_does_not_hang() {
+    let text = "RDMA_TSO t { x@1 = 0; }\n P1@1 | P2@1 ;\n a := x | x := 1 ;\n assume a = 1 | ;\n";
+    let answer = solve_with(Engine::Both, &parsed(text), Limits::default()).unwrap();
+    assert_eq!((answer.outcomes.len(), answer.kinds().len()), (1, 0));
+}
+
+/// A statement that changes nothing changes nothing that is stuck.
+#[test]
+fn an_assignment_changes_nothing_that_is_stuck() {
+    let mut with_stuck = 0;
+    for kind in [&POLLS, &LOCKS_BY_HAND, &MESSAGES, &CRASHES] {
+        for seed in 0..60 {
+            let mut rng = fastrand::Rng::with_seed(seed);
+            let (nodes, mut columns) = random_columns(kind, seed);
+            let of = |columns: &[Vec<String>]| -> BTreeSet<(Vec<Option<String>>, String)> {
+                let test = parsed(&text_of(kind, seed, &nodes, columns));
+                let answer = solve(&test, &[], Limits::default());
+                let kinds = answer.kinds().keys().map(|kind| {
+                    let waits = (0..nodes.len()).map(|t| kind.statement(&test, t).map(|(_, text)| text.to_owned()));
+                    let shown = test.shown.iter().zip(&kind.shown).filter(|((name, _), _)| name != "q");
+                    (waits.collect(), shown.map(|((name, _), v)| format!("{name}={v}")).join(" "))
+                });
+                kinds.collect()
+            };
+            let before = of(&columns);
+            let place = rng.usize(..=columns[0].len());
+            columns[0].insert(place, "q := 7".to_owned());
+            assert_eq!(before, of(&columns), "{}", text_of(kind, seed, &nodes, &columns));
+            with_stuck += usize::from(!before.is_empty());
+        }
+    }
+    assert!(with_stuck > 60, "{with_stuck} have an execution that is stuck");
+}
+
+/// A call of a program of locks and barriers alone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Acquire(usize),
+    Release(usize),
+    Meet,
+}
+
+impl Step {
+    fn text(self) -> String {
+        match self {
+            Self::Acquire(lock) => format!("acq(l{lock})"),
+            Self::Release(lock) => format!("rel(l{lock})"),
+            Self::Meet => "bar(b)".to_owned(),
+        }
+    }
+}
+
+/// A program for each of two threads: well-bracketed sections, of which some are not closed, and barriers.
+fn random_steps(rng: &mut fastrand::Rng) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut held = Vec::new();
+    for _ in 0..rng.usize(1..6) {
+        match rng.u8(..4) {
+            0 => steps.push(Step::Meet),
+            1 if !held.is_empty() => steps.push(Step::Release(held.swap_remove(rng.usize(..held.len())))),
+            _ => {
+                let lock = rng.usize(..2);
+                if !held.contains(&lock) {
+                    held.push(lock);
+                    steps.push(Step::Acquire(lock));
+                }
+            }
+        }
+    }
+    steps
+}
+
+/// Where both threads come to if the calls are made one after the other, in every order: the places where no call returns.
+fn simulated(threads: &[Vec<Step>; 2]) -> BTreeSet<[usize; 2]> {
+    let mut last = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let mut todo = vec![[0, 0]];
+    while let Some(at) = todo.pop() {
+        if !seen.insert(at) {
+            continue;
+        }
+        let holds = |t: usize, lock: usize| {
+            let own = threads[t][..at[t]]
+                .iter()
+                .rev()
+                .find(|s| matches!(s, Step::Acquire(l) | Step::Release(l) if *l == lock));
+            matches!(own, Some(Step::Acquire(_)))
+        };
+        let next = |t: usize| threads[t].get(at[t]).copied();
+        let mut moves = Vec::new();
+        for t in 0..2 {
+            match next(t) {
+                Some(Step::Acquire(lock)) if !holds(1 - t, lock) => moves.push(t),
+                Some(Step::Release(_)) => moves.push(t),
+                _ => {}
+            }
+        }
+        let moved = |t: usize| if t == 0 { [at[0] + 1, at[1]] } else { [at[0], at[1] + 1] };
+        todo.extend(moves.iter().map(|&t| moved(t)));
+        if [next(0), next(1)] == [Some(Step::Meet); 2] {
+            todo.push([at[0] + 1, at[1] + 1]);
+        } else if moves.is_empty() {
+            last.insert(at);
+        }
+    }
+    last
+}
+
+/// Locks and barriers as their specifications have them are stuck where a simulation of them is, and end where it does.
+#[test]
+fn locks_and_barriers_agree_with_a_simulation() {
+    let mut rng = fastrand::Rng::with_seed(42);
+    let mut with_stuck = 0;
+    for _ in 0..500 {
+        let threads = [(); 2].map(|()| random_steps(&mut rng));
+        if threads.iter().any(Vec::is_empty) {
+            continue;
+        }
+        let rows = threads[0].len().max(threads[1].len());
+        let cell = |t: usize, row: usize| threads[t].get(row).map_or_else(String::new, |step| step.text());
+        let table: String = (0..rows).map(|row| format!(" {} | {} ;\n", cell(0, row), cell(1, row))).collect();
+        let text = format!(
+            "RDMA_WAIT t {{ strong lock l0@1; strong lock l1@2; barrier b = {{P1, P2}}; }}\n P1@1 | P2@2 ;\n{table}"
+        );
+        let (test, answer) = solved(&text);
+        let place = |(t, at): (usize, &Option<usize>)| at.unwrap_or(threads[t].len());
+        let found: BTreeSet<[usize; 2]> = answer
+            .kinds()
+            .keys()
+            .map(|kind| {
+                let places = kind.waits.iter().enumerate().map(place).collect_vec();
+                [places[0], places[1]]
+            })
+            .collect();
+        let ends = [threads[0].len(), threads[1].len()];
+        let mut expected = simulated(&threads);
+        let ended = expected.remove(&ends);
+        assert_eq!(expected, found, "{text}");
+        // A specification of locks says nothing of outcomes in which one is held.
+        if ended {
+            assert!(!answer.outcomes.is_empty(), "{text}");
+        }
+        with_stuck += usize::from(!found.is_empty());
+        let _ = &test;
+    }
+    assert!(with_stuck > 150, "{with_stuck} have an execution that is stuck");
+}

@@ -1,0 +1,215 @@
+//! States in which the machine is stuck: some thread has not ended, and never will, whatever happens.
+
+use std::collections::BTreeSet;
+
+use itertools::Itertools;
+use mowgli_core::event::Cell;
+use mowgli_core::value::Val;
+use rustc_hash::FxHashMap;
+
+use super::machine::Machine;
+use super::programs::Next;
+use super::state::{Entry, State};
+use super::step::{Act, Step};
+
+/// How a run is stuck.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Standstill {
+    /// What each thread does.
+    pub threads: Vec<Rest>,
+    /// The last values of the observed cells.
+    pub finals: Vec<Val>,
+}
+
+/// What a thread does in a state that is stuck.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Rest {
+    /// What its calls have returned, in order, with those of one round of the loop that it goes round in.
+    pub results: Vec<Val>,
+    /// Whether it waits, and then whether in a loop.
+    pub waits: Option<bool>,
+}
+
+/// The states that were visited, by numbers, and which come after each.
+#[derive(Default)]
+pub(super) struct Visited {
+    pub(super) numbers: FxHashMap<State, u32>,
+    /// For each state its steps begin here in `nexts`.
+    starts: FxHashMap<u32, (usize, usize)>,
+    nexts: Vec<u32>,
+    /// States from which nothing is stuck: the program has ended, or is not followed further.
+    over: Vec<u32>,
+}
+
+impl Visited {
+    /// The number of a state, and whether it is new.
+    pub(super) fn number(&mut self, state: &State) -> (u32, bool) {
+        let next = u32::try_from(self.numbers.len()).expect("fewer states than the limit");
+        match self.numbers.get(state) {
+            Some(&known) => (known, false),
+            None => {
+                self.numbers.insert(state.clone(), next);
+                (next, true)
+            }
+        }
+    }
+
+    /// Notes what comes after a state, of what must happen some day.
+    pub(super) fn add(&mut self, state: u32, nexts: &[u32]) {
+        self.starts.insert(state, (self.nexts.len(), self.nexts.len() + nexts.len()));
+        self.nexts.extend(nexts);
+    }
+
+    /// Notes that nothing is stuck from a state on.
+    pub(super) fn ends(&mut self, state: u32) {
+        self.over.push(state);
+    }
+
+    fn after(&self, state: u32) -> &[u32] {
+        self.starts.get(&state).map_or(&[], |&(start, end)| &self.nexts[start..end])
+    }
+
+    /// The sets of states, each of which leads to all others of its set and to no other state, without one that is over.
+    fn closed(&self) -> Vec<Vec<u32>> {
+        let mut before: Vec<Vec<u32>> = vec![Vec::new(); self.numbers.len()];
+        for &state in self.starts.keys() {
+            self.after(state).iter().for_each(|&next| before[next as usize].push(state));
+        }
+        let mut may_end = vec![false; self.numbers.len()];
+        let mut todo = self.over.clone();
+        while let Some(state) = todo.pop() {
+            if !std::mem::replace(&mut may_end[state as usize], true) {
+                todo.extend(&before[state as usize]);
+            }
+        }
+        let stuck: Vec<u32> = self.starts.keys().copied().filter(|&s| !may_end[s as usize]).collect();
+        let components = components(self.numbers.len(), &stuck, &|s| self.after(s));
+        let is_closed =
+            |of: &Vec<u32>| of.iter().all(|&s| self.after(s).iter().all(|next| of.binary_search(next).is_ok()));
+        components.into_iter().filter(is_closed).collect()
+    }
+}
+
+/// The strongly connected components of the states that can be reached from these, each sorted (Tarjan 1972).
+fn components<'g>(size: usize, from: &[u32], after: &dyn Fn(u32) -> &'g [u32]) -> Vec<Vec<u32>> {
+    const NEW: u32 = u32::MAX;
+    let (mut index, mut low, mut is_open) = (vec![NEW; size], vec![0; size], vec![false; size]);
+    let (mut open, mut components, mut count) = (Vec::new(), Vec::new(), 0);
+    for &root in from {
+        // A state, and how many of those after it were looked at.
+        let mut path = if index[root as usize] == NEW { vec![(root, 0)] } else { Vec::new() };
+        while let Some((state, looked)) = path.pop() {
+            let s = state as usize;
+            if looked == 0 {
+                (index[s], low[s], is_open[s]) = (count, count, true);
+                count += 1;
+                open.push(state);
+            } else {
+                let child = after(state)[looked - 1] as usize;
+                low[s] = low[s].min(if is_open[child] { low[child] } else { low[s] });
+            }
+            if let Some(&next) = after(state).get(looked) {
+                path.push((state, looked + 1));
+                if index[next as usize] == NEW {
+                    path.push((next, 0));
+                }
+            } else if low[s] == index[s] {
+                let first = open.iter().rposition(|&o| o == state).expect("it is open");
+                let mut component = open.split_off(first);
+                component.iter().for_each(|&o| is_open[o as usize] = false);
+                component.sort_unstable();
+                components.push(component);
+            }
+        }
+    }
+    components
+}
+
+impl Machine<'_> {
+    /// Whether a step need not happen: what a thread that has crashed, or that has ended and issued it to a node that may crash, has under
+    /// way may never arrive.
+    pub(super) fn is_optional(&self, state: &State, step: &Step) -> bool {
+        let Act::Pipe(q, entry) = step.act else { return false };
+        let has_ended = matches!(self.programs.next(state.at[step.thread.index()]), Next::End(_));
+        let is_cut_off = self.world.may_stop(step.thread) || self.world.crashes.nodes.contains(q.to);
+        has_ended && is_cut_off && !matches!(entry, Entry::AtomicWrite(..))
+    }
+
+    /// How runs are stuck in these states.
+    pub(super) fn standstills(&mut self, visited: &Visited, observed: &[Cell]) -> BTreeSet<Standstill> {
+        let closed = visited.closed();
+        if closed.is_empty() {
+            return BTreeSet::new();
+        }
+        let mut states: Vec<(&State, u32)> = visited.numbers.iter().map(|(state, &number)| (state, number)).collect();
+        states.sort_unstable_by_key(|(_, number)| *number);
+        let mut all = BTreeSet::new();
+        for set in closed {
+            let own: Vec<&State> = set.iter().map(|&s| states[s as usize].0).collect();
+            all.extend(self.standstills_of(&own, observed));
+        }
+        all
+    }
+
+    /// How a run is stuck in these states, each of which leads to all others, and to no other one.
+    fn standstills_of(&mut self, states: &[&State], observed: &[Cell]) -> Vec<Standstill> {
+        let finals: Vec<Val> = observed.iter().map(|c| states[0].memory[self.word(c.loc)]).collect();
+        let threads: Vec<Vec<Rest>> = (0..states[0].at.len()).map(|t| self.rests(states, t)).collect();
+        let all = threads.into_iter().multi_cartesian_product();
+        all.map(|threads| Standstill { threads, finals: finals.clone() }).collect()
+    }
+
+    /// One of these ways.
+    pub(super) fn standstill(&mut self, states: &[&State], observed: &[Cell]) -> Standstill {
+        self.standstills_of(states, observed).swap_remove(0)
+    }
+
+    /// What a thread does in these states, each of which leads to all others: one of these.
+    fn rests(&mut self, states: &[&State], t: usize) -> Vec<Rest> {
+        let places: BTreeSet<u32> = states.iter().map(|s| s.at[t]).collect();
+        let returned =
+            |machine: &Self, place: u32| machine.programs.earlier(place).iter().map(|e| e.ret).collect::<Vec<_>>();
+        let first = *places.iter().min_by_key(|&&p| self.programs.earlier(p).len()).expect("it is somewhere");
+        let results = returned(self, first);
+        let waits = match self.programs.next(first) {
+            Next::End(_) => None,
+            next => Some(matches!(next, Next::Spin)),
+        };
+        let mut rounds = Vec::new();
+        let mut calls: BTreeSet<(u32, Val)> = BTreeSet::new();
+        for state in states {
+            self.steps(state, &mut |_, step, _| {
+                if let Act::Call(_, result) = step.act
+                    && step.thread.index() == t
+                {
+                    calls.insert((state.at[t], result));
+                }
+            });
+        }
+        self.add_rounds(t, (first, first), &calls, &mut Vec::new(), &mut rounds);
+        if rounds.is_empty() {
+            return vec![Rest { results, waits }];
+        }
+        let with = |round: Vec<Val>| Rest { results: [results.clone(), round].concat(), waits: Some(true) };
+        rounds.into_iter().map(with).collect()
+    }
+
+    /// The results of the rounds that lead from a place to the first one.
+    fn add_rounds(
+        &mut self,
+        t: usize,
+        (first, place): (u32, u32),
+        calls: &BTreeSet<(u32, Val)>,
+        round: &mut Vec<Val>,
+        rounds: &mut Vec<Vec<Val>>,
+    ) {
+        for &(_, result) in calls.iter().filter(|(at, _)| *at == place) {
+            round.push(result);
+            match self.programs.after(t, place, result) {
+                after if after == first => rounds.push(round.clone()),
+                after => self.add_rounds(t, (first, after), calls, round, rounds),
+            }
+            round.pop();
+        }
+    }
+}
