@@ -2,32 +2,30 @@
 //!
 //! Each test is solved by a process of its own, with bounds on time and memory, so that no input can take the server down.
 
-use std::convert::Infallible;
-use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::process::Stdio;
-use std::time::Duration;
+mod http;
 
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use mowgli_core::problem::Limits;
+
+use self::http::Request;
 use crate::catalogue::Catalogue;
 use crate::interrupt::Deadline;
 use crate::litmus::parse::parse_in;
 use crate::litmus::x86;
 use crate::report::{Drawn, Page, Playground, TestRow};
-use clap::Args;
-use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HOST, HeaderValue, ORIGIN};
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode, Uri};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use mowgli_core::problem::Limits;
-use tokio::io::AsyncWriteExt as _;
-use tokio::net::TcpListener;
-use tokio::process::Command;
 
 /// The longest test that is read, in bytes.
-const LONGEST: usize = 64 * 1024;
+const LONGEST: u64 = 64 * 1024;
+
+/// The time between two looks at a test that is being solved, and at the browser that waits for it.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The bounds on one test.
 #[derive(Args, Clone, Copy)]
@@ -65,12 +63,12 @@ struct Asked {
 }
 
 impl Asked {
-    /// What a request asks, by its path and what follows `?implemented=`; `None` if there is nothing there.
-    fn of(uri: &Uri) -> Option<Self> {
-        let names = uri.query().and_then(|query| query.strip_prefix("implemented=")).unwrap_or_default();
+    /// Reads what a request asks off its path and what follows `?implemented=`; `None` if there is nothing there.
+    fn of(request: &Request) -> Option<Self> {
+        let names = request.query.strip_prefix("implemented=").unwrap_or_default();
         let implemented = names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
         let plain = Self { repair: false, draw: None, implemented };
-        match uri.path() {
+        match request.path.as_str() {
             "/solve" => Some(plain),
             "/repair" => Some(Self { repair: true, ..plain }),
             path => Some(Self { draw: Some(path.strip_prefix("/draw/")?.parse().ok()?), ..plain }),
@@ -97,74 +95,59 @@ pub(super) struct SolveArgs {
 
 /// Serves until it is stopped.
 pub(super) fn serve(args: &ServeArgs, catalogue: &Catalogue) -> Result<u8, String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
     let playground = Playground::new(catalogue, args.bounds.timeout);
     let page = Page { title: "Mowgli: a litmus test".to_owned(), playground: Some(playground), ..Page::default() };
-    runtime.block_on(serving(args, page.html().into()))
-}
-
-async fn serving(args: &ServeArgs, page: Bytes) -> Result<u8, String> {
+    let page: Arc<str> = page.html().into();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let listener =
-        TcpListener::bind(address).await.map_err(|e| format!("port {}: {e}; choose another with --port", args.port))?;
+        TcpListener::bind(address).map_err(|e| format!("port {}: {e}; choose another with --port", args.port))?;
     let port = listener.local_addr().map_or(args.port, |a| a.port());
     // A reader that waits for the address gets it at once.
     println!("http://localhost:{port}");
     std::io::stdout().flush().map_err(|e| e.to_string())?;
     let bounds = args.bounds;
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            tokio::time::sleep(Duration::from_millis(100)).await;
+        let Ok((mut stream, _)) = listener.accept() else {
+            thread::sleep(Duration::from_millis(100));
             continue;
         };
-        let page = page.clone();
-        let answers = service_fn(move |request| answer(request, port, bounds, page.clone()));
-        tokio::spawn(async move {
-            // A browser that has gone needs no answer.
-            let _ =
-                http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), answers).await;
+        let page = Arc::clone(&page);
+        // A connection for which there is no thread is closed.
+        let _ = thread::Builder::new().spawn(move || {
+            if let Some(request) = http::read(&mut stream, LONGEST) {
+                answer(&mut stream, &request, port, bounds, &page);
+            }
         });
     }
 }
 
-type Answer = Response<Full<Bytes>>;
-
-fn typed(status: StatusCode, kind: &'static str, text: impl Into<Bytes>) -> Answer {
-    let mut response = Response::new(Full::new(text.into()));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    response
-}
-
 /// Whether a request is for this machine by name and of no other site's page: that cannot ask under its own.
-fn is_local(request: &Request<Incoming>, port: u16) -> bool {
+fn is_local(request: &Request, port: u16) -> bool {
     let own = [format!("localhost:{port}"), format!("127.0.0.1:{port}")];
-    let (host, origin) = (request.headers().get(HOST), request.headers().get(ORIGIN));
-    host.is_some_and(|host| own.iter().any(|own| host == own))
+    let (host, origin) = (request.host.as_ref(), request.origin.as_ref());
+    host.is_some_and(|host| own.contains(host))
         && origin.is_none_or(|origin| own.iter().any(|own| *origin == format!("http://{own}")))
 }
 
-async fn answer(request: Request<Incoming>, port: u16, bounds: Bounds, page: Bytes) -> Result<Answer, Infallible> {
-    if !is_local(&request, port) {
-        return Ok(typed(StatusCode::FORBIDDEN, "text/plain", "for this machine only"));
+/// Answers a request.
+fn answer(stream: &mut TcpStream, request: &Request, port: u16, bounds: Bounds, page: &str) {
+    if !is_local(request, port) {
+        return http::write(stream, "403 Forbidden", "text/plain", b"for this machine only");
     }
-    Ok(match (request.method(), request.uri().path(), Asked::of(request.uri())) {
-        (&Method::GET, "/", _) => typed(StatusCode::OK, "text/html; charset=utf-8", page),
-        (&Method::POST, _, Some(asked)) => {
-            let page = solved(request, asked, bounds).await.unwrap_or_else(|e| failed(&e));
-            typed(StatusCode::OK, "application/json", page)
+    match (request.method.as_str(), request.path.as_str(), Asked::of(request)) {
+        ("GET", "/", _) => http::write(stream, "200 OK", "text/html; charset=utf-8", page.as_bytes()),
+        ("POST", _, Some(asked)) => {
+            let page = solved(stream, request, &asked, bounds).unwrap_or_else(|e| failed(&e));
+            http::write(stream, "200 OK", "application/json", page.as_bytes());
         }
-        _ => typed(StatusCode::NOT_FOUND, "text/plain", "there is only one page"),
-    })
+        _ => http::write(stream, "404 Not Found", "text/plain", b"there is only one page"),
+    }
 }
 
 /// What the page shows of the test that a request has.
-async fn solved(request: Request<Incoming>, asked: Asked, bounds: Bounds) -> Result<String, String> {
-    let body = Limited::new(request.into_body(), LONGEST).collect().await.map_err(|e| match e.downcast_ref() {
-        Some(LengthLimitError { .. }) => format!("a test has at most {LONGEST} bytes"),
-        None => e.to_string(),
-    })?;
-    solved_apart(&body.to_bytes(), asked, bounds).await
+fn solved(stream: &TcpStream, request: &Request, asked: &Asked, bounds: Bounds) -> Result<String, String> {
+    let test = request.body.as_deref().ok_or_else(|| format!("a test has at most {LONGEST} bytes"))?;
+    solved_apart(stream, test, asked, bounds)
 }
 
 fn failed(message: &str) -> String {
@@ -172,8 +155,8 @@ fn failed(message: &str) -> String {
     serde_json::to_string(&page).expect("strings")
 }
 
-/// Solves a test in a process of its own. It is killed where nobody waits for the answer any more.
-async fn solved_apart(text: &[u8], asked: Asked, bounds: Bounds) -> Result<String, String> {
+/// Solves a test in a process of its own, and kills it when nobody waits for the answer any more.
+fn solved_apart(stream: &TcpStream, text: &[u8], asked: &Asked, bounds: Bounds) -> Result<String, String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let (timeout, memory) = (bounds.timeout.to_string(), bounds.memory.to_string());
     let mut child = Command::new(own)
@@ -182,21 +165,39 @@ async fn solved_apart(text: &[u8], asked: Asked, bounds: Bounds) -> Result<Strin
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .kill_on_drop(true)
         .spawn()
         .map_err(|e| e.to_string())?;
-    let mut stdin = child.stdin.take().expect("piped");
-    stdin.write_all(text).await.map_err(|e| e.to_string())?;
-    drop(stdin);
-    // Its own limit comes first; this is for work between two looks at the clock.
-    let limit = Duration::from_secs(bounds.timeout + 2);
-    let ended = tokio::time::timeout(limit, child.wait_with_output()).await;
-    let output = ended.map_err(|_| format!("this test needs more than {} s", bounds.timeout))?;
-    let output = output.map_err(|e| e.to_string())?;
-    if !output.status.success() {
-        return Err(format!("this test needs more than {} MiB, or Mowgli failed", bounds.memory));
+    let (mut stdin, mut stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+    thread::scope(|scope| {
+        // The child may write before it has read all, and a pipe holds little: each end has a thread of its own.
+        scope.spawn(move || stdin.write_all(text));
+        let output = scope.spawn(move || {
+            let mut output = String::new();
+            stdout.read_to_string(&mut output).map(|_| output)
+        });
+        // Its own limit comes first; this is for work between two looks at the clock.
+        let status = ended(&mut child, Duration::from_secs(bounds.timeout + 2), || http::is_closed(stream));
+        let status = status?.ok_or_else(|| format!("this test needs more than {} s", bounds.timeout))?;
+        if !status.success() {
+            return Err(format!("this test needs more than {} MiB, or Mowgli failed", bounds.memory));
+        }
+        output.join().expect("reads only").map_err(|e| e.to_string())
+    })
+}
+
+/// Waits for a child until a limit, or until it is `unwanted`. Then it is killed, and there is no status.
+fn ended(child: &mut Child, limit: Duration, unwanted: impl Fn() -> bool) -> Result<Option<ExitStatus>, String> {
+    let begin = Instant::now();
+    loop {
+        match child.try_wait().map_err(|e| e.to_string()) {
+            Ok(None) if begin.elapsed() < limit && !unwanted() => thread::sleep(PAUSE),
+            Ok(None) => {
+                let _ = child.kill().and_then(|()| child.wait());
+                return Ok(None);
+            }
+            ended => return ended,
+        }
     }
-    String::from_utf8(output.stdout).map_err(|e| e.to_string())
 }
 
 /// The child of [`solved_apart`]: reads a test, prints what the page shows of it.
