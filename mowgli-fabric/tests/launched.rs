@@ -2,6 +2,9 @@
 //! Where a launcher, libfabric, `ip` or the rights to use it are missing, these are reported as ignored. Each process of a test is this
 //! program again, with the name of what it is to do.
 
+#[path = "../../mowgli/tests/common/needs.rs"]
+mod needs;
+use needs::{Layer, Need, trial};
 #[path = "../../mowgli/tests/slurm/mod.rs"]
 mod slurm;
 
@@ -10,7 +13,7 @@ use std::path::Path;
 use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Trial};
 use mowgli_fabric::{Company, Fault, Group, Provider};
 
 const LIMIT: Duration = Duration::from_secs(30);
@@ -28,46 +31,60 @@ fn main() -> ExitCode {
     {
         return played(name);
     }
-    let mut trials = Vec::new();
-    let folder = tempfile::tempdir().unwrap();
-    let cluster = slurm::Cluster::start(folder.path());
-    let libfabric = Provider::Tcp.check().err();
-    let mut trial = |name: &str, missing: Option<String>, test: Box<dyn FnOnce() + Send>| {
-        let missing = libfabric.clone().or(missing);
-        if let Some(why) = &missing {
-            eprintln!("{name} is ignored: {why}");
+    let mut trials: Vec<Trial> =
+        LAUNCHERS.into_iter().map(|(name, need, test)| trial(name, Layer::Long, need, test)).collect();
+    let by_slurm = || {
+        let folder = tempfile::tempdir().unwrap();
+        if let Some(why) = (LIBFABRIC.missing)() {
+            return LIBFABRIC.unmet(&why);
         }
-        let test = move || -> Result<(), Failed> {
-            test();
-            Ok(())
-        };
-        trials.push(Trial::test(name, test).with_ignored_flag(missing.is_some()));
+        let Some(cluster) = slurm::Cluster::start(folder.path()) else { return slurm::NEED.unmet("it does not start") };
+        by_slurm(folder.path(), &cluster);
+        Ok(Completion::Completed)
     };
-    for (name, launcher, test) in LAUNCHERS {
-        let missing = (!answers(launcher, &["--version"])).then(|| format!("there is no {launcher}"));
-        trial(name, missing, Box::new(test));
-    }
-    let missing = cluster.is_none().then(|| "it needs Slurm, which root can start".to_owned());
-    let by_slurm = move || by_slurm(folder.path(), &cluster.expect("it was started"));
-    trial("srun_tells_processes_where_to_meet", missing, Box::new(by_slurm));
-    let cable = Cable::new("try").err();
-    trial("processes_on_two_hosts_meet_and_keep_the_order_of_puts", cable.clone(), Box::new(on_two_hosts));
-    trial("one_that_is_killed_on_another_host_is_named", cable.clone(), Box::new(one_is_killed));
-    trial("a_cable_that_is_cut_is_told_with_the_name_of_who_is_behind_it", cable, Box::new(a_cable_is_cut));
+    let by_slurm = Trial::ignorable_test("srun_tells_processes_where_to_meet", by_slurm);
+    trials.push(by_slurm.with_kind("needs libfabric and Slurm").with_ignored_flag(true));
+    trials.extend(ON_TWO_HOSTS.map(|(name, test)| trial(name, Layer::Long, CABLE, test)));
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(1);
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
+const LIBFABRIC: Need = Need { tool: "libfabric", in_ci: true, missing: || Provider::Tcp.check().err() };
+
+const MPICH: Need =
+    Need { tool: "libfabric and mpiexec.hydra", in_ci: false, missing: || missing_launcher("mpiexec.hydra") };
+
+const OPEN_MPI: Need =
+    Need { tool: "libfabric and mpirun.openmpi", in_ci: false, missing: || missing_launcher("mpirun.openmpi") };
+
+const CABLE: Need = Need {
+    tool: "libfabric and the right to make network namespaces",
+    in_ci: false,
+    missing: || Provider::Tcp.check().err().or_else(|| Cable::new("try").err()),
+};
+
+fn missing_launcher(launcher: &str) -> Option<String> {
+    let missing = || (!answers(launcher, &["--version"])).then(|| format!("there is no {launcher}"));
+    Provider::Tcp.check().err().or_else(missing)
+}
+
 /// Launchers, with what starts two processes by them.
-const LAUNCHERS: [(&str, &str, fn()); 3] = [
-    ("mpiexec_of_mpich_tells_processes_where_to_meet", "mpiexec.hydra", by_mpich),
-    ("mpirun_of_open_mpi_says_ranks", "mpirun.openmpi", by_open_mpi),
-    ("what_is_no_launcher_is_told", "sh", by_nobody),
+const LAUNCHERS: [(&str, Need, fn()); 3] = [
+    ("mpiexec_of_mpich_tells_processes_where_to_meet", MPICH, by_mpich),
+    ("mpirun_of_open_mpi_says_ranks", OPEN_MPI, by_open_mpi),
+    ("what_is_no_launcher_is_told", LIBFABRIC, by_nobody),
+];
+
+/// Tests on two hosts.
+const ON_TWO_HOSTS: [(&str, fn()); 3] = [
+    ("processes_on_two_hosts_meet_and_keep_the_order_of_puts", on_two_hosts),
+    ("one_that_is_killed_on_another_host_is_named", one_is_killed),
+    ("a_cable_that_is_cut_is_told_with_the_name_of_who_is_behind_it", a_cable_is_cut),
 ];
 
 fn answers(program: &str, args: &[&str]) -> bool {
-    program == "sh" || Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
+    Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
 }
 
 /// This process plays a role in a test of another one.

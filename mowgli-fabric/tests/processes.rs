@@ -23,9 +23,12 @@ mod clients;
 mod history;
 #[path = "../examples/store/load.rs"]
 mod load;
+#[path = "../../mowgli/tests/common/needs.rs"]
+mod needs;
 #[allow(dead_code, reason = "what the example prints")]
 #[path = "../examples/converter/plant.rs"]
 mod plant;
+use needs::{Layer, Need};
 #[path = "common/refused.rs"]
 mod refused;
 
@@ -110,18 +113,13 @@ fn main() -> ExitCode {
         Trial::test("another_version_is_an_error_on_both_sides", done(another_version_is_an_error_on_both_sides)),
     ];
     for provider in [Provider::Tcp, Provider::Shm] {
-        let missing = provider.check().err();
-        if let Some(why) = &missing {
-            eprintln!("tests over {} are ignored: {why}", provider.name());
-        }
+        let missing = match provider {
+            Provider::Tcp => || Provider::Tcp.check().err(),
+            Provider::Shm => || Provider::Shm.check().err(),
+        };
+        let need = Need { tool: "libfabric", in_ci: true, missing };
         let trial = |name: &str, test: Box<dyn FnOnce() + Send>| {
-            let run = || {
-                test();
-                Ok(())
-            };
-            Trial::test(format!("{}::{name}", provider.name()), run)
-                .with_kind("needs libfabric")
-                .with_ignored_flag(missing.is_some())
+            needs::trial(format!("{}::{name}", provider.name()), Layer::Long, need.clone(), test)
         };
         for (name, size, role) in TOGETHER {
             trials.push(trial(name, Box::new(move || together(name, size, role, provider))));

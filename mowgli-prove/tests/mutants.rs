@@ -1,7 +1,7 @@
 //! Mutants of the libraries that are proved: nothing that a bounded check refutes is proved.
 //!
 //! A mutant is an edit of one operation, or one that is made only when a datum is 0, 1, 2 or 3: another value is returned, a loop is
-//! left, a call is skipped. The test draws one of each library with a fixed seed, of those that change a run. `MOWGLI_MUTANTS=30 cargo test -p mowgli-prove --test mutants -- --nocapture`
+//! left, a call is skipped. The test draws one of each library with a fixed seed, of those that change a run. `MOWGLI_MUTANTS=30 cargo test -p mowgli-prove --test mutants -- --nocapture --include-ignored`
 //! draws so many of each sort and library and prints the table of `docs/prove.md`; `all` takes all of them, which is a matter of hours.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use itertools::{Itertools, iproduct};
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::Arguments;
 use mowgli_check::check::{Ask, Options as Limits, check};
 use mowgli_check::entry::own_calls;
 use mowgli_check::interrupt::Deadline;
@@ -35,8 +35,11 @@ use mowgli_rdma::Stamp;
 
 #[allow(dead_code, reason = "what other tests use")]
 mod common;
+#[path = "../../mowgli/tests/common/needs.rs"]
+mod needs;
 
 use common::source;
+use needs::{Layer, Need, trial};
 
 /// The libraries that are proved, and have mutants.
 const PROVED: [&str; 9] = ["sv", "bal", "slock", "wlock", "msw", "queue", "nlock", "counter", "sc-rmw"];
@@ -51,12 +54,9 @@ const QUESTION: Duration = Duration::from_secs(2);
 const SEARCH: u64 = 60;
 
 fn main() -> ExitCode {
-    let run = || {
-        no_mutant_is_proved_and_refuted();
-        Ok(())
-    };
-    let test = Trial::test("no_mutant_is_proved_and_refuted", run).with_kind("needs z3");
-    let test = test.with_ignored_flag(!Program::Z3.is_there());
+    let missing = || (!Program::Z3.is_there()).then(|| "there is none on the path".to_owned());
+    let need = Need { tool: "z3", in_ci: true, missing };
+    let test = trial("no_mutant_is_proved_and_refuted", Layer::Long, need, no_mutant_is_proved_and_refuted);
     libtest_mimic::run(&Arguments::from_args(), vec![test]).exit_code()
 }
 

@@ -1,11 +1,11 @@
-//! Proofs, by Z3. Where it is missing the tests are reported as ignored, not as passed.
+//! Proofs, by Z3. Where it is missing the tests are reported as ignored, not as passed. Most take long: `--include-ignored`.
 
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::time::Duration;
 
 use itertools::Itertools;
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::Arguments;
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Tid};
@@ -32,67 +32,71 @@ use mowgli_rdma::robust::Cpu;
 use mowgli_rdma::wait::{self, WAIT};
 
 mod common;
+#[path = "../../mowgli/tests/common/needs.rs"]
+mod needs;
 
 use common::{ByTwo, source};
+use needs::{Layer, Need, trial};
 
 /// The version that the tests were written with.
 const VERSION: &str = "4.8.12";
 
 fn main() -> ExitCode {
-    let tests: [(&str, fn()); 30] = [
-        ("sv_is_proved", sv_is_proved),
-        ("a_fence_of_puts_is_not_proved", a_fence_of_puts_is_not_proved),
-        ("less_below_proves_less", less_below_proves_less),
-        ("more_above_is_not_proved", more_above_is_not_proved),
-        ("slock_is_proved_and_its_variants_are_not", slock),
-        ("what_locks_are_owed_is_asked", what_locks_are_owed_is_asked),
-        ("sc_rmw_is_proved", sc_rmw_is_proved),
-        ("no_variant_of_sc_rmw_is_proved", no_variant_of_sc_rmw_is_proved),
-        ("no_branch_on_constants_is_proved", no_branch_on_constants_is_proved),
-        ("counter_and_map_are_proved", counter_and_map_are_proved),
-        ("queue_is_proved", queue_is_proved),
-        ("msw_is_proved", msw_is_proved),
-        ("no_variant_of_msw_is_proved", no_variant_of_msw_is_proved),
-        ("no_variant_of_counter_is_proved", no_variant_of_counter_is_proved),
-        ("a_counter_that_adds_two_is_not_proved", a_counter_that_adds_two_is_not_proved),
-        ("of_rings_it_is_said_what_is_shown", of_rings_it_is_said_what_is_shown),
-        ("no_broken_ring_is_proved", no_broken_ring_is_proved),
-        ("wlock_is_proved", wlock_is_proved),
-        ("no_broken_wlock_is_proved", no_broken_wlock_is_proved),
-        ("nlock_is_proved", nlock_is_proved),
-        ("no_broken_nlock_is_proved", no_broken_nlock_is_proved),
-        ("barriers_are_proved", barriers_are_proved),
-        ("no_broken_barrier_is_proved", no_broken_barrier_is_proved),
-        ("robustness_is_proved", robustness_is_proved),
-        ("no_variant_of_robustness_is_proved", no_variant_of_robustness_is_proved),
-        ("waits_to_polls_is_proved", waits_to_polls_is_proved),
-        ("no_broken_compiler_of_waits_is_proved", no_broken_compiler_of_waits_is_proved),
-        ("what_is_stated_is_proved_or_not_used", what_is_stated_is_proved_or_not_used),
-        ("what_takes_many_steps_is_given_up_at_once", what_takes_many_steps_is_given_up_at_once),
-        ("a_solver_forgets_what_it_was_told", a_solver_forgets_what_it_was_told),
+    use Layer::{Long, Quick};
+    let tests: [(&str, Layer, fn()); 30] = [
+        ("sv_is_proved", Quick, sv_is_proved),
+        ("a_fence_of_puts_is_not_proved", Quick, a_fence_of_puts_is_not_proved),
+        ("less_below_proves_less", Quick, less_below_proves_less),
+        ("more_above_is_not_proved", Long, more_above_is_not_proved),
+        ("slock_is_proved_and_its_variants_are_not", Quick, slock),
+        ("what_locks_are_owed_is_asked", Quick, what_locks_are_owed_is_asked),
+        ("sc_rmw_is_proved", Long, sc_rmw_is_proved),
+        ("no_variant_of_sc_rmw_is_proved", Long, no_variant_of_sc_rmw_is_proved),
+        ("no_branch_on_constants_is_proved", Long, no_branch_on_constants_is_proved),
+        ("counter_and_map_are_proved", Long, counter_and_map_are_proved),
+        ("queue_is_proved", Long, queue_is_proved),
+        ("msw_is_proved", Long, msw_is_proved),
+        ("no_variant_of_msw_is_proved", Long, no_variant_of_msw_is_proved),
+        ("no_variant_of_counter_is_proved", Long, no_variant_of_counter_is_proved),
+        ("a_counter_that_adds_two_is_not_proved", Long, a_counter_that_adds_two_is_not_proved),
+        ("of_rings_it_is_said_what_is_shown", Long, of_rings_it_is_said_what_is_shown),
+        ("no_broken_ring_is_proved", Long, no_broken_ring_is_proved),
+        ("wlock_is_proved", Long, wlock_is_proved),
+        ("no_broken_wlock_is_proved", Long, no_broken_wlock_is_proved),
+        ("nlock_is_proved", Long, nlock_is_proved),
+        ("no_broken_nlock_is_proved", Long, no_broken_nlock_is_proved),
+        ("barriers_are_proved", Long, barriers_are_proved),
+        ("no_broken_barrier_is_proved", Long, no_broken_barrier_is_proved),
+        ("robustness_is_proved", Long, robustness_is_proved),
+        ("no_variant_of_robustness_is_proved", Long, no_variant_of_robustness_is_proved),
+        ("waits_to_polls_is_proved", Long, waits_to_polls_is_proved),
+        ("no_broken_compiler_of_waits_is_proved", Long, no_broken_compiler_of_waits_is_proved),
+        ("what_is_stated_is_proved_or_not_used", Long, what_is_stated_is_proved_or_not_used),
+        ("what_takes_many_steps_is_given_up_at_once", Quick, what_takes_many_steps_is_given_up_at_once),
+        ("a_solver_forgets_what_it_was_told", Quick, a_solver_forgets_what_it_was_told),
     ];
-    // What a solver shows in time is a matter of its version.
-    let version = Command::new("z3").arg("--version").output();
-    let is_there = version.is_ok_and(|o| String::from_utf8_lossy(&o.stdout).contains(VERSION));
-    if !is_there {
-        eprintln!("{} tests are ignored: they need z3 {VERSION}", tests.len());
-    }
-    let trial = |(name, test): (&'static str, fn())| {
-        let run = move || {
-            test();
-            Ok(())
-        };
-        Trial::test(name, run).with_kind("needs z3").with_ignored_flag(!is_there)
-    };
-    let mut trials: Vec<Trial> = tests.into_iter().map(trial).collect();
-    let both = || {
-        cvc5_agrees_on_sv();
-        Ok(())
-    };
-    let are_there = is_there && Program::Cvc5.is_there();
-    trials.push(Trial::test("cvc5_agrees_on_sv", both).with_kind("needs z3 and cvc5").with_ignored_flag(!are_there));
+    let of_tests = tests.into_iter().map(|(name, layer, test)| trial(name, layer, Z3, test));
+    let trials = of_tests.chain([trial("cvc5_agrees_on_sv", Long, CVC5, cvc5_agrees_on_sv)]).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
+
+/// The solver of the tests. What it shows in time is a matter of its version.
+const Z3: Need = Need {
+    tool: "z3 4.8.12",
+    in_ci: true,
+    missing: || {
+        let version = Command::new("z3").arg("--version").output();
+        let is_there = version.is_ok_and(|o| String::from_utf8_lossy(&o.stdout).contains(VERSION));
+        (!is_there).then(|| "there is none on the path".to_owned())
+    },
+};
+
+/// Both solvers.
+const CVC5: Need = Need {
+    tool: "z3 4.8.12 and cvc5",
+    in_ci: false,
+    missing: || (Z3.missing)().or_else(|| (!Program::Cvc5.is_there()).then(|| "there is no cvc5".to_owned())),
+};
 
 /// A change to a specification.
 type Change = fn(&mut Spec<Stamp>);

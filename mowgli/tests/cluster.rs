@@ -1,30 +1,29 @@
 //! A run on a cluster: a Slurm of two nodes, both on this machine. Where there is none, or it cannot be started, the test is
 //! reported as ignored.
 
+#[allow(dead_code, reason = "what other tests use")]
+#[path = "common/needs.rs"]
+mod needs;
 mod slurm;
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::{Arguments, Completion, Trial};
 
 use slurm::{Cluster, says};
 
 fn main() -> ExitCode {
-    let folder = tempfile::tempdir().unwrap();
-    let cluster = Cluster::start(folder.path());
-    if cluster.is_none() {
-        eprintln!("1 test is ignored: it needs Slurm, which root can start");
-    }
-    let is_ignored = cluster.is_none();
-    let test = move || {
-        what_a_cluster_finds_is_what_one_process_finds(folder.path(), &cluster.expect("it was started"));
-        Ok(())
+    let test = || {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(cluster) = Cluster::start(folder.path()) else { return slurm::NEED.unmet("it does not start") };
+        what_a_cluster_finds_is_what_one_process_finds(folder.path(), &cluster);
+        Ok(Completion::Completed)
     };
-    let trial = Trial::test("what_a_cluster_finds_is_what_one_process_finds", test)
+    let trial = Trial::ignorable_test("what_a_cluster_finds_is_what_one_process_finds", test)
         .with_kind("needs Slurm")
-        .with_ignored_flag(is_ignored);
+        .with_ignored_flag(true);
     libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
 }
 

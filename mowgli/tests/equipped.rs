@@ -26,6 +26,10 @@ use ask::ask;
 mod ran;
 use ran::{file, mowgli};
 
+#[path = "common/needs.rs"]
+mod needs;
+use needs::{Layer, Need, trial};
+
 fn main() -> ExitCode {
     let pages: [(&str, fn()); 13] = [
         (
@@ -67,34 +71,52 @@ fn main() -> ExitCode {
         ("processes_see_what_is_broken", processes_see_what_is_broken),
         ("a_launcher_can_start_the_processes", a_launcher_can_start_the_processes),
     ];
-    let trials = |tests: &[(&'static str, fn())], need: &str, is_there: bool| -> Vec<Trial> {
-        if !is_there {
-            eprintln!("{} tests are ignored: they need {need}", tests.len());
-        }
-        let trial = |&(name, test): &(&'static str, fn())| {
-            let run = move || {
-                test();
-                Ok(())
-            };
-            Trial::test(name, run).with_kind(format!("needs {need}")).with_ignored_flag(!is_there)
-        };
-        tests.iter().map(trial).collect()
+    let trials = |tests: &[(&'static str, fn())], layer: Layer, need: Need| -> Vec<Trial> {
+        tests.iter().map(|&(name, test)| trial(name, layer, need.clone(), test)).collect()
     };
-    let has_verbs = compiles("#include <infiniband/verbs.h>\n");
-    let z3 = Command::new("z3").arg("--version").output();
     let all = [
-        trials(&pages, "Chromium", BROWSER.is_some()),
-        // What a solver shows in time is a matter of its version.
-        trials(&proofs, "z3 4.8.12", z3.is_ok_and(|o| String::from_utf8_lossy(&o.stdout).contains("4.8.12"))),
-        trials(&processes, "libfabric, tcp and shm", PROVIDERS.iter().all(|p| p.check().is_ok())),
-        trials(&programs, "cc and infiniband/verbs.h", has_verbs),
-        trials(
-            &devices,
-            "infiniband/verbs.h, and processes that may read each other's memory",
-            has_verbs && may_look(),
-        ),
+        trials(&pages, Layer::Long, CHROMIUM),
+        trials(&proofs, Layer::Quick, Z3),
+        trials(&processes, Layer::Long, LIBFABRIC),
+        trials(&programs, Layer::Quick, VERBS),
+        trials(&devices, Layer::Long, READABLE),
     ];
     libtest_mimic::run(&Arguments::from_args(), all.into_iter().flatten().collect()).exit_code()
+}
+
+/// Says so of a tool that is missing.
+fn unless(is_there: bool) -> Option<String> {
+    (!is_there).then(|| "it cannot be used here".to_owned())
+}
+
+const CHROMIUM: Need = Need { tool: "Chromium", in_ci: true, missing: || unless(BROWSER.is_some()) };
+
+/// What a solver shows in time is a matter of its version.
+const Z3: Need = Need {
+    tool: "z3 4.8.12",
+    in_ci: true,
+    missing: || {
+        let version = Command::new("z3").arg("--version").output();
+        unless(version.is_ok_and(|o| String::from_utf8_lossy(&o.stdout).contains("4.8.12")))
+    },
+};
+
+const LIBFABRIC: Need = Need {
+    tool: "libfabric, tcp and shm",
+    in_ci: true,
+    missing: || PROVIDERS.iter().find_map(|provider| provider.check().err()),
+};
+
+const VERBS: Need = Need { tool: "cc and infiniband/verbs.h", in_ci: true, missing: || unless(has_verbs()) };
+
+const READABLE: Need = Need {
+    tool: "infiniband/verbs.h, and processes that may read each other's memory",
+    in_ci: false,
+    missing: || unless(has_verbs() && may_look()),
+};
+
+fn has_verbs() -> bool {
+    compiles("#include <infiniband/verbs.h>\n")
 }
 
 /// The command that starts a Chromium.

@@ -20,6 +20,10 @@ use walk::litmus_files;
 mod ran;
 use ran::{file, is_bad, mowgli};
 
+#[path = "common/needs.rs"]
+mod needs;
+use needs::{Layer, Need};
+
 #[path = "common/walk.rs"]
 mod walk;
 
@@ -38,17 +42,18 @@ fn main() -> ExitCode {
         ("what_herd_cannot_be_given_is_named", what_herd_cannot_be_given_is_named),
         ("dartagnan_is_given_no_with", dartagnan_is_given_no_with),
     ];
-    let has_herd = Command::new("herd7").arg("-version").output().is_ok_and(|o| o.status.success());
-    if !has_herd {
-        eprintln!("{} tests are ignored: they need herd7", with_herd.len());
-    }
+    let missing = || {
+        let has_herd = Command::new("herd7").arg("-version").output().is_ok_and(|o| o.status.success());
+        (!has_herd).then(|| "there is none on the path".to_owned())
+    };
+    let herd = Need { tool: "herd7", in_ci: false, missing };
+    let needs = |(name, test): (&'static str, fn())| needs::trial(name, Layer::Long, herd.clone(), test);
     let trial = |(name, test): (&'static str, fn())| {
         Trial::test(name, move || {
             test();
             Ok(())
         })
     };
-    let needs = |test| trial(test).with_kind("needs herd7").with_ignored_flag(!has_herd);
     let all = with_herd.into_iter().map(needs).chain(without.into_iter().map(trial)).collect();
     libtest_mimic::run(&Arguments::from_args(), all).exit_code()
 }

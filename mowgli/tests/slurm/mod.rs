@@ -6,6 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::needs::Need;
+
+/// A Slurm that a test starts; CI does not have to be able to.
+pub const NEED: Need = Need { tool: "Slurm, which root can start", in_ci: false, missing: || None };
+
 /// What a program prints, if it is there and does as it is told.
 pub fn says(program: &str, args: &[&str]) -> Option<String> {
     let output = Command::new(program).args(args).output().ok().filter(|o| o.status.success())?;
