@@ -8,13 +8,11 @@ use mowgli_fabric::{Fabric, Thread};
 mod bank;
 #[path = "../examples/ycsb/clients.rs"]
 mod clients;
-#[path = "../examples/store/history.rs"]
-mod history;
 #[allow(dead_code, reason = "what the example prints")]
 #[path = "../examples/converter/plant.rs"]
 mod plant;
 
-use history::Called;
+use crate::history::Called;
 
 fn fabrics(seeds: u64) -> impl Iterator<Item = (Fabric, u64)> {
     [(Fabric::Local, 0)].into_iter().chain((0..seeds).map(|seed| (Fabric::Machine { seed }, seed)))
@@ -121,7 +119,7 @@ fn the_voltage_becomes_what_it_should_be() {
     assert!(far(40_000) < 0.01 && far(320_000) > 1.0, "{} {}", far(40_000), far(320_000));
 }
 
-fn calls(variant: &str, fabric: Fabric, seed: u64) -> Vec<history::Done> {
+fn calls(variant: &str, fabric: Fabric, seed: u64) -> Vec<crate::history::Done> {
     let load = clients::Load { nodes: 2, clients: 1, keys: 1, calls: 4, updates: 0.5 };
     let (group, map, barrier) = load.group(Some(variant));
     let clock = AtomicU64::new(0);
@@ -134,13 +132,13 @@ fn what_a_load_of_a_store_sees_is_linearisable() {
     for (fabric, seed) in fabrics(20) {
         let all = calls("fenced-delete", fabric, seed);
         assert_eq!(all.len(), 1 + 2 * 4);
-        assert!(history::wrong(&all).is_none(), "{fabric:?}");
+        assert!(crate::history::wrong(&all).is_none(), "{fabric:?}");
     }
 }
 
 #[test]
 fn an_update_that_is_not_complete_when_its_lock_is_released_is_seen() {
-    let wrong = |seed| history::wrong(&calls("no-fence", Fabric::Machine { seed }, seed));
+    let wrong = |seed| crate::history::wrong(&calls("no-fence", Fabric::Machine { seed }, seed));
     let of_key = (0..400).find_map(wrong).expect("a run that shows it");
     assert!(of_key.iter().any(|done| matches!(done.called, Called::Update(..))), "{of_key:?}");
 }

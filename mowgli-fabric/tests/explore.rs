@@ -11,9 +11,9 @@ use mowgli_fabric::{Explored, Fabric, Fault, Group, Thread, Trace};
 
 #[allow(dead_code, reason = "an example of its own")]
 #[path = "../examples/explore.rs"]
-mod explore;
+mod example;
 
-use explore::sent_twice;
+use example::sent_twice;
 
 /// What the second thread has read in all endings.
 fn read(explored: &Explored<i64>) -> BTreeSet<i64> {

@@ -2,19 +2,16 @@
 //! Where a launcher, libfabric, `ip` or the rights to use it are missing, these are reported as ignored. Each process of a test is this
 //! program again, with the name of what it is to do.
 
-#[path = "../../mowgli/tests/common/needs.rs"]
-mod needs;
-use needs::{Layer, Need, trial};
-#[path = "../../mowgli/tests/slurm/mod.rs"]
-mod slurm;
-
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use libtest_mimic::{Arguments, Completion, Trial};
+use libtest_mimic::{Completion, Trial};
 use mowgli_fabric::{Company, Fault, Group, Provider};
+
+use crate::needs::{Layer, Need, trial};
+use crate::slurm;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -24,13 +21,8 @@ const DONE: &str = "all have met";
 /// What it says after some rounds.
 const BEGUN: &str = "they meet";
 
-fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().collect();
-    if let [_, role, name] = &arguments[..]
-        && role == "role"
-    {
-        return played(name);
-    }
+/// All of them.
+pub fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> =
         LAUNCHERS.into_iter().map(|(name, need, test)| trial(name, Layer::Long, need, test)).collect();
     let by_slurm = || {
@@ -45,9 +37,7 @@ fn main() -> ExitCode {
     let by_slurm = Trial::ignorable_test("srun_tells_processes_where_to_meet", by_slurm);
     trials.push(by_slurm.with_kind("needs libfabric and Slurm").with_ignored_flag(true));
     trials.extend(ON_TWO_HOSTS.map(|(name, test)| trial(name, Layer::Long, CABLE, test)));
-    let mut arguments = Arguments::from_args();
-    arguments.test_threads.get_or_insert(1);
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
 
 const LIBFABRIC: Need = Need { tool: "libfabric", in_ci: true, missing: || Provider::Tcp.check().err() };
@@ -88,7 +78,7 @@ fn answers(program: &str, args: &[&str]) -> bool {
 }
 
 /// This process plays a role in a test of another one.
-fn played(name: &str) -> ExitCode {
+pub fn played(name: &str) -> ExitCode {
     let rounds = if name == "endless" { i64::MAX } else { 200 };
     let company = Company::joined(LIMIT).unwrap_or_else(|| Err(Fault::Wrong("nothing says where to meet".to_owned())));
     match company.and_then(|company| meets(&company, rounds).map(|()| company.rank())) {

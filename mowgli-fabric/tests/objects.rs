@@ -13,9 +13,6 @@ use mowgli_libraries::sv;
 #[path = "../examples/barrier.rs"]
 mod barrier;
 
-#[path = "common/refused.rs"]
-mod refused;
-
 use barrier::sent_before;
 
 /// Every fabric, the machine with some seeds.
@@ -159,9 +156,9 @@ fn a_sum_that_no_word_holds_is_an_error() {
     for fabric in fabrics() {
         let mut group = Group::new(&[1, 2]);
         let (atomic, own) = (group.atomic("a", 2), group.word("own", 1, 0));
-        let word = group.word("w", 2, refused::LARGEST);
+        let word = group.word("w", 2, crate::refused::LARGEST);
         let ran = group.run(fabric, |thread| match thread.id().index() {
-            0 => refused::too_large(thread, atomic, word, own),
+            0 => crate::refused::too_large(thread, atomic, word, own),
             _ => Ok(()),
         });
         assert_eq!(ran, Ok(vec![(); 2]), "{fabric:?}");
@@ -176,12 +173,12 @@ fn words_are_where_the_group_says() {
         let (near, far) = (group.word("near", 1, 0), group.word("far", 2, 0));
         let ran = group.run(fabric, |thread| {
             if thread.id().index() == 0 {
-                refused::misplaced(thread, near, far);
+                crate::refused::misplaced(thread, near, far);
             }
             Ok(())
         });
         assert_eq!(ran, Ok(vec![(); 2]), "{fabric:?}");
-        refused::is_on_no_node(refused::on_no_node().run(fabric, |_| Ok(())));
+        crate::refused::is_on_no_node(crate::refused::on_no_node().run(fabric, |_| Ok(())));
     }
 }
 

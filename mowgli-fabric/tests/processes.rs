@@ -6,12 +6,14 @@ use std::net::{Shutdown, TcpStream};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::Trial;
 use mowgli_core::ids::{Loc, Name, Node, Wid};
 use mowgli_core::value::Val;
 use mowgli_fabric::{Company, Fault, Group, Provider, Thread};
 use mowgli_rdma::tso::Method as Tso;
 use mowgli_rdma::wait::{Method, word};
+
+use crate::needs::{self, Layer, Need};
 
 #[path = "../examples/common/among.rs"]
 mod among;
@@ -19,18 +21,11 @@ mod among;
 mod bank;
 #[path = "../examples/ycsb/clients.rs"]
 mod clients;
-#[path = "../examples/store/history.rs"]
-mod history;
 #[path = "../examples/store/load.rs"]
 mod load;
-#[path = "../../mowgli/tests/common/needs.rs"]
-mod needs;
 #[allow(dead_code, reason = "what the example prints")]
 #[path = "../examples/converter/plant.rs"]
 mod plant;
-use needs::{Layer, Need};
-#[path = "common/refused.rs"]
-mod refused;
 
 /// What a process of a test does.
 type Role = fn(&Company, Provider) -> Result<(), Fault>;
@@ -64,7 +59,7 @@ const FAULTS: [(&str, Role); 18] = [
     ("twice_at_once", twice_at_once),
     ("misplaced", misplaced),
     ("on_no_node", |company, provider| {
-        refused::is_on_no_node(refused::on_no_node().run_among(company, provider, |_| Ok(())));
+        crate::refused::is_on_no_node(crate::refused::on_no_node().run_among(company, provider, |_| Ok(())));
         Ok(())
     }),
     ("panics", |company, provider| meets(company, provider, 1, || panic!("the cup is empty"))),
@@ -99,13 +94,13 @@ const SILENT: [(&str, Test); 10] = [
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().collect();
-    if let [_, role, provider, name] = &arguments[..]
-        && role == "role"
-    {
-        return played(name, if provider == "tcp" { Provider::Tcp } else { Provider::Shm });
-    }
+/// This process plays its role over a provider.
+pub fn role(provider: &str, name: &str) -> ExitCode {
+    played(name, if provider == "tcp" { Provider::Tcp } else { Provider::Shm })
+}
+
+/// All of them.
+pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
         Trial::test("a_partner_that_does_not_start_is_named", done(a_partner_that_does_not_start_is_named)),
         Trial::test("a_connection_that_is_cut_is_told", done(a_connection_that_is_cut_is_told)),
@@ -136,10 +131,7 @@ fn main() -> ExitCode {
             trials.push(trial(name, Box::new(move || test(provider))));
         }
     }
-    let mut arguments = Arguments::from_args();
-    // Processes that wait for each other are many already.
-    arguments.test_threads.get_or_insert(1);
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trials
 }
 
 fn done(test: fn()) -> impl FnOnce() -> Result<(), libtest_mimic::Failed> + Send {
@@ -695,10 +687,10 @@ fn one_company_runs_one_group_at_a_time(provider: Provider) {
 fn too_large(company: &Company, provider: Provider) -> Result<(), Fault> {
     let mut group = Group::new(&[1, 2]).within(LIMIT);
     let atomic = group.atomic("a", 2);
-    let (word, own) = (group.word("w", 2, refused::LARGEST), group.word("own", 1, 0));
+    let (word, own) = (group.word("w", 2, crate::refused::LARGEST), group.word("own", 1, 0));
     group.run_among(company, provider, |thread| {
         if thread.id().index() == 0 {
-            refused::too_large(thread, atomic, word, own)?;
+            crate::refused::too_large(thread, atomic, word, own)?;
         }
         Ok(())
     })?;
@@ -711,7 +703,7 @@ fn misplaced(company: &Company, provider: Provider) -> Result<(), Fault> {
     let (near, far, barrier) = (group.word("near", 1, 0), group.word("far", 2, 0), group.barrier("b", &[0, 1]));
     group.run_among(company, provider, |thread| {
         if thread.id().index() == 0 {
-            refused::misplaced(thread, near, far);
+            crate::refused::misplaced(thread, near, far);
         }
         barrier.wait(thread)
     })?;
@@ -805,7 +797,7 @@ fn what_clients_of_a_store_see_is_linearisable(company: &Company, provider: Prov
     let run = |thread: &mut Thread<'_>| load.run(map, thread, 1, nanoseconds);
     let all = among::among(company, provider, &group, run)?.concat();
     assert!(all.len() > 4 * 3 * 10);
-    assert!(history::wrong(&all).is_none(), "{:?}", history::wrong(&all));
+    assert!(crate::history::wrong(&all).is_none(), "{:?}", crate::history::wrong(&all));
     Ok(())
 }
 
@@ -819,7 +811,7 @@ fn what_a_load_of_a_store_sees_is_linearisable(company: &Company, provider: Prov
     let run = |thread: &mut Thread<'_>| load.run((map, barrier), thread, 1, nanoseconds);
     let all = among::among(company, provider, &group, run)?.concat();
     assert_eq!(all.len(), 3 + 4 * 20);
-    assert!(history::wrong(&all).is_none(), "{:?}", history::wrong(&all));
+    assert!(crate::history::wrong(&all).is_none(), "{:?}", crate::history::wrong(&all));
     Ok(())
 }
 

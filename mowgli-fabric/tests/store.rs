@@ -4,12 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 use mowgli_fabric::{Fabric, Fault};
 
-#[path = "../examples/store/history.rs"]
-mod history;
 #[path = "../examples/store/load.rs"]
 mod load;
 
-use history::{Called, Done, wrong};
+use crate::history::{Called, Done, wrong};
 use load::Load;
 
 /// A client on each of three nodes, that looks up one key many times, and changes it twice.

@@ -1,17 +1,16 @@
 //! Mutants of the libraries that are proved: nothing that a bounded check refutes is proved.
 //!
 //! A mutant is an edit of one operation, or one that is made only when a datum is 0, 1, 2 or 3: another value is returned, a loop is
-//! left, a call is skipped. The test draws one of each library with a fixed seed, of those that change a run. `MOWGLI_MUTANTS=30 cargo test -p mowgli-prove --test mutants -- --nocapture --include-ignored`
+//! left, a call is skipped. The test draws one of each library with a fixed seed, of those that change a run. `MOWGLI_MUTANTS=30 cargo test -p mowgli-prove --test solver mutant -- --nocapture --include-ignored`
 //! draws so many of each sort and library and prints the table of `docs/prove.md`; `all` takes all of them, which is a matter of hours.
 
 use std::collections::BTreeMap;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use itertools::{Itertools, iproduct};
-use libtest_mimic::Arguments;
+use libtest_mimic::Trial;
 use mowgli_check::check::{Ask, Options as Limits, check};
 use mowgli_check::entry::own_calls;
 use mowgli_check::interrupt::Deadline;
@@ -33,13 +32,8 @@ use mowgli_prove::prove::{Options, prove};
 use mowgli_prove::solve::Program;
 use mowgli_rdma::Stamp;
 
-#[allow(dead_code, reason = "what other tests use")]
-mod common;
-#[path = "../../mowgli/tests/common/needs.rs"]
-mod needs;
-
-use common::source;
-use needs::{Layer, Need, trial};
+use crate::common::source;
+use crate::needs::{Layer, Need, trial};
 
 /// The libraries that are proved, and have mutants.
 const PROVED: [&str; 9] = ["sv", "bal", "slock", "wlock", "msw", "queue", "nlock", "counter", "sc-rmw"];
@@ -53,11 +47,11 @@ const QUESTION: Duration = Duration::from_secs(2);
 /// Seconds for the search for a client that refutes what is proved.
 const SEARCH: u64 = 60;
 
-fn main() -> ExitCode {
+/// The test.
+pub fn test() -> Trial {
     let missing = || (!Program::Z3.is_there()).then(|| "there is none on the path".to_owned());
     let need = Need { tool: "z3", in_ci: true, missing };
-    let test = trial("no_mutant_is_proved_and_refuted", Layer::Long, need, no_mutant_is_proved_and_refuted);
-    libtest_mimic::run(&Arguments::from_args(), vec![test]).exit_code()
+    trial("no_mutant_is_proved_and_refuted", Layer::Long, need, no_mutant_is_proved_and_refuted)
 }
 
 fn no_mutant_is_proved_and_refuted() {

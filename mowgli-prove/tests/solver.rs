@@ -1,11 +1,11 @@
 //! Proofs, by Z3. Where it is missing the tests are reported as ignored, not as passed. Most take long: `--include-ignored`.
 
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use itertools::Itertools;
-use libtest_mimic::Arguments;
+use libtest_mimic::Trial;
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::Call;
 use mowgli_core::ids::{Name, Tid};
@@ -31,17 +31,14 @@ use mowgli_rdma::Stamp;
 use mowgli_rdma::robust::Cpu;
 use mowgli_rdma::wait::{self, WAIT};
 
-mod common;
-#[path = "../../mowgli/tests/common/needs.rs"]
-mod needs;
-
-use common::{ByTwo, source};
-use needs::{Layer, Need, trial};
+use crate::common::{ByTwo, source};
+use crate::needs::{Layer, Need, trial};
 
 /// The version that the tests were written with.
 const VERSION: &str = "4.8.12";
 
-fn main() -> ExitCode {
+/// All of them.
+pub fn trials() -> Vec<Trial> {
     use Layer::{Long, Quick};
     let tests: [(&str, Layer, fn()); 30] = [
         ("sv_is_proved", Quick, sv_is_proved),
@@ -76,8 +73,7 @@ fn main() -> ExitCode {
         ("a_solver_forgets_what_it_was_told", Quick, a_solver_forgets_what_it_was_told),
     ];
     let of_tests = tests.into_iter().map(|(name, layer, test)| trial(name, layer, Z3, test));
-    let trials = of_tests.chain([trial("cvc5_agrees_on_sv", Long, CVC5, cvc5_agrees_on_sv)]).collect();
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    of_tests.chain([trial("cvc5_agrees_on_sv", Long, CVC5, cvc5_agrees_on_sv)]).collect()
 }
 
 /// The solver of the tests. What it shows in time is a matter of its version.

@@ -23,9 +23,7 @@ use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
 use mowgli_prove::witness::structure;
 use mowgli_rdma::{Stamp, wait};
 
-mod common;
-
-use common::{ByTwo, source};
+use crate::common::{ByTwo, source};
 
 /// What has no template, in words.
 fn untold(entry: &Entry, implementation: Arc<dyn Implementation>) -> Vec<String> {

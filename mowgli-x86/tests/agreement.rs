@@ -1,7 +1,5 @@
 //! The axioms, the machine with store buffers and RDMA's CPU have the same outcomes of random programs.
 
-mod machine;
-
 use std::collections::BTreeSet;
 
 use mowgli_core::event::{Call, Cell};
@@ -73,14 +71,14 @@ proptest! {
     #[test]
     fn of_axioms_and_machine((world, client) in strategy(&Words, &bound(3, 3))) {
         let programs = flowing(&client);
-        let expected = machine::outcomes(&world, &programs, &observed(&world));
+        let expected = crate::machine::outcomes(&world, &programs, &observed(&world));
         prop_assert_eq!(by_axioms(&x86(), &world, &programs), expected);
     }
 
     #[test]
     fn of_longer_threads((world, client) in strategy(&Words, &bound(2, 4))) {
         let programs = flowing(&client);
-        let expected = machine::outcomes(&world, &programs, &observed(&world));
+        let expected = crate::machine::outcomes(&world, &programs, &observed(&world));
         prop_assert_eq!(by_axioms(&x86(), &world, &programs), expected);
     }
 

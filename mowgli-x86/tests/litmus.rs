@@ -1,7 +1,5 @@
 //! The classical tests of x86-TSO, and what the machine with store buffers says of them.
 
-mod machine;
-
 use std::collections::BTreeSet;
 
 use mowgli_core::event::Cell;
@@ -42,7 +40,7 @@ fn outcomes(programs: &[Prog]) -> BTreeSet<String> {
     let all = asked(&world, programs, &observed, |problem| problem.outcomes());
     let all: BTreeSet<_> = all.all().expect("nothing stops it").into_keys().collect();
     assert_eq!(flowing.all().expect("nothing stops it").into_keys().collect::<BTreeSet<_>>(), all);
-    assert_eq!(all, machine::outcomes(&world, programs, &observed));
+    assert_eq!(all, crate::machine::outcomes(&world, programs, &observed));
     all.iter().map(|o| format!("{:?} {:?}", o.outputs, o.finals)).collect()
 }
 

@@ -1,30 +1,24 @@
 //! A run on a cluster: a Slurm of two nodes, both on this machine. Where there is none, or it cannot be started, the test is
 //! reported as ignored.
 
-#[allow(dead_code, reason = "what other tests use")]
-#[path = "common/needs.rs"]
-mod needs;
-mod slurm;
-
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use libtest_mimic::{Arguments, Completion, Trial};
+use libtest_mimic::{Completion, Trial};
 
-use slurm::{Cluster, says};
+use crate::slurm::{self, Cluster, says};
 
-fn main() -> ExitCode {
+/// The test.
+pub fn trial() -> Trial {
     let test = || {
         let folder = tempfile::tempdir().unwrap();
         let Some(cluster) = Cluster::start(folder.path()) else { return slurm::NEED.unmet("it does not start") };
         what_a_cluster_finds_is_what_one_process_finds(folder.path(), &cluster);
         Ok(Completion::Completed)
     };
-    let trial = Trial::ignorable_test("what_a_cluster_finds_is_what_one_process_finds", test)
+    Trial::ignorable_test("what_a_cluster_finds_is_what_one_process_finds", test)
         .with_kind("needs Slurm")
-        .with_ignored_flag(true);
-    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
+        .with_ignored_flag(true)
 }
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -3,10 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-#[path = "common/ran.rs"]
-mod ran;
-
-use ran::{Ran, file, is_bad, mowgli};
+use crate::ran::{Ran, file, is_bad, mowgli};
 
 #[test]
 fn usual_slips_in_litmus_tests_are_told_how_it_is_written() {

@@ -7,12 +7,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-#[path = "common/served.rs"]
-mod served;
-
-#[path = "common/ask.rs"]
-mod ask;
-
 /// Commands that are not run, and why.
 const NOT_RUN: [(&str, &str); 5] = [
     ("git clone https://github.com/mowgli-rdma/mowgli", "it needs a network"),
@@ -122,8 +116,8 @@ fn lines_may_be_left_out_where_the_text_says_so() {
 fn run(folder: &Path, words: &str, below: &[String]) -> Result<(), String> {
     let (words, into) = words.split_once(" > ").map_or((words, None), |(words, file)| (words, Some(file)));
     if words == "serve" {
-        let served = served::served(&[]);
-        let page = ask::ask(&served, "GET", "/", &format!("localhost:{}", served.port), "");
+        let served = crate::served::served(&[]);
+        let page = crate::ask::ask(&served, "GET", "/", &format!("localhost:{}", served.port), "");
         return if page.starts_with("HTTP/1.1 200") { Ok(()) } else { Err(page) };
     }
     let limited = LIMITED.iter().find(|(command, ..)| *command == words);

@@ -9,6 +9,13 @@ use std::sync::LazyLock;
 use libtest_mimic::{Arguments, Trial};
 use mowgli_fabric::Provider;
 
+mod cluster;
+mod herd;
+mod slurm;
+
+#[path = "common/walk.rs"]
+mod walk;
+
 #[path = "common/page.rs"]
 mod page;
 use page::page;
@@ -21,7 +28,6 @@ use served::served;
 mod ask;
 use ask::ask;
 
-#[allow(dead_code, reason = "what other tests use")]
 #[path = "common/ran.rs"]
 mod ran;
 use ran::{file, mowgli};
@@ -80,6 +86,8 @@ fn main() -> ExitCode {
         trials(&processes, Layer::Long, LIBFABRIC),
         trials(&programs, Layer::Quick, VERBS),
         trials(&devices, Layer::Long, READABLE),
+        herd::trials(),
+        vec![cluster::trial()],
     ];
     libtest_mimic::run(&Arguments::from_args(), all.into_iter().flatten().collect()).exit_code()
 }

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use libtest_mimic::{Arguments, Trial};
+use libtest_mimic::Trial;
 use mowgli::cat::for_herd;
 use mowgli::cat::lisa::to_lisa;
 use mowgli::catalogue::Catalogue;
@@ -14,20 +14,13 @@ use mowgli::litmus::run::solve;
 use mowgli::litmus::test::{Model, Test};
 use mowgli_core::problem::Limits;
 use serde_json::Value;
-use walk::litmus_files;
 
-#[path = "common/ran.rs"]
-mod ran;
-use ran::{file, is_bad, mowgli};
+use crate::needs::{self, Layer, Need};
+use crate::ran::{file, is_bad, mowgli};
+use crate::walk::litmus_files;
 
-#[path = "common/needs.rs"]
-mod needs;
-use needs::{Layer, Need};
-
-#[path = "common/walk.rs"]
-mod walk;
-
-fn main() -> ExitCode {
+/// All of them.
+pub fn trials() -> Vec<Trial> {
     let with_herd: [(&str, fn()); 6] = [
         ("the_corpus_has_the_same_outcomes", the_corpus_has_the_same_outcomes),
         ("random_programs_with_waits_have_the_same_outcomes", random_programs_with_waits_have_the_same_outcomes),
@@ -54,8 +47,7 @@ fn main() -> ExitCode {
             Ok(())
         })
     };
-    let all = with_herd.into_iter().map(needs).chain(without.into_iter().map(trial)).collect();
-    libtest_mimic::run(&Arguments::from_args(), all).exit_code()
+    with_herd.into_iter().map(needs).chain(without.into_iter().map(trial)).collect()
 }
 
 /// Outcomes, each with the value of all that the test shows.

@@ -3,10 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-#[path = "common/ran.rs"]
-mod ran;
-
-use ran::{file, is_bad, mowgli};
+use crate::ran::{file, is_bad, mowgli};
 
 /// The programs of published algorithms that are broken on purpose.
 fn broken() -> Vec<PathBuf> {

@@ -2,9 +2,7 @@
 
 use std::process::Command;
 
-#[path = "common/page.rs"]
-mod page;
-use page::page;
+use crate::page::page;
 
 #[test]
 fn a_page_needs_nothing_else_and_keeps_what_went_wrong() {

@@ -1,9 +1,6 @@
 //! What runs: litmus tests over shared memory and over the machine.
 
-#[path = "common/ran.rs"]
-mod ran;
-
-use ran::{file, is_bad, mowgli};
+use crate::ran::{file, is_bad, mowgli};
 
 const SENT: &str = "RDMA_WAIT sent\n{ svar x = 0; barrier b = {P1, P2}; }\n P1@1        | P2@2   ;\n x.write(1)  | bar(b) ;\n \
                     x.bcast({2}) | a := x.read ;\n bar(b)      |        ;\n x.write(2)  |        ;\nforbidden (a=2)\nallowed (a=1)\n";

@@ -1,12 +1,8 @@
 //! The playground: what it answers, what it refuses, and that a test that needs too much does not take it down.
 
-#[path = "common/served.rs"]
-mod served;
-use served::{Served, served};
+use crate::served::{Served, served};
 
-#[path = "common/ask.rs"]
-mod ask;
-use ask::ask;
+use crate::ask::ask;
 
 fn solve(served: &Served, test: &str) -> String {
     ask(served, "POST", "/solve", &format!("localhost:{}", served.port), test)

@@ -8,10 +8,7 @@ use mowgli::catalogue::Catalogue;
 use mowgli::check::{Options, check};
 use mowgli::shards::estimate::estimate;
 
-#[path = "common/ran.rs"]
-mod ran;
-
-use ran::{Ran, file, is_bad, mowgli};
+use crate::ran::{Ran, file, is_bad, mowgli};
 
 /// What was printed, without times.
 fn timeless(text: &str) -> String {
@@ -239,7 +236,7 @@ fn work_is_shared_evenly() {
     is_even(&["check", "kvstore", "--values", "1", "--total", "2"], 16);
 }
 
-/// Takes minutes: `cargo test --release -p mowgli --test shards -- --ignored`.
+/// Takes minutes: `cargo test --release -p mowgli --test all shards -- --ignored`.
 #[test]
 #[ignore = "it takes minutes"]
 fn the_default_bounds_are_shared_evenly() {

@@ -1,9 +1,6 @@
 //! The command on tests of x86-TSO: outcomes, explanations, and what it says of what another machine has.
 
-#[path = "common/ran.rs"]
-mod ran;
-
-use ran::{file, is_bad, mowgli};
+use crate::ran::{file, is_bad, mowgli};
 
 const SB: &str = "X86_TSO sb\n{ x = 0; y = 0; }\n P1 | P2 ;\n x := 1 | y := 1 ;\n a := y | b := x ;\nallowed (a=0 /\\ b=0)\nforbidden (a=2)\n";
 

@@ -1,0 +1,12 @@
+//! The tests that need one process, as one program: the crates are linked once for them.
+
+mod applications;
+mod explore;
+mod library;
+mod objects;
+mod store;
+
+#[path = "../examples/store/history.rs"]
+mod history;
+#[path = "common/refused.rs"]
+mod refused;

@@ -1,0 +1,32 @@
+//! Groups with a process for each node, on this machine and on two hosts, as one program. Each process of a test is this program
+//! again, with the name of what it is to do. What cannot be run here is reported as ignored.
+
+mod launched;
+mod processes;
+
+use std::process::ExitCode;
+
+use libtest_mimic::Arguments;
+
+#[path = "../examples/store/history.rs"]
+mod history;
+#[path = "../../mowgli/tests/common/needs.rs"]
+mod needs;
+#[path = "common/refused.rs"]
+mod refused;
+#[path = "../../mowgli/tests/slurm/mod.rs"]
+mod slurm;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    match &arguments[..] {
+        [_, role, provider, name] if role == "role" => return processes::role(provider, name),
+        [_, role, name] if role == "role" => return launched::played(name),
+        _ => (),
+    }
+    let mut arguments = Arguments::from_args();
+    // Processes that wait for each other are many already.
+    arguments.test_threads.get_or_insert(1);
+    let trials = processes::trials().into_iter().chain(launched::trials()).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
+}

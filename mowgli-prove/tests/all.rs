@@ -1,0 +1,6 @@
+//! The tests that need no solver, as one program.
+
+mod encoding;
+mod templates;
+
+mod common;

@@ -1,0 +1,18 @@
+//! The tests that need a solver, as one program, which says that they cannot be run where there is none.
+
+mod mutants;
+mod solver;
+
+use std::process::ExitCode;
+
+use libtest_mimic::Arguments;
+
+mod common;
+#[path = "../../mowgli/tests/common/needs.rs"]
+mod needs;
+
+fn main() -> ExitCode {
+    let mut trials = solver::trials();
+    trials.push(mutants::test());
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}

@@ -1,0 +1,6 @@
+//! The tests of x86-TSO, as one program.
+
+mod agreement;
+mod litmus;
+
+mod machine;

@@ -1,0 +1,20 @@
+//! The tests of the command that need nothing but Rust, as one program: the command's crates are linked once for them.
+
+mod command;
+mod documents;
+mod new;
+mod repair;
+mod report;
+mod run;
+mod serve;
+mod shards;
+mod x86;
+
+#[path = "common/ask.rs"]
+mod ask;
+#[path = "common/page.rs"]
+mod page;
+#[path = "common/ran.rs"]
+mod ran;
+#[path = "common/served.rs"]
+mod served;
