@@ -14,8 +14,11 @@ use std::time::{Duration, Instant};
 use mowgli_check::guard::caught;
 use mowgli_check::litmus::print;
 use mowgli_check::litmus::test::Model;
-use mowgli_core::event::Call;
+use mowgli_check::stuck;
+use mowgli_core::event::{Call, Event};
+use mowgli_core::flow::{Idle, Wait, Waits};
 use mowgli_core::ids::Tid;
+use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::Prog;
@@ -43,10 +46,38 @@ const CALLS: usize = 100;
 pub struct Explored<R> {
     /// Each way in which all threads end.
     pub endings: Vec<Ending<R>>,
-    /// An execution in which some threads wait for ever, if there is one: what they wait in.
-    pub stuck: Option<String>,
-    /// What stopped the search, if anything did. Then there may be more endings, and a thread may wait for ever though `stuck` says nothing.
+    /// Each way in which some threads end and others wait for ever.
+    pub stuck: Vec<Waiting<R>>,
+    /// What stopped the search, if anything did. Then there may be more endings, and more that is stuck.
     pub stop: Option<String>,
+}
+
+/// A way in which some threads end and others wait for ever.
+#[derive(Clone, Debug)]
+pub struct Waiting<R> {
+    /// For each thread what it returned, or with what message it panicked, or what it waits for and why nobody ends that.
+    pub threads: Vec<Fate<R>>,
+}
+
+/// What becomes of a thread.
+#[derive(Clone, Debug)]
+pub enum Fate<R> {
+    /// It returned, or panicked with this message.
+    Ended(Result<R, String>),
+    /// It waits for ever: in which call, and why.
+    Waits(String),
+}
+
+impl<R> fmt::Display for Waiting<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = |(t, fate): (usize, &Fate<R>)| match fate {
+            Fate::Ended(Ok(_)) => None,
+            Fate::Ended(Err(message)) => Some(format!("{} panicked {message}", Tid::from_index(t))),
+            Fate::Waits(why) => Some(why.clone()),
+        };
+        let all: Vec<String> = self.threads.iter().enumerate().filter_map(told).collect();
+        f.write_str(&all.join("; "))
+    }
 }
 
 /// A way in which all threads end.
@@ -56,6 +87,9 @@ pub struct Ending<R> {
     pub results: Vec<Result<R, String>>,
     /// What calls returned, for [`Group::replay`].
     pub trace: Trace,
+    /// The calls that threads still owed at their ends, as the release of a lock whose guard was forgotten. Of what others do then no
+    /// specification speaks.
+    pub owed: Vec<(Tid, Call)>,
     calls: Vec<Vec<(Call, Val)>>,
     world: World,
 }
@@ -100,7 +134,8 @@ impl<R> Explored<R> {
     /// What the threads returned, in every ending.
     ///
     /// # Errors
-    /// That a thread panicked, with the execution; that some wait for ever; what stopped the search.
+    /// That a thread panicked, with the execution; that some wait for ever; that one has kept a lock; what stopped the search; that
+    /// there is no ending.
     pub fn all(&self) -> Result<Vec<Vec<&R>>, String> {
         if let Some(failed) = self.failure() {
             let told = |(t, result): (usize, &Result<R, String>)| {
@@ -109,8 +144,14 @@ impl<R> Explored<R> {
             let panics: Vec<String> = failed.results.iter().enumerate().filter_map(told).collect();
             return Err(format!("{}\n\n{}\ntrace: {}", panics.join("; "), failed.litmus("failure"), failed.trace));
         }
-        match self.stuck.as_ref().or(self.stop.as_ref()) {
-            Some(why) => Err(why.clone()),
+        let owed = self.endings.iter().find_map(|ending| ending.owed.first());
+        let owed = owed.map(|(t, call)| format!("{t} has ended without {}", print::statement(call)));
+        let stuck = self.stuck.first().map(ToString::to_string);
+        match stuck.or(owed).or_else(|| self.stop.clone()) {
+            Some(why) => Err(why),
+            None if self.endings.is_empty() => {
+                Err("the threads have no execution at all: a wait of one can never be".to_owned())
+            }
             None => Ok(self.endings.iter().map(|ending| ending.results.iter().flatten().collect()).collect()),
         }
     }
@@ -266,7 +307,7 @@ impl Group {
             observed: &[],
             limits: Limits { expired: &expired, ..Limits::default() },
         };
-        let runs = problem.runs_and_idle();
+        let runs = problem.runs();
         let mut found = BTreeSet::new();
         let mut settled = |solver: &mut Solver<'_, Stamp>| {
             let outcome = problem.outcome_of(solver);
@@ -276,13 +317,17 @@ impl Group {
             Cut::Known
         };
         let stop = problem.explore_runs(&runs, &mut settled, &mut |_| Flow::Continue).stop;
-        let (stuck, waits) = problem.stuck(&runs, &mut |_| true).into_parts();
+        let key = |idle: &[Idle<Stamp>], _: &[Val]| idle.iter().map(rest).collect::<Vec<_>>();
+        let (stuck, waits) = problem.all_stuck(&key).into_parts();
         if let Some(fault) = code.fault() {
             return Err(fault);
         }
-        let endings = found.iter().map(|outcome| code.ending(outcome, &client)).collect::<Result<_, _>>()?;
+        let endings =
+            found.iter().map(|outcome| code.ending(&libraries, outcome, &client)).collect::<Result<_, _>>()?;
         let told = |stop| told(&stop, self.limit());
-        Ok(Explored { endings, stuck: stuck.map(|stuck| waiting(&stuck, world)), stop: stop.or(waits).map(told) })
+        let stuck =
+            stuck.iter().map(|(rests, stuck)| code.waiting(&libraries, rests, stuck)).collect::<Result<_, _>>()?;
+        Ok(Explored { endings, stuck, stop: stop.or(waits).map(told) })
     }
 
     /// Runs this in one thread after the other, each with what its calls have returned in an ending of [`Group::explore`]: to look at it with
@@ -322,17 +367,56 @@ impl Group {
 
 impl<R: Clone + 'static> Code<R> {
     /// What an outcome of the programs says of the code.
-    fn ending(&self, outcome: &Outcome, world: &World) -> Result<Ending<R>, Fault> {
+    fn ending(&self, libraries: &Libraries<Stamp>, outcome: &Outcome, world: &World) -> Result<Ending<R>, Fault> {
         let (mut results, mut known, mut calls) = (Vec::new(), Vec::new(), Vec::new());
+        let mut owed = Vec::new();
         for (t, output) in self.stack.world.tids().zip(&outcome.outputs) {
             let Val::Tuple(own) = output else { return Err(differs()) };
             let (came, made) = self.run(t, own.parts(), None);
             let Came::Ended(result) = came else { return Err(differs()) };
             results.push(result);
             known.push(own.parts().to_vec());
+            owed.extend(owes(libraries, t, &made).into_iter().map(|call| (t, call)));
             calls.push(made);
         }
-        Ok(Ending { results, trace: Trace(known), calls, world: world.clone() })
+        Ok(Ending { results, trace: Trace(known), owed, calls, world: world.clone() })
+    }
+
+    /// What an execution that is stuck says of the code.
+    fn waiting(
+        &self,
+        libraries: &Libraries<Stamp>,
+        rests: &[(Option<Val>, Option<Call>)],
+        stuck: &Stuck<Stamp>,
+    ) -> Result<Waiting<R>, Fault> {
+        let fate = |(t, (output, _)): (Tid, &(Option<Val>, Option<Call>))| {
+            let Some(output) = output else { return Ok(Fate::Waits(stuck::sentence(libraries, stuck, t))) };
+            let Val::Tuple(own) = output else { return Err(differs()) };
+            let (Came::Ended(result), _) = self.run(t, own.parts(), None) else { return Err(differs()) };
+            Ok(Fate::Ended(result))
+        };
+        let threads = self.stack.world.tids().zip(rests).map(fate).collect::<Result<_, _>>()?;
+        Ok(Waiting { threads })
+    }
+}
+
+/// The calls that a thread owes after these.
+fn owes(libraries: &Libraries<Stamp>, thread: Tid, made: &[(Call, Val)]) -> Vec<Call> {
+    let event = |(call, ret): &(Call, Val)| Event { thread, call: call.clone(), ret: *ret };
+    let events: Vec<Event> = made.iter().map(event).collect();
+    let of_library = |name| {
+        let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).collect();
+        libraries.get(name).map_or_else(Vec::new, |library| library.owes(&own))
+    };
+    libraries.names().flat_map(of_library).collect()
+}
+
+/// What a thread of an execution that is stuck has put out, if it has ended, and else the call in which it waits.
+fn rest((run, wait): &Idle<Stamp>) -> (Option<Val>, Option<Call>) {
+    match wait {
+        None => (Some(run.trace.output), None),
+        Some(Wait { at: Waits::Call(call), .. }) => (None, Some(call.clone())),
+        Some(Wait { at: Waits::Loop(start), .. }) => (None, run.trace.events.get(*start).map(|e| e.call.clone())),
     }
 }
 
@@ -346,13 +430,4 @@ fn told(stop: &Stop, limit: Duration) -> String {
         Stop::Time => format!("the time is up after {limit:?}; `Group::within` gives more"),
         other => other.to_string(),
     }
-}
-
-/// Who waits for what in an execution that is stuck.
-fn waiting(stuck: &Stuck<Stamp>, world: &World) -> String {
-    let waits = |t: Tid| {
-        let event = stuck.repeated(t).first().map(|&e| &stuck.execution.events[e])?;
-        Some(format!("{t} waits for ever, at {}", stuck.pending(t).unwrap_or(&event.call)))
-    };
-    world.tids().filter_map(waits).collect::<Vec<_>>().join("; ")
 }

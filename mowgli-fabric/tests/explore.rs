@@ -147,9 +147,101 @@ fn who_waits_for_ever_is_told() {
         }
     };
     let explored = group.explore(body(false)).unwrap();
-    assert_eq!((explored.endings.len(), explored.stop), (0, None));
-    assert_eq!(explored.stuck.as_deref(), Some("P1 waits for ever, at Read(y); P2 waits for ever, at Read(x)"));
+    assert_eq!((explored.endings.len(), &explored.stop), (0, &None));
+    assert_eq!(explored.stuck.len(), 1);
+    let why = explored.all().unwrap_err();
+    assert!(why.contains("P1 goes round in a loop for ever: each round reads 0 from y on node 1"), "{why}");
+    assert!(why.contains("P2 goes round in a loop for ever: each round reads 0 from x on node 1"), "{why}");
     assert_eq!(group.explore(body(true)).unwrap().all().map(|all| all.len()), Ok(1));
+}
+
+/// What became of threads that are stuck, each execution in one line; without what each round of a loop reads.
+fn stuck<R>(explored: &Explored<R>) -> Vec<String> {
+    assert_eq!(explored.stop, None);
+    explored.stuck.iter().map(ToString::to_string).collect()
+}
+
+/// A thread that panics, or returns, before a barrier leaves the other one there.
+#[test]
+fn who_does_not_come_to_a_barrier_is_told() {
+    let explored = |panics: bool, more: usize| {
+        let mut group = Group::new(&[1, 2]);
+        let barrier = group.barrier("b", &[0, 1]);
+        let explored = group.explore(move |thread| {
+            let first = thread.id().index() == 0;
+            assert!(!first || !panics, "before the barrier");
+            (0..1 + if first { 0 } else { more }).try_for_each(|_| barrier.wait(thread))
+        });
+        explored.unwrap()
+    };
+    let panicked = explored(true, 0);
+    assert_eq!(panicked.endings.len(), 0);
+    assert_eq!(stuck(&panicked).len(), 1);
+    let why = panicked.all().unwrap_err();
+    assert!(why.contains("P1 panicked") && why.contains("before the barrier"), "{why}");
+    assert!(why.contains("P2 is in bar(b) and waits for ever: P1 has ended"), "{why}");
+    let one_too_many = explored(false, 1);
+    assert_eq!((one_too_many.endings.len(), stuck(&one_too_many).len()), (0, 1));
+    assert!(one_too_many.all().unwrap_err().contains("P2 is in bar(b) and waits for ever: P1 has ended"));
+    assert!(explored(false, 0).all().is_ok());
+}
+
+/// The second thread fails where it reads too late, and leaves the first one at the last barrier: that failure is told.
+#[test]
+fn an_assertion_that_fails_before_a_barrier_is_told() {
+    let mut group = Group::new(&[1, 2]);
+    let (barrier, x) = (group.barrier("b", &[0, 1]), group.shared_var("x"));
+    let explored = group.explore(move |thread| {
+        for value in [1, 2] {
+            if thread.id().index() == 0 {
+                x.write(thread, value)?;
+                x.broadcast(thread)?;
+            } else if value == 2 {
+                assert_eq!(x.read(thread)?, 1, "read late");
+            }
+            barrier.wait(thread)?;
+        }
+        x.read(thread)
+    });
+    let explored = explored.unwrap();
+    assert!(!explored.endings.is_empty());
+    let stuck = stuck(&explored);
+    assert!(stuck.iter().any(|s| s.contains("read late") && s.contains("P1 is in bar(b)")), "{stuck:?}");
+    assert!(explored.all().is_err());
+}
+
+/// A flag that is not put because its thread panics is waited for.
+#[test]
+fn a_flag_that_does_not_come_is_told() {
+    let mut group = Group::new(&[1, 1]);
+    let flag = group.word("f", 1, 0);
+    let explored = group.explore(move |thread| {
+        if thread.id().index() == 0 {
+            assert!(flag.read(thread)? == 1, "before the flag");
+            return flag.write(thread, 1);
+        }
+        thread.until(|thread| Ok((flag.read(thread)? == 1).then_some(())))
+    });
+    let why = explored.unwrap().all().unwrap_err();
+    assert!(why.contains("before the flag") && why.contains("P2 goes round in a loop for ever"), "{why}");
+}
+
+/// A thread that keeps a lock leaves the other one before it.
+#[test]
+fn a_lock_that_is_kept_is_told() {
+    let mut group = Group::new(&[1, 1]);
+    let lock = group.strong_lock("l", 1);
+    let explored = group.explore(move |thread| {
+        let guard = lock.lock(thread)?;
+        std::mem::forget(guard);
+        Ok(())
+    });
+    let explored = explored.unwrap();
+    let stuck = stuck(&explored);
+    assert_eq!(stuck.len(), 2, "{stuck:?}");
+    let why = explored.all().unwrap_err();
+    assert!(why.contains("does not make rel(l), as it has ended"), "{why}");
+    assert!(explored.endings.iter().all(|ending| !ending.owed.is_empty()));
 }
 
 /// A loop that waits and does not say so has no end.

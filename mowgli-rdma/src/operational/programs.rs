@@ -88,6 +88,12 @@ impl<'a> Programs<'a> {
         &self.places[place as usize].earlier
     }
 
+    /// What the next call of a place has returned in some run.
+    pub(super) fn results(&self, thread: usize, place: u32) -> Vec<Val> {
+        let known = self.known.range((thread, place, Val::Unit)..).map(|((t, p, ret), _)| (*t, *p, *ret));
+        known.take_while(|(t, p, _)| (*t, *p) == (thread, place)).map(|(.., ret)| ret).collect()
+    }
+
     /// The place after the next call returned this.
     pub(super) fn after(&mut self, thread: usize, place: u32, ret: Val) -> u32 {
         if let Some(&known) = self.known.get(&(thread, place, ret)) {

@@ -170,7 +170,7 @@ impl Machine<'_> {
         let returned =
             |machine: &Self, place: u32| machine.programs.earlier(place).iter().map(|e| e.ret).collect::<Vec<_>>();
         let first = *places.iter().min_by_key(|&&p| self.programs.earlier(p).len()).expect("it is somewhere");
-        let results = returned(self, first);
+        let before = returned(self, first);
         let waits = match self.programs.next(first) {
             Next::End(_) => None,
             next => Some(matches!(next, Next::Spin)),
@@ -186,11 +186,17 @@ impl Machine<'_> {
                 }
             });
         }
-        self.add_rounds(t, (first, first), &calls, &mut Vec::new(), &mut rounds);
+        // Calls that are made at once are no steps here: those have the results that they always have.
+        let moves = !calls.is_empty();
+        let results = |machine: &Self, place: u32| -> Vec<Val> {
+            let own: Vec<Val> = calls.iter().filter(|(at, _)| *at == place).map(|(_, result)| *result).collect();
+            if own.is_empty() && moves { machine.programs.results(t, place) } else { own }
+        };
+        self.add_rounds(t, (first, first), &results, &mut Vec::new(), &mut rounds);
         if rounds.is_empty() {
-            return vec![Rest { results, waits }];
+            return vec![Rest { results: before, waits }];
         }
-        let with = |round: Vec<Val>| Rest { results: [results.clone(), round].concat(), waits: Some(true) };
+        let with = |round: Vec<Val>| Rest { results: [before.clone(), round].concat(), waits: Some(true) };
         rounds.into_iter().map(with).collect()
     }
 
@@ -199,15 +205,15 @@ impl Machine<'_> {
         &mut self,
         t: usize,
         (first, place): (u32, u32),
-        calls: &BTreeSet<(u32, Val)>,
+        results: &dyn Fn(&Self, u32) -> Vec<Val>,
         round: &mut Vec<Val>,
         rounds: &mut Vec<Vec<Val>>,
     ) {
-        for &(_, result) in calls.iter().filter(|(at, _)| *at == place) {
+        for result in results(self, place) {
             round.push(result);
             match self.programs.after(t, place, result) {
                 after if after == first => rounds.push(round.clone()),
-                after => self.add_rounds(t, (first, after), calls, round, rounds),
+                after => self.add_rounds(t, (first, after), results, round, rounds),
             }
             round.pop();
         }
