@@ -22,7 +22,8 @@ use crate::explain::Words;
 use crate::interrupt::cause;
 use crate::litmus::parse::columns;
 use crate::litmus::print::{statement, table, written};
-use crate::litmus::run::{libraries, with_problem};
+use crate::litmus::run::{libraries, stuck_kinds, with_problem};
+use crate::litmus::stuck::Kind;
 use crate::litmus::test::{Arg, Assertion, Model, Quantifier, Statement, Test};
 use crate::show::Names;
 
@@ -282,7 +283,14 @@ struct Question<'a, S: Stamped> {
     limits: Limits<'a>,
     /// The sets with which no execution ends.
     endless: BTreeSet<Set>,
+    /// The executions of the test as it stands that are stuck, if they were asked for.
+    stuck: Option<BTreeSet<Standstill>>,
+    /// The sets with which others are stuck.
+    hanging: BTreeSet<Set>,
 }
+
+/// The statements that threads wait in, and what the test shows then.
+type Standstill = (Vec<Option<String>>, Vec<Val>);
 
 /// Whether an outcome of a test is one that must not be.
 fn is_wrong(test: &Test, values: &[Val]) -> bool {
@@ -293,7 +301,12 @@ fn is_wrong(test: &Test, values: &[Val]) -> bool {
     })
 }
 
-impl<S: Stamped> Question<'_, S> {
+impl<'a, S: Stamped> Question<'a, S> {
+    fn new(program: &'a Program<'a>, limits: Limits<'a>) -> Self {
+        let libraries = libraries(program.test.model);
+        Self { program, libraries, limits, endless: BTreeSet::new(), stuck: None, hanging: BTreeSet::new() }
+    }
+
     /// Looks at outcomes until one is as it is wanted, all of them together.
     fn explore(&self, test: &Test, is_enough: &mut dyn FnMut(Vec<Val>) -> bool) -> Result<bool, Stop> {
         let mut found = false;
@@ -309,6 +322,26 @@ impl<S: Stamped> Question<'_, S> {
             _ => Ok(found),
         }
     }
+
+    /// How executions of a test are stuck.
+    fn standstills(&self, test: &Test) -> Result<BTreeSet<Standstill>, Stop> {
+        let kinds = stuck_kinds(&self.libraries, test, self.limits).all().map_err(cause)?;
+        let statement = |kind: &Kind, t: usize| kind.statement(test, t).map(|(_, text)| text.to_owned());
+        let waits = |kind: &Kind| (0..test.threads.len()).map(|t| statement(kind, t)).collect();
+        Ok(kinds.into_keys().map(|kind| (waits(&kind), kind.shown)).collect())
+    }
+
+    /// Whether an execution of the test with these insertions is stuck that is not without them.
+    fn hangs(&mut self, test: &Test) -> Result<bool, Stop> {
+        let now = self.standstills(test)?;
+        if now.is_empty() {
+            return Ok(false);
+        }
+        if self.stuck.is_none() {
+            self.stuck = Some(self.standstills(self.program.test)?);
+        }
+        Ok(!self.stuck.as_ref().is_some_and(|before| now.is_subset(before)))
+    }
 }
 
 impl<S: Stamped> Asked for Question<'_, S> {
@@ -317,7 +350,7 @@ impl<S: Stamped> Asked for Question<'_, S> {
         self.explore(&test, &mut |values| is_wrong(&test, &values))
     }
 
-    /// Some execution ends, and each outcome that is to be allowed is still there.
+    /// Some execution ends, each outcome that is to be allowed is still there, and nothing is stuck that was not.
     fn keeps(&mut self, set: &Set) -> Result<bool, Stop> {
         let test = self.program.with(set).test;
         let allowed = |a: &&Assertion| a.quantifier == Quantifier::Allowed;
@@ -330,6 +363,10 @@ impl<S: Stamped> Asked for Question<'_, S> {
         })?;
         if !some_end {
             self.endless.insert(set.clone());
+        }
+        if keeps && self.hangs(&test)? {
+            self.hanging.insert(set.clone());
+            return Ok(false);
         }
         Ok(keeps)
     }
@@ -368,6 +405,8 @@ pub struct Answer {
     pub spoiling: Vec<Vec<String>>,
     /// Those with which no execution ends.
     pub endless: Vec<Vec<String>>,
+    /// Those with which an execution is stuck that is not without them.
+    pub hanging: Vec<Vec<String>>,
     /// Whether not even all insertions together suffice.
     pub hopeless: bool,
     /// Why there may be more, smaller or cheaper ones.
@@ -424,8 +463,7 @@ pub fn repair(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, String> 
 
 fn answer<S: Stamped>(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, String> {
     let test = program.test;
-    let mut question =
-        Question::<S> { program, libraries: libraries(test.model), limits: ask.limits, endless: BTreeSet::new() };
+    let mut question = Question::<S>::new(program, ask.limits);
     let costs = program.costs();
     let whole: Set = program.insertions.iter().positions(|i| i.own.is_some()).collect();
     let own_cost = Repairs::cost(&whole, &costs);
@@ -476,7 +514,8 @@ fn answer<S: Stamped>(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Resul
         model: test.model.to_string(),
         is_done,
         repairs: worth.map(told).collect::<Result<_, _>>()?,
-        spoiling: texts(&|set| !question.endless.contains(set)),
+        spoiling: texts(&|set| !question.endless.contains(set) && !question.hanging.contains(set)),
+        hanging: texts(&|set| question.hanging.contains(set)),
         endless: texts(&|set| question.endless.contains(set)),
         hopeless: found.hopeless,
         undecided: found.open.as_ref().map(ToString::to_string),
@@ -577,7 +616,7 @@ impl Answer {
             }
             (_, []) if self.undecided.is_some() => "undecided".to_owned(),
             (_, []) => {
-                "no repair: whatever forbids the one also forbids what is to be allowed, or lets no execution end"
+                "no repair: whatever forbids the one also forbids what is to be allowed, or lets no execution end, or some wait for ever"
                     .to_owned()
             }
             (_, all) if self.weaken => format!("more than needed; {} weaker", count(all.len())),
@@ -590,11 +629,12 @@ impl Answer {
             lines.extend(repair.insert.iter().map(|what| format!("    {what}")));
             lines.extend(repair.because.iter().map(|why| format!("      {why}")));
         }
-        let both = [
+        let all = [
             ("these would forbid what is to be allowed", &self.spoiling),
             ("with these no execution would end", &self.endless),
+            ("with these some execution would wait for ever", &self.hanging),
         ];
-        for (what, sets) in both.into_iter().filter(|(_, sets)| !sets.is_empty()) {
+        for (what, sets) in all.into_iter().filter(|(_, sets)| !sets.is_empty()) {
             lines.push(format!("  {what}"));
             lines.extend(sets.iter().map(|all| format!("    {}", all.join("; "))));
         }
@@ -663,8 +703,7 @@ mod tests {
 
     fn is_as_by_force<S: Stamped>(program: &Program<'_>, text: &str) -> usize {
         let limits = Limits::default();
-        let mut question =
-            Question::<S> { program, libraries: libraries(program.test.model), limits, endless: BTreeSet::new() };
+        let mut question = Question::<S>::new(program, limits);
         let costs = program.costs();
         let found = Repairs::of(&mut question, &costs, Limit { insertions: costs.len(), ..Limit::default() });
         let all: Vec<Set> =

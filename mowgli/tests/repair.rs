@@ -143,6 +143,19 @@ fn a_repair_with_which_nothing_ends_is_none() {
     assert!(ran.out.contains("with these no execution would end\n    P1: poll(2) before a := z"), "{}", ran.out);
 }
 
+/// A poll behind a branch orders what it is to order, and waits for ever where the operation was not made.
+#[test]
+fn a_repair_with_which_something_hangs_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "RDMA_TSO t\n{ has@1 = 0; buf@1 = 1; z@2 = 0; }\n P1@1 | P2@1 ;\n a := has | has := 1 ;\n if a = 1 { | ;\n \
+                put(z, buf) | ;\n } | ;\n buf := 2 | ;\nforbidden (z=2)\n";
+    let test = file(folder.path(), "t.litmus", text);
+    let ran = mowgli(&["repair", &test]);
+    let hangs = "with these some execution would wait for ever\n    P1: poll(2) before buf := 2";
+    assert!(ran.out.contains(hangs), "{}{}", ran.out, ran.err);
+    assert!(!ran.out.contains("cost"), "{}", ran.out);
+}
+
 #[test]
 fn what_cannot_be_repaired_is_told_why() {
     let folder = tempfile::tempdir().unwrap();

@@ -82,6 +82,11 @@ pub fn ends<S: Stamp>(
     if found { Ok(true) } else { explored.stop.map_or(Ok(false), Err) }
 }
 
+/// The kinds of executions of a test that are stuck, and what stopped the search for them.
+pub fn stuck_kinds<S: Stamp>(libraries: &Libraries<S>, test: &Test, limits: Limits<'_>) -> Found<Kinds> {
+    with_problem(libraries, test, &[], limits, |problem| stuck::kinds(libraries, test, problem))
+}
+
 /// Asks something of a test as a problem over these libraries, with those of `chain` replaced by their implementations.
 pub fn with_problem<S: Stamp, T>(
     libraries: &Libraries<S>,
