@@ -5,6 +5,7 @@ fn main() {
     println!("cargo:rustc-check-cfg=cfg(libfabric)");
     println!("cargo:rerun-if-changed=shim/fabric.c");
     let Ok(found) = pkg_config::Config::new().atleast_version("1.17").cargo_metadata(false).probe("libfabric") else {
+        watch();
         return;
     };
     let compiled = cc::Build::new()
@@ -15,5 +16,14 @@ fn main() {
     match compiled {
         Ok(()) => println!("cargo:rustc-cfg=libfabric"),
         Err(why) => println!("cargo:warning=libfabric is there, but what calls it does not compile: {why}"),
+    }
+}
+
+/// Builds again as soon as something is installed where libfabric would be found.
+fn watch() {
+    let asked = std::process::Command::new("pkg-config").args(["--variable", "pc_path", "pkg-config"]).output();
+    let folders = asked.map_or_else(|_| String::new(), |output| String::from_utf8_lossy(&output.stdout).into_owned());
+    for folder in folders.trim().split(':').filter(|folder| std::path::Path::new(folder).is_dir()) {
+        println!("cargo:rerun-if-changed={folder}");
     }
 }

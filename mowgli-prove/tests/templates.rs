@@ -567,7 +567,7 @@ fn fits_with(
     change(&mut model);
     let g = Concretisation::new();
     let mut seen = Ok(0);
-    executions(source, model.has_rounds(), Duration::from_secs(20), &mut |execution| {
+    executions(source, model.has_rounds(), Duration::from_secs(600), &mut |execution| {
         let found = structure(&model, &g, &model.below, execution).and_then(|structure| {
             let broken = model.below.axioms().find(|(_, axiom)| structure.holds(axiom) != Ok(true));
             broken.map_or(Ok(()), |(words, _)| Err(words.to_owned()))

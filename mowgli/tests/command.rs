@@ -634,6 +634,7 @@ fn a_kept_explanation_is_drawn_by_the_program_that_it_marks() {
 /// A writer that reads breaks the ring buffer at its first bound, the barrier without a fence at its only one; the
 /// valid-first store passes its first.
 #[test]
+#[ignore = "takes 30 s"]
 fn a_mistake_need_not_show_at_a_variants_first_bounds() {
     let bound = ["--threads", "2", "--nodes", "2", "--calls", "2"];
     let asked = mowgli(&[&["check", "kvstore", "--variant", "valid-first", "--json"], &bound[..]].concat());

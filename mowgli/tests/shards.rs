@@ -59,6 +59,7 @@ fn is_as_one(command: &[&str], of: usize, said: &str) {
 const SMALL: [&str; 6] = ["--threads", "2", "--nodes", "2", "--calls", "1"];
 
 #[test]
+#[ignore = "takes a minute"]
 fn every_verdict_is_that_of_one_process() {
     is_as_one(&[&["check", "sv"], &SMALL[..]].concat(), 3, "sound");
     is_as_one(&[&["check", "sv", "--json"], &SMALL[..]].concat(), 3, r#""verdict":"sound""#);
@@ -119,6 +120,7 @@ fn litmus_tests_are_shared_too() {
 }
 
 #[test]
+#[ignore = "takes a minute"]
 fn programs_and_weaker_specifications_are_shared_too() {
     is_as_one(
         &["compare", "--model", "RDMA_TSO", "--model", "RDMA_SC"],
@@ -230,6 +232,7 @@ fn is_even(command: &[&str], of: usize) {
 }
 
 #[test]
+#[ignore = "takes a minute"]
 fn work_is_shared_evenly() {
     is_even(&["check", "sv", "--values", "1", "--total", "3"], 8);
     is_even(&["check", "rbl", "--variant", "fenced", "--calls", "2"], 16);

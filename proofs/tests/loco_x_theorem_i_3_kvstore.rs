@@ -7,6 +7,7 @@ use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::solve;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::problem::Limits;
+use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::kvstore::{KvstoreOverLoco, fenced_delete, no_counter};
 use mowgli_proofs::{bound, checked, explained};
 
@@ -27,10 +28,17 @@ fn a_deletion_is_to_be_complete_before_it_is_announced() {
 
 #[test]
 fn the_fenced_store_is_linearisable() {
-    for bound in [bound(2, 2, 1), bound(3, 2, 1), bound(1, 2, 3)] {
+    for bound in [bound(2, 2, 1), bound(3, 2, 1)] {
         let report = checked("kvstore", "fenced-delete", &bound);
         assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
     }
+}
+
+#[test]
+#[ignore = "takes 50 s"]
+fn the_fenced_store_is_linearisable_with_more_calls() {
+    let report = checked("kvstore", "fenced-delete", &bound(1, 2, 3));
+    assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
     let report = checked("kvstore", "fenced-delete", &bound(2, 1, 2));
     assert_eq!(report.verdict(), "sound", "{}", report.bound_text());
     assert_snapshot!("kvstore_concretisation", report.concretisation().join("\n"));
@@ -38,12 +46,17 @@ fn the_fenced_store_is_linearisable() {
 
 #[test]
 fn broken_stores_forget_or_invent() {
-    for (variant, bound) in [
-        ("no-fence", bound(2, 2, 1)),
-        ("no-ack", bound(2, 2, 1)),
-        ("ack-first", bound(3, 2, 1)),
-        ("no-index-lock", bound(2, 1, 1)),
-    ] {
+    are_broken([("no-ack", bound(2, 2, 1)), ("ack-first", bound(3, 2, 1))]);
+}
+
+#[test]
+#[ignore = "takes 30 s"]
+fn stores_without_fence_or_lock_forget_or_invent() {
+    are_broken([("no-fence", bound(2, 2, 1)), ("no-index-lock", bound(2, 1, 1))]);
+}
+
+fn are_broken(variants: [(&str, Bound); 2]) {
+    for (variant, bound) in variants {
         let report = checked("kvstore", variant, &bound);
         assert_eq!(report.verdict(), "unsound", "{variant}");
         assert_snapshot!(format!("kvstore_{variant}"), report.explanation());
