@@ -59,6 +59,10 @@ struct Core {
     span: Span,
     /// By thread and node the identifiers of the operations that no poll has taken, the oldest first. They outlive ports.
     open: Vec<Vec<VecDeque<Val>>>,
+    /// How often anything has changed.
+    version: u64,
+    /// By thread: the version at the end of its last round of a loop, and whether nothing changed in that round.
+    rounds: Vec<(u64, bool)>,
     /// How many steps are left.
     left: u64,
     fault: Option<Fault>,
@@ -85,6 +89,8 @@ impl Machine {
             span: if seed.is_multiple_of(2) { Span::Moves } else { Span::Steps },
             random: fastrand::Rng::with_seed(seed),
             open: vec![vec![VecDeque::new(); usize::from(world.nodes)]; world.threads.len()],
+            version: 0,
+            rounds: vec![(0, false); world.threads.len()],
             left: steps,
             fault: None,
         };
@@ -153,7 +159,10 @@ impl Core {
                 *left -= 1;
             }
             match what {
-                Some(step) => _ = self.hardware.take(step),
+                Some(step) => {
+                    self.version += 1;
+                    self.hardware.take(step);
+                }
                 // One that waits for the hardware is not asked again before that has done something.
                 None if !self.call(who.0) => continue,
                 None => {}
@@ -172,8 +181,31 @@ impl Core {
     fn call(&mut self, thread: Tid) -> bool {
         let At::Asks(call) = &self.threads[thread.index()] else { return false };
         let Some(result) = self.hardware.call(thread, call) else { return false };
+        self.version += u64::from(!looks(call, result));
         self.threads[thread.index()] = At::Answered(result);
         true
+    }
+
+    /// A thread has ended a round of its loop. If it did so without any change, and so has each other that goes on, and nothing is under
+    /// way, then they go round for ever: rounds that read the same are alike.
+    fn round(&mut self, thread: Tid) {
+        let own = &mut self.rounds[thread.index()];
+        *own = (self.version, own.0 == self.version);
+        let goes_round = |t: usize| self.rounds[t] == (self.version, true) || matches!(self.threads[t], At::Ended);
+        if (0..self.threads.len()).all(goes_round) && self.hardware.steps().is_empty() {
+            let live = (0..self.threads.len()).filter(|&t| !matches!(self.threads[t], At::Ended));
+            let waits: Vec<String> = live.map(|t| format!("{} waits in a loop", Tid::from_index(t))).collect();
+            self.fault = Some(Fault::Endless(waits.join(", ")));
+        }
+    }
+}
+
+/// Whether a call with this result changes nothing.
+fn looks(call: &Call, result: Val) -> bool {
+    match Tso::of(call) {
+        Tso::Read { .. } | Tso::Mfence {} => true,
+        Tso::CAS { v1, .. } => result != v1,
+        _ => false,
     }
 }
 
@@ -286,6 +318,14 @@ impl Port for MachinePort<'_> {
                 }
                 Ok(Val::Unit)
             }
+        }
+    }
+
+    fn again(&mut self) {
+        let mut core = self.machine.core();
+        core.round(self.thread);
+        if core.fault.is_some() {
+            self.machine.changed.iter().for_each(Condvar::notify_one);
         }
     }
 

@@ -20,6 +20,8 @@ pub enum Fault {
     Late(String),
     /// A call that no program may make, or a group that cannot be run. The text says why.
     Wrong(String),
+    /// What the program assumes does not hold in this run.
+    Discarded,
     /// Another process has gone, or does not answer. The text says which.
     Gone(String),
 }
@@ -30,6 +32,7 @@ impl fmt::Display for Fault {
             Self::Endless(why) => write!(f, "this never ends: {why}"),
             Self::Late(at) => write!(f, "the time is up: {at}"),
             Self::Wrong(why) | Self::Gone(why) => f.write_str(why),
+            Self::Discarded => f.write_str("what the program assumes does not hold in this run"),
         }
     }
 }
@@ -52,6 +55,11 @@ pub trait Port {
 
     /// The thread goes round in a loop that waits.
     fn relax(&mut self) {}
+
+    /// The same of a loop whose rounds are alike: where nothing has changed the next round does what this one did.
+    fn again(&mut self) {
+        self.relax();
+    }
 }
 
 /// A fabric with memory of its own.

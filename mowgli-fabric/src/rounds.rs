@@ -42,6 +42,8 @@ pub struct Counts {
     pub outcomes: BTreeMap<Outcome, u64>,
     /// How many runs have no end.
     pub endless: u64,
+    /// How many runs do not count, as an assumption does not hold in them.
+    pub discarded: u64,
     /// How many runs were given up.
     pub late: u64,
     /// How many runs there were.
@@ -53,6 +55,7 @@ pub struct Counts {
 enum Ended {
     With(Val),
     Never,
+    Discarded,
     Late,
 }
 
@@ -128,7 +131,9 @@ impl Stack {
             let ended: Vec<Ended> = of_threads.iter().filter_map(|all| all.get(run).copied()).collect();
             let outputs: Vec<Val> =
                 ended.iter().filter_map(|e| if let Ended::With(v) = e { Some(*v) } else { None }).collect();
-            if ended.iter().any(|e| matches!(e, Ended::Never)) {
+            if ended.iter().any(|e| matches!(e, Ended::Discarded)) {
+                counts.discarded += 1;
+            } else if ended.iter().any(|e| matches!(e, Ended::Never)) {
                 counts.endless += 1;
             } else if outputs.len() < self.world.threads.len() {
                 counts.late += 1;
@@ -188,6 +193,7 @@ impl Batch<'_> {
             ended.push(match thread.run(&self.rounds.programs[t.index()]) {
                 Ok(v) => Ended::With(v),
                 Err(Fault::Endless(_)) => Ended::Never,
+                Err(Fault::Discarded) => Ended::Discarded,
                 Err(Fault::Late(_)) => Ended::Late,
                 Err(fault) => return Err(fault),
             });

@@ -156,7 +156,9 @@ impl<'a> Thread<'a> {
             if self.made == made {
                 return Err(self.spins());
             }
-            self.pause();
+            if let End::Fabric(port) = &mut self.end {
+                port.again();
+            }
         }
     }
 
@@ -177,9 +179,13 @@ impl<'a> Thread<'a> {
     /// Runs a program.
     ///
     /// # Errors
-    /// If it does not end, or makes a call that this thread may not make.
+    /// If it does not end, makes a call that this thread may not make, or breaks out of more loops than it is in, as where what it
+    /// assumes does not hold.
     pub fn run(&mut self, program: &Prog) -> Result<Val, Fault> {
-        Ok(self.step(program)?.0)
+        match self.step(program)? {
+            (v, 0) => Ok(v),
+            _ => Err(Fault::Discarded),
+        }
     }
 
     /// The fabric, where there is one.

@@ -73,6 +73,8 @@ pub struct Ran {
     pub outcomes: Vec<Row>,
     /// How many runs can have no end: a thread waits for what never comes.
     pub endless: u64,
+    /// How many runs do not count, as an assumption does not hold in them.
+    pub discarded: u64,
     /// Whether the model has executions that are stuck; `None` if that is not known.
     pub may_hang: Option<bool>,
     /// How many runs were given up.
@@ -100,6 +102,7 @@ struct Seen {
     outcomes: BTreeMap<Vec<Val>, (u64, Option<u64>)>,
     runs: u64,
     endless: u64,
+    discarded: u64,
     late: u64,
 }
 
@@ -126,6 +129,7 @@ impl Ready<'_> {
                     seen.outcomes.entry(values).or_insert((0, seed)).0 += 1;
                 }
                 Err(Fault::Endless(_)) => seen.endless += 1,
+                Err(Fault::Discarded) => seen.discarded += 1,
                 Err(Fault::Late(_)) => seen.late += 1,
                 Err(fault) => return Err(fault),
             }
@@ -144,6 +148,7 @@ impl Ready<'_> {
         };
         let counts = self.stack.rounds(company, &rounds, || !self.ask.deadline.expired())?;
         let mut seen = Seen { runs: counts.runs, endless: counts.endless, late: counts.late, ..Seen::default() };
+        seen.discarded = counts.discarded;
         for (outcome, count) in counts.outcomes {
             seen.outcomes.entry(self.test.values(&outcome)).or_insert((0, None)).0 += count;
         }
@@ -226,6 +231,7 @@ fn held(catalogue: &Catalogue, test: &Test, ask: &Ask<'_>, seen: Seen) -> Ran {
         runs: seen.runs,
         outcomes,
         endless: seen.endless,
+        discarded: seen.discarded,
         may_hang,
         late: seen.late,
         undecided: stop.map(|stop| stop.to_string()),
@@ -276,7 +282,10 @@ impl Ran {
             Some(false) => "are stuck, and no execution of the model is: that is forbidden",
             None => "are stuck; whether executions of the model are is not known",
         };
-        for (runs, what) in [(self.endless, endless), (self.late, "were given up, as they took too long")] {
+        let discarded = "do not count, as what the test assumes does not hold";
+        for (runs, what) in
+            [(self.endless, endless), (self.discarded, discarded), (self.late, "were given up, as they took too long")]
+        {
             lines.extend((runs > 0).then(|| format!("  {runs:>8} runs {what}")));
         }
         lines.extend(self.undecided.as_ref().map(|why| format!("  undecided: {why}")));

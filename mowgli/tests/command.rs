@@ -193,7 +193,7 @@ fn every_command_has_an_answer_for_tests_with_branches_and_loops() {
     ran(&["litmus", &acts], 3, "Incomplete: a loop with effects reached the bound on rounds (P1: a loop of 4");
     ran(&["litmus", "--loops", "1", &acts], 3, "P1: a loop of 2");
     let waits = with("waits.litmus", " await y = 1 | a := x ;\nforbidden (a=1)\n");
-    ran(&["walk", &waits], 0, "Stuck: a thread waits for what does not happen");
+    ran(&["walk", &waits], 0, "P1 at line 4, await y = 1: it goes round");
     ran(&["robust", &waits], 3, "vacuous: no execution ends: a thread waits for what never happens");
     let sv = "RDMA_WAIT t\n{ svar s = 0; x@2 = 0; }\n P1@1 | P2@2 ;\n s.write(1) | await s.read = 1 ;\n s.bcast({2}) | x := 1 ;\nallowed (x=1)\n";
     let sv = file(folder.path(), "sv.litmus", sv);

@@ -204,9 +204,10 @@ fn the_book_has_every_page_and_its_links_lead_somewhere() {
 fn unit_tests_are_run_where_there_are_some() {
     for member in CRATES.iter().filter(|member| text(&format!("{member}/Cargo.toml")).contains("[lib]\n")) {
         let manifest = text(&format!("{member}/Cargo.toml"));
-        let is_run = !manifest.split("[lib]\n").nth(1).is_some_and(|lib| {
-            lib.lines().take_while(|line| !line.is_empty()).any(|line| line == "test = false")
-        });
+        let is_run = !manifest
+            .split("[lib]\n")
+            .nth(1)
+            .is_some_and(|lib| lib.lines().take_while(|line| !line.is_empty()).any(|line| line == "test = false"));
         let is_test = |path: &PathBuf| std::fs::read_to_string(path).unwrap().contains("#[test]");
         let some = sources(&root().join(member).join("src")).into_iter().find(is_test);
         assert!(is_run || some.is_none(), "{member}/Cargo.toml: delete `test = false`, {some:?} has tests");
