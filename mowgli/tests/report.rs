@@ -27,6 +27,18 @@ fn a_page_needs_nothing_else_and_keeps_what_went_wrong() {
     assert!(std::fs::read_to_string(folder.path().join("mixed/index.html")).unwrap().contains("\"library\":\"sv\""));
 }
 
+/// A test with an execution that is stuck is not shown as fine.
+#[test]
+fn executions_that_are_stuck_are_on_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = folder.path().join("t.litmus");
+    let text = "RDMA_TSO t\n{ x@1 = 0; }\n P1@1 | P2@1 ;\n a := x | x := 1 ;\n if a = 0 { | ;\n poll(1) | ;\n } | ;\n";
+    std::fs::write(&test, text).unwrap();
+    let html = page(folder.path(), &[&test.display().to_string()]);
+    let row = r#""stuck":[{"values":["0"],"waits":["P1 at line 6, poll(1): "#;
+    assert!(html.contains(row) && html.contains(r#""unspoken":true"#), "{html}");
+}
+
 /// The colours of one of the two themes, by name.
 fn colours(theme: &str) -> Vec<(String, [f64; 3])> {
     let declared = theme.split(['{', ';']).filter_map(|part| part.trim().strip_prefix("--")?.split_once(": #"));

@@ -220,6 +220,33 @@ fn an_edit_that_takes_a_result_away_is_an_error_and_no_verdict() {
     assert!(late.contains("in the body of Pop(s), which uses its result before the call is made"), "{late}");
 }
 
+/// Reads what was pushed, and does not return it.
+struct Silent;
+
+impl Implementation for Silent {
+    fn target(&self) -> Name {
+        PILE
+    }
+
+    fn declare(&self, world: &mut World) {
+        Forgetful.declare(world);
+    }
+
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        let body = Mindful.body(world, thread, call);
+        if matches!(OfPile::of(call), OfPile::Pop { .. }) { body.map(|_| Val::Unit) } else { body }
+    }
+}
+
+/// A wrong outcome in which a method that returns a value has none is a fault of the variant, and no verdict.
+#[test]
+fn a_method_without_its_result_is_an_error_and_no_verdict() {
+    let mut entry = pile("pile");
+    entry.variants[0].implementation = Arc::new(Silent);
+    let said = checked(&entry).err().expect("a mistake");
+    assert!(said.contains("Pop(s)"), "{said}");
+}
+
 #[test]
 fn an_entry_that_names_another_library_is_told_which_there_is() {
     let said = checked(&pile("stack")).err().expect("a mistake");

@@ -58,6 +58,16 @@ impl Kind {
         Some((*line, text))
     }
 
+    /// Where each thread waits, and why: a line for each.
+    #[must_use]
+    pub fn waits_in_words(&self, test: &Test, whys: &[String]) -> Vec<String> {
+        let wait = |(thread, why): (usize, &String)| {
+            let (line, text) = self.statement(test, thread)?;
+            Some(format!("{} at line {line}, {text}: {why}", test.threads[thread].name))
+        };
+        whys.iter().enumerate().filter_map(wait).collect()
+    }
+
     /// Whether an assertion is about executions of this kind: one of `ends` is about all.
     fn is_meant(&self, test: &Test, claim: &Claim) -> bool {
         match claim {
@@ -115,11 +125,7 @@ pub fn text(test: &Test, kinds: &Kinds) -> String {
     for (kind, whys) in kinds {
         let shown = test.shown.iter().zip(&kind.shown).map(|((name, _), v)| format!("{name}={v};"));
         out.push_str(&format!("Stuck {}\n", shown.chain(kind.shown.is_empty().then(String::new)).join(" ")));
-        for (thread, why) in whys.iter().enumerate() {
-            if let Some((line, text)) = kind.statement(test, thread) {
-                out.push_str(&format!("  {} at line {line}, {text}: {why}\n", test.threads[thread].name));
-            }
-        }
+        kind.waits_in_words(test, whys).iter().for_each(|wait| out.push_str(&format!("  {wait}\n")));
     }
     out
 }

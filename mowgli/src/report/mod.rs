@@ -209,7 +209,20 @@ pub struct TestRow {
     assertions: Vec<AssertionRow>,
     names: Vec<String>,
     outcomes: Vec<OutcomeRow>,
+    stuck: Vec<StuckRow>,
+    /// Whether executions are stuck of which the test says nothing.
+    unspoken: bool,
+    /// What the test says of executions that are stuck, and whether it holds.
+    liveness: Vec<(String, Option<bool>)>,
     repair: Option<RepairRow>,
+}
+
+/// A kind of executions that are stuck.
+#[derive(Clone, Debug, Serialize)]
+struct StuckRow {
+    values: Vec<String>,
+    /// Which thread waits where, and why.
+    waits: Vec<String>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -466,7 +479,7 @@ impl TestRow {
             Err(Failure::Undecided(undecided)) => Some(&undecided.stop),
             _ => None,
         });
-        let stop = answer.explored.stop.as_ref().or(undrawn).or(unexplained);
+        let stop = answer.stop().or(undrawn).or(unexplained);
         let stopped = stop.map(ToString::to_string);
         let reasons = reasons.into_iter().map(|reason| reason.unwrap_or_else(|failure| (failure.to_string(), None)));
         let reasons = reasons.map(Some).chain(std::iter::repeat(None));
@@ -480,6 +493,10 @@ impl TestRow {
             let (kind, condition) = (a.quantifier.to_string(), a.text.clone());
             AssertionRow { kind, condition, holds, explanation, graph: graph.flatten() }
         });
+        let stuck = answer.kinds().iter().map(|(kind, whys)| StuckRow {
+            values: kind.shown.iter().map(ToString::to_string).collect(),
+            waits: kind.waits_in_words(test, whys),
+        });
         Ok(Self {
             name: test.name.clone(),
             model: test.model.to_string(),
@@ -491,6 +508,9 @@ impl TestRow {
             assertions: assertions.collect(),
             names: test.shown.iter().map(|(name, _)| name.clone()).collect(),
             outcomes: outcomes.collect(),
+            stuck: stuck.collect(),
+            unspoken: answer.is_stuck(test),
+            liveness: test.liveness.iter().map(|l| l.text.clone()).zip(answer.liveness.iter().copied()).collect(),
             repair: None,
         })
     }
