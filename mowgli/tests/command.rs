@@ -1160,3 +1160,30 @@ fn prove_says_what_is_missing() {
         assert!(said.contains(&format!("there is no {solver} on the path: {install}")), "{said}");
     }
 }
+
+/// Two locks in opposite orders: the outcomes are not the whole answer.
+#[test]
+fn executions_that_are_stuck_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "RDMA_WAIT t\n{ weak lock l@1; weak lock m@1; }\n P1@1 | P2@1 ;\n l.acq | m.acq ;\n m.acq | l.acq ;\n a := 1 | b := 1 ;\n \
+                m.rel | l.rel ;\n l.rel | m.rel ;\n";
+    let test = |more: &str| file(folder.path(), "t.litmus", &format!("{text}{more}"));
+    let ran = mowgli(&["litmus", &test("forall (a=1)\n")]);
+    let why = "Stuck a=0; b=0;\n  P1 at line 5, m.acq: waits for ever: P2 does not make rel(m), as it waits itself\n";
+    assert!(ran.code == 3 && ran.out.contains(why), "{}{}", ran.out, ran.err);
+    let ran = mowgli(&["litmus", "--json", &test("forall (a=1)\n")]);
+    let line: serde_json::Value = serde_json::from_str(&ran.out).unwrap();
+    let expected =
+        serde_json::json!({ "line": 5, "statement": "m.acq", "why": line["stuck"][0]["threads"]["P1"]["why"] });
+    assert_eq!((line["stuck"].as_array().map(Vec::len), &line["stuck"][0]["threads"]["P1"]), (Some(1), &expected));
+    assert_eq!(line["stuck"][0]["values"], serde_json::json!({ "a": "0", "b": "0" }));
+    for (claims, code) in
+        [("may hang", 0), ("hangs (P1 at line 5)", 0), ("stuck (a=0)", 0), ("ends", 1), ("hangs (P1 at line 4)", 1)]
+    {
+        assert_eq!(mowgli(&["litmus", &test(&format!("{claims}\n"))]).code, code, "{claims}");
+    }
+    is_bad(&["litmus", &test("hangs (P1 at line 1)\n")], &["P1 has no statement at line 1"]);
+    let ran = mowgli(&["explain", "--stuck", &test("may hang\n")]);
+    assert!(ran.code == 0 && ran.out.contains("P1 on node 1\n    Acq(l)"), "{}{}", ran.out, ran.err);
+    assert!(mowgli(&["explain", "--stuck", "--dot", &test("may hang\n")]).out.starts_with("digraph"));
+}
