@@ -1183,6 +1183,10 @@ fn executions_that_are_stuck_are_told() {
         assert_eq!(mowgli(&["litmus", &test(&format!("{claims}\n"))]).code, code, "{claims}");
     }
     is_bad(&["litmus", &test("hangs (P1 at line 1)\n")], &["P1 has no statement at line 1"]);
+    is_bad(
+        &["convert", "--to", "herd", &test("ends\n")],
+        &["ends: other languages do not speak of executions that are stuck"],
+    );
     let ran = mowgli(&["explain", "--stuck", &test("may hang\n")]);
     assert!(ran.code == 0 && ran.out.contains("P1 on node 1\n    Acq(l)"), "{}{}", ran.out, ran.err);
     assert!(mowgli(&["explain", "--stuck", "--dot", &test("may hang\n")]).out.starts_with("digraph"));

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use mowgli_core::problem::Limits;
 
+use crate::litmus::test::Liveness;
+
 use super::out::{parsed, text_of};
 use crate::cat::lisa::to_lisa;
 use crate::catalogue::Catalogue;
@@ -45,6 +47,11 @@ pub(super) fn converted(args: &ConvertArgs) -> Result<String, Failure> {
         return Ok(x86::from_herd(&args.file.display().to_string(), &text)?);
     }
     let test = parsed(Catalogue::builtin(), &args.file, &text)?;
+    if let Some(Liveness { text, .. }) = test.liveness.first() {
+        let message =
+            "other languages do not speak of executions that are stuck: leave it out of the test that is converted";
+        return Err(format!("{}: {text}: {message}", args.file.display()).into());
+    }
     if args.to == Form::Herd {
         return Ok(x86::to_herd(&test)?);
     }
