@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use mowgli_core::problem::Limits;
 
-use crate::litmus::test::Liveness;
-
 use super::out::{parsed, text_of};
 use crate::cat::lisa::to_lisa;
 use crate::catalogue::Catalogue;
 use crate::generate::verbs;
 use crate::interrupt::{Deadline, Failure};
+use crate::litmus::test::Liveness;
 use crate::litmus::{run, x86};
 
 #[derive(Args)]
