@@ -406,7 +406,7 @@ pub fn standstills<S: Stamped>(
         let scene = Scene { libraries: &libraries, execution: &stuck.execution, judged: &judged, names: &names };
         let events = show::events(&stuck.execution, &names);
         let _ =
-            write!(text, "{}{events}{}\n", stuck::text(test, &BTreeMap::from([(kind, whys)])), show::relations(&scene));
+            writeln!(text, "{}{events}{}", stuck::text(test, &BTreeMap::from([(kind, whys)])), show::relations(&scene));
         dot.get_or_insert_with(|| show::dot(&format!("{}: stuck", test.name), &scene));
     }
     Ok(Standstills { text, dot, stop })

@@ -113,7 +113,7 @@ pub mod stamp {
     use mowgli_judge::execution::Execution;
     use mowgli_judge::value::Val;
 
-    use crate::flow::{Idle, Note, Runs};
+    use crate::flow::{Note, Runs};
     use crate::outcome::{Explored, Outcome};
     use crate::problem::{Found, Problem};
     use crate::runs::Stop;
@@ -124,7 +124,7 @@ pub mod stamp {
     use crate::soundness::estimate::{Plan, Work};
     use crate::soundness::properties::{self, Properties, Specified};
     use crate::soundness::verdict::{self, Question, Report};
-    use crate::stuck::Stuck;
+    use crate::stuck::{self, Stuck};
 
     pub use mowgli_judge::stamp::Stamp as Kind;
 
@@ -177,8 +177,8 @@ pub mod stamp {
         fn each_stuck(
             &self,
             problem: &Problem<'_, S>,
-            wanted: &mut dyn FnMut(&[Idle<S>], &[Val]) -> bool,
-            visit: &mut dyn FnMut(&[Idle<S>], &[Val], Stuck<S>),
+            wanted: stuck::Asked<'_, S>,
+            visit: stuck::Visit<'_, S>,
         ) -> Option<Stop>;
         fn has_run(&self, problem: &Problem<'_, S>, execution: &Execution<S>) -> bool;
         fn complete(&self, solver: &mut Solver<'_, S>) -> bool;
@@ -230,8 +230,8 @@ pub mod stamp {
         fn each_stuck(
             &self,
             problem: &Problem<'_, S>,
-            wanted: &mut dyn FnMut(&[Idle<S>], &[Val]) -> bool,
-            visit: &mut dyn FnMut(&[Idle<S>], &[Val], Stuck<S>),
+            wanted: stuck::Asked<'_, S>,
+            visit: stuck::Visit<'_, S>,
         ) -> Option<Stop> {
             problem.each_stuck_inner(wanted, visit)
         }

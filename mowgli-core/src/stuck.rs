@@ -103,6 +103,13 @@ pub fn results<S>((run, wait): &Idle<S>) -> Vec<Val> {
     returned.dedup_by(|(a, _), (b, _)| a.is_some() && a == b).map(|(_, ret)| ret).collect()
 }
 
+/// A function of the runs of a stuck execution, and of the last values of the observed cells.
+pub type Key<'k, S, K> = &'k dyn Fn(&[Idle<S>], &[Val]) -> K;
+/// The function that says whether a stuck execution with these runs and last values is wanted.
+pub type Asked<'v, S> = &'v mut dyn FnMut(&[Idle<S>], &[Val]) -> bool;
+/// The function that is given each stuck execution that is wanted.
+pub type Visit<'v, S> = &'v mut dyn FnMut(&[Idle<S>], &[Val], Stuck<S>);
+
 /// The subevents of a prefix, and of what comes after it: nothing of a later part is before something of an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Part {
@@ -276,7 +283,7 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// Every stuck execution of the program, one for each `key` of its runs and of the last values of observed cells: one with
     /// the fewest events.
-    pub fn all_stuck<K: Ord>(&self, key: &dyn Fn(&[Idle<S>], &[Val]) -> K) -> Found<BTreeMap<K, Stuck<S>>> {
+    pub fn all_stuck<K: Ord>(&self, key: Key<'_, S, K>) -> Found<BTreeMap<K, Stuck<S>>> {
         let mut all: BTreeMap<K, Stuck<S>> = BTreeMap::new();
         let all = RefCell::new(&mut all);
         let stop = S::search().each_stuck(
@@ -287,11 +294,7 @@ impl<S: Stamp> Problem<'_, S> {
         Found::new(std::mem::take(all.into_inner()), stop)
     }
 
-    pub(crate) fn each_stuck_inner(
-        &self,
-        wanted: &mut dyn FnMut(&[Idle<S>], &[Val]) -> bool,
-        visit: &mut dyn FnMut(&[Idle<S>], &[Val], Stuck<S>),
-    ) -> Option<Stop> {
+    pub(crate) fn each_stuck_inner(&self, wanted: Asked<'_, S>, visit: Visit<'_, S>) -> Option<Stop> {
         if self.never_waits() {
             return None;
         }
