@@ -120,6 +120,20 @@ fn loops_that_look_remotely() {
     }
 }
 
+/// Where values may come out of nowhere they are guessed: the calls that may wait are known all the same.
+#[test]
+fn locks_among_objects_of_x86() {
+    let with = |first: &str| {
+        solved(&format!(
+            "X86_TSO t {{ treiber s; mcslock l; }}\n P1 | P2 ;\n s.push(1) | acq(l) ;\n {first} | a := s.pop ;\n | rel(l) ;\n"
+        ))
+    };
+    let (test, answer) = with("");
+    assert_eq!((answer.outcomes.len(), told(&test, &answer).len()), (2, 0));
+    let (test, answer) = with("acq(l)");
+    assert_eq!(told(&test, &answer)[..2], ["Stuck a=0;", "  P2 at line 3, acq(l)"]);
+}
+
 /// Executions in which an assumption does not hold are neither outcomes nor stuck.
 #[test]
 fn what_is_assumed_does_not_hang() {

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use itertools::Itertools;
 
 use crate::abstraction::replay;
-use crate::denote::Unfolder;
+use crate::denote::{Trace, Unfolder};
 use crate::event::{Cell, Event, Reads, Writes};
 use crate::execution::Execution;
-use crate::flow::{self, Note, Runs};
+use crate::flow::{self, Idle, Note, Runs, Wait, Waits};
 use crate::graph::Graph;
 use crate::ids::Tid;
 use crate::problem::{Found, Problem};
@@ -139,6 +139,32 @@ impl<S: Stamp> Problem<'_, S> {
         let together = in_time.filter(|choice| self.may_be_admitted(&chosen(&threads, choice))).collect();
         let stop = if (self.limits.expired)() { Some(Stop::Time) } else { stop };
         Runs { threads, together, stop, bound: None, states: 0, idle: (!goes_round).then(Vec::new) }
+    }
+
+    /// The runs in which some threads wait in calls and the others end, if every value is tried that some write could write; `None` if
+    /// some thread goes round in a loop or makes a call that never returns, or a limit was reached.
+    pub(crate) fn guessed_waiting(&self) -> Option<Vec<Vec<Idle<S>>>> {
+        let Runs { threads, stop: None, idle: Some(_), .. } = self.guessed_runs(self.limits.traces) else {
+            return None;
+        };
+        let may_wait = |e: &Event| self.libraries.of(&e.call).may_wait(&e.call);
+        let before = |run: &Run<S>, at: usize| {
+            let Trace { events, groups, .. } = &run.trace;
+            (run.beginning(at), Some(Wait { at: Waits::Call(events[at].call.clone()), within: groups[at] }))
+        };
+        let of_run = |run: &Run<S>| {
+            let waits = run.trace.events.iter().positions(may_wait).map(|at| before(run, at));
+            waits.chain([(run.clone(), None)]).collect::<Vec<Idle<S>>>()
+        };
+        let of_thread =
+            |skeletons: &Vec<Skeleton<S>>| skeletons.iter().flat_map(|s| &s.runs).flat_map(of_run).collect::<Vec<_>>();
+        let options: Vec<Vec<Idle<S>>> =
+            threads.iter().map(|t| of_thread(t).into_iter().sorted().dedup().collect()).collect();
+        if options.iter().map(Vec::len).product::<usize>() > self.limits.traces {
+            return None;
+        }
+        let all = options.into_iter().multi_cartesian_product();
+        Some(all.filter(|idle| idle.iter().any(|(_, wait)| wait.is_some())).collect())
     }
 
     /// Whether it is plain that no thread waits for ever: each does the same whatever it reads, and no call may wait.

@@ -32,7 +32,7 @@ pub struct Run<S> {
 
 impl<S: Clone> Run<S> {
     /// The first `length` events, as a run that does not end.
-    fn beginning(&self, length: usize) -> Self {
+    pub(crate) fn beginning(&self, length: usize) -> Self {
         let Trace { events, groups, calls, rounds, .. } = &self.trace;
         let within = |round: &&(usize, usize)| round.1 <= length;
         let trace = Trace {

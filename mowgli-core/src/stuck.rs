@@ -298,7 +298,8 @@ impl<S: Stamp> Problem<'_, S> {
         if self.never_waits() {
             return None;
         }
-        let Some(waiting) = flow::waiting(self) else { return Some(Stop::OutOfNowhere) };
+        let guessed = || self.guessed_waiting().map(|waiting| Found::new(waiting, None));
+        let Some(waiting) = flow::waiting(self).or_else(guessed) else { return Some(Stop::OutOfNowhere) };
         let (mut waiting, mut stop) = waiting.into_parts();
         waiting.sort_by_key(|idle| idle.iter().map(|(run, _)| run.shapes.len()).sum::<usize>());
         for idle in &waiting {
