@@ -134,6 +134,14 @@ fn locks_among_objects_of_x86() {
     assert_eq!(told(&test, &answer)[..2], ["Stuck a=0;", "  P2 at line 3, acq(l)"]);
 }
 
+/// A loop whose first call is in another loop is the one that is repeated; leaving the inner one is no way out.
+#[test]
+fn loops_that_begin_with_a_loop() {
+    let text = "RDMA_TSO t { x@1 = 0; }\n P1@1 ;\n a := 0 ;\n while true {\n if a = 1 {\n await x = 1\n } ;\n a := cas(x, 0, 1)\n } ;\n";
+    let answer = solve_with(Engine::Both, &parsed(text), Limits::default()).unwrap();
+    assert_eq!((answer.stop(), answer.kinds().len()), (None, 1));
+}
+
 /// Executions in which an assumption does not hold are neither outcomes nor stuck.
 #[test]
 fn what_is_assumed_does_not_hang() {

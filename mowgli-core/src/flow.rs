@@ -64,6 +64,8 @@ pub struct Wait {
     pub at: Waits,
     /// The innermost replaced call that it is in.
     pub within: Option<usize>,
+    /// How many loops, calls and sequences are around the loop or the call.
+    pub depth: usize,
 }
 
 /// Where a thread waits.
@@ -487,7 +489,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             Stand::Free(call, _) | Stand::Looks(call) if self.may_wait(call) => Waits::Call((**call).clone()),
             _ => return None,
         };
-        Some(Wait { at, within: place.point.within() })
+        Some(Wait { at, within: place.point.within(), depth: place.point.depth() })
     }
 
     fn may_wait(&self, call: &Call) -> bool {

@@ -150,7 +150,7 @@ impl<S: Stamp> Problem<'_, S> {
         let may_wait = |e: &Event| self.libraries.of(&e.call).may_wait(&e.call);
         let before = |run: &Run<S>, at: usize| {
             let Trace { events, groups, .. } = &run.trace;
-            (run.beginning(at), Some(Wait { at: Waits::Call(events[at].call.clone()), within: groups[at] }))
+            (run.beginning(at), Some(Wait { at: Waits::Call(events[at].call.clone()), within: groups[at], depth: 0 }))
         };
         let of_run = |run: &Run<S>| {
             let waits = run.trace.events.iter().positions(may_wait).map(|at| before(run, at));

@@ -70,7 +70,7 @@ impl<S: Stamp> Stuck<S> {
 
 /// The call of the program that a thread has begun and that does not return.
 fn pending<S>((run, wait): &Idle<S>) -> Option<Call> {
-    let Wait { at, within } = wait.as_ref()?;
+    let Wait { at, within, .. } = wait.as_ref()?;
     match (within, at) {
         (Some(call), _) => Some(run.trace.calls[outermost(&run.trace, *call)].event.call.clone()),
         (None, Waits::Call(call)) => Some(call.clone()),
@@ -234,7 +234,9 @@ impl<S: Stamp> Problem<'_, S> {
         let last = |cell: Cell| vec![execution.last(libraries, cell).unwrap_or_else(|| self.initial(cell))];
         let mut programs = self.world.tids().zip(self.programs).zip(idle);
         programs.any(|((t, program), (run, wait))| match wait {
-            Some(Wait { at: Waits::Loop(start), .. }) => threads.comes_out(t, program, (run, *start), &last),
+            Some(Wait { at: Waits::Loop(start), depth, .. }) => {
+                threads.comes_out(t, program, (run, *start, *depth), &last)
+            }
             _ => false,
         })
     }

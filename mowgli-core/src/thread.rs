@@ -90,6 +90,12 @@ impl<'n, S> Point<'n, S> {
         self.control.group
     }
 
+    /// How many loops, calls and sequences are around it; at the end of a round those around the loop.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.control.stack.len()
+    }
+
     /// The points that were asked for after this one: by what the call returned, and the number of its shape, or none where
     /// the thread went on beyond the bound on rounds.
     #[must_use]
@@ -237,15 +243,15 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         }
     }
 
-    /// Whether a thread that goes round in a loop comes out of it with other results than those of its last round, which
-    /// begins with event `start`, where cells hold these values. A call that may return several things, with the same in
+    /// Whether a thread that goes round in a loop, at this depth, comes out of it with other results than those of its last round,
+    /// which begins with event `start`, where cells hold these values. A call that may return several things, with the same in
     /// memory, does not return the same one for ever.
     #[must_use]
     pub fn comes_out(
         &self,
         thread: Tid,
         program: &Prog,
-        (run, start): (&Run<S>, usize),
+        (run, start, depth): (&Run<S>, usize, usize),
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> bool {
         let mut point = self.start(thread, program);
@@ -259,7 +265,9 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
             let shape = self.shapes(thread, call, ret).iter().position(|shape| *shape == run.shapes[position]);
             point = self.after(point, thread, ret, shape.expect("one of the call's"));
         }
-        let Some(depth) = point.control.stack.iter().rposition(|frame| frame.is_round(start)) else { return false };
+        if !point.control.stack.get(depth).is_some_and(|frame| frame.is_round(start)) {
+            return false;
+        }
         let control = Control { one_round: true, ..point.control.clone() };
         self.leaves(thread, (point.run(), &control), &point.stand, (depth, start), cells)
     }

@@ -13,20 +13,6 @@ use mowgli_core::soundness::client::Client;
 use mowgli_core::value::Val;
 use serde::Deserialize;
 
-/// The number of cases of a random test: a tenth of `all` in every `cargo test`, and all of them if `MOWGLI_CASES=all` is in the
-/// environment, as it is in CI.
-///
-/// # Panics
-/// If `MOWGLI_CASES` is anything else.
-#[must_use]
-pub fn cases(all: u32) -> u32 {
-    match std::env::var("MOWGLI_CASES").as_deref() {
-        Ok("all") => all,
-        Err(_) => all.div_ceil(10),
-        Ok(other) => panic!("MOWGLI_CASES is {other}: leave it out, or set it to all"),
-    }
-}
-
 /// The litmus tests of our own; the folder `papers` in it has those of the papers.
 #[must_use]
 pub fn litmus() -> PathBuf {

@@ -25,7 +25,7 @@ use mowgli_libraries::sc_rmw::ScRmw;
 use mowgli_libraries::sv::{Sv, SvOverWait};
 use mowgli_rdma::wait::{WAIT, Wait, Words};
 use mowgli_rdma::{Stamp, to};
-use mowgli_tests::{cases, flowing};
+use mowgli_tests::flowing;
 use proptest::prelude::*;
 
 const WORDS: Words = Words { rmw: true };
@@ -140,7 +140,7 @@ fn f_is_recovered(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(400), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
     fn search_and_judge_on_rdma_wait(client in strategy(&WORDS, &bound(2, 2))) {

@@ -332,7 +332,7 @@ impl Compared {
 /// Compares on clients of a specification, until so many executions were accepted.
 fn compare(name: &str, compared: &Compared, wanted: usize) {
     let bound = Bound { threads: 2, nodes: 2, calls: 3, objects: 2, loops: 1, values: vec![1], ..Bound::default() };
-    let mut runner = proptest::test_runner::TestRunner::default();
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
     let mut sum = [0, 0];
     while sum[0] < wanted {
         let tree = strategy(&*compared.subject, &bound).new_tree(&mut runner).expect("a client");
@@ -353,7 +353,7 @@ fn of_catalogue(name: &str) -> Compared {
 fn models_mean_the_same_in_cat() {
     let with = |model: &str, libraries, library, subject| {
         let text = cat(model).expect("cat can say it");
-        compare(model, &Compared { text, libraries, library, subject }, mowgli_tests::cases(600) as usize);
+        compare(model, &Compared { text, libraries, library, subject }, 600);
     };
     with("RDMA_WAIT", Libraries::over(to).with(Wait), WAIT, Box::new(wait::Words { rmw: true }));
     with("RDMA_TSO", Libraries::over(to).with(Tso), TSO, Box::new(tso::Words { rmw: true }));

@@ -90,8 +90,10 @@ fn wrong(name: &str, which: &str, calls: usize, cases: u32) -> Result<(), String
     let bound = Bound { threads: 2, nodes: 2, calls, ..variant.bounds[0].clone() };
     let bases = entry.clients(&bound, &|| false).unwrap();
     let extra = || (any::<Index>(), any::<Index>(), any::<Index>());
-    let mut runner =
-        TestRunner::new(Config { cases, max_shrink_iters: 50, failure_persistence: None, ..Config::default() });
+    let mut runner = TestRunner::new_with_rng(
+        Config { cases, max_shrink_iters: 50, failure_persistence: None, ..Config::default() },
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    );
     let strategy = (any::<Index>(), prop::collection::vec(extra(), 1..=4));
     let result = runner.run(&strategy, |(base, extras)| {
         let client = mixed(&bases[base.index(bases.len())], &extras);

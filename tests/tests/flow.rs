@@ -20,7 +20,7 @@ use mowgli_libraries::sv::Sv;
 use mowgli_rdma::tso::{self, Tso};
 use mowgli_rdma::wait::{self, Wait, Words};
 use mowgli_rdma::{Stamp, to};
-use mowgli_tests::{cases, flowing};
+use mowgli_tests::flowing;
 use proptest::prelude::*;
 
 fn problem<'a>(
@@ -84,7 +84,7 @@ const WORDS: Words = Words { rmw: true };
 const TSO_WORDS: tso::Words = tso::Words { rmw: true };
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(300), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
     fn on_rdma_wait((world, client) in strategy(&WORDS, &bound(2, 3))) {

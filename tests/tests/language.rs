@@ -469,7 +469,10 @@ const OF_WAIT: &[&str] = &[
 
 /// So many cases, the same each time.
 fn runner(cases: u32) -> TestRunner {
-    TestRunner::new(Config { cases, failure_persistence: None, max_global_rejects: 100_000, ..Config::default() })
+    TestRunner::new_with_rng(
+        Config { cases, failure_persistence: None, max_global_rejects: 100_000, ..Config::default() },
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    )
 }
 
 /// What is to be the same when a test is printed and read again.

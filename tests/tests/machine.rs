@@ -95,7 +95,10 @@ fn agree_on(
 
 /// So many cases, the same each time.
 fn runner(cases: u32) -> TestRunner {
-    TestRunner::new(Config { cases, failure_persistence: None, max_global_rejects: 100_000, ..Config::default() })
+    TestRunner::new_with_rng(
+        Config { cases, failure_persistence: None, max_global_rejects: 100_000, ..Config::default() },
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    )
 }
 
 #[test]
@@ -107,9 +110,7 @@ fn axioms_and_machine_agree() {
         (true, bound(2, 3, 3), 500),
     ] {
         let words = tso::Words { rmw };
-        runner(mowgli_tests::cases(cases))
-            .run(&strategy(&words, &bound), |client| agree(Switches::OFF, &client))
-            .unwrap();
+        runner(cases).run(&strategy(&words, &bound), |client| agree(Switches::OFF, &client)).unwrap();
     }
 }
 
@@ -123,9 +124,7 @@ fn axioms_and_machine_agree_with_switches() {
             [(bound(2, 2, 3), 1500), (bound(3, 2, 2), 1000), (bound(1, 2, 5), 500), (bound(2, 3, 3), 500)]
         {
             let words = tso::Words { rmw: true };
-            runner(mowgli_tests::cases(cases))
-                .run(&strategy(&words, &bound), |client| agree(switches, &client))
-                .unwrap();
+            runner(cases).run(&strategy(&words, &bound), |client| agree(switches, &client)).unwrap();
         }
     }
 }
@@ -175,7 +174,7 @@ fn axioms_and_machine_agree_on_ways() {
             let agree = |((world, client), picks): ((World, Client), Vec<Index>)| {
                 agree(switches, &(world, in_ways(&client, switches.unsignalled, &picks)))
             };
-            runner(mowgli_tests::cases(cases * scale)).run(&clients, agree).unwrap();
+            runner(cases * scale).run(&clients, agree).unwrap();
         }
     }
 }
@@ -246,7 +245,7 @@ fn axioms_and_machine_agree_on_words() {
                 let (world, programs) = with_crashes(&client, picks[9], &picks[10..]);
                 agree_on(&tso::switched(switches), switches, &world, &programs)
             };
-            runner(mowgli_tests::cases(cases)).run(&clients, agree).unwrap();
+            runner(cases).run(&clients, agree).unwrap();
         }
     }
 }
@@ -297,7 +296,7 @@ fn axioms_and_machine_agree_on_messages() {
                 let client = in_ways(&in_words(&client, &picks[9..18]), switches.unsignalled, &picks[18..]);
                 agree(switches, &(world, client))
             };
-            runner(mowgli_tests::cases(cases)).run(&clients, agree).unwrap();
+            runner(cases).run(&clients, agree).unwrap();
         }
     }
 }
@@ -378,7 +377,7 @@ fn axioms_and_machine_agree_on_crashes() {
                 let (world, programs) = with_crashes(&(world, client), picks[9], &picks[10..]);
                 agree_on(&tso::switched(switches), switches, &world, &programs)
             };
-            runner(mowgli_tests::cases(cases * scale)).run(&clients, agree).unwrap();
+            runner(cases * scale).run(&clients, agree).unwrap();
         }
     }
 }
@@ -446,15 +445,14 @@ fn compiles(how: WaitByPolls, switches: Option<Switches>, cases: u32) -> Result<
 /// SYNC Theorem 6.
 #[test]
 fn waits_compile_to_polls() {
-    compiles(WaitByPolls::Published, None, mowgli_tests::cases(1500)).unwrap();
+    compiles(WaitByPolls::Published, None, 1500).unwrap();
 }
 
 /// The same with several queue pairs, each of which is polled, and with operations that have no completion.
 #[test]
 fn waits_compile_to_polls_of_each_queue_pair() {
     for unsignalled in [false, true] {
-        compiles(WaitByPolls::Published, Some(Switches { unsignalled, ..Switches::OFF }), mowgli_tests::cases(1000))
-            .unwrap();
+        compiles(WaitByPolls::Published, Some(Switches { unsignalled, ..Switches::OFF }), 1000).unwrap();
     }
 }
 
@@ -658,6 +656,6 @@ fn the_stamp_order_of_sc_gives_what_is_published() {
             prop_assert!(by_row.is_subset(&tso), "{:?}", client);
             Ok(())
         };
-        runner(mowgli_tests::cases(cases)).run(&strategy(&words, &bound), agree).unwrap();
+        runner(cases).run(&strategy(&words, &bound), agree).unwrap();
     }
 }

@@ -27,12 +27,10 @@ fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
 }
 
 fn cases(cases: u32, bound: &Bound, each: impl Fn(&World, &[Vec<Call>], Cpu) -> Result<(), TestCaseError>) {
-    let mut runner = TestRunner::new(Config {
-        cases,
-        failure_persistence: None,
-        max_global_rejects: 1_000_000,
-        ..Config::default()
-    });
+    let mut runner = TestRunner::new_with_rng(
+        Config { cases, failure_persistence: None, max_global_rejects: 1_000_000, ..Config::default() },
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    );
     let each = |(world, client): (World, Client)| {
         [Cpu::Sc, Cpu::Tso].into_iter().try_for_each(|cpu| each(&world, &client.threads, cpu))
     };

@@ -97,10 +97,11 @@ fn check(
     cases: u32,
     but: impl Fn(Idle) -> Idle,
 ) {
+    let seeds = proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let clients = (strategy(subject, bound), idle());
-    let result =
-        TestRunner::new(config).run(&clients, |(client, idle)| is_unchanged(libraries, memory, &client, &but(idle)));
+    let result = TestRunner::new_with_rng(config, seeds)
+        .run(&clients, |(client, idle)| is_unchanged(libraries, memory, &client, &but(idle)));
     result.unwrap_or_else(|e| panic!("{name}: {e}"));
 }
 

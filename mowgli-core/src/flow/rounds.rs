@@ -28,7 +28,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         let of_thread = |(t, place): (usize, &Place<'n, S>)| -> Vec<Last<'n, S>> {
             let rounds = going.next_if(|(thread, _)| *thread == t).map_or_else(Vec::new, |(_, rounds)| rounds);
             let rounds = rounds.into_iter().map(|(point, start)| {
-                let wait = Wait { at: Waits::Loop(start), within: point.within() };
+                let wait = Wait { at: Waits::Loop(start), within: point.within(), depth: point.depth() };
                 (point, Some(wait))
             });
             let ended = (place.point.stand == Stand::Ended).then_some((place.point, None));

@@ -146,6 +146,10 @@ impl Machine<'_> {
         let mut all = BTreeSet::new();
         for set in closed {
             let own: Vec<&State> = set.iter().map(|&s| states[s as usize].0).collect();
+            // An addition to what has no sum is in no run.
+            if own.iter().any(|state| self.has_no_sum(state)) {
+                continue;
+            }
             all.extend(self.standstills_of(&own, observed));
         }
         all
@@ -157,6 +161,15 @@ impl Machine<'_> {
         let threads: Vec<Vec<Rest>> = (0..states[0].at.len()).map(|t| self.rests(states, t)).collect();
         let all = threads.into_iter().multi_cartesian_product();
         all.map(|threads| Standstill { threads, finals: finals.clone() }).collect()
+    }
+
+    /// Whether the card is to add to what has no sum.
+    fn has_no_sum(&self, state: &State) -> bool {
+        let has_none = |e: &Entry| match *e {
+            Entry::Rfaa(_, on, add, _) => add.int().and_then(|add| state.memory[self.word(on)].plus(add)).is_none(),
+            _ => false,
+        };
+        state.pairs.iter().any(|pair| pair.pipe.iter().any(has_none))
     }
 
     /// One of these ways.
