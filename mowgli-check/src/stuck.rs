@@ -1,7 +1,6 @@
 //! What each thread of a stuck execution waits for, in a sentence.
 
 use itertools::Itertools;
-use mowgli_core::algebra::Role;
 use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::flow::Waits;
 use mowgli_core::ids::Tid;
@@ -61,17 +60,9 @@ fn never_returns<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: T
 fn reads<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid) -> String {
     let reads = stuck.reads(thread);
     let own = stuck.repeated(thread);
-    let writes = |cell: Cell| {
-        let subs = stuck.execution.subs.iter().enumerate();
-        subs.filter(move |(_, s)| s.sub.cell == Some(cell) && s.wrote.is_some()).map(|(w, _)| w).collect::<Vec<_>>()
-    };
-    let is_before = |a: usize, b: usize| {
-        stuck.execution.chosen_as(libraries, Role::Order).any(|order| order.pairs.contains(&(a, b)))
-    };
     let of = |&(cell, value): &(Cell, Val)| {
-        let writes = writes(cell);
-        let last = writes.iter().find(|&&w| !writes.iter().any(|&later| is_before(w, later)));
-        let from = match last.map(|&w| stuck.execution.subs[w].event) {
+        let last = stuck.execution.last_write(libraries, cell);
+        let from = match last.map(|w| stuck.execution.subs[w].event) {
             None => "its initial value, which nothing has overwritten".to_owned(),
             Some(event) if own.contains(&event) => "which it has written there itself".to_owned(),
             Some(event) => {

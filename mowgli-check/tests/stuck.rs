@@ -134,6 +134,15 @@ fn locks_among_objects_of_x86() {
     assert_eq!(told(&test, &answer)[..2], ["Stuck a=0;", "  P2 at line 3, acq(l)"]);
 }
 
+/// A round that writes is followed by one that reads what it wrote: that it read the last value is a coincidence here.
+#[test]
+fn rounds_that_write() {
+    let text =
+        "RDMA_TSO t { x@1 = 0; }\n P1@1 | P2@1 ;\n a := 0 | x := 0 ;\n while a = 0 {\n a := cas(x, 0, 1)\n } | ;\n";
+    let answer = solve_with(Engine::Both, &parsed(text), Limits::default()).unwrap();
+    assert_eq!((answer.stop(), answer.outcomes.len(), answer.kinds().len()), (None, 1, 0));
+}
+
 /// A loop whose first call is in another loop is the one that is repeated; leaving the inner one is no way out.
 #[test]
 fn loops_that_begin_with_a_loop() {

@@ -79,15 +79,20 @@ impl<S: Stamp> Execution<S> {
         self.chosen.iter().filter(is)
     }
 
-    /// What the last write of a cell wrote; `None` if nothing writes it.
+    /// The value that the last write of a cell wrote; `None` if nothing writes it.
     #[must_use]
     pub fn last(&self, libraries: &Libraries<S>, cell: Cell) -> Option<Val> {
+        self.last_write(libraries, cell).and_then(|w| self.subs[w].wrote)
+    }
+
+    /// The subevent that writes a cell last; `None` if nothing writes it.
+    #[must_use]
+    pub fn last_write(&self, libraries: &Libraries<S>, cell: Cell) -> Option<usize> {
         let writes =
             || (0..self.subs.len()).filter(|&w| self.subs[w].sub.cell == Some(cell) && self.subs[w].wrote.is_some());
         let is_before =
             |a: usize, b: usize| self.chosen_as(libraries, Role::Order).any(|order| order.pairs.contains(&(a, b)));
-        let last = writes().find(|&w| !writes().any(|later| is_before(w, later)));
-        last.and_then(|w| self.subs[w].wrote)
+        writes().find(|&w| !writes().any(|later| is_before(w, later)))
     }
 
     /// The restriction to some events, without regard to the calls that they are part of; and for each of its subevents

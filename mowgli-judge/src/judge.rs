@@ -140,22 +140,29 @@ fn check_form<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> R
     Ok(())
 }
 
-/// Whether these events, those of each thread, can be repeated for ever when all else is over: what each of them reads is
-/// the last value of its cell, or was written by one of them.
+/// Whether these events, those of each thread, can be repeated for ever when all else is over: each of them reads the last value
+/// of its cell, or what one of them wrote, and the last write of each cell that they write is one of theirs.
 #[must_use]
 pub fn repeats<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>, repeated: &[Vec<usize>]) -> bool {
     let subs = &execution.subs;
     let is_source =
         |w: usize, r: usize| execution.chosen_as(libraries, Role::ReadsFrom).any(|rf| rf.pairs.contains(&(w, r)));
-    repeated.iter().all(|round| {
-        let of_round = |s: usize| round.contains(&subs[s].event);
-        (0..subs.len()).filter(|&r| of_round(r) && subs[r].read.is_some()).all(|r| {
-            let inside = (0..subs.len()).any(|w| of_round(w) && is_source(w, r));
-            let Some(cell) = subs[r].sub.cell else { return false };
-            let initial = || Some(libraries.of(&execution.events[subs[r].event].call).init(&execution.world, cell));
-            inside || subs[r].read == execution.last(libraries, cell).or_else(initial)
+    let is_repeated = |s: usize| repeated.iter().any(|round| round.contains(&subs[s].event));
+    let is_written_last = |s: usize| {
+        let last = subs[s].sub.cell.and_then(|cell| execution.last_write(libraries, cell));
+        last.is_none_or(is_repeated)
+    };
+    let mut writes = (0..subs.len()).filter(|&s| is_repeated(s) && subs[s].wrote.is_some());
+    writes.all(is_written_last)
+        && repeated.iter().all(|round| {
+            let of_round = |s: usize| round.contains(&subs[s].event);
+            (0..subs.len()).filter(|&r| of_round(r) && subs[r].read.is_some()).all(|r| {
+                let inside = (0..subs.len()).any(|w| of_round(w) && is_source(w, r));
+                let Some(cell) = subs[r].sub.cell else { return false };
+                let initial = || Some(libraries.of(&execution.events[subs[r].event].call).init(&execution.world, cell));
+                inside || subs[r].read == execution.last(libraries, cell).or_else(initial)
+            })
         })
-    })
 }
 
 /// The transitive closure, by iteration.

@@ -23,7 +23,7 @@ use serde::Serialize;
 pub use super::answer::{Answer, WHY_NONE};
 use super::core_rma;
 use super::stuck::{self, Kinds};
-use super::test::{Model, Statement, Test};
+use super::test::{Model, Test};
 use crate::catalogue::{Catalogue, Stamped};
 use crate::interrupt::{Failure, Undecided, cause};
 
@@ -268,8 +268,6 @@ pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Ans
             && both_complete
             // What is under way when a thread crashes may arrive or not, and the two still differ on who waits for it.
             && test.world.crashes.is_empty()
-            // So do they on loops within loops.
-            && !test.threads.iter().flat_map(|t| &t.statements).any(|s| matches!(s, Statement::While(_)))
         {
             let only = if stuck.contains_key(kind) { "declarative" } else { "operational" };
             return Err(format!(
