@@ -17,10 +17,11 @@ use mowgli_core::runs::Run;
 use mowgli_core::value::Val;
 use mowgli_rdma::Stamp;
 
-#[allow(dead_code, reason = "what other tests use")]
 mod random;
 
-use random::{BARRIERS, Kind, LOCKS, LOCKS_BY_HAND, MESSAGES, POLLS, WAITS, parsed, random, random_columns, text_of};
+use random::{
+    BARRIERS, CRASHES, Kind, LOCKS, LOCKS_BY_HAND, MESSAGES, POLLS, WAITS, parsed, random, random_columns, text_of,
+};
 
 /// The outcomes by each way to find values agree, where both searches are complete. Returns whether they are.
 fn values_agree(test: &Test, text: &str) -> bool {
@@ -71,6 +72,11 @@ fn polls_outside_the_branch_of_their_operation() {
 #[test]
 fn locks_by_hand_behind_a_branch() {
     agrees_with_the_machine(&LOCKS_BY_HAND, 300);
+}
+
+#[test]
+fn locks_by_hand_whose_owner_may_crash() {
+    agrees_with_the_machine(&CRASHES, 200);
 }
 
 #[test]

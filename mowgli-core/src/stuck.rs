@@ -35,6 +35,7 @@ use crate::search::witness::each_completion;
 use crate::stamp::Stamp;
 use crate::thread::Threads;
 use crate::value::Val;
+use crate::world::{Crashes, World};
 
 /// An execution that is stuck.
 #[derive(Clone, Debug)]
@@ -251,6 +252,9 @@ impl<S: Stamp> Problem<'_, S> {
         wanted: &mut dyn FnMut(&[Val]) -> bool,
         visit: &mut dyn FnMut(Stuck<S>) -> Flow,
     ) -> Result<End, Stop> {
+        if !self.arrives(idle) {
+            return Ok(End::Searched);
+        }
         let graph = Graph::new(self.world, continued.skeletons.iter().collect());
         let reads = repeated_reads(&graph, idle);
         let rounds = idle.iter().map(|(run, wait)| match wait {
@@ -287,6 +291,18 @@ impl<S: Stamp> Problem<'_, S> {
                 !repeats(self.libraries, &stuck.execution, &repeated) || self.comes_out(&stuck.execution, idle);
             if goes_on { Flow::Continue } else { visit(stuck) }
         }))
+    }
+
+    /// True if all that threads have issued happens that wait, and so have not crashed: their events happen as where nothing crashes.
+    fn arrives(&self, idle: &[Idle<S>]) -> bool {
+        if self.world.crashes.is_empty() {
+            return true;
+        }
+        let world = World { crashes: Crashes::default(), ..self.world.clone() };
+        let is_whole =
+            |(event, shape): (&Event, &Shape<S>)| self.libraries.of(&event.call).shapes(&world, event).contains(shape);
+        let waiting = idle.iter().filter(|(_, wait)| wait.is_some());
+        waiting.flat_map(|(run, _)| run.trace.events.iter().zip(&run.shapes)).all(is_whole)
     }
 
     /// Every stuck execution of the program, one for each `key` of its runs and of the last values of observed cells: one with

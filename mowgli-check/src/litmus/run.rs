@@ -266,8 +266,6 @@ pub fn solve_with(engine: Engine, test: &Test, limits: Limits<'_>) -> Result<Ans
         if let Some(kind) =
             stuck.keys().find(|k| !seen.contains_key(k)).or(seen.keys().find(|k| !stuck.contains_key(k)))
             && both_complete
-            // What is under way when a thread crashes may arrive or not, and the two still differ on who waits for it.
-            && test.world.crashes.is_empty()
         {
             let only = if stuck.contains_key(kind) { "declarative" } else { "operational" };
             return Err(format!(
