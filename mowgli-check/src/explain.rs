@@ -373,11 +373,11 @@ impl<S: Stamped> Explained<S> {
 
 /// A stuck execution of each kind that a test has, as text; and the first as a graph in the DOT language.
 pub struct Standstills {
-    /// Where the threads of each wait and why, and its events. Nothing where no execution is stuck.
+    /// For each the place and the reason of each waiting thread, and the events; empty if no execution is stuck.
     pub text: String,
     /// The first one, drawn.
     pub dot: Option<String>,
-    /// What stopped the search for more.
+    /// The limit that cut the search short, if one did.
     pub stop: Option<Stop>,
 }
 

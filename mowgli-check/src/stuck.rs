@@ -21,7 +21,7 @@ pub fn sentence<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Ti
     }
 }
 
-/// What a thread does for ever, and why nothing ends that.
+/// Returns the reason why a thread of a stuck execution waits for ever.
 #[must_use]
 pub fn why<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid) -> String {
     match stuck.waits[thread.index()].as_ref().map(|wait| &wait.at) {
@@ -56,7 +56,7 @@ fn never_returns<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: T
     if others.is_empty() { "there is no other thread".to_owned() } else { others }
 }
 
-/// What each round of a thread reads, and who has written that.
+/// Lists the values that each iteration of a thread reads, and the event that wrote each.
 fn reads<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid) -> String {
     let reads = stuck.reads(thread);
     let own = stuck.repeated(thread);

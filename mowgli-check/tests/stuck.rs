@@ -20,7 +20,7 @@ fn solved(text: &str) -> (Test, Answer) {
     (test, answer)
 }
 
-/// What is stuck, as the command prints it, without the reasons.
+/// The stuck executions as the command prints them, without the reasons.
 fn told(test: &Test, answer: &Answer) -> Vec<String> {
     let text = stuck::text(test, answer.kinds());
     text.lines().map(|line| line.split(": ").next().expect("a line has a beginning").to_owned()).collect()
@@ -61,7 +61,7 @@ fn a_barrier_to_which_a_participant_does_not_come() {
     );
 }
 
-/// What was read before tells in which of the executions a thread waits.
+/// A thread waits in one of two executions, and its register shows in which.
 #[test]
 fn a_poll_without_an_operation_on_that_branch() {
     let text = "RDMA_TSO t { x@1 = 0; z@2 = 0; }\n P1@1 | P2@1 ;\n a := x | x := 1 ;\n if a = 1 { put(z, x) } | ;\n poll(2) | ;\n";
@@ -120,7 +120,7 @@ fn loops_that_look_remotely() {
     }
 }
 
-/// Where values may come out of nowhere they are guessed: the calls that may wait are known all the same.
+/// The search guesses values if libraries do not exclude thin air. It still knows the calls that may wait.
 #[test]
 fn locks_among_objects_of_x86() {
     let with = |first: &str| {
@@ -225,7 +225,7 @@ fn random_steps(rng: &mut fastrand::Rng) -> Vec<Step> {
     steps
 }
 
-/// Where both threads come to if the calls are made one after the other, in every order: the places where no call returns.
+/// Interleaves the calls of both threads in every order, and returns the positions at which no call returns.
 fn simulated(threads: &[Vec<Step>; 2]) -> BTreeSet<[usize; 2]> {
     let mut last = BTreeSet::new();
     let mut seen = BTreeSet::new();

@@ -50,25 +50,25 @@ enum Wanted {
     Both,
     /// All in which no thread goes on, whether any run ends or not.
     Idle,
-    /// Those, and all in which threads wait in calls that may wait for others.
+    /// The same as `Idle`, and all in which threads wait in calls that may wait for others.
     Stuck,
 }
 
 /// The number of a thread, and the rounds that it can repeat.
 type OfThread<'n, S> = (usize, Vec<Going<'n, S>>);
 
-/// What a thread does for ever.
+/// The loop or call in which a thread waits for ever.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Wait {
-    /// Where it waits.
+    /// The loop or the call.
     pub at: Waits,
     /// The innermost replaced call that it is in.
     pub within: Option<usize>,
-    /// How many loops, calls and sequences are around the loop or the call.
+    /// The number of loops, replaced calls and sequences around the loop or the call.
     pub depth: usize,
 }
 
-/// Where a thread waits.
+/// A loop or a call in which a thread waits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Waits {
     /// In a loop: it repeats its events from this one on, the last round.
@@ -80,7 +80,7 @@ pub enum Waits {
 /// A run of a thread, and what it does after that; `None` if it has ended.
 pub type Idle<S> = (Run<S>, Option<Wait>);
 
-/// What a thread does where no thread goes on, with the point that shows it.
+/// The last point of a thread in an idle state, and its wait; `None` if it has ended.
 type Last<'n, S> = (&'n Point<'n, S>, Option<Wait>);
 
 /// What a search asked, and was told.
@@ -480,7 +480,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         }
     }
 
-    /// What a thread may wait in for ever at its place, apart from loops that read.
+    /// Returns the call, or the loop that reads nothing, in which a thread may wait for ever at its place.
     fn waits_in(&self, place: &Place<'n, S>) -> Option<Wait> {
         let at = match &place.point.stand {
             _ if self.wanted != Wanted::Stuck => return None,

@@ -115,7 +115,7 @@ pub type Visit<'v, S> = &'v mut dyn FnMut(&[Idle<S>], &[Val], Stuck<S>);
 /// The subevents of a prefix, and of what comes after it: nothing of a later part is before something of an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Part {
-    /// What has happened.
+    /// An event of the stuck execution.
     Happened,
     /// A call that waits, if it returned.
     Returns,
@@ -145,7 +145,7 @@ impl<S: Stamp> Continued<S> {
         self.skeletons.iter().flat_map(|s| &s.runs[0].trace.events).collect()
     }
 
-    /// The same, after one more event.
+    /// Appends an event to the run of its thread.
     fn with(mut self, event: Event, shape: Shape<S>, part: Part) -> Self {
         let thread = event.thread.index();
         let run = &mut self.skeletons[thread].runs[0];
@@ -356,7 +356,7 @@ impl<S: Stamp> Problem<'_, S> {
         stop
     }
 
-    /// The same, with the calls at the end that each thread owes.
+    /// Appends to each run the calls that its thread owes.
     fn with_owed(&self, mut continued: Continued<S>) -> Continued<S> {
         for thread in self.world.tids() {
             let owed: Vec<Call> = {
@@ -380,7 +380,7 @@ impl<S: Stamp> Problem<'_, S> {
     /// Whether some of the calls in which threads wait can return together after these runs.
     ///
     /// # Errors
-    /// What stopped the search.
+    /// The limit that cut the search short.
     fn can_return(&self, idle: &[Idle<S>]) -> Result<bool, Stop> {
         let may_wait = |call: &Call| self.libraries.of(call).may_wait(call);
         let waiting = idle.iter().enumerate().filter_map(|(t, (_, wait))| match wait {

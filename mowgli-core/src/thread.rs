@@ -90,7 +90,7 @@ impl<'n, S> Point<'n, S> {
         self.control.group
     }
 
-    /// How many loops, calls and sequences are around it; at the end of a round those around the loop.
+    /// The number of loops, replaced calls and sequences around the thread; at the end of an iteration, around its loop.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.control.stack.len()

@@ -48,7 +48,7 @@ pub struct Explored<R> {
     pub endings: Vec<Ending<R>>,
     /// Each way in which some threads end and others wait for ever.
     pub stuck: Vec<Waiting<R>>,
-    /// What stopped the search, if anything did. Then there may be more endings, and more that is stuck.
+    /// The limit that cut the search short, if one did. Then there may be more endings and more stuck executions.
     pub stop: Option<String>,
 }
 
@@ -59,7 +59,7 @@ pub struct Waiting<R> {
     pub threads: Vec<Fate<R>>,
 }
 
-/// What becomes of a thread.
+/// The fate of a thread in a stuck execution.
 #[derive(Clone, Debug)]
 pub enum Fate<R> {
     /// It returned, or panicked with this message.
@@ -134,8 +134,8 @@ impl<R> Explored<R> {
     /// What the threads returned, in every ending.
     ///
     /// # Errors
-    /// That a thread panicked, with the execution; that some wait for ever; that one has kept a lock; what stopped the search; that
-    /// there is no ending.
+    /// A panic of a thread, with the execution; a thread that waits for ever or keeps a lock; the limit that cut the search short; or
+    /// that there is no ending.
     pub fn all(&self) -> Result<Vec<Vec<&R>>, String> {
         if let Some(failed) = self.failure() {
             let told = |(t, result): (usize, &Result<R, String>)| {
@@ -382,7 +382,7 @@ impl<R: Clone + 'static> Code<R> {
         Ok(Ending { results, trace: Trace(known), owed, calls, world: world.clone() })
     }
 
-    /// What an execution that is stuck says of the code.
+    /// Runs the code of the threads that have ended in a stuck execution, and explains why the others wait.
     fn waiting(
         &self,
         libraries: &Libraries<Stamp>,
@@ -411,7 +411,7 @@ fn owes(libraries: &Libraries<Stamp>, thread: Tid, made: &[(Call, Val)]) -> Vec<
     libraries.names().flat_map(of_library).collect()
 }
 
-/// What a thread of an execution that is stuck has put out, if it has ended, and else the call in which it waits.
+/// The output of a thread of a stuck execution if it has ended, and otherwise the call in which it waits.
 fn rest((run, wait): &Idle<Stamp>) -> (Option<Val>, Option<Call>) {
     match wait {
         None => (Some(run.trace.output), None),

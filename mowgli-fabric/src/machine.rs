@@ -59,7 +59,7 @@ struct Core {
     span: Span,
     /// By thread and node the identifiers of the operations that no poll has taken, the oldest first. They outlive ports.
     open: Vec<Vec<VecDeque<Val>>>,
-    /// How often anything has changed.
+    /// The number of changes of the machine so far.
     version: u64,
     /// By thread: the version at the end of its last round of a loop, and whether nothing changed in that round.
     rounds: Vec<(u64, bool)>,

@@ -20,7 +20,7 @@ pub enum Fault {
     Late(String),
     /// A call that no program may make, or a group that cannot be run. The text says why.
     Wrong(String),
-    /// What the program assumes does not hold in this run.
+    /// An assumption of the program does not hold in this run.
     Discarded,
     /// Another process has gone, or does not answer. The text says which.
     Gone(String),
@@ -56,7 +56,7 @@ pub trait Port {
     /// The thread goes round in a loop that waits.
     fn relax(&mut self) {}
 
-    /// The same of a loop whose rounds are alike: where nothing has changed the next round does what this one did.
+    /// The thread ends an iteration of a loop whose iterations are alike: if nothing changed in it, the next one does the same.
     fn again(&mut self) {
         self.relax();
     }

@@ -42,7 +42,7 @@ pub struct Counts {
     pub outcomes: BTreeMap<Outcome, u64>,
     /// How many runs have no end.
     pub endless: u64,
-    /// How many runs do not count, as an assumption does not hold in them.
+    /// The number of runs in which an assumption of the program does not hold.
     pub discarded: u64,
     /// How many runs were given up.
     pub late: u64,

@@ -155,7 +155,7 @@ fn who_waits_for_ever_is_told() {
     assert_eq!(group.explore(body(true)).unwrap().all().map(|all| all.len()), Ok(1));
 }
 
-/// What became of threads that are stuck, each execution in one line; without what each round of a loop reads.
+/// Prints each stuck execution in one line.
 fn stuck<R>(explored: &Explored<R>) -> Vec<String> {
     assert_eq!(explored.stop, None);
     explored.stuck.iter().map(ToString::to_string).collect()

@@ -21,7 +21,7 @@ const DONE: &str = "all have met";
 /// What it says after some rounds.
 const BEGUN: &str = "they meet";
 
-/// All of them.
+/// Lists the tests over a launcher.
 pub fn trials() -> Vec<Trial> {
     let mut trials: Vec<Trial> =
         LAUNCHERS.into_iter().map(|(name, need, test)| trial(name, Layer::Long, need, test)).collect();

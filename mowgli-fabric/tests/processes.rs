@@ -99,7 +99,7 @@ pub fn role(provider: &str, name: &str) -> ExitCode {
     played(name, if provider == "tcp" { Provider::Tcp } else { Provider::Shm })
 }
 
-/// All of them.
+/// Lists the tests with a process for each node.
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![
         Trial::test("a_partner_that_does_not_start_is_named", done(a_partner_that_does_not_start_is_named)),

@@ -37,7 +37,7 @@ use crate::needs::{Layer, Need, trial};
 /// The version that the tests were written with.
 const VERSION: &str = "4.8.12";
 
-/// All of them.
+/// Lists the tests that need a solver.
 pub fn trials() -> Vec<Trial> {
     use Layer::{Long, Quick};
     let tests: [(&str, Layer, fn()); 30] = [

@@ -323,7 +323,7 @@ impl<'a, S: Stamped> Question<'a, S> {
         }
     }
 
-    /// How executions of a test are stuck.
+    /// Lists the ways in which executions of a test are stuck.
     fn standstills(&self, test: &Test) -> Result<BTreeSet<Standstill>, Stop> {
         let kinds = stuck_kinds(&self.libraries, test, self.limits).all().map_err(cause)?;
         let statement = |kind: &Kind, t: usize| kind.statement(test, t).map(|(_, text)| text.to_owned());
@@ -405,7 +405,7 @@ pub struct Answer {
     pub spoiling: Vec<Vec<String>>,
     /// Those with which no execution ends.
     pub endless: Vec<Vec<String>>,
-    /// Those with which an execution is stuck that is not without them.
+    /// The minimal sets with which an execution is stuck that is not stuck without them.
     pub hanging: Vec<Vec<String>>,
     /// Whether not even all insertions together suffice.
     pub hopeless: bool,

@@ -73,7 +73,7 @@ pub struct Ran {
     pub outcomes: Vec<Row>,
     /// How many runs can have no end: a thread waits for what never comes.
     pub endless: u64,
-    /// How many runs do not count, as an assumption does not hold in them.
+    /// The number of runs in which an assumption of the test does not hold.
     pub discarded: u64,
     /// Whether the model has executions that are stuck; `None` if that is not known.
     pub may_hang: Option<bool>,

@@ -99,7 +99,7 @@ fn unless(is_there: bool) -> Option<String> {
 
 const CHROMIUM: Need = Need { tool: "Chromium", in_ci: true, missing: || unless(BROWSER.is_some()) };
 
-/// What a solver shows in time is a matter of its version.
+/// The version of a solver decides how much it proves in time.
 const Z3: Need = Need {
     tool: "z3 4.8.12",
     in_ci: true,

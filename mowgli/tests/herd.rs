@@ -19,7 +19,7 @@ use crate::needs::{self, Layer, Need};
 use crate::ran::{file, is_bad, mowgli};
 use crate::walk::litmus_files;
 
-/// All of them.
+/// Lists the tests that need herd7.
 pub fn trials() -> Vec<Trial> {
     let with_herd: [(&str, fn()); 6] = [
         ("the_corpus_has_the_same_outcomes", the_corpus_has_the_same_outcomes),

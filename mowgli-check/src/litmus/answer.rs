@@ -53,7 +53,7 @@ impl Answer {
         self.stuck.so_far().0
     }
 
-    /// What stopped the search before everything was known.
+    /// The limit that cut the search for outcomes or for stuck executions short, if one did.
     #[must_use]
     pub fn stop(&self) -> Option<&Stop> {
         self.explored.stop.as_ref().or(self.stuck.so_far().1)

@@ -121,11 +121,11 @@ fn model(parts_of_file: &[Tree<'_>]) -> Parsed<Model> {
     }
 }
 
-/// What follows the table.
+/// The observed cells and the assertions below the table.
 struct Footers {
     /// The cells that are observed.
     observed: Vec<Cell>,
-    /// What an outcome shows.
+    /// The names and values that an outcome shows.
     shown: Vec<(String, Observable)>,
     assertions: Vec<Assertion>,
     liveness: Vec<Liveness>,

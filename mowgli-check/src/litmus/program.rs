@@ -27,7 +27,7 @@ impl Test {
     }
 }
 
-/// Where a thread stands.
+/// The statement and the registers of a thread at some time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Standing {
     /// The position of the statement that it is in; `None` at its end.
@@ -37,7 +37,7 @@ pub struct Standing {
 }
 
 impl Test {
-    /// Where a thread stands after its calls have returned these values.
+    /// Replays a thread with these results of its calls, and returns the statement at which they are used up.
     #[must_use]
     pub fn standing(&self, thread: usize, results: &[Val]) -> Standing {
         let crashes = self.world.may_stop(Tid::from_index(thread));

@@ -188,9 +188,9 @@ pub fn explore(test: &Test, limits: Limits<'_>) -> Result<(Answer, Runs), String
 pub struct Walked {
     /// Each step, with what the machine looks like after it.
     pub steps: Vec<(String, String)>,
-    /// What the test shows at the end; nothing if the run is stuck.
+    /// The values that the test shows at the end; `None` if the run is stuck.
     pub end: Option<Vec<(String, String)>>,
-    /// Where the threads of a run that is stuck wait, and what the test shows then.
+    /// The text of a stuck run: the values that the test shows, and the statement of each waiting thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stuck: Option<String>,
 }

@@ -17,7 +17,7 @@ use super::program::Standing;
 use super::test::{Claim, Liveness, Statement, Test};
 use crate::stuck::why;
 
-/// What executions that are stuck have in common: where each thread waits, and what the test shows.
+/// A class of stuck executions: the statement in which each thread waits, and the values that the test shows.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Kind {
     /// For each thread the position of the statement that it waits in; `None` for a thread that has ended.
@@ -58,7 +58,7 @@ impl Kind {
         Some((*line, text))
     }
 
-    /// Where each thread waits, and why: a line for each.
+    /// Prints a line for each waiting thread: its statement and the reason.
     #[must_use]
     pub fn waits_in_words(&self, test: &Test, whys: &[String]) -> Vec<String> {
         let wait = |(thread, why): (usize, &String)| {
@@ -92,7 +92,7 @@ pub(super) fn kinds<S: Stamp>(libraries: &Libraries<S>, test: &Test, problem: &P
     Found::new(all.into_iter().map(|(kind, stuck)| (kind, whys(libraries, &stuck))).collect(), stop)
 }
 
-/// What each thread of a stuck execution waits for.
+/// Returns for each thread the reason why it waits for ever.
 pub(crate) fn whys<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>) -> Vec<String> {
     (0..stuck.waits.len()).map(|t| why(libraries, stuck, Tid::from_index(t))).collect()
 }

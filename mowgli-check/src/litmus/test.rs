@@ -412,11 +412,11 @@ pub struct Assertion {
 pub struct Liveness {
     /// The assertion as it was written.
     pub text: String,
-    /// What it says.
+    /// The claim.
     pub claim: Claim,
 }
 
-/// What an assertion says of the executions that are stuck.
+/// A claim about the stuck executions of a test.
 #[derive(Clone, Debug)]
 pub enum Claim {
     /// `ends`: there is none.

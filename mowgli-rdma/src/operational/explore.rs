@@ -25,7 +25,7 @@ pub struct Runs {
     pub states: usize,
     /// The bytes of memory that a state takes, on average.
     pub bytes: usize,
-    /// How runs are stuck that cannot end; not known where something stopped the exploration.
+    /// The ways in which runs are stuck; empty if a limit cut the exploration short.
     pub stuck: BTreeSet<Standstill>,
     /// What stopped the exploration.
     pub stop: Option<Stop>,

@@ -88,7 +88,7 @@ impl<'a> Programs<'a> {
         &self.places[place as usize].earlier
     }
 
-    /// What the next call of a place has returned in some run.
+    /// The results of the next call of a place in all runs so far.
     pub(super) fn results(&self, thread: usize, place: u32) -> Vec<Val> {
         let known = self.known.range((thread, place, Val::Unit)..).map(|((t, p, ret), _)| (*t, *p, *ret));
         known.take_while(|(t, p, _)| (*t, *p) == (thread, place)).map(|(.., ret)| ret).collect()

@@ -12,19 +12,19 @@ use super::programs::Next;
 use super::state::{Entry, State};
 use super::step::{Act, Step};
 
-/// How a run is stuck.
+/// A way in which a run is stuck.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Standstill {
-    /// What each thread does.
+    /// For each thread its results, and whether it waits.
     pub threads: Vec<Rest>,
     /// The last values of the observed cells.
     pub finals: Vec<Val>,
 }
 
-/// What a thread does in a state that is stuck.
+/// A thread of a stuck run.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Rest {
-    /// What its calls have returned, in order, with those of one round of the loop that it goes round in.
+    /// The results of its calls in order, with those of one iteration of the loop in which it waits.
     pub results: Vec<Val>,
     /// Whether it waits, and then whether in a loop.
     pub waits: Option<bool>,
@@ -135,7 +135,7 @@ impl Machine<'_> {
         has_ended && is_cut_off && !matches!(entry, Entry::AtomicWrite(..))
     }
 
-    /// How runs are stuck in these states.
+    /// Lists the ways in which runs are stuck in the visited states.
     pub(super) fn standstills(&mut self, visited: &Visited, observed: &[Cell]) -> BTreeSet<Standstill> {
         let closed = visited.closed();
         if closed.is_empty() {
@@ -155,7 +155,7 @@ impl Machine<'_> {
         all
     }
 
-    /// How a run is stuck in these states, each of which leads to all others, and to no other one.
+    /// Lists the ways in which a run is stuck in these states, which lead to each other and nowhere else.
     fn standstills_of(&mut self, states: &[&State], observed: &[Cell]) -> Vec<Standstill> {
         let finals: Vec<Val> = observed.iter().map(|c| states[0].memory[self.word(c.loc)]).collect();
         let threads: Vec<Vec<Rest>> = (0..states[0].at.len()).map(|t| self.rests(states, t)).collect();
@@ -172,12 +172,12 @@ impl Machine<'_> {
         state.pairs.iter().any(|pair| pair.pipe.iter().any(has_none))
     }
 
-    /// One of these ways.
+    /// Returns one way in which a run is stuck in these states.
     pub(super) fn standstill(&mut self, states: &[&State], observed: &[Cell]) -> Standstill {
         self.standstills_of(states, observed).swap_remove(0)
     }
 
-    /// What a thread does in these states, each of which leads to all others: one of these.
+    /// Lists what a thread may do in these states, which lead to each other and nowhere else.
     fn rests(&mut self, states: &[&State], t: usize) -> Vec<Rest> {
         let places: BTreeSet<u32> = states.iter().map(|s| s.at[t]).collect();
         let returned =

@@ -26,7 +26,7 @@ pub(super) struct ExplainArgs {
     /// Which assertion of the litmus test, from 1; all if not given.
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     assertion: Option<u64>,
-    /// Of a litmus test: explain the executions that are stuck, and not its assertions.
+    /// Explain the stuck executions of a litmus test, and not its assertions.
     #[arg(long, conflicts_with_all = ["assertion", "json", "out"])]
     stuck: bool,
     /// Print the execution as a graph in the DOT language.
@@ -155,7 +155,7 @@ pub(super) fn explained(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(St
     }
 }
 
-/// What is to be printed of the executions that are stuck.
+/// Prints the stuck executions of a test, and returns the exit code.
 fn explained_stuck<S: Stamped>(test: &Test, asked: &Asked<'_>) -> Result<(String, u8), Failure> {
     let Asked { args, catalogue, limits } = *asked;
     let path = args.file.display();

@@ -212,7 +212,7 @@ pub struct TestRow {
     stuck: Vec<StuckRow>,
     /// Whether executions are stuck of which the test says nothing.
     unspoken: bool,
-    /// What the test says of executions that are stuck, and whether it holds.
+    /// The assertions of the test about stuck executions, and whether each holds.
     liveness: Vec<(String, Option<bool>)>,
     repair: Option<RepairRow>,
 }
@@ -221,7 +221,7 @@ pub struct TestRow {
 #[derive(Clone, Debug, Serialize)]
 struct StuckRow {
     values: Vec<String>,
-    /// Which thread waits where, and why.
+    /// A line for each waiting thread: its statement and the reason.
     waits: Vec<String>,
 }
 

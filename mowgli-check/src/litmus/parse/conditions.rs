@@ -10,7 +10,7 @@ use crate::litmus::condition::{Condition, Side};
 use crate::litmus::test::{Arg, Assertion, Claim, Guard, Liveness, Observable, Quantifier};
 
 impl Reader<'_> {
-    /// What follows the table.
+    /// Reads the observed cells and the assertions below the table.
     pub(super) fn footers(&self, parts_of_file: &[Tree<'_>]) -> Parsed<Footers> {
         let mut shown = self.registers();
         let mut observed = Vec::new();
