@@ -43,8 +43,8 @@ fn never_returns<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: T
     let what = |t: Tid| if stuck.waits[t.index()].is_some() { "waits itself" } else { "has ended" };
     let owes = |t: Tid| {
         let own: Vec<&Event> = stuck.execution.of_thread(t).map(|e| &stuck.execution.events[e]).collect();
-        let own: Vec<&Event> = own.into_iter().filter(|e| e.call.library == call.library).collect();
-        library.owes(&own).into_iter().find(|owed| library.loc(owed) == library.loc(call))
+        let is_same = |owed: &Call| owed.library == call.library && library.loc(owed) == library.loc(call);
+        libraries.owes(&own).into_iter().find(is_same)
     };
     if let Some(own) = owes(thread) {
         return format!("{thread} has to make {} first", print::statement(&own));

@@ -188,13 +188,16 @@ pub fn runs<S: Stamp>(problem: &Problem<'_, S>, idle: bool, note: Option<Note<'_
 
 /// Runs in which some thread goes round in a loop while no other goes on, for [`crate::stuck`]; `None` as for [`runs`].
 pub fn idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
-    let runs = explored(problem, Wanted::Idle, u64::MAX, None)?;
-    Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
+    without_motion(problem, Wanted::Idle)
 }
 
 /// Runs in which no thread goes on and some thread waits, in a loop or in a call, for [`crate::stuck`]; `None` as for [`runs`].
 pub fn waiting<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
-    let runs = explored(problem, Wanted::Stuck, u64::MAX, None)?;
+    without_motion(problem, Wanted::Stuck)
+}
+
+fn without_motion<S: Stamp>(problem: &Problem<'_, S>, wanted: Wanted) -> Option<Found<Vec<Vec<Idle<S>>>>> {
+    let runs = explored(problem, wanted, u64::MAX, None)?;
     Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
 }
 

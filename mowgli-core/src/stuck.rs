@@ -265,7 +265,7 @@ impl<S: Stamp> Problem<'_, S> {
         let cells: Vec<Cell> = of_rounds.chain(self.observed.iter().copied()).sorted().dedup().collect();
         let mut solver = Solver::new(graph, self.libraries, &cells, self.limits.expired)?;
         let early = early(&continued.parts());
-        solver.confine(&Matrix::from_fn(early.len(), |a, b| !early.has(a, b)));
+        solver.exclude(&early);
         Ok(solver.explore(&mut |solver| {
             let last = solver.last_values();
             let last = |cell: Cell| {
@@ -359,14 +359,8 @@ impl<S: Stamp> Problem<'_, S> {
     /// Appends to each run the calls that its thread owes.
     fn with_owed(&self, mut continued: Continued<S>) -> Continued<S> {
         for thread in self.world.tids() {
-            let owed: Vec<Call> = {
-                let events = &continued.run(thread.index()).trace.events;
-                let of_library = |name| {
-                    let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).collect();
-                    self.libraries.get(name).map_or_else(Vec::new, |library| library.owes(&own))
-                };
-                self.libraries.names().flat_map(of_library).collect()
-            };
+            let events: Vec<&Event> = continued.run(thread.index()).trace.events.iter().collect();
+            let owed = self.libraries.owes(&events);
             for call in owed {
                 let event = Event { thread, call, ret: Val::Unit };
                 let shapes = self.libraries.of(&event.call).shapes(self.world, &event);
@@ -456,7 +450,7 @@ impl<S: Stamp> Problem<'_, S> {
         let graph = Graph::new(self.world, continued.skeletons.iter().collect());
         let mut solver = Solver::new(graph, self.libraries, &[], self.limits.expired)?;
         let early = early(&continued.parts());
-        solver.confine(&Matrix::from_fn(early.len(), |a, b| !early.has(a, b)));
+        solver.exclude(&early);
         let end = solver.explore(&mut |solver| match first_completion(solver, &early) {
             Some(_) => Flow::Stop,
             None => Flow::Continue,

@@ -404,11 +404,7 @@ impl<R: Clone + 'static> Code<R> {
 fn owes(libraries: &Libraries<Stamp>, thread: Tid, made: &[(Call, Val)]) -> Vec<Call> {
     let event = |(call, ret): &(Call, Val)| Event { thread, call: call.clone(), ret: *ret };
     let events: Vec<Event> = made.iter().map(event).collect();
-    let of_library = |name| {
-        let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).collect();
-        libraries.get(name).map_or_else(Vec::new, |library| library.owes(&own))
-    };
-    libraries.names().flat_map(of_library).collect()
+    libraries.owes(&events.iter().collect::<Vec<_>>())
 }
 
 /// The output of a thread of a stuck execution if it has ended, and otherwise the call in which it waits.

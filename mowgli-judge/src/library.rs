@@ -313,6 +313,16 @@ impl<S: Stamp> Libraries<S> {
         self.get(call.library).unwrap_or_else(|| panic!("no library {} for {call}", call.library))
     }
 
+    /// The calls that a thread owes after these events of its own, of all libraries; see [`Library::owes`].
+    #[must_use]
+    pub fn owes(&self, events: &[&Event]) -> Vec<Call> {
+        let of_library = |(name, entry): (&Name, &Arc<Entry<S>>)| {
+            let own: Vec<&Event> = events.iter().filter(|e| e.call.library == *name).copied().collect();
+            entry.library.owes(&own)
+        };
+        self.entries.iter().flat_map(of_library).collect()
+    }
+
     /// Whether a round of a loop with these events, after these `earlier` ones of its thread, is remembered; see
     /// [`Library::remembers`].
     pub fn remember(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {

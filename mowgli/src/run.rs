@@ -10,7 +10,7 @@ use mowgli_core::problem::Limits;
 use mowgli_core::program::Prog;
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
-use mowgli_fabric::{Company, Fabric, Fault, Provider, Rounds, Stack};
+use mowgli_fabric::{Company, Counts, Fabric, Fault, Provider, Rounds, Stack};
 use mowgli_rdma::Switches;
 use serde::Serialize;
 
@@ -147,8 +147,8 @@ impl Ready<'_> {
             observed: &self.test.observed,
         };
         let counts = self.stack.rounds(company, &rounds, || !self.ask.deadline.expired())?;
-        let mut seen = Seen { runs: counts.runs, endless: counts.endless, late: counts.late, ..Seen::default() };
-        seen.discarded = counts.discarded;
+        let Counts { runs, endless, discarded, late, .. } = counts;
+        let mut seen = Seen { runs, endless, discarded, late, ..Seen::default() };
         for (outcome, count) in counts.outcomes {
             seen.outcomes.entry(self.test.values(&outcome)).or_insert((0, None)).0 += count;
         }

@@ -349,6 +349,13 @@ impl<'a, S: Stamp> Solver<'a, S> {
         }
     }
 
+    /// Demands that none of these pairs is in so.
+    pub fn exclude(&mut self, pairs: &Matrix) {
+        for a in 0..pairs.len() {
+            self.compiled.net.add_row(self.compiled.outside, a, pairs.row(a));
+        }
+    }
+
     /// Has specifications see these pairs as hb too.
     pub fn give_hb(&mut self, pairs: &Matrix) {
         for a in 0..pairs.len() {

@@ -129,7 +129,7 @@ impl<S: Stamp> Specified<'_, S> {
                 if problem.must_return(solver) && problem.outcome_of(solver).outputs.iter().zip(returned).all(begins) {
                     let snapshot = solver.snapshot();
                     let early = early(solver, returned);
-                    solver.confine(&Matrix::from_fn(early.len(), |a, b| !early.has(a, b)));
+                    solver.exclude(&early);
                     let end = solver.explore(&mut |solver| {
                         each_completion(solver, &mut |solver| {
                             let begins = solver.hb().and(&early).is_empty();
