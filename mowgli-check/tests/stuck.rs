@@ -143,6 +143,16 @@ fn rounds_that_write() {
     assert_eq!((answer.stop(), answer.outcomes.len(), answer.kinds().len()), (None, 1, 0));
 }
 
+/// A poll takes the completion in the first iteration. The thread waits in the second poll, and not in the loop.
+#[test]
+fn iterations_whose_calls_do_not_return_again() {
+    let text = "RDMA_TSO t { x@1 = 0; y@1 = 0; z@2 = 0; }\n P1@1 | P2@1 ;\n y := 1 | put(z, x) ;\n | await y = 1 ;\n \
+                | while true {\n poll(2)\n } ;\n";
+    let test = parsed(text);
+    let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap();
+    assert_eq!(told(&test, &answer), ["Stuck ", "  P2 at line 6, poll(2)"]);
+}
+
 /// A loop whose first call is in another loop is the one that is repeated; leaving the inner one is no way out.
 #[test]
 fn loops_that_begin_with_a_loop() {

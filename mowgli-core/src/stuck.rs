@@ -252,7 +252,7 @@ impl<S: Stamp> Problem<'_, S> {
         wanted: &mut dyn FnMut(&[Val]) -> bool,
         visit: &mut dyn FnMut(Stuck<S>) -> Flow,
     ) -> Result<End, Stop> {
-        if !self.arrives(idle) {
+        if !self.arrives(idle) || !idle.iter().all(|idle| self.returns_again(idle)) {
             return Ok(End::Searched);
         }
         let graph = Graph::new(self.world, continued.skeletons.iter().collect());
@@ -291,6 +291,19 @@ impl<S: Stamp> Problem<'_, S> {
                 !repeats(self.libraries, &stuck.execution, &repeated) || self.comes_out(&stuck.execution, idle);
             if goes_on { Flow::Continue } else { visit(stuck) }
         }))
+    }
+
+    /// True if the calls of the iteration that a thread repeats return once more after it; a poll does not if no operation is left.
+    fn returns_again(&self, (run, wait): &Idle<S>) -> bool {
+        let Some(Wait { at: Waits::Loop(start), .. }) = wait else { return true };
+        let mut earlier = run.trace.events.clone();
+        let returns = |e: &Event| {
+            let cells = |cell: Cell| vec![self.initial(cell)];
+            let results = self.libraries.of(&e.call).returns(self.world, &earlier, e.thread, &e.call, &cells);
+            earlier.push(e.clone());
+            !results.is_empty()
+        };
+        run.trace.events[*start..].iter().all(returns)
     }
 
     /// True if all that threads have issued happens that wait, and so have not crashed: their events happen as where nothing crashes.
