@@ -178,6 +178,9 @@ fn known<S: Stamp>(libraries: &Libraries<S>, spec: &Spec<S>, rel: &Rel<S>, pair:
         Expr::Seq(p, q) => match (p.expr(), q.expr()) {
             (Expr::On(set), _) => (in_set(set, a, Role::first(pair)).0 && of(q, pair).0, true),
             (_, Expr::On(set)) => (in_set(set, b, Role::second(pair)).0 && of(p, pair).0, true),
+            // Each subevent is of one event, and of one thread, with itself.
+            (Expr::SameEvent | Expr::SameThread, _) => (of(q, pair).0, true),
+            (_, Expr::SameEvent | Expr::SameThread) => (of(p, pair).0, true),
             _ => (false, true),
         },
         Expr::Same(key) => (pair.views.is_some_and(|[a, b]| key.of(&a).is_some_and(|k| key.of(&b) == Some(k))), true),
