@@ -4,6 +4,9 @@
 //! programs are compiled by I_W (SYNC Fig. 16), so that what differs is what waits promise less than polls give. CORE_RMA
 //! has flushes: its programs have one thread a node and neither fences nor CAS, and for the others a flush is as many
 //! polls as there are open operations to the node.
+//!
+//! A program has stuck executions only if a poll has no operation, because none of these programs has a loop or a branch. Then
+//! all its executions are stuck, under every model, so the models differ in outcomes only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +56,7 @@ pub struct Compared {
     pub differences: Vec<Difference>,
     /// How many programs were looked at.
     pub programs: usize,
-    /// How many of them have no execution that ends under either model.
+    /// The number of programs all of whose executions are stuck.
     pub vacuous: usize,
     /// What stopped the comparison.
     pub stop: Option<Stop>,

@@ -24,7 +24,7 @@ use serde::Serialize;
 use crate::interrupt::cause;
 use crate::litmus::parse::columns;
 use crate::litmus::print::{statement, table};
-use crate::litmus::run::{WHY_NONE, ends, libraries};
+use crate::litmus::run::{WHY_NONE, ends, libraries, stuck_kinds};
 use crate::litmus::test::{Arg, Model, Statement, Test, Thread};
 
 /// Why a program is robust, or that it is not.
@@ -36,6 +36,8 @@ pub enum Verdict {
     BySearch,
     /// This execution has one.
     NotRobust(Box<Execution<Stamp>>, Vec<ScEdge>),
+    /// No execution that ends has a cycle of sc; stuck executions, of this number of kinds, were not searched.
+    UnlessStuck(usize),
     /// No execution ends, so none has a cycle of sc.
     Vacuous,
     /// A limit stopped the search.
@@ -195,6 +197,18 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
         Err(_) if by_theorem => Verdict::ByTheorem,
         Err(stop) => Verdict::Undecided(stop),
     };
+    // Threads without branches and loops wait in polls only, and each poll has its operation.
+    let verdict = match verdict {
+        Verdict::BySearch if conditions.is_none() => {
+            let (stuck, stop) = stuck_kinds(&libraries::<Stamp>(model(cpu)), test, limits).into_parts();
+            match (stuck.len(), stop) {
+                (0, None) => Verdict::BySearch,
+                (0, Some(stop)) => Verdict::Undecided(cause(stop)),
+                (number, _) => Verdict::UnlessStuck(number),
+            }
+        }
+        verdict => verdict,
+    };
     let mut found = Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false };
     let Some(threads) = threads else { return Ok(found) };
     if !by_theorem {
@@ -241,7 +255,7 @@ impl Robust<'_> {
         match self.verdict {
             Verdict::ByTheorem | Verdict::BySearch => Some(true),
             Verdict::NotRobust(..) => Some(false),
-            Verdict::Vacuous | Verdict::Undecided(_) => None,
+            Verdict::UnlessStuck(_) | Verdict::Vacuous | Verdict::Undecided(_) => None,
         }
     }
 
@@ -317,6 +331,11 @@ impl Robust<'_> {
             Verdict::ByTheorem => "robust, by theorem".to_owned(),
             Verdict::BySearch => "robust, by search".to_owned(),
             Verdict::NotRobust(..) => "not robust".to_owned(),
+            Verdict::UnlessStuck(number) => format!(
+                "undecided: each execution that ends is sequentially consistent, and executions of {number} {} are stuck; \
+                 `mowgli litmus FILE` prints those",
+                if *number == 1 { "kind" } else { "kinds" }
+            ),
             Verdict::Vacuous => format!("vacuous: no execution ends: {WHY_NONE}"),
             Verdict::Undecided(stop) => format!("undecided: {stop}"),
         };
@@ -387,11 +406,15 @@ impl Robust<'_> {
             by: match self.verdict {
                 Verdict::ByTheorem => Some("theorem"),
                 Verdict::BySearch | Verdict::NotRobust(..) => Some("search"),
-                Verdict::Vacuous | Verdict::Undecided(_) => None,
+                Verdict::UnlessStuck(_) | Verdict::Vacuous | Verdict::Undecided(_) => None,
             },
             vacuous: self.is_vacuous(),
             stopped: match &self.verdict {
                 Verdict::Undecided(stop) => Some(stop.to_string()),
+                _ => None,
+            },
+            stuck: match self.verdict {
+                Verdict::UnlessStuck(number) => Some(number),
                 _ => None,
             },
             repairs: insertions("theorem", &self.by_theorem)
@@ -472,6 +495,9 @@ struct Line<'a> {
     vacuous: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<String>,
+    /// The number of kinds of stuck executions, which were not searched for cycles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stuck: Option<usize>,
     repairs: Vec<Repairs>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     untried: bool,

@@ -105,7 +105,11 @@ fn compared(args: &CompareArgs, deadline: Deadline, book: Option<&Book>) -> u8 {
                 println!("none of these programs has an outcome under {only} that it has not under {not}");
             }
         }
-        let vacuous = if found.vacuous > 0 { format!(" ({} never end)", found.vacuous) } else { String::new() };
+        let vacuous = if found.vacuous > 0 {
+            format!(" ({} are stuck: a poll has no operation)", found.vacuous)
+        } else {
+            String::new()
+        };
         println!(
             "{} programs{vacuous}, the smallest with threads, nodes, calls up to {}",
             found.programs,
