@@ -4,7 +4,10 @@
  * them begin at times that are further apart than a run takes.
  *
  *   cc -O2 -pthread -o test TEST.c -libverbs
- *   ./test NODE HOST1 HOST2 ... [-n RUNS] [-p PORT] [-d DEVICE] [-g GID_INDEX]
+ *   ./test NODE HOST1 HOST2 ... [-n RUNS] [-p PORT] [-d DEVICE] [-g GID_INDEX] [-s SECONDS]
+ *
+ * A thread that waits in one place for SECONDS (10 if not given) is stuck. The program then prints where, whether the model has such
+ * an execution, and what it counted until then. It exits with 3 if the model has one, or if that is not known, and with 1 otherwise.
  *
  * A test defines NODES, THREADS, WORDS, REGISTERS, the arrays below, and one function for each thread.
  */
@@ -14,11 +17,13 @@
 #include <netinet/tcp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define OBSERVED (REGISTERS + WORDS)
@@ -38,12 +43,19 @@ extern const char *const register_names[REGISTERS + 1];
 extern void (*const thread_body[THREADS])(struct ctx *);
 /* 1: the model has it, -1: it has not, and the test says so; 0: it has not. */
 extern int judge(const struct outcome *o);
+extern const char *const thread_name[THREADS];
+/* 1: the model has an execution in which this thread waits at this line for ever, 0: it has none; -1: that is not known. */
+extern int hangs(int thread, int line);
 
 struct endpoint { uint32_t qpn, rkey; uint16_t lid; union ibv_gid gid; uint64_t base; uint8_t mtu, serves; };
 struct link { struct ibv_qp *qp; struct ibv_cq *cq; int open; int fence; int of[IDENTIFIERS]; };
-struct ctx { int thread; int64_t *reg; struct link link[NODES], there[NODES]; unsigned seed; };
+/* `line`: the statement in which the thread last waited, 0 if it did not; `spins`: how often it looked, since `since`. */
+struct ctx {
+	int thread; int64_t *reg; struct link link[NODES], there[NODES]; unsigned seed;
+	volatile int line; unsigned spins; time_t since;
+};
 
-static int me, runs = 100000, port = 18515, gid_index = -1;
+static int me, runs = 100000, port = 18515, gid_index = -1, patience = 10, ran;
 static const char *device_name;
 static char *hosts[NODES];
 static int tcp[NODES];
@@ -60,15 +72,24 @@ static int64_t registers[REGISTERS + 1];
 static unsigned char *memory;
 static pthread_barrier_t start, stop;
 
-static void die(const char *what) { perror(what); exit(2); }
+static __attribute__((noreturn)) void die(const char *what) { perror(what); exit(2); }
 static void *check(void *p, const char *what) { if (!p) die(what); return p; }
 static int64_t *at(int w) { return (int64_t *)(memory + (size_t)w * LINE); }
 
+static int report(void);
+/* Another node has ended, for example because a thread is stuck there, which it prints itself. */
+static void gone(void)
+{
+	if (!me) report();
+	fflush(stdout);
+	fprintf(stderr, "the connection to another node has ended: see what it printed\n");
+	exit(3);
+}
 static void all(int fd, void *data, size_t n, int out)
 {
 	for (size_t done = 0; done < n;) {
 		ssize_t k = out ? write(fd, (char *)data + done, n - done) : read(fd, (char *)data + done, n - done);
-		if (k <= 0) die("connection between nodes");
+		if (k <= 0) gone();
 		done += (size_t)k;
 	}
 }
@@ -122,11 +143,36 @@ static inline __attribute__((unused)) void rdma_faa(struct ctx *c, int to, int w
 {
 	post(c, words[w].node, to, w, IBV_WR_ATOMIC_FETCH_AND_ADD, v, 0, id);
 }
-static void poll_by(struct link *l)
+/* Prints where the threads of this node wait, and ends the program. */
+static void stuck(void)
+{
+	static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
+	int bad = 0;
+	pthread_mutex_lock(&first);
+	for (int t = 0; t < THREADS; t++) {
+		if (thread_node[t] != me || !contexts[t].line) continue;
+		int known = hangs(t, contexts[t].line);
+		bad |= !known;
+		printf("Test %s: stuck after %d runs: %s at line %d: %s\n", test_name, ran, thread_name[t], contexts[t].line,
+			known > 0 ? "expected" : known < 0 ? "not known" : "not expected");
+	}
+	if (!me) bad |= report();
+	fflush(stdout);
+	exit(bad ? 1 : 3);
+}
+/* Called each time that a thread has looked in vain. */
+static void waits(struct ctx *c)
+{
+	if (++c->spins % (1u << 16)) return;
+	time_t now = time(NULL);
+	if (!c->since) c->since = now;
+	else if (c->line && now - c->since > patience) stuck();
+}
+static void poll_by(struct ctx *c, struct link *l)
 {
 	struct ibv_wc wc;
 	int k;
-	while ((k = ibv_poll_cq(l->cq, 1, &wc)) == 0) {}
+	while ((k = ibv_poll_cq(l->cq, 1, &wc)) == 0) waits(c);
 	if (k < 0) die("ibv_poll_cq");
 	if (wc.status != IBV_WC_SUCCESS) {
 		fprintf(stderr, "an operation failed: %s\n", ibv_wc_status_str(wc.status));
@@ -135,7 +181,7 @@ static void poll_by(struct link *l)
 	l->open--;
 	l->of[wc.wr_id]--;
 }
-static inline __attribute__((unused)) void rdma_poll(struct ctx *c, int n) { poll_by(&c->link[n]); }
+static inline __attribute__((unused)) void rdma_poll(struct ctx *c, int n) { poll_by(c, &c->link[n]); }
 static inline __attribute__((unused)) void rdma_flush(struct ctx *c, int n) { while (c->link[n].open) rdma_poll(c, n); }
 static inline __attribute__((unused)) void rdma_wait(struct ctx *c, int id)
 {
@@ -156,7 +202,7 @@ static void meet(struct ctx *c, int64_t nth)
 	for (int n = 0; n < NODES; n++) {
 		if (n == me) continue;
 		post_by(&c->there[n], n, own, own, IBV_WR_RDMA_WRITE, 0, 0, 0);
-		poll_by(&c->there[n]);
+		poll_by(c, &c->there[n]);
 	}
 	for (int t = 0; t < THREADS; t++)
 		for (unsigned k = 1; cpu_read(WORDS + 1 + t) < nth; k++) if (k % 4096 == 0) sched_yield();
@@ -289,7 +335,9 @@ static void *run(void *arg)
 	for (int i = 0; i < runs; i++) {
 		pthread_barrier_wait(&start);
 		meet(c, i + 1);
+		c->since = 0;
 		thread_body[c->thread](c);
+		c->line = 0;
 		/* A put that is complete may not be in memory yet; a get behind it sees to that. */
 		for (int n = 0; n < NODES; n++) {
 			post(c, n, WORDS, WORDS, IBV_WR_RDMA_READ, 0, 0, 0);
@@ -324,21 +372,39 @@ static void collect(void)
 	}
 	counted(&o);
 }
+/* Prints the outcomes that were counted; true if one of them is not expected. */
+static int report(void)
+{
+	int bad = 0;
+	printf("Test %s: %d runs, %d outcomes\n", test_name, ran, kinds);
+	for (int i = 0; i < kinds; i++) {
+		int judged = judge(&table[i].o);
+		bad |= judged < 1;
+		printf("%8ld ", table[i].count);
+		for (int r = 0; r < REGISTERS; r++) printf("%s=%lld; ", register_names[r], (long long)table[i].o.value[r]);
+		for (int w = 0; w < WORDS; w++) printf("%s=%lld; ", words[w].name, (long long)table[i].o.value[REGISTERS + w]);
+		puts(judged > 0 ? "expected" : judged < 0 ? "FORBIDDEN" : "not expected");
+	}
+	if (uncounted) printf("%8ld more, of other outcomes: there are too many to tell them apart\n", uncounted);
+	return bad;
+}
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
-	int local = 0, option, bad = 0;
-	while ((option = getopt(argc, argv, "n:p:d:g:")) != -1) {
+	int local = 0, option;
+	while ((option = getopt(argc, argv, "n:p:d:g:s:")) != -1) {
 		if (option == 'n') runs = atoi(optarg);
 		else if (option == 'p') port = atoi(optarg);
 		else if (option == 'd') device_name = optarg;
 		else if (option == 'g') gid_index = atoi(optarg);
+		else if (option == 's') patience = atoi(optarg);
 		else return 2;
 	}
 	if (argc - optind != 1 + NODES) {
-		fprintf(stderr, "usage: %s NODE (from 1) and %d hosts [-n runs] [-p port] [-d device] [-g gid index]\n", argv[0], NODES);
+		fprintf(stderr, "usage: %s NODE (from 1) and %d hosts [-n runs] [-p port] [-d device] [-g gid index] [-s seconds]\n", argv[0], NODES);
 		return 2;
 	}
+	signal(SIGPIPE, SIG_IGN);
 	me = atoi(argv[optind]) - 1;
 	for (int n = 0; n < NODES; n++) hosts[n] = argv[optind + 1 + n];
 	connect_nodes();
@@ -352,7 +418,7 @@ int main(int argc, char **argv)
 		contexts[t].seed = (unsigned)(t + 1);
 		if (thread_node[t] == me && pthread_create(&threads[t], NULL, run, &contexts[t])) die("pthread_create");
 	}
-	for (int i = 0; i < runs; i++) {
+	for (; ran < runs; ran++) {
 		memset(registers, 0, sizeof registers);
 		for (int w = 0; w < WORDS; w++) if (words[w].node == me) cpu_write(w, words[w].init);
 		together();
@@ -363,16 +429,5 @@ int main(int argc, char **argv)
 		together();
 	}
 	for (int t = 0; t < THREADS; t++) if (thread_node[t] == me) pthread_join(threads[t], NULL);
-	if (me) return 0;
-	printf("Test %s: %d runs, %d outcomes\n", test_name, runs, kinds);
-	for (int i = 0; i < kinds; i++) {
-		int judged = judge(&table[i].o);
-		bad |= judged < 1;
-		printf("%8ld ", table[i].count);
-		for (int r = 0; r < REGISTERS; r++) printf("%s=%lld; ", register_names[r], (long long)table[i].o.value[r]);
-		for (int w = 0; w < WORDS; w++) printf("%s=%lld; ", words[w].name, (long long)table[i].o.value[REGISTERS + w]);
-		puts(judged > 0 ? "expected" : judged < 0 ? "FORBIDDEN" : "not expected");
-	}
-	if (uncounted) printf("%8ld more, of other outcomes: there are too many to tell them apart\n", uncounted);
-	return bad;
+	return me ? 0 : report();
 }

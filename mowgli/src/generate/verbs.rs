@@ -3,7 +3,7 @@
 //! The operands of remote read-modify-writes of coreRMA lie in memory, and verbs take values: they are read when the
 //! operation is issued, which the model allows and is not all that it allows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use itertools::Itertools;
@@ -97,7 +97,7 @@ fn text(test: &Test, answer: &Answer) -> Result<String, String> {
     out.push_str(&bodies.concat());
     let all = (0..bodies.len()).map(|t| format!("thread_{t}")).join(", ");
     let _ = writeln!(out, "void (*const thread_body[THREADS])(struct ctx *) = {{ {all} }};\n");
-    out.push_str("int judge(const struct outcome *o)\n{\n");
+    out.push_str("int judge(const struct outcome *o)\n{\n\t(void)o;\n");
     // What the model has is expected, whatever the test says of it.
     for values in answer.outcomes.keys() {
         let equal = test.shown.iter().zip(values).filter(|(_, v)| **v != Val::Top);
@@ -108,7 +108,21 @@ fn text(test: &Test, answer: &Answer) -> Result<String, String> {
         let _ = writeln!(out, "\tif ({}) return -1;", names.condition(test, &assertion.condition)?);
     }
     out.push_str("\treturn 0;\n}\n");
+    let thread_names = test.threads.iter().map(|t| format!("\"{}\"", t.name)).join(", ");
+    let _ = writeln!(out, "const char *const thread_name[THREADS] = {{ {thread_names} }};");
+    out.push_str(&hangs(test, answer));
     Ok(out)
+}
+
+/// The function that says at which lines threads may wait for ever.
+fn hangs(test: &Test, answer: &Answer) -> String {
+    let (kinds, stop) = answer.stuck.so_far();
+    let at = |thread| kinds.keys().filter_map(move |kind| Some((thread, kind.statement(test, thread)?.0)));
+    let known: BTreeSet<(usize, usize)> = (0..test.threads.len()).flat_map(at).collect();
+    let case = |(thread, line)| format!("\tif (thread == {thread} && line == {line}) return 1;\n");
+    let other = if stop.is_none() { 0 } else { -1 };
+    let cases = known.into_iter().map(case).join("");
+    format!("int hangs(int thread, int line)\n{{\n\t(void)thread, (void)line;\n{cases}\treturn {other};\n}}\n")
 }
 
 impl Names {
@@ -146,7 +160,12 @@ impl Names {
                 (register, Statement::Await { is, value, .. }) => {
                     let own = register.map_or_else(|| code.clone(), |r| format!("({} = {code})", in_c(self, &r)));
                     let value = self.value(value, &in_c).map_err(none)?;
-                    let _ = writeln!(out, "\twhile ({own} {} {value}) {{}}", if *is { "!=" } else { "==" });
+                    let operator = if *is { "!=" } else { "==" };
+                    let _ = writeln!(out, "\tc->line = {line};\n\twhile ({own} {operator} {value}) waits(c);");
+                }
+                (_, Statement::While(_)) => _ = writeln!(out, "\t{code}\n\tc->line = {line};\n\twaits(c);"),
+                (None, Statement::Call { method: "Poll", .. }) => {
+                    let _ = writeln!(out, "\tc->line = {line};\n\t{code};");
                 }
                 (Some(r), _) => _ = writeln!(out, "\t{} = {code};", in_c(self, &r)),
                 (None, s) if s.is_plain() => _ = writeln!(out, "\t{code};"),
