@@ -1,6 +1,7 @@
 //! The tests that need one process, as one program: the crates are linked once for them.
 
 mod applications;
+mod early;
 mod explore;
 mod library;
 mod objects;
