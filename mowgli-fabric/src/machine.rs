@@ -59,10 +59,10 @@ struct Core {
     span: Span,
     /// By thread and node the identifiers of the operations that no poll has taken, the oldest first. They outlive ports.
     open: Vec<Vec<VecDeque<Val>>>,
-    /// The number of changes of the machine so far.
-    version: u64,
-    /// By thread: the version at the end of its last round of a loop, and whether nothing changed in that round.
-    rounds: Vec<(u64, bool)>,
+    /// The memory at the last moment at which nothing was under way and it had changed since the moment before.
+    settled: Option<Vec<Val>>,
+    /// By thread: the number of rounds of loops that it has ended since then, while memory did not change.
+    rounds: Vec<u32>,
     /// How many steps are left.
     left: u64,
     fault: Option<Fault>,
@@ -89,8 +89,8 @@ impl Machine {
             span: if seed.is_multiple_of(2) { Span::Moves } else { Span::Steps },
             random: fastrand::Rng::with_seed(seed),
             open: vec![vec![VecDeque::new(); usize::from(world.nodes)]; world.threads.len()],
-            version: 0,
-            rounds: vec![(0, false); world.threads.len()],
+            settled: None,
+            rounds: vec![0; world.threads.len()],
             left: steps,
             fault: None,
         };
@@ -160,8 +160,8 @@ impl Core {
             }
             match what {
                 Some(step) => {
-                    self.version += 1;
                     self.hardware.take(step);
+                    self.changed();
                 }
                 // One that waits for the hardware is not asked again before that has done something.
                 None if !self.call(who.0) => continue,
@@ -181,31 +181,44 @@ impl Core {
     fn call(&mut self, thread: Tid) -> bool {
         let At::Asks(call) = &self.threads[thread.index()] else { return false };
         let Some(result) = self.hardware.call(thread, call) else { return false };
-        self.version += u64::from(!looks(call, result));
         self.threads[thread.index()] = At::Answered(result);
+        self.changed();
         true
     }
 
-    /// A thread has ended a round of its loop. If it did so without any change, and so has each other that goes on, and nothing is under
-    /// way, then they go round for ever: rounds that read the same are alike.
-    fn round(&mut self, thread: Tid) {
-        let own = &mut self.rounds[thread.index()];
-        *own = (self.version, own.0 == self.version);
-        let goes_round = |t: usize| self.rounds[t] == (self.version, true) || matches!(self.threads[t], At::Ended);
-        if (0..self.threads.len()).all(goes_round) && self.hardware.steps().is_empty() {
-            let live = (0..self.threads.len()).filter(|&t| !matches!(self.threads[t], At::Ended));
-            let waits: Vec<String> = live.map(|t| format!("{} waits in a loop", Tid::from_index(t))).collect();
-            self.fault = Some(Fault::Endless(waits.join(", ")));
+    /// Counts rounds anew if memory has changed.
+    fn changed(&mut self) {
+        if self.settled.as_deref() != Some(self.hardware.all_memory()) {
+            self.settled = None;
         }
     }
-}
 
-/// Whether a call with this result changes nothing.
-fn looks(call: &Call, result: Val) -> bool {
-    match Tso::of(call) {
-        Tso::Read { .. } | Tso::Mfence {} => true,
-        Tso::CAS { v1, .. } => result != v1,
-        _ => false,
+    /// Ends a round of a thread's loop. No thread ends any more if nothing is under way now, nothing was under way at an earlier moment,
+    /// memory did not change between the two, and each thread made a whole round there, has ended, or waits in a call. Because rounds
+    /// that read the same are alike, and all that such a round issues has arrived, the next rounds change nothing either.
+    fn round(&mut self, thread: Tid) {
+        self.rounds[thread.index()] += 1;
+        if !self.hardware.steps().is_empty() {
+            return;
+        }
+        if self.settled.is_none() {
+            self.settled = Some(self.hardware.all_memory().to_vec());
+            self.rounds.fill(0);
+            return;
+        }
+        let why = |t: usize| match &self.threads[t] {
+            At::Ended => Some(None),
+            // The second round to end has begun after that moment.
+            _ if self.rounds[t] >= 2 => Some(Some(format!("{} waits in a loop", Tid::from_index(t)))),
+            At::Asks(call) if !self.hardware.is_possible(Tid::from_index(t), call) => {
+                Some(Some(format!("{} waits in {call}", Tid::from_index(t))))
+            }
+            _ => None,
+        };
+        if let Some(whys) = (0..self.threads.len()).map(why).collect::<Option<Vec<Option<String>>>>() {
+            let waits: Vec<String> = whys.into_iter().flatten().collect();
+            self.fault = Some(Fault::Endless(waits.join(", ")));
+        }
     }
 }
 

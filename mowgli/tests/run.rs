@@ -70,12 +70,15 @@ fn what_cannot_be_run_is_told() {
     let ran = mowgli(&["run", &waits, "--times", "3"]);
     assert!(ran.code == 0 && ran.out.contains("3 runs do not count"), "{}{}", ran.out, ran.err);
     // Nor is one that waits for what never comes: the machine sees at once that it does.
-    let waits = file(folder.path(), "w.litmus", "RDMA_TSO w\n{ x@1 = 0; }\n P1@1 ;\n await x = 1 ;\nvacuous\n");
-    let ran = mowgli(&["run", &waits, "--times", "300"]);
-    assert!(
-        ran.code == 0 && ran.out.contains("300 runs are stuck, as executions of the model are"),
-        "{}{}",
-        ran.out,
-        ran.err
-    );
+    let loops = [
+        ("{ x@1 = 0; }", " P1@1 ;\n await x = 1 ;\n"),
+        ("{ x@1 = 0; z@2 = 0; }", " P1@1 ;\n a := 0 ;\n while a != 1 { ;\n get(x, z) ;\n poll(2) ;\n a := x ;\n } ;\n"),
+        ("{ nodes 2; x@1 = 0; }", " P1@1 | P2@1 ;\n await x = 1 | poll(2) ;\n"),
+    ];
+    for (declarations, rows) in loops {
+        let test = file(folder.path(), "w.litmus", &format!("RDMA_TSO w\n{declarations}\n{rows}vacuous\n"));
+        let ran = mowgli(&["run", &test, "--times", "300"]);
+        let expected = "300 runs are stuck, as executions of the model are";
+        assert!(ran.code == 0 && ran.out.contains(expected), "{rows}{}{}", ran.out, ran.err);
+    }
 }

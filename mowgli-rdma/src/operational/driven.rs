@@ -67,6 +67,14 @@ impl Driven {
         Some(result)
     }
 
+    /// True if [`Self::call`] can make this call now.
+    #[must_use]
+    pub fn is_possible(&self, thread: Tid, call: &Call) -> bool {
+        let t = thread.index();
+        self.machine.access(&self.state, t, call).is_some()
+            || self.machine.silent_call(&mut self.state.clone(), t, call, Some(Val::Unit)).is_some()
+    }
+
     /// The steps that the hardware can take.
     pub fn steps(&mut self) -> Vec<&Step> {
         if self.next.is_none() {
@@ -90,6 +98,12 @@ impl Driven {
         let (step, after) = self.next.take().expect("asked above").swap_remove(step);
         self.state = after;
         step
+    }
+
+    /// The values of all words in memory, in an order of its own.
+    #[must_use]
+    pub fn all_memory(&self) -> &[Val] {
+        &self.state.memory
     }
 
     /// What is in memory.
