@@ -17,21 +17,30 @@ pub use mowgli_check::{catalogue, check, entry, explain, interrupt, show};
 
 pub mod cat;
 mod command;
+#[cfg(feature = "full")]
 pub mod compare;
 pub mod distinguish;
+#[cfg(feature = "full")]
 pub mod generate;
 pub mod litmus;
 pub mod mutation;
 pub mod necessity;
+#[cfg(feature = "full")]
 pub mod new;
 pub mod properties;
+#[cfg(feature = "full")]
 pub mod prove;
+#[cfg(feature = "full")]
 pub mod repair;
+#[cfg(feature = "full")]
 pub mod report;
+#[cfg(feature = "full")]
 pub mod robust;
+#[cfg(feature = "full")]
 pub mod run;
 pub mod shards;
 pub mod svg;
+#[cfg(feature = "full")]
 pub mod theorems;
 
 pub use catalogue::Own;

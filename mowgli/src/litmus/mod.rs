@@ -6,4 +6,5 @@ pub use mowgli_check::litmus::{condition, core_rma, parse, print, reference, run
 
 pub mod order;
 pub mod report;
+#[cfg(feature = "full")]
 pub mod x86;

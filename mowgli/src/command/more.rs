@@ -1,0 +1,144 @@
+//! The commands of the feature `full`: all but those that solve, explain and check.
+
+use std::path::{Path, PathBuf};
+
+use clap::{CommandFactory as _, Subcommand};
+use mowgli_core::soundness::ledger::Piece;
+
+use super::out::{printed, told};
+use super::shards::Done;
+use super::{Cli, compare, convert, generate, prove, repair, report, robust, run, serve};
+use crate::catalogue::Catalogue;
+use crate::new::Example;
+use crate::shards::book::Book;
+use crate::shards::identity::Hash;
+
+#[derive(Subcommand)]
+pub(super) enum More {
+    /// Prove implementations of libraries for every client, not up to a bound, with a solver on the path.
+    Prove(prove::ProveArgs),
+    /// Decide whether programs with polls are robust, say why, and what to insert if they are not.
+    Robust(robust::RobustArgs),
+    /// Find the least to insert into litmus tests so that nothing forbidden happens, and what is more than needed.
+    Repair(repair::RepairArgs),
+    /// Run litmus tests many times, with the bodies of the libraries that they call, and hold what is seen against the model.
+    Run(run::RunArgs),
+    /// Find the smallest programs on which two memory models differ.
+    Compare(compare::CompareArgs),
+    /// Write tests that probe a memory model rule by rule, with their expected outcomes.
+    Generate(generate::GenerateArgs),
+    /// Write verdicts, outcomes and executions to a page that opens from disk.
+    Report(report::ReportArgs),
+    /// Edit and solve litmus tests in a browser, on this machine.
+    Serve(serve::ServeArgs),
+    #[command(hide = true)]
+    SolveForPage(serve::SolveArgs),
+    /// Write a small crate with a library of your own: specification, implementation, checks.
+    #[command(
+        after_help = "Examples:\n  mowgli new my-library\n  mowgli new my-stack --example stack\n  mowgli new my-latch --mowgli ~/mowgli"
+    )]
+    New {
+        /// The folder; its name is that of the crate, as my-library.
+        folder: PathBuf,
+        /// What it begins with.
+        #[arg(long, value_enum, default_value_t, value_name = "NAME")]
+        example: Example,
+        /// Where Mowgli's sources are.
+        #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/.."))]
+        mowgli: PathBuf,
+    },
+    /// Convert litmus tests to C programs over libibverbs, to LISA, or, for the CPU alone, to and from herd's X86_64 syntax.
+    Convert(convert::ConvertArgs),
+    /// Print completions for a shell.
+    #[command(
+        after_help = "Examples:\n  mowgli completions bash > /etc/bash_completion.d/mowgli\n  mowgli completions zsh"
+    )]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write manual pages.
+    #[command(after_help = "Examples:\n  mowgli man --out /usr/local/share/man/man1")]
+    Man {
+        /// The folder to write to.
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
+}
+
+impl More {
+    /// Whether what is done by the time of Ctrl-C is worth printing; the others end at once.
+    pub(super) fn keeps_what_is_done(&self) -> bool {
+        matches!(
+            self,
+            Self::Robust(_) | Self::Repair(_) | Self::Run(_) | Self::Compare(_) | Self::Generate(_) | Self::Report(_)
+        )
+    }
+
+    /// The share that is asked for, and where its lines go.
+    pub(super) fn share(&self) -> Option<(Piece, PathBuf)> {
+        match self {
+            Self::Compare(args) => args.shard(),
+            Self::Generate(args) => args.shard(),
+            _ => None,
+        }
+    }
+
+    /// A hash of what is asked about; `None` for commands without shards.
+    pub(super) fn hash(&self, catalogue: &Catalogue) -> Option<Hash> {
+        match self {
+            Self::Compare(args) => Some(compare::hash(args, catalogue)),
+            Self::Generate(args) => Some(generate::hash(args, catalogue)),
+            _ => None,
+        }
+    }
+
+    /// Does a share of what is asked.
+    pub(super) fn part(&self, book: &Book) -> Done {
+        match self {
+            Self::Compare(args) => compare::piece(args, book),
+            Self::Generate(args) => generate::piece(args, book),
+            _ => Done::Wrong,
+        }
+    }
+
+    /// Does what is asked, with what the shards of a run have found in a `book`.
+    pub(super) fn done(self, catalogue: Catalogue, book: Option<&Book>) -> u8 {
+        match self {
+            Self::Prove(args) => told(prove::prove(&args, &catalogue)),
+            Self::Robust(args) => robust::robust(&args),
+            Self::Repair(args) => repair::repaired(&args, &catalogue),
+            Self::Run(args) => run::ran(&args, &catalogue),
+            Self::Compare(args) => compare::compare(&args, book),
+            Self::Generate(args) => told(generate::generate(&args, book)),
+            Self::Report(args) => told(report::report(&args, &catalogue)),
+            Self::Serve(args) => told(serve::serve(&args, &catalogue)),
+            Self::SolveForPage(args) => told(serve::solve_for_page(&args, &catalogue)),
+            Self::New { folder, example, mowgli } => told(new(&folder, &mowgli, example)),
+            Self::Convert(args) => printed(convert::converted(&args)),
+            Self::Completions { shell } => {
+                clap_complete::generate(shell, &mut Cli::command(), "mowgli", &mut std::io::stdout());
+                0
+            }
+            Self::Man { out } => told(man(&out)),
+        }
+    }
+}
+
+/// Writes a new crate, and says what to do next.
+fn new(folder: &Path, sources: &Path, example: Example) -> Result<u8, String> {
+    let absolute =
+        sources.canonicalize().map_err(|e| format!("{}: {e}; say where with --mowgli DIR", sources.display()))?;
+    for file in crate::new::new(folder, &absolute, example)? {
+        println!("{}", file.display());
+    }
+    println!("Next: cd {} && cargo test && cargo run -- check {}", folder.display(), example.library());
+    Ok(0)
+}
+
+/// Writes the manual pages of the command and of its subcommands.
+fn man(out: &Path) -> Result<u8, String> {
+    std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
+    clap_mangen::generate_to(Cli::command(), out).map_err(|e| format!("{}: {e}", out.display()))?;
+    Ok(0)
+}
