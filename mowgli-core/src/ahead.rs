@@ -536,3 +536,67 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
         read.into_iter().filter_map(|v| library.step(event, v)).fold(0, |all, v| all | known.values.bit(v))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use typed_arena::Arena;
+
+    use super::*;
+    use crate::ids::{Loc, Node};
+    use crate::implementation::Implementations;
+    use crate::memory::{Sc, consistent, libraries, read, world, write};
+    use crate::program::{Prog, prog};
+
+    /// Asks how far threads get that stand at the beginnings of these programs, each of which waits or not. Words hold 0.
+    fn reach(programs: &[(Prog, bool)]) -> Reached {
+        let (libraries, world, points) = (libraries(consistent), world(programs.len()), Arena::new());
+        let implementations = &Implementations::new();
+        let (seen, rounds) = (RefCell::default(), 3);
+        let (libraries, world, points) = (&libraries, &world, &points);
+        let threads: Threads<'_, '_, Sc> =
+            Threads { libraries, implementations, world, rounds, points, seen, notes: false, waits: false };
+        let start =
+            |(t, (program, waits)): (usize, &(Prog, bool))| (threads.start(Tid::from_index(t), program), *waits);
+        let standing: Vec<_> = programs.iter().enumerate().map(start).collect();
+        let ahead = Ahead {
+            threads: &threads,
+            known: &RefCell::default(),
+            now: &|_| vec![Val::Int(0)],
+            by_others: &|_, _| Vec::new(),
+            is_gone: &|_, _, _, _| false,
+            standing: &standing,
+        };
+        ahead.reach(&[]).expect("three threads are little work")
+    }
+
+    /// Writes x if y is 1.
+    fn conditional(x: Loc, y: Loc) -> Prog {
+        prog! { let v = read(y); if (v == Val::Int(1)) { write(x, 1) } }
+    }
+
+    /// P1 waits for x. P2 reads y and writes x if it read 1, and y is 0 unless P3 writes it.
+    #[test]
+    fn a_thread_waits_in_vain_where_no_thread_can_write_its_word() {
+        let [x, y] = ["x", "y"].map(Loc::new);
+        let alone = reach(&[(read(x), true), (conditional(x, y), false)]);
+        assert_eq!((&alone.goes_on[..], &alone.ends[..]), (&[false, true][..], &[false, true][..]));
+        assert!(!alone.writes(x.on(Node(1))));
+        let third = prog! { read(x); write(y, 1) };
+        let together = reach(&[(read(x), true), (conditional(x, y), false), (third, false)]);
+        assert_eq!((&together.goes_on[..], &together.ends[..]), (&[true; 3][..], &[true; 3][..]));
+        assert!(together.writes(x.on(Node(1))) && together.writes(y.on(Node(1))));
+    }
+
+    /// States are skipped after one that was too much: one, then two, then four. One that is not too much ends that.
+    #[test]
+    fn states_are_skipped_twice_as_often_each_time() {
+        let mut known = Known::<Sc>::default();
+        let skipped = |known: &mut Known<'_, Sc>| {
+            known.took(0, false);
+            std::iter::from_fn(|| known.most().is_none().then_some(())).count()
+        };
+        assert_eq!([(); 3].map(|()| skipped(&mut known)), [1, 2, 4]);
+        known.took(0, true);
+        assert_eq!(skipped(&mut known), 1);
+    }
+}

@@ -88,6 +88,8 @@ pub mod flow;
 pub mod graph;
 pub mod implementation;
 pub mod lemma;
+#[cfg(test)]
+mod memory;
 pub mod method;
 pub mod outcome;
 pub mod problem;

@@ -937,9 +937,69 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ids::{Loc, Node};
+    use crate::memory::{MEMORY, Method, Sc, consistent, event, libraries, world};
 
     #[test]
     fn all_that_a_mask_has_room_for_is_below_its_end() {
         assert_eq!((below(0), below(1), below(MOST - 1), below(MOST)), (0, 1, Mask::MAX >> 1, Mask::MAX));
+    }
+
+    /// Whether some execution begins with these events, and whether one has these events only.
+    fn begins_and_ends(events: &[Event]) -> (bool, bool) {
+        let (libraries, world) = (libraries(consistent), world(2));
+        let shapes: Vec<Shape<Sc>> = events.iter().map(|e| libraries.of(&e.call).shapes(&world, e).remove(0)).collect();
+        let mut prefix = Prefix::new(&libraries, &world, vec![MEMORY]);
+        for (n, (event, shape)) in events.iter().zip(&shapes).enumerate() {
+            let nth = alike(&events[..n], event.thread, &event.call);
+            prefix.add_event(&Alone { event, nth, shape }, 0, None).unwrap();
+        }
+        (prefix.propagate(), prefix.may_end(0))
+    }
+
+    /// In store buffering, each thread writes a word and reads the other one. Both reads of 0 close the cycle W(x) ppo R(y) rb W(y) ppo
+    /// R(x) rb W(x), unless another write of 0 comes later.
+    #[test]
+    fn an_outcome_with_a_cycle_is_ruled_out() {
+        let [x, y] = ["x", "y"].map(Loc::new);
+        let [write, read] = [|x| Method::Write { x, v: 1.into() }, |x| Method::Read { x }];
+        let reading = |of_y: i64, of_x: i64| {
+            begins_and_ends(&[
+                event(1, write(x), Val::Unit),
+                event(1, read(y), of_y),
+                event(2, write(y), Val::Unit),
+                event(2, read(x), of_x),
+            ])
+        };
+        assert_eq!(reading(0, 0), (true, false));
+        assert_eq!(reading(0, 1), (true, true));
+        assert_eq!(reading(1, 1), (true, true));
+    }
+
+    /// A read may read from a write that comes later, so its value alone rules nothing out before the end.
+    #[test]
+    fn a_read_may_wait_for_its_source() {
+        let x = Loc::new("x");
+        let (write, read) = (Method::Write { x, v: 1.into() }, Method::Read { x });
+        assert_eq!(begins_and_ends(&[event(1, read, 1)]), (true, false));
+        assert_eq!(begins_and_ends(&[event(1, read, 1), event(2, write, Val::Unit)]), (true, true));
+    }
+
+    /// Whether no execution has these two events in which the read finds the initial value of `x`.
+    fn forbids_initial(events: [Event; 2], x: Loc) -> bool {
+        let (libraries, world) = (libraries(consistent), world(2));
+        let shapes = events.each_ref().map(|e| libraries.of(&e.call).shapes(&world, e).remove(0));
+        let alone: Vec<Alone<'_, Sc>> =
+            events.iter().zip(&shapes).map(|(event, shape)| Alone { event, nth: 0, shape }).collect();
+        Prefix::new(&libraries, &world, vec![MEMORY]).forbids_stale(&alone, x.on(Node(1)))
+    }
+
+    #[test]
+    fn a_thread_reads_no_value_that_it_has_overwritten() {
+        let [x, y] = ["x", "y"].map(Loc::new);
+        let after_write_of =
+            |of| [event(1, Method::Write { x: of, v: 1.into() }, Val::Unit), event(1, Method::Read { x }, 0)];
+        assert!(forbids_initial(after_write_of(x), x));
+        assert!(!forbids_initial(after_write_of(y), x));
     }
 }

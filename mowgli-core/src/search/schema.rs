@@ -363,3 +363,58 @@ impl<S: Stamp> Builder<S> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::{po, reads, same_event, writes};
+    use crate::memory::{MEMORY, Sc, consistent, libraries};
+
+    fn schema(specification: fn(&mut Spec<Sc>)) -> Schema<Sc> {
+        Schema::new(&libraries(specification), &[MEMORY], 4)
+    }
+
+    /// The relations of the network whose pairs come with subevents, in words.
+    fn bases(schema: &Schema<Sc>) -> Vec<String> {
+        schema.bases.iter().map(|(_, _, fixed)| format!("{fixed:?}")).collect()
+    }
+
+    /// Two subevents tell whether `po - same_event` has a pair, so it is one base. The first set and key are those of the choice.
+    #[test]
+    fn a_relation_of_two_subevents_is_a_base() {
+        let schema = schema(|c| {
+            let pairs = (po() - same_event()).between(&reads(), &writes());
+            c.empty("no write follows a read", &pairs);
+        });
+        assert!(schema.choices.is_empty());
+        let of_demand = &bases(&schema)[0];
+        assert!(of_demand.contains("Minus([Po, SameEvent])"), "{of_demand}");
+        assert!(schema.is_open.iter().all(|open| !open), "no relation depends on a choice");
+    }
+
+    /// A pair of `po - rf` may go when rf grows. It is left out, because pairs must stay.
+    #[test]
+    fn a_difference_from_what_may_grow_is_left_out() {
+        let schema = schema(|c| {
+            let (rf, _) = c.reads_from("rf", reads(), writes());
+            c.empty("po without rf", &(po() - rf));
+        });
+        assert_eq!(bases(&schema), ["Nothing", "Ppo"]);
+    }
+
+    /// rf, mo and rb are of choices, and so is hb, which contains them. ppo alone is not.
+    #[test]
+    fn what_contains_a_choice_is_open() {
+        let schema = schema(consistent);
+        let [(_, Open::ReadsFrom { chosen, before, .. }), (_, Open::Order { raw, closed, .. })] = &schema.choices[..]
+        else {
+            panic!("rf and mo")
+        };
+        for relation in [chosen, before, raw, closed] {
+            assert!(schema.is_open[*relation]);
+        }
+        let (ppo, ..) = schema.bases.last().expect("ppo");
+        assert!(!schema.is_open[*ppo]);
+        assert_eq!(schema.is_open.last(), Some(&true), "hb");
+    }
+}

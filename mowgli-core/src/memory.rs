@@ -1,0 +1,88 @@
+//! A memory for unit tests: one stamp, which keeps program order, and words that are read and written.
+
+use std::fmt;
+
+use crate::algebra::{Rel, Spec};
+use crate::event::{Event, Shape, Sub};
+use crate::ids::{Loc, Name, Node, Tid};
+use crate::library::{Libraries, Library};
+use crate::method::{self, methods};
+use crate::stamp::Kind;
+use crate::world::{Object, World};
+
+/// The only stamp.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct Sc;
+
+impl Kind for Sc {
+    fn all(_: u8) -> Vec<Self> {
+        vec![Sc]
+    }
+}
+
+impl fmt::Display for Sc {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("sc")
+    }
+}
+
+crate::compile_search!(Sc);
+
+methods! {
+    pub(crate) enum Method of MEMORY = "memory" {
+        /// Reads the word.
+        fn read = Read(x: Object) -> Value;
+        /// Writes the word.
+        fn write = Write(x: Object, v: Value);
+    }
+}
+
+/// The memory with the specification that this function writes.
+pub(crate) struct Memory(pub fn(&mut Spec<Sc>));
+
+/// Writes the specification of sequential consistency: ppo, rf, mo and rb together have no cycle.
+pub(crate) fn consistent(c: &mut Spec<Sc>) {
+    let [rf, mo, rb]: [Rel<Sc>; 3] = c.coherence();
+    c.so([&rf, &mo, &rb]);
+}
+
+impl Library<Sc> for Memory {
+    fn name(&self) -> Name {
+        MEMORY
+    }
+
+    fn methods(&self) -> &'static [method::Method] {
+        Method::TABLE
+    }
+
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Sc>> {
+        let sub = match Method::of(&event.call) {
+            Method::Read { x } => Sub::read(Sc, x.on(Node(1)), event.ret),
+            Method::Write { x, v } => Sub::write(Sc, x.on(Node(1)), v),
+        };
+        vec![[sub].into()]
+    }
+
+    fn spec(&self) -> Spec<Sc> {
+        let mut spec = Spec::default();
+        (self.0)(&mut spec);
+        spec
+    }
+}
+
+/// The memory alone, with the specification that this function writes.
+pub(crate) fn libraries(specification: fn(&mut Spec<Sc>)) -> Libraries<Sc> {
+    Libraries::over(|_, _: Sc| true).with(Memory(specification))
+}
+
+/// The words x and y, and so many threads.
+pub(crate) fn world(threads: usize) -> World {
+    let mut world = World::new(1, &vec![Node(1); threads]);
+    world.objects.extend(["x", "y"].map(|name| (Loc::new(name), Object::new(MEMORY))));
+    world
+}
+
+/// A call of the thread of this number, from 1, with its result.
+pub(crate) fn event(thread: u8, method: Method, ret: impl Into<crate::value::Val>) -> Event {
+    Event { thread: Tid(thread), call: method.into(), ret: ret.into() }
+}
