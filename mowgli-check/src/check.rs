@@ -404,6 +404,19 @@ impl<S: Stamp> Checked<S> {
         }
     }
 
+    /// The verdict with what keeps calls from returning, and how it compares with the expected one: `unsound, as expected`,
+    /// `sound, blocks, as expected`, or `sound (expected Unsound)`.
+    #[must_use]
+    pub fn judgement(&self) -> String {
+        let progress = if self.stuck().is_some() { format!(", {}", self.progress()) } else { String::new() };
+        let expectation = match self.is_expected() {
+            Some(true) if self.has_failed() => ", as expected".to_owned(),
+            Some(false) => format!(" (expected {:?})", self.expected),
+            _ => String::new(),
+        };
+        format!("{}{progress}{expectation}", self.verdict())
+    }
+
     /// Whether calls return wherever the specification lets them, in one word.
     #[must_use]
     pub fn progress(&self) -> &'static str {

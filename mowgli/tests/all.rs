@@ -2,6 +2,7 @@
 
 mod command;
 mod documents;
+mod formats;
 mod new;
 mod repair;
 mod report;

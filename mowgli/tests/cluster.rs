@@ -41,9 +41,11 @@ fn process(file: &str) -> Option<String> {
     Some(processes.find(|process| is_it(process))?.file_name()?.to_str()?.to_owned())
 }
 
-/// What was printed, without the last column, which has times.
+/// What was printed, without the last column and without the ends of verdicts, which have times.
 fn timeless(text: &str) -> Vec<&str> {
-    text.lines().map(|line| line.rsplit_once(['┆', '┬', '╪', '┴']).map_or(line, |(rest, _)| rest)).collect()
+    let verdict = |line: &str| line.ends_with(" s").then(|| line.rfind(" in ")).flatten();
+    let end = |line: &str| verdict(line).or_else(|| line.rfind(['┆', '┬', '╪', '┴'])).unwrap_or(line.len());
+    text.lines().map(|line| &line[..end(line)]).collect()
 }
 
 fn what_a_cluster_finds_is_what_one_process_finds(folder: &Path, cluster: &Cluster) {

@@ -1,7 +1,8 @@
 //! The command from outside: what it prints, its exit codes, and what it says of bad input.
 
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use crate::ran::{Ran, file, is_bad, mowgli};
 
@@ -482,6 +483,31 @@ fn checks_have_the_codes_that_they_document() {
     let stopped = mowgli(&["check", "sv", "--timeout", "0", "--json"]);
     assert_eq!(stopped.code, 3, "{}", stopped.out);
     assert!(stopped.out.contains("\"verdict\":\"undecided\"") && stopped.out.contains("time limit"), "{}", stopped.out);
+}
+
+/// `sv` takes long, so `spinlock` is checked first, and its verdict is there while `sv` is searched.
+#[test]
+fn a_verdict_is_printed_as_soon_as_it_is_known() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mowgli"));
+    let mut child = command.args(["check", "sv", "spinlock"]).stdout(Stdio::piped()).spawn().expect("it runs");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("text");
+    let is_running = child.try_wait().expect("it can be asked").is_none();
+    child.kill().and_then(|()| child.wait()).expect("it ends");
+    assert!(is_running && line.starts_with("spinlock, threads 3, nodes 1, calls 2: sound in "), "{line}");
+}
+
+#[test]
+fn an_expected_mistake_is_marked_and_explained_below_the_verdicts() {
+    let small = ["--threads", "2", "--nodes", "2", "--calls", "1"];
+    let out = mowgli(&[&["check", "bal", "--variant", "no-fence"][..], &small].concat()).out;
+    let (first, rest) = out.split_once('\n').expect("lines");
+    assert!(first.starts_with("bal (no-fence), threads 2, nodes 2, calls 1: unsound, as expected in "), "{out}");
+    let (details, table) = rest.split_once("┌").expect("a table");
+    assert!(details.contains("// finding") && table.contains("unsound, as expected"), "{out}");
+    let missed =
+        mowgli(&["check", "wlock", "--variant", "no-broadcast", "--threads", "1", "--nodes", "1", "--calls", "2"]);
+    assert!(missed.out.contains(": sound (expected Blocks) in "), "{}", missed.out);
 }
 
 /// Every client within the bound is accounted for.
@@ -1062,7 +1088,6 @@ fn what_a_theorem_says_needs_no_time() {
 /// Starts the command, interrupts it once it listens to that, and waits for what it has to say.
 #[cfg(target_os = "linux")]
 fn interrupted(args: &[&str]) -> Ran {
-    use std::process::Stdio;
     let piped = || Stdio::piped();
     let mut child = Command::new(env!("CARGO_BIN_EXE_mowgli"))
         .args(args)

@@ -19,8 +19,10 @@ fn timeless(text: &str) -> String {
         Some(object.to_string())
     };
     let without = |line: &str| {
+        let verdict =
+            line.strip_suffix(" s").and_then(|line| line.rsplit_once(" in ")).map(|(verdict, _)| verdict.to_owned());
         let cut = line.rfind(['┆', '┬', '╪', '┴']).filter(|_| !is_time(&line)).map(|i| line[..i].to_owned());
-        json(line).or(cut).unwrap_or_else(|| line.to_owned())
+        json(line).or(verdict).or(cut).unwrap_or_else(|| line.to_owned())
     };
     text.lines().map(|line| without(line) + "\n").collect()
 }

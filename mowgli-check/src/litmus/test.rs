@@ -399,6 +399,8 @@ impl fmt::Display for Quantifier {
 /// An assertion.
 #[derive(Clone, Debug)]
 pub struct Assertion {
+    /// The line in the file, from 1.
+    pub line: usize,
     /// The quantifier.
     pub quantifier: Quantifier,
     /// The condition as it was written.
@@ -410,6 +412,8 @@ pub struct Assertion {
 /// An assertion on the executions that are stuck.
 #[derive(Clone, Debug)]
 pub struct Liveness {
+    /// The line in the file, from 1.
+    pub line: usize,
     /// The assertion as it was written.
     pub text: String,
     /// The claim.

@@ -5,6 +5,7 @@ mod estimates;
 mod implementations;
 mod list;
 mod questions;
+mod record;
 
 pub(super) use self::args::CheckArgs;
 use self::args::{Chosen, Entries, bounds};

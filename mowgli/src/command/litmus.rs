@@ -1,13 +1,15 @@
 //! The `litmus` command.
 
+mod record;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::cat::cat;
 use crate::catalogue::Catalogue;
 use crate::interrupt::{self, Deadline};
-use crate::litmus::run::Engine;
-use crate::litmus::test::Model;
+use crate::litmus::run::{Answer, Engine};
+use crate::litmus::test::{Model, Test};
 use crate::litmus::{core_rma, order, parse, reference, report, run};
 use clap::Args;
 use mowgli_core::problem::Limits;
@@ -20,6 +22,7 @@ use mowgli_rdma::core_rma::execution::{Rule, Rules};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::format::{Format, Record};
 use super::out::{all_files, bar, parsed, text_of, warnings, worst};
 use super::shards::{Done, Shared, is_piece};
 use crate::shards::book::Book;
@@ -39,6 +42,9 @@ pub(super) struct LitmusArgs {
     /// Print one JSON object per test, one per line.
     #[arg(long)]
     json: bool,
+    /// Print the results in a format that another tool reads.
+    #[arg(long, value_enum, conflicts_with_all = ["json", "mutate_to", "statements"])]
+    format: Option<Format>,
     /// Only tests of this model, for example RDMA_WAIT.
     #[arg(long)]
     model: Option<String>,
@@ -137,6 +143,8 @@ struct Printed {
     err: String,
     code: u8,
     stats: Stats,
+    /// The result for other tools; none of a test of another model than the one that is asked for.
+    record: Option<Record>,
 }
 
 /// Solves tests, with what other processes have found in a `book`.
@@ -168,11 +176,18 @@ pub(super) fn litmus(args: &LitmusArgs, catalogue: &Catalogue, book: Option<&Boo
         return code;
     }
     let mut stats = Stats::default();
+    let mut records = Vec::new();
     for p in printed.into_iter().flatten() {
-        print!("{}", p.out);
+        match args.format {
+            Some(_) => records.extend(p.record),
+            None => print!("{}", p.out),
+        }
         eprint!("{}", p.err);
         code = worst(code, p.code);
         stats += p.stats;
+    }
+    if let Some(format) = args.format {
+        print!("{}", format.write("litmus", &records));
     }
     if args.stats {
         eprintln!("{stats:?} leaves per class {:.3}", stats.leaves as f64 / stats.classes.max(1) as f64);
@@ -215,52 +230,78 @@ fn mutate_to(files: &[PathBuf], args: &LitmusArgs) -> u8 {
 }
 
 fn one_file(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Printed {
-    let bad = |message: String| {
-        let line = || format!("{}\n", serde_json::json!({ "file": path.display().to_string(), "error": message }));
-        let out = if args.json { line() } else { String::new() };
-        Printed { out, err: format!("error: {message}\n"), code: 2, stats: Default::default() }
-    };
     if interrupt::requested() {
         let err = format!("interrupted: {} was not run\n", path.display());
-        return Printed { out: String::new(), err, code: 3, stats: Default::default() };
+        let record = Some(Record::interrupted(name_of(path), Some(file_of(path))));
+        return Printed { code: 3, record, ..Printed::without_answer(err) };
     }
-    let read = |text: String| parse::parse_in(catalogue, &path.display().to_string(), &text);
-    let test = match wanted(path, args).and_then(|text| text.map(read).transpose()) {
-        Ok(Some(test)) => test,
-        Ok(None) => return Printed { out: String::new(), err: String::new(), code: 0, stats: Default::default() },
-        Err(message) => return bad(message),
-    };
-    let chain = match run::replaced(catalogue, &test, &args.implemented) {
-        Ok(chain) => chain,
-        Err(message) => return bad(message),
-    };
+    solved(path, args, catalogue).unwrap_or_else(|message| bad_input(path, args, &message))
+}
+
+impl Printed {
+    /// A message on standard error, and nothing else.
+    fn without_answer(err: String) -> Self {
+        Self { out: String::new(), err, code: 0, stats: Stats::default(), record: None }
+    }
+}
+
+fn bad_input(path: &Path, args: &LitmusArgs, message: &str) -> Printed {
+    let file = path.display().to_string();
+    let line = || format!("{}\n", serde_json::json!({ "file": file, "error": message }));
+    let out = if args.json { line() } else { String::new() };
+    let record = Some(Record::bad_input(name_of(path), Some(file_of(path)), message));
+    Printed { out, code: 2, record, ..Printed::without_answer(format!("error: {message}\n")) }
+}
+
+/// A file as other tools name it: without `./`, which they take for another file.
+fn file_of(path: &Path) -> String {
+    path.strip_prefix(".").unwrap_or(path).display().to_string()
+}
+
+/// The name of a file, which stands for that of a test that was not read.
+fn name_of(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Solves the test in a file.
+///
+/// # Errors
+/// What is wrong with the input.
+fn solved(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Printed, String> {
+    let file = path.display().to_string();
+    let Some(text) = wanted(path, args)? else { return Ok(Printed::without_answer(String::new())) };
+    let test = parse::parse_in(catalogue, &file, &text)?;
     let start = Instant::now();
+    let answer = answer(&test, args, catalogue)?;
+    let time = start.elapsed();
+    let text = if args.json { report::json } else { report::text };
+    let out = text(&test, &answer, args.loops, time.as_micros()) + "\n";
+    let record = Some(record::record(file_of(path), &test, &answer, time.as_secs_f64()));
+    let (err, code, stats) = (warnings(&test), code(&test, &answer), answer.explored.stats);
+    Ok(Printed { out, err, code, stats, record })
+}
+
+fn answer(test: &Test, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Answer, String> {
+    let chain = run::replaced(catalogue, test, &args.implemented)?;
     let deadline = Deadline::after(args.timeout);
     let expired = || deadline.expired();
     let limits = Limits { rounds: args.loops, expired: &expired, ..Limits::default() };
     let rules = args.without.iter().fold(args.network.clone(), |rules, &rule| rules.without(rule));
-    let answer = match args.engine.into() {
-        Engine::Declarative if test.model == Model::CoreRma => core_rma::solve(&test, &rules, limits),
-        Engine::Declarative => run::solve_in(catalogue, &test, &chain, limits),
-        engine => match run::solve_with(engine, &test, limits) {
-            Ok(answer) => answer,
-            Err(message) => return bad(message),
-        },
-    };
-    let micros = start.elapsed().as_micros();
-    let out = if args.json {
-        report::json(&test, &answer, args.loops, micros) + "\n"
-    } else {
-        report::text(&test, &answer, args.loops, micros) + "\n"
-    };
+    match args.engine.into() {
+        Engine::Declarative if test.model == Model::CoreRma => Ok(core_rma::solve(test, &rules, limits)),
+        Engine::Declarative => Ok(run::solve_in(catalogue, test, &chain, limits)),
+        engine => run::solve_with(engine, test, limits),
+    }
+}
+
+fn code(test: &Test, answer: &Answer) -> u8 {
     let is_vacuous = answer.is_vacuous() && !test.is_meant_vacuous();
     let fails = answer.holds.iter().chain(&answer.liveness).any(|holds| *holds == Some(false));
-    let code = match fails {
+    match fails {
         // What is said to be possible is not, and neither is anything else.
         _ if is_vacuous => 3,
         true => 1,
-        false if answer.is_stuck(&test) || answer.stop().is_some() => 3,
+        false if answer.is_stuck(test) || answer.stop().is_some() => 3,
         false => 0,
-    };
-    Printed { out, err: warnings(&test), code, stats: answer.explored.stats }
+    }
 }

@@ -8,6 +8,7 @@ mod compare;
 #[cfg(feature = "full")]
 mod convert;
 mod explain;
+mod format;
 #[cfg(feature = "full")]
 mod generate;
 mod litmus;

@@ -17,13 +17,15 @@ impl Reader<'_> {
         let (mut assertions, mut liveness) = (Vec::new(), Vec::new());
         let footers = parts_of_file.iter().filter(|t| t.as_rule() == Rule::footer);
         for footer in footers.map(|t| t.clone().into_inner().next().expect("a footer has a form")) {
+            let (line, _) = footer.line_col();
             if footer.as_rule() == Rule::locations {
                 for place in parts(&footer, Rule::place) {
                     self.observe(&place, &mut observed, &mut shown)?;
                 }
             } else if footer.as_rule() == Rule::vacuous {
                 let condition = Condition::And(Vec::new());
-                assertions.push(Assertion { quantifier: Quantifier::Vacuous, text: "true".to_owned(), condition });
+                let (quantifier, text) = (Quantifier::Vacuous, "true".to_owned());
+                assertions.push(Assertion { line, quantifier, text, condition });
             } else if footer.as_rule() != Rule::assertion {
                 let claim = match footer.as_rule() {
                     Rule::ends => Claim::Ends,
@@ -36,7 +38,7 @@ impl Reader<'_> {
                         Claim::Stuck(self.observed_condition(&tree, &mut observed, &mut shown)?)
                     }
                 };
-                liveness.push(Liveness { text: footer.as_str().trim().to_owned(), claim });
+                liveness.push(Liveness { line, text: footer.as_str().trim().to_owned(), claim });
             } else {
                 let tree = part(&footer, Rule::condition).expect("by the grammar");
                 let condition = self.observed_condition(&tree, &mut observed, &mut shown)?;
@@ -45,7 +47,7 @@ impl Reader<'_> {
                     "forbidden" | "~exists" => Quantifier::Forbidden,
                     _ => Quantifier::Forall,
                 };
-                assertions.push(Assertion { quantifier, text: tree.as_str().trim().to_owned(), condition });
+                assertions.push(Assertion { line, quantifier, text: tree.as_str().trim().to_owned(), condition });
             }
         }
         Ok(Footers { observed, shown, assertions, liveness })

@@ -9,6 +9,7 @@ use mowgli_core::soundness::ledger::Piece;
 use mowgli_libraries::entry::{Entry, Variant};
 
 use super::super::bounds::{Placement, Within, at_least_one, budget};
+use super::super::format::Format;
 use super::super::shards::Share;
 use crate::catalogue::{Catalogue, Stamped};
 use crate::check::{Ask, Options};
@@ -64,6 +65,9 @@ pub(in super::super) struct CheckArgs {
     /// Print one JSON object per check, one per line.
     #[arg(long)]
     pub(super) json: bool,
+    /// Print the verdicts in a format that another tool reads.
+    #[arg(long, value_enum, conflicts_with_all = ["json", "necessity", "mutants", "mutate_spec", "distinguish", "spec", "estimate", "list"])]
+    pub(super) format: Option<Format>,
     /// Keep the counterexample in this file, for `mowgli explain`; several go to FILE, FILE.2.ron and so on. With --shard, where
     /// its lines go.
     #[arg(long, value_name = "FILE")]

@@ -1,36 +1,54 @@
 //! Implementations against their specifications: a table of what was found.
 
 use comfy_table::{ColumnConstraint, Table, Width, presets};
+use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
 use mowgli_libraries::entry::Entry;
 
+use super::super::format::Record;
 use super::super::out::{keep, told, worst};
 use super::super::shards::is_piece;
 use super::super::stages::check_bounds;
 use super::args::{CheckArgs, Chosen, Entries, bounds};
+use super::record::record;
 use crate::catalogue::{Catalogue, Stamped};
 use crate::check::Checked;
 use crate::explain::written;
 use crate::interrupt::{self, Deadline};
 use crate::shards::book::Book;
 
-/// Checks what is asked for, and prints what is found.
+/// Built-in libraries whose checks take more than some seconds, by measured time. They are checked after all others, so that
+/// verdicts come early.
+const SLOW: [&str; 9] = ["bal", "bal-transitive", "wlock", "nlock", "rbl", "rbl-weak", "msw", "kvstore", "sv"];
+
+/// Entries with the quick ones first.
+fn quick_first<S: Stamped>(mut chosen: Entries<'_, S>) -> Entries<'_, S> {
+    chosen.sort_by_key(|(entry, _)| SLOW.iter().position(|slow| *slow == entry.name));
+    chosen
+}
+
+/// Checks what is asked for. A line for each verdict is printed as soon as it is known; counterexamples and the table follow.
 pub(super) fn check_implementations(
     args: &CheckArgs,
     catalogue: &Catalogue,
     deadline: Deadline,
     book: Option<&Book>,
 ) -> Result<u8, String> {
-    let chosen = Chosen::of(args, catalogue)?;
     let mut shown = Shown::default();
-    shown.check(&chosen.over_rdma, catalogue.entries(), args, (deadline, book));
-    shown.check(&chosen.over_x86, catalogue.entries(), args, (deadline, book));
+    let chosen = match Chosen::of(args, catalogue) {
+        Ok(chosen) => chosen,
+        Err(wrong) => {
+            shown.add_bad_input(args.names.join(", "), wrong);
+            shown.print_rest(args);
+            return Ok(shown.code);
+        }
+    };
+    shown.check(&quick_first(chosen.over_x86), catalogue.entries(), args, (deadline, book));
+    shown.check(&quick_first(chosen.over_rdma), catalogue.entries(), args, (deadline, book));
     if is_piece(book) {
         return Ok(shown.code);
     }
-    if !args.json && shown.table.row_count() > 0 {
-        println!("{}", shown.table);
-    }
+    shown.print_rest(args);
     if let Some(path) = &args.out {
         keep(path, &shown.findings)?;
         if shown.findings.is_empty() {
@@ -40,9 +58,12 @@ pub(super) fn check_implementations(
     Ok(shown.code)
 }
 
-/// What checks have found so far.
+/// The results of checks so far.
 struct Shown {
+    /// Counterexamples in text, which are printed behind all verdicts.
+    details: String,
     table: Table,
+    records: Vec<Record>,
     /// Counterexamples, as RON.
     findings: Vec<String>,
     code: u8,
@@ -67,12 +88,12 @@ impl Default for Shown {
         if let Some(verdict) = table.column_mut(5) {
             verdict.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(48)));
         }
-        Self { table, findings: Vec::new(), code: 0 }
+        Self { details: String::new(), table, records: Vec::new(), findings: Vec::new(), code: 0 }
     }
 }
 
 impl Shown {
-    /// Checks entries over one memory model, and prints what is found of each, or what is wrong with it.
+    /// Checks entries over one memory model, and prints each verdict.
     fn check<S: Stamped>(
         &mut self,
         chosen: &Entries<'_, S>,
@@ -80,39 +101,80 @@ impl Shown {
         args: &CheckArgs,
         (deadline, book): (Deadline, Option<&Book>),
     ) {
-        let is_shown = !is_piece(book);
         for &(entry, variant) in chosen {
             if interrupt::requested() {
                 eprintln!("interrupted: {} ({}) was not checked", entry.name, variant.name);
                 self.code = worst(self.code, 3);
+                self.records.push(Record::interrupted(named(entry.name, variant.name), None));
                 continue;
             }
             let options = args.options(entries, deadline);
             let mut each = |checked: Checked<S>| {
-                if !is_shown {
-                    return;
+                if !is_piece(book) {
+                    self.add(&checked, args);
                 }
-                print!("{}", if args.json { checked.json() + "\n" } else { checked.explanation() });
-                if args.stats {
-                    eprintln!("{}\n{}", checked.title(), checked.stats());
-                }
-                self.add(&checked);
             };
             if let Err(wrong) = check_bounds(entry, variant, &bounds(entry, variant, args), &options, book, &mut each) {
-                self.code = worst(self.code, told(Err(wrong)));
+                self.add_bad_input(named(entry.name, variant.name), wrong);
             }
         }
     }
 
-    fn add<S: Stamped>(&mut self, c: &Checked<S>) {
+    /// Prints the verdict of a check, and keeps the rest.
+    fn add<S: Stamped>(&mut self, c: &Checked<S>, args: &CheckArgs) {
         let code = match c.is_expected() {
             Some(true) => 0,
             Some(false) => 1,
             None => 3,
         };
         self.code = worst(self.code, code);
+        match (args.json, args.format) {
+            (true, _) => println!("{}", c.json()),
+            (false, Some(_)) => self.records.push(record(c)),
+            (false, None) => {
+                println!("{}", line(c));
+                self.details.push_str(&c.explanation());
+                self.table.add_row(row(c));
+            }
+        }
+        if args.stats {
+            eprintln!("{}\n{}", c.title(), c.stats());
+        }
         self.findings.extend(c.finding().as_ref().map(written));
-        self.table.add_row(row(c));
+    }
+
+    fn add_bad_input(&mut self, name: String, wrong: String) {
+        self.records.push(Record::bad_input(name, None, &wrong));
+        self.code = worst(self.code, told(Err(wrong)));
+    }
+
+    /// Prints what follows the verdicts: counterexamples with the table, or the records in the format that is asked for.
+    fn print_rest(&self, args: &CheckArgs) {
+        if let Some(format) = args.format {
+            print!("{}", format.write("check", &self.records));
+        } else if self.table.row_count() > 0 {
+            println!("\n{}{}", self.details, self.table);
+        }
+    }
+}
+
+/// The name of a library with its variant.
+pub(super) fn named(library: &str, variant: &str) -> String {
+    if variant == "published" { library.to_owned() } else { format!("{library} ({variant})") }
+}
+
+/// A verdict in a line, for example `bal (no-fence), threads 2, nodes 2, calls 1: unsound, as expected in 0.35 s`.
+fn line<S: Stamped>(c: &Checked<S>) -> String {
+    let Bound { threads, nodes, calls, .. } = c.bound;
+    let name = named(c.library, c.variant);
+    format!("{name}, threads {threads}, nodes {nodes}, calls {calls}: {} in {:.2} s", verdict(c), c.time.as_secs_f64())
+}
+
+/// A verdict with the reason why it is undecided, if it is.
+fn verdict<S: Stamped>(c: &Checked<S>) -> String {
+    match &c.report.verdict {
+        Verdict::Undecided(stop) => format!("{}: {stop}", c.judgement()),
+        _ => c.judgement(),
     }
 }
 
@@ -120,21 +182,13 @@ impl Shown {
 fn row<S: Stamped>(c: &Checked<S>) -> [String; 9] {
     let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
     let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();
-    let expected = match c.is_expected() {
-        Some(false) => format!(" (expected {:?})", c.expected),
-        _ => String::new(),
-    };
-    let stop = match &c.report.verdict {
-        Verdict::Undecided(stop) => format!(": {stop}"),
-        _ => String::new(),
-    };
     [
-        if c.variant == "published" { c.library.to_owned() } else { format!("{} ({})", c.library, c.variant) },
+        named(c.library, c.variant),
         c.over.clone(),
         c.bound_parts().join("\n"),
         format!("{}{vacuous}{unreached}", c.report.clients),
         c.report.executions.to_string(),
-        format!("{}{expected}{stop}", c.verdict()),
+        verdict(c),
         c.progress().to_owned(),
         c.concretisation().join("\n"),
         format!("{:.2} s", c.time.as_secs_f64()),

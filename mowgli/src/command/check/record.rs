@@ -1,0 +1,28 @@
+//! The record of a check, for the formats of other tools.
+
+use super::super::format::{Finding, Kind, Record};
+use super::implementations::named;
+use crate::catalogue::Stamped;
+use crate::check::Checked;
+
+/// Makes the record of a check. A verdict that is expected is no finding.
+pub(super) fn record<S: Stamped>(checked: &Checked<S>) -> Record {
+    let kind = match checked.is_expected() {
+        Some(true) => None,
+        Some(false) => Some(Kind::Violated),
+        None => Some(Kind::Undecided),
+    };
+    let finding = kind.map(|kind| Finding {
+        kind,
+        place: None,
+        message: format!("{} (expected {:?})", checked.title(), checked.expected),
+        details: checked.explanation(),
+    });
+    Record {
+        name: named(checked.library, checked.variant),
+        file: None,
+        verdict: checked.judgement(),
+        seconds: checked.time.as_secs_f64(),
+        findings: finding.into_iter().collect(),
+    }
+}

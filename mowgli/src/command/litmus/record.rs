@@ -1,0 +1,95 @@
+//! The record of a litmus test that was solved, for the formats of other tools.
+
+use mowgli_core::value::Val;
+
+use super::super::format::{Finding, Kind, Record};
+use crate::litmus::run::{Answer, WHY_NONE};
+use crate::litmus::stuck;
+use crate::litmus::test::{Assertion, Quantifier, Test};
+
+/// Makes the record of a test in a file.
+pub(super) fn record(file: String, test: &Test, answer: &Answer, seconds: f64) -> Record {
+    let is_vacuous = answer.is_vacuous() && !test.is_meant_vacuous();
+    let is_stuck = answer.is_stuck(test) && !is_vacuous;
+    let mut findings = if is_vacuous { vec![vacuous(test, answer)] } else { violations(test, answer) };
+    findings.extend(answer.stop().map(|stop| {
+        let message = format!("the search did not end: {stop}");
+        finding(Kind::Undecided, (1, 1), message)
+    }));
+    findings.extend(is_stuck.then(|| unexpected(test, answer)));
+    let verdict = match () {
+        () if findings.iter().any(|f| f.kind == Kind::Violated) => "violated",
+        () if is_vacuous => "vacuous",
+        () if answer.stop().is_some() => "undecided",
+        () if is_stuck => "stuck",
+        () => "ok",
+    };
+    let warnings = test.warnings.iter();
+    findings.extend(warnings.map(|w| finding(Kind::Warning, (w.line, w.column), w.message.clone())));
+    Record { name: test.name.clone(), file: Some(file), verdict: verdict.to_owned(), seconds, findings }
+}
+
+fn finding(kind: Kind, place: (usize, usize), message: String) -> Finding {
+    Finding { kind, place: Some(place), message, details: String::new() }
+}
+
+/// The finding for a test no execution of which ends, with the threads that wait.
+fn vacuous(test: &Test, answer: &Answer) -> Finding {
+    let message = format!(
+        "no execution ends, so assertions about all executions mean nothing: {WHY_NONE}; write a line `vacuous` if \
+         that is intended"
+    );
+    Finding { details: waits(test, answer), ..finding(Kind::Undecided, (first_wait(test, answer), 1), message) }
+}
+
+/// The finding for stuck executions of a test that says nothing of them.
+fn unexpected(test: &Test, answer: &Answer) -> Finding {
+    let message =
+        format!("executions are stuck in which {}; write `may hang` if that is intended", waits(test, answer));
+    finding(Kind::Undecided, (first_wait(test, answer), 1), message)
+}
+
+/// The line at which a thread waits in the first kind of stuck executions, or else that of the header.
+fn first_wait(test: &Test, answer: &Answer) -> usize {
+    let statement = |kind: &stuck::Kind| (0..test.threads.len()).find_map(|thread| kind.statement(test, thread));
+    answer.kinds().keys().next().and_then(statement).map_or(1, |(line, _)| line)
+}
+
+/// Says where the threads of the first kind of stuck executions wait.
+fn waits(test: &Test, answer: &Answer) -> String {
+    let first = answer.kinds().iter().next().map(|(kind, whys)| kind.waits_in_words(test, whys));
+    first.unwrap_or_default().join("; ")
+}
+
+/// The assertions that do not hold.
+fn violations(test: &Test, answer: &Answer) -> Vec<Finding> {
+    let on_outcomes = test.assertions.iter().zip(&answer.holds).map(|(assertion, &holds)| {
+        let reason = || format!("{assertion} does not hold: {}", reason(test, assertion, answer));
+        (holds == Some(false)).then(|| finding(Kind::Violated, (assertion.line, 1), reason()))
+    });
+    let on_stuck = test.liveness.iter().zip(&answer.liveness).map(|(liveness, &holds)| {
+        let reason = || match answer.kinds().is_empty() {
+            true => format!("{} does not hold: no execution is stuck", liveness.text),
+            false => format!("{} does not hold: executions are stuck in which {}", liveness.text, waits(test, answer)),
+        };
+        (holds == Some(false)).then(|| finding(Kind::Violated, (liveness.line, 1), reason()))
+    });
+    on_outcomes.chain(on_stuck).flatten().collect()
+}
+
+/// Names the outcome that decides against an assertion, if there is one.
+fn reason(test: &Test, assertion: &Assertion, answer: &Answer) -> String {
+    let decides = |values: &&Vec<Val>| match assertion.quantifier {
+        Quantifier::Allowed => false,
+        Quantifier::Forbidden | Quantifier::Vacuous => assertion.condition.holds(values),
+        Quantifier::Forall => !assertion.condition.holds(values),
+    };
+    match answer.outcomes.keys().find(decides) {
+        Some(values) if values.is_empty() => "an execution ends".to_owned(),
+        Some(values) => {
+            let shown = test.shown.iter().zip(values).map(|((name, _), value)| format!("{name}={value}"));
+            format!("the outcome {} is possible", shown.collect::<Vec<_>>().join(" "))
+        }
+        None => "no execution has such an outcome".to_owned(),
+    }
+}
