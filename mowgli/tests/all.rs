@@ -1,5 +1,6 @@
 //! The tests of the command that need nothing but Rust, as one program: the command's crates are linked once for them.
 
+mod action;
 mod command;
 mod documents;
 mod formats;
