@@ -48,5 +48,5 @@ pub use command::main_with;
 
 /// The README's example is a doc test.
 #[cfg(doctest)]
-#[doc = include_str!("../../README.md")]
+#[doc = include_str!("../README.md")]
 pub struct Readme;

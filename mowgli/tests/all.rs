@@ -5,6 +5,7 @@ mod command;
 mod documents;
 mod formats;
 mod new;
+mod package;
 mod repair;
 mod report;
 mod run;

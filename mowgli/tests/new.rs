@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use mowgli::new::{Example, Sources, new};
+
 fn mowgli(args: &[&str]) -> (Option<i32>, String) {
     let ran = Command::new(env!("CARGO_BIN_EXE_mowgli")).args(args).output().expect("the command runs");
     (ran.status.code(), String::from_utf8_lossy(&ran.stderr).into_owned() + &String::from_utf8_lossy(&ran.stdout))
@@ -53,6 +55,37 @@ fn a_new_crate_is_written_whole() {
             }
         }
     }
+}
+
+/// A package is unpacked beside others, whose folders have their versions in their names.
+#[test]
+fn an_installed_command_writes_versions_and_a_checkout_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    let unpacked = folder.path().join("mowgli-0.1.0");
+    std::fs::create_dir_all(&unpacked).unwrap();
+    assert_eq!(Sources::around(&unpacked), Sources::Registry);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().unwrap();
+    assert_eq!(Sources::of_this_build(), Sources::Checkout(root.clone()));
+    let manifests = |name: &str, sources: &Sources| {
+        let made = folder.path().join(name);
+        new(&made, sources, Example::Counter).unwrap();
+        ["Cargo.toml", "command/Cargo.toml"].map(|file| std::fs::read_to_string(made.join(file)).unwrap()).concat()
+    };
+    let (installed, checkout) =
+        (manifests("installed", &Sources::Registry), manifests("checkout", &Sources::of_this_build()));
+    let crates = [
+        ("mowgli-core", "mowgli-core"),
+        ("mowgli-libraries", "libraries"),
+        ("mowgli-proofs", "proofs"),
+        ("mowgli", "mowgli"),
+    ];
+    for (name, folder) in crates {
+        let version = format!("\n{name} = \"{}\"\n", env!("CARGO_PKG_VERSION"));
+        assert!(installed.contains(&version), "{installed}");
+        let path = format!("\n{name} = {{ path = \"{}\" }}\n", root.join(folder).display());
+        assert!(checkout.contains(&path), "{checkout}");
+    }
+    assert!(!installed.contains(&root.display().to_string()), "{installed}");
 }
 
 #[test]

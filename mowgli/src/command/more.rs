@@ -9,7 +9,7 @@ use super::out::{printed, told};
 use super::shards::Done;
 use super::{Cli, compare, convert, generate, prove, repair, report, robust, run, serve};
 use crate::catalogue::Catalogue;
-use crate::new::Example;
+use crate::new::{Example, Sources};
 use crate::shards::book::Book;
 use crate::shards::identity::Hash;
 
@@ -43,9 +43,10 @@ pub(super) enum More {
         /// What it begins with.
         #[arg(long, value_enum, default_value_t, value_name = "NAME")]
         example: Example,
-        /// Where Mowgli's sources are.
-        #[arg(long, value_name = "DIR", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/.."))]
-        mowgli: PathBuf,
+        /// A checkout of Mowgli, on which the crate depends by paths. The default is the checkout that this command was built in,
+        /// or this version from the registry.
+        #[arg(long, value_name = "DIR")]
+        mowgli: Option<PathBuf>,
     },
     /// Convert litmus tests to C programs over libibverbs, to LISA, or, for the CPU alone, to and from herd's X86_64 syntax.
     Convert(convert::ConvertArgs),
@@ -114,7 +115,7 @@ impl More {
             Self::Report(args) => told(report::report(&args, &catalogue)),
             Self::Serve(args) => told(serve::serve(&args, &catalogue)),
             Self::SolveForPage(args) => told(serve::solve_for_page(&args, &catalogue)),
-            Self::New { folder, example, mowgli } => told(new(&folder, &mowgli, example)),
+            Self::New { folder, example, mowgli } => told(new(&folder, mowgli.as_deref(), example)),
             Self::Convert(args) => printed(convert::converted(&args)),
             Self::Completions { shell } => {
                 clap_complete::generate(shell, &mut Cli::command(), "mowgli", &mut std::io::stdout());
@@ -126,10 +127,9 @@ impl More {
 }
 
 /// Writes a new crate, and says what to do next.
-fn new(folder: &Path, sources: &Path, example: Example) -> Result<u8, String> {
-    let absolute =
-        sources.canonicalize().map_err(|e| format!("{}: {e}; say where with --mowgli DIR", sources.display()))?;
-    for file in crate::new::new(folder, &absolute, example)? {
+fn new(folder: &Path, checkout: Option<&Path>, example: Example) -> Result<u8, String> {
+    let sources = checkout.map_or_else(|| Ok(Sources::of_this_build()), Sources::checkout)?;
+    for file in crate::new::new(folder, &sources, example)? {
         println!("{}", file.display());
     }
     println!("Next: cd {} && cargo test && cargo run -- check {}", folder.display(), example.library());

@@ -21,6 +21,56 @@ pub enum Example {
     Counter,
 }
 
+/// The place from which a new crate takes Mowgli.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sources {
+    /// A checkout in this folder: dependencies are paths.
+    Checkout(PathBuf),
+    /// The registry: dependencies are versions.
+    Registry,
+}
+
+impl Sources {
+    /// The checkout that this crate was built in; the registry, if it was built from a package.
+    #[must_use]
+    pub fn of_this_build() -> Self {
+        Self::around(Path::new(env!("CARGO_MANIFEST_DIR")))
+    }
+
+    /// The checkout whose crate `mowgli` is in this folder; the registry, if the folder is in no checkout.
+    #[must_use]
+    pub fn around(mowgli: &Path) -> Self {
+        Self::checkout(&mowgli.join("..")).unwrap_or(Self::Registry)
+    }
+
+    /// The checkout in a folder.
+    ///
+    /// # Errors
+    /// If the folder does not exist, or lacks one of the crates that a new crate depends on.
+    pub fn checkout(folder: &Path) -> Result<Self, String> {
+        let root = folder
+            .canonicalize()
+            .map_err(|e| format!("{}: {e}; say where Mowgli's sources are with --mowgli DIR", folder.display()))?;
+        let has = |(_, crate_): &(&str, &str)| root.join(crate_).join("Cargo.toml").exists();
+        if [CORE, LIBRARIES, X86, PROOFS, COMMAND_CRATE].iter().all(has) {
+            Ok(Self::Checkout(root))
+        } else {
+            Err(format!("{} has no Mowgli; say where its sources are with --mowgli DIR", root.display()))
+        }
+    }
+
+    /// A line of a manifest with a crate of Mowgli as a dependency.
+    fn dependency(&self, (name, folder): (&str, &str)) -> String {
+        match self {
+            Self::Checkout(root) => {
+                let path = root.join(folder).display().to_string().replace('\\', "/");
+                format!("{name} = {{ path = \"{path}\" }}\n")
+            }
+            Self::Registry => format!("{name} = \"{}\"\n", env!("CARGO_PKG_VERSION")),
+        }
+    }
+}
+
 /// The parts of an example.
 struct Parts {
     /// Its name, which is that of its litmus test.
@@ -42,6 +92,8 @@ struct Parts {
 const CORE: (&str, &str) = ("mowgli-core", "mowgli-core");
 const LIBRARIES: (&str, &str) = ("mowgli-libraries", "libraries");
 const X86: (&str, &str) = ("mowgli-x86", "mowgli-x86");
+const PROOFS: (&str, &str) = ("mowgli-proofs", "proofs");
+const COMMAND_CRATE: (&str, &str) = ("mowgli", "mowgli");
 
 impl Parts {
     /// How to see a failure.
@@ -120,7 +172,7 @@ impl Example {
 ///
 /// # Errors
 /// If the name is none for a crate, the folder exists, or it cannot be written.
-pub fn new(folder: &Path, mowgli: &Path, example: Example) -> Result<Vec<PathBuf>, String> {
+pub fn new(folder: &Path, sources: &Sources, example: Example) -> Result<Vec<PathBuf>, String> {
     let name = folder.file_name().and_then(|n| n.to_str()).unwrap_or_default();
     let is_name = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_');
@@ -130,11 +182,8 @@ pub fn new(folder: &Path, mowgli: &Path, example: Example) -> Result<Vec<PathBuf
     if folder.exists() {
         return Err(format!("{} exists already", folder.display()));
     }
-    if !mowgli.join("mowgli-core/Cargo.toml").exists() {
-        return Err(format!("{} has no Mowgli; say where its sources are with --mowgli DIR", mowgli.display()));
-    }
     let mut written = Vec::new();
-    for (file, text) in files(name, mowgli, &example.parts()) {
+    for (file, text) in files(name, sources, &example.parts()) {
         let path = folder.join(file);
         let parent = path.parent().expect("it is in the folder");
         let done = std::fs::create_dir_all(parent).and_then(|()| std::fs::write(&path, text));
@@ -145,10 +194,8 @@ pub fn new(folder: &Path, mowgli: &Path, example: Example) -> Result<Vec<PathBuf
 }
 
 /// The files of a crate, each with its text.
-fn files(name: &str, mowgli: &Path, parts: &Parts) -> Vec<(String, String)> {
-    let path = mowgli.display().to_string().replace('\\', "/");
-    let dependency = |(name, folder): &(&str, &str)| format!("{name} = {{ path = \"{path}/{folder}\" }}\n");
-    let dependencies: String = parts.dependencies.iter().map(dependency).collect();
+fn files(name: &str, sources: &Sources, parts: &Parts) -> Vec<(String, String)> {
+    let dependencies: String = parts.dependencies.iter().map(|&crate_| sources.dependency(crate_)).collect();
     let fill = |text: &str| {
         // What runs is RDMA.
         let run = if parts.litmus.starts_with("RDMA") { RUN } else { "" };
@@ -156,7 +203,8 @@ fn files(name: &str, mowgli: &Path, parts: &Parts) -> Vec<(String, String)> {
             .replace("@NAME@", name)
             .replace("my_library", &name.replace('-', "_"))
             .replace("@DEPENDENCIES@", &dependencies)
-            .replace("@MOWGLI@", &path)
+            .replace("@PROOFS@\n", &sources.dependency(PROOFS))
+            .replace("@COMMAND@\n", &sources.dependency(COMMAND_CRATE))
             .replace("@LIBRARY@", parts.library)
             .replace("@EXAMPLE@", parts.name)
             .replace("@BROKEN@", parts.broken)

@@ -114,9 +114,9 @@ fn implementations<S: Stamped>(catalogue: &Catalogue) -> Vec<String> {
     catalogue.entries::<S>().iter().flat_map(of).collect()
 }
 
-const QUESTIONS: &str = include_str!("../../../docs/questions.md");
-const GRAMMAR: &str = include_str!("../../../docs/grammar.md");
-static PAPERS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/../tests/litmus/papers");
+const QUESTIONS: &str = include_str!("../../data/questions.md");
+const GRAMMAR: &str = include_str!("../../data/grammar.md");
+static PAPERS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/data/papers");
 
 /// The tests of a text, each under the heading that it stands behind.
 fn examples(text: &str) -> Vec<Example> {
