@@ -9,6 +9,10 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
+fn text(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
 /// The crates of the workspace that are published, as cargo describes them.
 fn published() -> Vec<Value> {
     let arguments = ["metadata", "--no-deps", "--offline", "--format-version", "1"];
@@ -83,4 +87,14 @@ fn sources_include_only_files_of_their_package() {
         }
     }
     assert!(count >= 20, "{count} inclusions");
+}
+
+#[test]
+fn the_oldest_rust_is_the_same_everywhere() {
+    let manifest = text("Cargo.toml");
+    let oldest = manifest.lines().find_map(|line| line.strip_prefix("rust-version = \"")?.strip_suffix('"'));
+    let oldest = oldest.expect("a version");
+    assert!(text("README.md").contains(&format!("Rust {oldest} or later")));
+    assert!(text("Dockerfile").contains(&format!("FROM rust:{oldest}-")));
+    assert!(text(".github/workflows/ci.yml").contains("cargo \"+$msrv\" check --workspace --all-targets"));
 }

@@ -118,12 +118,15 @@ fn upwards(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Places on a machine that the project may name: what every system has, and where users put what Mowgli prints.
-const KNOWN_PLACES: [&str; 6] = [
+const KNOWN_PLACES: [&str; 8] = [
     "/usr/bin/env",
     "/dev/null",
     "/proc/",
     "/etc/bash_completion.d/mowgli",
     "/usr/local/share/man/man1",
+    // In the container.
+    "/usr/local/bin/mowgli",
+    "/var/lib/apt/lists/",
     // What `serve` does not give away.
     "/etc/passwd",
 ];
