@@ -283,3 +283,64 @@ fn call(library: Name, method: &'static str, args: Vec<Arg>) -> Statement {
 fn nothing() -> Statement {
     Statement::Set(Name::literal("_"), Arg::Val(Val::Unit))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::litmus::condition::Condition;
+
+    /// A test whose second thread branches. Its lines are numbered from 1, and cells of one row may be empty.
+    const BRANCHES: &str = "RDMA_TSO t
+{ x@1 = 0; z@2 = 3; }
+ P1@1      | P2@2       ;
+ put(z, x) | a := z     ;
+           | if a = 3 { ;
+           | b := z     ;
+           | } else {   ;
+           | z := 1     ;
+           | }          ;
+allowed (a=3 /\\ z=1)
+ends
+";
+
+    fn read(text: &str) -> Result<Test, String> {
+        parse_in(Catalogue::builtin(), "t.litmus", text)
+    }
+
+    #[test]
+    fn columns_are_threads_and_cells_are_statements_with_their_lines() {
+        let test = read(BRANCHES).unwrap();
+        let [one, two] = &test.threads[..] else { panic!("two columns") };
+        assert_eq!(one.source, [(4, "put(z, x)".to_owned())]);
+        let lines: Vec<usize> = two.source.iter().map(|(line, _)| *line).collect();
+        assert_eq!(lines, [4, 5, 6, 7, 8, 9]);
+        assert_eq!(two.registers, ["a", "b"].map(Name::new));
+        assert_eq!((two.other(1), two.end(1)), (3, 5));
+        assert_eq!((test.assertions[0].line, test.liveness[0].line), (10, 11));
+    }
+
+    /// `/\\` binds more tightly than `\\/`, as in herd.
+    #[test]
+    fn conditions_are_disjunctions_of_conjunctions() {
+        let test = read(&BRANCHES.replace("a=3 /\\ z=1", "a=3 \\/ b=0 /\\ ~(z=1)")).unwrap();
+        let Condition::Or(parts) = &test.assertions[0].condition else { panic!("a disjunction") };
+        let [Condition::Is(..), Condition::And(both)] = &parts[..] else { panic!("{parts:?}") };
+        assert!(matches!(both[..], [Condition::Is(..), Condition::Not(_)]), "{both:?}");
+    }
+
+    /// Each error has its place, and says what is wrong with the text there.
+    #[test]
+    fn errors_have_places() {
+        for (from, to, place, said) in [
+            ("put(z, x)", "put(zz, x)", "t.litmus:4:6", "zz is not declared"),
+            ("P2@2", "P1@2", "t.litmus:3:14", "there are two threads named P1"),
+            ("RDMA_TSO t", "RDMA_ODD t", "t.litmus:1:1", "model RDMA_ODD is not available"),
+            ("z@2 = 3", "z@64 = 3", "t.litmus:2:14", "nodes are numbered from 1 to 63"),
+            ("           | }          ;\n", "", "t.litmus:5:14", "}"),
+        ] {
+            let text = BRANCHES.replacen(from, to, 1);
+            let error = read(&text).expect_err("it is no test");
+            assert!(error.contains(&format!("--> {place}\n")) && error.contains(said), "{text}{error}");
+        }
+    }
+}
