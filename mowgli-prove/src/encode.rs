@@ -456,3 +456,99 @@ impl<S: Stamp> Encoding<S> {
         laws.collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mowgli_judge::algebra::{po, reads, writes};
+    use mowgli_rdma::Stamp;
+
+    use super::*;
+    use crate::term::Structure;
+
+    fn encoded(specify: impl FnOnce(&mut Spec<Stamp>)) -> Encoding<Stamp> {
+        let mut spec = Spec::default();
+        specify(&mut spec);
+        let side = Side { sort: "Sub", prefix: "m.".to_owned(), shared: "", own: None };
+        encode(&spec, side).unwrap()
+    }
+
+    /// A structure with so many subevents, in which these pairs are in these relations.
+    fn structure<'a>(subs: usize, relations: &'a [(&str, &[[usize; 2]])]) -> Structure<'a> {
+        let mut structure = Structure::default();
+        structure.size("Sub", subs);
+        for (name, pairs) in relations {
+            structure.table(name, |p| usize::from(pairs.contains(&[p[0], p[1]])));
+        }
+        structure
+    }
+
+    /// rf goes from 0 to 1 and po from 1 to 2, so `rf; po` goes from 0 to 2 and nowhere else.
+    #[test]
+    fn a_composition_has_the_pairs_with_something_in_between() {
+        let encoding = encoded(|c| {
+            let (rf, _) = c.reads_from("rf", reads(), writes());
+            c.empty("rf; po", &rf.then(&po()));
+        });
+        let mut structure = structure(3, &[("m.rf", &[[0, 1]]), ("po", &[[1, 2]])]);
+        structure.define(&encoding.relations);
+        let predicate = &encoding.demands[0].2;
+        for (a, b) in (0..3).flat_map(|a| (0..3).map(move |b| (a, b))) {
+            assert_eq!(structure.apply(predicate, &[a, b]), Ok(usize::from((a, b) == (0, 2))), "{a} {b}");
+        }
+    }
+
+    /// The laws of rf that fail where subevent 1 reads this value from these writes. Writes are 0, which writes 1, and 2, which writes
+    /// 7. Words begin with 0.
+    fn broken_laws(read: usize, sources: &[[usize; 2]]) -> Vec<String> {
+        let encoding = encoded(|c| _ = c.reads_from("rf", reads(), writes()));
+        let relations = [("m.rf", sources)];
+        let mut structure = structure(3, &relations);
+        let [is_read, is_write] = [0, 1].map(|n: usize| encoding.sets[n].0.clone());
+        structure.table(&is_read, |p| usize::from(p[0] == 1));
+        structure.table(&is_write, |p| usize::from(p[0] != 1));
+        structure.table("same.cell", |_| 1);
+        structure.table("read", move |_| read);
+        structure.table("wrote", |p| if p[0] == 0 { 1 } else { 7 });
+        structure.table("initial", |_| 0);
+        let fails = |law: &&Law| !structure.holds(&law.closed("Sub")).unwrap();
+        encoding.laws[0].iter().filter(fails).map(|law| law.words.clone()).collect()
+    }
+
+    #[test]
+    fn the_laws_of_a_choice_hold_of_what_it_may_be_only() {
+        assert_eq!(broken_laws(1, &[[0, 1]]), [""; 0]);
+        assert_eq!(broken_laws(0, &[]), [""; 0]);
+        assert_eq!(broken_laws(7, &[[0, 1]]), ["rf: what is read was written"]);
+        assert_eq!(broken_laws(1, &[]), ["rf: a read without a source reads the initial value"]);
+        assert_eq!(broken_laws(1, &[[0, 1], [2, 1]]), ["rf: what is read was written", "rf: a read has one source"]);
+        assert_eq!(broken_laws(1, &[[0, 1], [0, 2]])[0], "rf relates a write and a read of one cell");
+    }
+
+    /// The closure is a predicate of which only laws are known: it contains po, and is transitive.
+    #[test]
+    fn a_closure_has_its_relation_and_is_transitive() {
+        let encoding = encoded(|c| c.irreflexive("po+", &(po() | po().inv()).plus()));
+        let [(closure, inner)] = &encoding.closures[..] else { panic!("one closure") };
+        let holds = |pairs: &[[usize; 2]]| {
+            let relations = [(&**closure, pairs), (&**inner, &[[0, 1], [1, 2]][..])];
+            let structure = structure(3, &relations);
+            encoding.of_closures().iter().map(|law| structure.holds(&law.closed("Sub")).unwrap()).collect::<Vec<_>>()
+        };
+        assert_eq!(holds(&[[0, 1], [1, 2], [0, 2]]), [true, true]);
+        assert_eq!(holds(&[[0, 1], [1, 2]]), [true, false]);
+        assert_eq!(holds(&[[0, 1], [0, 2]]), [false, true]);
+    }
+
+    /// Every read has a source: `[reads] - rf^-1; rf` is empty, and the source is the first of its pair.
+    #[test]
+    fn a_demand_for_partners_is_recognised() {
+        let encoding = encoded(|c| {
+            let (rf, _) = c.reads_from("rf", reads(), writes());
+            c.empty("reads have sources", &(reads().on() - rf.inv().then(&rf)));
+            c.empty("no partner", &(reads().on() - rf.inv().then(&po())));
+        });
+        let [Some(partner), None] = &encoding.partners[..] else { panic!("{:?}", encoding.partners) };
+        assert_eq!((&*partner.relation, partner.is_second), ("m.rf", false));
+        assert_eq!(partner.is(&symbol("r"), &symbol("w")).to_string(), "(m.rf w r)");
+    }
+}

@@ -708,8 +708,29 @@ mod tests {
     use crate::model::{Concretisation, Model, Parts, ROUND};
     use crate::prove::executions;
     use crate::source::Source;
-    use crate::term::Structure;
+    use crate::term::{Structure, all, implies};
     use crate::witness::structure;
+
+    /// From p(c), and p implies q of every call, follows q(c), but not q(d) of a call that has no name. That q(c) is false is refuted.
+    #[test]
+    fn an_axiom_is_instantiated_for_what_is_named() {
+        let mut theory = Theory::default();
+        theory.sort("Call");
+        ["p", "q"].iter().for_each(|name| theory.function(name, &["Call"], "Bool"));
+        let of = |name: &str, thing: &str| app(name, &[symbol(thing)]);
+        theory.axiom("p implies q", all(&[("a", "Call")], implies(of("p", "a"), of("q", "a"))));
+        let ready = Ready::new(&theory, &BTreeMap::new());
+        let mut ground = Ground::new(&ready);
+        ground.name("Call", &symbol("c"));
+        ground.given(&of("p", "c"));
+        assert_eq!(ground.is_known(&of("q", "c")), None);
+        ground.instantiate();
+        assert_eq!(ground.is_known(&of("q", "c")), Some(true));
+        assert_eq!(ground.is_known(&of("q", "d")), None);
+        assert!(!ground.is_refuted());
+        ground.given(&not(of("q", "c")));
+        assert!(ground.is_refuted());
+    }
 
     /// Names every call of a structure, with what it has, one after the other: the instances about each go on from those before.
     fn all_named<'r, S: mowgli_core::stamp::Stamp>(

@@ -626,3 +626,74 @@ fn partners<S: Stamp>(model: &Model<'_, S>, ready: &Ready) -> BTreeMap<usize, us
     };
     if model.speaks_of_owed() { (0..kinds.len()).filter_map(of_kind).collect() } else { BTreeMap::new() }
 }
+
+#[cfg(test)]
+mod tests {
+    use mowgli_libraries::catalogue::{catalogue, named};
+    use mowgli_rdma::Stamp;
+
+    use super::*;
+    use crate::model::Parts;
+    use crate::source::Source;
+    use crate::term::{and, equal, or};
+
+    /// Asks about the cases of the lock `slock`, whose calls are of two kinds.
+    fn of_slock<T>(ask: impl FnOnce(&Model<'_, Stamp>, &Cases<'_, Stamp>) -> T) -> T {
+        let all = catalogue();
+        let source = Source::published(named(&all, "slock").unwrap());
+        let kinds = source.kinds().unwrap();
+        assert_eq!(kinds.len(), 2);
+        let (specification, library, below) = (source.specification, source.library, source.below);
+        let model = Model::new(Parts { kinds: &kinds, specification, library, below }).unwrap();
+        ask(&model, &Cases::new(&model, &model.below, Program::Z3, Duration::from_secs(60)))
+    }
+
+    fn obligation(of: (&str, &'static str), from: Term, to: Term) -> Obligation {
+        let of = vec![(of.0.to_owned(), of.1)];
+        Obligation { name: "of a test".to_owned(), of, hints: Vec::new(), from, to }
+    }
+
+    /// A call is an acquire or a release. That it is neither contradicts every case, that it is no acquire leaves the other one.
+    #[test]
+    fn calls_have_one_of_the_kinds() {
+        of_slock(|model, cases| {
+            let is = |k: usize| model.is_kind(&model.parts.kinds[k], &symbol("c"));
+            let is_about_nothing = |from: Term| cases.is_about_nothing(&obligation(("c", "Call"), from, truth(false)));
+            assert!(is_about_nothing(and([not(is(0)), not(is(1))])));
+            assert!(is_about_nothing(and([is(0), is(1)])));
+            assert!(!is_about_nothing(not(is(0))));
+            assert!(!is_about_nothing(truth(true)));
+        });
+    }
+
+    /// A subevent is one of the roles of the templates, each of which is of one kind of calls.
+    #[test]
+    fn subevents_have_one_of_the_roles() {
+        of_slock(|model, cases| {
+            let of = app("call", &[symbol("s")]);
+            let is_not = |k: usize| not(model.is_kind(&model.parts.kinds[k], &of));
+            let is_about_nothing = |from: Term| cases.is_about_nothing(&obligation(("s", SUB), from, truth(false)));
+            assert!(is_about_nothing(and([is_not(0), is_not(1)])));
+            assert!(!is_about_nothing(is_not(0)));
+        });
+    }
+
+    /// The definition decides each case, so the solver is asked nothing.
+    #[test]
+    fn an_obligation_that_holds_by_definition_asks_no_solver() {
+        of_slock(|model, cases| {
+            let is = |k: usize| model.is_kind(&model.parts.kinds[k], &symbol("c"));
+            let decided = cases.decide(&obligation(("c", "Call"), truth(true), or([is(0), is(1)])));
+            assert_eq!((decided.answer, decided.asked, decided.closing), (Answer::Follows, 0, 0));
+        });
+    }
+
+    #[test]
+    fn values_of_subevents_and_promises_are_told_from_other_terms() {
+        let of = |name: &str| app(name, &[symbol("s")]);
+        assert!(is_of_values(&equal(of("read"), symbol("v"))));
+        assert!(is_of_values(&equal(symbol("v"), of("abs.wrote"))));
+        assert!(!is_of_values(&equal(of("call"), symbol("v"))));
+        assert!(!is_of_values(&of("read")));
+    }
+}
