@@ -38,7 +38,7 @@ pub(super) fn check_implementations(
     let chosen = match Chosen::of(args, catalogue) {
         Ok(chosen) => chosen,
         Err(wrong) => {
-            shown.add_bad_input(args.names.join(", "), wrong);
+            shown.add_bad_input("check".to_owned(), wrong);
             shown.print_rest(args);
             return Ok(shown.code);
         }
