@@ -20,7 +20,8 @@ use mowgli_rdma::Stamp;
 mod random;
 
 use random::{
-    BARRIERS, CRASHES, Kind, LOCKS, LOCKS_BY_HAND, MESSAGES, POLLS, WAITS, parsed, random, random_columns, text_of,
+    BARRIERS, CRASHES, Kind, LOCKS, LOCKS_BY_HAND, MESSAGES, POLLS, SUMS, WAITS, parsed, random, random_columns,
+    text_of,
 };
 
 /// The outcomes by each way to find values agree, where both searches are complete. Returns whether they are.
@@ -82,6 +83,17 @@ fn locks_by_hand_whose_owner_may_crash() {
 #[test]
 fn receives_outside_the_branch_of_the_message() {
     agrees_with_the_machine(&MESSAGES, 300);
+}
+
+#[test]
+fn sums_and_comparisons_by_order() {
+    agrees_with_the_machine(&SUMS, 60);
+}
+
+#[test]
+#[ignore = "takes half a minute"]
+fn more_sums_and_comparisons_by_order() {
+    agrees_with_the_machine(&SUMS, 300);
 }
 
 /// Every outcome whose values come from a fixed set, by every run and every candidate execution. `None`: too many.

@@ -228,6 +228,9 @@ fn what_lisa_cannot_say_is_named() {
     };
     let rows = |rows: &str| format!("RDMA_TSO t\n{DECLARED}{rows}");
     says(&rows(" a := x | ;\n while a = 0 { a := x } | ;\n"), &["line 5: while", "a loop"]);
+    says(&rows(" a := x | ;\n if a < 1 { a := x } | ;\n"), &["line 5: if a < 1", "herd compares with = and != only"]);
+    says(&rows(" a := x | ;\n b := a - a | ;\n"), &["line 5: b := a - a", "a register that is subtracted"]);
+    says(&rows(" a := x | ;\nforbidden (a < 1)\n"), &["herd compares with = and != only"]);
     says(&rows(" poll(2) | ;\n"), &["line 4: poll(2)", "no operation that it could take"]);
     says(&rows(" a := x | ;\n if a = 0 { put(z, x) } | ;\n poll(2) | ;\n"), &["poll(2)", "beside a branch"]);
     says("RDMA_WAIT t\n{ svar s = 0; }\n P1@1 ;\n a := s.read ;\n", &["t: line 4: a := s.read", "a call of sv"]);

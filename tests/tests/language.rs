@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli::generate::verbs;
-use mowgli::litmus::condition::Condition;
+use mowgli::litmus::condition::{Comparison, Condition};
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::print;
 use mowgli::litmus::run::{Engine, explore, libraries, solve, solve_with, walk, with_problem};
-use mowgli::litmus::test::{Arg, Guard, Observable, Statement, Test};
+use mowgli::litmus::test::{Arg, Guard, Observable, Sign, Statement, Test};
 use mowgli::litmus::x86::to_herd;
 use mowgli::robust::robust;
 use mowgli_core::ids::{Loc, Name};
@@ -53,6 +53,34 @@ fn a_branch_is_taken_where_its_condition_holds() {
     let nested =
         " x := 1 | a := x ;\n y := 1 | if a = 1 { ;\n | b := y ;\n | if b = a { ;\n | c := 7 ;\n | } ;\n | } ;\n";
     assert_eq!(both(nested), set(["a=0 b=0 c=0", "a=1 b=0 c=0", "a=1 b=1 c=7"]));
+}
+
+#[test]
+fn comparisons_by_order_are_of_integers() {
+    let rows = |guard: &str| format!(" x := 1 | a := x ;\n x := 2 | if {guard} {{ b := 1 }} ;\n");
+    assert_eq!(both(&rows("a < 1")), set(["a=0 b=1", "a=1 b=0", "a=2 b=0"]));
+    assert_eq!(both(&rows("a <= 1")), set(["a=0 b=1", "a=1 b=1", "a=2 b=0"]));
+    assert_eq!(both(&rows("a > 1")), set(["a=0 b=0", "a=1 b=0", "a=2 b=1"]));
+    assert_eq!(both(&rows("a >= 1")), set(["a=0 b=0", "a=1 b=1", "a=2 b=1"]));
+    assert_eq!(both(" x := 1 | a := await x >= 1 ;\n x := 2 | ;\n"), set(["a=1", "a=2"]));
+    assert_eq!(
+        both(" a := bot | ;\n if a < 1 \\/ a >= 1 { b := 1 } | ;\n if a != 1 { c := 1 } | ;\n"),
+        set(["a=bot b=0 c=1"])
+    );
+    let test = of("RDMA_TSO", " x := 1 | a := x ;\nforall (a <= 1 /\\ 0 <= a)\nforall (a < 1)\nallowed (a >= x)\n");
+    assert_eq!(solve(&test, &[], Limits::default()).holds, [Some(true), Some(false), Some(true)]);
+}
+
+#[test]
+fn sums_are_of_registers_and_numbers() {
+    let sums = " a := x | x := 5 ;\n b := 2 | ;\n c := a + b | ;\n d := a - b + 1 - c | ;\n";
+    assert_eq!(both(sums), set(["a=0 b=2 c=2 d=-3", "a=5 b=2 c=7 d=-3"]));
+    let everywhere = " a := 1 | ;\n x := a + a | ;\n i := w[a + a] | ;\n put(z, i - a) | ;\n if i - a = 6 { b := 1 } | ;\n \
+                      await x = a + b | ;\nlocations [z;]\n";
+    assert_eq!(both(everywhere), set(["a=1 b=1 i=7 z=6"]));
+    assert_eq!(both(" a := bot | ;\n b := 1 | ;\n c := a + b | ;\n d := b - a | ;\n"), set(["a=bot b=1 c=bot d=bot"]));
+    let wraps = " a := 9223372036854775807 | ;\n b := a + a | ;\n c := b - a | ;\n";
+    assert_eq!(both(wraps), set(["a=9223372036854775807 b=-2 c=9223372036854775807"]));
 }
 
 #[test]
@@ -265,6 +293,11 @@ fn slips_are_told_with_place_and_remedy() {
     says(" for i = 1 | ;\n", &["t.litmus:4:2", "there is no for", "while a != 1 {"]);
     says(" await x | ;\n", &["await is written as await x = 1"]);
     says(" await x == 1 | ;\n", &["there is no =="]);
+    says(" await x => 1 | ;\n", &["at least as >="]);
+    says(" a := x | ;\n if a =< 1 { b := 1 } | ;\n", &["t.litmus:5:2", "at most is written as <="]);
+    says(" a := 1 | ;\n b := a + x | ;\n", &["t.litmus:5:11", "read into a register first"]);
+    says(" a := 1 | ;\n b := a + c | ;\n", &["t.litmus:5:11", "c is neither declared nor a register"]);
+    says(" a := 1 | ;\nforbidden (a + a = 2)\n", &["an assertion has no sums", "b := a + 1"]);
     says(" a := 1 | ;\n await a = 1 | ;\n", &["await looks at memory", "a register does not change"]);
     says(" await mfence() = 1 | ;\n", &["this returns nothing"]);
     says(" await xchg(x, 1) = 0 | ;\n", &["xchg(x, 1) does more than look"]);
@@ -292,7 +325,7 @@ fn slips_are_told_with_place_and_remedy() {
     declares("v@1[2];", "an array is declared as x@1[2] = 0;");
     declares("v@1[2] = 0; v@1 = 0;", "v is declared twice");
     declares("v@1 = 0; v@1[2] = 0;", "v is declared twice");
-    for row in ["if a = 1 {", "await x = 1", "assume a = 1", "a := v[a]"] {
+    for row in ["if a = 1 {", "await x = 1", "assume a = 1", "a := v[a]", "a := a + a"] {
         let text = format!("CORE_RMA t {{ x@1 = 0; v@1[2] = 0; }}\n P1@1 ;\n a := x ;\n {row} ;\n");
         let error = parse("t", &text).expect_err(row);
         assert!(error.contains("CORE_RMA"), "{row}: {error}");
@@ -308,6 +341,17 @@ fn what_other_languages_and_theories_lack_is_told() {
     assert!(herd.contains("line 4: await y = 1 has no counterpart"), "{herd}");
     let herd = to_herd(&of("RDMA_TSO", " a := x | a := x ;\nforbidden (P1:a = P2:a)\n")).unwrap_err();
     assert!(herd.contains("an equation that is not between a name and a value"), "{herd}");
+    let sum = to_herd(&of("RDMA_TSO", " a := x | ;\n b := 1 | ;\n a := b + a | ;\n")).unwrap();
+    let added = ["movl %ecx,%r15d", "addl %ebx,%r15d", "movl %r15d,%ebx"];
+    let rows: Vec<&str> = sum.lines().map(|row| row.split('|').next().unwrap_or_default().trim()).collect();
+    assert!(rows.windows(3).any(|three| three == added), "{sum}");
+    let herd = to_herd(&of("RDMA_TSO", " a := x | b := x ;\nforbidden (P1:a < 1)\n")).unwrap_err();
+    assert!(herd.contains("a comparison by order"), "{herd}");
+    let ordered = of("RDMA_TSO", " a := x | await x > 0 ;\n if a + a <= a - a { x := a } | ;\nforbidden (a >= 3)\n");
+    let c = verbs::program(&ordered, &solve(&ordered, &[], Limits::default())).unwrap();
+    for line in ["if (c->reg[0] + c->reg[0] <= c->reg[0] - c->reg[0]) {", " <= 0) {}", ">= 3"] {
+        assert!(c.contains(line), "{line}: {c}");
+    }
     let c = verbs::program(&test, &solve(&test, &[], Limits::default())).unwrap();
     for line in ["while (cpu_read(4) != 1) {}", "if (c->reg[0] == 1) {", "while (c->reg[1] == 7) {", "\t}\n"] {
         assert!(c.contains(line), "{line}: {c}");
@@ -349,11 +393,13 @@ fn guard() -> impl Strategy<Value = Guard> {
             Just(Arg::Register(register("a"), 0)),
             Just(Arg::Register(register("b"), 0)),
             Just(Arg::Register(register("b"), 1)),
+            Just(Arg::Sum(Box::new(Arg::Register(register("b"), 0)), Sign::Minus, register("a"))),
         ]
     };
-    let is =
-        (prop_oneof![Just("a"), Just("b")], arg()).prop_map(|(r, v)| Condition::Is(Arg::Register(register(r), 0), v));
-    is.prop_recursive(2, 4, 2, |inner| {
+    let left = prop_oneof![Just("a"), Just("b")].prop_map(|r| Arg::Register(register(r), 0));
+    let comparison = prop::sample::select(&Comparison::ALL[..]);
+    let compare = (left, comparison, arg()).prop_map(|(left, by, right)| Condition::Compare(left, by, right));
+    compare.prop_recursive(2, 4, 2, |inner| {
         prop_oneof![
             inner.clone().prop_map(|c| Condition::Not(Box::new(c))),
             (inner.clone(), inner.clone()).prop_map(|(a, b)| Condition::And(vec![a, b])),
@@ -373,10 +419,11 @@ fn shown(guard: &Guard) -> String {
         Arg::Val(v) => v.to_string(),
         Arg::Register(r, 0) => r.to_string(),
         Arg::Register(r, k) => format!("{r} + {k}"),
+        Arg::Sum(b, sign, r) => format!("{} {sign} {r}", b.registers()[0]),
         Arg::Element(..) | Arg::Tuple(_) | Arg::Sent(..) => unreachable!("guards have none"),
     };
     match guard {
-        Condition::Is(a, b) => format!("{} = {}", side(a), side(b)),
+        Condition::Compare(a, by, b) => format!("{} {by} {}", side(a), side(b)),
         Condition::Not(c) => format!("~({})", shown(c)),
         Condition::And(all) => format!("({}) /\\ ({})", shown(&all[0]), shown(&all[1])),
         Condition::Or(all) => format!("({}) \\/ ({})", shown(&all[0]), shown(&all[1])),
@@ -420,14 +467,17 @@ const ALIKE: &[&str] = &[
     "a := x",
     "b := y",
     "a := a + 1",
+    "b := a + b",
     "x := 1",
     "y := 1",
     "x := a",
     "y := b + 1",
+    "x := a - b",
     "a := cas(x, 0, 1)",
     "b := b",
     "await x = 1",
     "b := await y != 0",
+    "await x > 0",
     "await cas(y, 0, 2) = 0",
     "a := w[1]",
     "w[1] := a",
@@ -438,11 +488,13 @@ const OF_TSO: &[&str] = &[
     "a := x",
     "b := y",
     "a := a + 1",
+    "a := a + b - 1",
     "x := 1",
     "y := 1",
     "x := a",
     "a := cas(x, 0, 1)",
     "await x = 1",
+    "await x >= 1",
     "b := await y != 0",
     "mfence",
     "put(z, x)",
@@ -455,11 +507,13 @@ const OF_WAIT: &[&str] = &[
     "a := x",
     "b := y",
     "a := a + 1",
+    "a := a + b - 1",
     "x := 1",
     "y := 1",
     "x := a",
     "a := cas(x, 0, 1)",
     "await x = 1",
+    "await x >= 1",
     "b := await y != 0",
     "put(z, x, d)",
     "get(y, z, d)",
@@ -505,6 +559,7 @@ fn what_is_printed_is_read_as_the_same_test() {
     for rows in [
         " i := 0 | a := x ;\n w[i + 1] := i | if a = 1 { b := 2 } else if a = 2 { b := 3 } ;\n put(z, w[i]) | while a != 1 { } ;\n",
         " put(z, 1) | put(z, 2) ;\nforall (x != y /\\ true)\n",
+        " a := 1 | b := await x >= 1 ;\n w[a + a] := a - a - 2 | if b < b + b { b := w[b - b] } ;\nforall (a <= b)\n",
     ] {
         is_printed(&of("RDMA_TSO", rows));
     }
@@ -549,7 +604,12 @@ impl Interleaved<'_> {
             Arg::Tuple(all) => Val::tuple(&all.iter().map(|arg| Self::value(registers, arg)).collect::<Vec<_>>()),
             Arg::Val(v) => *v,
             Arg::Register(r, k) => of(r).plus(*k).unwrap(),
-            Arg::Element(x, r, k) => Loc::new(&format!("{x}[{}]", of(r).plus(*k).unwrap())).into(),
+            Arg::Sum(to, sign, r) => {
+                let k = of(r).int().unwrap();
+                let k = if *sign == Sign::Plus { k } else { k.wrapping_neg() };
+                Self::value(registers, to).plus(k).unwrap()
+            }
+            Arg::Element(x, number) => Loc::new(&format!("{x}[{}]", Self::value(registers, number))).into(),
             Arg::Sent(..) => unreachable!("nothing is sent"),
         }
     }
@@ -611,9 +671,9 @@ impl Interleaved<'_> {
                 let v = Self::call(call, registers, memory);
                 with(*register, v)
             }
-            Statement::Await { call, is, value } => {
+            Statement::Await { call, until, value } => {
                 let v = Self::call(call, registers, memory);
-                if (v == Self::value(registers, value)) == *is { with(call.register(), v) } else { to(*at) }
+                if until.holds(v, Self::value(registers, value)) { with(call.register(), v) } else { to(*at) }
             }
             Statement::Assume(guard) => {
                 if holds(guard) {

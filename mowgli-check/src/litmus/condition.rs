@@ -1,12 +1,95 @@
 //! Conditions: of assertions on outcomes, and of statements on registers.
 
+use std::fmt;
+
 use mowgli_core::value::Val;
+
+/// A comparison of two values. Only integers are in order: of other values none is less than, or at least, another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// The two are equal.
+    Is,
+    /// The two differ.
+    IsNot,
+    /// The left one is less.
+    Less,
+    /// The left one is less, or both are equal.
+    AtMost,
+    /// The left one is greater.
+    Greater,
+    /// The left one is greater, or both are equal.
+    AtLeast,
+}
+
+impl Comparison {
+    /// All comparisons.
+    pub const ALL: [Self; 6] = [Self::Is, Self::IsNot, Self::Less, Self::AtMost, Self::Greater, Self::AtLeast];
+
+    /// Whether it holds of two values.
+    #[must_use]
+    pub fn holds(self, left: Val, right: Val) -> bool {
+        let (Some(a), Some(b)) = (left.int(), right.int()) else {
+            return matches!((self, left == right), (Self::Is, true) | (Self::IsNot, false));
+        };
+        match self {
+            Self::Is => a == b,
+            Self::IsNot => a != b,
+            Self::Less => a < b,
+            Self::AtMost => a <= b,
+            Self::Greater => a > b,
+            Self::AtLeast => a >= b,
+        }
+    }
+
+    /// The comparison that holds of integers where this one does not.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::Is => Self::IsNot,
+            Self::IsNot => Self::Is,
+            Self::Less => Self::AtLeast,
+            Self::AtMost => Self::Greater,
+            Self::Greater => Self::AtMost,
+            Self::AtLeast => Self::Less,
+        }
+    }
+
+    /// The comparison in a language that has equations and `~`, from the equation of the two; `None` for a comparison by order.
+    #[must_use]
+    pub fn of_equal(self, equation: &str) -> Option<String> {
+        match self {
+            Self::Is => Some(equation.to_owned()),
+            Self::IsNot => Some(format!("~({equation})")),
+            _ => None,
+        }
+    }
+
+    /// The operator in C.
+    #[must_use]
+    pub fn in_c(self) -> &'static str {
+        match self {
+            Self::Is => "==",
+            Self::IsNot => "!=",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::Greater => ">",
+            Self::AtLeast => ">=",
+        }
+    }
+}
+
+/// The operator as litmus tests have it.
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::Is { "=" } else { self.in_c() })
+    }
+}
 
 /// A condition on values, each of which an `A` names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Condition<A = Side> {
-    /// These are equal.
-    Is(A, A),
+    /// The comparison of these two holds.
+    Compare(A, Comparison, A),
     /// The condition does not hold.
     Not(Box<Self>),
     /// All hold.
@@ -50,7 +133,7 @@ impl<A> Condition<A> {
     #[must_use]
     pub fn is_true(&self, value: &dyn Fn(&A) -> Val) -> bool {
         match self {
-            Self::Is(a, b) => value(a) == value(b),
+            Self::Compare(a, comparison, b) => comparison.holds(value(a), value(b)),
             Self::Not(c) => !c.is_true(value),
             Self::And(cs) => cs.iter().all(|c| c.is_true(value)),
             Self::Or(cs) => cs.iter().any(|c| c.is_true(value)),
@@ -61,7 +144,7 @@ impl<A> Condition<A> {
     #[must_use]
     pub fn names(&self) -> Vec<&A> {
         match self {
-            Self::Is(a, b) => vec![a, b],
+            Self::Compare(a, _, b) => vec![a, b],
             Self::Not(c) => c.names(),
             Self::And(cs) | Self::Or(cs) => cs.iter().flat_map(Self::names).collect(),
         }
@@ -71,14 +154,18 @@ impl<A> Condition<A> {
     ///
     /// # Errors
     /// The first of `equation`.
-    pub fn text<E>(&self, symbols: &Symbols, equation: &dyn Fn(&A, &A) -> Result<String, E>) -> Result<String, E> {
+    pub fn text<E>(
+        &self,
+        symbols: &Symbols,
+        equation: &dyn Fn(&A, Comparison, &A) -> Result<String, E>,
+    ) -> Result<String, E> {
         let inner = |c: &Self| {
             let text = c.text(symbols, equation)?;
-            Ok(if matches!(c, Self::Is(..)) { text } else { format!("({text})") })
+            Ok(if matches!(c, Self::Compare(..)) { text } else { format!("({text})") })
         };
         let joined = |all: &[Self], by| Ok(all.iter().map(inner).collect::<Result<Vec<_>, E>>()?.join(by));
         match self {
-            Self::Is(a, b) => equation(a, b),
+            Self::Compare(a, comparison, b) => equation(a, *comparison, b),
             Self::Not(c) => Ok(format!("{}({})", symbols.not, c.text(symbols, equation)?)),
             Self::And(all) if all.is_empty() => Ok(symbols.truth.to_owned()),
             Self::And(all) => joined(all, symbols.and),

@@ -44,7 +44,9 @@ pub fn program(test: &Test) -> (Program, BTreeMap<Loc, usize>) {
         let expr = |arg: &Arg| match arg {
             Arg::Val(v) => Expr::Int(v.int().expect("integers only")),
             Arg::Register(r, k) => Expr::Register(number(r), *k),
-            Arg::Element(..) | Arg::Tuple(_) | Arg::Sent(..) => unreachable!("the parser has none for this model"),
+            Arg::Sum(..) | Arg::Element(..) | Arg::Tuple(_) | Arg::Sent(..) => {
+                unreachable!("the parser has none for this model")
+            }
         };
         let statement = |s: &test::Statement| match s {
             test::Statement::Set(r, arg) => Statement::Set { register: number(r), value: expr(arg) },

@@ -324,8 +324,8 @@ ends
     fn conditions_are_disjunctions_of_conjunctions() {
         let test = read(&BRANCHES.replace("a=3 /\\ z=1", "a=3 \\/ b=0 /\\ ~(z=1)")).unwrap();
         let Condition::Or(parts) = &test.assertions[0].condition else { panic!("a disjunction") };
-        let [Condition::Is(..), Condition::And(both)] = &parts[..] else { panic!("{parts:?}") };
-        assert!(matches!(both[..], [Condition::Is(..), Condition::Not(_)]), "{both:?}");
+        let [Condition::Compare(..), Condition::And(both)] = &parts[..] else { panic!("{parts:?}") };
+        assert!(matches!(both[..], [Condition::Compare(..), Condition::Not(_)]), "{both:?}");
     }
 
     /// Each error has its place, and says what is wrong with the text there.

@@ -13,7 +13,7 @@ use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::Way;
 use mowgli_rdma::core_rma::CORE_RMA;
 
-use super::condition::Symbols;
+use super::condition::{Comparison, Symbols};
 use super::statements::{builtin, is_written_alone};
 use super::test::{Arg, Guard, Model, Statement, Test, Thread, element};
 
@@ -93,16 +93,18 @@ fn made_of_several(library: Name, method: &str, args: &[Arg]) -> Option<String> 
 
 /// An argument as it is written, where a place or where data stands.
 fn argument(arg: &Arg, is_place: bool) -> String {
-    let sum = |r: &Name, k: &i64| if *k == 0 { r.to_string() } else { format!("{r} + {k}") };
     match arg {
         Arg::Val(v) if is_place => v.to_string(),
         Arg::Val(v) => v.literal(),
         Arg::Register(r, _) if is_place => format!("*{r}"),
-        Arg::Register(r, k) => sum(r, k),
+        Arg::Register(r, 0) => r.to_string(),
+        Arg::Register(r, k) => format!("{r} + {k}"),
+        Arg::Sum(to, sign, r) => format!("{} {sign} {r}", argument(to, false)),
         Arg::Sent(_, sent) => argument(sent, false),
         Arg::Tuple(all) => format!("({})", all.iter().map(|arg| argument(arg, false)).join(", ")),
-        Arg::Element(array, r, k) if is_place => format!("{array}[{}]", sum(r, k)),
-        Arg::Element(array, r, k) => format!("&{array}[{}]", sum(r, k)),
+        Arg::Element(array, number) => {
+            format!("{}{array}[{}]", if is_place { "" } else { "&" }, argument(number, false))
+        }
     }
 }
 
@@ -203,7 +205,8 @@ fn observed(world: &World, cell: Cell) -> String {
 pub fn written(test: &Test, statement: &Statement) -> String {
     let target = |r: Option<Name>| r.map_or_else(String::new, |r| format!("{r} := "));
     let guard = |guard: &Guard| {
-        let equation = |a: &Arg, b: &Arg| Ok(format!("{} = {}", argument(a, false), argument(b, false)));
+        let equation =
+            |a: &Arg, by: Comparison, b: &Arg| Ok(format!("{} {by} {}", argument(a, false), argument(b, false)));
         guard.text(&Symbols::LITMUS, &equation).unwrap_or_else(|never: Infallible| match never {})
     };
     match statement {
@@ -217,10 +220,10 @@ pub fn written(test: &Test, statement: &Statement) -> String {
             format!("{}{}", target(*register), made(*library, method, &args))
         }
         Statement::Set(register, arg) => format!("{register} := {}", argument(arg, false)),
-        Statement::Await { call, is, value } => {
+        Statement::Await { call, until, value } => {
             let Statement::Call { register, library, method, args } = &**call else { unreachable!("it is a call") };
-            let (made, by) = (made(*library, method, args), if *is { "=" } else { "!=" });
-            format!("{}await {made} {by} {}", target(*register), argument(value, false))
+            let made = made(*library, method, args);
+            format!("{}await {made} {until} {}", target(*register), argument(value, false))
         }
         Statement::Assume(c) => format!("assume {}", guard(c)),
         Statement::If(c) => format!("if {} {{", guard(c)),

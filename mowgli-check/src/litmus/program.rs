@@ -106,12 +106,12 @@ impl Replay<'_> {
                 let result = self.result()?;
                 self.registers = set(&self.registers, *register, result);
             }
-            Statement::Await { call, is, value: awaited } => {
+            Statement::Await { call, until, value: awaited } => {
                 let awaited = value(&self.registers, awaited);
                 loop {
                     let result = self.result()?;
                     self.registers = set(&self.registers, call.register(), result);
-                    if (result == awaited) == *is {
+                    if until.holds(result, awaited) {
                         break;
                     }
                 }
@@ -181,10 +181,10 @@ impl Body {
                 let call = self.sent(statement, &registers).then(called(statement, &registers));
                 call.bind(move |v| body.run(at + 1, end, set(&registers, register, v)))
             }
-            Statement::Await { call, is, value: awaited } => {
-                let (awaited, is) = (value(&registers, awaited), *is);
+            Statement::Await { call, until, value: awaited } => {
+                let (awaited, until) = (value(&registers, awaited), *until);
                 let round = called(call, &registers)
-                    .bind(move |v| if (v == awaited) == is { Prog::Break(1, v) } else { Prog::unit() });
+                    .bind(move |v| if until.holds(v, awaited) { Prog::Break(1, v) } else { Prog::unit() });
                 let (body, register) = (Arc::clone(self), call.register());
                 round.repeat().bind(move |v| body.run(at + 1, end, set(&registers, register, v)))
             }

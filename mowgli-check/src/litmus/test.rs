@@ -18,7 +18,7 @@ use mowgli_rdma::wait::WAIT;
 use mowgli_x86::tso::X86;
 use serde::Serialize;
 
-use super::condition::Condition;
+use super::condition::{Comparison, Condition};
 
 /// The memory model of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,6 +139,21 @@ impl Model {
     }
 }
 
+/// Whether a summand is added or subtracted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sign {
+    /// It is added.
+    Plus,
+    /// It is subtracted.
+    Minus,
+}
+
+impl fmt::Display for Sign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::Plus { "+" } else { "-" })
+    }
+}
+
 /// An argument: known, or computed from registers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Arg {
@@ -146,8 +161,10 @@ pub enum Arg {
     Val(Val),
     /// The register's value plus a number.
     Register(Name, i64),
-    /// The element of this array that the register's value plus a number is the number of.
-    Element(Name, Name, i64),
+    /// A value to which that of a register is added, or from which it is subtracted.
+    Sum(Box<Arg>, Sign, Name),
+    /// The element of this array with this number.
+    Element(Name, Box<Arg>),
     /// Several values.
     Tuple(Vec<Arg>),
     /// A private word, to which this is written before the call: what a put sends is in memory.
@@ -160,7 +177,9 @@ impl Arg {
     pub fn registers(&self) -> Vec<Name> {
         match self {
             Self::Val(_) => Vec::new(),
-            Self::Register(r, _) | Self::Element(_, r, _) => vec![*r],
+            Self::Register(r, _) => vec![*r],
+            Self::Sum(to, _, r) => [to.registers(), vec![*r]].concat(),
+            Self::Element(_, number) => number.registers(),
             Self::Tuple(all) => all.iter().flat_map(Self::registers).collect(),
             Self::Sent(_, arg) => arg.registers(),
         }
@@ -169,20 +188,26 @@ impl Arg {
     /// What it is where registers have these values.
     #[must_use]
     pub fn value(&self, register: &dyn Fn(Name) -> Val) -> Val {
-        // What is no integer has no sum, and stays what it is.
-        let sum = |r: Name, k: i64| register(r).plus(k).unwrap_or_else(|| register(r));
         match self {
             Self::Val(v) => *v,
-            Self::Register(r, k) => sum(*r, *k),
-            // What is no number is no location either, and the call that is given it has a fault.
-            Self::Element(array, r, k) => {
-                let number = sum(*r, *k);
+            // A value that is not an integer has no sum, and stays what it is.
+            Self::Register(r, k) => register(*r).plus(*k).unwrap_or_else(|| register(*r)),
+            Self::Sum(to, sign, r) => sum(to.value(register), *sign, register(*r)),
+            // A value that is not a number is not a location either, and the call that is given it has a fault.
+            Self::Element(array, number) => {
+                let number = number.value(register);
                 number.int().map_or(number, |i| element(*array, i).into())
             }
             Self::Tuple(all) => Val::tuple(&all.iter().map(|arg| arg.value(register)).collect::<Vec<_>>()),
             Self::Sent(x, _) => (*x).into(),
         }
     }
+}
+
+/// The sum or the difference of two integers, modulo 2^64; of two values of which one is not an integer the first such one.
+fn sum(a: Val, sign: Sign, b: Val) -> Val {
+    let Some(k) = b.int() else { return if a.int().is_some() { b } else { a } };
+    a.plus(if sign == Sign::Plus { k } else { k.wrapping_neg() }).unwrap_or(a)
 }
 
 /// The element of an array, as it is written.
@@ -210,13 +235,13 @@ pub enum Statement {
     },
     /// A register and its new value.
     Set(Name, Arg),
-    /// `await`: a call that is made until its result is, or is not, some value. Until then it only looks.
+    /// `await`: a call that is made until a comparison of its result with some value holds. Until then it only looks.
     Await {
         /// The call.
         call: Box<Statement>,
-        /// Whether the result is to be the value, or another.
-        is: bool,
-        /// The value.
+        /// The comparison.
+        until: Comparison,
+        /// The value on its right side.
         value: Arg,
     },
     /// `assume`: executions in which this does not hold do not count.

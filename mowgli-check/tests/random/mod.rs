@@ -14,7 +14,12 @@ pub struct Kind {
     operations: &'static [&'static str],
     /// Statements that may wait for ever. `r` stands for a fresh register.
     waits: &'static [&'static str],
+    /// The comparisons of the condition of a branch.
+    comparisons: &'static [&'static str],
 }
+
+/// Whether two values are the same.
+const EQUAL: &[&str] = &["=", "!="];
 
 pub const POLLS: Kind = Kind {
     model: "RDMA_TSO",
@@ -22,6 +27,7 @@ pub const POLLS: Kind = Kind {
     first: &[],
     operations: &["put(R, L)", "get(L, R)", "rfaa(L, R, 1)"],
     waits: &["poll(N)", "poll(N)", "poll(N)", "r := pollany()", "await L = 1"],
+    comparisons: EQUAL,
 };
 
 pub const LOCKS_BY_HAND: Kind = Kind {
@@ -30,6 +36,7 @@ pub const LOCKS_BY_HAND: Kind = Kind {
     first: &[],
     operations: &["put(R, L)", "get(L, R)", "L := 0"],
     waits: &["poll(N)", "await cas(L, 0, 1) = 0", "await L != 0"],
+    comparisons: EQUAL,
 };
 
 pub const CRASHES: Kind = Kind {
@@ -38,6 +45,7 @@ pub const CRASHES: Kind = Kind {
     first: &[],
     operations: &["put(R, L)", "get(L, R)", "await cas(L, 0, 1) = 0"],
     waits: &["poll(N)", "await cas(L, 0, 1) = 0", "await L = 2"],
+    comparisons: EQUAL,
 };
 
 pub const MESSAGES: Kind = Kind {
@@ -46,6 +54,7 @@ pub const MESSAGES: Kind = Kind {
     first: &["send(1, 1)", "send(2, 2)"],
     operations: &["put(R, L)", "send(N, 1)", "send(N, 2)"],
     waits: &["r := recv()", "r := recv()", "poll(N)"],
+    comparisons: EQUAL,
 };
 
 pub const WAITS: Kind = Kind {
@@ -54,6 +63,7 @@ pub const WAITS: Kind = Kind {
     first: &[],
     operations: &["put(R, L, d)", "get(L, R, d)", "rfaa(L, R, 1, d)"],
     waits: &["wait(d)", "wait(d)", "await L = 1"],
+    comparisons: EQUAL,
 };
 
 pub const BARRIERS: Kind = Kind {
@@ -62,6 +72,7 @@ pub const BARRIERS: Kind = Kind {
     first: &[],
     operations: &["put(R, L, d)", "bar(b)"],
     waits: &["bar(b)", "bar(b)", "wait(d)"],
+    comparisons: EQUAL,
 };
 
 pub const LOCKS: Kind = Kind {
@@ -70,6 +81,17 @@ pub const LOCKS: Kind = Kind {
     first: &[],
     operations: &["put(R, L, d)", "acq(l)", "rel(l)"],
     waits: &["acq(l)", "rel(l)", "wait(d)"],
+    comparisons: EQUAL,
+};
+
+/// Sums and comparisons by order; `A` and `B` stand for registers that are set.
+pub const SUMS: Kind = Kind {
+    model: "RDMA_TSO",
+    declarations: "",
+    first: &[],
+    operations: &["put(R, L)", "get(L, R)", "put(R, A + B)", "L := A + B", "L := A - B + 1"],
+    waits: &["poll(N)", "await L >= 1", "await L < A + B", "r := await L > A - 1", "await L <= A - B + 1"],
+    comparisons: &["=", "!=", "<", "<=", ">", ">="],
 };
 
 /// A random litmus test of a kind, the same for the same seed.
@@ -106,12 +128,14 @@ fn statements(kind: &Kind, first: &[&str], node: u8, rng: &mut fastrand::Rng) ->
     let mut all: Vec<String> = first.iter().map(ToString::to_string).collect();
     all.push(simple(node, &mut registers, rng));
     all.push(read(node, &mut registers, rng));
-    let guard = format!("if r{} {} {} {{", registers, ["=", "!="][rng.usize(..2)], rng.u8(..3));
-    all.push(format!("{guard} {} }}", operation(kind, node, rng)));
+    let comparison = kind.comparisons[rng.usize(..kind.comparisons.len())];
+    let guard = format!("if r{registers} {comparison} {} {{", rng.u8(..3));
+    let operation = kind.operations[rng.usize(..kind.operations.len())];
+    all.push(format!("{guard} {} }}", filled(&of_registers(operation, registers, rng), node, rng)));
     if rng.bool() {
         all.push(simple(node, &mut registers, rng));
     }
-    let wait = kind.waits[rng.usize(..kind.waits.len())];
+    let wait = of_registers(kind.waits[rng.usize(..kind.waits.len())], registers, rng);
     registers += usize::from(wait.starts_with("r :="));
     all.push(filled(&wait.replacen("r :=", &format!("r{registers} :="), 1), node, rng));
     if rng.u8(..3) == 0 {
@@ -129,8 +153,15 @@ fn read(node: u8, registers: &mut usize, rng: &mut fastrand::Rng) -> String {
     filled(&format!("r{registers} := L"), node, rng)
 }
 
-fn operation(kind: &Kind, node: u8, rng: &mut fastrand::Rng) -> String {
-    filled(kind.operations[rng.usize(..kind.operations.len())], node, rng)
+/// The statement with some of so many registers in place of `A` and `B`.
+fn of_registers(text: &str, registers: usize, rng: &mut fastrand::Rng) -> String {
+    let mut text = text.to_owned();
+    for place in ["A", "B"] {
+        if text.contains(place) {
+            text = text.replace(place, &format!("r{}", rng.usize(1..=registers)));
+        }
+    }
+    text
 }
 
 /// The statement with words of the node, and of the other one, in place of `L`, `R` and `N`.

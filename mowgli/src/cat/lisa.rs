@@ -8,9 +8,12 @@ use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::value::Val;
 
 use super::herd::{IDENTIFIERS, Marks, NODES, PARTS, marks};
-use crate::litmus::condition::{Condition, Side, Symbols};
+use crate::litmus::condition::{Comparison, Condition, Side, Symbols};
 use crate::litmus::print::table;
-use crate::litmus::test::{Arg, Guard, Observable, Quantifier, Statement, Test};
+use crate::litmus::test::{Arg, Guard, Observable, Quantifier, Sign, Statement, Test};
+
+/// The reason why a comparison by order has no form.
+const ORDER: &str = "herd compares with = and != only";
 
 /// A test in LISA.
 #[derive(Clone, Debug)]
@@ -97,9 +100,10 @@ fn observable(test: &Test, o: &Observable) -> String {
 /// The first assertion; without one, that something happens.
 fn assertion(test: &Test) -> Result<String, String> {
     let Some(first) = test.assertions.first() else { return Ok("exists (true)".to_owned()) };
-    let equation = |a: &Side, b: &Side| match (a, b) {
+    let equation = |a: &Side, by: Comparison, b: &Side| match (a, b) {
         (Side::Shown(position), Side::Val(Val::Int(v))) | (Side::Val(Val::Int(v)), Side::Shown(position)) => {
-            Ok(format!("{}={v}", observable(test, &test.shown[*position].1)))
+            let equal = format!("{}={v}", observable(test, &test.shown[*position].1));
+            by.of_equal(&equal).ok_or_else(|| ORDER.to_owned())
         }
         _ => Err("herd has no equation but between a name and an integer".to_owned()),
     };
@@ -191,15 +195,15 @@ impl Column<'_> {
                 let value = self.value(arg)?;
                 self.put(format!("mov {} {value}", self.register(*r)));
             }
-            Statement::Await { call, is, value } => {
+            Statement::Await { call, until, value } => {
                 let Statement::Call { register, method, args, .. } = &**call else {
                     return Err("this wait".to_owned());
                 };
                 let read = if let Some(r) = register { self.register(*r) } else { self.temporary() };
                 self.call(method, args, Some(&read), places)?;
                 let value = self.value(value)?;
-                let equal = self.computed(&format!("(eq {read} {value})"));
-                self.filters.push(format!("{}:{equal}={}", self.at, u8::from(*is)));
+                let holds = self.compared(&read, *until, &value)?;
+                self.filters.push(format!("{}:{holds}=1", self.at));
             }
             Statement::Assume(guard) => {
                 let holds = self.guard(guard)?;
@@ -248,6 +252,11 @@ impl Column<'_> {
                 let sum = format!("(add {} {k})", self.register(*r));
                 Ok(self.computed(&sum))
             }
+            Arg::Sum(_, Sign::Minus, _) => Err("a register that is subtracted".to_owned()),
+            Arg::Sum(to, Sign::Plus, r) => {
+                let sum = format!("(add {} {})", self.value(to)?, self.register(*r));
+                Ok(self.computed(&sum))
+            }
             Arg::Tuple(_) => Err("several values in one".to_owned()),
             Arg::Element(..) | Arg::Sent(..) => Err("a place that is computed".to_owned()),
         }
@@ -256,7 +265,10 @@ impl Column<'_> {
     /// A new register that is 1 where a condition holds, and else 0.
     fn guard(&mut self, guard: &Guard) -> Result<String, String> {
         let text = match guard {
-            Condition::Is(a, b) => format!("(eq {} {})", self.value(a)?, self.value(b)?),
+            Condition::Compare(a, comparison, b) => {
+                let (a, b) = (self.value(a)?, self.value(b)?);
+                return self.compared(&a, *comparison, &b);
+            }
             Condition::Not(inner) => format!("(eq {} 0)", self.guard(inner)?),
             Condition::And(all) => return self.folded(all, "1", "and"),
             Condition::Or(all) => {
@@ -265,6 +277,16 @@ impl Column<'_> {
             }
         };
         Ok(self.computed(&text))
+    }
+
+    /// A new register that is 1 where a comparison holds, and else 0.
+    fn compared(&mut self, a: &str, comparison: Comparison, b: &str) -> Result<String, String> {
+        let operator = match comparison {
+            Comparison::Is => "eq",
+            Comparison::IsNot => "neq",
+            _ => return Err(ORDER.to_owned()),
+        };
+        Ok(self.computed(&format!("({operator} {a} {b})")))
     }
 
     fn folded(&mut self, all: &[Guard], of_none: &str, by: &str) -> Result<String, String> {

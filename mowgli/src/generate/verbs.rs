@@ -144,7 +144,7 @@ impl Names {
             Side::Val(v) => Ok(v.to_string()),
             Side::Tuple(_) => Err(format!("{}: a condition compares several numbers at once", test.name)),
         };
-        condition.text(&Symbols::C, &|a, b| Ok(format!("{} == {}", side(a)?, side(b)?)))
+        condition.text(&Symbols::C, &|a, by, b| Ok(format!("{} {} {}", side(a)?, by.in_c(), side(b)?)))
     }
 
     fn body(&mut self, thread: usize, t: &Thread) -> Result<String, String> {
@@ -157,10 +157,10 @@ impl Names {
             let none = |why| format!("line {line}: {text} has no counterpart in C over verbs: {why}");
             let code = self.code(statement, &in_c).map_err(none)?;
             match (statement.register(), statement) {
-                (register, Statement::Await { is, value, .. }) => {
+                (register, Statement::Await { until, value, .. }) => {
                     let own = register.map_or_else(|| code.clone(), |r| format!("({} = {code})", in_c(self, &r)));
                     let value = self.value(value, &in_c).map_err(none)?;
-                    let operator = if *is { "!=" } else { "==" };
+                    let operator = until.opposite().in_c();
                     let _ = writeln!(out, "\tc->line = {line};\n\twhile ({own} {operator} {value}) waits(c);");
                 }
                 (_, Statement::While(_)) => _ = writeln!(out, "\t{code}\n\tc->line = {line};\n\twaits(c);"),
@@ -198,7 +198,7 @@ impl Names {
 
     fn guard(&self, guard: &Guard, register: &dyn Fn(&Self, &Name) -> String) -> Result<String, String> {
         let side = |arg: &Arg| self.number(arg, register);
-        guard.text(&Symbols::C, &|a, b| Ok(format!("{} == {}", side(a)?, side(b)?)))
+        guard.text(&Symbols::C, &|a, by, b| Ok(format!("{} {} {}", side(a)?, by.in_c(), side(b)?)))
     }
 
     /// The position of a word.
@@ -211,6 +211,7 @@ impl Names {
         match arg {
             Arg::Register(r, 0) => Ok(register(self, r)),
             Arg::Register(r, k) => Ok(format!("{} + {k}", register(self, r))),
+            Arg::Sum(to, sign, r) => Ok(format!("{} {sign} {}", self.number(to, register)?, register(self, r))),
             Arg::Val(Val::Int(i)) => Ok(i.to_string()),
             Arg::Val(other) => Err(format!("{other} is no integer")),
             Arg::Element(..) => Err("its index is computed".to_owned()),

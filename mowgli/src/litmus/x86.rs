@@ -12,7 +12,7 @@ use pest_derive::Parser;
 
 use super::condition::{Condition, Side, Symbols};
 use super::print::table;
-use super::test::{Arg, Observable, Quantifier, Statement, Test, Thread};
+use super::test::{Arg, Observable, Quantifier, Sign, Statement, Test, Thread};
 
 #[allow(missing_docs, reason = "generated")]
 mod grammar {
@@ -98,19 +98,31 @@ fn register(thread: &Thread, r: &Name) -> Result<(&'static str, &'static str), S
     REGISTERS[1..13].get(position).copied().ok_or_else(|| format!("more than 12 registers in {}", thread.name))
 }
 
+/// The register in which sums are made and new values of words stand. No register of a test is kept there.
+const SUM: &str = "%r15d";
+
+/// Instructions that bring a value into a register.
+fn load(thread: &Thread, arg: &Arg, to: &str) -> Result<Vec<String>, String> {
+    let own = |r: &Name| register(thread, r).map(|(_, short)| format!("%{short}"));
+    Ok(match arg {
+        Arg::Val(Val::Int(i)) => vec![format!("movl ${i},{to}")],
+        Arg::Register(r, 0) => vec![format!("movl {},{to}", own(r)?)],
+        Arg::Register(r, k) => vec![format!("movl {},{to}", own(r)?), format!("addl ${k},{to}")],
+        // The sum may go into one of its summands, which is read before.
+        Arg::Sum(first, Sign::Plus, r) => {
+            let sum = [load(thread, first, SUM)?, vec![format!("addl {},{SUM}", own(r)?)]].concat();
+            if to == SUM { sum } else { [sum, vec![format!("movl {SUM},{to}")]].concat() }
+        }
+        Arg::Sum(_, Sign::Minus, _) => return Err("a register that is subtracted".to_owned()),
+        Arg::Val(other) => return Err(format!("the value {other}")),
+        Arg::Tuple(_) => return Err("several values in one".to_owned()),
+        Arg::Element(..) | Arg::Sent(..) => return Err("a place that is computed".to_owned()),
+    })
+}
+
 fn instructions(thread: &Thread, statement: &Statement) -> Result<Vec<String>, String> {
     let own = |r: &Name| register(thread, r).map(|(_, short)| format!("%{short}"));
-    // What brings a value into a register.
-    let load = |arg: &Arg, to: &str| -> Result<Vec<String>, String> {
-        Ok(match arg {
-            Arg::Val(Val::Int(i)) => vec![format!("movl ${i},{to}")],
-            Arg::Register(r, 0) => vec![format!("movl {},{to}", own(r)?)],
-            Arg::Register(r, k) => vec![format!("movl {},{to}", own(r)?), format!("addl ${k},{to}")],
-            Arg::Val(other) => return Err(format!("the value {other}")),
-            Arg::Tuple(_) => return Err("several values in one".to_owned()),
-            Arg::Element(..) | Arg::Sent(..) => return Err("a place that is computed".to_owned()),
-        })
-    };
+    let load = |arg: &Arg, to: &str| load(thread, arg, to);
     let word = |arg: &Arg| match arg {
         Arg::Val(Val::Loc(x)) => Ok(format!("({x})")),
         _ => Err("this location".to_owned()),
@@ -153,9 +165,10 @@ fn observable(test: &Test, o: &Observable) -> Result<String, String> {
 }
 
 fn conditions(test: &Test, condition: &Condition) -> Result<String, String> {
-    condition.text(&Symbols::LITMUS, &|a, b| match (a, b) {
+    condition.text(&Symbols::LITMUS, &|a, by, b| match (a, b) {
         (Side::Shown(position), Side::Val(v)) | (Side::Val(v), Side::Shown(position)) => {
-            Ok(format!("{}={v}", observable(test, &test.shown[*position].1)?))
+            let equal = format!("{}={v}", observable(test, &test.shown[*position].1)?);
+            by.of_equal(&equal).ok_or_else(|| "a comparison by order".to_owned())
         }
         _ => Err("an equation that is not between a name and a value".to_owned()),
     })
@@ -264,7 +277,7 @@ fn condition_of(tree: &Pair<'_, Rule>) -> String {
 }
 
 /// The instructions that have a form here.
-const KNOWN: &str = "mov, add of a constant to a register, xchg of a register with memory, lock cmpxchg, mfence and nop, on words \
+const KNOWN: &str = "mov, add of a constant or a register to a register, xchg of a register with memory, lock cmpxchg, mfence and nop, on words \
     by name, as (x), with the suffix l, q or none";
 
 /// An instruction as a statement; none for a `nop`.
@@ -333,6 +346,7 @@ mod tests {
             assert_eq!(back(exchange), Ok("rbx := xchg(x, rbx)".to_owned()), "{exchange}");
         }
         assert_eq!(back("movq (y),%rbx"), Ok("rbx := y".to_owned()));
+        assert_eq!(back("addl %ecx,%ebx"), Ok("rbx := rbx + rcx".to_owned()));
         for unknown in
             ["xaddl %ebx,(x)", "cmpxchgl (x),%ebx", "xchgl %eax,%ebx", "movl 4(x),%eax", "lock cmpxchgl %eax,%ebx"]
         {

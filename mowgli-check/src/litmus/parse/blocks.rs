@@ -10,6 +10,7 @@ use pest::Span;
 use pest::error::{Error, ErrorVariant};
 
 use super::{Parsed, Reader, Rule, Tree, core_rma, fail, part};
+use crate::litmus::condition::Comparison;
 use crate::litmus::test::{Arg, Model, Statement};
 
 /// Why a model has no branches and loops.
@@ -94,19 +95,19 @@ impl Reader<'_> {
         let Some(call) = call else {
             return fail(&action, "await looks at memory or an object, as await x = 1; a register does not change");
         };
-        let is = part(tree, Rule::comparison).expect("by the grammar").as_str() == "=";
+        let until = Self::comparison(tree);
         let value = self.side(thread, &part(tree, Rule::side).expect("by the grammar"))?;
         match &call {
             Statement::Call { library, method, .. } if self.known.returns(*library, method) => {}
             _ => return fail(&action, "this returns nothing to compare with"),
         }
-        self.only_looks(thread, &action, &call, (is, &value))?;
+        self.only_looks(thread, &action, &call, (until, &value))?;
         let call = Box::new(self.result_to(target.as_ref(), call)?);
-        Ok(Statement::Await { call, is, value })
+        Ok(Statement::Await { call, until, value })
     }
 
     /// A loop that waits is to leave no trace: until the result is what is awaited, the call only looks.
-    fn only_looks(&self, thread: usize, tree: &Tree<'_>, call: &Statement, until: (bool, &Arg)) -> Parsed<()> {
+    fn only_looks(&self, thread: usize, tree: &Tree<'_>, call: &Statement, until: (Comparison, &Arg)) -> Parsed<()> {
         let Statement::Call { library, method, args, .. } = call else { unreachable!("what is awaited is a call") };
         let library = self.known.library(*library).expect("it has the method");
         let word = self.world.objects.iter().find(|(_, o)| o.library == library.name).map(|(x, _)| Val::Loc(*x));
@@ -119,7 +120,7 @@ impl Reader<'_> {
         let call = Call::new(library.name, method, &args.iter().zip(takes).map(known).collect::<Vec<_>>());
         let usual = [Val::Bot, Val::Bool(false), Val::Bool(true), Val::Int(0), Val::Int(1), Val::Int(2)];
         let goes_on = |v: &Val| match until {
-            (is, Arg::Val(awaited)) => (v == awaited) != is,
+            (comparison, Arg::Val(awaited)) => !comparison.holds(*v, *awaited),
             _ => true,
         };
         let mut results = usual.into_iter().chain(call.args.iter().copied()).filter(goes_on);

@@ -6,7 +6,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::Part;
 
 use super::{Footers, Parsed, Reader, Rule, Tree, fail, node_name, number, part, parts};
-use crate::litmus::condition::{Condition, Side};
+use crate::litmus::condition::{Comparison, Condition, Side};
 use crate::litmus::test::{Arg, Assertion, Claim, Guard, Liveness, Observable, Quantifier};
 
 impl Reader<'_> {
@@ -149,9 +149,14 @@ impl Reader<'_> {
     fn equation<A>(tree: &Tree<'_>, side: &mut dyn FnMut(&Tree<'_>) -> Parsed<A>) -> Parsed<Condition<A>> {
         let sides = parts(tree, Rule::side).map(|t| side(&t)).collect::<Parsed<Vec<A>>>()?;
         let [a, b] = <[A; 2]>::try_from(sides).unwrap_or_else(|_| unreachable!("an equation has two sides"));
-        let is = Condition::Is(a, b);
-        let is_not = part(tree, Rule::comparison).is_some_and(|c| c.as_str() == "!=");
-        Ok(if is_not { Condition::Not(Box::new(is)) } else { is })
+        Ok(Condition::Compare(a, Self::comparison(tree), b))
+    }
+
+    /// The comparison in an equation or an `await`.
+    pub(super) fn comparison(tree: &Tree<'_>) -> Comparison {
+        let operator = part(tree, Rule::comparison).expect("by the grammar");
+        let mut all = Comparison::ALL.into_iter();
+        all.find(|known| known.to_string() == operator.as_str()).expect("the grammar has these")
     }
 
     /// A condition on the registers of a thread.
@@ -159,7 +164,7 @@ impl Reader<'_> {
         Self::condition(tree, &mut |t| Self::equation(t, &mut |side| self.side(thread, side)))
     }
 
-    /// A value, or a register of a thread, or one and a number.
+    /// A value, or a register of a thread, or a sum.
     pub(super) fn side(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
         let inner = tree.clone().into_inner().next().expect("a side has a form");
         match inner.as_rule() {

@@ -1,11 +1,12 @@
 //! What statements are about: words, objects, registers, values, identifiers, nodes.
 
+use itertools::Itertools;
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
 use mowgli_core::value::Val;
 use mowgli_core::world::Object;
 
 use super::{Parsed, Reader, Rule, Tree, fail, indexed, node_name, number, part, parts, pointee};
-use crate::litmus::test::{Arg, Statement, element};
+use crate::litmus::test::{Arg, Model, Sign, Statement, element};
 
 impl Reader<'_> {
     pub(super) fn library(&self, name: &Tree<'_>) -> Option<Name> {
@@ -131,13 +132,37 @@ impl Reader<'_> {
         }
     }
 
-    /// `a + 1`.
+    /// A register, and others and numbers that are added and subtracted, as `a + 1` and `a - b`. The numbers are added up first.
     fn sum(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Arg> {
-        let [name, sign, k] = [Rule::name, Rule::sign, Rule::number].map(|r| part(tree, r).expect("by the grammar"));
-        let k: i64 = number(&k)?;
-        let k = if sign.as_str() == "-" { k.checked_neg() } else { Some(k) };
-        let Some(k) = k else { return fail(tree, "this number is too large") };
-        Ok(Arg::Register(self.register(thread, &name)?, k))
+        let mut summands = tree.clone().into_inner();
+        let first = self.register(thread, &summands.next().expect("by the grammar"))?;
+        let (mut total, mut others) = (0_i64, Vec::new());
+        while let (Some(sign), Some(summand)) = (summands.next(), summands.next()) {
+            let sign = if sign.as_str() == "-" { Sign::Minus } else { Sign::Plus };
+            if summand.as_rule() == Rule::name {
+                others.push((sign, self.summand(thread, &summand)?));
+                continue;
+            }
+            let k: i64 = number(&summand)?;
+            let sum = if sign == Sign::Plus { total.checked_add(k) } else { total.checked_sub(k) };
+            let Some(sum) = sum else { return fail(tree, "this number is too large") };
+            total = sum;
+        }
+        let begin = Arg::Register(first, total);
+        Ok(others.into_iter().fold(begin, |sum, (sign, r)| Arg::Sum(Box::new(sum), sign, r)))
+    }
+
+    /// A register that is added to another one.
+    fn summand(&self, thread: usize, tree: &Tree<'_>) -> Parsed<Name> {
+        if self.model == Model::CoreRma {
+            let (model, others) = (self.model, [Model::RDMA_WAIT, Model::RDMA_TSO, Model::RdmaSc, Model::X86Tso]);
+            let others = others.iter().join(", ");
+            return fail(
+                tree,
+                format!("{model} adds numbers to a register, as a + 1; sums of registers are of {others}"),
+            );
+        }
+        self.register(thread, tree)
     }
 
     /// `x[a]`, an element of an array that a register is the number of.
@@ -151,8 +176,7 @@ impl Reader<'_> {
             (None, Some(name)) => Arg::Register(self.register(thread, &name)?, 0),
             (None, None) => unreachable!("by the grammar"),
         };
-        let Arg::Register(r, k) = number else { unreachable!("a sum is of a register") };
-        Ok(Arg::Element(Name::new(array.as_str()), r, k))
+        Ok(Arg::Element(Name::new(array.as_str()), Box::new(number)))
     }
 
     /// A name that a register can have.

@@ -35,7 +35,19 @@ pub(super) fn written(word: &str) -> Option<String> {
 }
 
 /// What is said of `==`.
-const DOUBLED: &str = "conditions compare with = and !=; there is no ==";
+const DOUBLED: &str = "conditions compare with =, !=, <, <=, > and >=; there is no ==";
+
+/// The help for `=<` and `=>`.
+const TURNED: &str = "at most is written as <=, and at least as >=";
+
+/// The help where the second character of an operator makes it one that does not exist.
+fn operator(before: &str, rest: &str) -> Option<&'static str> {
+    match rest.chars().next().filter(|_| before.ends_with('='))? {
+        '=' => Some(DOUBLED),
+        '<' | '>' => Some(TURNED),
+        _ => None,
+    }
+}
 
 /// What is wrong where a cell that cannot be read begins with such a word.
 pub(super) fn foreign(text: &str, error: &Error<Rule>) -> Option<Box<Error<Rule>>> {
@@ -49,8 +61,7 @@ pub(super) fn foreign(text: &str, error: &Error<Rule>) -> Option<Box<Error<Rule>
     };
     let word = WORDS.iter().map(|(word, _)| *word).find(is_first)?;
     let start = text.len() - cell.len();
-    let is_doubled = text[start..*at].ends_with('=') && text[*at..].starts_with('=');
-    let message = if is_doubled { DOUBLED.to_owned() } else { written(word)? };
+    let message = operator(&text[start..*at], &text[*at..]).map(ToOwned::to_owned).or_else(|| written(word))?;
     let span = Span::new(text, start, start + word.len())?;
     Some(Box::new(Error::new_from_span(ErrorVariant::CustomError { message }, span)))
 }
@@ -70,8 +81,8 @@ pub(super) fn help(text: &str, error: &Error<Rule>) -> Option<&'static str> {
         let of_stuck = ["ends", "may hang", "hangs", "stuck"];
         all.iter().chain(&of_stuck).any(|q| l.starts_with(q))
     };
-    if before.ends_with('=') && rest.starts_with('=') {
-        Some(DOUBLED)
+    if let Some(help) = operator(before, rest) {
+        Some(help)
     } else if !before.contains('}') {
         before.contains('{').then_some("a declaration is written as x@1 = 0; with a semicolon")
     } else if before.lines().any(asserts) || asserts(line) {
@@ -102,7 +113,7 @@ pub(super) fn describe(rule: Rule) -> String {
         Rule::closing => "}".into(),
         Rule::bar => "|".into(),
         Rule::row_end => ";".into(),
-        Rule::comparison => "= or !=".into(),
+        Rule::comparison => "a comparison, as = or <".into(),
         Rule::side => "a value or a register".into(),
         Rule::list | Rule::sides => "values in parentheses, as (a, 1)".into(),
         Rule::element => "an element, as x[a]".into(),
