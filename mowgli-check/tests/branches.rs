@@ -20,8 +20,8 @@ use mowgli_rdma::Stamp;
 mod random;
 
 use random::{
-    BARRIERS, CRASHES, Kind, LOCKS, LOCKS_BY_HAND, MESSAGES, POLLS, SUMS, WAITS, parsed, random, random_columns,
-    text_of,
+    ATOMICS, BARRIERS, CRASHES, GLOBAL_ATOMICS, Kind, LOCKS, LOCKS_BY_HAND, MESSAGES, POLLS, SUMS, WAITS, parsed,
+    random, random_columns, text_of,
 };
 
 /// The outcomes by each way to find values agree, where both searches are complete. Returns whether they are.
@@ -94,6 +94,19 @@ fn sums_and_comparisons_by_order() {
 #[ignore = "takes half a minute"]
 fn more_sums_and_comparisons_by_order() {
     agrees_with_the_machine(&SUMS, 300);
+}
+
+#[test]
+fn atomic_operations_of_card_and_cpu() {
+    agrees_with_the_machine(&ATOMICS, 40);
+    agrees_with_the_machine(&GLOBAL_ATOMICS, 40);
+}
+
+#[test]
+#[ignore = "takes half a minute"]
+fn more_atomic_operations_of_card_and_cpu() {
+    agrees_with_the_machine(&ATOMICS, 300);
+    agrees_with_the_machine(&GLOBAL_ATOMICS, 200);
 }
 
 /// Every outcome whose values come from a fixed set, by every run and every candidate execution. `None`: too many.

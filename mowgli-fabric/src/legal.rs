@@ -47,11 +47,11 @@ impl Legal {
     pub(crate) fn check(&self, here: Node, operation: Method) -> Result<(), String> {
         match operation.usual().0 {
             Method::Read { x } => self.own(here, x),
-            Method::Write { x, v } | Method::Xchg { x, v } => self.own(here, x).and(held(v)),
+            Method::Write { x, v } | Method::Xchg { x, v } | Method::FAA { x, v } => self.own(here, x).and(held(v)),
             Method::CAS { x, v1, v2 } => self.own(here, x).and(held(v1)).and(held(v2)),
             Method::Get { x: own, y: far, .. } | Method::Put { x: far, y: own, .. } => self.both(here, own, far),
             Method::RCAS { x, y, v1, v2, .. } => self.both(here, x, y).and(held(v1)).and(held(v2)),
-            Method::RFAA { x, y, v, .. } => self.both(here, x, y).and(held(v)),
+            Method::RFAA { x, y, v, .. } | Method::RXchg { x, y, v, .. } => self.both(here, x, y).and(held(v)),
             Method::Rfence { n } => self.exists(n),
             _ => Ok(()),
         }

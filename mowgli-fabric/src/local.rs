@@ -58,19 +58,22 @@ impl Port for LocalPort<'_> {
             let was = memory.at(x).compare_exchange(word(old), word(new), SeqCst, SeqCst);
             value(was.unwrap_or_else(|was| was))
         };
+        let swap = |x, new| value(memory.at(x).swap(word(new), SeqCst));
         // All is done at once, whichever way it goes.
         match operation.usual().0 {
             Method::Read { x } => return Ok(read(x)),
             Method::CAS { x, v1, v2 } => return Ok(cas(x, v1, v2)),
-            Method::Xchg { x, v } => return Ok(value(memory.at(x).swap(word(v), SeqCst))),
+            Method::Xchg { x, v } => return Ok(swap(x, v)),
             Method::Write { x, v } => write(x, v),
             Method::Get { x, y, .. } | Method::Put { x, y, .. } => write(x, read(y)),
             Method::RCAS { x, y, v1, v2, .. } => write(x, cas(y, v1, v2)),
+            Method::FAA { x, v } => return memory.add(x, v),
             Method::RFAA { x, y, v, .. } => write(x, memory.add(y, v)?),
+            Method::RXchg { x, y, v, .. } => write(x, swap(y, v)),
             // All is done.
             Method::Wait { .. } | Method::Rfence { .. } | Method::Mfence {} => {}
             Method::GetBy { .. } | Method::PutBy { .. } | Method::RfenceBy { .. } => unreachable!("in the usual way"),
-            Method::RCASBy { .. } | Method::RFAABy { .. } => unreachable!("in the usual way"),
+            Method::RCASBy { .. } | Method::RFAABy { .. } | Method::RXchgBy { .. } => unreachable!("in the usual way"),
             Method::GetWords { .. } | Method::PutWords { .. } => return Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
         }
         Ok(Val::Unit)

@@ -308,18 +308,21 @@ impl Port for MachinePort<'_> {
             Method::Read { x } => self.ask(Tso::Read { x }),
             Method::CAS { x, v1, v2 } => self.ask(Tso::CAS { x, v1, v2 }),
             Method::Xchg { x, v } => self.ask(Tso::Xchg { x, v }),
+            Method::FAA { x, v } => self.ask(Tso::FAA { x, v }),
             Method::Mfence {} => self.ask(Tso::Mfence {}),
             Method::Rfence { n } => self.ask(Tso::Rfence { n }),
             Method::Get { x, y, d } => self.begin(Tso::Get { x, y }, y, d),
             Method::Put { x, y, d } => self.begin(Tso::Put { x, y }, x, d),
             Method::RCAS { x, y, v1, v2, d } => self.begin(Tso::RCAS { x, y, v1, v2 }, y, d),
             Method::RFAA { x, y, v, d } => self.begin(Tso::RFAA { x, y, v }, y, d),
+            Method::RXchg { x, y, v, d } => self.begin(Tso::RXchg { x, y, v }, y, d),
             // What begins in another way is in no list of what is open.
             Method::GetBy { .. }
             | Method::PutBy { .. }
             | Method::RfenceBy { .. }
             | Method::RCASBy { .. }
             | Method::RFAABy { .. }
+            | Method::RXchgBy { .. }
             | Method::GetWords { .. }
             | Method::PutWords { .. } => Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
             // As SYNC Fig. 16 does it: polls take the oldest first.

@@ -45,7 +45,7 @@ fn way(call: &Call) -> Way {
 fn towards(world: &World, call: &Call) -> Option<Qp> {
     let at = match usual(call) {
         "Put" => 0,
-        "Get" | "RCAS" | "RFAA" => 1,
+        "Get" | "RCAS" | "RFAA" | "RXchg" => 1,
         _ => return None,
     };
     let at = at + usize::from(matches!(call.args.first(), Some(Val::Way(_))));
@@ -177,7 +177,7 @@ impl Remedies for OfWait {
 
     fn awaited(&self, call: &Call) -> Option<Await> {
         let id = match usual(call) {
-            "Put" | "Get" | "RFAA" | "RCAS" => call.args.len() - 1,
+            "Put" | "Get" | "RFAA" | "RCAS" | "RXchg" => call.args.len() - 1,
             _ => return None,
         };
         let is_told = call.library == WAIT && way(call).signalled;

@@ -37,6 +37,8 @@ methods! {
         fn cas = CAS(x: Local, v1: Value, v2: Value) -> Value;
         /// `Xchg(x, v)`, which returns the old value.
         fn xchg = Xchg(x: Local, v: Value) -> Value;
+        /// `FAA(x, v)`: adds v to x, and returns the old value.
+        fn faa = FAA(x: Local, v: Value) -> Value;
         /// `Mfence()`.
         fn mfence = Mfence();
         /// `Get(x, y)`: copies remote y to local x.
@@ -51,6 +53,8 @@ methods! {
         fn rcas = RCAS(x: Local, y: Placed, v1: Value, v2: Value) -> Handle;
         /// `RFAA(x, y, v)`: fetch and add on remote y, the old value to local x.
         fn rfaa = RFAA(x: Local, y: Placed, v: Value) -> Handle;
+        /// `RXchg(x, y, v)`: writes v to remote y, the old value to local x.
+        fn rxchg = RXchg(x: Local, y: Placed, v: Value) -> Handle;
         /// As `Get`, by the queue pair that `w` says.
         fn get_by = GetBy(w: Way, x: Local, y: Placed) -> Handle;
         /// As `Put`, by the queue pair that `w` says.
@@ -61,6 +65,8 @@ methods! {
         fn rcas_by = RCASBy(w: Way, x: Local, y: Placed, v1: Value, v2: Value) -> Handle;
         /// As `RFAA`, by the queue pair that `w` says.
         fn rfaa_by = RFAABy(w: Way, x: Local, y: Placed, v: Value) -> Handle;
+        /// As `RXchg`, by the queue pair that `w` says.
+        fn rxchg_by = RXchgBy(w: Way, x: Local, y: Placed, v: Value) -> Handle;
         /// As `Get` of several words, in any order.
         fn get_words = GetWords(w: Way, xs: Locals, ys: Places) -> Handle;
         /// As `Put` of several words, in any order.
@@ -91,18 +97,21 @@ impl Method {
             Self::RfenceBy { w, n } => W::RfenceBy { w, n },
             Self::RCASBy { w, x, y, v1, v2 } => W::RCASBy { w, x, y, v1, v2, d },
             Self::RFAABy { w, x, y, v } => W::RFAABy { w, x, y, v, d },
+            Self::RXchgBy { w, x, y, v } => W::RXchgBy { w, x, y, v, d },
             Self::GetWords { w, xs, ys } => W::GetWords { w, xs, ys, d },
             Self::PutWords { w, xs, ys } => W::PutWords { w, xs, ys, d },
             Self::Write { x, v } => W::Write { x, v },
             Self::Read { x } => W::Read { x },
             Self::CAS { x, v1, v2 } => W::CAS { x, v1, v2 },
             Self::Xchg { x, v } => W::Xchg { x, v },
+            Self::FAA { x, v } => W::FAA { x, v },
             Self::Mfence {} => W::Mfence {},
             Self::Get { x, y } => W::Get { x, y, d },
             Self::Put { x, y } => W::Put { x, y, d },
             Self::Rfence { n } => W::Rfence { n },
             Self::RCAS { x, y, v1, v2 } => W::RCAS { x, y, v1, v2, d },
             Self::RFAA { x, y, v } => W::RFAA { x, y, v, d },
+            Self::RXchg { x, y, v } => W::RXchg { x, y, v, d },
             Self::Poll { .. }
             | Self::PollBy { .. }
             | Self::PollAny {}
@@ -124,6 +133,7 @@ impl Method {
             Self::RfenceBy { w, n } => (Self::Rfence { n }, w),
             Self::RCASBy { w, x, y, v1, v2 } => (Self::RCAS { x, y, v1, v2 }, w),
             Self::RFAABy { w, x, y, v } => (Self::RFAA { x, y, v }, w),
+            Self::RXchgBy { w, x, y, v } => (Self::RXchg { x, y, v }, w),
             Self::PollBy { w, n } => (Self::Poll { n }, w),
             Self::GetWords { w, .. } | Self::PutWords { w, .. } => (self, w),
             usual => return (usual, Way::USUAL),
@@ -157,7 +167,8 @@ pub fn queue_pair(world: &World, call: &Call) -> Option<Qp> {
         Method::Put { x: far, .. }
         | Method::Get { y: far, .. }
         | Method::RCAS { y: far, .. }
-        | Method::RFAA { y: far, .. } => world.home(far)?,
+        | Method::RFAA { y: far, .. }
+        | Method::RXchg { y: far, .. } => world.home(far)?,
         Method::PutWords { xs: far, .. } | Method::GetWords { ys: far, .. } => world.home(*words(far).first()?)?,
         Method::Poll { n } | Method::Rfence { n } => n,
         _ => return None,
@@ -175,8 +186,9 @@ fn is_operation(call: &Call) -> bool {
 }
 
 fn is_remote(usual: Method) -> bool {
-    use Method::{Get, GetWords, Put, PutWords, RCAS, RFAA};
-    matches!(usual, Put { .. } | Get { .. } | PutWords { .. } | GetWords { .. } | RCAS { .. } | RFAA { .. })
+    use Method::{Get, GetWords, Put, PutWords, RCAS, RFAA, RXchg};
+    let is_atomic = matches!(usual, RCAS { .. } | RFAA { .. } | RXchg { .. });
+    is_atomic || matches!(usual, Put { .. } | Get { .. } | PutWords { .. } | GetWords { .. })
 }
 
 fn polls(call: &Call) -> bool {
@@ -338,7 +350,7 @@ impl Library<Stamp> for Tso {
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> Vec<Val> {
         match Method::of(call) {
-            Method::Read { x } | Method::CAS { x, .. } | Method::Xchg { x, .. } => {
+            Method::Read { x } | Method::CAS { x, .. } | Method::Xchg { x, .. } | Method::FAA { x, .. } => {
                 cells(Cell { loc: x, node: world.node_of(thread) })
             }
             Method::PollAny {} => completions(world, earlier),

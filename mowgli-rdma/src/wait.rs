@@ -36,6 +36,8 @@ methods! {
         /// `Xchg(x, v)`, which returns the old value. The papers have no exchange; this one is a `CAS` that compares with
         /// what it reads, and so never fails.
         fn xchg = Xchg(x: Local, v: Value) -> Value;
+        /// `FAA(x, v)`: adds v to x, and returns the old value. Like `CAS` it is a locked instruction of the CPU; the papers have none that adds.
+        fn faa = FAA(x: Local, v: Value) -> Value;
         /// `Mfence()`.
         fn mfence = Mfence();
         /// `Get(x, y, d)`: copies remote y to local x.
@@ -50,6 +52,9 @@ methods! {
         fn rcas = RCAS(x: Local, y: Placed, v1: Value, v2: Value, d: Id);
         /// `RFAA(x, y, v, d)`: fetch and add on remote y, the old value to local x.
         fn rfaa = RFAA(x: Local, y: Placed, v: Value, d: Id);
+        /// `RXchg(x, y, v, d)`: writes v to remote y, the old value to local x. The papers have no remote exchange; this one is an
+        /// `RCAS` that compares with what it reads.
+        fn rxchg = RXchg(x: Local, y: Placed, v: Value, d: Id);
         /// As `Get`, by the queue pair that `w` says.
         fn get_by = GetBy(w: Way, x: Local, y: Placed, d: Id);
         /// As `Put`, by the queue pair that `w` says.
@@ -60,6 +65,8 @@ methods! {
         fn rcas_by = RCASBy(w: Way, x: Local, y: Placed, v1: Value, v2: Value, d: Id);
         /// As `RFAA`, by the queue pair that `w` says.
         fn rfaa_by = RFAABy(w: Way, x: Local, y: Placed, v: Value, d: Id);
+        /// As `RXchg`, by the queue pair that `w` says.
+        fn rxchg_by = RXchgBy(w: Way, x: Local, y: Placed, v: Value, d: Id);
         /// As `Get` of several words, in any order.
         fn get_words = GetWords(w: Way, xs: Locals, ys: Places, d: Id);
         /// As `Put` of several words, in any order.
@@ -436,6 +443,7 @@ impl Method {
             Self::RfenceBy { w, n } => (Self::Rfence { n }, w),
             Self::RCASBy { w, x, y, v1, v2, d } => (Self::RCAS { x, y, v1, v2, d }, w),
             Self::RFAABy { w, x, y, v, d } => (Self::RFAA { x, y, v, d }, w),
+            Self::RXchgBy { w, x, y, v, d } => (Self::RXchg { x, y, v, d }, w),
             Self::GetWords { w, .. } | Self::PutWords { w, .. } => (self, w),
             usual => return (usual, Way::USUAL),
         };
@@ -446,9 +454,11 @@ impl Method {
     fn looks_at_unread(self, world: &World) -> Option<Loc> {
         let is_unread = |x: &Loc| world.objects.get(x).is_some_and(is_unread);
         match self.usual().0 {
-            Self::Read { x } | Self::CAS { x, .. } | Self::Xchg { x, .. } => Some(x).filter(is_unread),
+            Self::Read { x } | Self::CAS { x, .. } | Self::Xchg { x, .. } | Self::FAA { x, .. } => {
+                Some(x).filter(is_unread)
+            }
             Self::Get { x, y, .. } | Self::Put { x, y, .. } => Some(y).filter(|y| is_unread(y) && !is_unread(&x)),
-            Self::RCAS { y, .. } | Self::RFAA { y, .. } => Some(y).filter(is_unread),
+            Self::RCAS { y, .. } | Self::RFAA { y, .. } | Self::RXchg { y, .. } => Some(y).filter(is_unread),
             Self::GetWords { ys, .. } | Self::PutWords { ys, .. } => words(ys).into_iter().find(is_unread),
             _ => None,
         }
@@ -463,10 +473,13 @@ impl Method {
         }
     }
 
-    /// What RFAA makes of the value that it reads: v_R + v, modulo 2^64 as a network card adds. A value that is no integer
-    /// has no sum, so an RFAA that reads one is in no execution; the machine of RDMA-TSO-RMW is stuck there.
+    /// The sum that RFAA and FAA make of the value that they read: v_R + v, modulo 2^64 as network cards and CPUs add. A value
+    /// other than an integer has no sum. So an addition that reads one is in no execution; the machine of RDMA-TSO-RMW is stuck there.
     pub(crate) fn step(self, read: Val) -> Option<Val> {
-        if let (Self::RFAA { v, .. }, _) = self.usual() { read.plus(v.int()?) } else { None }
+        match self.usual().0 {
+            Self::RFAA { v, .. } | Self::FAA { v, .. } => read.plus(v.int()?),
+            _ => None,
+        }
     }
 
     /// `stmp(e)` with what each subevent does.
@@ -481,6 +494,7 @@ impl Method {
             Self::CAS { x, v1, v2 } if ret == v1 => one(Sub::update(aCAS, at(x), Reads::Is(v1), Writes::Is(v2))),
             Self::CAS { x, .. } => vec![Shape::from([Sub::quiet(aMF), Sub::read(aCR, at(x), Reads::Is(ret))])],
             Self::Xchg { x, v } => one(Sub::update(aCAS, at(x), Reads::Is(ret), Writes::Is(v))),
+            Self::FAA { x, .. } => one(Sub::update(aCAS, at(x), Reads::Is(ret), Writes::Step(0))),
             Self::Mfence {} => one(Sub::quiet(aMF)),
             Self::Wait { .. } => one(Sub::quiet(aWT)),
             Self::Rfence { n } => one(Sub::quiet(aRF(way.to(n)))),
@@ -520,16 +534,18 @@ impl Method {
                 let failed = [Sub::read(aNAR(q), at(y), Reads::IsNot(v1)), back];
                 vec![Shape::from(swapped), Shape::from(failed)]
             }
-            Self::RFAA { x, y, .. } => {
-                let q = way.to(home(world, y));
-                let write = Sub::write(aNRW(q.into()), at(y), Writes::Step(0));
-                let back = Sub::write(aNLW(q.into()), at(x), Writes::Copy(0));
-                vec![Shape::from([Sub::read(aNAR(q), at(y), Reads::Any), write, back])]
-            }
+            Self::RFAA { x, y, .. } => vec![updates(at(x), at(y), way.to(home(world, y)), Writes::Step(0))],
+            Self::RXchg { x, y, v, .. } => vec![updates(at(x), at(y), way.to(home(world, y)), Writes::Is(v))],
             Self::GetBy { .. } | Self::PutBy { .. } | Self::RfenceBy { .. } => unreachable!("in the usual way"),
-            Self::RCASBy { .. } | Self::RFAABy { .. } => unreachable!("in the usual way"),
+            Self::RCASBy { .. } | Self::RFAABy { .. } | Self::RXchgBy { .. } => unreachable!("in the usual way"),
         }
     }
+}
+
+/// The parts of a remote read-modify-write that always writes: the remote word is read and written, and the old value comes back.
+fn updates(to: Cell, on: Cell, by: Qp, written: Writes) -> Shape<Stamp> {
+    let read = Sub::read(aNAR(by), on, Reads::Any);
+    Shape::from([read, Sub::write(aNRW(by.into()), on, written), Sub::write(aNLW(by.into()), to, Writes::Copy(0))])
 }
 
 /// What an operation does that copies words by a queue pair: for each one a read and a write, with these stamps.

@@ -720,7 +720,7 @@ fn polls_have_two_engines_and_a_walk() {
     let identifier = "RDMA_TSO p { x@1 = 0; }\n P1@1 ;\n put(x, 1, d) ;\n";
     is_bad(&["litmus", &file(folder.path(), "id.litmus", identifier)], &[":3:", "poll(node) takes the oldest"]);
     let rmw = "RDMA_SC p { x@1 = 0; }\n P1@1 ;\n rfaa(x, x, 1) ;\n";
-    is_bad(&["litmus", &file(folder.path(), "rmw.litmus", rmw)], &[":3:", "rcas and rfaa are of RDMA_TSO"]);
+    is_bad(&["litmus", &file(folder.path(), "rmw.litmus", rmw)], &[":3:", "rcas, rfaa and rxchg are of RDMA_TSO"]);
 }
 
 /// What is said of all executions is empty where there is none: it is not taken to hold unless the test says so.

@@ -347,9 +347,12 @@ fn what_other_languages_and_theories_lack_is_told() {
     assert!(rows.windows(3).any(|three| three == added), "{sum}");
     let herd = to_herd(&of("RDMA_TSO", " a := x | b := x ;\nforbidden (P1:a < 1)\n")).unwrap_err();
     assert!(herd.contains("a comparison by order"), "{herd}");
-    let ordered = of("RDMA_TSO", " a := x | await x > 0 ;\n if a + a <= a - a { x := a } | ;\nforbidden (a >= 3)\n");
+    let exchange = of("RDMA_TSO", " rxchg(x, z, 1) | ;\n");
+    let error = verbs::program(&exchange, &solve(&exchange, &[], Limits::default())).unwrap_err().to_string();
+    assert!(error.contains("line 4: rxchg(x, z, 1)") && error.contains("no exchange"), "{error}");
+    let ordered = of("RDMA_TSO", " a := x | await x > 0 ;\n if a + a <= a - a { faa(x, a) } | ;\nforbidden (a >= 3)\n");
     let c = verbs::program(&ordered, &solve(&ordered, &[], Limits::default())).unwrap();
-    for line in ["if (c->reg[0] + c->reg[0] <= c->reg[0] - c->reg[0]) {", " <= 0) {}", ">= 3"] {
+    for line in ["if (c->reg[0] + c->reg[0] <= c->reg[0] - c->reg[0]) {", "cpu_faa(", " <= 0) {}", ">= 3"] {
         assert!(c.contains(line), "{line}: {c}");
     }
     let c = verbs::program(&test, &solve(&test, &[], Limits::default())).unwrap();
@@ -560,6 +563,7 @@ fn what_is_printed_is_read_as_the_same_test() {
         " i := 0 | a := x ;\n w[i + 1] := i | if a = 1 { b := 2 } else if a = 2 { b := 3 } ;\n put(z, w[i]) | while a != 1 { } ;\n",
         " put(z, 1) | put(z, 2) ;\nforall (x != y /\\ true)\n",
         " a := 1 | b := await x >= 1 ;\n w[a + a] := a - a - 2 | if b < b + b { b := w[b - b] } ;\nforall (a <= b)\n",
+        " rxchg(x, z, 1) | a := faa(x, 1) ;\n rxchg@q2(x, z, 1) | b := xchg(x, a + a) ;\n",
     ] {
         is_printed(&of("RDMA_TSO", rows));
     }

@@ -506,6 +506,58 @@ fn additions_wrap_and_what_is_no_integer_has_no_sum() {
     assert_eq!(on_both_engines(beside), BTreeSet::from(["x=1 z=2".to_owned()]));
 }
 
+/// An addition by the CPU is like one by the card, and drains the store buffer.
+#[test]
+fn an_addition_of_the_cpu_is_locked() {
+    let add =
+        |start: &str| on_both_engines(&format!("{{ x@1 = {start}; }}\n P1@1 ;\n a := faa(x, 1) ;\nlocations [x;]\n"));
+    let wrapped = "a=9223372036854775807 x=-9223372036854775808".to_owned();
+    assert_eq!(add("9223372036854775807"), BTreeSet::from([wrapped]));
+    assert_eq!(add("bot"), BTreeSet::new());
+    let both = on_both_engines("{ x@1 = 0; }\n P1@1 | P2@1 ;\n a := faa(x, 1) | b := faa(x, 2) ;\nlocations [x;]\n");
+    assert_eq!(both, BTreeSet::from(["a=0 b=1 x=3".to_owned(), "a=2 b=0 x=3".to_owned()]));
+    let buffering = "{ x@1 = 0; y@1 = 0; }\n P1@1 | P2@1 ;\n faa(x, 1) | faa(y, 1) ;\n a := y | b := x ;\n";
+    assert!(!on_both_engines(buffering).contains("a=0 b=0"));
+}
+
+/// Exchanges by cards exclude each other, and those by CPU and card only with a switch.
+#[test]
+fn exchanges_exclude_each_other_as_rcas_and_cas_do() {
+    let cards = "{ x@1 = 9; y@2 = 9; z@2 = 0; }\n P1@1 | P2@2 ;\n rxchg(x, z, 1) | rxchg(y, z, 2) ;\n\
+                 locations [x; y; z;]\n";
+    assert_eq!(on_both_engines(cards), BTreeSet::from(["x=0 y=1 z=2".to_owned(), "x=2 y=0 z=1".to_owned()]));
+    let beside = "{ x@1 = 9; z@2 = 0; }\n P1@1 | P2@2 ;\n rxchg(x, z, 1) | a := faa(z, 2) ;\nlocations [x;]\n";
+    assert!(on_both_engines(beside).contains("a=0 x=0"));
+    let test = parse("a test", &format!("RDMA_TSO+global-atomics t {beside}")).unwrap();
+    let global = outcomes(&test, &solve_with(Engine::Both, &test, Limits::default()).unwrap());
+    assert_eq!(global, BTreeSet::from(["a=0 x=2".to_owned(), "a=1 x=0".to_owned()]));
+}
+
+/// The calls of a client, with additions in place of compare-and-swaps of the CPU, and exchanges in place of additions of the card.
+fn always_writing(client: &Client) -> Client {
+    let mut client = client.clone();
+    for call in client.threads.iter_mut().flatten() {
+        match (call.method.text(), &call.args[..]) {
+            ("CAS", &[x, _, v]) => *call = Call::new(call.library, "FAA", &[x, v]),
+            ("RFAA", args) => *call = Call::new(call.library, "RXchg", args),
+            _ => {}
+        }
+    }
+    client
+}
+
+#[test]
+fn axioms_and_machine_agree_on_exchanges_and_additions() {
+    let global = Switches { global_atomics: true, ..Switches::OFF };
+    for switches in [Switches::OFF, global] {
+        for (bound, cases) in [(bound(2, 2, 3), 400), (bound(3, 2, 2), 200), (bound(1, 2, 5), 200)] {
+            let words = tso::Words { rmw: true };
+            let agree = |(world, client): (World, Client)| agree(switches, &(world, always_writing(&client)));
+            runner(cases).run(&strategy(&words, &bound), agree).unwrap();
+        }
+    }
+}
+
 #[test]
 fn an_addition_of_sc_rmw_is_as_that_of_the_network() {
     let add = |start: &str| {

@@ -120,7 +120,7 @@ impl Model {
     /// Whether tests of the model can call a method of its libraries.
     fn has(self, method: &Method) -> bool {
         match method.name {
-            "RCAS" | "RFAA" | "RCASBy" | "RFAABy" => self != Self::RdmaSc,
+            "RCAS" | "RFAA" | "RXchg" | "RCASBy" | "RFAABy" | "RXchgBy" => self != Self::RdmaSc,
             // For programs that waits are compiled to.
             "SetAdd" | "SetRemove" | "SetIsEmpty" => false,
             // Threads that crash make these between their calls.

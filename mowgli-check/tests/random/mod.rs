@@ -94,6 +94,19 @@ pub const SUMS: Kind = Kind {
     comparisons: &["=", "!=", "<", "<=", ">", ">="],
 };
 
+/// Atomic operations of the card and of the CPU that always write.
+pub const ATOMICS: Kind = Kind {
+    model: "RDMA_TSO",
+    declarations: "",
+    first: &[],
+    operations: &["rxchg(L, R, 2)", "rxchg(L, R, A)", "rfaa(L, R, 1)", "faa(L, 1)", "xchg(L, 2)", "put(R, L)"],
+    waits: &["poll(N)", "poll(N)", "r := faa(L, A)", "await cas(L, 0, 1) = 0"],
+    comparisons: EQUAL,
+};
+
+/// The same where atomic operations of card and CPU exclude each other.
+pub const GLOBAL_ATOMICS: Kind = Kind { model: "RDMA_TSO+global-atomics", ..ATOMICS };
+
 /// A random litmus test of a kind, the same for the same seed.
 pub fn random(kind: &Kind, seed: u64) -> String {
     let (nodes, columns) = random_columns(kind, seed);

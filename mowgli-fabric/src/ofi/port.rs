@@ -11,7 +11,7 @@ use super::queue::{Begun, Kind, Operation, Queue};
 use super::raw::{Between, End, Error};
 use super::{Ofi, locked, of_word};
 use crate::port::{Fault, ONE_QUEUE_PAIR, Port};
-use crate::word::packed;
+use crate::word::{packed, unpacked};
 
 /// Loads and stores as x86-TSO orders them: on such a CPU every load acquires and every store releases, and the order of stores that it
 /// keeps is what the language does not promise for them. On others all accesses are sequentially consistent.
@@ -129,6 +129,16 @@ impl<'a> FabricPort<'a> {
         reached.into_iter().try_for_each(|(node, _)| self.net.follow(&mut self.queue, node))?;
         self.until(|| "what it has sent".to_owned(), |queue| queue.is_idle())
     }
+
+    /// Adds to a word of the thread's node by the CPU, and returns the old value.
+    fn add(&self, x: Loc, v: Val) -> Result<Val, Fault> {
+        let at = &self.net.node.words()[self.net.layout.own(x, self.copy)];
+        let sum = |old: u64| packed(unpacked(old)?.plus(v.int()?)?);
+        match at.fetch_update(Ordering::SeqCst, Ordering::SeqCst, sum) {
+            Ok(old) => of_word(x, old),
+            Err(old) => Err(Fault::Wrong(format!("{x} is {}, to which {v} cannot be added", of_word(x, old)?))),
+        }
+    }
 }
 
 fn word(v: Val) -> Result<u64, Fault> {
@@ -152,6 +162,7 @@ impl Port for FabricPort<'_> {
                 return of_word(x, old.unwrap_or_else(|old| old));
             }
             Method::Xchg { x, v } => return of_word(x, at(x).swap(word(v)?, Ordering::SeqCst)),
+            Method::FAA { x, v } => return self.add(x, v),
             Method::Mfence {} => std::sync::atomic::fence(Ordering::SeqCst),
             Method::Get { x, y, d } if self.got_here((x, y, d))? => {}
             Method::Get { x, y, d } => self.begin((x, y, d), Kind::Get, End::get)?,
@@ -165,12 +176,16 @@ impl Port for FabricPort<'_> {
                 v.int().ok_or_else(|| Fault::Wrong(format!("{v} cannot be added to {y}")))?;
                 self.begin((x, y, d), Kind::Sum, |end, between| end.add(between, added))?;
             }
+            Method::RXchg { y, .. } => {
+                return Err(Fault::Wrong(format!("an exchange at {y}: fabrics in processes have none; use rcas")));
+            }
             Method::Wait { d } => self.until_done(|| d.to_string(), |o| o.begun.d == d)?,
             Method::GetBy { .. }
             | Method::PutBy { .. }
             | Method::RfenceBy { .. }
             | Method::RCASBy { .. }
             | Method::RFAABy { .. }
+            | Method::RXchgBy { .. }
             | Method::GetWords { .. }
             | Method::PutWords { .. } => return Err(Fault::Wrong(ONE_QUEUE_PAIR.to_owned())),
             // Later operations at the node begin when the earlier ones are over. The model lets the CPU go on meanwhile.

@@ -43,6 +43,8 @@ pub enum Entry {
     Rcas(Loc, Loc, Val, Val, Part),
     /// Not yet read: to, on, the number to add.
     Rfaa(Loc, Loc, Val, Part),
+    /// Not yet read: to, on, the new value.
+    Rxchg(Loc, Loc, Val, Part),
     /// The remote write of an atomic operation.
     AtomicWrite(Loc, Val),
 }
@@ -110,6 +112,15 @@ impl QueuePair {
 }
 
 impl Entry {
+    /// The value that a remote read-modify-write that succeeds writes where it has read this one; `None` if there is no sum.
+    pub(super) fn updated(&self, old: Val) -> Option<Val> {
+        match self {
+            Self::Rfaa(_, _, add, _) => old.plus(add.int()?),
+            Self::Rcas(_, _, _, new, _) | Self::Rxchg(_, _, new, _) => Some(*new),
+            _ => None,
+        }
+    }
+
     pub(super) fn is_joined(&self) -> bool {
         let mut entry = *self;
         entry.part_mut().is_some_and(|part| part.joined)
@@ -122,7 +133,8 @@ impl Entry {
             | Self::Get(_, _, part)
             | Self::LocalWrite(_, _, part)
             | Self::Rcas(.., part)
-            | Self::Rfaa(.., part) => Some(part),
+            | Self::Rfaa(.., part)
+            | Self::Rxchg(.., part) => Some(part),
             Self::Rfence | Self::Ack | Self::AtomicWrite(..) => None,
         }
     }
@@ -150,7 +162,9 @@ pub(super) fn can_act(queue: &QueuePair, place: usize, is_locked: bool, increasi
             let is_next = !words_before.iter().any(|e| matches!(e, Entry::Get(..)));
             are_past_reads(older) && queue.remote.is_empty() && is_next
         }
-        Entry::Rcas(..) | Entry::Rfaa(..) => are_past_reads(older) && queue.remote.is_empty() && !is_locked,
+        Entry::Rcas(..) | Entry::Rfaa(..) | Entry::Rxchg(..) => {
+            are_past_reads(older) && queue.remote.is_empty() && !is_locked
+        }
         Entry::LocalWrite(..) => older.is_empty(),
     }
 }
@@ -203,6 +217,7 @@ impl fmt::Display for Entry {
             Self::LocalWrite(to, v, _) => write!(f, "local write {to} := {v}"),
             Self::Rcas(to, on, old, new, _) => write!(f, "rcas({to}, {on}, {old}, {new})"),
             Self::Rfaa(to, on, add, _) => write!(f, "rfaa({to}, {on}, {add})"),
+            Self::Rxchg(to, on, new, _) => write!(f, "rxchg({to}, {on}, {new})"),
             Self::AtomicWrite(to, v) => write!(f, "atomic write {to} := {v}"),
         }
     }

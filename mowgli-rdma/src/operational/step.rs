@@ -58,6 +58,7 @@ impl fmt::Display for Step {
                 Entry::LocalWrite(to, v, _) => write!(f, "{to} := {v} has come back from {} (rule 7)", q.in_words()),
                 Entry::Rcas(_, on, ..) => write!(f, "the RCAS on {} reads {on} (rule 9 or 10)", q.in_words()),
                 Entry::Rfaa(_, on, ..) => write!(f, "the RFAA on {} reads {on} (rule 11)", q.in_words()),
+                Entry::Rxchg(_, on, ..) => write!(f, "the exchange on {} reads {on} (rule 11)", q.in_words()),
                 Entry::AtomicWrite(on, v) => write!(f, "the atomic {on} := {v} arrives at {} (rule 12)", q.in_words()),
             },
             Act::Remote(q, QUEUE, v, _) => write!(f, "the message {v} is at {}", q.in_words()),
@@ -177,6 +178,7 @@ impl Machine<'_> {
             Method::GetWords { xs, ys, .. } => rows(xs, ys, Entry::Get),
             Method::RCAS { x, y, v1, v2 } => vec![Entry::Rcas(x, y, v1, v2, first)],
             Method::RFAA { x, y, v } => vec![Entry::Rfaa(x, y, v, first)],
+            Method::RXchg { x, y, v } => vec![Entry::Rxchg(x, y, v, first)],
             _ => return None,
         };
         let q = queue_pair(&self.world, call)?;
@@ -286,17 +288,12 @@ impl Machine<'_> {
                 own.local.push_back(Local::Write(to, v));
                 own.local.extend((is_over && part.signalled).then_some(Local::Confirmation));
             }
-            Entry::Rcas(to, on, old, new, part) => {
+            Entry::Rcas(to, on, old, _, part) if memory(on) != old => {
                 own.pipe[place] = Entry::LocalWrite(to, memory(on), part);
-                if memory(on) == old {
-                    own.pipe.insert(place, Entry::AtomicWrite(on, new));
-                    after.locked = after.locked.with(q.to);
-                }
             }
-            Entry::Rfaa(to, on, add, part) => {
-                let old = memory(on);
-                let new = old.plus(add.int()?)?;
-                own.pipe[place] = Entry::LocalWrite(to, old, part);
+            Entry::Rcas(to, on, .., part) | Entry::Rfaa(to, on, _, part) | Entry::Rxchg(to, on, _, part) => {
+                let new = own.pipe[place].updated(memory(on))?;
+                own.pipe[place] = Entry::LocalWrite(to, memory(on), part);
                 own.pipe.insert(place, Entry::AtomicWrite(on, new));
                 after.locked = after.locked.with(q.to);
             }
@@ -336,37 +333,29 @@ impl Machine<'_> {
     /// A call of the CPU that looks at memory.
     pub(super) fn access(&self, state: &State, t: usize, call: &Call) -> Option<(Val, State)> {
         let method = call.method.text();
-        if !matches!(method, "Read" | "CAS" | "Xchg") {
+        if !matches!(method, "Read" | "CAS" | "Xchg" | "FAA") {
             return None;
         }
         let x = call.loc(0);
-        let word = self.word(x);
-        let is_update = method == "Xchg" || (method == "CAS" && state.memory[word] == call.args[1]);
-        if is_update && self.switches.global_atomics && state.is_being_updated(x) {
+        let old = state.memory[self.word(x)];
+        if method == "Read" {
+            let own = state.buffers[t].iter().rev().find_map(|b| match b {
+                Buffered::Write(y, v) if *y == x => Some(*v),
+                _ => None,
+            });
+            return Some((own.unwrap_or(old), state.clone()));
+        }
+        let new = match method {
+            "CAS" => Some(call.args[2]).filter(|_| old == call.args[1]),
+            "FAA" => Some(old.plus(call.args[1].int()?)?),
+            _ => Some(call.args[1]),
+        };
+        let is_excluded = new.is_some() && self.switches.global_atomics && state.is_being_updated(x);
+        if is_excluded || !state.buffers[t].is_empty() {
             return None;
         }
-        match method {
-            "Read" => {
-                let own = state.buffers[t].iter().rev().find_map(|b| match b {
-                    Buffered::Write(y, v) if *y == x => Some(*v),
-                    _ => None,
-                });
-                Some((own.unwrap_or(state.memory[word]), state.clone()))
-            }
-            "CAS" if state.buffers[t].is_empty() => {
-                let mut after = state.clone();
-                let old = state.memory[word];
-                if old == call.args[1] {
-                    after.memory[word] = call.args[2];
-                }
-                Some((old, after))
-            }
-            "Xchg" if state.buffers[t].is_empty() => {
-                let mut after = state.clone();
-                let old = std::mem::replace(&mut after.memory[word], call.args[1]);
-                Some((old, after))
-            }
-            _ => None,
-        }
+        let mut after = state.clone();
+        after.memory[self.word(x)] = new.unwrap_or(old);
+        Some((old, after))
     }
 }

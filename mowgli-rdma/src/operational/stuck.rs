@@ -163,13 +163,18 @@ impl Machine<'_> {
         all.map(|threads| Standstill { threads, finals: finals.clone() }).collect()
     }
 
-    /// Whether the card is to add to what has no sum.
+    /// Whether a card or a CPU is to add to a value that has no sum.
     fn has_no_sum(&self, state: &State) -> bool {
-        let has_none = |e: &Entry| match *e {
-            Entry::Rfaa(_, on, add, _) => add.int().and_then(|add| state.memory[self.word(on)].plus(add)).is_none(),
+        let by_card =
+            |e: &Entry| matches!(e, Entry::Rfaa(_, on, ..) if e.updated(state.memory[self.word(*on)]).is_none());
+        let by_cpu = |place: &u32| match self.programs.next(*place) {
+            Next::Call(call) if call.method.text() == "FAA" => {
+                let sum = |k: i64| state.memory[self.word(call.loc(0))].plus(k);
+                call.args[1].int().and_then(sum).is_none()
+            }
             _ => false,
         };
-        state.pairs.iter().any(|pair| pair.pipe.iter().any(has_none))
+        state.pairs.iter().any(|pair| pair.pipe.iter().any(by_card)) || state.at.iter().any(by_cpu)
     }
 
     /// Returns one way in which a run is stuck in these states.

@@ -128,7 +128,7 @@ impl<'a> Program<'a> {
                 match of.method.text() {
                     "Read" => add(Type::CpuRead, loc(0), None),
                     "Write" => add(Type::CpuWrite, loc(0), None),
-                    "CAS" | "Xchg" => add(Type::Cas, loc(0), None),
+                    "CAS" | "Xchg" | "FAA" => add(Type::Cas, loc(0), None),
                     "Mfence" => add(Type::Mfence, None, None),
                     "Poll" => {
                         add(Type::Poll, None, None);

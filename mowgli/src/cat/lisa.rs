@@ -338,10 +338,10 @@ impl Column<'_> {
                 *open = open.checked_sub(1).ok_or("there is no operation that it could take")?;
                 self.put(format!("f[aWT,{}]", Self::node(*n)?));
             }
-            ("Put" | "Get" | "RCAS" | "RFAA", [x, y, rest @ ..]) if to.is_none() => {
+            ("Put" | "Get" | "RCAS" | "RFAA" | "RXchg", [x, y, rest @ ..]) if to.is_none() => {
                 self.remote(method, [x, y], rest, places)?;
             }
-            ("Put" | "Get" | "RCAS" | "RFAA" | "Poll", _) => return Err("its result is used".to_owned()),
+            ("Put" | "Get" | "RCAS" | "RFAA" | "RXchg" | "Poll", _) => return Err("its result is used".to_owned()),
             (other, _) => return Err(format!("{other} is none of the memory's methods that are known")),
         }
         Ok(())
@@ -408,6 +408,10 @@ impl Column<'_> {
                 self.put(format!("r[aNAR,{marks}] {read} {far}"));
                 let sum = self.computed(&format!("(add {read} {v})"));
                 self.put(format!("w[aNRW,{marks}] {far} {sum}"));
+            }
+            ("RXchg", [new]) => {
+                self.put(format!("r[aNAR,{marks}] {read} {far}"));
+                self.put(format!("w[aNRW,{marks}] {far} {new}"));
             }
             ("RCAS", [old, new]) => {
                 let after = places.label();

@@ -107,6 +107,10 @@ static inline __attribute__((unused)) int64_t cpu_xchg(int w, int64_t new)
 {
 	return __atomic_exchange_n(at(w), new, __ATOMIC_SEQ_CST);
 }
+static inline __attribute__((unused)) int64_t cpu_faa(int w, int64_t v)
+{
+	return (int64_t)__atomic_fetch_add((uint64_t *)at(w), (uint64_t)v, __ATOMIC_SEQ_CST);
+}
 
 /* Remote operations. `id` is the identifier that a wait names, 0 for none. */
 static void post_by(struct link *l, int n, int local, int remote, enum ibv_wr_opcode op, int64_t a, int64_t b, int id)

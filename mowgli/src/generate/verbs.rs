@@ -263,6 +263,7 @@ fn call(library: &Name, method: &str, args: &[String]) -> Result<String, String>
         ("Write", [x, v]) => format!("cpu_write({x}, {v})"),
         ("CAS", [x, old, new]) => format!("cpu_cas({x}, {old}, {new})"),
         ("Xchg", [x, new]) => format!("cpu_xchg({x}, {new})"),
+        ("FAA", [x, v]) => format!("cpu_faa({x}, {v})"),
         ("Mfence", []) => "cpu_mfence()".to_owned(),
         ("Put", [z, x, ..]) => format!("rdma_put(c, {z}, {x}, {})", id(2)),
         ("Get", [x, z, ..]) => format!("rdma_get(c, {x}, {z}, {})", id(2)),
@@ -271,6 +272,7 @@ fn call(library: &Name, method: &str, args: &[String]) -> Result<String, String>
         ("Poll", [n]) => format!("rdma_poll(c, {n})"),
         ("Wait", [d]) => format!("rdma_wait(c, {d})"),
         ("Rfence", [n]) => format!("rdma_fence(c, {n})"),
+        ("RXchg", _) => return Err("verbs have a compare-and-swap and a fetch-and-add, and no exchange".to_owned()),
         _ => return Err(format!("{method} has no form in C")),
     })
 }

@@ -289,7 +289,7 @@ impl Model {
             Self::RDMA_WAIT => "polls are of RDMA_TSO",
             Self::RdmaWait(_) => "polls are of RDMA_TSO, and libraries of RDMA_WAIT without switches",
             Self::RdmaTso(_) => "waits and libraries are of RDMA_WAIT",
-            Self::RdmaSc => "rcas and rfaa are of RDMA_TSO",
+            Self::RdmaSc => "rcas, rfaa and rxchg are of RDMA_TSO",
             Self::CoreRma => "",
             Self::X86Tso => "what goes through a network is of RDMA_WAIT and RDMA_TSO",
         }
