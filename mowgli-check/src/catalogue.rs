@@ -111,7 +111,7 @@ pub struct Catalogue {
     over_rdma: Shelf<mowgli_rdma::Stamp>,
     over_x86: Shelf<mowgli_x86::Stamp>,
     /// What tests of each model can call, once it was asked, by [`Catalogue::shelf_of`].
-    known: [OnceLock<Known>; Model::ALL.len() + 6],
+    known: [OnceLock<Known>; Model::ALL.len() + 7],
 }
 
 static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::of(Vec::new(), Vec::new()));
@@ -133,10 +133,11 @@ impl Catalogue {
 
     /// Models that have the same libraries have the same number: switches change what libraries promise, RDMA-WAIT-RMW
     /// with a switch on has only words and the libraries that are over it, and where threads crash others are told, and where
-    /// there are messages they are sent.
+    /// there are messages they are sent, and where there are events threads wait for them.
     fn shelf_of(model: Model) -> usize {
         let published = Model::ALL.iter().position(|m| *m == model.published()).expect("a model");
         match model {
+            Model::RdmaTso(switches) if switches.events => Model::ALL.len() + 6,
             Model::RdmaTso(switches) if switches.messages => Model::ALL.len() + 4,
             Model::RdmaWait(switches) if switches.messages => Model::ALL.len() + 5,
             Model::RdmaTso(switches) if switches.crashes => Model::ALL.len(),

@@ -21,7 +21,7 @@ mod random;
 
 use random::{
     ATOMICS, BARRIERS, CRASHES, GLOBAL_ATOMICS, Kind, LOCKS, LOCKS_BY_HAND, MESSAGES, POLLS, SUMS, WAITS, parsed,
-    random, random_columns, text_of,
+    random, random_columns, random_events, text_of,
 };
 
 /// The outcomes by each way to find values agree, where both searches are complete. Returns whether they are.
@@ -50,10 +50,15 @@ fn outcomes(test: &Test, answer: &Answer) -> BTreeSet<String> {
 /// The axioms and the machine agree on outcomes and on what is stuck, for so many random programs of a kind; nearly all of them are
 /// complete.
 fn agrees_with_the_machine(kind: &Kind, cases: u64) {
+    agree_with_the_machine(&|seed| random(kind, seed), cases);
+}
+
+/// The same for programs that seeds give.
+fn agree_with_the_machine(program: &dyn Fn(u64) -> String, cases: u64) {
     let mut complete = 0;
     let (mut with_outcomes, mut with_stuck) = (0, 0);
     for seed in 0..cases {
-        let text = random(kind, seed);
+        let text = program(seed);
         let test = parsed(&text);
         let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap_or_else(|e| panic!("{e}\n{text}"));
         complete += u64::from(answer.explored.stop.is_none() && values_agree(&test, &text));
@@ -107,6 +112,17 @@ fn atomic_operations_of_card_and_cpu() {
 fn more_atomic_operations_of_card_and_cpu() {
     agrees_with_the_machine(&ATOMICS, 300);
     agrees_with_the_machine(&GLOBAL_ATOMICS, 200);
+}
+
+#[test]
+fn completions_and_events() {
+    agree_with_the_machine(&random_events, 120);
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn more_completions_and_events() {
+    agree_with_the_machine(&random_events, 1000);
 }
 
 /// Every outcome whose values come from a fixed set, by every run and every candidate execution. `None`: too many.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use itertools::Itertools;
+use mowgli_check::litmus::parse::parse;
 use mowgli_check::litmus::run::{Answer, Engine, solve, solve_with};
 use mowgli_check::litmus::stuck;
 use mowgli_check::litmus::test::Test;
@@ -96,6 +97,59 @@ fn an_owner_that_crashed() {
     let test = parsed(text);
     let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap();
     assert_eq!(told(&test, &answer), ["Stuck a=0;", "  P1 at line 3, await cas(l, 0, 1) = 0"]);
+}
+
+/// A thread that sleeps until a completion comes may sleep for ever if the completion has come before it asked for the event. Looking
+/// again after that is the repair.
+#[test]
+fn sleeping_after_the_last_completion() {
+    let both = |rows: &str| {
+        let head =
+            "RDMA_TSO+events t { x@1 = 1; z@2 = 0; }\n P1@1 ;\n put(z, x) ;\n a := trypoll(2) ;\n if a = false {\n";
+        let test = parsed(&format!("{head}{rows} }} ;\n"));
+        let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap();
+        (answer.outcomes.len(), told(&test, &answer))
+    };
+    let asleep = vec!["Stuck a=false;".to_owned(), "  P1 at line 7, event".to_owned()];
+    assert_eq!(both(" arm ;\n event ;\n poll(2) ;\n"), (2, asleep));
+    assert_eq!(both(" arm ;\n a := trypoll(2) ;\n if a = false { event ;\n poll(2) }\n").1, Vec::<String>::new());
+    // A request is answered once, and without one there is no event.
+    let twice = both(" arm ;\n a := trypoll(2) ;\n if a = false { event ;\n event }\n").1;
+    assert_eq!(twice, ["Stuck a=false;", "  P1 at line 9, event"]);
+    assert_eq!(both(" event ;\n").1, ["Stuck a=false;", "  P1 at line 6, event"]);
+}
+
+/// Errors name the switch that a statement is of, and what does not go together with it.
+#[test]
+fn events_are_of_a_switch() {
+    let says = |model: &str, nodes: u8, row: &str, said: &str| {
+        let text = format!("{model} t {{ nodes {nodes}; x@1 = 1; z@2 = 0; }}\n P1@1 ;\n {row} ;\n");
+        let error = parse("t", &text).expect_err(&text);
+        assert!(error.contains(said), "{error}");
+    };
+    for (row, name) in
+        [("arm", "arm"), ("event", "event"), ("a := trypoll(2)", "trypoll"), ("a := trypollany", "trypollany")]
+    {
+        says("RDMA_TSO", 2, row, &format!("{name} is a statement of RDMA_TSO+events, and this test is of RDMA_TSO"));
+    }
+    says("RDMA_WAIT+events", 2, "arm", "the switch events is of RDMA_TSO, where threads poll");
+    says("RDMA_TSO+events+crashes", 2, "arm", "events and crashes cannot be on together");
+    says("RDMA_TSO+messages+events", 2, "arm", "messages and events cannot be on together");
+    says("RDMA_TSO+events", 9, "arm", "may use 9 queue pairs to 9 nodes: at most 8 are told apart");
+}
+
+/// A loop that tries until a completion is there ends, and one without an operation does not.
+#[test]
+fn trying_until_a_completion_is_there() {
+    let both = |first: &str| {
+        let rows = format!(" {first} a := false ;\n while a = false {{ a := trypoll(2) }} ;\n");
+        let test = parsed(&format!("RDMA_TSO+events t {{ x@1 = 1; z@2 = 0; }}\n P1@1 ;\n{rows}"));
+        let answer = solve_with(Engine::Both, &test, Limits::default()).unwrap();
+        assert_eq!(answer.stop(), None, "{rows}");
+        (answer.outcomes.len(), answer.kinds().len())
+    };
+    assert_eq!(both("put(z, x) ;\n"), (1, 0));
+    assert_eq!(both(""), (0, 1));
 }
 
 /// A loop that gets a word until it has a value is decided, whatever the bound on rounds.

@@ -26,6 +26,8 @@ pub struct Switches {
     pub messages: bool,
     /// Threads and nodes may crash, those of which a program says so: see [`crate::crash`].
     pub crashes: bool,
+    /// Threads may look into their completion queue, and sleep until something comes into it: see [`crate::completions`].
+    pub events: bool,
 }
 
 impl Switches {
@@ -37,6 +39,7 @@ impl Switches {
         increasing_addresses: false,
         messages: false,
         crashes: false,
+        events: false,
     };
 
     /// Increasing addresses alone.
@@ -60,16 +63,27 @@ impl Switches {
             Self { messages: true, relaxed_ordering: true, .. } => {
                 with("relaxed-ordering", "a message has the stamp of a write, which others may pass then")
             }
+            Self { events: true, messages: true, .. } => {
+                with("events", "whether a message comes into the completion queue of its receiver is left open")
+            }
+            Self { events: true, crashes: true, .. } => Err(
+                "the switches events and crashes cannot be on together: of a completion nothing is said where its operation is \
+                 cut off; leave one of them out"
+                    .to_owned(),
+            ),
             fit => Ok(fit),
         }
     }
+
+    /// Events alone.
+    pub const EVENTS: Self = Self { events: true, ..Self::OFF };
 
     /// Crashes alone.
     pub const CRASHES: Self = Self { crashes: true, ..Self::OFF };
 
     /// The names, as tests write them behind the name of a model.
-    pub const NAMES: [&'static str; 6] =
-        ["relaxed-ordering", "global-atomics", "unsignalled", "increasing-addresses", "messages", "crashes"];
+    pub const NAMES: [&'static str; 7] =
+        ["relaxed-ordering", "global-atomics", "unsignalled", "increasing-addresses", "messages", "crashes", "events"];
 
     /// With the switch of this name on; `None` if there is none.
     #[must_use]
@@ -81,6 +95,7 @@ impl Switches {
             "increasing-addresses" => Some(Self { increasing_addresses: true, ..self }),
             "messages" => Some(Self { messages: true, ..self }),
             "crashes" => Some(Self { crashes: true, ..self }),
+            "events" => Some(Self { events: true, ..self }),
             _ => None,
         }
     }
@@ -96,8 +111,9 @@ impl Switches {
 /// As tests write them, each behind a plus.
 impl fmt::Display for Switches {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { relaxed_ordering, global_atomics, unsignalled, increasing_addresses, messages, crashes } = *self;
-        let on = [relaxed_ordering, global_atomics, unsignalled, increasing_addresses, messages, crashes];
+        let Self { relaxed_ordering, global_atomics, unsignalled, increasing_addresses, messages, crashes, events } =
+            *self;
+        let on = [relaxed_ordering, global_atomics, unsignalled, increasing_addresses, messages, crashes, events];
         Self::NAMES.iter().zip(on).filter(|(_, on)| *on).try_for_each(|(name, _)| write!(f, "+{name}"))
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use itertools::Itertools;
 use mowgli_core::algebra::{Rel, Spec, SubView, events, in_turn, same_event};
 use mowgli_core::event::{Call, Cell, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
@@ -18,6 +19,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
+use crate::completions::{self, Queue};
 use crate::crash::{Crash, cut_off};
 use crate::message::Message;
 use crate::stamp::Qp;
@@ -76,6 +78,14 @@ methods! {
         /// `PollAny()`: waits for a completion of whichever queue pair, which share a completion queue, and returns the node and the
         /// number of that one.
         fn poll_any = PollAny() -> Value;
+        /// `TryPoll(n)`: takes the completion that `Poll(n)` would take if it has come, and says whether it has; with the switch `events`.
+        fn try_poll = TryPoll(n: Node) -> Bool;
+        /// `TryPollAny()`: takes a completion of whichever queue pair if one has come, and returns what `PollAny` would return, else bottom.
+        fn try_poll_any = TryPollAny() -> Value;
+        /// `Arm()`: asks for an event, which the next completion raises that comes into the completion queue of the thread.
+        fn arm = Arm() -> Handle;
+        /// `Event()`: waits for the event that was asked for, and takes it.
+        fn event = Event() -> Handle;
         /// `SetAdd(s, v)`: adds v to the thread's set s.
         fn set_add = SetAdd(s: Value, v: Value);
         /// `SetRemove(s, v)`.
@@ -115,10 +125,25 @@ impl Method {
             Self::Poll { .. }
             | Self::PollBy { .. }
             | Self::PollAny {}
+            | Self::TryPoll { .. }
+            | Self::TryPollAny {}
+            | Self::Arm {}
+            | Self::Event {}
             | Self::SetAdd { .. }
             | Self::SetRemove { .. }
             | Self::SetIsEmpty { .. } => return None,
         })
+    }
+
+    /// The method of a call, if it is one of RDMA-TSO-RMW.
+    pub(crate) fn read_of_tso(call: &Call) -> Option<Self> {
+        Self::read(call).filter(|_| call.library == TSO)
+    }
+
+    /// Whether it looks into the completion queue.
+    fn waits(self) -> bool {
+        let polls = matches!(self, Self::Poll { .. } | Self::PollBy { .. } | Self::PollAny {});
+        polls || matches!(self, Self::TryPoll { .. } | Self::TryPollAny {} | Self::Arm {} | Self::Event {})
     }
 
     /// The same in the usual way, and the way in which it is made.
@@ -170,7 +195,7 @@ pub fn queue_pair(world: &World, call: &Call) -> Option<Qp> {
         | Method::RFAA { y: far, .. }
         | Method::RXchg { y: far, .. } => world.home(far)?,
         Method::PutWords { xs: far, .. } | Method::GetWords { ys: far, .. } => world.home(*words(far).first()?)?,
-        Method::Poll { n } | Method::Rfence { n } => n,
+        Method::Poll { n } | Method::TryPoll { n } | Method::Rfence { n } => n,
         _ => return None,
     };
     Some(way.to(node))
@@ -204,13 +229,31 @@ pub fn told(q: Qp) -> Val {
 /// The queue pair of which a poll takes a completion.
 fn polled(world: &World, poll: &Event) -> Option<Qp> {
     match (Method::of(&poll.call), poll.ret) {
-        (Method::PollAny {}, Val::Tuple(told)) => {
+        (Method::PollAny {} | Method::TryPollAny {}, Val::Tuple(told)) => {
             let number = |at: usize| u8::try_from(told.parts().get(at)?.int()?).ok();
             Some(Qp { to: Node(number(0)?), number: number(1)? })
         }
-        (Method::Poll { .. } | Method::PollBy { .. }, _) => queue_pair(world, &poll.call),
+        (Method::Poll { .. } | Method::PollBy { .. }, _) | (Method::TryPoll { .. }, Val::Bool(true)) => {
+            queue_pair(world, &poll.call)
+        }
         _ => None,
     }
+}
+
+/// The queue pair of which a call has taken a completion.
+pub(crate) fn taken(world: &World, event: &Event) -> Option<Qp> {
+    (event.call.library == TSO).then(|| polled(world, event)).flatten()
+}
+
+/// The queue pair of an operation that has a completion.
+pub(crate) fn issued(world: &World, call: &Call) -> Option<Qp> {
+    queue_pair(world, call).filter(|_| is_operation(call))
+}
+
+/// Whether a call looked for a completion and found none.
+fn has_failed(event: &Event) -> bool {
+    let tries = matches!(Method::of(&event.call), Method::TryPoll { .. } | Method::TryPollAny {});
+    tries && matches!(event.ret, Val::Bool(false) | Val::Bot)
 }
 
 /// How many operations of a queue pair there are among these events, and of how many a poll has taken the completion.
@@ -230,23 +273,43 @@ pub fn identifier(q: Qp, nth: usize) -> Val {
     }
 }
 
+/// The queue pair of an operation, and how many operations of the thread by it came before, from its identifier.
+pub(crate) fn numbered(identifier: Val) -> Option<(Qp, usize)> {
+    let Val::Tuple(parts) = identifier else { return None };
+    let (to, number, nth) = match *parts.parts() {
+        [Val::Node(to), Val::Int(nth)] => (to, 1, nth),
+        [Val::Node(to), Val::Int(number), Val::Int(nth)] => (to, u8::try_from(number).ok()?, nth),
+        _ => return None,
+    };
+    Some((Qp { to, number }, usize::try_from(nth).ok()?))
+}
+
 /// The meaning of what an operation or a poll returned, for people: which operation of its thread it is, or completes.
 /// `None` for other calls.
 #[must_use]
 pub fn in_words(event: &Event) -> Option<String> {
-    let Val::Tuple(parts) = event.ret else { return None };
+    if let (Method::Arm {}, Val::Tuple(found)) = (Method::read_of_tso(&event.call)?, event.ret) {
+        let found = found.parts().iter().filter_map(|v| operation_in_words(*v)).join(" and ");
+        return Some(if found.is_empty() { "finds nothing new".to_owned() } else { format!("finds {found} complete") });
+    }
+    let operation = operation_in_words(event.ret)?;
+    match Method::of(&event.call) {
+        _ if is_operation(&event.call) => Some(operation),
+        Method::Event {} => Some(format!("is told that {operation} is complete")),
+        _ => polls(&event.call).then(|| format!("completes {operation}")),
+    }
+}
+
+/// The operation that an identifier is of, in words.
+fn operation_in_words(identifier: Val) -> Option<String> {
+    let Val::Tuple(parts) = identifier else { return None };
     let by = |pair: i64| if pair == 1 { String::new() } else { format!(" by queue pair {pair}") };
-    let operation = match *parts.parts() {
+    Some(match *parts.parts() {
         [Val::Node(n), Val::Int(nth)] => format!("operation {} to node {n}", nth + 1),
         [Val::Node(n), Val::Int(pair), Val::Int(nth)] => format!("operation {} to node {n}{}", nth + 1, by(pair)),
         [Val::Int(n), Val::Int(pair)] => format!("an operation to node {n} by queue pair {pair}"),
         _ => return None,
-    };
-    if is_operation(&event.call) {
-        Some(operation)
-    } else {
-        polls(&event.call).then(|| format!("completes {operation}"))
-    }
+    })
 }
 
 /// What a call returns to a thread that has made these calls before, where memory has no part in it; `None` for a poll
@@ -255,7 +318,7 @@ pub fn in_words(event: &Event) -> Option<String> {
 pub fn result(world: &World, earlier: &[Event], call: &Call) -> Option<Val> {
     let own = || earlier.iter().map(|e| &e.call).filter(|c| c.library == TSO);
     match Method::of(call) {
-        Method::PollAny {} => None,
+        Method::PollAny {} | Method::TryPoll { .. } | Method::TryPollAny {} | Method::Arm {} | Method::Event {} => None,
         Method::SetIsEmpty { s: asked } => {
             let mut set = BTreeSet::new();
             for call in own() {
@@ -281,7 +344,7 @@ pub fn result(world: &World, earlier: &[Event], call: &Call) -> Option<Val> {
 }
 
 /// What a poll of all queue pairs can return after these calls of its thread.
-fn completions(world: &World, earlier: &[Event]) -> Vec<Val> {
+fn open_completions(world: &World, earlier: &[Event]) -> Vec<Val> {
     let own = earlier.iter().map(|e| &e.call).filter(|c| c.library == TSO && is_operation(c));
     let pairs: BTreeSet<Qp> = own.filter_map(|c| queue_pair(world, c)).collect();
     let is_open = |q: &Qp| {
@@ -292,7 +355,7 @@ fn completions(world: &World, earlier: &[Event]) -> Vec<Val> {
 }
 
 /// What is over when a poll sees the completion: the local writes, of a Put the remote ones.
-fn is_confirmed(s: &SubView<Stamp>) -> bool {
+pub(crate) fn is_confirmed(s: &SubView<Stamp>) -> bool {
     let call = &s.event.call;
     is_operation(call)
         && match Method::of(call).usual().0 {
@@ -302,19 +365,19 @@ fn is_confirmed(s: &SubView<Stamp>) -> bool {
 }
 
 /// One of these for each operation: that of its first word.
-fn is_first_confirmed(s: &SubView<Stamp>) -> bool {
+pub(crate) fn is_first_confirmed(s: &SubView<Stamp>) -> bool {
     is_confirmed(s) && s.sub.stamp.word() == Some(0)
 }
 
 fn is_poll(s: &SubView<Stamp>) -> bool {
-    polls(&s.event.call)
+    taken(s.world, s.event).is_some()
 }
 
 /// The queue pair that an operation, or a poll, is of.
-fn node_towards(s: &SubView<Stamp>) -> Option<Val> {
+pub(crate) fn node_towards(s: &SubView<Stamp>) -> Option<Val> {
     let call = &s.event.call;
     let q = match call.library {
-        TSO if polls(call) => polled(s.world, s.event),
+        TSO if Method::of(call).waits() => polled(s.world, s.event),
         TSO => queue_pair(s.world, call),
         _ => None,
     };
@@ -353,7 +416,10 @@ impl Library<Stamp> for Tso {
             Method::Read { x } | Method::CAS { x, .. } | Method::Xchg { x, .. } | Method::FAA { x, .. } => {
                 cells(Cell { loc: x, node: world.node_of(thread) })
             }
-            Method::PollAny {} => completions(world, earlier),
+            Method::PollAny {} => open_completions(world, earlier),
+            Method::TryPoll { .. } | Method::TryPollAny {} | Method::Arm {} | Method::Event {} => {
+                Queue::after(world, earlier).results(call)
+            }
             _ => result(world, earlier, call).into_iter().collect(),
         }
     }
@@ -368,50 +434,53 @@ impl Library<Stamp> for Tso {
 
     /// Identifiers count operations and polls; sets remember what was put into them.
     fn is_remembered(&self, call: &Call) -> bool {
-        is_operation(call)
-            || polls(call)
-            || matches!(Method::of(call), Method::SetAdd { .. } | Method::SetRemove { .. })
+        let method = Method::of(call);
+        let looks = method.waits() || matches!(method, Method::SetAdd { .. } | Method::SetRemove { .. });
+        looks || is_operation(call)
     }
 
     /// A round whose operations are those that its polls take leaves no completion behind, and takes none of before. Without it the
     /// identifiers of later operations are others, which are still all different.
     fn remembers(&self, world: &World, earlier: &[Event], round: &[Event]) -> bool {
-        let own = || round.iter().filter(|e| e.call.library == TSO);
+        let own = || round.iter().filter(|e| e.call.library == TSO && !has_failed(e));
         let queue_pairs = || own().filter_map(|e| polled(world, e).or_else(|| queue_pair(world, &e.call)));
         let is_even = |events: &[Event], q: Qp| {
             let (issued, taken) = issued_and_taken(world, events, q);
             issued == taken
         };
-        let sets = own().any(|e| matches!(Method::of(&e.call), Method::SetAdd { .. } | Method::SetRemove { .. }));
-        sets || !queue_pairs().all(|q| is_even(earlier, q) && is_even(round, q))
+        let keeps = |method: Method| {
+            matches!(method, Method::SetAdd { .. } | Method::SetRemove { .. } | Method::Arm {} | Method::Event {})
+        };
+        own().any(|e| keeps(Method::of(&e.call))) || !queue_pairs().all(|q| is_even(earlier, q) && is_even(round, q))
     }
 
     fn only_looks(&self, event: &Event) -> bool {
         let method = Method::of(&event.call);
-        matches!(method, Method::SetIsEmpty { .. }) || method.of_wait().is_some_and(|m| m.only_looks(event.ret))
+        let looks = matches!(method, Method::SetIsEmpty { .. }) || has_failed(event);
+        looks || method.of_wait().is_some_and(|m| m.only_looks(event.ret))
     }
 
     /// Every poll has an operation before it to take: otherwise it never returns.
     fn admits(&self, world: &World, events: &[&Event]) -> bool {
         let mut open: BTreeMap<(Tid, Option<Qp>), usize> = BTreeMap::new();
         events.iter().all(|e| {
-            let by = if polls(&e.call) { polled(world, e) } else { queue_pair(world, &e.call) };
-            let open = open.entry((e.thread, by)).or_default();
-            if polls(&e.call) {
+            let takes = taken(world, e);
+            let open = open.entry((e.thread, takes.or_else(|| queue_pair(world, &e.call)))).or_default();
+            if takes.is_some() {
                 return open.checked_sub(1).map(|left| *open = left).is_some();
             }
             *open += usize::from(is_operation(&e.call));
-            true
+            !polls(&e.call)
         })
     }
 
-    /// As RDMA-WAIT-RMW, Poll {aWT}, and {aMF} for the methods of sets.
+    /// As RDMA-WAIT-RMW, {aWT} for all that looks into the completion queue, and {aMF} for the methods of sets.
     fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
         let method = Method::of(&event.call);
         let quiet = |stamp| vec![Shape::from([Sub::quiet(stamp)])];
         match method.of_wait() {
             Some(of_wait) => cut_off(world, event.thread, of_wait.shapes(world, event.ret)),
-            None => quiet(if polls(&event.call) { aWT } else { aMF }),
+            None => quiet(if method.waits() { aWT } else { aMF }),
         }
     }
 
@@ -422,7 +491,8 @@ impl Library<Stamp> for Tso {
 
 /// The consistency predicate of SYNC App. C, with these switches.
 fn consistency(switches: Switches) -> Spec<Stamp> {
-    wait::predicate(true, &pf(), true, None, switches)
+    let awaited = if switches.events { pf() | completions::seen() } else { pf() };
+    wait::predicate(true, &awaited, true, None, switches)
 }
 
 /// The same, where polls take operations by this relation, to say more about it: [`pf`].

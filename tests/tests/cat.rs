@@ -365,6 +365,7 @@ fn models_mean_the_same_in_cat() {
         increasing_addresses: true,
         messages: false,
         crashes: true,
+        events: false,
     };
     let (waits, polls) = (format!("RDMA_WAIT{both}"), format!("RDMA_TSO{both}"));
     with(&waits, wait::switched(both), WAIT, Box::new(wait::Words { rmw: true }));

@@ -121,6 +121,7 @@ impl Model {
     fn has(self, method: &Method) -> bool {
         match method.name {
             "RCAS" | "RFAA" | "RXchg" | "RCASBy" | "RFAABy" | "RXchgBy" => self != Self::RdmaSc,
+            "TryPoll" | "TryPollAny" | "Arm" | "Event" => self.switches().is_some_and(|switches| switches.events),
             // For programs that waits are compiled to.
             "SetAdd" | "SetRemove" | "SetIsEmpty" => false,
             // Threads that crash make these between their calls.

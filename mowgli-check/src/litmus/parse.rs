@@ -87,6 +87,7 @@ fn read(catalogue: &Catalogue, path: &str, text: &str) -> Parsed<Test> {
         }
     }
     reader.all_closed(&parts)?;
+    reader.completions_fit(&parts)?;
     let Footers { observed, shown, assertions, liveness } = reader.footers(&parts)?;
     let warnings = reader.warnings(path, &parts);
     let test = Test {

@@ -17,7 +17,9 @@ use crate::catalogue::Catalogue;
 /// The libraries that are built in, each as the first model has it that has it at all.
 static BUILTIN: LazyLock<BTreeMap<Name, Callable>> = LazyLock::new(|| {
     let switched = [Switches::CRASHES, Switches::MESSAGES].map(Model::RdmaTso);
-    let all = Model::ALL.into_iter().chain(switched).flat_map(|model| Catalogue::builtin().known(model).all().cloned());
+    // The words of the switch events have all methods of words.
+    let models = [Model::RdmaTso(Switches::EVENTS)].into_iter().chain(Model::ALL).chain(switched);
+    let all = models.flat_map(|model| Catalogue::builtin().known(model).all().cloned());
     let mut first = BTreeMap::new();
     all.for_each(|library| _ = first.entry(library.name).or_insert(library));
     first

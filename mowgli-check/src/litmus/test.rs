@@ -78,6 +78,9 @@ impl Model {
             switches.with(switch).ok_or_else(|| format!("no switch {switch}; there are {}", names()))
         };
         match self {
+            Self::RdmaWait(_) if switch == "events" => {
+                Err(format!("the switch events is of {}, where threads poll; {self} has no polls", Self::RDMA_TSO))
+            }
             Self::RdmaWait(switches) => on(switches)?.fit().map(Self::RdmaWait),
             Self::RdmaTso(switches) => on(switches)?.fit().map(Self::RdmaTso),
             _ => Err(format!("{self} has no switches; those are of {} and {}", Self::RDMA_WAIT, Self::RDMA_TSO)),

@@ -107,6 +107,32 @@ pub const ATOMICS: Kind = Kind {
 /// The same where atomic operations of card and CPU exclude each other.
 pub const GLOBAL_ATOMICS: Kind = Kind { model: "RDMA_TSO+global-atomics", ..ATOMICS };
 
+/// A random litmus test of completions and events, the same for the same seed: one thread posts operations and looks into its completion
+/// queue, and another one may write what they read.
+pub fn random_events(seed: u64) -> String {
+    const POSTS: &[&str] = &["put(z, x)", "get(y, z)", "get(y, w)", "get@q2(y, w)", "put@q2(w, x)"];
+    const LOOKS: &[&str] =
+        &["arm", "arm", "event", "event", "r := trypoll(2)", "r := trypollany()", "poll(2)", "r := pollany()"];
+    const MEMORY: &[&str] = &["r := y", "x := 2", "y := 2"];
+    const OTHERS: &[&str] = &["z := 2", "w := 2", "r := z", "await z = 1"];
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut column = |lists: &[&[&str]], register: &str| -> Vec<String> {
+        let mut fresh = 0;
+        let statements = lists.iter().map(|list| list[rng.usize(..list.len())]);
+        let named = statements.map(|text| {
+            fresh += usize::from(text.starts_with("r :="));
+            text.replacen("r :=", &format!("{register}{fresh} :="), 1)
+        });
+        named.collect()
+    };
+    let own = column(&[POSTS, MEMORY, LOOKS, POSTS, LOOKS, LOOKS, LOOKS, MEMORY], "r");
+    let other = column(&[OTHERS, OTHERS], "s");
+    let skipped = own.into_iter().enumerate().filter(|(at, _)| seed >> (at % 8) & 1 == 0 || [0, 2, 5].contains(at));
+    let columns = [skipped.map(|(_, text)| text).collect(), other];
+    let kind = Kind { model: "RDMA_TSO+events", ..POLLS };
+    text_of(&kind, seed, &[1, 2], &columns[..1 + (seed % 2) as usize])
+}
+
 /// A random litmus test of a kind, the same for the same seed.
 pub fn random(kind: &Kind, seed: u64) -> String {
     let (nodes, columns) = random_columns(kind, seed);
@@ -126,6 +152,7 @@ pub fn random_columns(kind: &Kind, seed: u64) -> (Vec<u8>, Vec<Vec<String>>) {
 }
 
 pub fn text_of(kind: &Kind, seed: u64, nodes: &[u8], columns: &[Vec<String>]) -> String {
+    let nodes = &nodes[..columns.len()];
     let rows = columns.iter().map(Vec::len).max().unwrap_or(0);
     let row = |i: usize| columns.iter().map(|c| c.get(i).map_or("", String::as_str)).join(" | ");
     let names = nodes.iter().enumerate().map(|(t, node)| format!("P{}@{node}", t + 1)).join(" | ");

@@ -8,7 +8,7 @@ use mowgli_core::program::Prog;
 use mowgli_core::world::World;
 
 use super::programs::Programs;
-use super::state::{QueuePair, State};
+use super::state::{Asked, QueuePair, State};
 use crate::stamp::Qp;
 use crate::switches::Switches;
 use crate::tso::TSO;
@@ -64,6 +64,7 @@ impl<'a> Machine<'a> {
             pairs: vec![QueuePair::default(); threads * usize::from(self.world.nodes)],
             memory: self.world.objects.values().map(|o| o.init).collect(),
             locked: NodeSet::default(),
+            asked: vec![Asked::No; threads],
         }
     }
 

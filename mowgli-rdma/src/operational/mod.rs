@@ -9,6 +9,7 @@
 //! operation, the removal of a remote fence, an acknowledgement, a poll. Each commutes with every other step, so no final
 //! state is lost.
 
+mod completions;
 mod driven;
 mod explore;
 mod machine;

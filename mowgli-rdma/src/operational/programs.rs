@@ -121,6 +121,7 @@ fn fault(world: &World, thread: Tid, call: &Call) -> Option<String> {
 fn only_looks(event: &Event) -> bool {
     match event.call.method.text() {
         "CAS" => event.ret != event.call.args[1],
+        "TryPoll" | "TryPollAny" => matches!(event.ret, Val::Bool(false) | Val::Bot),
         method => matches!(method, "Read" | "Mfence" | "SetIsEmpty" | "Goes" | "Dead"),
     }
 }
@@ -199,7 +200,7 @@ impl Replay<'_> {
             }
             let own = &self.events[start..self.at];
             // What does not look at memory returns the same again.
-            let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS" | "Goes");
+            let reads = |e: &Event| matches!(e.call.method.text(), "Read" | "CAS" | "Goes" | "TryPoll" | "TryPollAny");
             match own.iter().all(only_looks) {
                 true if own.iter().any(reads) => return Value::Stopped(Next::Again(start)),
                 false if self.looks_remotely(start) => return Value::Stopped(Next::Again(start)),

@@ -65,9 +65,30 @@ pub(super) struct QueuePair {
     pub(super) local: VecDeque<Local>,
     /// The messages that have arrived and that nobody has taken.
     pub(super) received: VecDeque<Val>,
+    /// The number of confirmations at the old end of `local` that are known to have come into the completion queue.
+    pub(super) come: usize,
+    /// The number of those that had come when the thread asked for the event that it has not taken.
+    pub(super) before: usize,
+}
+
+/// The event that a thread has asked for, and has not taken.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub(super) enum Asked {
+    /// It has asked for none.
+    #[default]
+    No,
+    /// A completion has not come, as far as it is known.
+    Open,
+    /// A completion has come.
+    Raised,
 }
 
 impl QueuePair {
+    /// The number of confirmations that may have come into the completion queue: no write is before them.
+    pub(super) fn confirmed(&self) -> usize {
+        self.local.iter().take_while(|l| **l == Local::Confirmation).count()
+    }
+
     pub(super) fn has_local_write(&self) -> bool {
         self.local.iter().any(|l| matches!(l, Local::Write(..)))
     }
@@ -180,6 +201,8 @@ pub(super) struct State {
     pub(super) memory: Vec<Val>,
     /// The nodes whose remote-atomic lock is taken.
     pub(super) locked: NodeSet,
+    /// The event of each thread.
+    pub(super) asked: Vec<Asked>,
 }
 
 impl State {

@@ -6,13 +6,14 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::value::Val;
 
+use super::completions;
 use super::machine::Machine;
 use super::programs::Next;
 use super::state::{Buffered, Entry, Local, Part, State, can_act};
 use crate::crash::{self, CRASH};
 use crate::message::{self, MESSAGE, QUEUE};
 use crate::stamp::Qp;
-use crate::tso::{Method, queue_pair, result, told};
+use crate::tso::{Method, queue_pair, result};
 use crate::wait::words;
 
 /// One transition.
@@ -167,9 +168,9 @@ impl Machine<'_> {
                 return state.buffers[t].is_empty().then_some(result?);
             }
             Method::Poll { n } => {
-                let local = &mut state.pairs.get_mut(self.pair(t, way.to(n)))?.local;
-                let confirmed = local.front() == Some(&Local::Confirmation);
-                return confirmed.then(|| local.pop_front()).and(result);
+                let pair = self.pair(t, way.to(n));
+                let is_there = state.pairs.get(pair)?.confirmed() > 0;
+                return is_there.then(|| completions::take(state, t, pair)).and(result);
             }
             Method::Rfence { .. } => vec![Entry::Rfence],
             Method::Put { x, y } => vec![Entry::Put(x, y, first)],
@@ -316,18 +317,6 @@ impl Machine<'_> {
             }
             crash::Method::Dead { .. } => Vec::new(),
         }
-    }
-
-    /// A poll of all queue pairs: it takes a completion of any that has one.
-    fn completions(&self, state: &State, t: usize, call: &Call) -> Vec<(Val, State)> {
-        let Method::PollAny {} = Method::of(call) else { return Vec::new() };
-        let is_there = |q: &Qp| state.pairs[self.pair(t, *q)].local.front() == Some(&Local::Confirmation);
-        let taken = |q: Qp| {
-            let mut after = state.clone();
-            after.pairs[self.pair(t, q)].local.pop_front();
-            (told(q), after)
-        };
-        self.queue_pairs(state).filter(is_there).map(taken).collect()
     }
 
     /// A call of the CPU that looks at memory.

@@ -129,6 +129,7 @@ pub(crate) fn marks(model: Model) -> Result<&'static Marks, String> {
         Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.messages => {
             fail("a message is of no word, and what takes it is no read of LISA")
         }
+        Model::RdmaTso(switches) if switches.events => fail("LISA's marks do not say which completions a call finds"),
         Model::RdmaWait(switches) | Model::RdmaTso(switches) if switches.crashes => {
             fail("a thread of LISA makes all its calls")
         }

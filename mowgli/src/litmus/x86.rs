@@ -277,8 +277,8 @@ fn condition_of(tree: &Pair<'_, Rule>) -> String {
 }
 
 /// The instructions that have a form here.
-const KNOWN: &str = "mov, add of a constant or a register to a register, xchg of a register with memory, lock cmpxchg, mfence and nop, on words \
-    by name, as (x), with the suffix l, q or none";
+const KNOWN: &str = "mov, add of a constant or a register to a register, xchg of a register with memory, lock cmpxchg, mfence \
+    and nop, on words by name, as (x), with the suffix l, q or none";
 
 /// An instruction as a statement; none for a `nop`.
 fn statement(action: &Pair<'_, Rule>, words: &mut BTreeSet<String>) -> Result<Option<String>, String> {

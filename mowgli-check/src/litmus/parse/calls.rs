@@ -260,11 +260,13 @@ impl Reader<'_> {
     pub(super) fn of_switch(&self, text: &str) -> Option<String> {
         let has = |model: Model| Catalogue::builtin().known(model).statements(text).next().is_some();
         let is_of = |switches: &Switches| has(Model::RdmaTso(*switches)) && !has(Model::RDMA_TSO);
-        let of_switch = [Switches::CRASHES, Switches::MESSAGES].into_iter().find(is_of);
+        let of_switch = [Switches::CRASHES, Switches::MESSAGES, Switches::EVENTS].into_iter().find(is_of);
         let switches = of_switch.filter(|_| self.known.statements(text).next().is_none())?;
-        let [wait, tso] = [Model::RdmaWait(switches), Model::RdmaTso(switches)];
+        let models = [Model::RdmaWait(switches), Model::RdmaTso(switches)].into_iter();
+        let models = models.filter(|model| Catalogue::builtin().known(*model).statements(text).next().is_some());
         Some(format!(
-            "{text} is a statement of {wait} and {tso}, and this test is of {}: name the switch in its first line",
+            "{text} is a statement of {}, and this test is of {}: name the switch in its first line",
+            models.format(" and "),
             self.model
         ))
     }

@@ -128,7 +128,10 @@ impl Reader<'_> {
         match (action.as_rule(), target) {
             (Rule::expression, None) => match self.bare(action.as_str().trim()) {
                 Some(call) => Ok(call),
-                None => fail(&action, "this is no statement; to drop a read, assign it to a register"),
+                None => {
+                    let other = || "this is no statement; to drop a read, assign it to a register".to_owned();
+                    fail(&action, self.of_switch(action.as_str().trim()).unwrap_or_else(other))
+                }
             },
             (Rule::expression, Some(target)) => match self.bare(action.as_str().trim()).filter(|c| self.gives(c)) {
                 Some(call) => self.result_to(Some(&target), call),

@@ -1,13 +1,16 @@
 //! Waits that wait for nothing: allowed, and hardly what was meant.
 
+use itertools::Itertools;
 use mowgli_core::ids::{Name, Wid};
 use mowgli_core::method::{Kind, Method};
 use mowgli_core::value::Val;
+use mowgli_rdma::Way;
+use mowgli_rdma::completions::PAIRS;
 use pest::Span;
 use pest::error::{Error, ErrorVariant};
 
-use super::{Reader, Rule, Tree};
-use crate::litmus::test::{Arg, Statement, Warning};
+use super::{Parsed, Reader, Rule, Tree, fail};
+use crate::litmus::test::{Arg, Statement, Thread, Warning};
 
 /// A statement, by thread and position.
 type Place = (usize, usize);
@@ -43,6 +46,33 @@ impl Reader<'_> {
             Some(Warning { line, column, message, shown })
         };
         places.into_iter().filter_map(warning).collect()
+    }
+
+    /// Whether no thread that asks for events may use more queue pairs than the model tells apart.
+    pub(super) fn completions_fit(&self, parts_of_file: &[Tree<'_>]) -> Parsed<()> {
+        let numbers = |s: &Statement| match s {
+            Statement::Call { args, .. } => {
+                args.first().and_then(|w| if let Arg::Val(w) = w { Way::of(*w).ok() } else { None })
+            }
+            _ => None,
+        };
+        let asks = |t: &&Thread| t.statements.iter().any(|s| matches!(s, Statement::Call { method: "Arm", .. }));
+        for thread in self.threads.iter().filter(asks) {
+            let others =
+                thread.statements.iter().filter_map(numbers).map(|way| way.queue).filter(|q| *q > 1).unique().count();
+            let pairs = usize::from(self.world.nodes) * (1 + others);
+            if pairs > PAIRS {
+                let (name, nodes) = (thread.name, self.world.nodes);
+                return fail(
+                    &parts_of_file[0],
+                    format!(
+                        "{name} asks for events, and may use {pairs} queue pairs to {nodes} nodes: at most {PAIRS} are told apart; \
+                         use fewer nodes or queue pairs"
+                    ),
+                );
+            }
+        }
+        Ok(())
     }
 
     fn marked(&self, at: Place) -> Option<Marked> {

@@ -1,0 +1,105 @@
+//! The completion queue of a thread: polls that need not wait, and events.
+//!
+//! A confirmation comes into the completion queue some time after nothing but confirmations is before it. The machine chooses that time
+//! no earlier than the calls of its thread need it: only they look into the queue.
+
+use itertools::Itertools;
+use mowgli_core::event::Call;
+use mowgli_core::value::Val;
+
+use super::machine::Machine;
+use super::state::{Asked, State};
+use crate::stamp::Qp;
+use crate::tso::{Method, told};
+
+/// Takes the oldest completion of a queue pair of a thread. One that came after the thread had asked for an event raises it.
+pub(super) fn take(state: &mut State, t: usize, pair: usize) {
+    let queue = &mut state.pairs[pair];
+    queue.local.pop_front();
+    queue.come = queue.come.saturating_sub(1);
+    match queue.before.checked_sub(1) {
+        Some(before) => queue.before = before,
+        None if state.asked[t] == Asked::Open => state.asked[t] = Asked::Raised,
+        None => {}
+    }
+}
+
+impl Machine<'_> {
+    /// The results of a call that looks into the completion queue, each with the state after it.
+    pub(super) fn completions(&self, state: &State, t: usize, call: &Call) -> Vec<(Val, State)> {
+        match Method::of(call) {
+            Method::PollAny {} => self.any(state, t),
+            Method::TryPollAny {} => {
+                let has_come = self.queue_pairs(state).any(|q| state.pairs[self.pair(t, q)].come > 0);
+                let none = (!has_come).then(|| (Val::Bot, state.clone()));
+                none.into_iter().chain(self.any(state, t)).collect()
+            }
+            Method::TryPoll { n } => {
+                let has_come = state.pairs[self.pair(t, n.into())].come > 0;
+                let none = (!has_come).then(|| (Val::Bool(false), state.clone()));
+                none.into_iter().chain(self.taken(state, t, n.into()).map(|after| (Val::Bool(true), after))).collect()
+            }
+            Method::Arm {} => self.armed(state, t).into_iter().map(|after| (Val::Unit, after)).collect(),
+            Method::Event {} => self.woken(state, t).into_iter().map(|after| (Val::Unit, after)).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The state in which a thread has taken the oldest completion of a queue pair, if there is one.
+    fn taken(&self, state: &State, t: usize, q: Qp) -> Option<State> {
+        let pair = self.pair(t, q);
+        (state.pairs[pair].confirmed() > 0).then(|| {
+            let mut after = state.clone();
+            take(&mut after, t, pair);
+            after
+        })
+    }
+
+    /// A poll of all queue pairs takes a completion of any that has one.
+    fn any(&self, state: &State, t: usize) -> Vec<(Val, State)> {
+        self.queue_pairs(state).filter_map(|q| Some((told(q), self.taken(state, t, q)?))).collect()
+    }
+
+    /// The states in which a thread has asked for an event: one for each choice of completions that have come by then.
+    fn armed(&self, state: &State, t: usize) -> Vec<State> {
+        let pairs: Vec<usize> = self.queue_pairs(state).map(|q| self.pair(t, q)).collect();
+        let come = |&pair: &usize| state.pairs[pair].come..=state.pairs[pair].confirmed();
+        let choices = pairs.iter().map(come).multi_cartesian_product();
+        let after = |come: Vec<usize>| {
+            let mut after = state.clone();
+            for (&pair, come) in pairs.iter().zip(come) {
+                let queue = &mut after.pairs[pair];
+                queue.come = come;
+                match after.asked[t] {
+                    Asked::No => queue.before = come,
+                    _ if come > queue.before => after.asked[t] = Asked::Raised,
+                    _ => {}
+                }
+            }
+            if after.asked[t] == Asked::No {
+                after.asked[t] = Asked::Open;
+            }
+            after
+        };
+        choices.map(after).collect()
+    }
+
+    /// The states in which a thread has taken its event, by each completion that may have raised it.
+    fn woken(&self, state: &State, t: usize) -> Vec<State> {
+        let pairs: Vec<usize> = self.queue_pairs(state).map(|q| self.pair(t, q)).collect();
+        let mut after = state.clone();
+        after.asked[t] = Asked::No;
+        pairs.iter().for_each(|&pair| after.pairs[pair].before = 0);
+        let by = |&pair: &usize| {
+            let queue = &state.pairs[pair];
+            let mut after = after.clone();
+            after.pairs[pair].come = queue.come.max(queue.before + 1);
+            (queue.confirmed() > queue.before).then_some(after)
+        };
+        match state.asked[t] {
+            Asked::No => Vec::new(),
+            Asked::Raised => vec![after],
+            Asked::Open => pairs.iter().filter_map(by).collect(),
+        }
+    }
+}
