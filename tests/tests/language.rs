@@ -567,6 +567,10 @@ fn what_is_printed_is_read_as_the_same_test() {
     ] {
         is_printed(&of("RDMA_TSO", rows));
     }
+    is_printed(&of(
+        "RDMA_TSO+events",
+        " arm | a := trypoll(2) ;\n event | b := trypollany() ;\n | if a = true { arm } ;\n",
+    ));
     let x86 = "X86_TSO t { p = &w[1]; w[2] = (&w[0], 1); }\n A | B ;\n a := p | ;\n b := *a | ;\n *a := &w[0] | ;\n p := &w[b] | ;\n";
     is_printed(&parse("t", x86).unwrap());
     for words in [ALIKE, OF_TSO] {
