@@ -50,6 +50,9 @@ pub struct Unfolding {
     /// The executions that do not end, each up to the call or the round in which the thread waits, or up to the bound on
     /// rounds. Their writes count too, because another thread may read them and so let this one go on.
     pub waiting: BTreeSet<Trace>,
+    /// The executions that are left out because an assumption does not hold, each up to that. Their writes count as well: with another
+    /// result of a later read, which one of these writes may give, the assumption holds.
+    pub discarded: BTreeSet<Trace>,
     /// The event after which a loop with effects would have gone on past the bound, if there is one.
     pub hit: Option<String>,
     /// The same for a loop whose rounds are remembered, so that each of them matters.
@@ -111,6 +114,13 @@ impl State<'_> {
         self.result.too_many |= self.result.waiting.len() > limit;
     }
 
+    /// Keeps the events as an execution that is left out; `limit` bounds how many of them there are.
+    fn discard(&mut self, limit: usize) {
+        let discarded = self.trace(self.events.len(), Val::Unit);
+        self.result.discarded.insert(discarded);
+        self.result.too_many |= self.result.discarded.len() > limit;
+    }
+
     /// The first `length` events as a trace.
     fn trace(&self, length: usize, output: Val) -> Trace {
         let (events, groups) = (self.events[..length].to_vec(), self.groups[..length].to_vec());
@@ -169,7 +179,7 @@ impl<S: Stamp> Unfolder<'_, S> {
         };
         self.run(program, &mut state, &mut |s, output, breaks| {
             if breaks > 0 {
-                return;
+                return s.discard(self.limit);
             }
             if s.result.traces.len() >= self.limit || s.result.traces.len() % 64 == 63 && (self.expired)() {
                 s.result.too_many = true;

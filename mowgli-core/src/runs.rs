@@ -258,7 +258,7 @@ fn all_runs<S: Stamp>(
         std::iter::once(initial(unfolder, cell)).chain(by_others).sorted().dedup().collect::<Vec<_>>()
     };
     let threads = unfolder.world.tids().zip(programs).map(|(thread, program)| {
-        let Unfolding { traces, waiting, hit, hit_remembered, too_many, ill_defined } =
+        let Unfolding { traces, waiting, discarded, hit, hit_remembered, too_many, ill_defined } =
             unfolder.unfold(thread, program, &cells);
         if let Some(why) = ill_defined {
             stop = Some(Stop::IllDefined(why));
@@ -282,11 +282,17 @@ fn all_runs<S: Stamp>(
                 None => ended.push(run),
             }
         }
-        for run in runs(waiting.into_iter().collect()) {
-            let length = justified(&run);
-            waits |= length.is_none();
-            begun.insert(length.map_or(run.clone(), |length| run.beginning(length)));
-        }
+        let mut begin = |traces: BTreeSet<Trace>| {
+            let mut is_justified = false;
+            for run in runs(traces.into_iter().collect()) {
+                let length = justified(&run);
+                is_justified |= length.is_none();
+                begun.insert(length.map_or(run.clone(), |length| run.beginning(length)));
+            }
+            is_justified
+        };
+        waits |= begin(waiting);
+        begin(discarded);
         all_begun.push(begun.into_iter().collect());
         ended
     });

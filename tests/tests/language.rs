@@ -83,6 +83,13 @@ fn sums_are_of_registers_and_numbers() {
     assert_eq!(both(wraps), set(["a=9223372036854775807 b=-2 c=9223372036854775807"]));
 }
 
+/// The first value of a word breaks the assumption, and the thread's own write before it does not.
+#[test]
+fn an_assumption_holds_of_what_the_thread_wrote_itself() {
+    assert_eq!(both(" x := 1 | ;\n a := x | ;\n assume a = 1 | ;\n"), set(["a=1"]));
+    assert_eq!(both(" x := 1 | b := y ;\n a := x | ;\n assume a > 0 | ;\n y := a | ;\n"), set(["a=1 b=0", "a=1 b=1"]));
+}
+
 #[test]
 fn an_await_is_the_read_that_ends_it() {
     assert_eq!(both(" x := 1 | await y = 1 ;\n y := 1 | a := x ;\n"), set(["a=1"]));
@@ -352,11 +359,11 @@ fn what_other_languages_and_theories_lack_is_told() {
     assert!(error.contains("line 4: rxchg(x, z, 1)") && error.contains("no exchange"), "{error}");
     let ordered = of("RDMA_TSO", " a := x | await x > 0 ;\n if a + a <= a - a { faa(x, a) } | ;\nforbidden (a >= 3)\n");
     let c = verbs::program(&ordered, &solve(&ordered, &[], Limits::default())).unwrap();
-    for line in ["if (c->reg[0] + c->reg[0] <= c->reg[0] - c->reg[0]) {", "cpu_faa(", " <= 0) {}", ">= 3"] {
+    for line in ["if (c->reg[0] + c->reg[0] <= c->reg[0] - c->reg[0]) {", "cpu_faa(", " <= 0) waits(c);", ">= 3"] {
         assert!(c.contains(line), "{line}: {c}");
     }
     let c = verbs::program(&test, &solve(&test, &[], Limits::default())).unwrap();
-    for line in ["while (cpu_read(4) != 1) {}", "if (c->reg[0] == 1) {", "while (c->reg[1] == 7) {", "\t}\n"] {
+    for line in ["while (cpu_read(4) != 1) waits(c);", "if (c->reg[0] == 1) {", "while (c->reg[1] == 7) {", "\t}\n"] {
         assert!(c.contains(line), "{line}: {c}");
     }
     let assumes = of("RDMA_TSO", " a := x | ;\n assume a = 0 | ;\n");
