@@ -104,3 +104,13 @@ fn the_least_to_insert_is_found_where_that_is_asked() {
     assert!(repair(TEST).contains("there is nothing to repair towards"));
     assert!(solve(&served, TEST).contains("\"repair\":null"));
 }
+
+/// The body of an implementation is not repaired from a test: the page says which command does that.
+#[test]
+fn a_test_that_is_run_by_an_implementation_says_what_repairs_the_body() {
+    let served = served(&[]);
+    let test = "RDMA_WAIT t\n{ svar s = 0; }\n P1@1 | P2@2 ;\n s.write(1) | a := s.read ;\nforbidden (a=0)\n";
+    let host = format!("localhost:{}", served.port);
+    let answer = ask(&served, "POST", "/repair?implemented=sv", &host, test);
+    assert!(answer.contains("`mowgli repair sv` repairs the body") && answer.contains("\"ways\":[]"), "{answer}");
+}

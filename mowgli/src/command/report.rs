@@ -118,7 +118,7 @@ fn add_file(page: &mut Page, file: &Path, (args, catalogue): Asked<'_>) -> Resul
     let row = TestRow::new(catalogue, &test, &text, &[], Drawn::All, limits)?;
     let more = Deadline::after(args.timeout);
     let limits = Limits { expired: &|| more.expired(), ..limits };
-    page.tests.push(if args.repair && row.is_wrong() { row.with_repair(&test, limits) } else { row });
+    page.tests.push(if args.repair && row.is_wrong() { row.with_repair(&test, &[], limits) } else { row });
     Ok(())
 }
 

@@ -217,7 +217,10 @@ pub(super) fn solve_for_page(args: &SolveArgs, catalogue: &Catalogue) -> Result<
             let row =
                 TestRow::new(catalogue, &test, &text, &args.asked.implemented, Drawn::Only(args.asked.draw), limits);
             match row {
-                Ok(row) if args.asked.repair => Page { tests: vec![row.with_repair(&test, limits)], ..Page::default() },
+                Ok(row) if args.asked.repair => {
+                    let row = row.with_repair(&test, &args.asked.implemented, limits);
+                    Page { tests: vec![row], ..Page::default() }
+                }
                 Ok(row) => Page { tests: vec![row], ..Page::default() },
                 Err(message) => Page { errors: vec![message], ..Page::default() },
             }

@@ -178,7 +178,7 @@ struct Shown {
     is_typical: bool,
 }
 
-/// The least to insert so that what is wrong is right.
+/// The repairs of a test or a body.
 #[derive(Clone, Debug, Serialize)]
 pub struct RepairRow {
     /// What was found, in one line, or all that is to be said where that is no repair.
@@ -515,9 +515,20 @@ impl TestRow {
         })
     }
 
-    /// The same with the least to insert, or why there is nothing to be said of that.
+    /// The same with its repairs, or the reason why there is none to be shown: bodies of `implemented` libraries are not repaired here.
     #[must_use]
-    pub fn with_repair(self, test: &Test, limits: Limits<'_>) -> Self {
+    pub fn with_repair(self, test: &Test, implemented: &[String], limits: Limits<'_>) -> Self {
+        if let [first, ..] = implemented {
+            let (library, variant) =
+                first.split_once(':').map_or((first.as_str(), ""), |(name, variant)| (name, variant));
+            let variant = if variant.is_empty() { String::new() } else { format!(" --variant {variant}") };
+            let found = format!(
+                "{} runs by its implementation here, and repairs of a test leave bodies as they are: `mowgli repair {library}{variant}` \
+                 repairs the body, and without implementations this test is repaired",
+                implemented.join(", ")
+            );
+            return Self { repair: Some(RepairRow { found, ways: Vec::new() }), ..self };
+        }
         let ask = repair::Ask { costs: &repair::Costs::default(), weaken: false, limit: Limit::default(), limits };
         let found = repair::repair(test, &self.text, &ask);
         let row = found.map_or_else(|found| RepairRow { found, ways: Vec::new() }, |found| RepairRow::of_test(&found));
