@@ -18,10 +18,10 @@ use crate::sv::SV;
 #[must_use]
 pub fn of(library: Name) -> Option<Box<dyn Remedies>> {
     match library {
-        WAIT => Some(Box::new(OfWait)),
+        WAIT => Some(Box::<OfWait>::default()),
         SV => Some(Box::new(OfSv)),
         MSW => Some(Box::new(OfMsw)),
-        TSO => Some(Box::new(OfTso { sc: false })),
+        TSO => Some(Box::<OfTso>::default()),
         X86 => Some(Box::new(OfX86)),
         _ => None,
     }

@@ -50,8 +50,8 @@ pub struct Offer {
     pub kind: &'static str,
     /// The calls that are inserted after these calls of the thread, with what was inserted before.
     pub calls: Arc<CallsAfter>,
-    /// An earlier call of the thread that gets an argument by which it is referred to: its position, that of the argument, and
-    /// the value.
+    /// An earlier call of the thread that gets an argument by which it is referred to: its position in [`Gap::before`], that of
+    /// the argument, and the value.
     pub named: Option<(usize, usize, Val)>,
     /// The objects that it needs.
     pub objects: Vec<(Loc, Object)>,
@@ -65,16 +65,16 @@ impl Offer {
     }
 }
 
-/// Where something could be inserted.
+/// A place between two statements of a thread: before a call, before a block, or at the end of a block.
 #[derive(Clone, Copy)]
 pub struct Gap<'a> {
     /// The surroundings.
     pub world: &'a World,
     /// The thread.
     pub thread: Tid,
-    /// The calls of the thread that come before.
+    /// The calls of the thread that may come before.
     pub before: &'a [Call],
-    /// Those that come after.
+    /// The call that comes next, or one of those that may come next, and the calls after it.
     pub after: &'a [Call],
     /// A value by which the call at a position can be referred to, which nothing else of the program has.
     pub fresh: &'a dyn Fn(usize) -> Val,
@@ -107,8 +107,19 @@ pub trait Remedies {
     /// The kinds of what can be inserted, each with what it costs.
     fn costs(&self) -> Vec<(&'static str, u64)>;
 
-    /// What is worth inserting into a gap.
+    /// Returns the insertions that are worth trying in a gap. Each only orders: with it there are fewer executions.
     fn offers(&self, gap: &Gap<'_>) -> Vec<Offer>;
+
+    /// Returns the atomics that order like a fence in a gap. Each may also shift later polls, so the search tries it alone.
+    fn atomics(&self, _: &Gap<'_>) -> Vec<Offer> {
+        Vec::new()
+    }
+
+    /// Returns the atomics that are worth trying in place of the call after a gap. The words that this call reads keep their
+    /// initial values, because the caller asks only then.
+    fn instead(&self, _: &Gap<'_>) -> Vec<Offer> {
+        Vec::new()
+    }
 
     /// The kind of a call, if it is one that only orders others, and so could be left out.
     fn kind(&self, call: &Call) -> Option<&'static str>;

@@ -8,26 +8,32 @@ use mowgli_core::event::Call;
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::repair::{Await, Gap, Offer, Remedies, Remedy};
 use mowgli_core::value::Val;
-use mowgli_core::world::World;
+use mowgli_core::world::{Object, World};
 
 use crate::robust::dummies;
 use crate::stamp::Qp;
+use crate::switches::Switches;
 use crate::tso::{self, TSO};
 use crate::wait::{self, WAIT};
 use crate::way::Way;
 
-/// What they cost by default: a fence of the CPU, one that holds up a queue pair, what the CPU waits for, a round trip of its own.
-const COSTS: [(&str, u64); 3] = [("mfence", 1), ("rfence", 2), ("flush", 10)];
+/// What they cost by default: a fence of the CPU, one that holds up a queue pair, an atomic, a round trip that the CPU waits for.
+const COSTS: [(&str, u64); 4] = [("mfence", 1), ("rfence", 2), ("atomic", 8), ("flush", 10)];
 
 /// Those of RDMA-WAIT-RMW.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct OfWait;
+pub struct OfWait {
+    /// The switches of the model.
+    pub switches: Switches,
+}
 
 /// Those of RDMA-TSO-RMW, and of RDMA-SC if `sc`, where a memory fence is of no use.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OfTso {
     /// Whether the CPU is sequentially consistent.
     pub sc: bool,
+    /// The switches of the model.
+    pub switches: Switches,
 }
 
 /// The name of a method in its usual way, of one word.
@@ -64,11 +70,16 @@ fn queue_pairs(world: &World, library: &str, calls: &[Call]) -> Vec<Qp> {
 }
 
 /// A call of a model by a queue pair, from the one in the usual way.
-fn by(q: Qp, library: Name, [usual, by]: [&'static str; 2], args: &[Val]) -> Call {
-    match q.number {
-        1 => Call::new(library, usual, args),
-        queue => Call::new(library, by, &[&[Way { queue, ..Way::USUAL }.into()], args].concat()),
+fn by(q: Qp, library: Name, methods: [&'static str; 2], args: &[Val]) -> Call {
+    in_way(Way { queue: q.number, ..Way::USUAL }, library, methods, args)
+}
+
+/// A call of a model in some way, from the one in the usual way.
+fn in_way(way: Way, library: Name, [usual, by]: [&'static str; 2], args: &[Val]) -> Call {
+    if way == Way::USUAL {
+        return Call::new(library, usual, args);
     }
+    Call::new(library, by, &[&[way.into()], args].concat())
 }
 
 fn rfence(q: Qp, library: Name) -> Call {
@@ -102,11 +113,7 @@ fn fences(gap: &Gap<'_>, library: &'static str, has_mfence: bool) -> Vec<Offer> 
 }
 
 /// The objects of a get that flushes what was put to a node: the word that it writes, and the one that it reads.
-fn flushed(
-    gap: &Gap<'_>,
-    n: Node,
-    word: fn(Node) -> mowgli_core::world::Object,
-) -> Vec<(Loc, mowgli_core::world::Object)> {
+fn flushed(gap: &Gap<'_>, n: Node, word: fn(Node) -> Object) -> Vec<(Loc, Object)> {
     let [here, there] = dummies(gap.thread, n);
     vec![(here, word(gap.world.node_of(gap.thread))), (there, word(n))]
 }
@@ -116,6 +123,31 @@ fn sent_to(gap: &Gap<'_>, library: &'static str) -> Vec<Qp> {
     let is_told = |c: &Call| usual(c) == "Get" && way(c).signalled;
     let sent: Vec<Call> = gap.before.iter().filter(|c| !is_told(c)).cloned().collect();
     queue_pairs(gap.world, library, &sent)
+}
+
+/// Atomics that add 0, one by each queue pair by which something was put. With relaxed ordering no write passes an atomic.
+fn adding_nothing(gap: &Gap<'_>, library: Name, word: fn(Node) -> Object) -> Vec<Offer> {
+    let offer = |q: Qp| {
+        let [here, there] = dummies(gap.thread, q.to);
+        let id = (library == WAIT).then_some(Val::NoWid);
+        let args: Vec<Val> = [here.into(), there.into(), Val::Int(0)].into_iter().chain(id).collect();
+        let objects = flushed(gap, q.to, word);
+        Offer { objects, ..Offer::call("atomic", by(q, library, ["RFAA", "RFAABy"], &args)) }
+    };
+    sent_to(gap, library.text()).into_iter().map(offer).collect()
+}
+
+/// The compare-and-swap that writes what the next call puts, if the word still has its initial value.
+fn compared(gap: &Gap<'_>, library: Name, word: fn(Node) -> Object) -> Option<Offer> {
+    let put = gap.after.first().filter(|c| c.library == library && ["Put", "PutBy"].contains(&c.method.text()))?;
+    let at = usize::from(put.method.text() == "PutBy");
+    let (to, from) = (put.args[at].loc()?, put.args[at + 1].loc()?);
+    let value = |x: Loc| gap.world.objects.get(&x).map(|object| object.init);
+    let node = gap.world.home(to)?;
+    let [here, _] = dummies(gap.thread, node);
+    let args = [&[here.into(), to.into(), value(to)?, value(from)?], &put.args[at + 2..]].concat();
+    let call = in_way(way(put), library, ["RCAS", "RCASBy"], &args);
+    Some(Offer { objects: vec![(here, word(gap.world.node_of(gap.thread)))], ..Offer::call("atomic", call) })
 }
 
 impl Remedies for OfWait {
@@ -154,6 +186,17 @@ impl Remedies for OfWait {
             });
         }
         all
+    }
+
+    fn atomics(&self, gap: &Gap<'_>) -> Vec<Offer> {
+        if !self.switches.relaxed_ordering || !is_before_access(gap) {
+            return Vec::new();
+        }
+        adding_nothing(gap, WAIT, wait::word)
+    }
+
+    fn instead(&self, gap: &Gap<'_>) -> Vec<Offer> {
+        compared(gap, WAIT, wait::word).into_iter().collect()
     }
 
     fn kind(&self, call: &Call) -> Option<&'static str> {
@@ -236,6 +279,17 @@ impl Remedies for OfTso {
             });
         }
         all
+    }
+
+    fn atomics(&self, gap: &Gap<'_>) -> Vec<Offer> {
+        if !self.switches.relaxed_ordering || !is_before_access(gap) {
+            return Vec::new();
+        }
+        adding_nothing(gap, TSO, tso::word)
+    }
+
+    fn instead(&self, gap: &Gap<'_>) -> Vec<Offer> {
+        compared(gap, TSO, tso::word).filter(|_| !self.sc).into_iter().collect()
     }
 
     fn kind(&self, call: &Call) -> Option<&'static str> {

@@ -28,11 +28,12 @@ const LIMITED: [(&str, &[&str], &str); 7] = [
 ];
 
 /// Commands whose answer is not as expected: exit code 1.
-const NOT_AS_EXPECTED: [&str; 14] = [
+const NOT_AS_EXPECTED: [&str; 15] = [
     "run sent.litmus --variant bal:no-fence",
     "repair wanted.litmus",
     "robust polls.litmus",
     "robust mp.litmus",
+    "repair branch.litmus",
     "repair log.litmus",
     "repair reused.litmus",
     "repair slock --variant no-fence --threads 2 --nodes 2 --calls 2 --first 1",

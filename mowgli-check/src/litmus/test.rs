@@ -377,10 +377,19 @@ impl Thread {
         one < other || (0..other).any(has_both)
     }
 
+    /// The statement that opens the innermost block in which the statement at `at` stands, or which it ends.
+    ///
+    /// # Panics
+    /// If there is none.
+    #[must_use]
+    pub fn opener(&self, at: usize) -> usize {
+        (0..at).rev().find(|&o| self.statements[o].opens() && self.end(o) >= at).expect("it is open")
+    }
+
     /// What may come after the statement at `at`.
     #[must_use]
     pub fn next(&self, at: usize) -> Vec<usize> {
-        let opened = || (0..at).rev().find(|&o| self.statements[o].opens() && self.end(o) >= at).expect("it is open");
+        let opened = || self.opener(at);
         match &self.statements[at] {
             Statement::If(_) => vec![at + 1, (self.other(at) + 1).min(self.end(at))],
             Statement::While(_) => vec![at + 1, self.end(at) + 1],

@@ -27,7 +27,7 @@ pub(super) struct RepairArgs {
     /// A variant of the implementation, as no-fence.
     #[arg(long, conflicts_with = "fix")]
     variant: Option<String>,
-    /// What an insertion costs, in place of the model's own costs, as mfence=1,wait=5.
+    /// The cost of each insertion, move, swap or atomic of a kind, in place of the default: mfence=1,wait=5,move=1.
     #[arg(long, value_delimiter = ',', value_name = "KIND=COST")]
     cost: Vec<String>,
     /// Find what is more than needed: waits and fences that can be left out, or be cheaper ones.

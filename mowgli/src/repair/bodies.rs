@@ -26,6 +26,7 @@ use mowgli_libraries::remedies::of as remedies_of;
 use serde::Serialize;
 
 use super::Costs;
+use super::edits::MOVE;
 use crate::catalogue::Stamped;
 use crate::check::{self, Options, check, with_question};
 use crate::entry::own_calls;
@@ -310,9 +311,6 @@ const GROWN: Duration = Duration::from_millis(100);
 /// How many times what the check of a repair takes may be spent on more of them, and the least that it is worth.
 const CHECKS: u32 = 10;
 const LEAST: Duration = Duration::from_secs(5);
-
-/// What a change of places costs.
-const MOVE: (&str, u64) = ("move", 1);
 
 /// Finds the repairs of an implementation, or what can be left out of it.
 ///

@@ -1,0 +1,471 @@
+//! Edits of litmus tests. An edit takes a statement out of a thread, or none, and puts something into a gap between statements.
+//!
+//! So an insertion takes nothing out; a move puts the statement into another gap; an atomic in place of a put takes the put out. A
+//! weakening begins with a test that lacks its fences and waits, and its edits put them back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use itertools::Itertools;
+use mowgli_core::event::Call;
+use mowgli_core::ids::{Loc, Name, Tid, Wid};
+use mowgli_core::repair::{Gap, Offer, Remedies, Set};
+use mowgli_core::search::refute::End;
+use mowgli_core::value::Val;
+
+use crate::litmus::print::statement;
+use crate::litmus::test::{Arg, Statement, Test, Thread};
+
+/// The cost of a move of a statement that only orders, under the name by which `--cost` changes it.
+pub(super) const MOVE: (&str, u64) = ("move", 1);
+
+/// The cost of a swap of two accesses: dear, because a test says less than its author means by their order.
+pub(super) const SWAP: (&str, u64) = ("swap", 15);
+
+/// The costs of a model, by kind.
+pub(super) type Prices = BTreeMap<&'static str, u64>;
+
+/// Something that an edit puts into a gap.
+#[derive(Clone)]
+pub(super) enum What {
+    /// New calls.
+    Calls(Offer),
+    /// A statement of the test, by its position.
+    Own(usize),
+}
+
+/// An edit of a thread.
+#[derive(Clone)]
+pub(super) struct Edit {
+    pub(super) thread: usize,
+    /// The statement that follows the gap.
+    pub(super) before: usize,
+    pub(super) what: What,
+    /// The statement that is taken out.
+    pub(super) takes: Option<usize>,
+    pub(super) cost: u64,
+}
+
+/// A test, with edits to choose from.
+pub(super) struct Program<'a> {
+    pub(super) test: &'a Test,
+    /// The statements that are left out unless an edit puts them back.
+    pub(super) gone: BTreeSet<(usize, usize)>,
+    pub(super) edits: Vec<Edit>,
+}
+
+/// The origin of a statement of a test with edits.
+#[derive(Clone, Copy)]
+pub(super) struct Origin {
+    /// Its position in the test without edits, if it is there.
+    pub(super) own: Option<usize>,
+    /// The edit that put it here.
+    pub(super) edit: Option<usize>,
+}
+
+/// A test with edits.
+pub(super) struct Repaired {
+    pub(super) test: Test,
+    /// The origin of each statement, by thread.
+    pub(super) origins: Vec<Vec<Origin>>,
+}
+
+impl<'a> Program<'a> {
+    /// A test with all that can be inserted into it; `is_everywhere` is that of [`Gap`].
+    pub(super) fn insertions(
+        test: &'a Test,
+        remedies: &[Box<dyn Remedies>],
+        prices: &Prices,
+        is_everywhere: bool,
+    ) -> Self {
+        let places = Place::all(test, remedies);
+        let edits = places.flat_map(|place| {
+            let offers = place.offers(is_everywhere);
+            offers.into_iter().map(move |offer| place.insertion(offer, prices)).collect_vec()
+        });
+        Self { test, gone: BTreeSet::new(), edits: edits.collect() }
+    }
+
+    /// A test with the edits that do more than order, or that may let later polls take other operations. Each is tried alone.
+    pub(super) fn others(test: &'a Test, remedies: &[Box<dyn Remedies>], prices: &Prices) -> Self {
+        let moves = (0..test.threads.len()).flat_map(|thread| {
+            let moved =
+                |cost| move |(from, before)| Edit { thread, before, what: What::Own(from), takes: Some(from), cost };
+            let swaps = swaps(test, thread, remedies).into_iter().map(moved(prices[SWAP.0]));
+            moves(test, thread, remedies).into_iter().map(moved(prices[MOVE.0])).chain(swaps)
+        });
+        let atomics = Place::all(test, remedies).flat_map(|place| {
+            let instead = |offer| Edit { takes: Some(place.at), ..place.insertion(offer, prices) };
+            let inserted = place.atomics().into_iter().map(|offer| place.insertion(offer, prices));
+            inserted.chain(place.instead().into_iter().map(instead)).collect_vec()
+        });
+        Self { test, gone: BTreeSet::new(), edits: moves.chain(atomics).collect() }
+    }
+
+    /// A test without what only orders. Edits put each back, or what is cheaper in its place.
+    pub(super) fn weakenings(test: &'a Test, remedies: &[Box<dyn Remedies>], prices: &Prices) -> Self {
+        let (mut gone, mut edits) = (BTreeSet::new(), Vec::new());
+        for place in Place::all(test, remedies) {
+            let Some(kind) = place.kind() else { continue };
+            let (thread, at, cost) = (place.thread, place.at, prices[kind]);
+            gone.insert((thread, at));
+            edits.push(Edit { thread, before: at, what: What::Own(at), takes: None, cost });
+            let cheaper = place.offers(false).into_iter().filter(|o| prices[o.kind] < cost);
+            edits.extend(cheaper.map(|offer| place.insertion(offer, prices)));
+        }
+        Self { test, gone, edits }
+    }
+
+    pub(super) fn costs(&self) -> Vec<u64> {
+        self.edits.iter().map(|e| e.cost).collect()
+    }
+
+    /// The edits that put statements back: together they make a weakening the test as it stands.
+    pub(super) fn whole(&self) -> Set {
+        self.edits.iter().positions(|e| e.takes.is_none() && matches!(e.what, What::Own(_))).collect()
+    }
+
+    /// The test with these edits.
+    pub(super) fn with(&self, set: &Set) -> Repaired {
+        let mut test = self.test.clone();
+        let mut origins = Vec::new();
+        for (t, thread) in test.threads.iter_mut().enumerate() {
+            let edits = set.iter().map(|&i| (i, &self.edits[i])).filter(|(_, e)| e.thread == t).collect_vec();
+            let mut edited = Edited::new(&self.test.threads[t], &edits);
+            for at in 0..edited.old.statements.len() {
+                edits.iter().filter(|(_, e)| e.before == at).for_each(|(i, e)| edited.apply(*i, e));
+                if !self.gone.contains(&(t, at)) && edits.iter().all(|(_, e)| e.takes != Some(at)) {
+                    edited.keep(at, at, None);
+                }
+            }
+            (thread.statements, thread.source) = (edited.statements, edited.source);
+            origins.push(edited.origins);
+        }
+        let offers = set.iter().filter_map(|&i| self.edits[i].offer());
+        test.world.objects.extend(offers.flat_map(|offer| offer.objects.iter().cloned()));
+        Repaired { test, origins }
+    }
+
+    /// Prints an edit: what comes where, and in place of what.
+    pub(super) fn text(&self, i: usize) -> String {
+        let Edit { thread, before, what, takes, .. } = &self.edits[i];
+        let own = &self.test.threads[*thread];
+        let placed = |at: usize| format!("{} (line {})", own.source[at].1, own.source[at].0);
+        let gap = match own.statements[*before] {
+            Statement::Else | Statement::End => {
+                let (opener, line) = (&own.source[own.opener(*before)].1, own.source[*before].0);
+                format!("at the end of {opener} ... }} (line {line})")
+            }
+            _ => format!("before {}", placed(*before)),
+        };
+        let calls = |offer: &Offer| {
+            let earlier = (0..*before).filter(|&at| runs_before(own, at, *before));
+            (offer.calls)(&earlier.filter_map(|at| call(&own.statements[at])).collect_vec())
+                .iter()
+                .map(statement)
+                .join("; ")
+        };
+        let text = match (what, takes) {
+            (What::Calls(offer), Some(at)) => format!("{} in place of {}", calls(offer), placed(*at)),
+            (What::Calls(offer), None) => format!("{} {gap}", calls(offer)),
+            (What::Own(at), Some(_)) => format!("move {} {gap}", placed(*at)),
+            (What::Own(at), None) => placed(*at),
+        };
+        format!("{}: {text}", own.name)
+    }
+}
+
+impl Edit {
+    fn offer(&self) -> Option<&Offer> {
+        if let What::Calls(offer) = &self.what { Some(offer) } else { None }
+    }
+}
+
+impl Repaired {
+    /// The edit that put the call of this event there. In a thread that branches, it is known only of a call that occurs once.
+    pub(super) fn edit(&self, end: &End) -> Option<usize> {
+        let t = end.thread.index();
+        let with_origin = self.test.threads[t].statements.iter().zip(&self.origins[t]);
+        if !self.test.threads[t].statements.iter().any(Statement::opens) {
+            let point = usize::from(self.test.world.may_stop(end.thread));
+            let events = |s: &Statement| call(s).map_or(0, |_| point + s.sent().len() + 1);
+            let mut event = with_origin.flat_map(|(s, origin)| std::iter::repeat_n(origin, events(s)));
+            return event.nth(end.position)?.edit;
+        }
+        let alike =
+            with_origin.filter(|(s, _)| call(s).as_ref() == Some(&end.event.call)).map(|(_, origin)| origin.edit);
+        alike.unique().exactly_one().ok()?
+    }
+}
+
+/// A thread that is written anew, with edits.
+struct Edited {
+    old: Thread,
+    statements: Vec<Statement>,
+    source: Vec<(usize, String)>,
+    origins: Vec<Origin>,
+    /// The calls so far, each with the statement of the old thread that it is or that follows it.
+    calls: Vec<(usize, Call)>,
+}
+
+impl Edited {
+    fn new(old: &Thread, edits: &[(usize, &Edit)]) -> Self {
+        let mut old = old.clone();
+        for (position, argument, id) in edits.iter().filter_map(|(_, e)| e.offer()?.named) {
+            if let Statement::Call { args, .. } = &mut old.statements[position] {
+                args[argument] = Arg::Val(id);
+            }
+        }
+        Self { old, statements: Vec::new(), source: Vec::new(), origins: Vec::new(), calls: Vec::new() }
+    }
+
+    fn apply(&mut self, edit: usize, Edit { before, what, .. }: &Edit) {
+        let offer = match what {
+            What::Own(at) => return self.keep(*at, *before, Some(edit)),
+            What::Calls(offer) => offer,
+        };
+        let earlier = self.calls.iter().filter(|(at, _)| runs_before(&self.old, *at, *before));
+        for inserted in (offer.calls)(&earlier.map(|(_, call)| call.clone()).collect_vec()) {
+            self.source.push((self.old.source[*before].0, statement(&inserted)));
+            self.statements.push(as_statement(&inserted));
+            self.origins.push(Origin { own: None, edit: Some(edit) });
+            self.calls.push((*before, inserted));
+        }
+    }
+
+    /// Writes the old statement at `at` into the gap before the one at `before`.
+    fn keep(&mut self, at: usize, before: usize, edit: Option<usize>) {
+        let kept = &self.old.statements[at];
+        self.calls.extend(call(kept).map(|call| (before, call)));
+        self.statements.push(kept.clone());
+        self.source.push(self.old.source[at].clone());
+        self.origins.push(Origin { own: Some(at), edit });
+    }
+}
+
+/// A gap of a test, with those who know what to put there.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'t> {
+    pub(super) test: &'t Test,
+    pub(super) remedies: &'t [Box<dyn Remedies>],
+    pub(super) thread: usize,
+    /// The statement that follows the gap.
+    pub(super) at: usize,
+}
+
+/// A question to a memory model about a gap.
+type Asks<'q> = &'q dyn Fn(&dyn Remedies, &Gap<'_>) -> Vec<Offer>;
+
+impl<'t> Place<'t> {
+    /// All gaps of a test.
+    fn all(test: &'t Test, remedies: &'t [Box<dyn Remedies>]) -> impl Iterator<Item = Self> {
+        let gaps = test.threads.iter().enumerate().flat_map(|(t, thread)| gaps(thread).map(move |at| (t, at)));
+        gaps.map(move |(thread, at)| Self { test, remedies, thread, at })
+    }
+
+    fn own(&self) -> &'t Thread {
+        &self.test.threads[self.thread]
+    }
+
+    /// The kind of the next statement, if it is a call that only orders others.
+    fn kind(&self) -> Option<&'static str> {
+        kind(&self.own().statements[self.at], self.remedies)
+    }
+
+    fn insertion(&self, offer: Offer, prices: &Prices) -> Edit {
+        let cost = prices[offer.kind];
+        Edit { thread: self.thread, before: self.at, what: What::Calls(offer), takes: None, cost }
+    }
+
+    pub(super) fn offers(&self, is_everywhere: bool) -> Vec<Offer> {
+        self.asked(is_everywhere, &|r, gap| r.offers(gap))
+    }
+
+    fn atomics(&self) -> Vec<Offer> {
+        self.asked(false, &|r, gap| r.atomics(gap))
+    }
+
+    /// The atomics in place of the next statement, if it is a put of a word that no thread changes.
+    fn instead(&self) -> Vec<Offer> {
+        let is_constant = source(&self.own().statements[self.at]).is_some_and(|x| is_constant(self.test, x));
+        if is_constant { self.asked(false, &|r, gap| r.instead(gap)) } else { Vec::new() }
+    }
+
+    /// The answers of a memory model for each call that may come next.
+    fn asked(&self, is_everywhere: bool, asks: Asks<'_>) -> Vec<Offer> {
+        let statements = &self.own().statements;
+        let positions = (0..self.at).filter(|&at| may_run_before(self.own(), at, self.at));
+        let (positions, before): (Vec<usize>, Vec<Call>) =
+            positions.filter_map(|at| Some((at, call(&statements[at])?))).unzip();
+        let fresh = |nth: usize| fresh(self.test, self.thread, positions.get(nth).copied().unwrap_or(self.at));
+        let mut all = Vec::new();
+        for next in self.nexts() {
+            let after = statements[next..].iter().filter_map(call).collect_vec();
+            let (world, thread) = (&self.test.world, Tid::from_index(self.thread));
+            let gap = Gap { world, thread, before: &before, after: &after, fresh: &fresh, is_everywhere };
+            all.extend(self.remedies.iter().flat_map(|r| asks(&**r, &gap)));
+        }
+        for offer in &mut all {
+            offer.named = offer.named.map(|(nth, argument, id)| (positions[nth], argument, id));
+        }
+        all.into_iter().unique_by(|offer| (offer.calls)(&before)).collect()
+    }
+
+    /// The calls that may come next. Before a block, and at the end of one, they are the next ones that do more than order.
+    fn nexts(&self) -> BTreeSet<usize> {
+        let statements = &self.own().statements;
+        let (mut todo, mut seen, mut found) = (vec![self.at], BTreeSet::new(), BTreeSet::new());
+        while let Some(at) = todo.pop() {
+            if at == statements.len() || !seen.insert(at) {
+                continue;
+            }
+            let is_passed = at != self.at && kind(&statements[at], self.remedies).is_some();
+            match call(&statements[at]) {
+                Some(_) if !is_passed => _ = found.insert(at),
+                _ => todo.extend(self.own().next(at)),
+            }
+        }
+        found
+    }
+}
+
+/// The gaps of a thread, each by the statement that follows: before calls, before blocks, and at the ends of blocks.
+fn gaps(thread: &Thread) -> impl Iterator<Item = usize> {
+    thread.statements.iter().positions(|s| !matches!(s, Statement::Set(..) | Statement::Assume(_)))
+}
+
+/// The statements that only order, each with the gaps into which it can be moved.
+fn moves(test: &Test, thread: usize, remedies: &[Box<dyn Remedies>]) -> Vec<(usize, usize)> {
+    let own = &test.threads[thread];
+    let ordering = own.statements.iter().positions(|s| kind(s, remedies).is_some());
+    let moves = ordering.cartesian_product(gaps(own).collect_vec()).filter(|(from, to)| to != from && *to != from + 1);
+    // Past equal statements a move changes nothing, and two moves may come to the same.
+    let order = |&(from, to): &(usize, usize)| {
+        let text = |at: usize| own.source[at].1.as_str();
+        let (mut order, taken) = ((0..own.source.len()).filter(|at| *at != from).map(text).collect_vec(), text(from));
+        order.insert(to - usize::from(to > from), taken);
+        order
+    };
+    let as_it_is = own.source.iter().map(|(_, text)| text.as_str()).collect_vec();
+    moves.filter(|m| order(m) != as_it_is).unique_by(order).collect()
+}
+
+/// The accesses of memory that can change places with the one before: they have no word and no register in common.
+fn swaps(test: &Test, thread: usize, remedies: &[Box<dyn Remedies>]) -> Vec<(usize, usize)> {
+    let accesses = |s: &Statement| match s {
+        Statement::Call { library, .. } if *library == test.model.memory() && kind(s, remedies).is_none() => {
+            words(s).filter(|all| !all.is_empty())
+        }
+        _ => None,
+    };
+    let is_free = |(one, other): (&Statement, &Statement)| {
+        let (Some(words), Some(others)) = (accesses(one), accesses(other)) else { return false };
+        let depends = |a: &Statement, b: &Statement| {
+            a.register().is_some_and(|r| b.uses().contains(&r) || b.register() == Some(r))
+        };
+        words.is_disjoint(&others) && !depends(one, other) && !depends(other, one)
+    };
+    let pairs = test.threads[thread].statements.iter().tuple_windows();
+    pairs.positions(is_free).map(|at| (at + 1, at)).collect()
+}
+
+/// The words that a call names; `None` if that depends on a register.
+fn words(s: &Statement) -> Option<BTreeSet<Loc>> {
+    let Statement::Call { args, .. } = s else { return Some(BTreeSet::new()) };
+    Some(args.iter().map(words_of).collect::<Option<Vec<_>>>()?.into_iter().flatten().collect())
+}
+
+fn words_of(arg: &Arg) -> Option<Vec<Loc>> {
+    match arg {
+        Arg::Val(Val::Tuple(row)) => Some(row.parts().iter().filter_map(|v| v.loc()).collect()),
+        Arg::Val(v) => Some(v.loc().into_iter().collect()),
+        Arg::Tuple(all) => Some(all.iter().map(words_of).collect::<Option<Vec<_>>>()?.concat()),
+        Arg::Sent(x, _) => Some(vec![*x]),
+        Arg::Element(..) => None,
+        Arg::Register(..) | Arg::Sum(..) => Some(Vec::new()),
+    }
+}
+
+/// The word that a put sends.
+fn source(s: &Statement) -> Option<Loc> {
+    let Statement::Call { method, args, .. } = s else { return None };
+    let arg = args.get(match *method {
+        "Put" => 1,
+        "PutBy" => 2,
+        _ => return None,
+    })?;
+    if let Arg::Val(v) = arg { v.loc() } else { None }
+}
+
+/// Whether statements do nothing with a word but read and send it.
+fn is_constant(test: &Test, x: Loc) -> bool {
+    let statements = test.threads.iter().flat_map(|t| &t.statements);
+    let mut calls = statements.map(|s| if let Statement::Await { call, .. } = s { call } else { s });
+    let is_read = |s: &Statement| matches!(s, Statement::Call { method: "Read", .. }) || source(s) == Some(x);
+    calls.all(|s| is_read(s) || words(s).is_some_and(|all| !all.contains(&x)))
+}
+
+/// The kind of a statement, if it is a call that only orders others.
+fn kind(s: &Statement, remedies: &[Box<dyn Remedies>]) -> Option<&'static str> {
+    let own = call(s).filter(|_| matches!(s, Statement::Call { .. }))?;
+    remedies.iter().find_map(|r| r.kind(&own))
+}
+
+/// Whether a call or gap at `at` is in the first block of the `if` at `opener`, or in the second one.
+fn is_first(thread: &Thread, opener: usize, at: usize) -> Option<bool> {
+    let is_inside = matches!(thread.statements[opener], Statement::If(_)) && opener < at && at <= thread.end(opener);
+    is_inside.then(|| at <= thread.other(opener))
+}
+
+/// Whether the call at `earlier` may run before the gap at `at`, which comes later in the text.
+fn may_run_before(thread: &Thread, earlier: usize, at: usize) -> bool {
+    let is_other = |o| is_first(thread, o, earlier) == Some(true) && is_first(thread, o, at) == Some(false);
+    !(0..earlier).any(is_other)
+}
+
+/// The same on one way through the thread: of two blocks that have ended, it goes through the longer one.
+fn runs_before(thread: &Thread, earlier: usize, at: usize) -> bool {
+    let is_passed_by = |o: usize| {
+        let Some(is_first) = is_first(thread, o, earlier).filter(|_| thread.end(o) < at) else { return false };
+        let (first, second) = (thread.other(o) - o, thread.end(o) - thread.other(o));
+        is_first == (first < second)
+    };
+    may_run_before(thread, earlier, at) && !(0..earlier).any(is_passed_by)
+}
+
+/// The call of a statement, with some data in place of what depends on registers.
+fn call(s: &Statement) -> Option<Call> {
+    match s {
+        Statement::Await { call: inner, .. } => call(inner),
+        Statement::Call { library, method, args, .. } => {
+            let value = |arg: &Arg| arg.value(&|_| Val::Int(0));
+            Some(Call::new(*library, method, &args.iter().map(value).collect_vec()))
+        }
+        _ => None,
+    }
+}
+
+/// A call as a statement.
+fn as_statement(call: &Call) -> Statement {
+    let args = call.args.iter().map(|v| Arg::Val(*v)).collect();
+    Statement::Call { register: None, library: call.library, method: call.method.text(), args }
+}
+
+/// An identifier for the call at `at` of a thread, or for a new one there, which the test does not use.
+fn fresh(test: &Test, thread: usize, at: usize) -> Val {
+    let own = |a: &Arg| if let Arg::Val(Val::Wid(d)) = a { Some(d.0.text()) } else { None };
+    let args = |s: &Statement| match s {
+        Statement::Call { args, .. } => args.iter().filter_map(own).collect_vec(),
+        _ => Vec::new(),
+    };
+    let ids: BTreeSet<&str> = test.threads.iter().flat_map(|t| &t.statements).flat_map(args).collect();
+    let is_used = |name: &String| {
+        ids.contains(&name.as_str())
+            || test.world.objects.contains_key(&Loc::new(name))
+            || test.threads.iter().any(|t| t.registers.iter().any(|r| r.text() == name))
+    };
+    let mut name = format!("d{}_{}", thread + 1, at + 1);
+    while is_used(&name) {
+        name.push('_');
+    }
+    Val::Wid(Wid(Name::new(&name)))
+}

@@ -1,0 +1,186 @@
+//! The questions of the search for repairs about a test with edits: what is forbidden, allowed or stuck then, and why.
+
+use std::collections::BTreeSet;
+
+use itertools::Itertools;
+use mowgli_core::outcome::Outcome;
+use mowgli_core::problem::Limits;
+use mowgli_core::repair::{Asked, Set};
+use mowgli_core::runs::Stop;
+use mowgli_core::search::refute::{Edge, End};
+use mowgli_core::search::solver::Flow;
+use mowgli_core::value::Val;
+
+use super::edits::{Program, Repaired};
+use crate::catalogue::Stamped;
+use crate::explain::Words;
+use crate::interrupt::cause;
+use crate::litmus::run::{libraries, stuck_kinds, with_problem};
+use crate::litmus::stuck::Kind;
+use crate::litmus::test::{Assertion, Quantifier, Test};
+use crate::show::Names;
+
+/// The question, of a program over the libraries of its model.
+pub(super) struct Question<'a, S: Stamped> {
+    pub(super) program: &'a Program<'a>,
+    libraries: mowgli_core::library::Libraries<S>,
+    limits: Limits<'a>,
+    /// The sets with which no execution ends.
+    pub(super) endless: BTreeSet<Set>,
+    /// The executions of the test as it stands that are stuck, if they were asked for.
+    stuck: Option<BTreeSet<Standstill>>,
+    /// The sets with which others are stuck.
+    pub(super) hanging: BTreeSet<Set>,
+}
+
+/// The place in which a thread is stuck: it has ended, or waits in a statement of the test, or in one that is new.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rest {
+    Ended,
+    Own(usize),
+    New,
+}
+
+/// The places of all threads of a stuck execution, and what the test shows then.
+type Standstill = (Vec<Rest>, Vec<Val>);
+
+/// Whether an outcome of a test is one that must not be.
+fn is_wrong(test: &Test, values: &[Val]) -> bool {
+    test.assertions.iter().any(|a| match a.quantifier {
+        Quantifier::Forbidden => a.condition.holds(values),
+        Quantifier::Forall => !a.condition.holds(values),
+        Quantifier::Allowed | Quantifier::Vacuous => false,
+    })
+}
+
+impl<'a, S: Stamped> Question<'a, S> {
+    pub(super) fn new(program: &'a Program<'a>, limits: Limits<'a>) -> Self {
+        let libraries = libraries(program.test.model);
+        Self { program, libraries, limits, endless: BTreeSet::new(), stuck: None, hanging: BTreeSet::new() }
+    }
+
+    /// Whether the test as it stands has all that is to be allowed; of a weakening, also nothing that is forbidden. Returns what
+    /// stopped the search, if anything did.
+    ///
+    /// # Errors
+    /// If the question makes no sense because the test has not.
+    pub(super) fn is_meaningful(&mut self, weaken: bool) -> Result<Option<Stop>, &'static str> {
+        let whole = self.program.whole();
+        match self.keeps(&whole) {
+            Ok(true) => {}
+            Ok(false) => {
+                return Err(
+                    "something that it says is allowed is not possible, or no execution ends; insertions only take away",
+                );
+            }
+            Err(stop) => return Ok(Some(stop)),
+        }
+        match weaken.then(|| self.is_wrong(&whole)) {
+            Some(Ok(true)) => Err("something forbidden is possible as it is; repair it first, without --weaken"),
+            Some(Err(stop)) => Ok(Some(stop)),
+            Some(Ok(false)) | None => Ok(None),
+        }
+    }
+
+    /// Looks at outcomes until one is as it is wanted, all of them together.
+    fn explore(&self, test: &Test, is_enough: &mut dyn FnMut(Vec<Val>) -> bool) -> Result<bool, Stop> {
+        let mut found = false;
+        let explored = with_problem(&self.libraries, test, &[], self.limits, |problem| {
+            problem.explore(&mut |solver| {
+                found = is_enough(test.values(&problem.outcome_of(solver)));
+                if found { Flow::Stop } else { Flow::Continue }
+            })
+        });
+        match explored.stop {
+            Some(stop) if !found => Err(cause(stop)),
+            _ if !found && (self.limits.expired)() => Err(cause(Stop::Time)),
+            _ => Ok(found),
+        }
+    }
+
+    /// Lists the ways in which executions of a test with edits are stuck.
+    fn standstills(&self, repaired: &Repaired) -> Result<BTreeSet<Standstill>, Stop> {
+        let kinds = stuck_kinds(&self.libraries, &repaired.test, self.limits).all().map_err(cause)?;
+        let rest = |(t, at): (usize, &Option<usize>)| match at {
+            None => Rest::Ended,
+            Some(at) => repaired.origins[t][*at].own.map_or(Rest::New, Rest::Own),
+        };
+        let rests = |kind: &Kind| kind.waits.iter().enumerate().map(rest).collect();
+        Ok(kinds.into_keys().map(|kind| (rests(&kind), kind.shown)).collect())
+    }
+
+    /// Whether an execution of a test with edits is stuck that is not without them.
+    fn hangs(&mut self, repaired: &Repaired) -> Result<bool, Stop> {
+        let now = self.standstills(repaired)?;
+        if now.is_empty() {
+            return Ok(false);
+        }
+        if self.stuck.is_none() {
+            self.stuck = Some(self.standstills(&self.program.with(&self.program.whole()))?);
+        }
+        Ok(!self.stuck.as_ref().is_some_and(|before| now.is_subset(before)))
+    }
+
+    /// Prints for each edit the first edges of a cycle, through it, that forbids what must not be. Of edits through which no cycle goes
+    /// it says so, as a poll may only let the next one take the next operation. If that is all, a whole cycle is printed.
+    pub(super) fn reasons(&self, set: &Set, repaired: &Repaired) -> Vec<String> {
+        let test = &repaired.test;
+        let wanted = |o: &Outcome| is_wrong(test, &test.values(o));
+        let refutations =
+            with_problem(&self.libraries, test, &[], self.limits, |problem| problem.refutations(&wanted, WAYS));
+        let edges = refutations.so_far().0.iter().flat_map(|r| &r.edges).collect_vec();
+        let through = |i: usize| {
+            let is_of = |end: &End| repaired.edit(end) == Some(i);
+            let into = edges.iter().find(|e| is_of(&e.to) && !is_of(&e.from));
+            let out = edges.iter().find(|e| is_of(&e.from) && !is_of(&e.to));
+            into.into_iter().chain(out).copied().collect_vec()
+        };
+        let (with_cycle, without): (Vec<usize>, Vec<usize>) = set.iter().partition(|&&i| !through(i).is_empty());
+        let mut told: Vec<&Edge> = with_cycle.into_iter().flat_map(through).collect();
+        if told.is_empty() {
+            told.extend(refutations.so_far().0.iter().take(1).flat_map(|r| &r.edges));
+        }
+        let words = Words { statements: test.texts(), names: Names::of(test) };
+        let whole = self.program.whole();
+        let missed = without.iter().filter(|i| !whole.contains(i));
+        let missed = match set.difference(&whole).count() {
+            n if n > 0 && n == missed.clone().count() => {
+                vec!["no cycle that was found goes through this repair".to_owned()]
+            }
+            _ => missed.map(|&i| format!("no cycle that was found goes through {}", self.program.text(i))).collect(),
+        };
+        told.into_iter().map(|e| words.sentence(e)).unique().chain(missed).collect()
+    }
+}
+
+/// The most ways to get an outcome in which reasons are looked for.
+const WAYS: usize = 20;
+
+impl<S: Stamped> Asked for Question<'_, S> {
+    fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
+        let test = self.program.with(set).test;
+        self.explore(&test, &mut |values| is_wrong(&test, &values))
+    }
+
+    /// Some execution ends, each outcome that is to be allowed is still there, and nothing is stuck that was not.
+    fn keeps(&mut self, set: &Set) -> Result<bool, Stop> {
+        let repaired = self.program.with(set);
+        let test = &repaired.test;
+        let allowed = |a: &&Assertion| a.quantifier == Quantifier::Allowed;
+        let mut wanted: Vec<&Assertion> = test.assertions.iter().filter(allowed).collect();
+        let mut some_end = false;
+        let keeps = self.explore(test, &mut |values| {
+            some_end = true;
+            wanted.retain(|a| !a.condition.holds(&values));
+            wanted.is_empty()
+        })?;
+        if !some_end {
+            self.endless.insert(set.clone());
+        }
+        if keeps && self.hangs(&repaired)? {
+            self.hanging.insert(set.clone());
+            return Ok(false);
+        }
+        Ok(keeps)
+    }
+}
