@@ -21,7 +21,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
 use crate::stamp::{Qp, Stamp};
-use crate::tso::{self, Method, TSO, identifier};
+use crate::tso::calls::{self, Method, TSO, identifier};
 
 /// The completions of a queue pair, by number.
 #[derive(Clone, Copy, Default)]
@@ -49,11 +49,11 @@ impl Queue {
     }
 
     fn add(&mut self, world: &World, event: &Event) {
-        if let Some(q) = tso::taken(world, event) {
+        if let Some(q) = calls::taken(world, event) {
             let pair = self.pairs.entry(q).or_default();
             pair.taken += 1;
             pair.come = pair.come.max(pair.taken);
-        } else if let Some(q) = tso::issued(world, &event.call) {
+        } else if let Some(q) = calls::issued(world, &event.call) {
             self.pairs.entry(q).or_default().issued += 1;
         }
         for (q, last) in found(event) {
@@ -80,7 +80,7 @@ impl Queue {
             }
             Method::TryPollAny {} => {
                 let open = self.pairs.iter().filter(|(_, pair)| pair.taken < pair.issued);
-                nothing_has_come.then_some(Val::Bot).into_iter().chain(open.map(|(q, _)| tso::told(*q))).collect()
+                nothing_has_come.then_some(Val::Bot).into_iter().chain(open.map(|(q, _)| calls::told(*q))).collect()
             }
             Method::Arm {} => self.snapshots(),
             Method::Event {} => self.events(),
@@ -114,7 +114,7 @@ impl Queue {
 
 /// The last completion of each queue pair that `Arm` or `Event` has found, by its result.
 fn found(event: &Event) -> Vec<(Qp, usize)> {
-    (0..PAIRS).map_while(|at| found_at(event, at)).filter_map(tso::numbered).collect()
+    (0..PAIRS).map_while(|at| found_at(event, at)).filter_map(calls::numbered).collect()
 }
 
 /// One of the identifiers that `Arm` or `Event` has returned.
@@ -148,7 +148,7 @@ macro_rules! keys {
         fn named() -> Rel<Stamp> {
             let keys = [$(same($key)),*];
             let any = keys.into_iter().reduce(|all, next| all | next).expect("there are some");
-            (po() & any).between(&events(tso::is_first_confirmed), &events(is_told))
+            (po() & any).between(&events(calls::is_first_confirmed), &events(is_told))
         }
 
         /// The most queue pairs of which one call finds new completions.
@@ -164,8 +164,8 @@ keys! {
 /// From an operation to each `Arm` and `Event` that finds its completion, or one behind it, in the queue.
 #[must_use]
 pub fn seen() -> Rel<Stamp> {
-    let operations = events(tso::is_first_confirmed);
-    let before = (po() & same(tso::node_towards)).between(&operations, &operations);
+    let operations = events(calls::is_first_confirmed);
+    let before = (po() & same(calls::node_towards)).between(&operations, &operations);
     let seen = named() | before.then(&named());
-    same_event().between(&events(tso::is_confirmed), &operations).then(&seen)
+    same_event().between(&events(calls::is_confirmed), &operations).then(&seen)
 }

@@ -96,7 +96,6 @@ fn what_this_machine_has_is_told_elsewhere() {
     let says = |text: &str, said: &[&str]| is_bad(&["litmus", &file(folder.path(), "t.litmus", text)], said);
     says("RDMA_TSO t\n{ x = 0; }\n P1@1 ;\n x := 1 ;\n", &["t.litmus:2:3", "say on which one this is, as x@1 = 0"]);
     says("RDMA_WAIT t\n{ x@1 = 0; }\n P1 ;\n x := 1 ;\n", &["t.litmus:3:2", "say on which one this is, as P1@1"]);
-    says("RDMA_TSO t\n{ x@1 = 0; }\n P1@1 ;\n faa(x, 1) ;\n", &["t.litmus:4:2", "faa is no statement of RDMA_TSO"]);
 }
 
 /// An access to what is no word is a fault of the program, and no program without executions.
