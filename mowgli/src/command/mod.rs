@@ -255,6 +255,6 @@ fn done(command: Command, catalogue: Catalogue, book: Option<&Book>) -> u8 {
         Command::Check(args) => check::check(&args, catalogue, book),
         Command::Merge(_) | Command::Submit(_) => told(Err("shards of this command cannot be merged".to_owned())),
         #[cfg(feature = "full")]
-        Command::More(more) => more.done(catalogue, book),
+        Command::More(more) => more.done(catalogue, book, <Cli as clap::CommandFactory>::command()),
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{CommandFactory as _, Subcommand};
+use clap::Subcommand;
 use mowgli_core::soundness::ledger::Piece;
 
 use super::out::{printed, told};
 use super::shards::Done;
-use super::{Cli, compare, convert, generate, prove, repair, report, robust, run, serve};
+use super::{compare, convert, generate, prove, repair, report, robust, run, serve};
 use crate::catalogue::Catalogue;
 use crate::new::{Example, Sources};
 use crate::shards::book::Book;
@@ -103,8 +103,8 @@ impl More {
         }
     }
 
-    /// Does what is asked, with what the shards of a run have found in a `book`.
-    pub(super) fn done(self, catalogue: Catalogue, book: Option<&Book>) -> u8 {
+    /// Does what is asked, with what the shards of a run have found in a `book`; `cli` is the command with all its arguments.
+    pub(super) fn done(self, catalogue: Catalogue, book: Option<&Book>, mut cli: clap::Command) -> u8 {
         match self {
             Self::Prove(args) => told(prove::prove(&args, &catalogue)),
             Self::Robust(args) => robust::robust(&args),
@@ -118,10 +118,10 @@ impl More {
             Self::New { folder, example, mowgli } => told(new(&folder, mowgli.as_deref(), example)),
             Self::Convert(args) => printed(convert::converted(&args)),
             Self::Completions { shell } => {
-                clap_complete::generate(shell, &mut Cli::command(), "mowgli", &mut std::io::stdout());
+                clap_complete::generate(shell, &mut cli, "mowgli", &mut std::io::stdout());
                 0
             }
-            Self::Man { out } => told(man(&out)),
+            Self::Man { out } => told(man(cli, &out)),
         }
     }
 }
@@ -137,8 +137,8 @@ fn new(folder: &Path, checkout: Option<&Path>, example: Example) -> Result<u8, S
 }
 
 /// Writes the manual pages of the command and of its subcommands.
-fn man(out: &Path) -> Result<u8, String> {
+fn man(cli: clap::Command, out: &Path) -> Result<u8, String> {
     std::fs::create_dir_all(out).map_err(|e| format!("{}: {e}", out.display()))?;
-    clap_mangen::generate_to(Cli::command(), out).map_err(|e| format!("{}: {e}", out.display()))?;
+    clap_mangen::generate_to(cli, out).map_err(|e| format!("{}: {e}", out.display()))?;
     Ok(0)
 }

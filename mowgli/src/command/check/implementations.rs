@@ -10,7 +10,7 @@ use super::super::out::{keep, told, worst};
 use super::super::shards::is_piece;
 use super::super::stages::check_bounds;
 use super::args::{CheckArgs, Chosen, Entries, bounds};
-use super::record::record;
+use super::record::{named, record};
 use crate::catalogue::{Catalogue, Stamped};
 use crate::check::Checked;
 use crate::explain::written;
@@ -156,11 +156,6 @@ impl Shown {
             println!("\n{}{}", self.details, self.table);
         }
     }
-}
-
-/// The name of a library with its variant.
-pub(super) fn named(library: &str, variant: &str) -> String {
-    if variant == "published" { library.to_owned() } else { format!("{library} ({variant})") }
 }
 
 /// A verdict in a line, for example `bal (no-fence), threads 2, nodes 2, calls 1: unsound, as expected in 0.35 s`.

@@ -1,7 +1,6 @@
 //! The record of a check, for the formats of other tools.
 
 use super::super::format::{Finding, Kind, Record};
-use super::implementations::named;
 use crate::catalogue::Stamped;
 use crate::check::Checked;
 
@@ -25,4 +24,9 @@ pub(super) fn record<S: Stamped>(checked: &Checked<S>) -> Record {
         seconds: checked.time.as_secs_f64(),
         findings: finding.into_iter().collect(),
     }
+}
+
+/// The name of a library with its variant.
+pub(super) fn named(library: &str, variant: &str) -> String {
+    if variant == "published" { library.to_owned() } else { format!("{library} ({variant})") }
 }
