@@ -135,7 +135,7 @@ fn events_are_of_a_switch() {
     says("RDMA_WAIT+events", 2, "arm", "the switch events is of RDMA_TSO, where threads poll");
     says("RDMA_TSO+events+crashes", 2, "arm", "events and crashes cannot be on together");
     says("RDMA_TSO+messages+events", 2, "arm", "messages and events cannot be on together");
-    says("RDMA_TSO+events", 9, "arm", "may use 9 queue pairs to 9 nodes: at most 8 are told apart");
+    says("RDMA_TSO+events", 9, "arm", "may use 9 queue pairs to 9 nodes: the model distinguishes at most 8");
 }
 
 /// A loop that tries until a completion is there ends, and one without an operation does not.

@@ -17,7 +17,7 @@ use crate::tso::{self, TSO};
 use crate::wait::{self, WAIT};
 use crate::way::Way;
 
-/// What they cost by default: a fence of the CPU, one that holds up a queue pair, an atomic, a round trip that the CPU waits for.
+/// Default costs: a fence of the CPU, a fence of a queue pair, an atomic, a round trip that the CPU waits for.
 const COSTS: [(&str, u64); 4] = [("mfence", 1), ("rfence", 2), ("atomic", 8), ("flush", 10)];
 
 /// Those of RDMA-WAIT-RMW.
@@ -126,7 +126,10 @@ fn sent_to(gap: &Gap<'_>, library: &'static str) -> Vec<Qp> {
 }
 
 /// Atomics that add 0, one by each queue pair by which something was put. With relaxed ordering no write passes an atomic.
-fn adding_nothing(gap: &Gap<'_>, library: Name, word: fn(Node) -> Object) -> Vec<Offer> {
+fn adding_nothing(gap: &Gap<'_>, switches: Switches, library: Name, word: fn(Node) -> Object) -> Vec<Offer> {
+    if !switches.relaxed_ordering || !is_before_access(gap) {
+        return Vec::new();
+    }
     let offer = |q: Qp| {
         let [here, there] = dummies(gap.thread, q.to);
         let id = (library == WAIT).then_some(Val::NoWid);
@@ -189,10 +192,7 @@ impl Remedies for OfWait {
     }
 
     fn atomics(&self, gap: &Gap<'_>) -> Vec<Offer> {
-        if !self.switches.relaxed_ordering || !is_before_access(gap) {
-            return Vec::new();
-        }
-        adding_nothing(gap, WAIT, wait::word)
+        adding_nothing(gap, self.switches, WAIT, wait::word)
     }
 
     fn instead(&self, gap: &Gap<'_>) -> Vec<Offer> {
@@ -282,10 +282,7 @@ impl Remedies for OfTso {
     }
 
     fn atomics(&self, gap: &Gap<'_>) -> Vec<Offer> {
-        if !self.switches.relaxed_ordering || !is_before_access(gap) {
-            return Vec::new();
-        }
-        adding_nothing(gap, TSO, tso::word)
+        adding_nothing(gap, self.switches, TSO, tso::word)
     }
 
     fn instead(&self, gap: &Gap<'_>) -> Vec<Offer> {

@@ -84,7 +84,7 @@ pub struct Told {
     /// What of the test is left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub leave_out: Vec<String>,
-    /// What each edit orders, in a cycle that forbids what was possible, and which edits no cycle goes through that was found.
+    /// For each edit the order that it adds to a cycle, which forbids an outcome; or that no cycle that was found goes through it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<String>,
     /// The test with it.

@@ -41,7 +41,7 @@ fn process(file: &str) -> Option<String> {
     Some(processes.find(|process| is_it(process))?.file_name()?.to_str()?.to_owned())
 }
 
-/// What was printed, without the last column and without the ends of verdicts, which have times.
+/// The output without its last column and without the ends of verdicts, because these have times.
 fn timeless(text: &str) -> Vec<&str> {
     let verdict = |line: &str| line.ends_with(" s").then(|| line.rfind(" in ")).flatten();
     let end = |line: &str| verdict(line).or_else(|| line.rfind(['┆', '┬', '╪', '┴'])).unwrap_or(line.len());

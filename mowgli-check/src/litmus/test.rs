@@ -380,7 +380,7 @@ impl Thread {
     /// The statement that opens the innermost block in which the statement at `at` stands, or which it ends.
     ///
     /// # Panics
-    /// If there is none.
+    /// The statement stands in no block.
     #[must_use]
     pub fn opener(&self, at: usize) -> usize {
         (0..at).rev().find(|&o| self.statements[o].opens() && self.end(o) >= at).expect("it is open")

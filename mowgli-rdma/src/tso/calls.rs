@@ -136,7 +136,7 @@ impl Method {
     /// The same in the usual way, and the way in which it is made.
     ///
     /// # Panics
-    /// If there is no such way, which is a fault of the call.
+    /// The argument names no way. [`mowgli_core::library::Library::fault`] finds such calls.
     #[must_use]
     pub fn usual(self) -> (Self, Way) {
         let (usual, w) = match self {
@@ -203,7 +203,7 @@ pub(super) fn polls(call: &Call) -> bool {
     call.library == TSO && matches!(Method::of(call), Method::Poll { .. } | Method::PollBy { .. } | Method::PollAny {})
 }
 
-/// What a poll of all queue pairs returns that takes a completion of this one: its node and its number.
+/// The result of a poll of all queue pairs that takes a completion of this one: its node and its number.
 #[must_use]
 pub fn told(q: Qp) -> Val {
     Val::tuple(&[Val::Int(q.to.0.into()), Val::Int(q.number.into())])
@@ -230,7 +230,7 @@ pub(crate) fn taken(world: &World, event: &Event) -> Option<Qp> {
 
 /// The queue pair of an operation that has a completion.
 pub(crate) fn issued(world: &World, call: &Call) -> Option<Qp> {
-    queue_pair(world, call).filter(|_| is_operation(call))
+    if is_operation(call) { queue_pair(world, call) } else { None }
 }
 
 /// Whether a call looked for a completion and found none.
@@ -239,11 +239,10 @@ pub(super) fn has_failed(event: &Event) -> bool {
     tries && matches!(event.ret, Val::Bool(false) | Val::Bot)
 }
 
-/// How many operations of a queue pair there are among these events, and of how many a poll has taken the completion.
+/// Counts the operations of a queue pair among these events, and the completions of it that calls have taken.
 pub(super) fn issued_and_taken(world: &World, events: &[Event], q: Qp) -> (usize, usize) {
-    let own = || events.iter().filter(|e| e.call.library == TSO);
-    let issued = own().filter(|e| is_operation(&e.call) && queue_pair(world, &e.call) == Some(q)).count();
-    (issued, own().filter(|e| polled(world, e) == Some(q)).count())
+    let issued = events.iter().filter(|e| issued(world, &e.call) == Some(q)).count();
+    (issued, events.iter().filter(|e| taken(world, e) == Some(q)).count())
 }
 
 /// The identifier of an operation: its queue pair, and how many operations of the thread by it came before.
@@ -278,7 +277,7 @@ pub fn in_words(event: &Event) -> Option<String> {
     let operation = operation_in_words(event.ret)?;
     match Method::of(&event.call) {
         _ if is_operation(&event.call) => Some(operation),
-        Method::Event {} => Some(format!("is told that {operation} is complete")),
+        Method::Event {} => Some(format!("learns that {operation} is complete")),
         _ => polls(&event.call).then(|| format!("completes {operation}")),
     }
 }
@@ -295,7 +294,7 @@ fn operation_in_words(identifier: Val) -> Option<String> {
     })
 }
 
-/// What a call returns to a thread that has made these calls before, where memory has no part in it; `None` for a poll
+/// The result of a call after these calls of its thread, if it does not depend on memory; `None` for a poll
 /// with nothing to take, and for one that takes what comes first.
 #[must_use]
 pub fn result(world: &World, earlier: &[Event], call: &Call) -> Option<Val> {
@@ -326,10 +325,9 @@ pub fn result(world: &World, earlier: &[Event], call: &Call) -> Option<Val> {
     }
 }
 
-/// What a poll of all queue pairs can return after these calls of its thread.
+/// The results that a poll of all queue pairs can have after these calls of its thread.
 pub(super) fn open_completions(world: &World, earlier: &[Event]) -> Vec<Val> {
-    let own = earlier.iter().map(|e| &e.call).filter(|c| c.library == TSO && is_operation(c));
-    let pairs: BTreeSet<Qp> = own.filter_map(|c| queue_pair(world, c)).collect();
+    let pairs: BTreeSet<Qp> = earlier.iter().filter_map(|e| issued(world, &e.call)).collect();
     let is_open = |q: &Qp| {
         let (issued, taken) = issued_and_taken(world, earlier, *q);
         taken < issued
@@ -337,7 +335,7 @@ pub(super) fn open_completions(world: &World, earlier: &[Event]) -> Vec<Val> {
     pairs.into_iter().filter(is_open).map(told).collect()
 }
 
-/// What is over when a poll sees the completion: the local writes, of a Put the remote ones.
+/// True of the subevents that are over when a poll takes the completion: the local writes, of a Put the remote ones.
 pub(crate) fn is_confirmed(s: &SubView<Stamp>) -> bool {
     let call = &s.event.call;
     is_operation(call)

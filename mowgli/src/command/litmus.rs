@@ -266,7 +266,7 @@ fn name_of(path: &Path) -> String {
 /// Solves the test in a file.
 ///
 /// # Errors
-/// What is wrong with the input.
+/// The error in the input.
 fn solved(path: &Path, args: &LitmusArgs, catalogue: &Catalogue) -> Result<Printed, String> {
     let file = path.display().to_string();
     let Some(text) = wanted(path, args)? else { return Ok(Printed::without_answer(String::new())) };

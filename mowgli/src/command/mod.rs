@@ -73,7 +73,7 @@ struct Cli {
 enum Command {
     /// Print all outcomes of litmus tests and check their assertions.
     Litmus(litmus::LitmusArgs),
-    /// Explain the assertions of a litmus test, or a finding that was kept: the execution, or why there is none.
+    /// Explain the assertions of a litmus test, or a finding in a file: print the execution, or the reason why none exists.
     Explain(explain::ExplainArgs),
     /// Check implementations of libraries against their specifications, over all clients up to a bound.
     Check(Box<check::CheckArgs>),

@@ -40,7 +40,7 @@ pub(super) enum More {
     New {
         /// The folder; its name is that of the crate, as my-library.
         folder: PathBuf,
-        /// What it begins with.
+        /// The library that the crate begins with.
         #[arg(long, value_enum, default_value_t, value_name = "NAME")]
         example: Example,
         /// A checkout of Mowgli, on which the crate depends by paths. The default is the checkout that this command was built in,

@@ -248,7 +248,7 @@ fn anything(test: &Test) -> Vec<Edit> {
     all
 }
 
-/// What fuzzing found of one test.
+/// The result of fuzzing one test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fuzzed {
     Repaired,

@@ -66,7 +66,7 @@ impl Reader<'_> {
                 return fail(
                     &parts_of_file[0],
                     format!(
-                        "{name} asks for events, and may use {pairs} queue pairs to {nodes} nodes: at most {PAIRS} are told apart; \
+                        "{name} asks for events, and may use {pairs} queue pairs to {nodes} nodes: the model distinguishes at most {PAIRS}; \
                          use fewer nodes or queue pairs"
                     ),
                 );
