@@ -19,15 +19,15 @@ methods! {
 #[derive(Clone, Copy, Debug)]
 pub struct Time;
 
-fn lease(s: &SubView<Stamp>) -> Option<Val> {
+fn lease(s: &SubView) -> Option<Val> {
     s.event.call.args.first().copied()
 }
 
-fn is_valid(s: &SubView<Stamp>) -> bool {
+fn is_valid(s: &SubView) -> bool {
     matches!(Method::read(&s.event.call), Some(Method::Valid { .. }))
 }
 
-impl Library<Stamp> for Time {
+impl Library for Time {
     fn name(&self) -> Name {
         CLOCKS
     }
@@ -41,14 +41,14 @@ impl Library<Stamp> for Time {
     }
 
     /// {aCR} if it is so, else {aWT}.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         vec![[Sub::quiet(if event.ret == Val::Bool(true) { aCR } else { aWT })].into()]
     }
 
     /// so = what found a lease valid before what found it over.
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
-        let found = stamps(|a| a == aCR);
+        let found = stamped(aCR);
         let time = same(lease).between(&found, &found) & events(is_valid).cross(&found);
         let time = (&time - time.inv()).named("time", "{a} finds the lease valid, and so is before {b}");
         c.so([&time]);

@@ -24,7 +24,7 @@ fn role(method: Method) -> Option<Role> {
     Some(if matches!(method, Method::Send { .. }) { Role::Writer } else { Role::Reader })
 }
 
-fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+fn shape(world: &World, event: &Event, method: Method) -> Shape {
     match method {
         Method::Send { x, v } => sent(world, x, v),
         Method::Receive { x } => received(world, event, x),

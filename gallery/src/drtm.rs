@@ -19,7 +19,7 @@ methods! {
 }
 
 /// Write {aNRW_n}, Read {aCR}; {aWT} of one that did nothing.
-fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+fn shape(world: &World, event: &Event, method: Method) -> Shape {
     match method {
         Method::Write { x, v } if event.ret == Val::Bool(true) => put_there(world, x, v),
         Method::Read { x } if event.ret != Val::Bot => [Sub::read(aCR, x.on(home(world, x)), event.ret)].into(),

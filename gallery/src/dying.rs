@@ -48,7 +48,7 @@ impl<M: Methods> Dying<M> {
     }
 }
 
-impl<M: Methods> Library<Stamp> for Dying<M> {
+impl<M: Methods> Library for Dying<M> {
     fn name(&self) -> Name {
         M::LIBRARY
     }
@@ -61,10 +61,10 @@ impl<M: Methods> Library<Stamp> for Dying<M> {
         M::ALL
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let in_time = self.kind.shapes(world, event);
-        let nothing = |shape: &Shape<Stamp>| shape.iter().map(|sub| Sub::quiet(sub.stamp)).collect();
-        let late: Vec<Shape<Stamp>> = match (self.may_be_late)(M::of(&event.call)) {
+        let nothing = |shape: &Shape| shape.iter().map(|sub| Sub::quiet(sub.stamp)).collect();
+        let late: Vec<Shape> = match (self.may_be_late)(M::of(&event.call)) {
             true => in_time.iter().map(nothing).collect(),
             false => Vec::new(),
         };
@@ -82,7 +82,7 @@ impl<M: Methods> Library<Stamp> for Dying<M> {
         events.iter().all(|e| !(self.waits)(M::of(&e.call)) || ends(e.call.loc(0)))
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         self.kind.spec()
     }
 }

@@ -25,13 +25,13 @@ methods! {
 pub struct Guard {
     name: Name,
     methods: &'static [method::Method],
-    release: fn(&World, Tid, Loc) -> Stamp,
+    release: fn(&World, Tid, Loc) -> RdmaStamp,
 }
 
 impl Guard {
     /// A lock with exclusive sections only.
     #[must_use]
-    pub fn exclusive(name: Name, release: fn(&World, Tid, Loc) -> Stamp) -> Self {
+    pub fn exclusive(name: Name, release: fn(&World, Tid, Loc) -> RdmaStamp) -> Self {
         Self { name, methods: &Method::TABLE[..2], release }
     }
 
@@ -49,15 +49,15 @@ impl Guard {
 }
 
 /// The lock of a call.
-fn locked(s: &SubView<Stamp>) -> Option<Val> {
+fn locked(s: &SubView) -> Option<Val> {
     s.event.call.args.first().copied()
 }
 
-fn is_exclusive(s: &SubView<Stamp>) -> bool {
+fn is_exclusive(s: &SubView) -> bool {
     s.event.call.method.text() == "Acq"
 }
 
-impl Library<Stamp> for Guard {
+impl Library for Guard {
     fn name(&self) -> Name {
         self.name
     }
@@ -82,7 +82,7 @@ impl Library<Stamp> for Guard {
         lock::held(events).into_iter().map(|x| Method::Rel { x }.call(self.name)).collect()
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let stamp = match Method::of(&event.call) {
             Method::Acq { .. } | Method::Share { .. } => aMF,
             Method::Rel { x } => (self.release)(world, event.thread, x),
@@ -91,9 +91,9 @@ impl Library<Stamp> for Guard {
     }
 
     /// Sections of which one is exclusive come one after the other: `so = {<r, a> | r ends a section before that of a}`.
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
-        let (begins, ends, exclusive) = (stamps(|a| a == aMF), stamps(|a| a != aMF), events(is_exclusive));
+        let (begins, ends, exclusive) = (stamped(aMF), stamps(|a: RdmaStamp| a != aMF), events(is_exclusive));
         let exclude = (exclusive.cross(&begins) & same(locked)) - id();
         let lo = c.orient("lo", exclude);
         let later = po() & same(locked);

@@ -22,7 +22,7 @@ fn role(method: Method) -> Option<Role> {
 }
 
 /// Append {aNRW_n | n a replica}, Last {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+fn shape(world: &World, event: &Event, method: Method) -> Shape {
     match method {
         Method::Append { x, v } => sent(world, x, v),
         Method::Last { x } => [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into(),

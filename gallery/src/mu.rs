@@ -26,7 +26,7 @@ fn role(method: Method) -> Option<Role> {
     Some(if matches!(method, Method::Propose { .. }) { Role::Writer } else { Role::Reader })
 }
 
-fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+fn shape(world: &World, event: &Event, method: Method) -> Shape {
     match method {
         Method::Propose { x, v } => sent(world, x, v),
         Method::Follow { x } => received(world, event, x),

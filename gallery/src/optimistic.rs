@@ -21,7 +21,7 @@ methods! {
 }
 
 /// Write {aNRW_n}, Read {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+fn shape(world: &World, event: &Event, method: Method) -> Shape {
     match method {
         Method::Write { x, v } => put_there(world, x, v),
         Method::Read { x } => got_from(world, x, event.ret),

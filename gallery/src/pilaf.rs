@@ -29,7 +29,7 @@ fn home(world: &World, x: Loc) -> Node {
 }
 
 /// Write {aCW}, Read {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+fn shape(world: &World, event: &Event, method: Method) -> Shape {
     [match method {
         Method::Write { x, v } => Sub::write(aCW, x.on(home(world, x)), v),
         Method::Read { x } => Sub::read(aCR, x.on(home(world, x)), event.ret),

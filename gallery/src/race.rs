@@ -20,7 +20,7 @@ methods! {
 }
 
 /// Update {aNRW_n}, Lookup {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+fn shape(world: &World, event: &Event, method: Method) -> Shape {
     match method {
         Method::Update { x, v } => put_there(world, x, v),
         Method::Lookup { x } => got_from(world, x, event.ret),

@@ -33,7 +33,7 @@ fn home(world: &World, x: Loc) -> Node {
 }
 
 /// Append {aNRW_n}, Seal {aMF}, Last {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+fn shape(world: &World, event: &Event, method: Method) -> Shape {
     let log = |x: Loc| x.on(home(world, x));
     [match method {
         Method::Append { x, v } => Sub::write(aNRW(home(world, x).into()), log(x), v),
@@ -44,9 +44,9 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
 }
 
 /// A register of which whoever seals it finds the last write: so = rf u rb u mo, [aMF]; rb is empty.
-fn spec(c: &mut Spec<Stamp>) {
+fn spec(c: &mut Spec) {
     let [rf, mo, rb] = c.coherence();
-    c.empty("sealed", &rb.between(&stamps(|a| a == aMF), &writes()));
+    c.empty("sealed", &rb.between(&stamped(aMF), &writes()));
     c.so([&rf, &rb, &mo]);
 }
 

@@ -22,8 +22,8 @@ pub struct Kind<M> {
     init: Val,
     /// Whether the writers may crash.
     crashes: bool,
-    shape: fn(&World, &Event, M) -> Shape<Stamp>,
-    spec: fn(&mut Spec<Stamp>),
+    shape: fn(&World, &Event, M) -> Shape,
+    spec: fn(&mut Spec),
 }
 
 /// What a thread is to an object that has members.
@@ -51,18 +51,14 @@ impl<M: Methods> fmt::Debug for Kind<M> {
 
 impl<M: Methods> Kind<M> {
     /// Objects on a node, of which all threads may make all calls.
-    pub fn on_a_node(shape: fn(&World, &Event, M) -> Shape<Stamp>, spec: fn(&mut Spec<Stamp>)) -> Self {
+    pub fn on_a_node(shape: fn(&World, &Event, M) -> Shape, spec: fn(&mut Spec)) -> Self {
         let objects = |world: &World| world.all_nodes().iter().map(|n| Object::new(M::LIBRARY).at(n)).collect();
         let form = Form { kind: M::LIBRARY.text(), parts: &[Part::Node] };
         Self { form, objects, role: |_| None, init: Val::Int(0), crashes: false, shape, spec }
     }
 
     /// Objects from one thread to others.
-    pub fn to_readers(
-        role: fn(M) -> Option<Role>,
-        shape: fn(&World, &Event, M) -> Shape<Stamp>,
-        spec: fn(&mut Spec<Stamp>),
-    ) -> Self {
+    pub fn to_readers(role: fn(M) -> Option<Role>, shape: fn(&World, &Event, M) -> Shape, spec: fn(&mut Spec)) -> Self {
         let form = Form { kind: M::LIBRARY.text(), parts: &[Part::Roles] };
         Self { form, objects: of_members::<M>, role, init: Val::Int(0), crashes: false, shape, spec }
     }
@@ -115,7 +111,7 @@ pub fn readers(world: &World, x: Loc) -> NodeSet {
     world.objects[&x].members.iter().skip(1).map(|&t| world.node_of(t)).collect()
 }
 
-impl<M: Methods> Library<Stamp> for Kind<M> {
+impl<M: Methods> Library for Kind<M> {
     fn name(&self) -> Name {
         M::LIBRARY
     }
@@ -132,12 +128,12 @@ impl<M: Methods> Library<Stamp> for Kind<M> {
         self.init
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let may = self.may(world, event.thread, &event.call);
         may.then(|| (self.shape)(world, event, M::of(&event.call))).into_iter().collect()
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         (self.spec)(&mut c);
         c
@@ -164,20 +160,20 @@ impl<M: Methods> Subject for Kind<M> {
 }
 
 /// Sequential consistency for each cell, and who reads a write is after it: `so = rf u rb u mo`.
-pub fn register(c: &mut Spec<Stamp>) {
+pub fn register(c: &mut Spec) {
     let [rf, mo, rb] = c.coherence();
     c.so([&rf, &rb, &mo]);
 }
 
 /// A write of a register that lives on one node: {aNRW_n}.
 #[must_use]
-pub fn put_there(world: &World, x: Loc, v: Val) -> Shape<Stamp> {
+pub fn put_there(world: &World, x: Loc, v: Val) -> Shape {
     [Sub::write(aNRW(home(world, x).into()), x.on(home(world, x)), v)].into()
 }
 
 /// A read of such a register, which is over when it returns: {aCR}.
 #[must_use]
-pub fn got_from(world: &World, x: Loc, v: Val) -> Shape<Stamp> {
+pub fn got_from(world: &World, x: Loc, v: Val) -> Shape {
     [Sub::read(aCR, x.on(home(world, x)), v)].into()
 }
 
@@ -185,7 +181,12 @@ pub fn got_from(world: &World, x: Loc, v: Val) -> Shape<Stamp> {
 /// over when the next section begins. Acq {aMF}, Rel {aNRW_n}, `so = {<<e1, aNRW_n>, <e2, aMF>> | match(e0, e1), e0 lo e2}`.
 #[must_use]
 pub const fn lock(name: Name) -> Lock {
-    Lock::new(name, aMF, |_, n| Shape::from([Sub::quiet(aNRW(n.into()))]), |a| matches!(a, aNRW(_)))
+    Lock::new(
+        name,
+        || aMF.into(),
+        |_, n| Shape::from([Sub::quiet(aNRW(n.into()))]),
+        || stamps(|a| matches!(a, aNRW(_))),
+    )
 }
 
 /// A lock of this name over memory, with its probes.
@@ -280,19 +281,19 @@ pub fn by_second(role: &'static str) -> Calls {
 
 /// Messages of one writer to each reader: Send {aNRW_n | n a node of a reader}.
 #[must_use]
-pub fn sent(world: &World, x: Loc, v: Val) -> Shape<Stamp> {
+pub fn sent(world: &World, x: Loc, v: Val) -> Shape {
     readers(world, x).iter().map(|n| Sub::write(aNRW(n.into()), x.on(n), v)).collect()
 }
 
 /// Receive of a message {aCR}, of nothing, which is bottom, {aWT}.
 #[must_use]
-pub fn received(world: &World, event: &Event, x: Loc) -> Shape<Stamp> {
+pub fn received(world: &World, event: &Event, x: Loc) -> Shape {
     let here = world.node_of(event.thread);
     [if event.ret == Val::Bot { Sub::quiet(aWT) } else { Sub::read(aCR, x.on(here), event.ret) }].into()
 }
 
 /// A reader gets only what was sent, each message once, none is jumped, and who gets one is after its send: LOCO Def. 5.1 and the rf of 5.2.
-pub fn messages(c: &mut Spec<Stamp>) {
+pub fn messages(c: &mut Spec) {
     let (rf, _) = c.reads_from("rf", reads(), writes());
     let rf = rf.named("rf", "{b} received {b reads}, which {a} sent");
     c.empty("sent", &(reads().on() - rf.inv().then(&rf)));

@@ -24,7 +24,7 @@ fn role(method: Method) -> Option<Role> {
 }
 
 /// Raise {aNRW_n | n a node of a reader}, Check {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+fn shape(world: &World, event: &Event, method: Method) -> Shape {
     match method {
         Method::Raise { x } => readers(world, x).iter().map(|n| Sub::write(aNRW(n.into()), x.on(n), 1)).collect(),
         Method::Check { x } => [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into(),

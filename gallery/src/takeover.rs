@@ -34,7 +34,7 @@ fn home(world: &World, x: Loc) -> Node {
 }
 
 /// Set {aNRW_n}, End {aWT}, Take {aMF}, Look {aCR}.
-fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+fn shape(world: &World, event: &Event, method: Method) -> Shape {
     let word = |x: Loc| x.on(home(world, x));
     match method {
         Method::Set { x, v } => [Sub::write(aNRW(home(world, x).into()), word(x), v)].into(),
@@ -45,9 +45,9 @@ fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
 }
 
 /// A register in which the owner changes nothing that was taken: so = rf u rb u mo, [aMF]; mo; [aNRW] is empty.
-fn spec(c: &mut Spec<Stamp>) {
+fn spec(c: &mut Spec) {
     let [rf, mo, rb] = c.coherence();
-    c.empty("over", &mo.between(&stamps(|a| a == aMF), &stamps(|a| matches!(a, aNRW(_)))));
+    c.empty("over", &mo.between(&stamped(aMF), &stamps(|a| matches!(a, aNRW(_)))));
     c.so([&rf, &rb, &mo]);
 }
 

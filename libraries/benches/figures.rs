@@ -14,7 +14,6 @@ use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::{Question, Verdict, local};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
-use mowgli_rdma::Stamp;
 use plotters::prelude::*;
 
 /// A library, the variant that is checked, and the most calls of two threads, and the most threads with as many calls as make
@@ -45,7 +44,7 @@ struct Growth {
     rows: Vec<Row>,
 }
 
-fn row(entry: &Entry<Stamp>, variant: &str, (threads, calls): (usize, usize)) -> Option<Row> {
+fn row(entry: &Entry, variant: &str, (threads, calls): (usize, usize)) -> Option<Row> {
     let variant = entry.variant(variant).expect("a variant of the catalogue");
     let first = variant.bounds[0].clone();
     let bound = Bound { threads, nodes: threads as u8, calls, objects: 1, total: None, ..first };
@@ -73,7 +72,7 @@ fn row(entry: &Entry<Stamp>, variant: &str, (threads, calls): (usize, usize)) ->
 }
 
 /// Bounds one after the other, up to the first that takes too long.
-fn growth(entries: &[Entry<Stamp>], bounds: impl Fn(usize, (usize, usize)) -> Vec<(usize, usize)>) -> Vec<Growth> {
+fn growth(entries: &[Entry], bounds: impl Fn(usize, (usize, usize)) -> Vec<(usize, usize)>) -> Vec<Growth> {
     let of = |(library, variant, calls, threads): (&'static str, &str, usize, (usize, usize))| {
         let entry = named(entries, library).expect("a library of the catalogue");
         Growth { library, rows: bounds(calls, threads).into_iter().map_while(|b| row(entry, variant, b)).collect() }

@@ -15,11 +15,10 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::x86::{msqueue, treiber};
-use mowgli_x86::Stamp;
 
 /// Threads that put one value each, and threads that take one.
 struct Parallel<'a> {
-    entry: &'a Entry<Stamp>,
+    entry: &'a Entry,
     put: &'static str,
     take: &'static str,
     puts: usize,

@@ -5,7 +5,7 @@
 //! transitive variant (§4.3) does.
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Spec, SubView, same, stamps};
+use mowgli_core::algebra::{Spec, SubView, same, stamped, stamps};
 use mowgli_core::edit::{Edits, Here, calls};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, NodeSet, Tid};
@@ -17,7 +17,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
-use mowgli_rdma::stamp::Stamp::{self, aCR, aGF};
+use mowgli_rdma::stamp::RdmaStamp::{aCR, aGF};
 use mowgli_rdma::to;
 
 use crate::entry::{Entry, Expected, Memory, variant};
@@ -61,7 +61,7 @@ impl Bal {
     }
 }
 
-impl Library<Stamp> for Bal {
+impl Library for Bal {
     fn name(&self) -> Name {
         match self {
             Self::Plain => BAL,
@@ -81,7 +81,7 @@ impl Library<Stamp> for Bal {
     }
 
     /// `{aGF_n(t) | t in b(x)} u {aCR}`; only participants call.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let Method::BAR { x } = Method::of(&event.call);
         if !world.objects.get(&x).is_some_and(|o| o.members.contains(&event.thread)) {
             return Vec::new();
@@ -95,11 +95,11 @@ impl Library<Stamp> for Bal {
         true
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         // Def. 4.1: so = {<<e1, aGF_n>, <e2, aCR>> | same x, o(e1) = o(e2)}, o(e) the call's index on its thread
         let round = same(barrier_and_round)
-            .between(&stamps(|a| matches!(a, aGF(_))), &stamps(|a| a == aCR))
+            .between(&stamps(|a| matches!(a, aGF(_))), &stamped(aCR))
             .named("round", "{b} ends after {a} has begun: they are one round");
         c.so([&round]);
         c
@@ -107,7 +107,7 @@ impl Library<Stamp> for Bal {
 }
 
 /// The barrier of a call, and how often its thread has come to it before.
-fn barrier_and_round(s: &SubView<Stamp>) -> Option<Val> {
+fn barrier_and_round(s: &SubView) -> Option<Val> {
     Some(Val::tuple(&[s.event.call.args[0], Val::Int(s.nth as i64)]))
 }
 

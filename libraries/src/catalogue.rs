@@ -1,7 +1,6 @@
 //! The libraries that are built in, in the order of their dependencies.
 
 use itertools::Itertools;
-use mowgli_core::stamp::Stamp;
 
 use crate::bal::{self, Bal};
 use crate::entry::Entry;
@@ -12,7 +11,7 @@ use crate::{kvstore, msw, nlock, sc_rmw, sequential, slock, sv, wlock};
 ///
 /// # Errors
 /// If there is none; the message says which there are.
-pub fn named<'a, S: Stamp>(all: &'a [Entry<S>], name: &str) -> Result<&'a Entry<S>, String> {
+pub fn named<'a>(all: &'a [Entry], name: &str) -> Result<&'a Entry, String> {
     let known = || all.iter().map(|e| e.name).join(", ");
     all.iter().find(|e| e.name == name).ok_or_else(|| format!("no library {name}; there are {}", known()))
 }
@@ -48,7 +47,7 @@ mod tests {
     use crate::x86;
 
     /// Compares the largest worlds of an entry with the numbers of a bound, as a verdict prints it.
-    fn has_worlds_as_large<S: Stamp>(entry: &Entry<S>, bound: &Bound) {
+    fn has_worlds_as_large(entry: &Entry, bound: &Bound) {
         let printed = entry.covered(bound, &|| false);
         let all = worlds(&*entry.subject, bound, &|| false).expect("there is no deadline");
         let most = |of: &dyn Fn(&World) -> usize| all.iter().map(of).max().unwrap_or(0);

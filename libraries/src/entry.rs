@@ -10,7 +10,7 @@ use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, Subject, well_formed};
 use mowgli_core::soundness::crashes::Crashing;
 use mowgli_core::soundness::verdict::Probes;
-use mowgli_core::stamp::Stamp;
+use mowgli_core::stamp::Kind;
 use mowgli_core::world::World;
 use mowgli_rdma::Switches;
 use mowgli_rdma::probes::WaitProbes;
@@ -61,14 +61,14 @@ pub struct Variant {
 
 /// A memory model, as libraries are built on it and clients see them through it.
 #[derive(Clone)]
-pub struct Memory<S: Stamp = mowgli_rdma::Stamp> {
+pub struct Memory {
     /// The model alone.
-    pub libraries: Libraries<S>,
+    pub libraries: Libraries,
     /// Clients that watch a library through it. The argument: whether a thread may reach memory of its own node through a
     /// network.
     pub probes: fn(bool) -> Box<dyn Probes>,
     /// How threads crash in it, if they can.
-    pub crashing: Option<Crashing<S>>,
+    pub crashing: Option<Crashing>,
 }
 
 impl Memory {
@@ -86,9 +86,7 @@ impl Memory {
         let crashing = Some(wait::crashing(switches));
         Self { libraries: wait::switched(switches), crashing, ..Self::rdma_wait() }
     }
-}
 
-impl Memory<mowgli_x86::Stamp> {
     /// x86-TSO with records from a pool. It has no network.
     #[must_use]
     pub fn x86_tso() -> Self {
@@ -98,15 +96,15 @@ impl Memory<mowgli_x86::Stamp> {
 }
 
 /// A library that can be checked.
-pub struct Entry<S: Stamp = mowgli_rdma::Stamp> {
+pub struct Entry {
     /// Its name.
     pub name: &'static str,
     /// The memory model that it is built on in the end, which clients may use beside it.
-    pub memory: Memory<S>,
+    pub memory: Memory,
     /// The specification alone.
-    pub specification: Libraries<S>,
+    pub specification: Libraries,
     /// The libraries that the implementation calls.
-    pub below: Libraries<S>,
+    pub below: Libraries,
     /// Objects and calls.
     pub subject: Box<dyn Subject>,
     /// Ways to see a wrong outcome that are its own, beside those of the memory model.
@@ -134,25 +132,18 @@ impl Variant {
 impl Entry {
     /// A library over RDMA-WAIT-RMW that is its own subject, to be implemented on another one.
     #[must_use]
-    pub fn rdma(
-        library: impl Library<mowgli_rdma::Stamp> + Subject + Clone + 'static,
-        below: impl Library<mowgli_rdma::Stamp> + 'static,
-    ) -> Self {
+    pub fn rdma(library: impl Library + Subject + Clone + 'static, below: impl Library + 'static) -> Self {
         Self::new(Memory::rdma_wait(), library, Libraries::over(mowgli_rdma::to).with(below), Vec::new())
     }
-}
 
-impl Entry<mowgli_x86::Stamp> {
     /// A library over x86-TSO that is its own subject, to be implemented on words of memory. Its clients run on one machine.
     #[must_use]
-    pub fn x86(library: impl Library<mowgli_x86::Stamp> + Subject + Clone + 'static) -> Self {
+    pub fn x86(library: impl Library + Subject + Clone + 'static) -> Self {
         let entry =
             Self::new(Memory::x86_tso(), library.clone(), Libraries::over(mowgli_x86::to).with(Tso), Vec::new());
         Self { subject: Box::new(OneMachine(library)), ..entry }
     }
-}
 
-impl<S: Stamp> Entry<S> {
     /// The entry with one more variant.
     #[must_use]
     pub fn with(mut self, variant: Variant) -> Self {
@@ -189,9 +180,9 @@ impl<S: Stamp> Entry<S> {
     /// A library that is its own subject, over a memory model, with implementations on the libraries `below`.
     #[must_use]
     pub fn new(
-        memory: Memory<S>,
-        library: impl Library<S> + Subject + Clone + 'static,
-        below: Libraries<S>,
+        memory: Memory,
+        library: impl Library + Subject + Clone + 'static,
+        below: Libraries,
         variants: Vec<Variant>,
     ) -> Self {
         let name = library.name().text();
@@ -201,7 +192,7 @@ impl<S: Stamp> Entry<S> {
 
     /// The entry over a memory model with another stamp order.
     #[must_use]
-    pub fn with_order(mut self, to: impl Fn(S, S) -> bool + Send + Sync + 'static) -> Self {
+    pub fn with_order<K: Kind>(mut self, to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
         self.memory.libraries = self.memory.libraries.with_order(to);
         self.specification = self.specification.with_order_of(&self.memory.libraries);
         self.below = self.below.with_order_of(&self.memory.libraries);
@@ -251,7 +242,7 @@ impl<S: Stamp> Entry<S> {
     ///
     /// # Errors
     /// If the specification has no library of the entry's name.
-    pub fn library(&self) -> Result<&dyn Library<S>, String> {
+    pub fn library(&self) -> Result<&dyn Library, String> {
         self.specification.get(Name::literal(self.name)).ok_or_else(|| {
             let known = self.specification.names().join(", ");
             format!(

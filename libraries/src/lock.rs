@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use itertools::{Itertools, iproduct};
-use mowgli_core::algebra::{Rel, Spec, SubView, po, same, stamps};
+use mowgli_core::algebra::{Rel, Set, Spec, SubView, po, same, stamped};
 use mowgli_core::event::{Call, Event, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::lemma::{Lemma, Num, Var, call as a_call, hb, index, number, value};
@@ -28,31 +28,36 @@ methods! {
 
 /// A lock as a library, over the stamps of any memory model: Acq is a fence, and the kinds differ in what a Rel is.
 #[derive(Clone, Copy, Debug)]
-pub struct Lock<S = mowgli_rdma::Stamp> {
+pub struct Lock {
     pub(crate) name: Name,
     /// How it is declared.
     pub(crate) form: Form,
     /// The stamp of a fence, aMF.
-    pub(crate) fence: S,
+    pub(crate) fence: fn() -> Stamp,
     /// The subevents of the Rel of a lock on this node.
-    pub(crate) release: fn(&World, Node) -> Shape<S>,
-    /// Whether a subevent of a Rel with this stamp is before the next Acq.
-    pub(crate) lets_in: fn(S) -> bool,
+    pub(crate) release: fn(&World, Node) -> Shape,
+    /// The subevents of a Rel that are before the next Acq.
+    pub(crate) lets_in: fn() -> Set,
     /// What is promised before the order of the sections.
-    pub(crate) first: fn(&mut Spec<S>),
+    pub(crate) first: fn(&mut Spec),
 }
 
-impl<S: Stamp> Lock<S> {
+impl Lock {
     /// A lock of this name, declared by it and its node: an Acq is this fence, the Rel of a lock on a node has these subevents,
     /// and those with the stamps that let the next thread in are before the next Acq.
     #[must_use]
-    pub const fn new(name: Name, fence: S, release: fn(&World, Node) -> Shape<S>, lets_in: fn(S) -> bool) -> Self {
+    pub const fn new(
+        name: Name,
+        fence: fn() -> Stamp,
+        release: fn(&World, Node) -> Shape,
+        lets_in: fn() -> Set,
+    ) -> Self {
         let form = Form { kind: name.text(), parts: &[Part::Node] };
         Self { name, form, fence, release, lets_in, first: |_| {} }
     }
 }
 
-impl<S: Stamp> Library<S> for Lock<S> {
+impl Library for Lock {
     fn name(&self) -> Name {
         self.name
     }
@@ -79,9 +84,8 @@ impl<S: Stamp> Library<S> for Lock<S> {
     }
 
     /// Lock-well-formed, as `is_well_formed` has it: every Acq has the next call of its thread and lock for its Rel.
-    fn owed(&self) -> Option<Spec<S>> {
-        let fence = self.fence;
-        let (acquires, releases) = (stamps(move |a| a == fence), stamps(self.lets_in));
+    fn owed(&self) -> Option<Spec> {
+        let (acquires, releases) = (stamped((self.fence)()), (self.lets_in)());
         let later = po() & same(lock);
         let paired = (&later - later.then(&later)).between(&acquires, &releases);
         let mut c = Spec::default();
@@ -91,25 +95,25 @@ impl<S: Stamp> Library<S> for Lock<S> {
     }
 
     /// Acq {aMF}; the kinds of locks differ in Rel.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         vec![match Method::of(&event.call) {
-            Method::Acq { .. } => Shape::from([Sub::quiet(self.fence)]),
+            Method::Acq { .. } => Shape::from([Sub::quiet((self.fence)())]),
             Method::Rel { x } => (self.release)(world, home(world, x)),
         }]
     }
 
     /// `so = {<<e1, a>, <e2, aMF>> | match(e0, e1), e0 lo e2}` for the stamps `a` that let the next thread in, and what
     /// comes first.
-    fn spec(&self) -> Spec<S> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         (self.first)(&mut c);
-        let lo = released_before(&mut c, self.fence, self.lets_in);
+        let lo = released_before(&mut c, &stamped((self.fence)()), &(self.lets_in)());
         c.so([&lo]);
         c
     }
 }
 
-impl<S: Stamp> Subject for Lock<S> {
+impl Subject for Lock {
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
         worlds(self.name, empty, bound, expired)
     }
@@ -150,22 +154,21 @@ pub fn held(events: &[&Event]) -> Vec<Loc> {
 }
 
 /// The lock of a call.
-fn lock<S>(s: &SubView<S>) -> Option<Val> {
+fn lock(s: &SubView) -> Option<Val> {
     Some(s.event.call.args[0])
 }
 
 /// The lock and the number of the critical section on its thread.
-fn section<S>(s: &SubView<S>) -> Option<Val> {
+fn section(s: &SubView) -> Option<Val> {
     let (thread, nth) = (Val::Int(i64::from(s.event.thread.0)), Val::Int(s.nth as i64));
     Some(Val::tuple(&[s.event.call.args[0], thread, nth]))
 }
 
-/// Declares lo, a total order on the Acq of each lock, and returns `match^-1; lo` from the subevents of a Rel with a
-/// stamp that `is` to the aMF of each later Acq.
-fn released_before<S: Stamp>(c: &mut Spec<S>, fence: S, is: fn(S) -> bool) -> Rel<S> {
-    let (acquires, releases) = (stamps(move |a| a == fence), stamps(is));
+/// Declares lo, a total order on the Acq of each lock, and returns `match^-1; lo` from these subevents of a Rel to each
+/// later Acq.
+fn released_before(c: &mut Spec, acquires: &Set, releases: &Set) -> Rel {
     let lo = c.order("lo", acquires.clone(), lock);
-    let matching = same(section).between(&releases, &acquires);
+    let matching = same(section).between(releases, acquires);
     matching.then(&lo).named("lo", "{a} lets {b} in")
 }
 

@@ -14,7 +14,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
-use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aWT};
+use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Wait, home};
 
@@ -54,7 +54,7 @@ fn is_of_size(v: Val, size: usize) -> bool {
     matches!(v, Val::Tuple(t) if t.parts().len() == size)
 }
 
-impl Library<Stamp> for Msw {
+impl Library for Msw {
     fn name(&self) -> Name {
         MSW
     }
@@ -90,7 +90,7 @@ impl Library<Stamp> for Msw {
     }
 
     /// As RDMA-WAIT on tuples; a failed TryRead has the stamp of a wait and reads nothing.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let at = |loc| Cell { loc, node: home(world, loc) };
         let shape = match Method::of(&event.call) {
             Method::Write { x, values } => Shape::from([Sub::write(aCW, at(x), Writes::Is(values))]),
@@ -103,7 +103,7 @@ impl Library<Stamp> for Msw {
         vec![shape]
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         // as RDMA-WAIT, without rao
         wait::consistency(false)
     }

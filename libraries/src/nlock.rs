@@ -13,7 +13,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
-use mowgli_rdma::stamp::Stamp::{aMF, aNRW, aRF};
+use mowgli_rdma::stamp::RdmaStamp::{aMF, aNRW, aRF};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait, WAIT};
 
@@ -27,9 +27,9 @@ pub const NLOCK: Name = Name::literal("nlock");
 pub const LIBRARY: Lock = Lock {
     name: NLOCK,
     form: Form { kind: "node lock", parts: &[Part::Node] },
-    fence: aMF,
+    fence: || aMF.into(),
     release: |_, n| Shape::from([Sub::quiet(aRF(n.into())), Sub::quiet(aNRW(n.into()))]),
-    lets_in: |a| matches!(a, aNRW(_)),
+    lets_in: || stamps(|a| matches!(a, aNRW(_))),
     first: |c| {
         // {<<e, aRF>, <e, aNRW>> | e a Rel}
         let fence = same_event()

@@ -5,7 +5,7 @@
 
 pub use any::*;
 pub use mowgli_core::ids::{Node, NodeSet, Wid};
-pub use mowgli_rdma::Stamp::{self, *};
+pub use mowgli_rdma::RdmaStamp::{self, *};
 pub use mowgli_rdma::to;
 pub use mowgli_rdma::wait::{self, Method as Rdma, Wait};
 
@@ -14,7 +14,7 @@ pub use crate::sv::{self, Sv};
 /// What a library over any memory model is written with.
 pub mod any {
     pub use mowgli_core::algebra::{
-        Spec, SubView, cell, events, hb, id, po, ppo, reads, same, same_event, same_thread, stamps, writes,
+        Spec, SubView, cell, events, hb, id, po, ppo, reads, same, same_event, same_thread, stamped, stamps, writes,
     };
     pub use mowgli_core::edit::{Edits, calls};
     pub use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
@@ -25,6 +25,7 @@ pub mod any {
     pub use mowgli_core::program::{Prog, prog};
     pub use mowgli_core::simple::{Over, Simple};
     pub use mowgli_core::soundness::client::{Bound, Subject, object_names};
+    pub use mowgli_core::stamp::{Kind, Stamp};
     pub use mowgli_core::value::Val;
     pub use mowgli_core::world::{Object, World};
 

@@ -17,7 +17,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
-use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aNRW, aWT};
+use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aNRW, aWT};
 use mowgli_rdma::to;
 
 use crate::bal::members;
@@ -66,7 +66,7 @@ fn far(world: &World, writer: Tid, readers: &[Tid]) -> NodeSet {
     readers.iter().map(|&t| world.node_of(t)).collect::<NodeSet>().without(world.node_of(writer))
 }
 
-impl Library<Stamp> for Rbl {
+impl Library for Rbl {
     fn name(&self) -> Name {
         match self {
             Self::Strong => RBL,
@@ -96,7 +96,7 @@ impl Library<Stamp> for Rbl {
 
     /// Submit true {aNRW_n(t') | t' in rthd(x), n(t') != n(t)} u {aCW}, Submit false {aWT}; Receive of a message {aCR},
     /// of bottom {aWT}.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let x = event.call.loc(0);
         let Some((writer, readers)) = threads(world, x) else { return Vec::new() };
         let copy = |node: Node| Cell { loc: x, node };
@@ -116,7 +116,7 @@ impl Library<Stamp> for Rbl {
         vec![shape]
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         // Def. 5.1 (1) to (3): rf^n_x <= W^n_x x R^n_x, each read has one write of its node, with the same message
         let (rf, _) = c.reads_from("rf", reads(), writes());
@@ -142,12 +142,12 @@ impl Library<Stamp> for Rbl {
 }
 
 /// F: receives that found nothing.
-fn is_failed_receive(s: &SubView<Stamp>) -> bool {
+fn is_failed_receive(s: &SubView) -> bool {
     s.sub.stamp == aWT && matches!(Method::of(&s.event.call), Method::Receive { .. })
 }
 
 /// The ring, and the node of its copy that is written, read, or found empty.
-fn copy_of_ring(s: &SubView<Stamp>) -> Option<Val> {
+fn copy_of_ring(s: &SubView) -> Option<Val> {
     let node = s.sub.cell.map_or(s.node(), |c| c.node);
     Some(Val::tuple(&[s.event.call.args[0], Val::Node(node)]))
 }

@@ -11,10 +11,9 @@ use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
-use mowgli_core::stamp::Stamp as Stamped;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
-use mowgli_rdma::stamp::Stamp::{self, aMF};
+use mowgli_rdma::stamp::RdmaStamp::aMF;
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait};
 
@@ -40,7 +39,7 @@ methods! {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ScRmw;
 
-impl Library<Stamp> for ScRmw {
+impl Library for ScRmw {
     fn name(&self) -> Name {
         SC_RMW
     }
@@ -71,7 +70,7 @@ impl Library<Stamp> for ScRmw {
     }
 
     /// {aMF} for every call.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let found = Reads::Is(event.ret);
         let sub = match Method::of(&event.call) {
             Method::Write { x, v } => Sub::write(aMF, word(x), Writes::Is(v)),
@@ -83,13 +82,13 @@ impl Library<Stamp> for ScRmw {
         vec![Shape::from([sub])]
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         sequentially_consistent()
     }
 }
 
 /// Reads-from and one order of the writes of each cell, all in the order of the program: `so = po u rf u mo u rb`.
-pub(crate) fn sequentially_consistent<S: Stamped>() -> Spec<S> {
+pub(crate) fn sequentially_consistent() -> Spec {
     let mut c = Spec::default();
     let [rf, mo, rb] = c.coherence();
     c.so([&po(), &rf, &mo, &rb]);

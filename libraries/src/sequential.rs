@@ -19,7 +19,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
-use mowgli_rdma::stamp::Stamp::{self, aMF};
+use mowgli_rdma::stamp::RdmaStamp::aMF;
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait};
 
@@ -225,7 +225,7 @@ impl Linearised {
     }
 }
 
-impl Library<Stamp> for Linearised {
+impl Library for Linearised {
     fn name(&self) -> Name {
         Name::literal(self.0.name())
     }
@@ -253,13 +253,13 @@ impl Library<Stamp> for Linearised {
     }
 
     /// {aMF} for every call.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let applied = Sub::update(aMF, state(event.call.loc(0)), Reads::Any, Writes::Step(0));
         vec![Shape::from([applied])]
     }
 
     /// As for RDMA-SC-RMW: `so = po u rf u mo u rb`. Every call is an update, so rf goes from each to the next.
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         sc_rmw::sequentially_consistent()
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! SYNC §4.2, Theorem 2: a global fence before the release of a weak lock.
 
+use mowgli_core::algebra::stamps;
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Sub};
 use mowgli_core::ids::{Loc, Name, Tid};
@@ -10,7 +11,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::world::{Form, Object, Part, World};
-use mowgli_rdma::stamp::Stamp::{aGF, aMF};
+use mowgli_rdma::stamp::RdmaStamp::{aGF, aMF};
 use mowgli_rdma::to;
 
 use crate::entry::{Entry, Expected, Memory, bound, variant};
@@ -25,9 +26,9 @@ pub const SLOCK: Name = Name::literal("slock");
 pub const LIBRARY: Lock = Lock {
     name: SLOCK,
     form: Form { kind: "strong lock", parts: &[Part::Home] },
-    fence: aMF,
+    fence: || aMF.into(),
     release: |world, _| world.all_nodes().iter().map(|n| Sub::quiet(aGF(n.into()))).collect(),
-    lets_in: |a| matches!(a, aGF(_)),
+    lets_in: || stamps(|a| matches!(a, aGF(_))),
     first: |_| {},
 };
 

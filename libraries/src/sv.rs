@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use mowgli_core::algebra::{Spec, po, same, same_event, stamps};
+use mowgli_core::algebra::{Spec, po, same, same_event, stamped, stamps};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
@@ -16,7 +16,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
-use mowgli_rdma::stamp::Stamp::{self, aCR, aCW, aGF, aNLR, aNRW, aWT};
+use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as RdmaWait, Wait, target, wid};
 
@@ -48,7 +48,7 @@ pub fn variable() -> Object {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sv;
 
-impl Library<Stamp> for Sv {
+impl Library for Sv {
     fn name(&self) -> Name {
         SV
     }
@@ -66,7 +66,7 @@ impl Library<Stamp> for Sv {
     }
 
     /// Write {aCW}, Read {aCR}, Bcast {aNLR_n, aNRW_n | n in ns}, Wait {aWT}, GF {aGF_n | n in ns}.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let here = world.node_of(event.thread);
         let copy = |loc, node| Cell { loc, node };
         vec![match Method::of(&event.call) {
@@ -84,13 +84,13 @@ impl Library<Stamp> for Sv {
         }]
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
-        let cpu_reads = stamps(|a| a == aCR);
-        let cpu_writes = stamps(|a| a == aCW);
+        let cpu_reads = stamped(aCR);
+        let cpu_writes = stamped(aCW);
         let nic_reads = stamps(|a| matches!(a, aNLR(_)));
         let nic_writes = stamps(|a| matches!(a, aNRW(_)));
-        let waits = stamps(|a| a == aWT);
+        let waits = stamped(aWT);
 
         // Def. 3.7. rf^n <= W^n x R^n and mo^n total on W^n_x: a cell is one node's copy
         let [rf, mo, rb] = c.coherence();

@@ -3,6 +3,7 @@
 //! SYNC §4.1, Theorem 1: a ticket lock over remote fetch-and-add and shared variables. It deliberately does not promise
 //! that remote operations of a critical section are over when the next one begins.
 
+use mowgli_core::algebra::stamped;
 use mowgli_core::edit::{Edits, Here, calls};
 use mowgli_core::event::{Call, Shape, Sub};
 use mowgli_core::ids::{Loc, Name, Tid};
@@ -13,7 +14,7 @@ use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
-use mowgli_rdma::stamp::Stamp::{aCW, aMF};
+use mowgli_rdma::stamp::RdmaStamp::{aCW, aMF};
 use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait};
 
@@ -28,9 +29,9 @@ pub const WLOCK: Name = Name::literal("wlock");
 pub const LIBRARY: Lock = Lock {
     name: WLOCK,
     form: Form { kind: "weak lock", parts: &[Part::Home] },
-    fence: aMF,
+    fence: || aMF.into(),
     release: |_, _| Shape::from([Sub::quiet(aCW)]),
-    lets_in: |a| a == aCW,
+    lets_in: || stamped(aCW),
     first: |_| {},
 };
 

@@ -17,7 +17,6 @@ use mowgli_core::soundness::ledger::Ledger;
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::sites::sites;
 use mowgli_core::soundness::verdict::{Counterexample, Probes, Question, Report, Verdict, local, outcomes, run};
-use mowgli_core::stamp::Stamp;
 use mowgli_core::stuck::Stuck;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
@@ -34,7 +33,7 @@ use crate::show::{self, Names, Scene};
 use crate::stuck;
 
 /// One check that was run.
-pub struct Checked<S: Stamp = mowgli_rdma::Stamp> {
+pub struct Checked {
     /// The library.
     pub library: &'static str,
     /// What it is implemented on.
@@ -50,9 +49,9 @@ pub struct Checked<S: Stamp = mowgli_rdma::Stamp> {
     /// The bound to try next, if a mistake did not show at this one.
     pub larger: Bound,
     /// The libraries of the implementation's executions.
-    pub libraries: Libraries<S>,
+    pub libraries: Libraries,
     /// What was found.
-    pub report: Report<S>,
+    pub report: Report,
     /// How long it took.
     pub time: Duration,
 }
@@ -69,7 +68,7 @@ pub enum Ask {
 }
 
 /// Options that are not part of the bound.
-pub struct Options<'a, S: Stamp = mowgli_rdma::Stamp> {
+pub struct Options<'a> {
     /// When to stop.
     pub deadline: Deadline,
     /// Whether probes may reach memory of their own node through the network.
@@ -79,14 +78,14 @@ pub struct Options<'a, S: Stamp = mowgli_rdma::Stamp> {
     /// Whether it is asked too whether calls return wherever the specification lets them.
     pub ends: bool,
     /// The entries among which [`Ask::Through`] looks up the libraries below: the built-in ones, and those of one's own.
-    pub entries: &'a [Entry<S>],
+    pub entries: &'a [Entry],
     /// What is known of clients, and which of them are looked at, where several processes share them.
     pub ledger: Option<&'a dyn Ledger>,
     /// Told how many clients of how many are done.
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-impl<S: Stamp> Default for Options<'_, S> {
+impl Default for Options<'_> {
     /// No deadline, nobody told how far it is, every probe, no entries of libraries below; whether calls return is asked too.
     fn default() -> Self {
         let (deadline, ask) = (Deadline::default(), Ask::Soundness);
@@ -94,7 +93,7 @@ impl<S: Stamp> Default for Options<'_, S> {
     }
 }
 
-impl<S: Stamp> Options<'_, S> {
+impl Options<'_> {
     /// The same, within so many seconds from now.
     #[must_use]
     pub fn within(&self, seconds: u64) -> Self {
@@ -130,21 +129,11 @@ pub fn arguments(bound: &Bound) -> String {
 /// over different stamp orders; if the subject makes what the specification does not know; if the variant is made by an
 /// edit that changes nothing; for [`Ask::Through`], if a library below is in no catalogue, or there are several of its name; and
 /// if a function of the library panics.
-pub fn check<S: Stamp>(
-    entry: &Entry<S>,
-    variant: &Variant,
-    bound: &Bound,
-    options: &Options<'_, S>,
-) -> Result<Checked<S>, String> {
+pub fn check(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Result<Checked, String> {
     guarded(entry.name, || checked(entry, variant, bound, options))
 }
 
-fn checked<S: Stamp>(
-    entry: &Entry<S>,
-    variant: &Variant,
-    bound: &Bound,
-    options: &Options<'_, S>,
-) -> Result<Checked<S>, String> {
+fn checked(entry: &Entry, variant: &Variant, bound: &Bound, options: &Options<'_>) -> Result<Checked, String> {
     let start = Instant::now();
     let expired = || options.deadline.expired();
     entry::fault(entry, bound, &expired)?;
@@ -191,12 +180,12 @@ fn checked<S: Stamp>(
 /// # Errors
 /// If the entry's name is not that of a library that it specifies, or the variant implements another one; for
 /// [`Ask::Through`], if a library below is in no catalogue, or there are several of its name.
-pub fn with_question<S: Stamp, T>(
-    entry: &Entry<S>,
+pub fn with_question<T>(
+    entry: &Entry,
     variant: &Variant,
     bound: &Bound,
-    options: &Options<'_, S>,
-    ask: impl FnOnce(&Question<'_, S>) -> T,
+    options: &Options<'_>,
+    ask: impl FnOnce(&Question<'_>) -> T,
 ) -> Result<T, String> {
     entry.library()?;
     let target = variant.implementation.target();
@@ -259,7 +248,7 @@ impl Probes for Alone {
 }
 
 /// How threads crash, where the bound lets any.
-fn crashing<'e, S: Stamp>(entry: &'e Entry<S>, bound: &Bound) -> Result<Option<&'e Crashing<S>>, String> {
+fn crashing<'e>(entry: &'e Entry, bound: &Bound) -> Result<Option<&'e Crashing>, String> {
     match &entry.memory.crashing {
         _ if bound.crashes == 0 => Ok(None),
         Some(crashing) => Ok(Some(crashing)),
@@ -268,7 +257,7 @@ fn crashing<'e, S: Stamp>(entry: &'e Entry<S>, bound: &Bound) -> Result<Option<&
 }
 
 /// An edit by which a variant was made and that has changed no body so far, nor does one of those within the variant's bounds.
-fn idle<S: Stamp>(entry: &Entry<S>, variant: &Variant, expired: &dyn Fn() -> bool) -> Option<String> {
+fn idle(entry: &Entry, variant: &Variant, expired: &dyn Fn() -> bool) -> Option<String> {
     let implementation = &*variant.implementation;
     if implementation.idle().is_empty() || variant.bounds.is_empty() {
         return None;
@@ -286,20 +275,20 @@ fn idle<S: Stamp>(entry: &Entry<S>, variant: &Variant, expired: &dyn Fn() -> boo
 ///
 /// # Errors
 /// Which library below has no entry, or several, or is built on itself.
-fn replace_all<S: Stamp>(
-    entry: &Entry<S>,
-    entries: &[Entry<S>],
+fn replace_all(
+    entry: &Entry,
+    entries: &[Entry],
     chain: &mut Vec<Arc<dyn Implementation>>,
-    below: &mut Libraries<S>,
+    below: &mut Libraries,
 ) -> Result<(), String> {
     loop {
-        let left: Vec<&Entry<S>> =
+        let left: Vec<&Entry> =
             libraries_of(below, &entry.memory).map(|name| entry_of(name, entry, entries)).collect::<Result<_, _>>()?;
         if left.is_empty() {
             return Ok(());
         }
         let stacks: Vec<Vec<Name>> = left.iter().map(|entry| stack(entry, entries)).collect::<Result<_, _>>()?;
-        let is_top = |entry: &&&Entry<S>| !stacks.iter().flatten().contains(&Name::literal(entry.name));
+        let is_top = |entry: &&&Entry| !stacks.iter().flatten().contains(&Name::literal(entry.name));
         let top = left.iter().find(is_top).map(|entry| (Name::literal(entry.name), *entry));
         let taken = |name: Name| name == Name::literal(entry.name) || chain.iter().any(|i| i.target() == name);
         let Some((name, next)) = top.filter(|(name, _)| !taken(*name)) else {
@@ -313,12 +302,12 @@ fn replace_all<S: Stamp>(
 }
 
 /// The libraries beside the memory model.
-fn libraries_of<S: Stamp>(libraries: &Libraries<S>, memory: &Memory<S>) -> impl Iterator<Item = Name> {
+fn libraries_of(libraries: &Libraries, memory: &Memory) -> impl Iterator<Item = Name> {
     libraries.names().filter(|name| memory.libraries.get(*name).is_none())
 }
 
 /// All that an entry's implementation is built on, through every layer.
-fn stack<S: Stamp>(entry: &Entry<S>, entries: &[Entry<S>]) -> Result<Vec<Name>, String> {
+fn stack(entry: &Entry, entries: &[Entry]) -> Result<Vec<Name>, String> {
     let mut names: Vec<Name> = libraries_of(&entry.below, &entry.memory).collect();
     let mut at = 0;
     while let Some(name) = names.get(at).copied() {
@@ -331,8 +320,8 @@ fn stack<S: Stamp>(entry: &Entry<S>, entries: &[Entry<S>]) -> Result<Vec<Name>, 
 }
 
 /// The entry of a library below another.
-fn entry_of<'a, S: Stamp>(name: Name, above: &Entry<S>, entries: &'a [Entry<S>]) -> Result<&'a Entry<S>, String> {
-    let found: Vec<&Entry<S>> = entries.iter().filter(|e| Name::literal(e.name) == name).collect();
+fn entry_of<'a>(name: Name, above: &Entry, entries: &'a [Entry]) -> Result<&'a Entry, String> {
+    let found: Vec<&Entry> = entries.iter().filter(|e| Name::literal(e.name) == name).collect();
     match found[..] {
         [next] => Ok(next),
         [] => Err(format!(
@@ -348,7 +337,7 @@ fn entry_of<'a, S: Stamp>(name: Name, above: &Entry<S>, entries: &'a [Entry<S>])
     }
 }
 
-impl<S: Stamp> Checked<S> {
+impl Checked {
     /// The memory model that it is built on in the end.
     #[must_use]
     pub fn model(&self) -> Model {
@@ -432,7 +421,7 @@ impl<S: Stamp> Checked<S> {
 
     /// The client that does not end, and an execution of it that is stuck, if one was found.
     #[must_use]
-    pub fn stuck(&self) -> Option<(&World, &Client, Option<&Stuck<S>>)> {
+    pub fn stuck(&self) -> Option<(&World, &Client, Option<&Stuck>)> {
         match &self.report.progress {
             Progress::Blocks(world, client, stuck) => Some((world, client, stuck.as_deref())),
             Progress::Stuck(world, client, stuck) => Some((world, client, Some(stuck))),
@@ -528,7 +517,7 @@ impl<S: Stamp> Checked<S> {
 
     /// The counterexample, if there is one.
     #[must_use]
-    pub fn counterexample(&self) -> Option<&Counterexample<S>> {
+    pub fn counterexample(&self) -> Option<&Counterexample> {
         match &self.report.verdict {
             Verdict::Unsound(counterexample) => Some(counterexample),
             _ => None,
@@ -556,7 +545,7 @@ impl<S: Stamp> Checked<S> {
 
     /// The counterexample, to be kept on disk.
     #[must_use]
-    pub fn finding(&self) -> Option<Finding<S>> {
+    pub fn finding(&self) -> Option<Finding> {
         let c = self.counterexample()?;
         // The program of the litmus test puts out its registers only.
         let outputs = c.client.threads.iter().zip(&c.outcome.outputs).map(|(calls, o)| print::results(calls, *o));
@@ -703,17 +692,17 @@ impl<S: Stamp> Checked<S> {
 
 /// The words of a counterexample's program.
 #[must_use]
-pub fn words<S: Stamp>(c: &Counterexample<S>) -> Words {
+pub fn words(c: &Counterexample) -> Words {
     Words { statements: print::statements(&c.client, &c.outcome.outputs), names: Names::default() }
 }
 
 /// The edges of the first cycle that forbids the outcome.
-fn cycle<S: Stamp>(c: &Counterexample<S>) -> Vec<String> {
+fn cycle(c: &Counterexample) -> Vec<String> {
     let edges = c.refutations.so_far().0.first().map_or(&[][..], |r| &r.edges);
     edges.iter().map(|e| words(c).sentence(e)).collect()
 }
 
-fn outcome<S: Stamp>(c: &Counterexample<S>) -> BTreeMap<String, String> {
+fn outcome(c: &Counterexample) -> BTreeMap<String, String> {
     let text = print::registers(&c.client, &c.outcome);
     text.into_iter().collect()
 }

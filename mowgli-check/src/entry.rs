@@ -9,7 +9,6 @@ use mowgli_core::method::{self, Returns};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, worlds};
 use mowgli_core::soundness::verdict::{Report, Verdict};
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::entry::{Entry, Variant};
@@ -19,7 +18,7 @@ use mowgli_libraries::entry::{Entry, Variant};
 ///
 /// # Errors
 /// What is wrong, and what to do.
-pub fn fault<S: Stamp>(entry: &Entry<S>, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<(), String> {
+pub fn fault(entry: &Entry, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<(), String> {
     let library = entry.library()?;
     of_one_model(entry)?;
     let calls = own_calls(entry, std::slice::from_ref(bound), expired).unwrap_or_default();
@@ -40,7 +39,7 @@ pub fn fault<S: Stamp>(entry: &Entry<S>, bound: &Bound, expired: &dyn Fn() -> bo
 }
 
 /// That an entry's specification and what it is built on are over the stamp order of its memory model.
-fn of_one_model<S: Stamp>(entry: &Entry<S>) -> Result<(), String> {
+fn of_one_model(entry: &Entry) -> Result<(), String> {
     for (part, libraries) in [("specification", &entry.specification), ("implementation", &entry.below)] {
         if let Some((a, b)) = libraries.differs_at(&entry.memory.libraries) {
             return Err(format!(
@@ -54,13 +53,7 @@ fn of_one_model<S: Stamp>(entry: &Entry<S>) -> Result<(), String> {
 
 /// That the shapes of a call are right, and that it writes nothing if the library says that it only looks, whatever it
 /// returns.
-fn is_as_said<S: Stamp>(
-    library: &dyn Library<S>,
-    world: &World,
-    thread: Tid,
-    call: &Call,
-    bound: &Bound,
-) -> Result<(), String> {
+fn is_as_said(library: &dyn Library, world: &World, thread: Tid, call: &Call, bound: &Bound) -> Result<(), String> {
     let right = |event: &Event| {
         let mistake = library.wrong_shape(world, event);
         mistake.map_or(Ok(()), |m| Err(format!("the shape of {call} of {}: {m}", place(library, call))))
@@ -82,13 +75,13 @@ fn is_as_said<S: Stamp>(
 }
 
 /// The name of a library, and where the method of a call is declared.
-fn place<S: Stamp>(library: &dyn Library<S>, call: &Call) -> String {
+fn place(library: &dyn Library, call: &Call) -> String {
     let place = method::find(library.methods(), call).map(|m| format!(" ({})", m.place));
     format!("{}{}", library.name(), place.unwrap_or_default())
 }
 
 /// What is said of an event that writes a cell, where the library says that it only looks.
-fn no_look<S: Stamp>(library: &dyn Library<S>, event: &Event, cell: Option<Cell>) -> String {
+fn no_look(library: &dyn Library, event: &Event, cell: Option<Cell>) -> String {
     let name = place(library, &event.call);
     let table = method::find(library.methods(), &event.call);
     let (says, remedy) = if table.is_some_and(|m| m.looks) {
@@ -108,12 +101,7 @@ fn no_look<S: Stamp>(library: &dyn Library<S>, event: &Event, cell: Option<Cell>
 ///
 /// # Errors
 /// The edit that delays such a call, and the body.
-pub fn misuse<S: Stamp>(
-    entry: &Entry<S>,
-    variant: &Variant,
-    bound: &Bound,
-    expired: &dyn Fn() -> bool,
-) -> Result<(), String> {
+pub fn misuse(entry: &Entry, variant: &Variant, bound: &Bound, expired: &dyn Fn() -> bool) -> Result<(), String> {
     let implementation = &*variant.implementation;
     if implementation.edits().is_empty() {
         return Ok(());
@@ -131,7 +119,7 @@ pub fn misuse<S: Stamp>(
 }
 
 /// The results that a call of a library below can have: with initial values, small numbers and the call's own data in memory.
-fn results<S: Stamp>(entry: &Entry<S>, world: &World, thread: Tid, call: &Call) -> Vec<Val> {
+fn results(entry: &Entry, world: &World, thread: Tid, call: &Call) -> Vec<Val> {
     let Some(library) = entry.below.get(call.library) else { return vec![Val::Unit] };
     if library.fault(world, thread, call).is_some() {
         return vec![Val::Unit];
@@ -147,7 +135,7 @@ fn results<S: Stamp>(entry: &Entry<S>, world: &World, thread: Tid, call: &Call) 
 ///
 /// # Errors
 /// The variant and the call.
-pub fn lost_result<S: Stamp>(entry: &Entry<S>, variant: &Variant, report: &Report<S>) -> Result<(), String> {
+pub fn lost_result(entry: &Entry, variant: &Variant, report: &Report) -> Result<(), String> {
     // A mutant, which has no bounds of its own, may well return nothing.
     if variant.bounds.is_empty() {
         return Ok(());
@@ -184,11 +172,7 @@ pub fn lost_result<S: Stamp>(entry: &Entry<S>, variant: &Variant, report: &Repor
 ///
 /// # Errors
 /// If the time is up before there are all.
-pub fn own_calls<S: Stamp>(
-    entry: &Entry<S>,
-    bounds: &[Bound],
-    expired: &dyn Fn() -> bool,
-) -> Result<Vec<(World, Tid, Call)>, Stop> {
+pub fn own_calls(entry: &Entry, bounds: &[Bound], expired: &dyn Fn() -> bool) -> Result<Vec<(World, Tid, Call)>, Stop> {
     let mut calls = Vec::new();
     for bound in bounds {
         for world in worlds(&*entry.subject, bound, expired)? {

@@ -16,12 +16,13 @@ use mowgli_core::problem::{Found, Limits};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::refute::{Edge, End, Refutation};
 use mowgli_core::search::solver::Flow;
-use mowgli_core::stamp::Stamp;
+use mowgli_core::stamp;
 use mowgli_core::value::Val;
-use mowgli_rdma::crash;
+use mowgli_rdma::{RdmaStamp, crash};
+use mowgli_x86::X86Stamp;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{Catalogue, Stamped};
+use crate::catalogue::Catalogue;
 use crate::interrupt::{Failure, Undecided};
 use crate::litmus::answer::vacuous;
 use crate::litmus::parse::parse_in;
@@ -35,7 +36,7 @@ const SHOWN: usize = 10;
 
 /// A finding as it is kept on disk, in RON. What can be derived is not kept: reading one judges it anew.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Finding<S = mowgli_rdma::Stamp> {
+pub struct Finding {
     /// What was found, in a line.
     pub title: String,
     /// The program, as a litmus test.
@@ -45,19 +46,19 @@ pub struct Finding<S = mowgli_rdma::Stamp> {
     /// Which assertion of the test it is about, from 0.
     pub assertion: usize,
     /// An execution in which the assertion's condition holds; none if there is none.
-    pub execution: Option<Execution<S>>,
+    pub execution: Option<Execution>,
 }
 
 /// A finding that has been read, judged and explained.
-pub struct Explained<S = mowgli_rdma::Stamp> {
+pub struct Explained {
     /// The finding.
-    pub finding: Finding<S>,
+    pub finding: Finding,
     /// What the judge derived of its execution.
     pub judged: Option<Judged>,
     /// The program.
     pub test: Test,
     /// The libraries of its model.
-    libraries: Libraries<S>,
+    pub libraries: Libraries,
     /// Why the specifications forbid the outcome; `None` if they allow it.
     pub refutations: Option<Found<Vec<Refutation>>>,
     /// Whether no execution of the program ends, so that no condition holds in any.
@@ -67,29 +68,26 @@ pub struct Explained<S = mowgli_rdma::Stamp> {
 /// Reads a finding.
 ///
 /// # Errors
-/// Where the text is not a finding, with line and column.
-pub fn read<S: Stamped>(text: &str) -> Result<Finding<S>, String> {
-    ron::from_str(text).map_err(|e| {
-        format!(
-            "{}: {}; `mowgli check --out FILE` and `mowgli explain TEST.litmus --out FILE` write findings",
-            e.position, e.code
-        )
-    })
-}
-
-/// The model of a finding's program, whatever the stamps of its execution are.
-///
-/// # Errors
-/// Where the text is not a finding, or its program is not a test.
-pub fn model(catalogue: &Catalogue, text: &str) -> Result<Model, String> {
+/// Where the text is not a finding, with line and column, or its program is not a test.
+pub fn read(catalogue: &Catalogue, text: &str) -> Result<Finding, String> {
     #[derive(Deserialize)]
     struct Program {
         litmus: String,
     }
-    // What is no finding is told with its place.
-    let program: Program =
-        ron::from_str(text).or_else(|_| read(text).map(|f: Finding| Program { litmus: f.litmus }))?;
-    Ok(parse_in(catalogue, "the finding's program", &program.litmus)?.model)
+    let finding = || {
+        ron::from_str(text).map_err(|e| {
+            format!(
+                "{}: {}; `mowgli check --out FILE` and `mowgli explain TEST.litmus --out FILE` write findings",
+                e.position, e.code
+            )
+        })
+    };
+    let Ok(Program { litmus }) = ron::from_str(text) else { return finding() };
+    // The stamps of its execution are those of its program's model.
+    match parse_in(catalogue, "the finding's program", &litmus)?.model {
+        Model::X86Tso => stamp::reading::<X86Stamp, _>(finding),
+        _ => stamp::reading::<RdmaStamp, _>(finding),
+    }
 }
 
 /// A finding as RON.
@@ -97,7 +95,7 @@ pub fn model(catalogue: &Catalogue, text: &str) -> Result<Model, String> {
 /// # Panics
 /// Never: all its parts have a form in RON.
 #[must_use]
-pub fn written<S: Stamped>(finding: &Finding<S>) -> String {
+pub fn written(finding: &Finding) -> String {
     ron::ser::to_string_pretty(finding, ron::ser::PrettyConfig::default().depth_limit(4)).expect("a form in RON") + "\n"
 }
 
@@ -105,31 +103,31 @@ pub fn written<S: Stamped>(finding: &Finding<S>) -> String {
 ///
 /// # Errors
 /// If an implementation does not exist, or if the search was stopped.
-pub fn is_vacuous<S: Stamped>(
+pub fn is_vacuous(
     catalogue: &Catalogue,
     test: &Test,
     implemented: &[String],
     limits: Limits<'_>,
 ) -> Result<bool, Failure> {
     let chain = replaced(catalogue, test, implemented)?;
-    let ends = ends(&catalogue.libraries::<S>(test.model), test, &chain, limits);
+    let ends = ends(&catalogue.libraries(test.model), test, &chain, limits);
     Ok(!ends.map_err(|stop| Undecided::new(format!("{}: whether some execution ends", test.name), stop))?)
 }
 
 /// What is found of an assertion, or that it was not known before a limit.
-pub type Decided<S = mowgli_rdma::Stamp> = Result<Finding<S>, Undecided>;
+pub type Decided = Result<Finding, Undecided>;
 
 /// The findings of a litmus test: for each assertion an execution in which its condition holds, if there is one.
 ///
 /// # Errors
 /// If an implementation does not exist.
-pub fn of_test<S: Stamped>(
+pub fn of_test(
     catalogue: &Catalogue,
     test: &Test,
     text: &str,
     implemented: &[String],
     limits: Limits<'_>,
-) -> Result<Vec<Decided<S>>, String> {
+) -> Result<Vec<Decided>, String> {
     let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, test, implemented)?);
     let finding = |(position, assertion): (usize, &Assertion)| {
         let found = execution_with(&libraries, test, assertion, &chain, limits)?;
@@ -149,13 +147,13 @@ pub fn of_test<S: Stamped>(
 ///
 /// # Errors
 /// If the search was stopped before one was found.
-fn execution_with<S: Stamp>(
-    libraries: &Libraries<S>,
+fn execution_with(
+    libraries: &Libraries,
     test: &Test,
     assertion: &Assertion,
     chain: &[Arc<dyn Implementation>],
     limits: Limits<'_>,
-) -> Result<Option<Execution<S>>, Undecided> {
+) -> Result<Option<Execution>, Undecided> {
     let mut found = None;
     let explored = with_problem(libraries, test, chain, limits, |problem| {
         problem.explore(&mut |solver| {
@@ -211,24 +209,12 @@ fn marked_in(catalogue: &Catalogue, snapshot: &str) -> Result<Option<(Mark, Stri
     Ok(Some((mark, text, test)))
 }
 
-/// The model of the program that is marked in a reviewed snapshot.
-///
-/// # Errors
-/// If the mark or the program cannot be read.
-pub fn snapshot_model(catalogue: &Catalogue, snapshot: &str) -> Result<Option<Model>, String> {
-    Ok(marked_in(catalogue, snapshot)?.map(|(_, _, test)| test.model))
-}
-
 /// The finding that a reviewed snapshot tells of: the program that is marked in it, the first of several, with an
 /// execution that is looked for anew. `None` if no program is marked.
 ///
 /// # Errors
 /// If the mark or the program cannot be read, an implementation does not exist, or the search was stopped.
-pub fn of_snapshot<S: Stamped>(
-    catalogue: &Catalogue,
-    snapshot: &str,
-    limits: Limits<'_>,
-) -> Result<Option<Finding<S>>, Failure> {
+pub fn of_snapshot(catalogue: &Catalogue, snapshot: &str, limits: Limits<'_>) -> Result<Option<Finding>, Failure> {
     let Some((mark, text, test)) = marked_in(catalogue, snapshot)? else { return Ok(None) };
     let findings = of_test(catalogue, &test, &text, &mark.implemented, limits)?;
     let there_are = format!("the snapshot's program has no assertion {}", mark.assertion);
@@ -240,17 +226,13 @@ pub fn of_snapshot<S: Stamped>(
 /// # Errors
 /// If the program cannot be parsed, an implementation does not exist, the execution is not consistent, or it does not
 /// have the outcome; or if the search was stopped before it was known whether the outcome is allowed.
-pub fn explain<S: Stamped>(
-    catalogue: &Catalogue,
-    finding: Finding<S>,
-    limits: Limits<'_>,
-) -> Result<Explained<S>, Failure> {
+pub fn explain(catalogue: &Catalogue, finding: Finding, limits: Limits<'_>) -> Result<Explained, Failure> {
     let test = parse_in(catalogue, "the finding's program", &finding.litmus)?;
     let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, &test, &finding.implemented)?);
     let Some(assertion) = test.assertions.get(finding.assertion) else {
         return Err(format!("the finding's program has no assertion {}", finding.assertion + 1).into());
     };
-    let runs = |e: &Execution<S>| with_problem(&libraries, &test, &chain, limits, |problem| problem.has_run(e));
+    let runs = |e: &Execution| with_problem(&libraries, &test, &chain, limits, |problem| problem.has_run(e));
     if finding.execution.as_ref().is_some_and(|e| !runs(e)) {
         return Err("the execution is not one of the finding's program".to_owned().into());
     }
@@ -271,17 +253,12 @@ pub fn explain<S: Stamped>(
             None => Ok(Some(problem.refutations(&wanted, SHOWN))),
         }
     })?;
-    let vacuous = finding.execution.is_none() && is_vacuous::<S>(catalogue, &test, &finding.implemented, limits)?;
+    let vacuous = finding.execution.is_none() && is_vacuous(catalogue, &test, &finding.implemented, limits)?;
     Ok(Explained { libraries, finding, judged, test, refutations, vacuous })
 }
 
 /// The judge's reading of a finding's execution.
-fn check<S: Stamped>(
-    libraries: &Libraries<S>,
-    test: &Test,
-    finding: &Finding<S>,
-    execution: &Execution<S>,
-) -> Result<Judged, String> {
+fn check(libraries: &Libraries, test: &Test, finding: &Finding, execution: &Execution) -> Result<Judged, String> {
     let replaced = finding.implemented.iter().map(|name| name.split(':').next().unwrap_or(name));
     let libraries = replaced.fold(libraries.clone(), |all, name| all.without(Name::new(name)));
     let judged = judge(&libraries, execution).map_err(|e| format!("the judge rejects this execution: {e}"))?;
@@ -293,7 +270,7 @@ fn check<S: Stamped>(
 }
 
 /// The values that a test shows of an execution.
-fn outcome<S: Stamp>(libraries: &Libraries<S>, test: &Test, execution: &Execution<S>) -> Vec<Val> {
+fn outcome(libraries: &Libraries, test: &Test, execution: &Execution) -> Vec<Val> {
     let finals = test.observed.iter().map(|&cell| {
         let writes = execution.subs.iter().enumerate().filter(|(_, s)| s.sub.cell == Some(cell) && s.wrote.is_some());
         let writes: Vec<(usize, Option<Val>)> = writes.map(|(s, sub)| (s, sub.wrote)).collect();
@@ -307,7 +284,7 @@ fn outcome<S: Stamp>(libraries: &Libraries<S>, test: &Test, execution: &Executio
     test.values(&Outcome { outputs: execution.outputs.clone(), finals: finals.collect() })
 }
 
-impl<S: Stamped> Explained<S> {
+impl Explained {
     /// What kept all reasons from being found, if anything did.
     #[must_use]
     pub fn stop(&self) -> Option<&Stop> {
@@ -334,7 +311,7 @@ impl<S: Stamped> Explained<S> {
 
     /// The execution, to be shown with these names; if there is one.
     #[must_use]
-    pub fn scene<'a>(&'a self, names: &'a Names) -> Option<Scene<'a, S>> {
+    pub fn scene<'a>(&'a self, names: &'a Names) -> Option<Scene<'a>> {
         let (execution, judged) = (self.finding.execution.as_ref()?, self.judged.as_ref()?);
         Some(Scene { libraries: &self.libraries, execution, judged, names })
     }
@@ -388,13 +365,13 @@ pub struct Standstills {
 ///
 /// # Panics
 /// If the search and the judge disagree.
-pub fn standstills<S: Stamped>(
+pub fn standstills(
     catalogue: &Catalogue,
     test: &Test,
     implemented: &[String],
     limits: Limits<'_>,
 ) -> Result<Standstills, String> {
-    let (libraries, chain) = (catalogue.libraries::<S>(test.model), replaced(catalogue, test, implemented)?);
+    let (libraries, chain) = (catalogue.libraries(test.model), replaced(catalogue, test, implemented)?);
     let (all, stop) = with_problem(&libraries, test, &chain, limits, |p| stuck::executions(test, p)).into_parts();
     let names = Names::of(test);
     let (mut text, mut dot) = (String::new(), None);
@@ -414,7 +391,7 @@ pub fn standstills<S: Stamped>(
 
 /// An execution with what it shows.
 #[must_use]
-pub fn witness<S: Stamp>(outcome: &[(String, String)], implemented: &[String], scene: &Scene<'_, S>) -> String {
+pub fn witness(outcome: &[(String, String)], implemented: &[String], scene: &Scene<'_>) -> String {
     let values = outcome.iter().map(|(name, v)| format!("{name}={v}")).join(", ");
     let of = if implemented.is_empty() { String::new() } else { format!(" of {}", implemented.join(", ")) };
     let (events, relations) = (show::events(scene.execution, scene.names), show::relations(scene));

@@ -9,7 +9,6 @@ use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Tid};
 use mowgli_core::judge::Judged;
 use mowgli_core::library::Libraries;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_rdma::tso;
 
@@ -83,11 +82,11 @@ impl Names {
 
 /// An execution as it is shown: what was derived of it, the libraries that say what its relations are, and names.
 #[derive(Clone, Copy)]
-pub struct Scene<'a, S: Stamp> {
+pub struct Scene<'a> {
     /// The libraries.
-    pub libraries: &'a Libraries<S>,
+    pub libraries: &'a Libraries,
     /// The execution.
-    pub execution: &'a Execution<S>,
+    pub execution: &'a Execution,
     /// What the judge derived.
     pub judged: &'a Judged,
     /// What threads and words are called.
@@ -96,7 +95,7 @@ pub struct Scene<'a, S: Stamp> {
 
 /// The events of each thread, grouped by the call that they implement, with what each subevent read and wrote.
 #[must_use]
-pub fn events<S: Stamp>(execution: &Execution<S>, names: &Names) -> String {
+pub fn events(execution: &Execution, names: &Names) -> String {
     let mut out = String::new();
     for thread in execution.world.tids() {
         let _ = writeln!(out, "  {} on node {}", names.thread(thread), execution.world.node_of(thread));
@@ -122,7 +121,7 @@ pub fn events<S: Stamp>(execution: &Execution<S>, names: &Names) -> String {
 }
 
 /// A subevent in words: thread, event, stamp where the event has several.
-fn name<S: Stamp>(execution: &Execution<S>, names: &Names, s: usize) -> String {
+fn name(execution: &Execution, names: &Names, s: usize) -> String {
     let sub = &execution.subs[s];
     let event = &execution.events[sub.event];
     let several = execution.subs.iter().filter(|o| o.event == sub.event).count() > 1;
@@ -132,14 +131,14 @@ fn name<S: Stamp>(execution: &Execution<S>, names: &Names, s: usize) -> String {
 
 /// Pairs of subevents, one a line, without pairs that follow from others.
 #[must_use]
-pub fn pairs<S: Stamp>(execution: &Execution<S>, names: &Names, pairs: &Pairs) -> String {
+pub fn pairs(execution: &Execution, names: &Names, pairs: &Pairs) -> String {
     let name = |s| name(execution, names, s);
     reduced(pairs).iter().map(|&(a, b)| format!("    {} -> {}\n", name(a), name(b))).collect()
 }
 
 /// The choices of an execution and what they imply: reads-from and the orders, without pairs that follow from others.
 #[must_use]
-pub fn relations<S: Stamp>(scene: &Scene<'_, S>) -> String {
+pub fn relations(scene: &Scene<'_>) -> String {
     let mut out = String::new();
     for (library, relation, pairs) in named(scene) {
         let _ = writeln!(out, "  {relation} of {library}");
@@ -150,7 +149,7 @@ pub fn relations<S: Stamp>(scene: &Scene<'_, S>) -> String {
 
 /// Choices first, then the parts of so that are no choices, each once; none that is empty, or has only paths of others.
 #[must_use]
-pub fn named<S: Stamp>(scene: &Scene<'_, S>) -> Vec<(String, String, Pairs)> {
+pub fn named(scene: &Scene<'_>) -> Vec<(String, String, Pairs)> {
     let choices = scene.execution.chosen.iter();
     let choices = choices.map(|c| (c.library.to_string(), c.name.clone(), c.pairs.iter().copied().collect()));
     let is_of_paths = |library, part| scene.libraries.spec(library).is_some_and(|spec| spec.is_of_paths(part));
@@ -173,7 +172,7 @@ fn escaped(text: &str) -> String {
 
 /// The execution as a graph in the DOT language: a box for each subevent, columns for threads, an edge for each pair.
 #[must_use]
-pub fn dot<S: Stamp>(title: &str, scene: &Scene<'_, S>) -> String {
+pub fn dot(title: &str, scene: &Scene<'_>) -> String {
     let Scene { execution, names, .. } = *scene;
     const COLOURS: [&str; 7] = ["#c0392b", "#2471a3", "#1e8449", "#b9770e", "#7d3c98", "#117a65", "#5d6d7e"];
     let mut out = format!("digraph execution {{\n  label=\"{}\";\n  node [shape=box];\n", escaped(title));

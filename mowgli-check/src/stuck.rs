@@ -5,7 +5,6 @@ use mowgli_core::event::{Call, Cell, Event};
 use mowgli_core::flow::Waits;
 use mowgli_core::ids::Tid;
 use mowgli_core::library::Libraries;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::stuck::Stuck;
 use mowgli_core::value::Val;
 
@@ -13,7 +12,7 @@ use crate::litmus::print;
 
 /// What a thread waits for and why that never comes.
 #[must_use]
-pub fn sentence<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid) -> String {
+pub fn sentence(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
     let why = why(libraries, stuck, thread);
     match stuck.pending(thread) {
         Some(call) => format!("{thread} is in {} and {why}.", print::statement(call)),
@@ -23,7 +22,7 @@ pub fn sentence<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Ti
 
 /// Returns the reason why a thread of a stuck execution waits for ever.
 #[must_use]
-pub fn why<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid) -> String {
+pub fn why(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
     match stuck.waits[thread.index()].as_ref().map(|wait| &wait.at) {
         None => "has ended, and writes nothing any more".to_owned(),
         Some(Waits::Loop(_)) => {
@@ -34,7 +33,7 @@ pub fn why<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid) ->
 }
 
 /// Why a call never returns.
-fn never_returns<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid, call: &Call) -> String {
+fn never_returns(libraries: &Libraries, stuck: &Stuck, thread: Tid, call: &Call) -> String {
     let library = libraries.of(call);
     if !library.may_wait(call) {
         return format!("nothing that {thread} did before lets this call return");
@@ -57,7 +56,7 @@ fn never_returns<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: T
 }
 
 /// Lists the values that each iteration of a thread reads, and the event that wrote each.
-fn reads<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>, thread: Tid) -> String {
+fn reads(libraries: &Libraries, stuck: &Stuck, thread: Tid) -> String {
     let reads = stuck.reads(thread);
     let own = stuck.repeated(thread);
     let of = |&(cell, value): &(Cell, Val)| {

@@ -15,7 +15,6 @@ use mowgli_core::outcome::{Outcome, Outcomes};
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::runs::Run;
 use mowgli_core::value::Val;
-use mowgli_rdma::Stamp;
 
 mod random;
 
@@ -27,7 +26,7 @@ use random::{
 /// The outcomes by each way to find values agree, where both searches are complete. Returns whether they are.
 fn values_agree(test: &Test, text: &str) -> bool {
     let limits = Limits { rounds: 2, ..Limits::default() };
-    with_problem(&libraries::<Stamp>(test.model), test, &[], limits, |problem| {
+    with_problem(&libraries(test.model), test, &[], limits, |problem| {
         let all = |of: Outcomes| of.all().ok().map(|found| found.into_keys().collect::<BTreeSet<_>>());
         let by_default = all(problem.outcomes());
         let by_flow = problem.outcomes_by_flow().and_then(all);
@@ -126,15 +125,15 @@ fn more_completions_and_events() {
 }
 
 /// Every outcome whose values come from a fixed set, by every run and every candidate execution. `None`: too many.
-fn by_enumeration(problem: &Problem<'_, Stamp>, values: &[Val]) -> Option<BTreeSet<Outcome>> {
+fn by_enumeration(problem: &Problem<'_>, values: &[Val]) -> Option<BTreeSet<Outcome>> {
     let Problem { libraries, implementations, world, .. } = *problem;
     let unfolder = Unfolder { libraries, implementations, world, rounds: 1, limit: 500, expired: &|| false };
-    let mut threads: Vec<Vec<Run<Stamp>>> = Vec::new();
+    let mut threads: Vec<Vec<Run>> = Vec::new();
     for (thread, program) in world.tids().zip(problem.programs) {
         let unfolding = unfolder.unfold(thread, program, &|_| values.to_vec());
         let shaped = |trace: Trace| {
             let shapes = trace.events.iter().map(|e| libraries.of(&e.call).shapes(world, e));
-            let all: Vec<Vec<Shape<Stamp>>> = shapes.multi_cartesian_product().collect();
+            let all: Vec<Vec<Shape>> = shapes.multi_cartesian_product().collect();
             all.into_iter().map(move |shapes| Run { trace: trace.clone(), shapes })
         };
         threads.push(unfolding.traces.into_iter().flat_map(shaped).collect());
@@ -153,7 +152,7 @@ fn by_enumeration(problem: &Problem<'_, Stamp>, values: &[Val]) -> Option<BTreeS
     Some(found)
 }
 
-fn initial(problem: &Problem<'_, Stamp>, cell: Cell) -> Val {
+fn initial(problem: &Problem<'_>, cell: Cell) -> Val {
     let library = problem.world.objects[&cell.loc].library;
     problem.libraries.get(library).expect("a declared library").init(problem.world, cell)
 }
@@ -169,7 +168,7 @@ fn agrees_with_enumeration(kind: &Kind, cases: u64) {
             continue;
         }
         let limits = Limits { rounds: 2, ..Limits::default() };
-        with_problem(&libraries::<Stamp>(test.model), &test, &[], limits, |problem| {
+        with_problem(&libraries(test.model), &test, &[], limits, |problem| {
             let Some(expected) = by_enumeration(problem, &[0, 1, 2, 3].map(Val::Int)) else { return };
             let found: BTreeSet<Outcome> = problem.outcomes().so_far().0.keys().cloned().collect();
             assert_eq!(expected, found, "{text}");

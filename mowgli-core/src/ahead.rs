@@ -13,7 +13,6 @@ use smallvec::SmallVec;
 use crate::event::{Cell, Event, Reads, Shape, Writes};
 use crate::ids::Tid;
 use crate::search::values::{LIMIT, Numbering, Vals};
-use crate::stamp::Stamp;
 use crate::thread::{Point, Stand, Threads};
 use crate::value::Val;
 
@@ -83,25 +82,25 @@ struct Doings<'n> {
 type Looks = SmallVec<[(usize, Vals); 1]>;
 
 /// The points that come next where the cells at which the thread looks hold these values.
-struct Nexts<'n, S> {
+struct Nexts<'n> {
     looks: Looks,
-    points: Rc<[&'n Point<'n, S>]>,
+    points: Rc<[&'n Point<'n>]>,
 }
 
 /// What is the same in all states of a search.
-pub struct Known<'n, S> {
+pub struct Known<'n> {
     cells: Vec<Cell>,
     numbers: BTreeMap<Cell, usize>,
     values: Numbering,
     doings: BTreeMap<usize, Rc<Doings<'n>>>,
-    nexts: BTreeMap<usize, Nexts<'n, S>>,
+    nexts: BTreeMap<usize, Nexts<'n>>,
     /// How many points may still be looked at.
     credit: usize,
     /// Of how many states it is not asked, and of how many it is not when it is too much again.
     skipped: (usize, usize),
 }
 
-impl<S> Default for Known<'_, S> {
+impl Default for Known<'_> {
     fn default() -> Self {
         Self {
             cells: Vec::new(),
@@ -115,7 +114,7 @@ impl<S> Default for Known<'_, S> {
     }
 }
 
-impl<S> Known<'_, S> {
+impl Known<'_> {
     fn cell(&mut self, cell: Cell) -> usize {
         *self.numbers.entry(cell).or_insert_with(|| {
             self.cells.push(cell);
@@ -150,23 +149,23 @@ impl<S> Known<'_, S> {
 }
 
 /// A state, and what is needed to look ahead from it.
-pub struct Ahead<'a, 'p, 'n, S: Stamp> {
+pub struct Ahead<'a, 'p, 'n> {
     /// The threads.
-    pub threads: &'a Threads<'p, 'n, S>,
+    pub threads: &'a Threads<'p, 'n>,
     /// What is known of all states.
-    pub known: &'a RefCell<Known<'n, S>>,
+    pub known: &'a RefCell<Known<'n>>,
     /// What a cell can hold with what is there.
     pub now: &'a dyn Fn(Cell) -> Vec<Val>,
     /// The same, without the initial value and what the thread of this number writes by itself.
     pub by_others: &'a dyn Fn(Cell, usize) -> Vec<Val>,
     /// Whether the call at which the thread of this number stands does not return this value of a cell from before its own
     /// last write of it.
-    pub is_gone: &'a dyn Fn(usize, &'n Point<'n, S>, Cell, Val) -> bool,
+    pub is_gone: &'a dyn Fn(usize, &'n Point<'n>, Cell, Val) -> bool,
     /// Where each thread stands, and whether it waits for something new.
-    pub standing: &'a [(&'n Point<'n, S>, bool)],
+    pub standing: &'a [(&'n Point<'n>, bool)],
 }
 
-impl<'n, S: Stamp> Ahead<'_, '_, 'n, S> {
+impl<'n> Ahead<'_, '_, 'n> {
     /// How far threads may get from here, if that can be told with little work. `copies` are those of which it is open what
     /// they read.
     pub fn reach(&self, copies: &[Copied<'n>]) -> Option<Reached> {
@@ -210,7 +209,7 @@ impl<'n, S: Stamp> Ahead<'_, '_, 'n, S> {
     }
 
     /// What a thread does between two points.
-    fn doings(&self, before: &'n Point<'n, S>, point: &'n Point<'n, S>) -> Result<Rc<Doings<'n>>, TooMuch> {
+    fn doings(&self, before: &'n Point<'n>, point: &'n Point<'n>) -> Result<Rc<Doings<'n>>, TooMuch> {
         let mut known = self.known.borrow_mut();
         if let Some(doings) = known.doings.get(&point.id) {
             return Ok(Rc::clone(doings));
@@ -229,7 +228,7 @@ impl<'n, S: Stamp> Ahead<'_, '_, 'n, S> {
     }
 }
 
-fn add<'n, S>(known: &mut Known<'n, S>, event: &'n Event, shape: &'n Shape<S>, doings: &mut Doings<'n>) {
+fn add<'n>(known: &mut Known<'n>, event: &'n Event, shape: &'n Shape, doings: &mut Doings<'n>) {
     for sub in shape {
         let Some(cell) = sub.cell.map(|cell| known.cell(cell)) else { continue };
         match sub.reads {
@@ -250,7 +249,7 @@ fn add<'n, S>(known: &mut Known<'n, S>, event: &'n Event, shape: &'n Shape<S>, d
 }
 
 /// What a thread has last written to a cell by itself.
-fn last_write<S>(point: &Point<'_, S>, cell: Cell) -> Option<Val> {
+fn last_write(point: &Point<'_>, cell: Cell) -> Option<Val> {
     let mut subs = point.run().shapes.iter().rev().flatten().filter(|sub| sub.cell == Some(cell));
     subs.find_map(|sub| if let Some(Writes::Is(v)) = sub.writes { Some(v) } else { None })
 }
@@ -258,8 +257,8 @@ fn last_write<S>(point: &Point<'_, S>, cell: Cell) -> Option<Val> {
 /// Cells that a thread has written since, with what by itself, or `None` for what a copy brings.
 type Own = Vec<(usize, Option<Vals>)>;
 
-struct Search<'s, 'a, 'p, 'n, S: Stamp> {
-    ahead: &'s Ahead<'a, 'p, 'n, S>,
+struct Search<'s, 'a, 'p, 'n> {
+    ahead: &'s Ahead<'a, 'p, 'n>,
     /// What cells can hold without any of it, where that was asked.
     now: Vec<Option<Vals>>,
     /// For each thread the same, without the initial value and what it has written by itself.
@@ -282,7 +281,7 @@ struct Search<'s, 'a, 'p, 'n, S: Stamp> {
     left: &'s mut usize,
 }
 
-impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
+impl<'n> Search<'_, '_, '_, 'n> {
     fn watch(&mut self) -> Result<(), TooMuch> {
         for (t, &(point, waits)) in self.ahead.standing.iter().enumerate() {
             if waits {
@@ -359,7 +358,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
 
     /// What a thread may find in a cell where it stands, which has written this since: nothing that it writes later, and
     /// nothing that its last write has hidden; anything if it is not known what it has written.
-    fn values_for(&mut self, t: usize, point: &'n Point<'n, S>, own: Option<&Own>, cell: usize) -> Vals {
+    fn values_for(&mut self, t: usize, point: &'n Point<'n>, own: Option<&Own>, cell: usize) -> Vals {
         let Some(own) = own.filter(|own| !own.contains(&(cell, None))) else { return self.values(cell) };
         let others = self.written.iter().enumerate().filter(|(u, _)| *u != t);
         let others = others.fold(self.copied[cell], |all, (_, of)| all | of[cell]);
@@ -374,7 +373,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
     }
 
     /// What the call at which a thread stands may return, and what is in the cells at which it looks.
-    fn results(&mut self, t: usize, point: &'n Point<'n, S>, own: Option<&Own>) -> Result<(Vec<Val>, Looks), TooMuch> {
+    fn results(&mut self, t: usize, point: &'n Point<'n>, own: Option<&Own>) -> Result<(Vec<Val>, Looks), TooMuch> {
         let this = RefCell::new((self, SmallVec::new(), false));
         let cells = |cell: Cell| {
             let (search, looks, is_too_much) = &mut *this.borrow_mut();
@@ -396,12 +395,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
     }
 
     /// The points that come next.
-    fn nexts(
-        &mut self,
-        t: usize,
-        point: &'n Point<'n, S>,
-        own: Option<&Own>,
-    ) -> Result<Rc<[&'n Point<'n, S>]>, TooMuch> {
+    fn nexts(&mut self, t: usize, point: &'n Point<'n>, own: Option<&Own>) -> Result<Rc<[&'n Point<'n>]>, TooMuch> {
         let ahead = self.ahead;
         let known = ahead.known.borrow().nexts.get(&point.id).map(|n| (n.looks.clone(), Rc::clone(&n.points)));
         if let Some((looks, points)) = known
@@ -435,13 +429,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
 
     /// Follows a thread from a point on. From the event of number `beyond` on it stands for rounds beyond the bound, of which
     /// it is not known how many came before: there it finds whatever it writes in any of them.
-    fn follow(
-        &mut self,
-        t: usize,
-        point: &'n Point<'n, S>,
-        beyond: Option<usize>,
-        own: &mut Own,
-    ) -> Result<(), TooMuch> {
+    fn follow(&mut self, t: usize, point: &'n Point<'n>, beyond: Option<usize>, own: &mut Own) -> Result<(), TooMuch> {
         *self.left = self.left.checked_sub(1).ok_or(TooMuch)?;
         match &point.stand {
             Stand::Ended => self.ends[t] = true,
@@ -470,7 +458,7 @@ impl<'n, S: Stamp> Search<'_, '_, '_, 'n, S> {
     fn enter(
         &mut self,
         t: usize,
-        (point, next): (&'n Point<'n, S>, &'n Point<'n, S>),
+        (point, next): (&'n Point<'n>, &'n Point<'n>),
         beyond: Option<usize>,
         own: &mut Own,
     ) -> Result<(), TooMuch> {
@@ -544,7 +532,7 @@ mod tests {
     use super::*;
     use crate::ids::{Loc, Node};
     use crate::implementation::Implementations;
-    use crate::memory::{Sc, consistent, libraries, read, world, write};
+    use crate::memory::{consistent, libraries, read, world, write};
     use crate::program::{Prog, prog};
 
     /// Asks how far threads get that stand at the beginnings of these programs, each of which waits or not. Words hold 0.
@@ -553,7 +541,7 @@ mod tests {
         let implementations = &Implementations::new();
         let (seen, rounds) = (RefCell::default(), 3);
         let (libraries, world, points) = (&libraries, &world, &points);
-        let threads: Threads<'_, '_, Sc> =
+        let threads: Threads<'_, '_> =
             Threads { libraries, implementations, world, rounds, points, seen, notes: false, waits: false };
         let start =
             |(t, (program, waits)): (usize, &(Prog, bool))| (threads.start(Tid::from_index(t), program), *waits);
@@ -590,8 +578,8 @@ mod tests {
     /// States are skipped after one that was too much: one, then two, then four. One that is not too much ends that.
     #[test]
     fn states_are_skipped_twice_as_often_each_time() {
-        let mut known = Known::<Sc>::default();
-        let skipped = |known: &mut Known<'_, Sc>| {
+        let mut known = Known::default();
+        let skipped = |known: &mut Known<'_>| {
             known.took(0, false);
             std::iter::from_fn(|| known.most().is_none().then_some(())).count()
         };

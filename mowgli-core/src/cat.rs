@@ -44,7 +44,7 @@ pub struct Cat {
 ///
 /// # Errors
 /// What cannot be said.
-pub fn cat<S: Stamp>(title: &str, libraries: &Libraries<S>, library: Name) -> Result<String, String> {
+pub fn cat(title: &str, libraries: &Libraries, library: Name) -> Result<String, String> {
     Ok(cat_for(Reader::Person, title, libraries, library)?.text)
 }
 
@@ -52,10 +52,11 @@ pub fn cat<S: Stamp>(title: &str, libraries: &Libraries<S>, library: Name) -> Re
 ///
 /// # Errors
 /// What cannot be said.
-pub fn cat_for<S: Stamp>(reader: Reader, title: &str, libraries: &Libraries<S>, library: Name) -> Result<Cat, String> {
+pub fn cat_for(reader: Reader, title: &str, libraries: &Libraries, library: Name) -> Result<Cat, String> {
     let spec = libraries.spec(library).ok_or_else(|| format!("there is no library {library}"))?;
     let mut writer = Writer {
         reader,
+        libraries,
         spec,
         lets: String::new(),
         names: BTreeMap::new(),
@@ -64,7 +65,7 @@ pub fn cat_for<S: Stamp>(reader: Reader, title: &str, libraries: &Libraries<S>, 
         so_far: None,
     };
     writer.taken.extend(RESERVED.iter().map(ToString::to_string));
-    let ppo = writer.ppo(libraries)?;
+    let ppo = writer.ppo()?;
     writer.define("ppo", &ppo);
     for (position, (name, choice)) in spec.choices.iter().enumerate() {
         if reader == Reader::Herd && !matches!(choice, Choice::ReadsFrom { .. }) {
@@ -145,9 +146,10 @@ const RESERVED: [&str; 47] = [
     "classes",
 ];
 
-struct Writer<'a, S: Stamp> {
+struct Writer<'a> {
     reader: Reader,
-    spec: &'a Spec<S>,
+    libraries: &'a Libraries,
+    spec: &'a Spec,
     lets: String,
     /// What was defined, by the address of its expression.
     names: BTreeMap<usize, String>,
@@ -159,7 +161,7 @@ struct Writer<'a, S: Stamp> {
 }
 
 /// Whether a relation is determined by the first choices.
-fn is_known<S: Stamp>(rel: &Rel<S>, choices: usize) -> bool {
+fn is_known(rel: &Rel, choices: usize) -> bool {
     match rel.expr() {
         Expr::Hb => false,
         Expr::Chosen(choice) | Expr::BeforeAny(choice) => *choice < choices,
@@ -211,7 +213,7 @@ fn joined(a: (String, Tightness), by: &str, b: (String, Tightness), as_one: Tigh
     Some((format!("{}{by}{}", bracketed(a), bracketed(b)), as_one))
 }
 
-impl<S: Stamp> Writer<'_, S> {
+impl Writer<'_> {
     fn head(&self) -> String {
         let mut out =
             String::from("(* Written by Mowgli. Events are subevents; beside what cat itself has, these are given:\n");
@@ -241,8 +243,8 @@ impl<S: Stamp> Writer<'_, S> {
     }
 
     /// The rows of the stamp order, each with what it orders: on any nodes, or on one.
-    fn ppo(&mut self, libraries: &Libraries<S>) -> Result<String, String> {
-        let all = S::all(2);
+    fn ppo(&mut self) -> Result<String, String> {
+        let all = self.libraries.stamps(2);
         let families = || all.iter().map(|s| family(*s)).unique();
         let of = |f: &str| all.iter().copied().filter(|s| family(*s) == f).collect_vec();
         let (mut anywhere, mut on_one) = (Vec::new(), Vec::new());
@@ -251,7 +253,7 @@ impl<S: Stamp> Writer<'_, S> {
             for column in families() {
                 let (earlier, later) = (of(&row), of(&column));
                 let holds: Vec<bool> =
-                    earlier.iter().cartesian_product(&later).map(|(a, b)| libraries.to(*a, *b)).collect();
+                    earlier.iter().cartesian_product(&later).map(|(a, b)| self.libraries.to(*a, *b)).collect();
                 match holds[..] {
                     _ if holds.iter().all(|h| !h) => {}
                     _ if holds.iter().all(|h| *h) => whole.push(column),
@@ -277,7 +279,7 @@ impl<S: Stamp> Writer<'_, S> {
         Ok(text)
     }
 
-    fn choice(&mut self, name: &str, choice: &Choice<S>) -> Result<(), String> {
+    fn choice(&mut self, name: &str, choice: &Choice) -> Result<(), String> {
         match choice {
             Choice::ReadsFrom { reads, writes } => {
                 let (reads, writes) = (self.set(reads)?, self.set(writes)?);
@@ -337,7 +339,7 @@ impl<S: Stamp> Writer<'_, S> {
 
     /// The pairs that no line may go against: those of hb, if so has all of the choice.
     fn along(&self, name: &str) -> String {
-        let is_it = |rel: &Rel<S>| matches!(rel.expr(), Expr::Chosen(choice) if self.spec.choices[*choice].0 == name);
+        let is_it = |rel: &Rel| matches!(rel.expr(), Expr::Chosen(choice) if self.spec.choices[*choice].0 == name);
         let is_in_so = self.spec.so.iter().any(|(_, rel)| is_it(rel));
         self.so_far.as_ref().filter(|_| is_in_so).map_or(EMPTY.to_owned(), |known| format!("{known}+"))
     }
@@ -353,8 +355,8 @@ impl<S: Stamp> Writer<'_, S> {
         Ok(())
     }
 
-    fn demands(&mut self, demands: &[&(&'static str, Demand, Rel<S>)]) -> Result<String, String> {
-        let line = |(name, demand, rel): &&(&'static str, Demand, Rel<S>)| {
+    fn demands(&mut self, demands: &[&(&'static str, Demand, Rel)]) -> Result<String, String> {
+        let line = |(name, demand, rel): &&(&'static str, Demand, Rel)| {
             let word = if *demand == Demand::Empty { "empty" } else { "irreflexive" };
             Ok(self.part(name, rel)?.map_or(String::new(), |text| format!("{word} {text} as {name}\n")))
         };
@@ -362,7 +364,7 @@ impl<S: Stamp> Writer<'_, S> {
     }
 
     /// A part of so, or what is demanded, under a name; nothing if it is empty.
-    fn part(&mut self, name: &str, rel: &Rel<S>) -> Result<Option<String>, String> {
+    fn part(&mut self, name: &str, rel: &Rel) -> Result<Option<String>, String> {
         let Some((text, _)) = self.rel(rel)? else { return Ok(None) };
         let is_name = text.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
         if is_name {
@@ -373,7 +375,7 @@ impl<S: Stamp> Writer<'_, S> {
         Ok(Some(name))
     }
 
-    fn set(&mut self, set: &Set<S>) -> Result<Option<String>, String> {
+    fn set(&mut self, set: &Set) -> Result<Option<String>, String> {
         Ok(match set.members() {
             Members::All => Some("_".to_owned()),
             Members::Reads => Some("R".to_owned()),
@@ -383,8 +385,8 @@ impl<S: Stamp> Writer<'_, S> {
                 Some(self.given(&name, || format!("the subevents for which {name} holds")))
             }
             Members::Stamped(is) => {
-                let all = S::all(2);
-                let (inside, outside): (Vec<S>, Vec<S>) = all.into_iter().partition(|s| is(*s));
+                let all = self.libraries.stamps(2);
+                let (inside, outside): (Vec<Stamp>, Vec<Stamp>) = all.into_iter().partition(|s| is(*s));
                 let [inside, outside] = [inside, outside].map(|all| all.into_iter().map(family).unique().collect_vec());
                 if let Some(torn) = inside.iter().find(|f| outside.contains(f)) {
                     return Err(format!("cat cannot say which of the stamps {torn} are meant"));
@@ -402,7 +404,7 @@ impl<S: Stamp> Writer<'_, S> {
         })
     }
 
-    fn same(&mut self, key: &Key<S>) -> Result<String, String> {
+    fn same(&mut self, key: &Key) -> Result<String, String> {
         if key.name == "cell" {
             return Ok("loc".to_owned());
         }
@@ -411,7 +413,7 @@ impl<S: Stamp> Writer<'_, S> {
     }
 
     /// A relation by name if it has one, and else in full.
-    fn rel(&mut self, rel: &Rel<S>) -> Result<Text, String> {
+    fn rel(&mut self, rel: &Rel) -> Result<Text, String> {
         if let Some(name) = self.names.get(&rel.address()) {
             return Ok(atom(name.clone()));
         }
@@ -424,7 +426,7 @@ impl<S: Stamp> Writer<'_, S> {
         Ok(atom(name))
     }
 
-    fn expr(&mut self, rel: &Rel<S>) -> Result<Text, String> {
+    fn expr(&mut self, rel: &Rel) -> Result<Text, String> {
         use Tightness::{Atom, Inter, Minus, Sequence, Union};
         Ok(match rel.expr() {
             Expr::Po => atom("po"),

@@ -16,28 +16,22 @@ use crate::stamp::Stamp;
 use crate::world::World;
 
 /// A call, and two of its subevents.
-pub type Sample<S> = (Event, [Sub<S>; 2]);
+pub type Sample = (Event, [Sub; 2]);
 
 /// The stamps that matter, of the calls of one library that threads have made.
-#[derive(Clone, Debug)]
-pub struct Seen<S> {
+#[derive(Clone, Default, Debug)]
+pub struct Seen {
     /// Of subevents that read.
-    pub reads: BTreeSet<S>,
+    pub reads: BTreeSet<Stamp>,
     /// Of those among them that tell a result.
-    pub results: BTreeSet<S>,
+    pub results: BTreeSet<Stamp>,
     /// Of a subevent that reads, and of another one of its call that writes what depends on it: an example.
-    pub copies: BTreeMap<(S, S), Sample<S>>,
+    pub copies: BTreeMap<(Stamp, Stamp), Sample>,
 }
 
-impl<S: Stamp> Default for Seen<S> {
-    fn default() -> Self {
-        Self { reads: BTreeSet::new(), results: BTreeSet::new(), copies: BTreeMap::new() }
-    }
-}
-
-impl<S: Stamp> Seen<S> {
+impl Seen {
     /// Adds a call that happened in this shape; `looked`: memory told its result.
-    pub fn add(&mut self, event: &Event, shape: &Shape<S>, looked: bool) {
+    pub fn add(&mut self, event: &Event, shape: &Shape, looked: bool) {
         let reads = || shape.iter().enumerate().filter(|(_, s)| s.reads.is_some());
         self.reads.extend(reads().map(|(_, s)| s.stamp));
         if looked {
@@ -71,16 +65,16 @@ enum Position {
 
 /// Two subevents of which not more is known than this.
 #[derive(Clone, Copy)]
-struct Pair<'v, S> {
-    stamps: [S; 2],
+struct Pair<'v> {
+    stamps: [Stamp; 2],
     /// The two themselves, if they are of one event.
-    views: Option<[SubView<'v, S>; 2]>,
+    views: Option<[SubView<'v>; 2]>,
     /// Whether the first one writes, the second one reads, and does so from the first one.
     rf: bool,
     position: Position,
 }
 
-impl<S: Stamp> Pair<'_, S> {
+impl Pair<'_> {
     fn turned(self) -> Self {
         let position = match self.position {
             Position::Before => Position::After,
@@ -94,16 +88,16 @@ impl<S: Stamp> Pair<'_, S> {
 
 /// Whether no value comes out of nowhere, in executions whose threads have made calls like those that were seen, of each
 /// library, and go on in any way.
-pub fn is_causal<S: Stamp>(libraries: &Libraries<S>, world: &World, seen: &BTreeMap<Name, Seen<S>>) -> bool {
+pub fn is_causal(libraries: &Libraries, world: &World, seen: &BTreeMap<Name, Seen>) -> bool {
     if seen.values().all(|of| of.results.is_empty()) {
         return true;
     }
-    let all_in = |holds: &dyn Fn(&Spec<S>, Pair<'_, S>) -> bool| {
+    let all_in = |holds: &dyn Fn(&Spec, Pair<'_>) -> bool| {
         seen.iter().all(|(&name, seen)| {
-            libraries.spec(name).is_some_and(|spec| all_pairs(world, seen).all(|pair| holds(spec, pair)))
+            libraries.spec(name).is_some_and(|spec| all_pairs(libraries, world, seen).all(|pair| holds(spec, pair)))
         })
     };
-    let in_so = |spec: &Spec<S>, pair: Pair<'_, S>| spec.so.iter().any(|(_, so)| must(libraries, spec, so, pair));
+    let in_so = |spec: &Spec, pair: Pair<'_>| spec.so.iter().any(|(_, so)| must(libraries, spec, so, pair));
     if all_in(&|spec, pair| is_ppo(libraries, pair) || in_so(spec, pair)) {
         return true;
     }
@@ -117,9 +111,9 @@ pub fn is_causal<S: Stamp>(libraries: &Libraries<S>, world: &World, seen: &BTree
 }
 
 /// The pairs of which a cycle of values out of nowhere consists.
-fn all_pairs<'v, S: Stamp>(world: &'v World, seen: &'v Seen<S>) -> impl Iterator<Item = Pair<'v, S>> + 'v {
-    let any = move || S::all(world.nodes).into_iter();
-    let pair = |a: S, b: S, rf: bool, position: Position| Pair { stamps: [a, b], views: None, rf, position };
+fn all_pairs<'v>(libraries: &'v Libraries, world: &'v World, seen: &'v Seen) -> impl Iterator<Item = Pair<'v>> + 'v {
+    let any = move || libraries.stamps(world.nodes).into_iter();
+    let pair = |a: Stamp, b: Stamp, rf: bool, position: Position| Pair { stamps: [a, b], views: None, rf, position };
     let later = seen.results.iter().flat_map(move |&r| any().map(move |w| pair(r, w, false, Position::Before)));
     let rf = seen.reads.iter().flat_map(move |&r| {
         let stands = [Position::After, Position::OneEvent, Position::Apart];
@@ -135,18 +129,18 @@ fn all_pairs<'v, S: Stamp>(world: &'v World, seen: &'v Seen<S>) -> impl Iterator
     later.chain(rf).chain(own).chain(copies)
 }
 
-fn is_ppo<S: Stamp>(libraries: &Libraries<S>, pair: Pair<'_, S>) -> bool {
+fn is_ppo(libraries: &Libraries, pair: Pair<'_>) -> bool {
     pair.position == Position::Before && libraries.to(pair.stamps[0], pair.stamps[1])
 }
 
 /// Whether a relation has such a pair, whatever else there is.
-fn must<S: Stamp>(libraries: &Libraries<S>, spec: &Spec<S>, rel: &Rel<S>, pair: Pair<'_, S>) -> bool {
+fn must(libraries: &Libraries, spec: &Spec, rel: &Rel, pair: Pair<'_>) -> bool {
     known(libraries, spec, rel, pair).0
 }
 
 /// Whether a relation must have such a pair, and whether it may.
-fn known<S: Stamp>(libraries: &Libraries<S>, spec: &Spec<S>, rel: &Rel<S>, pair: Pair<'_, S>) -> (bool, bool) {
-    let of = |rel: &Rel<S>, pair| known(libraries, spec, rel, pair);
+fn known(libraries: &Libraries, spec: &Spec, rel: &Rel, pair: Pair<'_>) -> (bool, bool) {
+    let of = |rel: &Rel, pair| known(libraries, spec, rel, pair);
     let certain = |is: bool| (is, is);
     let both = |p: (bool, bool), q: (bool, bool)| (p.0 && q.0, p.1 && q.1);
     let [a, b] = pair.stamps;
@@ -197,17 +191,17 @@ enum Role {
 }
 
 impl Role {
-    fn first<S>(pair: Pair<'_, S>) -> Self {
+    fn first(pair: Pair<'_>) -> Self {
         if pair.rf { Self::Writes } else { Self::Some }
     }
 
-    fn second<S>(pair: Pair<'_, S>) -> Self {
+    fn second(pair: Pair<'_>) -> Self {
         if pair.rf { Self::Reads } else { Self::Some }
     }
 }
 
 /// Whether a subevent of this stamp must be in a set, and whether it may be.
-fn in_set<S: Stamp>(set: &Set<S>, stamp: S, role: Role) -> (bool, bool) {
+fn in_set(set: &Set, stamp: Stamp, role: Role) -> (bool, bool) {
     match set.members() {
         Members::All => (true, true),
         Members::Reads => (role == Role::Reads, true),

@@ -14,7 +14,6 @@ use crate::ids::Tid;
 use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::{LONGEST, Prog};
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
@@ -64,9 +63,9 @@ pub struct Unfolding {
 }
 
 /// The fixed part of an unfolding.
-pub struct Unfolder<'a, S: Stamp> {
+pub struct Unfolder<'a> {
     /// The libraries of the calls that are not replaced.
-    pub libraries: &'a Libraries<S>,
+    pub libraries: &'a Libraries,
     /// What replaces the other calls.
     pub implementations: &'a Implementations,
     /// The surroundings.
@@ -163,7 +162,7 @@ pub(crate) fn unrolled(thread: Tid, events: &[Event]) -> String {
 
 type Next<'k, 'a> = &'k mut dyn FnMut(&mut State<'a>, Val, usize);
 
-impl<S: Stamp> Unfolder<'_, S> {
+impl Unfolder<'_> {
     /// The plain executions of `program` on `thread`, where a cell may hold the values that `cells` gives.
     pub fn unfold(&self, thread: Tid, program: &Prog, cells: &dyn Fn(Cell) -> Vec<Val>) -> Unfolding {
         let mut state = State {

@@ -11,17 +11,11 @@ use crate::ids::Name;
 use crate::judge::{Reading, judge};
 use crate::library::Libraries;
 use crate::runs::{Run, Stop};
-use crate::stamp::Stamp;
 use crate::world::World;
 
 /// Every consistent execution of one run in each thread, or `None` if there are more than `most` candidates to judge.
 #[must_use]
-pub fn consistent<S: Stamp>(
-    libraries: &Libraries<S>,
-    world: &World,
-    runs: &[&Run<S>],
-    most: usize,
-) -> Option<Vec<Execution<S>>> {
+pub fn consistent(libraries: &Libraries, world: &World, runs: &[&Run], most: usize) -> Option<Vec<Execution>> {
     let bare = bare(world, runs);
     let mut options: Vec<Vec<Pairs>> = Vec::new();
     // Library and name of each choice, and whether it is a reads-from.
@@ -61,7 +55,7 @@ pub fn consistent<S: Stamp>(
 }
 
 /// The events and subevents of one run in each thread, with nothing chosen and no values.
-pub(crate) fn bare<S: Stamp>(world: &World, runs: &[&Run<S>]) -> Execution<S> {
+pub(crate) fn bare(world: &World, runs: &[&Run]) -> Execution {
     let mut execution = Execution {
         world: world.clone(),
         events: Vec::new(),
@@ -89,8 +83,8 @@ pub(crate) fn bare<S: Stamp>(world: &World, runs: &[&Run<S>]) -> Execution<S> {
 }
 
 /// Gives every read the value of its source and every write what it then writes; `false` if that does not come to an end.
-fn fill<S: Stamp>(execution: &mut Execution<S>, libraries: &Libraries<S>, sources: &Pairs) -> bool {
-    let base = |execution: &Execution<S>, s: usize| {
+fn fill(execution: &mut Execution, libraries: &Libraries, sources: &Pairs) -> bool {
+    let base = |execution: &Execution, s: usize| {
         execution.subs.iter().position(|o| o.event == execution.subs[s].event).expect("its own event")
     };
     for _ in 0..=execution.subs.len() {
@@ -113,8 +107,7 @@ fn fill<S: Stamp>(execution: &mut Execution<S>, libraries: &Libraries<S>, source
             });
         }
     }
-    let done =
-        |s: &Subevent<S>| s.read.is_some() == s.sub.reads.is_some() && s.wrote.is_some() == s.sub.writes.is_some();
+    let done = |s: &Subevent| s.read.is_some() == s.sub.reads.is_some() && s.wrote.is_some() == s.sub.writes.is_some();
     execution.subs.iter().all(done)
 }
 
@@ -122,13 +115,13 @@ fn fill<S: Stamp>(execution: &mut Execution<S>, libraries: &Libraries<S>, source
 ///
 /// # Errors
 /// If there are more than `most` ways, or the time is up before they are known.
-pub fn rechosen<'a, S: Stamp>(
-    libraries: &'a Libraries<S>,
+pub fn rechosen<'a>(
+    libraries: &'a Libraries,
     library: Name,
-    execution: &'a Execution<S>,
+    execution: &'a Execution,
     most: usize,
     expired: &dyn Fn() -> bool,
-) -> Result<impl Iterator<Item = Execution<S>> + 'a, Stop> {
+) -> Result<impl Iterator<Item = Execution> + 'a, Stop> {
     let reading = Reading::new(libraries, execution, library);
     let choices = &reading.spec.choices;
     let options = choices.iter().map(|(_, choice)| few(ways(&reading, choice), most, expired));
@@ -155,7 +148,7 @@ fn few<T>(all: impl Iterator<Item = T>, most: usize, expired: &dyn Fn() -> bool)
 }
 
 /// Every way to make a choice, one after the other.
-fn ways<'a, S: Stamp>(reading: &Reading<'_, S>, choice: &Choice<S>) -> Box<dyn Iterator<Item = Pairs> + 'a> {
+fn ways<'a>(reading: &Reading<'_>, choice: &Choice) -> Box<dyn Iterator<Item = Pairs> + 'a> {
     match choice {
         Choice::ReadsFrom { reads, writes } => {
             let (reads, writes) = (reading.members(reads), reading.members(writes));

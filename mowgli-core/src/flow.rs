@@ -20,14 +20,13 @@ use crate::runs::{Run, Skeleton, Stop, group};
 use crate::search::prefix::{Advance, Available, Prefix, TooMany, Window, reads_of};
 use crate::search::solver::Flow;
 use crate::stale::Stale;
-use crate::stamp::Stamp;
 use crate::thread::{Going, Point, Stand, Threads};
 use crate::value::Val;
 
 /// The runs that a program can have.
-pub struct Runs<S> {
+pub struct Runs {
     /// For each thread its skeletons.
-    pub threads: Vec<Vec<Skeleton<S>>>,
+    pub threads: Vec<Vec<Skeleton>>,
     /// Which of them occur together: their positions, in order.
     pub together: Vec<Vec<usize>>,
     /// What was cut off.
@@ -38,7 +37,7 @@ pub struct Runs<S> {
     /// States that were looked at.
     pub states: u64,
     /// Runs in which some thread goes round in a loop while no other goes on, if it is known which there are; see [`idle`].
-    pub idle: Option<Vec<Vec<Idle<S>>>>,
+    pub idle: Option<Vec<Vec<Idle>>>,
 }
 
 /// Which runs are looked for.
@@ -55,7 +54,7 @@ enum Wanted {
 }
 
 /// The number of a thread, and the rounds that it can repeat.
-type OfThread<'n, S> = (usize, Vec<Going<'n, S>>);
+type OfThread<'n> = (usize, Vec<Going<'n>>);
 
 /// The loop or call in which a thread waits for ever.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -78,43 +77,36 @@ pub enum Waits {
 }
 
 /// A run of a thread, and what it does after that; `None` if it has ended.
-pub type Idle<S> = (Run<S>, Option<Wait>);
+pub type Idle = (Run, Option<Wait>);
 
 /// The last point of a thread in an idle state, and its wait; `None` if it has ended.
-type Last<'n, S> = (&'n Point<'n, S>, Option<Wait>);
+type Last<'n> = (&'n Point<'n>, Option<Wait>);
 
 /// What a search asked, and was told.
-pub struct Transcript<'t, 'p, 'n, S: Stamp> {
+pub struct Transcript<'t, 'p, 'n> {
     /// The threads, with all points to which they came.
-    pub threads: &'t Threads<'p, 'n, S>,
+    pub threads: &'t Threads<'p, 'n>,
     /// Where each thread stands before any result that has to be chosen.
-    pub starts: Vec<&'n Point<'n, S>>,
+    pub starts: Vec<&'n Point<'n>>,
     /// The numbers of the points at which threads stood together.
     pub states: &'t BTreeSet<Vec<usize>>,
 }
 
 /// Who is given a [`Transcript`].
-pub type Note<'a, S> = &'a mut dyn FnMut(&Transcript<'_, '_, '_, S>);
+pub type Note<'a> = &'a mut dyn FnMut(&Transcript<'_, '_, '_>);
 
 /// How far a thread is.
-struct Place<'n, S> {
-    point: &'n Point<'n, S>,
+#[derive(Clone, Copy)]
+struct Place<'n> {
+    point: &'n Point<'n>,
     /// Until when nothing came that the call returns.
     postponed: Option<u32>,
     /// Whether it waits in its call for ever.
     stays: bool,
 }
 
-impl<S> Clone for Place<'_, S> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<S> Copy for Place<'_, S> {}
-
-impl<'n, S: Stamp> Place<'n, S> {
-    fn at(point: &'n Point<'n, S>) -> Self {
+impl<'n> Place<'n> {
+    fn at(point: &'n Point<'n>) -> Self {
         Self { point, postponed: None, stays: false }
     }
 
@@ -129,15 +121,15 @@ impl<'n, S: Stamp> Place<'n, S> {
 }
 
 /// A way in which a thread can go on.
-struct Way<'n, S> {
-    to: Place<'n, S>,
+struct Way<'n> {
+    to: Place<'n>,
     window: Option<Window>,
 }
 
 /// What comes after a state.
-enum Next<'n, S> {
+enum Next<'n> {
     /// This thread goes on, in these ways.
-    Goes(usize, Vec<Way<'n, S>>),
+    Goes(usize, Vec<Way<'n>>),
     /// No thread goes on with what is there.
     Waits,
     /// No execution begins so.
@@ -145,34 +137,34 @@ enum Next<'n, S> {
 }
 
 /// How far all threads are.
-type State<'n, S> = Vec<Place<'n, S>>;
+type State<'n> = Vec<Place<'n>>;
 
 /// One point of each thread, at its end.
-type Ends<'n, S> = Vec<&'n Point<'n, S>>;
+type Ends<'n> = Vec<&'n Point<'n>>;
 
-struct Explorer<'p, 'a, 'n, S: Stamp> {
-    problem: &'p Problem<'a, S>,
-    threads: Threads<'p, 'n, S>,
+struct Explorer<'p, 'a, 'n> {
+    problem: &'p Problem<'a>,
+    threads: Threads<'p, 'n>,
     /// How the threads have come to the present state.
-    path: Vec<Advance<'n, S>>,
+    path: Vec<Advance<'n>>,
     /// What is known of present states, by the libraries whose specifications say something of them.
-    prefixes: RefCell<BTreeMap<Vec<Name>, Prefix<'p, 'n, S>>>,
+    prefixes: RefCell<BTreeMap<Vec<Name>, Prefix<'p, 'n>>>,
     /// Whether some state has more subevents than there is place for.
     is_too_large: bool,
     wanted: Wanted,
-    found: BTreeMap<Vec<usize>, Ends<'n, S>>,
+    found: BTreeMap<Vec<usize>, Ends<'n>>,
     stop: Option<Stop>,
     bound: Option<String>,
     /// Whether something reads what a round of a loop writes that has ended without a break.
     reads_rounds: bool,
     states: u64,
     /// What is known of what may come.
-    ahead: RefCell<Known<'n, S>>,
+    ahead: RefCell<Known<'n>>,
     /// What is known of what a thread's own writes hide.
-    stale: RefCell<Stale<'p, 'n, S>>,
+    stale: RefCell<Stale<'p, 'n>>,
     /// Whether that showed, at the beginning, that some thread cannot end.
     cannot_end: bool,
-    idle: BTreeSet<Vec<Idle<S>>>,
+    idle: BTreeSet<Vec<Idle>>,
     /// The points at which threads stood together, where that is to be known.
     together: BTreeSet<Vec<usize>>,
     /// After how many states it is enough.
@@ -182,36 +174,31 @@ struct Explorer<'p, 'a, 'n, S: Stamp> {
 /// The runs that a program can have; if `idle`, those in which some thread goes round in a loop while no other goes on, too, if
 /// some run ends. If nothing was cut off, `note` is given what was asked. `None` if the program's libraries let values come
 /// out of nowhere: then some could be missed.
-pub fn runs<S: Stamp>(problem: &Problem<'_, S>, idle: bool, note: Option<Note<'_, S>>) -> Option<Runs<S>> {
+pub fn runs(problem: &Problem<'_>, idle: bool, note: Option<Note<'_>>) -> Option<Runs> {
     explored(problem, if idle { Wanted::Both } else { Wanted::Ended }, u64::MAX, note)
 }
 
 /// Runs in which some thread goes round in a loop while no other goes on, for [`crate::stuck`]; `None` as for [`runs`].
-pub fn idle<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
+pub fn idle(problem: &Problem<'_>) -> Option<Found<Vec<Vec<Idle>>>> {
     without_motion(problem, Wanted::Idle)
 }
 
 /// Runs in which no thread goes on and some thread waits, in a loop or in a call, for [`crate::stuck`]; `None` as for [`runs`].
-pub fn waiting<S: Stamp>(problem: &Problem<'_, S>) -> Option<Found<Vec<Vec<Idle<S>>>>> {
+pub fn waiting(problem: &Problem<'_>) -> Option<Found<Vec<Vec<Idle>>>> {
     without_motion(problem, Wanted::Stuck)
 }
 
-fn without_motion<S: Stamp>(problem: &Problem<'_, S>, wanted: Wanted) -> Option<Found<Vec<Vec<Idle<S>>>>> {
+fn without_motion(problem: &Problem<'_>, wanted: Wanted) -> Option<Found<Vec<Vec<Idle>>>> {
     let runs = explored(problem, wanted, u64::MAX, None)?;
     Some(Found::new(runs.idle.unwrap_or_default(), runs.stop))
 }
 
 /// Gives `note` what is asked in the first so many states of the search for runs; nothing where values may come out of nowhere.
-pub fn glance<S: Stamp>(problem: &Problem<'_, S>, states: u64, note: Note<'_, S>) {
+pub fn glance(problem: &Problem<'_>, states: u64, note: Note<'_>) {
     let _ = explored(problem, Wanted::Ended, states, Some(note));
 }
 
-fn explored<S: Stamp>(
-    problem: &Problem<'_, S>,
-    wanted: Wanted,
-    most: u64,
-    note: Option<Note<'_, S>>,
-) -> Option<Runs<S>> {
+fn explored(problem: &Problem<'_>, wanted: Wanted, most: u64, note: Option<Note<'_>>) -> Option<Runs> {
     let points = Arena::new();
     let (libraries, implementations, world) = (problem.libraries, problem.implementations, problem.world);
     let (seen, rounds) = (RefCell::default(), problem.limits.rounds);
@@ -236,7 +223,7 @@ fn explored<S: Stamp>(
         most,
     };
     let starts = world.tids().zip(problem.programs).map(|(t, program)| explorer.threads.start(t, program));
-    let starts: State<'_, S> = starts.map(Place::at).collect();
+    let starts: State<'_> = starts.map(Place::at).collect();
     if starts.iter().all(|p| explorer.may_come_to(p.point)) {
         let all = starts.iter().enumerate();
         explorer.path.extend(all.map(|(thread, p)| Advance { thread, point: p.point, now: 0, window: None }));
@@ -259,18 +246,15 @@ fn explored<S: Stamp>(
 }
 
 /// The skeletons of runs that were found, and which of them occur together.
-fn skeletons<S: Stamp>(
-    threads: usize,
-    found: &BTreeMap<Vec<usize>, Ends<'_, S>>,
-) -> (Vec<Vec<Skeleton<S>>>, Vec<Vec<usize>>) {
+fn skeletons(threads: usize, found: &BTreeMap<Vec<usize>, Ends<'_>>) -> (Vec<Vec<Skeleton>>, Vec<Vec<usize>>) {
     let of_thread = |t: usize| {
-        let runs: BTreeSet<&Run<S>> = found.values().map(|ends| ends[t].run()).collect();
+        let runs: BTreeSet<&Run> = found.values().map(|ends| ends[t].run()).collect();
         group(runs.into_iter().cloned().collect())
     };
-    let skeletons: Vec<Vec<Skeleton<S>>> = (0..threads).map(of_thread).collect();
-    let numbers = |skeletons: &[Skeleton<S>], t: usize| -> BTreeMap<usize, usize> {
+    let skeletons: Vec<Vec<Skeleton>> = (0..threads).map(of_thread).collect();
+    let numbers = |skeletons: &[Skeleton], t: usize| -> BTreeMap<usize, usize> {
         let all = skeletons.iter().enumerate();
-        let of_run: BTreeMap<&Run<S>, usize> =
+        let of_run: BTreeMap<&Run, usize> =
             all.flat_map(|(number, s)| s.runs.iter().map(move |run| (run, number))).collect();
         found.values().map(|ends| (ends[t].id, of_run[ends[t].run()])).collect()
     };
@@ -280,9 +264,9 @@ fn skeletons<S: Stamp>(
     (skeletons, together.into_iter().collect())
 }
 
-impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
+impl<'n> Explorer<'_, '_, 'n> {
     /// Looks at a state and at all that come after it.
-    fn state(&mut self, mut state: State<'n, S>, now: u32) -> Flow {
+    fn state(&mut self, mut state: State<'n>, now: u32) -> Flow {
         if self.states >= self.most {
             return Flow::Stop;
         }
@@ -328,17 +312,11 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// How far threads may get, if that can be told: those that wait go on with something new only, the others with what is there.
-    fn ahead(
-        &self,
-        state: &State<'n, S>,
-        waits: &[bool],
-        prefix: &Prefix<'_, 'n, S>,
-        any: &Available,
-    ) -> Option<Reached> {
+    fn ahead(&self, state: &State<'n>, waits: &[bool], prefix: &Prefix<'_, 'n>, any: &Available) -> Option<Reached> {
         let standing: Vec<_> = state.iter().map(|p| p.point).zip(waits.iter().copied()).collect();
         let now = |cell: Cell| self.values(prefix, any, cell);
         let by_others = |cell: Cell, t: usize| prefix.values_of_others(any, cell, t);
-        let is_gone = |t: usize, point: &'n Point<'n, S>, cell: Cell, v: Val| {
+        let is_gone = |t: usize, point: &'n Point<'n>, cell: Cell, v: Val| {
             let mut others = state.iter().enumerate().filter(|(u, _)| *u != t).map(|(_, p)| p.point);
             let point = (Tid::from_index(t), point);
             self.stale.borrow_mut().is_gone(&self.threads, point, &mut others, (cell, v))
@@ -349,7 +327,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// The libraries whose specifications say something of a state: those whose calls so far are well-formed.
-    fn heard(&self, state: &State<'n, S>) -> Vec<Name> {
+    fn heard(&self, state: &State<'n>) -> Vec<Name> {
         let events: Vec<&Event> = state.iter().flat_map(|p| &p.point.run().trace.events).collect();
         let is_heard = |name: &Name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == *name).copied().collect();
@@ -360,7 +338,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// Looks at a new state: what can be written in it if something can come after it.
-    fn arrive(&mut self, names: &[Name], now: u32, state: &State<'n, S>) -> Result<Option<Available>, Flow> {
+    fn arrive(&mut self, names: &[Name], now: u32, state: &State<'n>) -> Result<Option<Available>, Flow> {
         let mut prefixes = self.prefixes.borrow_mut();
         let (libraries, world) = (self.problem.libraries, self.problem.world);
         let new = || Prefix::new(libraries, world, names.to_vec());
@@ -390,7 +368,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             }
             return Ok(None);
         }
-        let is_cut_off = |p: &&Place<'n, S>| matches!(p.point.stand, Stand::Bound { .. } | Stand::IllDefined(_));
+        let is_cut_off = |p: &&Place<'n>| matches!(p.point.stand, Stand::Bound { .. } | Stand::IllDefined(_));
         if let Some(place) = state.iter().find(is_cut_off) {
             drop(prefixes);
             self.cut_off(&place.point.stand);
@@ -400,7 +378,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// The thread that goes on in a state, and in which ways: one with the fewest.
-    fn next(&mut self, state: &mut State<'n, S>, names: &[Name], available: &Available, now: u32) -> Next<'n, S> {
+    fn next(&mut self, state: &mut State<'n>, names: &[Name], available: &Available, now: u32) -> Next<'n> {
         let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
         // It has been where the threads went on from here.
@@ -410,14 +388,8 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         next
     }
 
-    fn next_in(
-        &mut self,
-        state: &mut State<'n, S>,
-        prefix: &Prefix<'_, 'n, S>,
-        available: &Available,
-        now: u32,
-    ) -> Next<'n, S> {
-        let mut best: Option<(usize, usize, Vec<Way<'n, S>>)> = None;
+    fn next_in(&mut self, state: &mut State<'n>, prefix: &Prefix<'_, 'n>, available: &Available, now: u32) -> Next<'n> {
+        let mut best: Option<(usize, usize, Vec<Way<'n>>)> = None;
         let mut waits: SmallVec<[bool; 8]> = SmallVec::from_elem(false, state.len());
         for (t, place) in state.iter_mut().enumerate() {
             if place.rests() {
@@ -450,9 +422,9 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// Whether nothing that is wanted begins with a state in which these threads wait.
     fn is_in_vain(
         &mut self,
-        state: &State<'n, S>,
+        state: &State<'n>,
         waits: &[bool],
-        prefix: &Prefix<'_, 'n, S>,
+        prefix: &Prefix<'_, 'n>,
         any: &Available,
         now: u32,
     ) -> bool {
@@ -470,12 +442,12 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         }
         // Those that wait do not end, but may go round for ever.
         let (waits, is_open) = (|t: usize| !reached.goes_on[t], |cell: Cell| reached.writes(cell));
-        let is_in_vain = |(t, rounds): &OfThread<'n, S>| rounds.is_empty() && self.waits_in(&state[*t]).is_none();
+        let is_in_vain = |(t, rounds): &OfThread<'n>| rounds.is_empty() && self.waits_in(&state[*t]).is_none();
         self.going(state, &waits, &is_open, prefix, any).iter().any(is_in_vain)
     }
 
     /// Whether an execution that is wanted may have a thread that comes here.
-    fn may_come_to(&self, point: &Point<'n, S>) -> bool {
+    fn may_come_to(&self, point: &Point<'n>) -> bool {
         match point.stand {
             Stand::Nowhere | Stand::Discarded => false,
             Stand::Never(_) | Stand::Spins(_) => self.wanted == Wanted::Stuck,
@@ -484,7 +456,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// Returns the call, or the loop that reads nothing, in which a thread may wait for ever at its place.
-    fn waits_in(&self, place: &Place<'n, S>) -> Option<Wait> {
+    fn waits_in(&self, place: &Place<'n>) -> Option<Wait> {
         let at = match &place.point.stand {
             _ if self.wanted != Wanted::Stuck => return None,
             Stand::Spins(start) => Waits::Loop(*start),
@@ -500,14 +472,14 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// What a cell can hold with what is there.
-    fn values(&self, prefix: &Prefix<'_, 'n, S>, any: &Available, cell: Cell) -> Vec<Val> {
+    fn values(&self, prefix: &Prefix<'_, 'n>, any: &Available, cell: Cell) -> Vec<Val> {
         let initial = self.problem.initial(cell);
         let values: BTreeSet<Val> = prefix.values_of(any, cell).into_iter().chain([initial]).collect();
         values.into_iter().collect()
     }
 
-    fn end(&mut self, state: &State<'n, S>) {
-        let ends: Ends<'n, S> = state.iter().map(|p| p.point).collect();
+    fn end(&mut self, state: &State<'n>) {
+        let ends: Ends<'n> = state.iter().map(|p| p.point).collect();
         let events: Vec<&Event> = ends.iter().flat_map(|p| &p.run().trace.events).collect();
         if self.problem.admits(&events) {
             self.found.insert(ends.iter().map(|p| p.id).collect(), ends);
@@ -524,14 +496,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     }
 
     /// The ways in which a thread can go on with what is there.
-    fn ways(
-        &self,
-        t: Tid,
-        place: Place<'n, S>,
-        prefix: &Prefix<'_, 'n, S>,
-        any: &Available,
-        now: u32,
-    ) -> Vec<Way<'n, S>> {
+    fn ways(&self, t: Tid, place: Place<'n>, prefix: &Prefix<'_, 'n>, any: &Available, now: u32) -> Vec<Way<'n>> {
         let after = |ret: Val, shape: usize, window: Option<Window>| {
             let point = self.threads.after(place.point, t, ret, shape);
             self.may_come_to(point).then(|| Way { to: Place::at(point), window })
@@ -567,8 +532,8 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     fn results(
         &self,
         t: Tid,
-        place: Place<'n, S>,
-        prefix: &Prefix<'_, 'n, S>,
+        place: Place<'n>,
+        prefix: &Prefix<'_, 'n>,
         any: &Available,
     ) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
         let all = |cell: Cell| self.values(prefix, any, cell);
@@ -584,7 +549,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
         }
     }
 
-    fn ask(&self, t: Tid, place: Place<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
+    fn ask(&self, t: Tid, place: Place<'n>, cells: &dyn Fn(Cell) -> Vec<Val>) -> (Vec<Val>, SmallVec<[Cell; 1]>) {
         let asked = RefCell::new(SmallVec::new());
         let noted = |cell: Cell| {
             if !asked.borrow().contains(&cell) {

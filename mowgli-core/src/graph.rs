@@ -6,26 +6,25 @@ use crate::ids::Name;
 use crate::library::Libraries;
 use crate::relation::Matrix;
 use crate::runs::Skeleton;
-use crate::stamp::Stamp;
 use crate::world::World;
 
 /// A subevent with its event's position.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<S> {
+pub struct Place {
     /// Position of the event.
     pub event: usize,
     /// Position of the event's first subevent: positions inside a shape are relative to it.
     pub base: usize,
     /// The subevent. Its data is that of the first run of its skeleton.
-    pub sub: Sub<S>,
+    pub sub: Sub,
 }
 
 /// Events and subevents, thread by thread, in program order.
-pub struct Graph<'a, S> {
+pub struct Graph<'a> {
     /// The surroundings.
     pub world: &'a World,
     /// One skeleton per thread.
-    pub skeletons: Vec<&'a Skeleton<S>>,
+    pub skeletons: Vec<&'a Skeleton>,
     /// The events of each skeleton's first run.
     pub events: Vec<&'a Event>,
     /// For each event how many earlier ones of its thread are alike.
@@ -33,13 +32,13 @@ pub struct Graph<'a, S> {
     /// The first subevent of each thread, and the number of subevents at the end.
     pub starts: Vec<usize>,
     /// The subevents.
-    pub subs: Vec<Place<S>>,
+    pub subs: Vec<Place>,
 }
 
-impl<'a, S: Stamp> Graph<'a, S> {
+impl<'a> Graph<'a> {
     /// The graph of these skeletons.
     #[must_use]
-    pub fn new(world: &'a World, skeletons: Vec<&'a Skeleton<S>>) -> Self {
+    pub fn new(world: &'a World, skeletons: Vec<&'a Skeleton>) -> Self {
         let mut graph =
             Self { world, skeletons, events: Vec::new(), nth: Vec::new(), starts: vec![0], subs: Vec::new() };
         for skeleton in &graph.skeletons {
@@ -69,7 +68,7 @@ impl<'a, S: Stamp> Graph<'a, S> {
 
     /// A subevent for predicates and keys.
     #[must_use]
-    pub fn view(&self, s: usize) -> SubView<'_, S> {
+    pub fn view(&self, s: usize) -> SubView<'_> {
         let place = &self.subs[s];
         SubView { world: self.world, event: self.events[place.event], sub: &place.sub, nth: self.nth[place.event] }
     }
@@ -130,7 +129,7 @@ impl<'a, S: Stamp> Graph<'a, S> {
 
     /// Preserved program order (LOCO §3.2).
     #[must_use]
-    pub fn ppo(&self, libraries: &Libraries<S>) -> Matrix {
+    pub fn ppo(&self, libraries: &Libraries) -> Matrix {
         self.in_thread(|a, b| {
             self.subs[a].event < self.subs[b].event && libraries.to(self.subs[a].sub.stamp, self.subs[b].sub.stamp)
         })

@@ -7,14 +7,28 @@ use crate::event::{Event, Shape, Sub};
 use crate::ids::{Loc, Name, Node, Tid};
 use crate::library::{Libraries, Library};
 use crate::method::{self, methods};
-use crate::stamp::Kind;
+use crate::stamp::{Kind, Kinds};
 use crate::world::{Object, World};
 
 /// The only stamp.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Sc;
 
+static KINDS: Kinds = Kinds::of::<Sc>();
+
 impl Kind for Sc {
+    fn kinds() -> &'static Kinds {
+        &KINDS
+    }
+
+    fn number(self) -> u32 {
+        0
+    }
+
+    fn numbered(_: u32) -> Self {
+        Self
+    }
+
     fn all(_: u8) -> Vec<Self> {
         vec![Sc]
     }
@@ -25,9 +39,6 @@ impl fmt::Display for Sc {
         f.write_str("sc")
     }
 }
-
-crate::compile_search!(Sc);
-
 methods! {
     pub(crate) enum Method of MEMORY = "memory" {
         /// Reads the word.
@@ -38,15 +49,15 @@ methods! {
 }
 
 /// The memory with the specification that this function writes.
-pub(crate) struct Memory(pub fn(&mut Spec<Sc>));
+pub(crate) struct Memory(pub fn(&mut Spec));
 
 /// Writes the specification of sequential consistency: ppo, rf, mo and rb together have no cycle.
-pub(crate) fn consistent(c: &mut Spec<Sc>) {
-    let [rf, mo, rb]: [Rel<Sc>; 3] = c.coherence();
+pub(crate) fn consistent(c: &mut Spec) {
+    let [rf, mo, rb]: [Rel; 3] = c.coherence();
     c.so([&rf, &mo, &rb]);
 }
 
-impl Library<Sc> for Memory {
+impl Library for Memory {
     fn name(&self) -> Name {
         MEMORY
     }
@@ -55,7 +66,7 @@ impl Library<Sc> for Memory {
         Method::TABLE
     }
 
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Sc>> {
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let sub = match Method::of(&event.call) {
             Method::Read { x } => Sub::read(Sc, x.on(Node(1)), event.ret),
             Method::Write { x, v } => Sub::write(Sc, x.on(Node(1)), v),
@@ -63,7 +74,7 @@ impl Library<Sc> for Memory {
         vec![[sub].into()]
     }
 
-    fn spec(&self) -> Spec<Sc> {
+    fn spec(&self) -> Spec {
         let mut spec = Spec::default();
         (self.0)(&mut spec);
         spec
@@ -71,7 +82,7 @@ impl Library<Sc> for Memory {
 }
 
 /// The memory alone, with the specification that this function writes.
-pub(crate) fn libraries(specification: fn(&mut Spec<Sc>)) -> Libraries<Sc> {
+pub(crate) fn libraries(specification: fn(&mut Spec)) -> Libraries {
     Libraries::over(|_, _: Sc| true).with(Memory(specification))
 }
 

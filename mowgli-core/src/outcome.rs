@@ -16,7 +16,6 @@ use crate::program::Prog;
 use crate::runs::{Run, Skeleton, Skeletons, Stop, skeletons};
 use crate::search::refute::{Refutation, refutations};
 use crate::search::solver::{Cut, End, Flow, Solver, Stats};
-use crate::stamp::Stamp;
 use crate::value::Val;
 
 /// What a search over all executions did and where it stopped.
@@ -34,9 +33,9 @@ pub struct Explored {
 /// The most runs of a thread of a small program.
 const PLAIN: usize = 64;
 
-impl<S: Stamp> Problem<'_, S> {
+impl Problem<'_> {
     /// Visits every class of consistent executions.
-    pub fn explore(&self, visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow) -> Explored {
+    pub fn explore(&self, visit: &mut dyn FnMut(&mut Solver<'_>) -> Flow) -> Explored {
         self.explore_until(&mut |_| Cut::Open, visit)
     }
 
@@ -44,8 +43,8 @@ impl<S: Stamp> Problem<'_, S> {
     /// [`Solver::explore_until`].
     pub fn explore_until(
         &self,
-        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
-        visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
+        settled: &mut dyn FnMut(&mut Solver<'_>) -> Cut,
+        visit: &mut dyn FnMut(&mut Solver<'_>) -> Flow,
     ) -> Explored {
         self.explore_runs(&self.runs(), settled, visit)
     }
@@ -53,18 +52,9 @@ impl<S: Stamp> Problem<'_, S> {
     /// Visits every class of consistent executions of these runs.
     pub fn explore_runs(
         &self,
-        runs: &Runs<S>,
-        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
-        visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
-    ) -> Explored {
-        S::search().explore_runs(self, runs, settled, visit)
-    }
-
-    pub(crate) fn explore_runs_inner(
-        &self,
-        runs: &Runs<S>,
-        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
-        visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
+        runs: &Runs,
+        settled: &mut dyn FnMut(&mut Solver<'_>) -> Cut,
+        visit: &mut dyn FnMut(&mut Solver<'_>) -> Flow,
     ) -> Explored {
         let Runs { threads, together, stop, bound, states, .. } = runs;
         let traces = threads.iter().flatten().map(|s| s.runs.len() as u64).sum();
@@ -74,7 +64,7 @@ impl<S: Stamp> Problem<'_, S> {
         let mut rounds_matter = false;
         for choice in together {
             let choice = chosen(threads, choice);
-            let mut settled = |solver: &mut Solver<'_, S>| {
+            let mut settled = |solver: &mut Solver<'_>| {
                 if !self.admits(&events_of(solver)) {
                     return Cut::Known;
                 }
@@ -102,36 +92,32 @@ impl<S: Stamp> Problem<'_, S> {
     /// The runs that the program can have: values flow, unless the libraries let them come out of nowhere; then they are
     /// guessed.
     #[must_use]
-    pub fn runs(&self) -> Runs<S> {
+    pub fn runs(&self) -> Runs {
         self.runs_noted(false, None)
     }
 
     /// The same, with those in which some thread goes round in a loop while no other goes on, where that takes no more.
     #[must_use]
-    pub fn runs_and_idle(&self) -> Runs<S> {
+    pub fn runs_and_idle(&self) -> Runs {
         self.runs_noted(true, None)
     }
 
     /// As [`Self::runs_and_idle`], or as [`Self::runs`]; where values flow, `note` is given what was asked.
     #[must_use]
-    pub fn runs_noted(&self, idle: bool, note: Option<Note<'_, S>>) -> Runs<S> {
-        S::search().runs(self, idle, note)
-    }
-
-    pub(crate) fn runs_inner(&self, idle: bool, note: Option<Note<'_, S>>) -> Runs<S> {
+    pub fn runs_noted(&self, idle: bool, note: Option<Note<'_>>) -> Runs {
         let flowing = || flow::runs(self, idle, note);
         self.plain_runs().or_else(flowing).unwrap_or_else(|| self.guessed_runs(self.limits.traces))
     }
 
     /// The runs of a small program whose threads do the same whatever they read, as in most litmus tests: no state needs to
     /// be looked at to know them.
-    fn plain_runs(&self) -> Option<Runs<S>> {
-        let is_plain = |runs: &Runs<S>| runs.stop.is_none() && runs.threads.iter().all(|t| t.len() <= 1);
+    fn plain_runs(&self) -> Option<Runs> {
+        let is_plain = |runs: &Runs| runs.stop.is_none() && runs.threads.iter().all(|t| t.len() <= 1);
         self.implementations.is_empty().then(|| self.guessed_runs(PLAIN.min(self.limits.traces))).filter(is_plain)
     }
 
     /// The runs that the program can have if every value is tried that some write could write; at most so many of a thread.
-    fn guessed_runs(&self, most: usize) -> Runs<S> {
+    fn guessed_runs(&self, most: usize) -> Runs {
         let unfolder = Unfolder { limit: most, ..self.unfolder() };
         let Skeletons { threads, stop, goes_round } = skeletons(&unfolder, self.programs);
         let choices = threads.iter().map(|t| 0..t.len()).multi_cartesian_product();
@@ -143,22 +129,22 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// The runs in which some threads wait in calls and the others end, if every value is tried that some write could write; `None` if
     /// some thread goes round in a loop or makes a call that never returns, or a limit was reached.
-    pub(crate) fn guessed_waiting(&self) -> Option<Vec<Vec<Idle<S>>>> {
+    pub(crate) fn guessed_waiting(&self) -> Option<Vec<Vec<Idle>>> {
         let Runs { threads, stop: None, idle: Some(_), .. } = self.guessed_runs(self.limits.traces) else {
             return None;
         };
         let may_wait = |e: &Event| self.libraries.of(&e.call).may_wait(&e.call);
-        let before = |run: &Run<S>, at: usize| {
+        let before = |run: &Run, at: usize| {
             let Trace { events, groups, .. } = &run.trace;
             (run.beginning(at), Some(Wait { at: Waits::Call(events[at].call.clone()), within: groups[at], depth: 0 }))
         };
-        let of_run = |run: &Run<S>| {
+        let of_run = |run: &Run| {
             let waits = run.trace.events.iter().positions(may_wait).map(|at| before(run, at));
-            waits.chain([(run.clone(), None)]).collect::<Vec<Idle<S>>>()
+            waits.chain([(run.clone(), None)]).collect::<Vec<Idle>>()
         };
         let of_thread =
-            |skeletons: &Vec<Skeleton<S>>| skeletons.iter().flat_map(|s| &s.runs).flat_map(of_run).collect::<Vec<_>>();
-        let options: Vec<Vec<Idle<S>>> =
+            |skeletons: &Vec<Skeleton>| skeletons.iter().flat_map(|s| &s.runs).flat_map(of_run).collect::<Vec<_>>();
+        let options: Vec<Vec<Idle>> =
             threads.iter().map(|t| of_thread(t).into_iter().sorted().dedup().collect()).collect();
         if options.iter().map(Vec::len).product::<usize>() > self.limits.traces {
             return None;
@@ -169,29 +155,29 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// Whether it is plain that no thread waits for ever: each does the same whatever it reads, and no call may wait.
     pub(crate) fn never_waits(&self) -> bool {
-        let may_wait = |run: &Run<S>| run.trace.events.iter().any(|e| self.libraries.of(&e.call).may_wait(&e.call));
+        let may_wait = |run: &Run| run.trace.events.iter().any(|e| self.libraries.of(&e.call).may_wait(&e.call));
         self.plain_runs().is_some_and(|runs| {
             runs.idle.is_some() && !runs.threads.iter().flatten().flat_map(|s| &s.runs).any(may_wait)
         })
     }
 
     /// Whether an implementation owes it that the calls of an execution, which a solver has reached, return.
-    pub(crate) fn must_return(&self, solver: &Solver<'_, S>) -> bool {
+    pub(crate) fn must_return(&self, solver: &Solver<'_>) -> bool {
         self.all_say(&events_of(solver), |library, own| library.must_return(self.world, own))
     }
 
     /// Whether the libraries may admit a choice of skeletons: what can be said before there is one run of each.
-    fn may_be_admitted(&self, choice: &[&Skeleton<S>]) -> bool {
+    fn may_be_admitted(&self, choice: &[&Skeleton]) -> bool {
         let events = || choice.iter().flat_map(|s| &s.runs[0].trace.events).collect::<Vec<_>>();
         choice.iter().any(|s| s.runs.len() > 1) || self.admits(&events())
     }
 
     fn explore_one(
         &self,
-        choice: Vec<&Skeleton<S>>,
+        choice: Vec<&Skeleton>,
         explored: &mut Explored,
-        settled: &mut dyn FnMut(&mut Solver<'_, S>) -> Cut,
-        visit: &mut dyn FnMut(&mut Solver<'_, S>) -> Flow,
+        settled: &mut dyn FnMut(&mut Solver<'_>) -> Cut,
+        visit: &mut dyn FnMut(&mut Solver<'_>) -> Flow,
     ) -> End {
         let graph = Graph::new(self.world, choice);
         let mut solver = match Solver::new(graph, self.libraries, self.observed, self.limits.expired) {
@@ -224,7 +210,7 @@ impl<S: Stamp> Problem<'_, S> {
         Some(self.outcomes_of(flow::runs(self, false, None)?))
     }
 
-    fn outcomes_of(&self, runs: Runs<S>) -> Outcomes {
+    fn outcomes_of(&self, runs: Runs) -> Outcomes {
         let mut found = BTreeMap::new();
         let explored = self.explore_runs(&runs, &mut |_| Cut::Open, &mut |solver| {
             *found.entry(self.outcome_of(solver)).or_insert(0) += 1;
@@ -237,7 +223,7 @@ impl<S: Stamp> Problem<'_, S> {
     /// not searched for again.
     pub fn results(&self) -> Found<BTreeSet<Outcome>> {
         let mut found = BTreeSet::new();
-        let mut settled = |solver: &mut Solver<'_, S>| {
+        let mut settled = |solver: &mut Solver<'_>| {
             let outcome = self.outcome_of(solver);
             if !found.contains(&outcome) && solver.is_consistent() {
                 found.insert(outcome);
@@ -251,10 +237,6 @@ impl<S: Stamp> Problem<'_, S> {
     /// Why there is no outcome that is `wanted`: each way to get one, and what forbids it; at most `most` of them.
     /// None at all, with nothing that stopped the search, means that no plain execution has such an outcome.
     pub fn refutations(&self, wanted: &dyn Fn(&Outcome) -> bool, most: usize) -> Found<Vec<Refutation>> {
-        S::search().refutations(self, wanted, most)
-    }
-
-    pub(crate) fn refutations_inner(&self, wanted: &dyn Fn(&Outcome) -> bool, most: usize) -> Found<Vec<Refutation>> {
         let Skeletons { threads, mut stop, .. } = skeletons(&self.unfolder(), self.programs);
         let mut found = Vec::new();
         for choice in threads.iter().map(|t| t.iter()).multi_cartesian_product() {
@@ -272,7 +254,7 @@ impl<S: Stamp> Problem<'_, S> {
                     continue;
                 }
                 let restricted = choice.iter().zip(&outcome.outputs).map(|(s, &output)| s.with_output(output));
-                let restricted: Vec<Skeleton<S>> = restricted.collect();
+                let restricted: Vec<Skeleton> = restricted.collect();
                 let graph = Graph::new(self.world, restricted.iter().collect());
                 let mut solver = match Solver::new(graph, self.libraries, self.observed, self.limits.expired) {
                     Ok(solver) => solver,
@@ -293,7 +275,7 @@ impl<S: Stamp> Problem<'_, S> {
     }
 
     /// The outcomes that runs of these skeletons could have, as far as their outputs and what they write tell.
-    fn conceivable(&self, choice: &[&Skeleton<S>]) -> impl Iterator<Item = Outcome> + use<S> {
+    fn conceivable(&self, choice: &[&Skeleton]) -> impl Iterator<Item = Outcome> + use<> {
         let outputs = choice.iter().map(|s| s.runs.iter().map(|r| r.trace.output).collect::<BTreeSet<_>>());
         let finals = self.observed.iter().map(|&cell| {
             let subs = choice.iter().flat_map(|s| &s.runs).flat_map(|r| r.shapes.iter().flatten());
@@ -316,11 +298,7 @@ impl<S: Stamp> Problem<'_, S> {
     /// Whether every thread of an execution is a plain execution of this program, in these surroundings: each thread is
     /// replayed, with the results that the execution has.
     #[must_use]
-    pub fn has_run(&self, execution: &Execution<S>) -> bool {
-        S::search().has_run(self, execution)
-    }
-
-    pub(crate) fn has_run_inner(&self, execution: &Execution<S>) -> bool {
+    pub fn has_run(&self, execution: &Execution) -> bool {
         let implementations = self.implementations;
         let is_run = |(tid, program): (Tid, &Prog)| {
             let events: Vec<&Event> = execution.of_thread(tid).map(|e| &execution.events[e]).collect();
@@ -334,7 +312,7 @@ impl<S: Stamp> Problem<'_, S> {
     }
 
     /// Whether every call of a thread returns what its library says that it can, with what the execution has in memory.
-    fn are_results(&self, execution: &Execution<S>, events: &[&Event]) -> bool {
+    fn are_results(&self, execution: &Execution, events: &[&Event]) -> bool {
         let cells = |cell: Cell| {
             let of_cell = execution.subs.iter().filter(|s| s.sub.cell == Some(cell));
             std::iter::once(self.initial(cell)).chain(of_cell.filter_map(|s| s.wrote)).sorted().dedup().collect()
@@ -347,7 +325,7 @@ impl<S: Stamp> Problem<'_, S> {
     }
 
     /// The outcome of the class that a solver has reached.
-    pub fn outcome_of(&self, solver: &Solver<'_, S>) -> Outcome {
+    pub fn outcome_of(&self, solver: &Solver<'_>) -> Outcome {
         let runs = solver.graph.skeletons.iter().enumerate();
         let outputs = runs.map(|(t, skeleton)| {
             let alive = solver.alive(t);
@@ -361,13 +339,13 @@ impl<S: Stamp> Problem<'_, S> {
 }
 
 /// The events of a run of each thread that a solver has left.
-fn events_of<'s, S: Stamp>(solver: &'s Solver<'_, S>) -> Vec<&'s Event> {
+fn events_of<'s>(solver: &'s Solver<'_>) -> Vec<&'s Event> {
     let runs = solver.graph.skeletons.iter().enumerate().map(|(t, s)| &s.runs[solver.first_alive(t)]);
     runs.flat_map(|run| &run.trace.events).collect()
 }
 
 /// The skeletons at these positions.
-fn chosen<'t, S>(threads: &'t [Vec<Skeleton<S>>], positions: &[usize]) -> Vec<&'t Skeleton<S>> {
+fn chosen<'t>(threads: &'t [Vec<Skeleton>], positions: &[usize]) -> Vec<&'t Skeleton> {
     positions.iter().zip(threads).map(|(&position, of)| &of[position]).collect()
 }
 

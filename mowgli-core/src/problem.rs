@@ -6,7 +6,6 @@ use crate::implementation::Implementations;
 use crate::library::{Libraries, Library};
 use crate::program::Prog;
 use crate::runs::{Stop, initial_value};
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
@@ -28,9 +27,9 @@ impl Default for Limits<'_> {
 }
 
 /// A program with everything that gives it a meaning.
-pub struct Problem<'a, S> {
+pub struct Problem<'a> {
     /// The libraries of the calls that are not replaced.
-    pub libraries: &'a Libraries<S>,
+    pub libraries: &'a Libraries,
     /// The implementations that replace the other calls; their objects are in `world`.
     pub implementations: &'a Implementations,
     /// The surroundings.
@@ -43,21 +42,21 @@ pub struct Problem<'a, S> {
     pub limits: Limits<'a>,
 }
 
-impl<S: Stamp> Problem<'_, S> {
+impl Problem<'_> {
     /// Whether every library admits these events. Runs that share a skeleton differ in results, so each is asked about.
     pub(crate) fn admits(&self, events: &[&Event]) -> bool {
         self.all_say(events, |library, own| library.admits(self.world, own))
     }
 
     /// Whether every library says so of its own events.
-    pub(crate) fn all_say(&self, events: &[&Event], says: impl Fn(&dyn Library<S>, &[&Event]) -> bool) -> bool {
+    pub(crate) fn all_say(&self, events: &[&Event], says: impl Fn(&dyn Library, &[&Event]) -> bool) -> bool {
         self.libraries.names().all(|name| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == name).copied().collect();
             own.is_empty() || self.libraries.get(name).is_some_and(|l| says(l, &own))
         })
     }
 
-    pub(crate) fn unfolder(&self) -> Unfolder<'_, S> {
+    pub(crate) fn unfolder(&self) -> Unfolder<'_> {
         Unfolder {
             libraries: self.libraries,
             implementations: self.implementations,

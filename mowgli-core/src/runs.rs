@@ -23,14 +23,14 @@ use crate::world::World;
 
 /// One plain execution of a thread with a shape for each event.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Run<S> {
+pub struct Run {
     /// Events and output.
     pub trace: Trace,
     /// How each event happens.
-    pub shapes: Vec<Shape<S>>,
+    pub shapes: Vec<Shape>,
 }
 
-impl<S: Clone> Run<S> {
+impl Run {
     /// The first `length` events, as a run that does not end.
     pub(crate) fn beginning(&self, length: usize) -> Self {
         let Trace { events, groups, calls, rounds, .. } = &self.trace;
@@ -49,12 +49,12 @@ impl<S: Clone> Run<S> {
 /// Runs of one thread that differ in data only: same calls up to data, same subevents on the same cells.
 /// They share one search.
 #[derive(Clone, Debug)]
-pub struct Skeleton<S> {
+pub struct Skeleton {
     /// The runs, at least one.
-    pub runs: Vec<Run<S>>,
+    pub runs: Vec<Run>,
 }
 
-impl<S: Clone> Skeleton<S> {
+impl Skeleton {
     /// The runs with this output.
     #[must_use]
     pub fn with_output(&self, output: Val) -> Self {
@@ -128,7 +128,7 @@ impl std::fmt::Display for Stop {
 }
 
 /// The runs of each thread.
-type Runs<S> = Vec<Vec<Run<S>>>;
+type Runs = Vec<Vec<Run>>;
 
 /// How many writes of each cell a value needs at least: a lower bound on every chain of events that justifies it.
 type Rank = BTreeMap<Cell, u8>;
@@ -164,16 +164,16 @@ fn add(all: &mut Ranked, v: Val, rank: Rank) -> bool {
 }
 
 /// The skeletons of every thread of `programs`, and what was cut off, if anything was.
-pub fn skeletons<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Skeletons<S> {
+pub fn skeletons(unfolder: &Unfolder<'_>, programs: &[Prog]) -> Skeletons {
     let Guessed { ended, waits, stop, .. } = guessed(unfolder, programs);
     let goes_round = waits || ended.iter().flatten().any(|run| !run.trace.rounds.is_empty());
     Skeletons { threads: ended.into_iter().map(group).collect(), stop, goes_round }
 }
 
 /// The skeletons of every thread of a program.
-pub struct Skeletons<S> {
+pub struct Skeletons {
     /// Those of each thread.
-    pub threads: Vec<Vec<Skeleton<S>>>,
+    pub threads: Vec<Vec<Skeleton>>,
     /// What was cut off, if anything was.
     pub stop: Option<Stop>,
     /// Whether some thread can wait, or end a round of a loop without a break.
@@ -181,18 +181,18 @@ pub struct Skeletons<S> {
 }
 
 /// The runs that justified values give.
-struct Guessed<S> {
+struct Guessed {
     /// For each thread the runs that end.
-    ended: Runs<S>,
+    ended: Runs,
     /// For each thread the beginnings of runs that do not end, up to the first read that nothing justifies. Their writes
     /// count, because other threads may read them.
-    begun: Runs<S>,
+    begun: Runs,
     /// Whether some thread waits for a value that is not there, or has come to the bound on rounds.
     waits: bool,
     stop: Option<Stop>,
 }
 
-fn guessed<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Guessed<S> {
+fn guessed(unfolder: &Unfolder<'_>, programs: &[Prog]) -> Guessed {
     let mut written = Written::new();
     let mut of_threads = vec![Rank::new(); programs.len()];
     let mut round = 0;
@@ -208,7 +208,7 @@ fn guessed<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Guessed<S
         for runs in [&ended, &begun] {
             changed |= collect_writes(unfolder, runs, &seen, &most, &mut written);
         }
-        let events = |runs: &[Run<S>]| runs.iter().map(|r| r.shapes.len()).max().unwrap_or(0);
+        let events = |runs: &[Run]| runs.iter().map(|r| r.shapes.len()).max().unwrap_or(0);
         let links = ended.iter().zip(&begun).map(|(a, b)| events(a).max(events(b))).sum::<usize>();
         let stop = match stop {
             _ if (unfolder.expired)() => Some(Stop::Time),
@@ -229,7 +229,7 @@ fn guessed<S: Stamp>(unfolder: &Unfolder<'_, S>, programs: &[Prog]) -> Guessed<S
 }
 
 /// How often a run writes each cell.
-fn writes_of<S: Stamp>(run: &Run<S>) -> Rank {
+fn writes_of(run: &Run) -> Rank {
     let cells = run.shapes.iter().flatten().filter(|s| s.writes.is_some()).filter_map(|s| s.cell);
     cells.counts_by(|c| c).into_iter().map(|(c, n)| (c, n.min(255) as u8)).collect()
 }
@@ -245,12 +245,7 @@ fn most_writes(of_threads: &[Rank]) -> Rank {
     most
 }
 
-fn all_runs<S: Stamp>(
-    unfolder: &Unfolder<'_, S>,
-    programs: &[Prog],
-    written: &Written,
-    of_threads: &[Rank],
-) -> Guessed<S> {
+fn all_runs(unfolder: &Unfolder<'_>, programs: &[Prog], written: &Written, of_threads: &[Rank]) -> Guessed {
     let (mut stop, mut waits) = (None, false);
     let mut all_begun = Vec::new();
     let cells = |cell: Cell| {
@@ -274,7 +269,7 @@ fn all_runs<S: Stamp>(
             let in_time = traces.into_iter().take_while(|_| !(unfolder.expired)());
             in_time.flat_map(|t| with_shapes(unfolder, t))
         };
-        let justified = |run: &Run<S>| first_unjustified(unfolder, thread, run, written, of_threads);
+        let justified = |run: &Run| first_unjustified(unfolder, thread, run, written, of_threads);
         let (mut ended, mut begun) = (Vec::new(), BTreeSet::new());
         for run in runs(traces) {
             match justified(&run) {
@@ -300,13 +295,13 @@ fn all_runs<S: Stamp>(
     Guessed { ended, begun: all_begun, waits, stop }
 }
 
-fn initial<S: Stamp>(unfolder: &Unfolder<'_, S>, cell: Cell) -> Val {
+fn initial(unfolder: &Unfolder<'_>, cell: Cell) -> Val {
     initial_value(unfolder.libraries, unfolder.world, cell)
 }
 
 /// The initial value of a cell, by the library of its object. A cell of no object has the value that the one library
 /// gives it that uses such cells, for example for the messages of a node; the others say 0.
-pub(crate) fn initial_value<S: Stamp>(libraries: &Libraries<S>, world: &World, cell: Cell) -> Val {
+pub(crate) fn initial_value(libraries: &Libraries, world: &World, cell: Cell) -> Val {
     if let Some(object) = world.objects.get(&cell.loc) {
         return libraries.get(object.library).map_or(Val::Int(0), |library| library.init(world, cell));
     }
@@ -314,9 +309,9 @@ pub(crate) fn initial_value<S: Stamp>(libraries: &Libraries<S>, world: &World, c
     values.find(|v| *v != Val::Int(0)).unwrap_or(Val::Int(0))
 }
 
-fn with_shapes<S: Stamp>(unfolder: &Unfolder<'_, S>, trace: Trace) -> Vec<Run<S>> {
+fn with_shapes(unfolder: &Unfolder<'_>, trace: Trace) -> Vec<Run> {
     let shapes = trace.events.iter().map(|e| unfolder.libraries.of(&e.call).shapes(unfolder.world, e));
-    let mut partial: Vec<Vec<Shape<S>>> = vec![Vec::new()];
+    let mut partial: Vec<Vec<Shape>> = vec![Vec::new()];
     for choices in shapes {
         partial = partial
             .iter()
@@ -327,16 +322,16 @@ fn with_shapes<S: Stamp>(unfolder: &Unfolder<'_, S>, trace: Trace) -> Vec<Run<S>
 }
 
 /// What a cell may hold as far as this run sees it: the initial value, what others write, what the run writes itself.
-struct Holds<'a, S: Stamp> {
-    unfolder: &'a Unfolder<'a, S>,
+struct Holds<'a> {
+    unfolder: &'a Unfolder<'a>,
     thread: Tid,
     written: &'a Written,
     most: &'a Rank,
     own: BTreeMap<Cell, Ranked>,
 }
 
-impl<'a, S: Stamp> Holds<'a, S> {
-    fn of(unfolder: &'a Unfolder<'a, S>, thread: Tid, run: &Run<S>, written: &'a Written, most: &'a Rank) -> Self {
+impl<'a> Holds<'a> {
+    fn of(unfolder: &'a Unfolder<'a>, thread: Tid, run: &Run, written: &'a Written, most: &'a Rank) -> Self {
         let mut holds = Self { unfolder, thread, written, most, own: BTreeMap::new() };
         // A chain of copies and additions passes each subevent once.
         for _ in 0..=run.shapes.iter().map(|s| s.len()).sum::<usize>() {
@@ -347,12 +342,12 @@ impl<'a, S: Stamp> Holds<'a, S> {
         holds
     }
 
-    fn add_round(&mut self, run: &Run<S>) -> bool {
+    fn add_round(&mut self, run: &Run) -> bool {
         let mut changed = false;
         // What the calls so far have returned: every later call depends on it. Where that is not justified yet, what is
         // ordered after it is no reason for it.
         let mut known = Rank::new();
-        let mut unknown: Vec<S> = Vec::new();
+        let mut unknown: Vec<Stamp> = Vec::new();
         for (event, shape) in run.trace.events.iter().zip(&run.shapes) {
             let before = unknown.len();
             let mut of_event = Rank::new();
@@ -410,7 +405,7 @@ impl<'a, S: Stamp> Holds<'a, S> {
         all.remove(&v)
     }
 
-    fn possible(&self, event: &Event, shape: &Shape<S>, writes: Writes) -> Vec<(Val, Rank)> {
+    fn possible(&self, event: &Event, shape: &Shape, writes: Writes) -> Vec<(Val, Rank)> {
         match writes {
             Writes::Is(v) => vec![(v, Rank::new())],
             Writes::Copy(from) => self.read(shape, from),
@@ -422,7 +417,7 @@ impl<'a, S: Stamp> Holds<'a, S> {
         }
     }
 
-    fn read(&self, shape: &Shape<S>, from: usize) -> Vec<(Val, Rank)> {
+    fn read(&self, shape: &Shape, from: usize) -> Vec<(Val, Rank)> {
         let sub = &shape[from];
         let cell = sub.cell.expect("a subevent that reads touches a cell");
         self.values(cell).filter(|(v, _)| sub.reads.is_some_and(|r| r.allows(*v))).collect()
@@ -430,10 +425,10 @@ impl<'a, S: Stamp> Holds<'a, S> {
 }
 
 /// The position of the first event with a read that nothing justifies; `None` if every read is justified.
-fn first_unjustified<S: Stamp>(
-    unfolder: &Unfolder<'_, S>,
+fn first_unjustified(
+    unfolder: &Unfolder<'_>,
     thread: Tid,
-    run: &Run<S>,
+    run: &Run,
     written: &Written,
     of_threads: &[Rank],
 ) -> Option<usize> {
@@ -442,7 +437,7 @@ fn first_unjustified<S: Stamp>(
     highest(&mut of_threads[thread.index()], &writes_of(run));
     let most = most_writes(&of_threads);
     let holds = Holds::of(unfolder, thread, run, written, &most);
-    let is_justified = |sub: &Sub<S>| match (sub.cell, sub.reads) {
+    let is_justified = |sub: &Sub| match (sub.cell, sub.reads) {
         (Some(cell), Some(reads)) => holds.values(cell).any(|(v, _)| reads.allows(v)),
         _ => true,
     };
@@ -450,9 +445,9 @@ fn first_unjustified<S: Stamp>(
 }
 
 /// Adds what these runs can write to `into`, as far as `written` justifies it; whether that changed anything.
-fn collect_writes<S: Stamp>(
-    unfolder: &Unfolder<'_, S>,
-    runs: &[Vec<Run<S>>],
+fn collect_writes(
+    unfolder: &Unfolder<'_>,
+    runs: &[Vec<Run>],
     written: &Written,
     most: &Rank,
     into: &mut Written,
@@ -474,9 +469,9 @@ fn collect_writes<S: Stamp>(
 
 /// One event up to data: library, method, the arguments that are no data, the result if it is not read anywhere, as that of a poll
 /// that says what it took, and each subevent with its cell and kinds.
-type EventKey<S> = (Name, Name, Vec<Option<Val>>, Option<Val>, Vec<(S, Option<Cell>, u8, u8)>);
+type EventKey = (Name, Name, Vec<Option<Val>>, Option<Val>, Vec<(Stamp, Option<Cell>, u8, u8)>);
 
-fn event_keys<S: Stamp>(run: &Run<S>) -> Vec<EventKey<S>> {
+fn event_keys(run: &Run) -> Vec<EventKey> {
     let erase = |v: &Val| (!v.is_data()).then_some(*v);
     let events = run.trace.events.iter().zip(&run.shapes);
     events
@@ -498,15 +493,15 @@ fn kind(writes: Option<Writes>) -> u8 {
 }
 
 /// What the runs of a skeleton have in common.
-type Key<S> = (Vec<EventKey<S>>, Vec<Option<usize>>, Vec<(Name, Option<usize>)>, Vec<(usize, usize)>);
+type Key = (Vec<EventKey>, Vec<Option<usize>>, Vec<(Name, Option<usize>)>, Vec<(usize, usize)>);
 
-fn key<S: Stamp>(run: &Run<S>) -> Key<S> {
+fn key(run: &Run) -> Key {
     let calls: Vec<_> = run.trace.calls.iter().map(|g| (g.event.call.method, g.parent)).collect();
     (event_keys(run), run.trace.groups.clone(), calls, run.trace.rounds.clone())
 }
 
 /// Runs that differ in data only, together.
-pub(crate) fn group<S: Stamp>(runs: Vec<Run<S>>) -> Vec<Skeleton<S>> {
+pub(crate) fn group(runs: Vec<Run>) -> Vec<Skeleton> {
     let mut by_key = BTreeMap::new();
     for run in runs {
         by_key.entry(key(&run)).or_insert_with(Vec::new).push(run);

@@ -12,22 +12,21 @@ use crate::library::Library;
 use crate::method::{self, Method, Methods, Returns};
 use crate::program::Prog;
 use crate::soundness::client::{Bound, Subject, object_names};
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::{Object, World};
 
 /// A library by its method table `M`, the shape of a call, and its specification. Its clients make every call of the table,
 /// of as many objects as the bound says.
-pub struct Simple<M, S> {
-    shape: fn(&World, &Event, M) -> Shape<S>,
-    spec: fn(&mut Spec<S>),
+pub struct Simple<M> {
+    shape: fn(&World, &Event, M) -> Shape,
+    spec: fn(&mut Spec),
     init: Option<Val>,
 }
 
-impl<M, S> Simple<M, S> {
+impl<M> Simple<M> {
     /// The library in which an event of this method has this `shape`, `stmp(e)` with what each subevent does, which is empty
     /// for what cannot happen; and executions are consistent by this `spec`.
-    pub fn new(shape: fn(&World, &Event, M) -> Shape<S>, spec: fn(&mut Spec<S>)) -> Self {
+    pub fn new(shape: fn(&World, &Event, M) -> Shape, spec: fn(&mut Spec)) -> Self {
         Self { shape, spec, init: None }
     }
 
@@ -39,21 +38,21 @@ impl<M, S> Simple<M, S> {
     }
 }
 
-impl<M, S> Clone for Simple<M, S> {
+impl<M> Clone for Simple<M> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<M, S> Copy for Simple<M, S> {}
+impl<M> Copy for Simple<M> {}
 
-impl<M: Methods, S> fmt::Debug for Simple<M, S> {
+impl<M: Methods> fmt::Debug for Simple<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Simple({})", M::LIBRARY)
     }
 }
 
-impl<M: Methods, S: Stamp> Library<S> for Simple<M, S> {
+impl<M: Methods> Library for Simple<M> {
     fn name(&self) -> Name {
         M::LIBRARY
     }
@@ -64,23 +63,23 @@ impl<M: Methods, S: Stamp> Library<S> for Simple<M, S> {
 
     /// # Panics
     /// If the shape is wrong.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let shape = (self.shape)(world, event, M::of(&event.call));
-        if let Some(mistake) = mistake::<M, S>(event, &shape) {
+        if let Some(mistake) = mistake::<M>(event, &shape) {
             panic!("the shape of {} of {}: {mistake}", event.call, M::LIBRARY);
         }
         Some(shape).filter(|shape| !shape.is_empty()).into_iter().collect()
     }
 
     fn wrong_shape(&self, world: &World, event: &Event) -> Option<String> {
-        mistake::<M, S>(event, &(self.shape)(world, event, M::of(&event.call)))
+        mistake::<M>(event, &(self.shape)(world, event, M::of(&event.call)))
     }
 
     fn init(&self, world: &World, cell: Cell) -> Val {
         self.init.unwrap_or_else(|| world.objects.get(&cell.loc).map_or(Val::Int(0), |o| o.init))
     }
 
-    fn spec(&self) -> Spec<S> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         (self.spec)(&mut c);
         c
@@ -88,17 +87,17 @@ impl<M: Methods, S: Stamp> Library<S> for Simple<M, S> {
 }
 
 /// What is wrong if the result of a call is a value that no subevent reads.
-fn not_read<S>(event: &Event, shape: &[Sub<S>]) -> Option<String> {
+fn not_read(event: &Event, shape: &[Sub]) -> Option<String> {
     let reads = shape.iter().any(|sub| sub.reads == Some(Reads::Is(event.ret)));
     let what = "it returns a value, and no subevent reads it: one is to be Sub::read(stamp, cell, event.ret), whatever the value is";
     (!reads).then(|| what.to_owned())
 }
 
 /// What is wrong with the shape of an event. For what a call may return it is asked with a result that no call has.
-fn mistake<M: Methods, S>(event: &Event, shape: &[Sub<S>]) -> Option<String> {
+fn mistake<M: Methods>(event: &Event, shape: &[Sub]) -> Option<String> {
     let is_asked =
         event.ret == Val::Top && method::find(M::ALL, &event.call).is_some_and(|m| m.returns == Returns::Value);
-    let of = |(i, sub): (usize, &Sub<S>)| match sub.writes? {
+    let of = |(i, sub): (usize, &Sub)| match sub.writes? {
         Writes::Is(_) => None,
         Writes::Step(_) => Some(format!(
             "subevent {i} writes what Library::step makes of what another one reads, and Simple has no step: write an impl \
@@ -113,7 +112,7 @@ fn mistake<M: Methods, S>(event: &Event, shape: &[Sub<S>]) -> Option<String> {
     unread().or_else(|| shape.iter().enumerate().find_map(of))
 }
 
-impl<M: Methods, S: Stamp> Subject for Simple<M, S> {
+impl<M: Methods> Subject for Simple<M> {
     fn worlds(&self, empty: &World, bound: &Bound, _: &dyn Fn() -> bool) -> Vec<World> {
         let with = |count: usize| {
             let mut world = empty.clone();
@@ -201,7 +200,7 @@ mod tests {
     use super::*;
     use crate::ids::Node;
     use crate::methods;
-    use crate::stamp::Kind;
+    use crate::stamp::{Kind, Kinds};
 
     /// Reads and writes.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -217,14 +216,25 @@ mod tests {
         }
     }
 
+    static KINDS: Kinds = Kinds::of::<Plain>();
+
     impl Kind for Plain {
+        fn kinds() -> &'static Kinds {
+            &KINDS
+        }
+
+        fn number(self) -> u32 {
+            self as u32
+        }
+
+        fn numbered(number: u32) -> Self {
+            [R, W][number as usize]
+        }
+
         fn all(_: u8) -> Vec<Self> {
             vec![R, W]
         }
     }
-
-    crate::compile_search!(Plain);
-
     methods! {
         enum Word of CELL = "cell" {
             /// Sets it.
@@ -235,7 +245,7 @@ mod tests {
     }
 
     /// Asks for the shapes and the results of a call.
-    fn asked(shape: fn(&World, &Event, Word) -> Shape<Plain>, method: Word) -> (usize, Vec<Val>) {
+    fn asked(shape: fn(&World, &Event, Word) -> Shape, method: Word) -> (usize, Vec<Val>) {
         let library = Simple::new(shape, |_| {});
         let mut world = World::new(1, &[Node(1)]);
         world.objects.insert(Loc::new("x"), Object::new(CELL));
@@ -258,7 +268,7 @@ mod tests {
         Loc::new("x")
     }
 
-    fn good(_: &World, event: &Event, method: Word) -> Shape<Plain> {
+    fn good(_: &World, event: &Event, method: Word) -> Shape {
         match method {
             Word::Set { x, v } => [Sub::write(W, x.on(Node(1)), v)].into(),
             Word::Get { x } => [Sub::read(R, x.on(Node(1)), event.ret)].into(),

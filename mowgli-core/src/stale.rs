@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use crate::event::{Call, Cell, Event, Shape, Writes, alike};
 use crate::ids::{Name, Tid};
 use crate::search::prefix::{Alone, Prefix, reads_of};
-use crate::stamp::Stamp;
 use crate::thread::{Point, Stand, Threads};
 use crate::value::Val;
 
@@ -16,34 +15,29 @@ use crate::value::Val;
 type Asked<'n> = (Vec<(&'n Event, usize)>, (&'n Call, usize), (Cell, Val));
 
 /// What is known of it.
-pub struct Stale<'p, 'n, S: Stamp> {
-    prefixes: BTreeMap<Name, Prefix<'p, 'n, S>>,
+#[derive(Default)]
+pub struct Stale<'p, 'n> {
+    prefixes: BTreeMap<Name, Prefix<'p, 'n>>,
     known: BTreeMap<Asked<'n>, bool>,
 }
 
-impl<S: Stamp> Default for Stale<'_, '_, S> {
-    fn default() -> Self {
-        Self { prefixes: BTreeMap::new(), known: BTreeMap::new() }
-    }
-}
-
-impl<'p, 'n, S: Stamp> Stale<'p, 'n, S> {
+impl<'p, 'n> Stale<'p, 'n> {
     /// Whether the call at which a thread stands does not return what a cell held, this value, before the thread's own last
     /// write of it. `others`: where the other threads are.
     pub fn is_gone(
         &mut self,
-        threads: &Threads<'p, 'n, S>,
-        (thread, point): (Tid, &'n Point<'n, S>),
-        others: &mut dyn Iterator<Item = &'n Point<'n, S>>,
+        threads: &Threads<'p, 'n>,
+        (thread, point): (Tid, &'n Point<'n>),
+        others: &mut dyn Iterator<Item = &'n Point<'n>>,
         (cell, v): (Cell, Val),
     ) -> bool {
         let Stand::Looks(call) = &point.stand else { return false };
         let run = point.run();
         let nth = |position: usize, call: &Call| alike(&run.trace.events[..position], thread, call);
         let is_write =
-            |shape: &Shape<S>| shape.iter().any(|s| s.cell == Some(cell) && matches!(s.writes, Some(Writes::Is(_))));
+            |shape: &Shape| shape.iter().any(|s| s.cell == Some(cell) && matches!(s.writes, Some(Writes::Is(_))));
         let all = run.trace.events.iter().zip(&run.shapes).enumerate();
-        let own: Vec<Alone<'n, S>> = all
+        let own: Vec<Alone<'n>> = all
             .filter(|(_, (_, shape))| is_write(shape))
             .map(|(i, (event, shape))| Alone { event, nth: nth(i, &event.call), shape })
             .collect();
@@ -63,9 +57,9 @@ impl<'p, 'n, S: Stamp> Stale<'p, 'n, S> {
     /// Whether the specification of a library says something of its calls so far.
     fn is_heard(
         &self,
-        threads: &Threads<'p, 'n, S>,
-        point: &'n Point<'n, S>,
-        others: &mut dyn Iterator<Item = &'n Point<'n, S>>,
+        threads: &Threads<'p, 'n>,
+        point: &'n Point<'n>,
+        others: &mut dyn Iterator<Item = &'n Point<'n>>,
         library: Name,
     ) -> bool {
         let events = others.chain([point]).flat_map(|p| &p.run().trace.events);
@@ -75,9 +69,9 @@ impl<'p, 'n, S: Stamp> Stale<'p, 'n, S> {
 
     fn is_forbidden(
         &mut self,
-        threads: &Threads<'p, 'n, S>,
-        (thread, point): (Tid, &'n Point<'n, S>),
-        mut own: Vec<Alone<'n, S>>,
+        threads: &Threads<'p, 'n>,
+        (thread, point): (Tid, &'n Point<'n>),
+        mut own: Vec<Alone<'n>>,
         (call, nth): (&'n Call, usize),
         (cell, v): (Cell, Val),
     ) -> bool {
@@ -110,6 +104,6 @@ impl<'p, 'n, S: Stamp> Stale<'p, 'n, S> {
 }
 
 /// The numbers of the ways in which a call can return `ret`.
-fn ways<S: Stamp>(threads: &Threads<'_, '_, S>, thread: Tid, call: &Call, ret: Val) -> std::ops::Range<usize> {
+fn ways(threads: &Threads<'_, '_>, thread: Tid, call: &Call, ret: Val) -> std::ops::Range<usize> {
     0..threads.shapes(thread, call, ret).len()
 }

@@ -32,23 +32,22 @@ use crate::relation::Matrix;
 use crate::runs::{Run, Skeleton, Stop};
 use crate::search::solver::{End, Flow, Solver, Source};
 use crate::search::witness::each_completion;
-use crate::stamp::Stamp;
 use crate::thread::Threads;
 use crate::value::Val;
 use crate::world::{Crashes, World};
 
 /// An execution that is stuck.
 #[derive(Clone, Debug)]
-pub struct Stuck<S> {
+pub struct Stuck {
     /// The execution, with one round of each loop that goes on for ever, and without the calls that do not return.
-    pub execution: Execution<S>,
+    pub execution: Execution,
     /// For each thread what it waits in; `None` for a thread that has ended.
     pub waits: Vec<Option<Wait>>,
     pending: Vec<Option<Call>>,
 }
 
-impl<S: Stamp> Stuck<S> {
-    fn new(execution: Execution<S>, idle: &[Idle<S>]) -> Self {
+impl Stuck {
+    fn new(execution: Execution, idle: &[Idle]) -> Self {
         let waits = idle.iter().map(|(_, wait)| wait.clone()).collect();
         Self { execution, waits, pending: idle.iter().map(pending).collect() }
     }
@@ -71,7 +70,7 @@ impl<S: Stamp> Stuck<S> {
 }
 
 /// The call of the program that a thread has begun and that does not return.
-fn pending<S>((run, wait): &Idle<S>) -> Option<Call> {
+fn pending((run, wait): &Idle) -> Option<Call> {
     let Wait { at, within, .. } = wait.as_ref()?;
     match (within, at) {
         (Some(call), _) => Some(run.trace.calls[outermost(&run.trace, *call)].event.call.clone()),
@@ -90,7 +89,7 @@ fn outermost(trace: &Trace, mut call: usize) -> usize {
 
 /// The results of the calls of the program in a run, in order, as far as they have returned.
 #[must_use]
-pub fn results<S>((run, wait): &Idle<S>) -> Vec<Val> {
+pub fn results((run, wait): &Idle) -> Vec<Val> {
     let trace = &run.trace;
     let pending = wait.as_ref().and_then(|wait| wait.within).map(|call| outermost(trace, call));
     let of_program = trace.groups.iter().enumerate().map(|(e, group)| match group {
@@ -106,11 +105,11 @@ pub fn results<S>((run, wait): &Idle<S>) -> Vec<Val> {
 }
 
 /// A function of the runs of a stuck execution, and of the last values of the observed cells.
-pub type Key<'k, S, K> = &'k dyn Fn(&[Idle<S>], &[Val]) -> K;
+pub type Key<'k, K> = &'k dyn Fn(&[Idle], &[Val]) -> K;
 /// The function that says whether a stuck execution with these runs and last values is wanted.
-pub type Asked<'v, S> = &'v mut dyn FnMut(&[Idle<S>], &[Val]) -> bool;
+pub type Asked<'v> = &'v mut dyn FnMut(&[Idle], &[Val]) -> bool;
 /// The function that is given each stuck execution that is wanted.
-pub type Visit<'v, S> = &'v mut dyn FnMut(&[Idle<S>], &[Val], Stuck<S>);
+pub type Visit<'v> = &'v mut dyn FnMut(&[Idle], &[Val], Stuck);
 
 /// The subevents of a prefix, and of what comes after it: nothing of a later part is before something of an earlier one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -125,19 +124,19 @@ enum Part {
 
 /// A run of each thread, with the part of each event.
 #[derive(Clone)]
-struct Continued<S> {
-    skeletons: Vec<Skeleton<S>>,
+struct Continued {
+    skeletons: Vec<Skeleton>,
     parts: Vec<Vec<Part>>,
 }
 
-impl<S: Stamp> Continued<S> {
-    fn new<'r>(runs: impl Iterator<Item = &'r Run<S>>) -> Self {
+impl Continued {
+    fn new<'r>(runs: impl Iterator<Item = &'r Run>) -> Self {
         let skeletons: Vec<_> = runs.map(|run| Skeleton { runs: vec![run.clone()] }).collect();
         let parts = skeletons.iter().map(|s| vec![Part::Happened; s.runs[0].shapes.len()]).collect();
         Self { skeletons, parts }
     }
 
-    fn run(&self, thread: usize) -> &Run<S> {
+    fn run(&self, thread: usize) -> &Run {
         &self.skeletons[thread].runs[0]
     }
 
@@ -146,7 +145,7 @@ impl<S: Stamp> Continued<S> {
     }
 
     /// Appends an event to the run of its thread.
-    fn with(mut self, event: Event, shape: Shape<S>, part: Part) -> Self {
+    fn with(mut self, event: Event, shape: Shape, part: Part) -> Self {
         let thread = event.thread.index();
         let run = &mut self.skeletons[thread].runs[0];
         run.trace.events.push(event);
@@ -158,7 +157,7 @@ impl<S: Stamp> Continued<S> {
 
     /// The part of each subevent.
     fn parts(&self) -> Vec<Part> {
-        let of_thread = |(s, parts): (&Skeleton<S>, &Vec<Part>)| {
+        let of_thread = |(s, parts): (&Skeleton, &Vec<Part>)| {
             let shapes = s.runs[0].shapes.clone().into_iter().zip(parts.clone());
             shapes.flat_map(|(shape, part)| vec![part; shape.len()]).collect::<Vec<_>>()
         };
@@ -171,18 +170,10 @@ fn early(parts: &[Part]) -> Matrix {
     Matrix::from_fn(parts.len(), |a, b| parts[a] > parts[b])
 }
 
-impl<S: Stamp> Problem<'_, S> {
+impl Problem<'_> {
     /// The first stuck execution of these runs of the program that `matters`, by what the calls of each thread have returned
     /// in it.
-    pub fn stuck(&self, runs: &Runs<S>, matters: &mut dyn FnMut(&[Vec<Val>]) -> bool) -> Found<Option<Stuck<S>>> {
-        S::search().stuck(self, runs, matters)
-    }
-
-    pub(crate) fn stuck_inner(
-        &self,
-        runs: &Runs<S>,
-        matters: &mut dyn FnMut(&[Vec<Val>]) -> bool,
-    ) -> Found<Option<Stuck<S>>> {
+    pub fn stuck(&self, runs: &Runs, matters: &mut dyn FnMut(&[Vec<Val>]) -> bool) -> Found<Option<Stuck>> {
         let idle = match &runs.idle {
             Some(idle) => Found::new(idle.clone(), runs.stop.clone()),
             None => match flow::idle(self) {
@@ -219,13 +210,13 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// Whether the libraries say something of calls that others would have followed: one that holds a lock has not yet
     /// released it.
-    fn says_something(&self, idle: &[Idle<S>]) -> bool {
+    fn says_something(&self, idle: &[Idle]) -> bool {
         let events: Vec<&Event> = idle.iter().flat_map(|(run, _)| &run.trace.events).collect();
         self.all_say(&events, |library, own| library.admits(self.world, own) && library.is_well_formed(self.world, own))
     }
 
     /// Whether some thread comes out of its loop with other results, with what is in memory at the end.
-    fn comes_out(&self, execution: &Execution<S>, idle: &[Idle<S>]) -> bool {
+    fn comes_out(&self, execution: &Execution, idle: &[Idle]) -> bool {
         let points = Arena::new();
         let (libraries, implementations, world) = (self.libraries, self.implementations, self.world);
         // A thread that goes round without a choice does so for ever: as many rounds as its run has calls are enough.
@@ -247,10 +238,10 @@ impl<S: Stamp> Problem<'_, S> {
     /// observed cells that are `wanted`.
     fn stuck_with(
         &self,
-        idle: &[Idle<S>],
-        continued: &Continued<S>,
+        idle: &[Idle],
+        continued: &Continued,
         wanted: &mut dyn FnMut(&[Val]) -> bool,
-        visit: &mut dyn FnMut(Stuck<S>) -> Flow,
+        visit: &mut dyn FnMut(Stuck) -> Flow,
     ) -> Result<End, Stop> {
         if !self.arrives(idle) || !idle.iter().all(|idle| self.returns_again(idle)) {
             return Ok(End::Searched);
@@ -294,7 +285,7 @@ impl<S: Stamp> Problem<'_, S> {
     }
 
     /// True if the calls of the iteration that a thread repeats return once more after it; a poll does not if no operation is left.
-    fn returns_again(&self, (run, wait): &Idle<S>) -> bool {
+    fn returns_again(&self, (run, wait): &Idle) -> bool {
         let Some(Wait { at: Waits::Loop(start), .. }) = wait else { return true };
         let mut earlier = run.trace.events.clone();
         let returns = |e: &Event| {
@@ -307,31 +298,30 @@ impl<S: Stamp> Problem<'_, S> {
     }
 
     /// True if all that threads have issued happens that wait, and so have not crashed: their events happen as where nothing crashes.
-    fn arrives(&self, idle: &[Idle<S>]) -> bool {
+    fn arrives(&self, idle: &[Idle]) -> bool {
         if self.world.crashes.is_empty() {
             return true;
         }
         let world = World { crashes: Crashes::default(), ..self.world.clone() };
         let is_whole =
-            |(event, shape): (&Event, &Shape<S>)| self.libraries.of(&event.call).shapes(&world, event).contains(shape);
+            |(event, shape): (&Event, &Shape)| self.libraries.of(&event.call).shapes(&world, event).contains(shape);
         let waiting = idle.iter().filter(|(_, wait)| wait.is_some());
         waiting.flat_map(|(run, _)| run.trace.events.iter().zip(&run.shapes)).all(is_whole)
     }
 
     /// Every stuck execution of the program, one for each `key` of its runs and of the last values of observed cells: one with
     /// the fewest events.
-    pub fn all_stuck<K: Ord>(&self, key: Key<'_, S, K>) -> Found<BTreeMap<K, Stuck<S>>> {
-        let mut all: BTreeMap<K, Stuck<S>> = BTreeMap::new();
+    pub fn all_stuck<K: Ord>(&self, key: Key<'_, K>) -> Found<BTreeMap<K, Stuck>> {
+        let mut all: BTreeMap<K, Stuck> = BTreeMap::new();
         let all = RefCell::new(&mut all);
-        let stop = S::search().each_stuck(
-            self,
+        let stop = self.each_stuck(
             &mut |idle, finals| !all.borrow().contains_key(&key(idle, finals)),
             &mut |idle, finals, stuck| _ = all.borrow_mut().insert(key(idle, finals), stuck),
         );
         Found::new(std::mem::take(all.into_inner()), stop)
     }
 
-    pub(crate) fn each_stuck_inner(&self, wanted: Asked<'_, S>, visit: Visit<'_, S>) -> Option<Stop> {
+    fn each_stuck(&self, wanted: Asked<'_>, visit: Visit<'_>) -> Option<Stop> {
         if self.never_waits() {
             return None;
         }
@@ -370,7 +360,7 @@ impl<S: Stamp> Problem<'_, S> {
     }
 
     /// Appends to each run the calls that its thread owes.
-    fn with_owed(&self, mut continued: Continued<S>) -> Continued<S> {
+    fn with_owed(&self, mut continued: Continued) -> Continued {
         for thread in self.world.tids() {
             let events: Vec<&Event> = continued.run(thread.index()).trace.events.iter().collect();
             let owed = self.libraries.owes(&events);
@@ -388,7 +378,7 @@ impl<S: Stamp> Problem<'_, S> {
     ///
     /// # Errors
     /// The limit that cut the search short.
-    fn can_return(&self, idle: &[Idle<S>]) -> Result<bool, Stop> {
+    fn can_return(&self, idle: &[Idle]) -> Result<bool, Stop> {
         let may_wait = |call: &Call| self.libraries.of(call).may_wait(call);
         let waiting = idle.iter().enumerate().filter_map(|(t, (_, wait))| match wait {
             Some(Wait { at: Waits::Call(call), .. }) if may_wait(call) => Some((Tid::from_index(t), call)),
@@ -399,7 +389,7 @@ impl<S: Stamp> Problem<'_, S> {
             let mut all = vec![Continued::new(idle.iter().map(|(run, _)| run))];
             for (thread, call) in returning {
                 let ways = self.ways(thread, call, &idle[thread.index()].0, &values);
-                let with = |c: Continued<S>| {
+                let with = |c: Continued| {
                     let ways = ways.iter().cloned();
                     ways.map(move |(event, shape)| c.clone().with(event, shape, Part::Returns)).collect::<Vec<_>>()
                 };
@@ -415,7 +405,7 @@ impl<S: Stamp> Problem<'_, S> {
     }
 
     /// The ways in which a call can return to a thread after its run, where cells can hold these values.
-    fn ways(&self, thread: Tid, call: &Call, run: &Run<S>, values: &BTreeSet<Val>) -> Vec<(Event, Shape<S>)> {
+    fn ways(&self, thread: Tid, call: &Call, run: &Run, values: &BTreeSet<Val>) -> Vec<(Event, Shape)> {
         let library = self.libraries.of(call);
         let cells = |cell: Cell| values.iter().copied().chain([self.initial(cell)]).sorted().dedup().collect();
         let results = library.returns(self.world, &run.trace.events, thread, call, &cells).into_iter();
@@ -425,7 +415,7 @@ impl<S: Stamp> Problem<'_, S> {
     }
 
     /// Every value that these runs can write.
-    fn values_in(&self, idle: &[Idle<S>]) -> BTreeSet<Val> {
+    fn values_in(&self, idle: &[Idle]) -> BTreeSet<Val> {
         let events = || idle.iter().flat_map(|(run, _)| run.trace.events.iter().zip(&run.shapes));
         let subs = || events().flat_map(|(event, shape)| shape.iter().map(move |sub| (event, sub)));
         let mut values: BTreeSet<Val> = BTreeSet::new();
@@ -453,8 +443,8 @@ impl<S: Stamp> Problem<'_, S> {
 
     /// Whether a consistent execution has these runs, such that nothing of a later part comes before something of an earlier one, and
     /// every library says something of them.
-    fn is_prefix(&self, continued: &Continued<S>) -> Result<bool, Stop> {
-        let is_said = |library: &dyn Library<S>, own: &[&Event]| {
+    fn is_prefix(&self, continued: &Continued) -> Result<bool, Stop> {
+        let is_said = |library: &dyn Library, own: &[&Event]| {
             library.admits(self.world, own) && library.is_well_formed(self.world, own)
         };
         if !self.all_say(&continued.events(), is_said) {
@@ -477,7 +467,7 @@ impl<S: Stamp> Problem<'_, S> {
 }
 
 /// The execution without calls that are owed.
-fn happened<S: Stamp>(execution: Execution<S>, parts: &[Part]) -> Execution<S> {
+fn happened(execution: Execution, parts: &[Part]) -> Execution {
     if !parts.contains(&Part::Owed) {
         return execution;
     }
@@ -488,7 +478,7 @@ fn happened<S: Stamp>(execution: Execution<S>, parts: &[Part]) -> Execution<S> {
 }
 
 /// The first completion of a class in which none of these pairs is in hb.
-fn first_completion<S: Stamp>(solver: &mut Solver<'_, S>, early: &Matrix) -> Option<Execution<S>> {
+fn first_completion(solver: &mut Solver<'_>, early: &Matrix) -> Option<Execution> {
     let snapshot = solver.snapshot();
     let mut found = None;
     each_completion(solver, &mut |solver| {
@@ -502,7 +492,7 @@ fn first_completion<S: Stamp>(solver: &mut Solver<'_, S>, early: &Matrix) -> Opt
 }
 
 /// The results of the replaced calls of the program in a run, but for the one in which its thread waits.
-fn returned<S>((run, wait): &Idle<S>) -> Vec<Val> {
+fn returned((run, wait): &Idle) -> Vec<Val> {
     let trace = &run.trace;
     let pending = wait.as_ref().and_then(|wait| wait.within).map(|call| outermost(trace, call));
     let calls = trace.calls.iter().enumerate();
@@ -511,7 +501,7 @@ fn returned<S>((run, wait): &Idle<S>) -> Vec<Val> {
 
 /// The reads of the rounds that are repeated, each with the subevents of its round, first and one past the last, and its
 /// cell.
-fn repeated_reads<S: Stamp>(graph: &Graph<'_, S>, idle: &[Idle<S>]) -> Vec<(usize, (usize, usize), Cell)> {
+fn repeated_reads(graph: &Graph<'_>, idle: &[Idle]) -> Vec<(usize, (usize, usize), Cell)> {
     let mut reads = Vec::new();
     for (ends, (run, wait)) in graph.starts.windows(2).zip(idle) {
         let Some(Wait { at: Waits::Loop(start), .. }) = wait else { continue };
@@ -522,7 +512,7 @@ fn repeated_reads<S: Stamp>(graph: &Graph<'_, S>, idle: &[Idle<S>]) -> Vec<(usiz
     reads
 }
 
-impl<S: Stamp> Stuck<S> {
+impl Stuck {
     /// What the rounds of a thread read, each cell once, with the value.
     #[must_use]
     pub fn reads(&self, thread: Tid) -> Vec<(Cell, Val)> {

@@ -19,7 +19,6 @@ use crate::implementation::Implementations;
 use crate::library::Libraries;
 use crate::program::{LONGEST, Let, Prog};
 use crate::runs::{Run, Skeleton};
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
@@ -56,16 +55,16 @@ pub enum Stand {
 }
 
 /// What a thread has done, and where it stands.
-pub struct Point<'n, S> {
+pub struct Point<'n> {
     /// What tells it from other points.
     pub id: usize,
     /// The events so far, with their shapes, as a skeleton of one run.
-    pub skeleton: Skeleton<S>,
+    pub skeleton: Skeleton,
     /// Where it stands.
     pub stand: Stand,
     control: Control,
-    next: RefCell<BTreeMap<(Val, usize), &'n Point<'n, S>>>,
-    rounds: RefCell<BTreeMap<Val, Rounds<'n, S>>>,
+    next: RefCell<BTreeMap<(Val, usize), &'n Point<'n>>>,
+    rounds: RefCell<BTreeMap<Val, Rounds<'n>>>,
     /// What the call at which it stands was said to return, by what is in the cells that it was asked with; where
     /// [`Threads::notes`] is set.
     pub returned: RefCell<BTreeSet<Returned>>,
@@ -77,10 +76,10 @@ type Returned = (Vec<(Cell, Vec<Val>)>, Vec<Val>);
 /// The number of a shape that no shape has: the thread went on beyond the bound on rounds.
 const BEYOND: usize = usize::MAX;
 
-impl<'n, S> Point<'n, S> {
+impl<'n> Point<'n> {
     /// The events so far.
     #[must_use]
-    pub fn run(&self) -> &Run<S> {
+    pub fn run(&self) -> &Run {
         &self.skeleton.runs[0]
     }
 
@@ -106,7 +105,7 @@ impl<'n, S> Point<'n, S> {
 
     /// The rounds that were asked for, by what the call returned.
     #[must_use]
-    pub fn known_rounds(&self) -> Vec<(Val, Rounds<'n, S>)> {
+    pub fn known_rounds(&self) -> Vec<(Val, Rounds<'n>)> {
         self.rounds.borrow().iter().map(|(&ret, rounds)| (ret, Rc::clone(rounds))).collect()
     }
 }
@@ -126,10 +125,10 @@ struct Control {
 }
 
 /// What a thread has done that goes round in a loop: the events of the last round are those from this one on.
-pub type Going<'n, S> = (&'n Point<'n, S>, usize);
+pub type Going<'n> = (&'n Point<'n>, usize);
 
 /// The ways in which a thread can end a round.
-pub type Rounds<'n, S> = Rc<[Going<'n, S>]>;
+pub type Rounds<'n> = Rc<[Going<'n>]>;
 
 #[derive(Clone)]
 enum Frame {
@@ -149,9 +148,9 @@ impl Frame {
 }
 
 /// The points of all threads.
-pub struct Threads<'a, 'n, S: Stamp> {
+pub struct Threads<'a, 'n> {
     /// The libraries of the calls that are not replaced.
-    pub libraries: &'a Libraries<S>,
+    pub libraries: &'a Libraries,
     /// What replaces the other calls.
     pub implementations: &'a Implementations,
     /// The surroundings.
@@ -159,19 +158,19 @@ pub struct Threads<'a, 'n, S: Stamp> {
     /// How many rounds of a loop with effects may end without a break.
     pub rounds: usize,
     /// Where points are kept.
-    pub points: &'n Arena<Point<'n, S>>,
+    pub points: &'n Arena<Point<'n>>,
     /// What the calls were that threads have made.
-    pub seen: RefCell<BTreeMap<Name, Seen<S>>>,
+    pub seen: RefCell<BTreeMap<Name, Seen>>,
     /// Whether it is kept what calls are said to return.
     pub notes: bool,
     /// Whether a thread stands at each call that may wait for others, even if it returns in one way only.
     pub waits: bool,
 }
 
-impl<'n, S: Stamp> Threads<'_, 'n, S> {
+impl<'n> Threads<'_, 'n> {
     /// Where a thread stands before any result that has to be chosen.
     #[must_use]
-    pub fn start(&self, thread: Tid, program: &Prog) -> &'n Point<'n, S> {
+    pub fn start(&self, thread: Tid, program: &Prog) -> &'n Point<'n> {
         let nothing =
             Trace { events: Vec::new(), groups: Vec::new(), calls: Vec::new(), rounds: Vec::new(), output: Val::Unit };
         let control = Control { program: program.clone(), stack: Vec::new(), group: None, one_round: false, made: 0 };
@@ -180,7 +179,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
 
     /// Where a thread stands after its call has returned `ret`, and has happened in the shape of this number.
     #[must_use]
-    pub fn after(&self, point: &'n Point<'n, S>, thread: Tid, ret: Val, shape: usize) -> &'n Point<'n, S> {
+    pub fn after(&self, point: &'n Point<'n>, thread: Tid, ret: Val, shape: usize) -> &'n Point<'n> {
         if let Some(next) = point.next.borrow().get(&(ret, shape)) {
             return next;
         }
@@ -196,7 +195,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
 
     /// Where a thread that has come to the bound on rounds comes to if it goes on for one more round.
     #[must_use]
-    pub fn beyond(&self, point: &'n Point<'n, S>, thread: Tid) -> &'n Point<'n, S> {
+    pub fn beyond(&self, point: &'n Point<'n>, thread: Tid) -> &'n Point<'n> {
         let key = (Val::Unit, BEYOND);
         if let Some(next) = point.next.borrow().get(&key) {
             return next;
@@ -209,7 +208,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
     /// The rounds that a thread can end without a break, after the call at which it stands has returned `ret`, without a
     /// further result that depends on memory.
     #[must_use]
-    pub fn rounds(&self, point: &'n Point<'n, S>, thread: Tid, ret: Val) -> Rounds<'n, S> {
+    pub fn rounds(&self, point: &'n Point<'n>, thread: Tid, ret: Val) -> Rounds<'n> {
         if let Some(rounds) = point.rounds.borrow().get(&ret) {
             return Rc::clone(rounds);
         }
@@ -217,7 +216,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         let mut found = Vec::new();
         let control = Control { one_round: true, ..point.control.clone() };
         self.add_rounds(thread, (point.run(), &control), (call, ret), &mut found);
-        let rounds: Rounds<'n, S> = found.into();
+        let rounds: Rounds<'n> = found.into();
         point.rounds.borrow_mut().insert(ret, Rc::clone(&rounds));
         rounds
     }
@@ -225,9 +224,9 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
     fn add_rounds(
         &self,
         thread: Tid,
-        (run, control): (&Run<S>, &Control),
+        (run, control): (&Run, &Control),
         (call, ret): (&Call, Val),
-        found: &mut Vec<Going<'n, S>>,
+        found: &mut Vec<Going<'n>>,
     ) {
         for shape in self.shapes(thread, call, ret) {
             let (mut run, mut control) = (run.clone(), control.clone());
@@ -251,7 +250,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         &self,
         thread: Tid,
         program: &Prog,
-        (run, start, depth): (&Run<S>, usize, usize),
+        (run, start, depth): (&Run, usize, usize),
         cells: &dyn Fn(Cell) -> Vec<Val>,
     ) -> bool {
         let mut point = self.start(thread, program);
@@ -276,7 +275,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
     fn leaves(
         &self,
         thread: Tid,
-        (run, control): (&Run<S>, &Control),
+        (run, control): (&Run, &Control),
         stand: &Stand,
         (depth, start): (usize, usize),
         cells: &dyn Fn(Cell) -> Vec<Val>,
@@ -304,7 +303,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
 
     /// What the call at which a thread stands can return, where cells can hold these values.
     #[must_use]
-    pub fn returns(&self, thread: Tid, point: &Point<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
+    pub fn returns(&self, thread: Tid, point: &Point<'n>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Val> {
         let Stand::Looks(call) = &point.stand else { return Vec::new() };
         let returns = |cells: &dyn Fn(Cell) -> Vec<Val>| {
             self.libraries.of(call).returns(self.world, &point.run().trace.events, thread, call, cells)
@@ -325,7 +324,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
 
     /// Whether the call at which a thread stands can return `ret` in a shape of this number.
     #[must_use]
-    pub fn is_way(&self, thread: Tid, point: &Point<'n, S>, ret: Val, shape: usize) -> bool {
+    pub fn is_way(&self, thread: Tid, point: &Point<'n>, ret: Val, shape: usize) -> bool {
         match &point.stand {
             Stand::Free(call, _) | Stand::Looks(call) => shape < self.shapes(thread, call, ret).len(),
             _ => false,
@@ -334,30 +333,24 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
 
     /// The ways in which a call can return `ret`.
     #[must_use]
-    pub fn shapes(&self, thread: Tid, call: &Call, ret: Val) -> Vec<Shape<S>> {
+    pub fn shapes(&self, thread: Tid, call: &Call, ret: Val) -> Vec<Shape> {
         self.libraries.of(call).shapes(self.world, &Event { thread, call: call.clone(), ret })
     }
 
-    fn go_on(
-        &self,
-        thread: Tid,
-        mut run: Run<S>,
-        mut control: Control,
-        before: Option<&'n Point<'n, S>>,
-    ) -> &'n Point<'n, S> {
+    fn go_on(&self, thread: Tid, mut run: Run, mut control: Control, before: Option<&'n Point<'n>>) -> &'n Point<'n> {
         let stand = self.advance(thread, &mut run, &mut control);
         self.note(&run, before);
         self.point(run, stand, control)
     }
 
-    fn point(&self, run: Run<S>, stand: Stand, control: Control) -> &'n Point<'n, S> {
+    fn point(&self, run: Run, stand: Stand, control: Control) -> &'n Point<'n> {
         let skeleton = Skeleton { runs: vec![run] };
         let (next, rounds, returned) = Default::default();
         self.points.alloc(Point { id: self.points.len(), skeleton, stand, control, next, rounds, returned })
     }
 
     /// Notes what the calls do that a thread has made since it was at `before`.
-    fn note(&self, run: &Run<S>, before: Option<&'n Point<'n, S>>) {
+    fn note(&self, run: &Run, before: Option<&'n Point<'n>>) {
         let known = before.map_or(0, |p| p.run().shapes.len());
         let looks = before.is_some_and(|p| matches!(p.stand, Stand::Looks(_)));
         let calls = run.trace.events.iter().zip(&run.shapes).enumerate().skip(known);
@@ -368,7 +361,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
     }
 
     /// Goes on until something has to be chosen, or there is nothing left to do.
-    fn advance(&self, thread: Tid, run: &mut Run<S>, control: &mut Control) -> Stand {
+    fn advance(&self, thread: Tid, run: &mut Run, control: &mut Control) -> Stand {
         while control.made < LONGEST {
             control.made += 1;
             let next = match std::mem::replace(&mut control.program, Prog::unit()) {
@@ -397,7 +390,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         Stand::IllDefined(never_ends(thread, control.group.map(|g| &run.trace.calls[g].event.call)))
     }
 
-    fn call(&self, thread: Tid, call: Call, run: &mut Run<S>, control: &mut Control) -> Result<Prog, Stand> {
+    fn call(&self, thread: Tid, call: Call, run: &mut Run, control: &mut Control) -> Result<Prog, Stand> {
         if let Some(implementation) = self.implementations.get(&call.library) {
             let body = implementation.body(self.world, thread, &call);
             let index = run.trace.calls.len();
@@ -436,7 +429,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         }
     }
 
-    fn value(&self, thread: Tid, v: Val, run: &mut Run<S>, control: &mut Control) -> Result<Prog, Stand> {
+    fn value(&self, thread: Tid, v: Val, run: &mut Run, control: &mut Control) -> Result<Prog, Stand> {
         match control.stack.pop() {
             None => {
                 run.trace.output = v;
@@ -463,7 +456,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
         body: Arc<Prog>,
         done: usize,
         start: usize,
-        run: &mut Run<S>,
+        run: &mut Run,
         control: &mut Control,
     ) -> Result<Prog, Stand> {
         if control.one_round {
@@ -494,7 +487,7 @@ impl<'n, S: Stamp> Threads<'_, 'n, S> {
 }
 
 impl Control {
-    fn returned<S>(&mut self, run: &mut Run<S>, event: Event, shape: Shape<S>) {
+    fn returned(&mut self, run: &mut Run, event: Event, shape: Shape) {
         self.program = Prog::Val(event.ret);
         run.trace.events.push(event);
         run.trace.groups.push(self.group);
@@ -503,7 +496,7 @@ impl Control {
 }
 
 /// A break out of `k` loops.
-fn broken<S>(k: usize, v: Val, run: &Run<S>, control: &mut Control) -> Result<Prog, Stand> {
+fn broken(k: usize, v: Val, run: &Run, control: &mut Control) -> Result<Prog, Stand> {
     match control.stack.pop() {
         None => Err(Stand::Discarded),
         Some(Frame::Then(_)) => Ok(Prog::Break(k, v)),

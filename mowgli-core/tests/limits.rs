@@ -31,12 +31,7 @@ fn words(threads: usize) -> World {
     world
 }
 
-fn asked<T>(
-    libraries: &Libraries<Tso>,
-    programs: &[Prog],
-    limits: Limits<'_>,
-    ask: impl FnOnce(&Problem<'_, Tso>) -> T,
-) -> T {
+fn asked<T>(libraries: &Libraries, programs: &[Prog], limits: Limits<'_>, ask: impl FnOnce(&Problem<'_>) -> T) -> T {
     let implementations = &Implementations::new();
     ask(&Problem { libraries, implementations, world: &words(programs.len()), programs, observed: &[], limits })
 }
@@ -177,7 +172,7 @@ fn clients_are_made_until_the_time_is_up() {
     let placed = Bound { nodes: 40, ..many.clone() };
     assert_eq!(worlds(&Lock, &placed, &late_after(5_000)), Err(Stop::Time));
     let alternating = Bound { threads: 1, calls: 40, ..many };
-    let begun = well_formed(&Lock as &dyn Library<Tso>, &Lock, &[alternating], &late_after(5_000));
+    let begun = well_formed(&Lock as &dyn Library, &Lock, &[alternating], &late_after(5_000));
     assert!(!begun.so_far().0.0.is_empty() && begun.all() == Err(Stop::Time));
     let few = Bound { threads: 1, nodes: 1, calls: 40, ..two };
     assert!(!are_at_most(&Lock, &few, 1_000) && are_at_most(&Lock, &Bound { calls: 3, ..few }, 14));
@@ -269,7 +264,7 @@ methods! {
 /// A call that writes so many different values, and is implemented by one write.
 struct Wide(i64);
 
-impl Library<Tso> for Wide {
+impl Library for Wide {
     fn name(&self) -> Name {
         WIDE
     }
@@ -278,12 +273,12 @@ impl Library<Tso> for Wide {
         Method::TABLE
     }
 
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Tso>> {
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let cell = Cell { loc: event.call.loc(0), node: Node(1) };
         vec![(1..=self.0).map(|v| Sub::write(Tso::W, cell, Writes::Is(Val::Int(v)))).collect()]
     }
 
-    fn spec(&self) -> Spec<Tso> {
+    fn spec(&self) -> Spec {
         Spec::default()
     }
 }

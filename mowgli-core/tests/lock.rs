@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::x86_tso::{Counting, LOCK, Lock, Memory, Spin, Tso, fence, read, to, word, write};
+use crate::x86_tso::{Counting, LOCK, Lock, Memory, Spin, fence, read, to, word, write};
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
@@ -49,7 +49,7 @@ fn message_passing_works() {
     assert_eq!(results(&[sender, receiver]), ["[(), (0, 0)]", "[(), (0, 1)]", "[(), (1, 1)]"]);
 }
 
-fn checked(spin: Spin, calls: usize) -> Report<Tso> {
+fn checked(spin: Spin, calls: usize) -> Report {
     run(&Question {
         library: LOCK,
         specification: Libraries::over(to).with(Lock),
@@ -67,7 +67,7 @@ fn checked(spin: Spin, calls: usize) -> Report<Tso> {
     })
 }
 
-fn words(report: &Report<Tso>) -> Vec<String> {
+fn words(report: &Report) -> Vec<String> {
     let all = report.concretisation.iter();
     all.map(|((method, stamp), words)| format!("{method} {stamp}: {words:?}")).collect()
 }

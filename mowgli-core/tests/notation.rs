@@ -1,6 +1,6 @@
 //! The notation of programs: what `prog!` makes of sequences and blocks.
 
-use crate::x86_tso::{Memory, Tso, read, to, word, write};
+use crate::x86_tso::{Memory, read, to, word, write};
 use mowgli_core::ids::{Loc, Node};
 use mowgli_core::implementation::Implementations;
 use mowgli_core::library::Libraries;
@@ -13,7 +13,7 @@ use mowgli_core::world::World;
 fn alone(program: Prog) -> (Val, Val) {
     let mut world = World::new(1, &[Node(1)]);
     world.objects.extend(["x", "y"].map(|x| (Loc::new(x), word())));
-    let problem: Problem<'_, Tso> = Problem {
+    let problem: Problem<'_> = Problem {
         libraries: &Libraries::over(to).with(Memory),
         implementations: &Implementations::new(),
         world: &world,

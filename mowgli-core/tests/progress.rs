@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use itertools::Itertools;
 
-use crate::x86_tso::{Changed, LOCK, Lock, Spin, Tso, read, to, word, write};
+use crate::x86_tso::{Changed, LOCK, Lock, Spin, read, to, word, write};
 use mowgli_core::algebra::Spec;
 use mowgli_core::event::{Call, Cell};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
@@ -23,7 +23,7 @@ use proptest::prelude::*;
 /// Memory whose writes are seen by every thread at once: all of rf is in so.
 const COHERENT: Changed = Changed { admits: |_| true, spec: coherent };
 
-fn coherent() -> Spec<Tso> {
+fn coherent() -> Spec {
     let mut c = Spec::default();
     let [rf, mo, rb] = c.coherence();
     c.so([&rf, &mo, &rb]);
@@ -48,7 +48,7 @@ impl Subject for TwoLocks {
     }
 }
 
-fn checked(subject: &dyn Subject, implementation: impl Implementation + 'static, calls: usize) -> Report<Tso> {
+fn checked(subject: &dyn Subject, implementation: impl Implementation + 'static, calls: usize) -> Report {
     local(&Question {
         library: LOCK,
         specification: Libraries::over(to).with(Lock),
@@ -162,7 +162,7 @@ fn a_deadlock_by_the_specification_is_no_bug() {
     };
     let bound = Bound { threads: 2, nodes: 1, calls: 4, ..Bound::default() };
     assert!(
-        well_formed(&Lock as &dyn Library<Tso>, &TwoLocks, &[bound], &|| false)
+        well_formed(&Lock as &dyn Library, &TwoLocks, &[bound], &|| false)
             .all()
             .unwrap()
             .0
@@ -191,7 +191,7 @@ fn made(statements: &[Statement]) -> Prog {
     }))
 }
 
-fn asked<T>(programs: &[Prog], ask: impl FnOnce(&Problem<'_, Tso>) -> T) -> T {
+fn asked<T>(programs: &[Prog], ask: impl FnOnce(&Problem<'_>) -> T) -> T {
     let mut world = World::new(1, &vec![Node(1); programs.len()]);
     world.objects.extend(WORDS.map(|x| (Loc::new(x), word())));
     let observed: Vec<Cell> = WORDS.map(|x| Cell { loc: Loc::new(x), node: Node(1) }).to_vec();

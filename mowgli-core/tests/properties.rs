@@ -7,7 +7,7 @@ use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::properties::{Properties, Specified, properties};
-use mowgli_core::stamp::Kind;
+use mowgli_core::stamp::{Kind, Kinds};
 use mowgli_core::world::{Object, World};
 
 /// The one stamp there is.
@@ -20,13 +20,25 @@ impl std::fmt::Display for Once {
     }
 }
 
+static KINDS: Kinds = Kinds::of::<Once>();
+
 impl Kind for Once {
+    fn kinds() -> &'static Kinds {
+        &KINDS
+    }
+
+    fn number(self) -> u32 {
+        0
+    }
+
+    fn numbered(_: u32) -> Self {
+        Self
+    }
+
     fn all(_: u8) -> Vec<Self> {
         vec![Self]
     }
 }
-
-mowgli_core::compile_search!(Once);
 
 methods! {
     /// What can be done with something that ticks.
@@ -51,7 +63,7 @@ enum Ticks {
     Never,
 }
 
-impl Library<Once> for Ticks {
+impl Library for Ticks {
     fn name(&self) -> Name {
         TICKS
     }
@@ -60,7 +72,7 @@ impl Library<Once> for Ticks {
         Method::TABLE
     }
 
-    fn shapes(&self, _: &World, _: &Event) -> Vec<Shape<Once>> {
+    fn shapes(&self, _: &World, _: &Event) -> Vec<Shape> {
         let happens = *self != Self::Never;
         happens.then(|| Shape::from([Sub::quiet(Once)])).into_iter().collect()
     }
@@ -69,7 +81,7 @@ impl Library<Once> for Ticks {
         *self != Self::Even || events.len().is_multiple_of(2)
     }
 
-    fn spec(&self) -> Spec<Once> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let all = events(|_| true);
         let apart = all.cross(&all) - same_event();
@@ -94,7 +106,7 @@ impl Subject for Ticks {
     }
 }
 
-fn of(ticks: Ticks) -> Properties<Once> {
+fn of(ticks: Ticks) -> Properties {
     let specification = Libraries::over(|_, _: Once| false).with(ticks);
     let (expired, progress) = (&|| false, &|_: usize, _: usize| {});
     let specified = Specified { specification: &specification, library: TICKS, subject: &ticks, expired, progress };

@@ -28,7 +28,6 @@ use mowgli_core::soundness::client::Client;
 use mowgli_core::stuck::Stuck;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::Stamp;
 use serde::{Deserialize, Serialize};
 
 use crate::group::Group;
@@ -309,7 +308,7 @@ impl Group {
         };
         let runs = problem.runs();
         let mut found = BTreeSet::new();
-        let mut settled = |solver: &mut Solver<'_, Stamp>| {
+        let mut settled = |solver: &mut Solver<'_>| {
             let outcome = problem.outcome_of(solver);
             if !found.contains(&outcome) && solver.is_consistent() {
                 found.insert(outcome);
@@ -317,7 +316,7 @@ impl Group {
             Cut::Known
         };
         let stop = problem.explore_runs(&runs, &mut settled, &mut |_| Flow::Continue).stop;
-        let key = |idle: &[Idle<Stamp>], _: &[Val]| idle.iter().map(rest).collect::<Vec<_>>();
+        let key = |idle: &[Idle], _: &[Val]| idle.iter().map(rest).collect::<Vec<_>>();
         let (stuck, waits) = problem.all_stuck(&key).into_parts();
         if let Some(fault) = code.fault() {
             return Err(fault);
@@ -367,7 +366,7 @@ impl Group {
 
 impl<R: Clone + 'static> Code<R> {
     /// What an outcome of the programs says of the code.
-    fn ending(&self, libraries: &Libraries<Stamp>, outcome: &Outcome, world: &World) -> Result<Ending<R>, Fault> {
+    fn ending(&self, libraries: &Libraries, outcome: &Outcome, world: &World) -> Result<Ending<R>, Fault> {
         let (mut results, mut known, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         let mut owed = Vec::new();
         for (t, output) in self.stack.world.tids().zip(&outcome.outputs) {
@@ -385,9 +384,9 @@ impl<R: Clone + 'static> Code<R> {
     /// Runs the code of the threads that have ended in a stuck execution, and explains why the others wait.
     fn waiting(
         &self,
-        libraries: &Libraries<Stamp>,
+        libraries: &Libraries,
         rests: &[(Option<Val>, Option<Call>)],
-        stuck: &Stuck<Stamp>,
+        stuck: &Stuck,
     ) -> Result<Waiting<R>, Fault> {
         let fate = |(t, (output, _)): (Tid, &(Option<Val>, Option<Call>))| {
             let Some(output) = output else { return Ok(Fate::Waits(stuck::sentence(libraries, stuck, t))) };
@@ -401,14 +400,14 @@ impl<R: Clone + 'static> Code<R> {
 }
 
 /// The calls that a thread owes after these.
-fn owes(libraries: &Libraries<Stamp>, thread: Tid, made: &[(Call, Val)]) -> Vec<Call> {
+fn owes(libraries: &Libraries, thread: Tid, made: &[(Call, Val)]) -> Vec<Call> {
     let event = |(call, ret): &(Call, Val)| Event { thread, call: call.clone(), ret: *ret };
     let events: Vec<Event> = made.iter().map(event).collect();
     libraries.owes(&events.iter().collect::<Vec<_>>())
 }
 
 /// The output of a thread of a stuck execution if it has ended, and otherwise the call in which it waits.
-fn rest((run, wait): &Idle<Stamp>) -> (Option<Val>, Option<Call>) {
+fn rest((run, wait): &Idle) -> (Option<Val>, Option<Call>) {
     match wait {
         None => (Some(run.trace.output), None),
         Some(Wait { at: Waits::Call(call), .. }) => (None, Some(call.clone())),

@@ -12,7 +12,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::Entry;
-use mowgli_rdma::{Stamp, Switches};
+use mowgli_rdma::Switches;
 
 use crate::company::Company;
 use crate::legal::held;
@@ -245,7 +245,7 @@ impl Group {
     }
 
     /// The stack in which only what a variant was named for is implemented, and what the other libraries promise.
-    pub(crate) fn promised(&self) -> Result<(Stack, Libraries<Stamp>), Fault> {
+    pub(crate) fn promised(&self) -> Result<(Stack, Libraries), Fault> {
         Stack::promised(&self.entries, self.world.clone(), &self.variants).map_err(Fault::Wrong)
     }
 

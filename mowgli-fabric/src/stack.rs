@@ -11,7 +11,6 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
-use mowgli_rdma::Stamp;
 use mowgli_rdma::tso::TSO;
 use mowgli_rdma::wait::{Method, WAIT};
 
@@ -24,7 +23,7 @@ pub struct Stack {
     pub world: World,
     /// The implementations.
     pub implementations: Implementations,
-    libraries: BTreeMap<Name, Arc<dyn Library<Stamp>>>,
+    libraries: BTreeMap<Name, Arc<dyn Library>>,
     /// The variant by which each library runs.
     running: BTreeMap<Name, Variant>,
     legal: Legal,
@@ -58,7 +57,7 @@ impl Stack {
     fn of(
         world: World,
         running: BTreeMap<Name, Variant>,
-        libraries: BTreeMap<Name, Arc<dyn Library<Stamp>>>,
+        libraries: BTreeMap<Name, Arc<dyn Library>>,
     ) -> Result<Self, String> {
         let implementations = running.iter().map(|(&name, v)| (name, Arc::clone(&v.implementation))).collect();
         Ok(Self { legal: Legal::new(world.nodes, Self::words(&world))?, world, implementations, libraries, running })
@@ -72,7 +71,7 @@ impl Stack {
         entries: &[Entry],
         mut world: World,
         variants: &BTreeMap<String, String>,
-    ) -> Result<(Self, Libraries<Stamp>), String> {
+    ) -> Result<(Self, Libraries), String> {
         let used = world.objects.values().map(|o| o.library).collect();
         let mut specified =
             entries.iter().fold(Memory::rdma_wait().libraries, |all, entry| all.and(&entry.specification));

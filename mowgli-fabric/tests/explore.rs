@@ -329,9 +329,7 @@ fn code_ends_as_its_program_does() {
         let ends: BTreeSet<Vec<Val>> =
             explored.endings.iter().map(|e| e.results.iter().map(|r| *r.as_ref().unwrap()).collect()).collect();
         let limits = Limits { rounds: 1, ..Limits::default() };
-        let all = with_problem(&libraries::<mowgli_rdma::Stamp>(test.model), &test, &[], limits, |problem| {
-            problem.outcomes()
-        });
+        let all = with_problem(&libraries(test.model), &test, &[], limits, |problem| problem.outcomes());
         let expected: BTreeSet<Vec<Val>> = all.all().unwrap().into_keys().map(|outcome| outcome.outputs).collect();
         assert_eq!((explored.stop, ends), (None, expected), "{}", path.display());
         looked_at += 1;

@@ -12,14 +12,14 @@ methods! {
     }
 }
 
-fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+fn shape(world: &World, event: &Event, method: Method) -> Shape {
     match method {
         Method::Open { x } => world.all_nodes().iter().map(|n| Sub::write(aGF(n.into()), x.on(n), 1)).collect(),
         Method::Look { x } => [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into(),
     }
 }
 
-fn spec(c: &mut Spec<Stamp>) {
+fn spec(c: &mut Spec) {
     let (rf, _) = c.reads_from("rf", reads(), writes());
     c.so([&same_event().then(&rf).named("seen", "{b} saw the gate that {a} opened")]);
 }

@@ -10,24 +10,24 @@ use std::sync::Arc;
 
 use crate::event::{Event, Sub};
 use crate::ids::Node;
-use crate::stamp::Stamp;
+use crate::stamp::{Kind, Stamp};
 use crate::value::Val;
 use crate::world::World;
 
 /// A subevent as predicates and keys see it.
 #[derive(Clone, Copy, Debug)]
-pub struct SubView<'a, S> {
+pub struct SubView<'a> {
     /// The surroundings.
     pub world: &'a World,
     /// Its event. Results and data arguments may differ between executions that share a search: do not look at them.
     pub event: &'a Event,
     /// The subevent.
-    pub sub: &'a Sub<S>,
+    pub sub: &'a Sub,
     /// How many earlier events of the thread make the same call, data aside: `o(e) - 1` of a barrier.
     pub nth: usize,
 }
 
-impl<S> SubView<'_, S> {
+impl SubView<'_> {
     /// The node of the event's thread.
     #[must_use]
     pub fn node(&self) -> Node {
@@ -35,7 +35,7 @@ impl<S> SubView<'_, S> {
     }
 }
 
-type Shared<S, T> = Arc<dyn Fn(&SubView<S>) -> T + Send + Sync>;
+type Shared<T> = Arc<dyn Fn(&SubView) -> T + Send + Sync>;
 
 /// The name of a function, for text: what a specification calls a predicate or a key.
 fn name_of<F>() -> &'static str {
@@ -46,31 +46,31 @@ fn name_of<F>() -> &'static str {
 
 /// What subevents are compared by.
 #[derive(Clone)]
-pub struct Key<S> {
+pub struct Key {
     /// The name of the function.
     pub name: &'static str,
-    of: Shared<S, Option<Val>>,
+    of: Shared<Option<Val>>,
 }
 
-impl<S> Key<S> {
-    fn new<F: Fn(&SubView<S>) -> Option<Val> + Send + Sync + 'static>(of: F) -> Self {
+impl Key {
+    fn new<F: Fn(&SubView) -> Option<Val> + Send + Sync + 'static>(of: F) -> Self {
         Self { name: name_of::<F>(), of: Arc::new(of) }
     }
 
     /// The key of a subevent, if it has one.
     #[must_use]
-    pub fn of(&self, s: &SubView<S>) -> Option<Val> {
+    pub fn of(&self, s: &SubView) -> Option<Val> {
         (self.of)(s)
     }
 }
 
 /// A set of subevents.
 #[derive(Clone)]
-pub struct Set<S>(Members<S>);
+pub struct Set(Members);
 
 /// How a set is given.
 #[derive(Clone)]
-pub enum Members<S> {
+pub enum Members {
     /// All subevents.
     All,
     /// Those that read.
@@ -78,45 +78,51 @@ pub enum Members<S> {
     /// Those that write.
     Writes,
     /// Those whose stamp satisfies this.
-    Stamped(Arc<dyn Fn(S) -> bool + Send + Sync>),
+    Stamped(Arc<dyn Fn(Stamp) -> bool + Send + Sync>),
     /// Those for which this holds; with the name of the predicate.
-    Where(&'static str, Shared<S, bool>),
+    Where(&'static str, Shared<bool>),
     /// Those of two sets.
-    Either(Arc<(Set<S>, Set<S>)>),
+    Either(Arc<(Set, Set)>),
 }
 
 /// The subevents whose stamp satisfies `is`.
-pub fn stamps<S: Stamp>(is: impl Fn(S) -> bool + Send + Sync + 'static) -> Set<S> {
-    Set(Members::Stamped(Arc::new(is)))
+pub fn stamps<K: Kind>(is: impl Fn(K) -> bool + Send + Sync + 'static) -> Set {
+    Set(Members::Stamped(Arc::new(move |stamp| is(K::of(stamp)))))
+}
+
+/// The subevents with this stamp.
+pub fn stamped(stamp: impl Into<Stamp>) -> Set {
+    let stamp = stamp.into();
+    Set(Members::Stamped(Arc::new(move |other| other == stamp)))
 }
 
 /// The subevents for which `is` holds; a named function, to be shown under its name.
-pub fn events<S: Stamp, F: Fn(&SubView<S>) -> bool + Send + Sync + 'static>(is: F) -> Set<S> {
+pub fn events<F: Fn(&SubView) -> bool + Send + Sync + 'static>(is: F) -> Set {
     Set(Members::Where(name_of::<F>(), Arc::new(is)))
 }
 
 /// `R`: the subevents that read.
 #[must_use]
-pub fn reads<S: Stamp>() -> Set<S> {
+pub fn reads() -> Set {
     Set(Members::Reads)
 }
 
 /// `W`: the subevents that write.
 #[must_use]
-pub fn writes<S: Stamp>() -> Set<S> {
+pub fn writes() -> Set {
     Set(Members::Writes)
 }
 
-impl<S: Stamp> Set<S> {
+impl Set {
     /// How it is given.
     #[must_use]
-    pub fn members(&self) -> &Members<S> {
+    pub fn members(&self) -> &Members {
         &self.0
     }
 
     /// Whether a subevent is in the set.
     #[must_use]
-    pub fn has(&self, s: &SubView<S>) -> bool {
+    pub fn has(&self, s: &SubView) -> bool {
         match &self.0 {
             Members::All => true,
             Members::Reads => s.sub.reads.is_some(),
@@ -129,13 +135,13 @@ impl<S: Stamp> Set<S> {
 
     /// `[self]`: the identity on the set.
     #[must_use]
-    pub fn on(&self) -> Rel<S> {
+    pub fn on(&self) -> Rel {
         Rel::new(Expr::On(self.clone()))
     }
 
     /// `self x other`.
     #[must_use]
-    pub fn cross(&self, other: &Self) -> Rel<S> {
+    pub fn cross(&self, other: &Self) -> Rel {
         Rel::new(Expr::Cross(self.clone(), other.clone()))
     }
 
@@ -148,7 +154,7 @@ impl<S: Stamp> Set<S> {
 
 /// How a relation is built from others.
 #[derive(Clone)]
-pub enum Expr<S> {
+pub enum Expr {
     /// Program order.
     Po,
     /// Preserved program order.
@@ -160,29 +166,29 @@ pub enum Expr<S> {
     /// Pairs of one thread.
     SameThread,
     /// Pairs of equal key.
-    Same(Key<S>),
+    Same(Key),
     /// In program order the i-th of one set with the i-th of the other, among those of equal key.
-    InTurn(Set<S>, Set<S>, Key<S>),
+    InTurn(Set, Set, Key),
     /// The identity on a set.
-    On(Set<S>),
+    On(Set),
     /// All pairs of two sets.
-    Cross(Set<S>, Set<S>),
+    Cross(Set, Set),
     /// The pairs of the choice at this position: reads-from, or an order.
     Chosen(usize),
     /// For the reads-from choice at this position: `(r, w)` where r reads the initial value and w writes the same cell.
     BeforeAny(usize),
     /// Union.
-    Union(Rel<S>, Rel<S>),
+    Union(Rel, Rel),
     /// Intersection.
-    Inter(Rel<S>, Rel<S>),
+    Inter(Rel, Rel),
     /// Difference.
-    Minus(Rel<S>, Rel<S>),
+    Minus(Rel, Rel),
     /// Composition.
-    Seq(Rel<S>, Rel<S>),
+    Seq(Rel, Rel),
     /// Inverse.
-    Inverse(Rel<S>),
+    Inverse(Rel),
     /// Transitive closure.
-    Plus(Rel<S>),
+    Plus(Rel),
 }
 
 /// The name of a relation and a sentence for its edges. In the sentence `{a}` and `{b}` stand for the two ends,
@@ -195,22 +201,17 @@ pub struct Said {
     pub sentence: &'static str,
 }
 
-struct Term<S> {
-    expr: Expr<S>,
+struct Term {
+    expr: Expr,
     said: Option<Said>,
 }
 
 /// A relation on the subevents of one library, as an expression, which may have a name.
-pub struct Rel<S>(Arc<Term<S>>);
+#[derive(Clone)]
+pub struct Rel(Arc<Term>);
 
-impl<S> Clone for Rel<S> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<S: Stamp> Rel<S> {
-    fn new(expr: Expr<S>) -> Self {
+impl Rel {
+    fn new(expr: Expr) -> Self {
         Self(Arc::new(Term { expr, said: None }))
     }
 
@@ -223,7 +224,7 @@ impl<S: Stamp> Rel<S> {
 
     /// How it is built.
     #[must_use]
-    pub fn expr(&self) -> &Expr<S> {
+    pub fn expr(&self) -> &Expr {
         &self.0.expr
     }
 
@@ -295,85 +296,81 @@ impl<S: Stamp> Rel<S> {
 
     /// `[from]; self; [to]`.
     #[must_use]
-    pub fn between(&self, from: &Set<S>, to: &Set<S>) -> Self {
+    pub fn between(&self, from: &Set, to: &Set) -> Self {
         self & from.cross(to)
     }
 }
 
 /// Program order, between the subevents of different events.
 #[must_use]
-pub fn po<S: Stamp>() -> Rel<S> {
+pub fn po() -> Rel {
     Rel::new(Expr::Po)
 }
 
 /// Preserved program order (LOCO §3.2).
 #[must_use]
-pub fn ppo<S: Stamp>() -> Rel<S> {
+pub fn ppo() -> Rel {
     Rel::new(Expr::Ppo)
 }
 
 /// Happens-before (LOCO Def. 3.6): at least `(ppo u so)+`. For demands only, as `so` is part of it.
 #[must_use]
-pub fn hb<S: Stamp>() -> Rel<S> {
+pub fn hb() -> Rel {
     Rel::new(Expr::Hb)
 }
 
 /// All pairs of subevents of one event, also of a subevent with itself.
 #[must_use]
-pub fn same_event<S: Stamp>() -> Rel<S> {
+pub fn same_event() -> Rel {
     Rel::new(Expr::SameEvent)
 }
 
 /// All pairs of subevents of one thread.
 #[must_use]
-pub fn same_thread<S: Stamp>() -> Rel<S> {
+pub fn same_thread() -> Rel {
     Rel::new(Expr::SameThread)
 }
 
 /// All pairs on which `key` is defined and equal; a named function, to be shown under its name.
-pub fn same<S: Stamp>(key: impl Fn(&SubView<S>) -> Option<Val> + Send + Sync + 'static) -> Rel<S> {
+pub fn same(key: impl Fn(&SubView) -> Option<Val> + Send + Sync + 'static) -> Rel {
     Rel::new(Expr::Same(Key::new(key)))
 }
 
 /// Pairs, on each thread, the i-th of `from` with the i-th of `to` in program order, among those with an equal `key`: what
 /// is taken in turn, oldest first.
-pub fn in_turn<S: Stamp>(
-    from: Set<S>,
-    to: Set<S>,
-    key: impl Fn(&SubView<S>) -> Option<Val> + Send + Sync + 'static,
-) -> Rel<S> {
+pub fn in_turn(from: Set, to: Set, key: impl Fn(&SubView) -> Option<Val> + Send + Sync + 'static) -> Rel {
     Rel::new(Expr::InTurn(from, to, Key::new(key)))
 }
 
 /// The identity.
 #[must_use]
-pub fn id<S: Stamp>() -> Rel<S> {
+pub fn id() -> Rel {
     Set(Members::All).on()
 }
 
 macro_rules! operator {
     ($trait:ident, $method:ident, $expr:ident) => {
-        impl<S: Stamp> $trait<Rel<S>> for Rel<S> {
-            type Output = Rel<S>;
-            fn $method(self, other: Rel<S>) -> Rel<S> {
+        impl $trait<Rel> for Rel {
+            type Output = Rel;
+            fn $method(self, other: Rel) -> Rel {
                 Rel::new(Expr::$expr(self, other))
             }
         }
-        impl<S: Stamp> $trait<&Rel<S>> for Rel<S> {
-            type Output = Rel<S>;
-            fn $method(self, other: &Rel<S>) -> Rel<S> {
+        impl $trait<&Rel> for Rel {
+            type Output = Rel;
+            fn $method(self, other: &Rel) -> Rel {
                 Rel::new(Expr::$expr(self, other.clone()))
             }
         }
-        impl<S: Stamp> $trait<Rel<S>> for &Rel<S> {
-            type Output = Rel<S>;
-            fn $method(self, other: Rel<S>) -> Rel<S> {
+        impl $trait<Rel> for &Rel {
+            type Output = Rel;
+            fn $method(self, other: Rel) -> Rel {
                 Rel::new(Expr::$expr(self.clone(), other))
             }
         }
-        impl<S: Stamp> $trait<&Rel<S>> for &Rel<S> {
-            type Output = Rel<S>;
-            fn $method(self, other: &Rel<S>) -> Rel<S> {
+        impl $trait<&Rel> for &Rel {
+            type Output = Rel;
+            fn $method(self, other: &Rel) -> Rel {
                 Rel::new(Expr::$expr(self.clone(), other.clone()))
             }
         }
@@ -385,25 +382,25 @@ operator!(Minus, sub, Minus);
 
 /// A declared choice: what an execution picks.
 #[derive(Clone)]
-pub enum Choice<S> {
+pub enum Choice {
     /// At most one write of the same cell and value for each read.
     ReadsFrom {
         /// The reads.
-        reads: Set<S>,
+        reads: Set,
         /// The writes.
-        writes: Set<S>,
+        writes: Set,
     },
     /// A strict total order on each class of equal key.
     Order {
         /// What is ordered.
-        members: Set<S>,
+        members: Set,
         /// What each class has in common.
-        key: Key<S>,
+        key: Key,
     },
     /// One of the two directions for every pair.
     Orient {
         /// The pairs.
-        pairs: Rel<S>,
+        pairs: Rel,
     },
 }
 
@@ -428,29 +425,23 @@ pub enum Demand {
 }
 
 /// A consistency predicate `C`: choices, demands, and `so` as a union of named parts.
-#[derive(Clone)]
-pub struct Spec<S> {
+#[derive(Clone, Default)]
+pub struct Spec {
     /// The choices, by name.
-    pub choices: Vec<(&'static str, Choice<S>)>,
+    pub choices: Vec<(&'static str, Choice)>,
     /// The parts of so, by name.
-    pub so: Vec<(&'static str, Rel<S>)>,
+    pub so: Vec<(&'static str, Rel)>,
     /// The demands, by name.
-    pub demands: Vec<(&'static str, Demand, Rel<S>)>,
+    pub demands: Vec<(&'static str, Demand, Rel)>,
     /// The parts of so that are paths of other parts.
     paths: BTreeSet<&'static str>,
 }
 
-impl<S: Stamp> Default for Spec<S> {
-    fn default() -> Self {
-        Self { choices: Vec::new(), so: Vec::new(), demands: Vec::new(), paths: BTreeSet::new() }
-    }
-}
-
-impl<S: Stamp> Spec<S> {
+impl Spec {
     /// Declares `name` as reads-from between `writes` and `reads`: same cell, equal values, at most one write a read;
     /// a read without one reads the initial value. Returns the relation and, beside it, the pairs of a read of the
     /// initial value and any write of its cell (the part of `rb` that has no `rf^-1; mo`).
-    pub fn reads_from(&mut self, name: &'static str, reads: Set<S>, writes: Set<S>) -> (Rel<S>, Rel<S>) {
+    pub fn reads_from(&mut self, name: &'static str, reads: Set, writes: Set) -> (Rel, Rel) {
         let choice = self.choose(name, Choice::ReadsFrom { reads, writes });
         (Rel::new(Expr::Chosen(choice)), Rel::new(Expr::BeforeAny(choice)))
     }
@@ -458,7 +449,7 @@ impl<S: Stamp> Spec<S> {
     /// Declares `rf` and `mo` of a memory, and returns them with `rb`: rf from the writes to the reads of a cell, mo a strict
     /// total order on the writes of each, and rb = (rf^-1; mo) u (reads of the initial value x writes of the cell), without
     /// the identity, from what was read to what was written later.
-    pub fn coherence(&mut self) -> [Rel<S>; 3] {
+    pub fn coherence(&mut self) -> [Rel; 3] {
         self.coherence_as([
             "{b} read {b reads}, which {a} wrote",
             "{a} wrote before {b} did",
@@ -467,7 +458,7 @@ impl<S: Stamp> Spec<S> {
     }
 
     /// The same, where rf, mo and rb are told with these sentences.
-    pub fn coherence_as(&mut self, [rf_is, mo_is, rb_is]: [&'static str; 3]) -> [Rel<S>; 3] {
+    pub fn coherence_as(&mut self, [rf_is, mo_is, rb_is]: [&'static str; 3]) -> [Rel; 3] {
         let (rf, initial) = self.reads_from("rf", reads(), writes());
         let rf = rf.named("rf", rf_is);
         let mo = self.order("mo", writes(), cell).named("mo", mo_is);
@@ -479,21 +470,21 @@ impl<S: Stamp> Spec<S> {
     pub fn order(
         &mut self,
         name: &'static str,
-        members: Set<S>,
-        key: impl Fn(&SubView<S>) -> Option<Val> + Send + Sync + 'static,
-    ) -> Rel<S> {
+        members: Set,
+        key: impl Fn(&SubView) -> Option<Val> + Send + Sync + 'static,
+    ) -> Rel {
         let choice = self.choose(name, Choice::Order { members, key: Key::new(key) });
         Rel::new(Expr::Chosen(choice))
     }
 
     /// Declares `name` as a relation that orders every pair of `pairs`, one way or the other. `pairs` must not depend on
     /// other choices.
-    pub fn orient(&mut self, name: &'static str, pairs: Rel<S>) -> Rel<S> {
+    pub fn orient(&mut self, name: &'static str, pairs: Rel) -> Rel {
         let choice = self.choose(name, Choice::Orient { pairs });
         Rel::new(Expr::Chosen(choice))
     }
 
-    fn choose(&mut self, name: &'static str, choice: Choice<S>) -> usize {
+    fn choose(&mut self, name: &'static str, choice: Choice) -> usize {
         self.choices.push((name, choice));
         self.choices.len() - 1
     }
@@ -510,14 +501,14 @@ impl<S: Stamp> Spec<S> {
 
     /// The relation of the choice of this name, if there is one.
     #[must_use]
-    pub fn chosen(&self, choice: &str) -> Option<Rel<S>> {
+    pub fn chosen(&self, choice: &str) -> Option<Rel> {
         let position = self.choices.iter().position(|(name, _)| *name == choice)?;
         Some(Rel::new(Expr::Chosen(position)))
     }
 
     /// The part of so of this name, if there is one.
     #[must_use]
-    pub fn part(&self, name: &str) -> Option<&Rel<S>> {
+    pub fn part(&self, name: &str) -> Option<&Rel> {
         self.so.iter().find(|(part, _)| *part == name).map(|(_, rel)| rel)
     }
 
@@ -544,9 +535,9 @@ impl<S: Stamp> Spec<S> {
     ///
     /// # Panics
     /// If one has no name, or mentions hb, of which so is a part.
-    pub fn so<'r>(&mut self, parts: impl IntoIterator<Item = &'r Rel<S>>)
+    pub fn so<'r>(&mut self, parts: impl IntoIterator<Item = &'r Rel>)
     where
-        S: 'r,
+        Stamp: 'r,
     {
         for part in parts {
             let name = self.name(part).expect("a part of so has a name: see `Rel::named`");
@@ -555,7 +546,7 @@ impl<S: Stamp> Spec<S> {
         }
     }
 
-    fn name(&self, rel: &Rel<S>) -> Option<&'static str> {
+    fn name(&self, rel: &Rel) -> Option<&'static str> {
         match (rel.said(), rel.expr()) {
             (Some(said), _) => Some(said.name),
             (None, Expr::Chosen(choice)) => self.choices.get(*choice).map(|(name, _)| *name),
@@ -570,7 +561,7 @@ impl<S: Stamp> Spec<S> {
     ///
     /// # Panics
     /// If it mentions hb, of which so is a part.
-    pub fn so_of_paths(&mut self, name: &'static str, rel: &Rel<S>) {
+    pub fn so_of_paths(&mut self, name: &'static str, rel: &Rel) {
         assert!(!rel.mentions_hb(), "so part {name} mentions hb, of which so is a part");
         self.so.push((name, rel.clone()));
         self.paths.insert(name);
@@ -583,17 +574,17 @@ impl<S: Stamp> Spec<S> {
     }
 
     /// Demands that `rel` relates nothing to itself.
-    pub fn irreflexive(&mut self, name: &'static str, rel: &Rel<S>) {
+    pub fn irreflexive(&mut self, name: &'static str, rel: &Rel) {
         self.demands.push((name, Demand::Irreflexive, rel.clone()));
     }
 
     /// Demands that `rel` is empty.
-    pub fn empty(&mut self, name: &'static str, rel: &Rel<S>) {
+    pub fn empty(&mut self, name: &'static str, rel: &Rel) {
         self.demands.push((name, Demand::Empty, rel.clone()));
     }
 }
 
 /// The key of coherence: the cell, for subevents that touch one.
-pub fn cell<S: Stamp>(s: &SubView<S>) -> Option<Val> {
+pub fn cell(s: &SubView) -> Option<Val> {
     s.sub.cell.map(|c| Val::tuple(&[Val::Loc(c.loc), Val::Node(c.node)]))
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::few::Few;
 use crate::ids::{Loc, Name, Node, Tid};
+use crate::stamp::Stamp;
 use crate::value::Val;
 
 /// A method call without its result: `<m, args>`, and the library whose method it is.
@@ -178,9 +179,9 @@ impl From<i64> for Writes {
 
 /// A subevent `<e, a>` as a library describes it: its stamp and what it does to memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Sub<S> {
+pub struct Sub {
     /// The stamp `a`.
-    pub stamp: S,
+    pub stamp: Stamp,
     /// The cell that it touches, if it touches one.
     pub cell: Option<Cell>,
     /// What it reads there.
@@ -189,30 +190,30 @@ pub struct Sub<S> {
     pub writes: Option<Writes>,
 }
 
-impl<S> Sub<S> {
+impl Sub {
     /// A subevent that touches no memory.
-    pub fn quiet(stamp: S) -> Self {
-        Self { stamp, cell: None, reads: None, writes: None }
+    pub fn quiet(stamp: impl Into<Stamp>) -> Self {
+        Self { stamp: stamp.into(), cell: None, reads: None, writes: None }
     }
 
     /// A read of `cell`.
-    pub fn read(stamp: S, cell: Cell, reads: impl Into<Reads>) -> Self {
-        Self { stamp, cell: Some(cell), reads: Some(reads.into()), writes: None }
+    pub fn read(stamp: impl Into<Stamp>, cell: Cell, reads: impl Into<Reads>) -> Self {
+        Self { stamp: stamp.into(), cell: Some(cell), reads: Some(reads.into()), writes: None }
     }
 
     /// A write of `cell`.
-    pub fn write(stamp: S, cell: Cell, writes: impl Into<Writes>) -> Self {
-        Self { stamp, cell: Some(cell), reads: None, writes: Some(writes.into()) }
+    pub fn write(stamp: impl Into<Stamp>, cell: Cell, writes: impl Into<Writes>) -> Self {
+        Self { stamp: stamp.into(), cell: Some(cell), reads: None, writes: Some(writes.into()) }
     }
 
     /// A read and a write of `cell` in one.
-    pub fn update(stamp: S, cell: Cell, reads: impl Into<Reads>, writes: impl Into<Writes>) -> Self {
-        Self { stamp, cell: Some(cell), reads: Some(reads.into()), writes: Some(writes.into()) }
+    pub fn update(stamp: impl Into<Stamp>, cell: Cell, reads: impl Into<Reads>, writes: impl Into<Writes>) -> Self {
+        Self { stamp: stamp.into(), cell: Some(cell), reads: Some(reads.into()), writes: Some(writes.into()) }
     }
 }
 
 /// One way in which a call can happen: `stmp(e)`, with what each subevent does. Never empty.
-pub type Shape<S> = Few<Sub<S>>;
+pub type Shape = Few<Sub>;
 
 #[cfg(test)]
 mod tests {

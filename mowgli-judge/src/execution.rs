@@ -8,7 +8,6 @@ use crate::algebra::Role;
 use crate::event::{Cell, Event, Sub};
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
@@ -17,11 +16,11 @@ pub type Pairs = BTreeSet<(usize, usize)>;
 
 /// A subevent with the values that it read and wrote.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Subevent<S> {
+pub struct Subevent {
     /// Its event.
     pub event: usize,
     /// Stamp and effect.
-    pub sub: Sub<S>,
+    pub sub: Sub,
     /// `v_R`.
     pub read: Option<Val>,
     /// `v_W`.
@@ -50,13 +49,13 @@ pub struct Chosen {
 
 /// An execution with every choice filled in. so and hb follow from the choices; the judge derives them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Execution<S> {
+pub struct Execution {
     /// The surroundings.
     pub world: World,
     /// The events, thread by thread, each thread's in program order.
     pub events: Vec<Event>,
     /// The subevents, event by event.
-    pub subs: Vec<Subevent<S>>,
+    pub subs: Vec<Subevent>,
     /// The choices.
     pub chosen: Vec<Chosen>,
     /// The output of each thread.
@@ -67,27 +66,27 @@ pub struct Execution<S> {
     pub groups: Vec<Option<usize>>,
 }
 
-impl<S: Stamp> Execution<S> {
+impl Execution {
     /// The events of one thread, by position.
     pub fn of_thread(&self, thread: Tid) -> impl Iterator<Item = usize> + '_ {
         (0..self.events.len()).filter(move |&e| self.events[e].thread == thread)
     }
 
     /// The choices that are of this kind by the specifications of their libraries.
-    pub fn chosen_as(&self, libraries: &Libraries<S>, role: Role) -> impl Iterator<Item = &Chosen> {
+    pub fn chosen_as(&self, libraries: &Libraries, role: Role) -> impl Iterator<Item = &Chosen> {
         let is = move |c: &&Chosen| libraries.spec(c.library).and_then(|spec| spec.role(&c.name)) == Some(role);
         self.chosen.iter().filter(is)
     }
 
     /// The value that the last write of a cell wrote; `None` if nothing writes it.
     #[must_use]
-    pub fn last(&self, libraries: &Libraries<S>, cell: Cell) -> Option<Val> {
+    pub fn last(&self, libraries: &Libraries, cell: Cell) -> Option<Val> {
         self.last_write(libraries, cell).and_then(|w| self.subs[w].wrote)
     }
 
     /// The subevent that writes a cell last; `None` if nothing writes it.
     #[must_use]
-    pub fn last_write(&self, libraries: &Libraries<S>, cell: Cell) -> Option<usize> {
+    pub fn last_write(&self, libraries: &Libraries, cell: Cell) -> Option<usize> {
         let writes =
             || (0..self.subs.len()).filter(|&w| self.subs[w].sub.cell == Some(cell) && self.subs[w].wrote.is_some());
         let is_before =
@@ -118,7 +117,7 @@ impl<S: Stamp> Execution<S> {
 
     /// `ppo` (LOCO §3.2).
     #[must_use]
-    pub fn ppo(&self, libraries: &Libraries<S>) -> Pairs {
+    pub fn ppo(&self, libraries: &Libraries) -> Pairs {
         let n = self.subs.len();
         let is_ordered = |&(a, b): &(usize, usize)| {
             self.before_in_thread(a, b) && libraries.to(self.subs[a].sub.stamp, self.subs[b].sub.stamp)

@@ -11,7 +11,6 @@ use crate::event::{Event, Writes, occurrences};
 use crate::execution::{Execution, Pairs};
 use crate::ids::Name;
 use crate::library::Libraries;
-use crate::stamp::Stamp;
 use crate::value::Val;
 
 /// Why an execution is not consistent.
@@ -55,7 +54,7 @@ pub struct Judged {
 ///
 /// # Errors
 /// The first reason found why it is not consistent.
-pub fn judge<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Result<Judged, Complaint> {
+pub fn judge(libraries: &Libraries, execution: &Execution) -> Result<Judged, Complaint> {
     check_form(libraries, execution)?;
     let mut so = Vec::new();
     let mut readings = Vec::new();
@@ -82,10 +81,10 @@ pub fn judge<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Re
 ///
 /// # Errors
 /// The first reason found why the predicate does not hold.
-pub fn consistent<S: Stamp>(
-    libraries: &Libraries<S>,
+pub fn consistent(
+    libraries: &Libraries,
     library: Name,
-    execution: &Execution<S>,
+    execution: &Execution,
     hb: Option<&Pairs>,
 ) -> Result<Pairs, Complaint> {
     check_form(libraries, execution)?;
@@ -97,7 +96,7 @@ pub fn consistent<S: Stamp>(
     Ok(so)
 }
 
-fn check_form<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> Result<(), Complaint> {
+fn check_form(libraries: &Libraries, execution: &Execution) -> Result<(), Complaint> {
     let malformed = |what: String| Err(Complaint::Malformed(what));
     for (index, event) in execution.events.iter().enumerate() {
         let Some(library) = libraries.get(event.call.library) else {
@@ -143,7 +142,7 @@ fn check_form<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>) -> R
 /// Whether these events, those of each thread, can be repeated for ever when all else is over: each of them reads the last value
 /// of its cell, or what one of them wrote, and the last write of each cell that they write is one of theirs.
 #[must_use]
-pub fn repeats<S: Stamp>(libraries: &Libraries<S>, execution: &Execution<S>, repeated: &[Vec<usize>]) -> bool {
+pub fn repeats(libraries: &Libraries, execution: &Execution, repeated: &[Vec<usize>]) -> bool {
     let subs = &execution.subs;
     let is_source =
         |w: usize, r: usize| execution.chosen_as(libraries, Role::ReadsFrom).any(|rf| rf.pairs.contains(&(w, r)));
@@ -209,38 +208,34 @@ pub fn cycle_from(edges: &Pairs, start: usize) -> Vec<usize> {
 }
 
 /// One library's specification, read on one execution.
-pub struct Reading<'a, S> {
+pub struct Reading<'a> {
     /// The execution.
-    pub execution: &'a Execution<S>,
+    pub execution: &'a Execution,
     /// For each event how many earlier ones of its thread are alike.
     pub nth: Vec<usize>,
     /// The library.
     pub library: Name,
     /// Its specification.
-    pub spec: &'a Spec<S>,
+    pub spec: &'a Spec,
     /// The libraries, which have the stamp order.
-    pub libraries: &'a Libraries<S>,
+    pub libraries: &'a Libraries,
     /// hb on all subevents, as far as demands mention it.
     pub hb: Pairs,
 }
 
-impl<'a, S: Stamp> Reading<'a, S> {
+impl<'a> Reading<'a> {
     /// The specification of a library of the set, with nothing of hb.
     ///
     /// # Panics
     /// If there is no library of this name.
     #[must_use]
-    pub fn new(libraries: &'a Libraries<S>, execution: &'a Execution<S>, library: Name) -> Self {
+    pub fn new(libraries: &'a Libraries, execution: &'a Execution, library: Name) -> Self {
         let spec = libraries.spec(library).expect("a name of the set");
         Self { execution, nth: occurrences(execution.events.iter()), library, spec, libraries, hb: Pairs::new() }
     }
 
     /// As [`Self::new`], with the plain execution and the choices looked at. None: the specification says nothing of it.
-    fn chosen_well(
-        libraries: &'a Libraries<S>,
-        execution: &'a Execution<S>,
-        name: Name,
-    ) -> Result<Option<Self>, Complaint> {
+    fn chosen_well(libraries: &'a Libraries, execution: &'a Execution, name: Name) -> Result<Option<Self>, Complaint> {
         let events: Vec<&Event> = execution.events.iter().filter(|e| e.call.library == name).collect();
         let library = libraries.get(name).expect("a name of the set");
         if events.is_empty() {
@@ -270,14 +265,14 @@ impl<'a, S: Stamp> Reading<'a, S> {
 
     /// A subevent for predicates and keys.
     #[must_use]
-    pub fn view(&self, s: usize) -> SubView<'_, S> {
+    pub fn view(&self, s: usize) -> SubView<'_> {
         let (ex, sub) = (self.execution, &self.execution.subs[s]);
         SubView { world: &ex.world, event: self.event(s), sub: &sub.sub, nth: self.nth[sub.event] }
     }
 
     /// The members of a set among the subevents of the library.
     #[must_use]
-    pub fn members(&self, set: &Set<S>) -> Vec<usize> {
+    pub fn members(&self, set: &Set) -> Vec<usize> {
         self.own().filter(|&s| set.has(&self.view(s))).collect()
     }
 
@@ -293,7 +288,7 @@ impl<'a, S: Stamp> Reading<'a, S> {
 
     /// The pairs of a relation, by definition.
     #[must_use]
-    pub fn pairs(&self, rel: &Rel<S>) -> Pairs {
+    pub fn pairs(&self, rel: &Rel) -> Pairs {
         let ex = self.execution;
         match rel.expr() {
             Expr::Po => self.all(|a, b| ex.before_in_thread(a, b)),
@@ -324,7 +319,7 @@ impl<'a, S: Stamp> Reading<'a, S> {
         }
     }
 
-    fn in_turn(&self, from: &Set<S>, to: &Set<S>, key: &Key<S>) -> Pairs {
+    fn in_turn(&self, from: &Set, to: &Set, key: &Key) -> Pairs {
         let alike = |a: usize, b: usize| {
             let key = |s| key.of(&self.view(s));
             self.event(a).thread == self.event(b).thread && key(a).is_some() && key(a) == key(b)
@@ -365,7 +360,7 @@ impl<'a, S: Stamp> Reading<'a, S> {
         Ok(())
     }
 
-    fn is_reads_from(&self, rf: &Pairs, reads: &Set<S>, writes: &Set<S>, init: impl Fn(usize) -> Val) -> bool {
+    fn is_reads_from(&self, rf: &Pairs, reads: &Set, writes: &Set, init: impl Fn(usize) -> Val) -> bool {
         let (reads, writes) = (self.members(reads), self.members(writes));
         let subs = &self.execution.subs;
         let pairs = rf.iter().all(|(w, r)| {
@@ -379,7 +374,7 @@ impl<'a, S: Stamp> Reading<'a, S> {
         pairs && unread.into_iter().all(|&r| subs[r].read == Some(init(r)))
     }
 
-    fn is_order(&self, order: &Pairs, members: &[usize], key: &Key<S>) -> bool {
+    fn is_order(&self, order: &Pairs, members: &[usize], key: &Key) -> bool {
         let class = |s: usize| key.of(&self.view(s));
         let inside = order.iter().all(|&(a, b)| {
             a != b && members.contains(&a) && members.contains(&b) && class(a).is_some() && class(a) == class(b)

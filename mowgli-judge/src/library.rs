@@ -7,14 +7,14 @@ use crate::algebra::Spec;
 use crate::event::{Call, Cell, Event, Reads, Shape, Sub};
 use crate::ids::{Loc, Name, Tid};
 use crate::method::{self, Method, Returns};
-use crate::stamp::Stamp;
+use crate::stamp::{Kind, Kinds, Stamp};
 use crate::value::Val;
 use crate::world::{Form, Object, Part, World};
 
 /// A library: what its calls are, what they touch, how they can happen, and which executions are consistent.
 ///
 /// Objects are not part of the library: they stand in the [`World`], and every question about a call gets it.
-pub trait Library<S: Stamp>: Send + Sync {
+pub trait Library: Send + Sync {
     /// Its name.
     fn name(&self) -> Name;
 
@@ -50,7 +50,7 @@ pub trait Library<S: Stamp>: Send + Sync {
             Some(Returns::Value) => {
                 let event = Event { thread, call: call.clone(), ret: Val::Top };
                 let shapes = self.shapes(world, &event);
-                let of_result = |sub: &&Sub<S>| sub.reads == Some(Reads::Is(Val::Top));
+                let of_result = |sub: &&Sub| sub.reads == Some(Reads::Is(Val::Top));
                 shapes.iter().flatten().find(of_result).and_then(|sub| sub.cell).map(cells).unwrap_or_default()
             }
             Some(Returns::Bool) => vec![Val::Bool(false), Val::Bool(true)],
@@ -84,7 +84,7 @@ pub trait Library<S: Stamp>: Send + Sync {
     }
 
     /// The ways in which an event can happen, `stmp(e)` with what each subevent does. None: no execution has it.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>>;
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape>;
 
     /// What is wrong with the shapes of an event, and what to do, where a library can tell: nothing by itself. For what a call
     /// returns whatever that is, it is asked with [`Val::Top`].
@@ -150,7 +150,7 @@ pub trait Library<S: Stamp>: Send + Sync {
 
     /// What [`Self::is_well_formed`] asks, in the algebra: demands on program order alone, without choices, that hold just
     /// where it says yes. Proofs for all clients read this, as they cannot look into a function. None: it is not said so.
-    fn owed(&self) -> Option<Spec<S>> {
+    fn owed(&self) -> Option<Spec> {
         None
     }
 
@@ -161,43 +161,54 @@ pub trait Library<S: Stamp>: Send + Sync {
     }
 
     /// The consistency predicate.
-    fn spec(&self) -> Spec<S>;
+    fn spec(&self) -> Spec;
 }
 
 /// Pairwise disjoint libraries with their specifications, ready for use: the Lambda of LOCO Def. 3.6, over a stamp order.
 #[derive(Clone)]
-pub struct Libraries<S> {
-    entries: BTreeMap<Name, Arc<Entry<S>>>,
-    order: StampOrder<S>,
+pub struct Libraries {
+    entries: BTreeMap<Name, Arc<Entry>>,
+    order: Order,
 }
 
-type StampOrder<S> = Arc<dyn Fn(S, S) -> bool + Send + Sync>;
+/// A stamp order, with the stamps that it is of.
+#[derive(Clone)]
+struct Order {
+    kinds: &'static Kinds,
+    to: Arc<dyn Fn(Stamp, Stamp) -> bool + Send + Sync>,
+}
+
+impl Order {
+    fn new<K: Kind>(to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
+        Self { kinds: K::kinds(), to: Arc::new(move |a, b| to(K::of(a), K::of(b))) }
+    }
+}
 
 /// Stamp orders that agree on the stamps of a network of this many nodes are taken to be one.
 const COMPARED: u8 = 3;
 
-struct Entry<S> {
-    library: Arc<dyn Library<S>>,
-    spec: Spec<S>,
+struct Entry {
+    library: Arc<dyn Library>,
+    spec: Spec,
 }
 
-impl<S: Stamp> Libraries<S> {
+impl Libraries {
     /// No library yet, over the stamp order of a memory model: `<a, b> in to` if `to(a, b)`, so a subevent with stamp `a` is
     /// preserved before a po-later one with `b`.
     #[must_use]
-    pub fn over(to: impl Fn(S, S) -> bool + Send + Sync + 'static) -> Self {
-        Self { entries: BTreeMap::new(), order: Arc::new(to) }
+    pub fn over<K: Kind>(to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
+        Self { entries: BTreeMap::new(), order: Order::new(to) }
     }
 
     /// No library yet, over the stamp order of another set.
     #[must_use]
     pub fn like(other: &Self) -> Self {
-        Self { entries: BTreeMap::new(), order: Arc::clone(&other.order) }
+        Self { entries: BTreeMap::new(), order: other.order.clone() }
     }
 
     /// This set and `library`. A library of the same name is replaced.
     #[must_use]
-    pub fn with(mut self, library: impl Library<S> + 'static) -> Self {
+    pub fn with(mut self, library: impl Library + 'static) -> Self {
         let entry = Entry { spec: library.spec(), library: Arc::new(library) };
         self.entries.insert(entry.library.name(), Arc::new(entry));
         self
@@ -208,7 +219,7 @@ impl<S: Stamp> Libraries<S> {
     /// # Panics
     /// If there is no library of this name.
     #[must_use]
-    pub fn respecified(mut self, name: Name, change: impl FnOnce(&mut Spec<S>)) -> Self {
+    pub fn respecified(mut self, name: Name, change: impl FnOnce(&mut Spec)) -> Self {
         let known = &self.entries[&name];
         let mut entry = Entry { library: Arc::clone(&known.library), spec: known.spec.clone() };
         change(&mut entry.spec);
@@ -221,7 +232,7 @@ impl<S: Stamp> Libraries<S> {
     /// # Panics
     /// If there is no library of this name.
     #[must_use]
-    pub fn reshaped(mut self, name: Name, by: impl Reshaping<S> + 'static) -> Self {
+    pub fn reshaped(mut self, name: Name, by: impl Reshaping + 'static) -> Self {
         let Entry { library, spec } = &*self.entries[&name];
         let entry = Entry { spec: spec.clone(), library: Arc::new(Reshaped { of: Arc::clone(library), by }) };
         self.entries.insert(name, Arc::new(entry));
@@ -232,7 +243,7 @@ impl<S: Stamp> Libraries<S> {
     /// # Panics
     /// If there is no library of this name.
     #[must_use]
-    pub fn shared(&self, name: Name) -> Arc<dyn Library<S>> {
+    pub fn shared(&self, name: Name) -> Arc<dyn Library> {
         Arc::clone(&self.entries[&name].library)
     }
 
@@ -250,52 +261,71 @@ impl<S: Stamp> Libraries<S> {
     /// of them is meant.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
+        assert!(self.has_stamps_of(other), "these sets are of memory models with different stamps");
         if let Some((a, b)) = self.differs_at(other) {
             panic!("these sets are of different memory models: only one has {a} before {b} in its stamp order");
         }
         let mut entries = other.entries.clone();
         entries.extend(self.entries.iter().map(|(&name, e)| (name, Arc::clone(e))));
-        Self { entries, order: Arc::clone(&self.order) }
+        Self { entries, order: self.order.clone() }
     }
 
     /// This set over another stamp order.
     #[must_use]
-    pub fn with_order(self, to: impl Fn(S, S) -> bool + Send + Sync + 'static) -> Self {
-        Self { order: Arc::new(to), ..self }
+    pub fn with_order<K: Kind>(self, to: impl Fn(K, K) -> bool + Send + Sync + 'static) -> Self {
+        Self { order: Order::new(to), ..self }
     }
 
     /// This set over the stamp order of another one.
     #[must_use]
     pub fn with_order_of(self, other: &Self) -> Self {
-        Self { order: Arc::clone(&other.order), ..self }
+        Self { order: other.order.clone(), ..self }
     }
 
     /// A pair that only one of the stamp orders of both sets has, if they are of different memory models.
     #[must_use]
-    pub fn differs_at(&self, other: &Self) -> Option<(S, S)> {
-        if Arc::ptr_eq(&self.order, &other.order) {
+    pub fn differs_at(&self, other: &Self) -> Option<(Stamp, Stamp)> {
+        if Arc::ptr_eq(&self.order.to, &other.order.to) {
             return None;
         }
-        let all = S::all(COMPARED);
+        let all = self.stamps(COMPARED);
         let pairs = all.iter().flat_map(|&a| all.iter().map(move |&b| (a, b)));
         pairs.into_iter().find(|&(a, b)| self.to(a, b) != other.to(a, b))
     }
 
     /// The stamp order: `<a, b> in to`.
     #[must_use]
-    pub fn to(&self, a: S, b: S) -> bool {
-        (self.order)(a, b)
+    pub fn to(&self, a: Stamp, b: Stamp) -> bool {
+        (self.order.to)(a, b)
+    }
+
+    /// Whether both stamp orders are of the same type of stamps.
+    #[must_use]
+    pub fn has_stamps_of(&self, other: &Self) -> bool {
+        std::ptr::eq(self.order.kinds, other.order.kinds)
+    }
+
+    /// Whether its stamp order is one of these stamps.
+    #[must_use]
+    pub fn is_over<K: Kind>(&self) -> bool {
+        std::ptr::eq(self.order.kinds, K::kinds())
+    }
+
+    /// Every stamp there is in a network of `nodes` nodes; see [`Kind::all`].
+    #[must_use]
+    pub fn stamps(&self, nodes: u8) -> Vec<Stamp> {
+        self.order.kinds.all(nodes)
     }
 
     /// The library of this name.
     #[must_use]
-    pub fn get(&self, name: Name) -> Option<&dyn Library<S>> {
+    pub fn get(&self, name: Name) -> Option<&dyn Library> {
         self.entries.get(&name).map(|e| &*e.library)
     }
 
     /// The specification of the library of this name.
     #[must_use]
-    pub fn spec(&self, name: Name) -> Option<&Spec<S>> {
+    pub fn spec(&self, name: Name) -> Option<&Spec> {
         self.entries.get(&name).map(|e| &e.spec)
     }
 
@@ -309,14 +339,14 @@ impl<S: Stamp> Libraries<S> {
     /// # Panics
     /// If the call is of a library that is not in this set: a program is checked against its libraries before it runs.
     #[must_use]
-    pub fn of(&self, call: &Call) -> &dyn Library<S> {
+    pub fn of(&self, call: &Call) -> &dyn Library {
         self.get(call.library).unwrap_or_else(|| panic!("no library {} for {call}", call.library))
     }
 
     /// The calls that a thread owes after these events of its own, of all libraries; see [`Library::owes`].
     #[must_use]
     pub fn owes(&self, events: &[&Event]) -> Vec<Call> {
-        let of_library = |(name, entry): (&Name, &Arc<Entry<S>>)| {
+        let of_library = |(name, entry): (&Name, &Arc<Entry>)| {
             let own: Vec<&Event> = events.iter().filter(|e| e.call.library == *name).copied().collect();
             entry.library.owes(&own)
         };
@@ -331,9 +361,9 @@ impl<S: Stamp> Libraries<S> {
 }
 
 /// How the calls of a library happen otherwise than it says.
-pub trait Reshaping<S: Stamp>: Send + Sync {
+pub trait Reshaping: Send + Sync {
     /// The ways in which an event can happen that by the library happens in these.
-    fn shapes(&self, world: &World, event: &Event, known: Vec<Shape<S>>) -> Vec<Shape<S>>;
+    fn shapes(&self, world: &World, event: &Event, known: Vec<Shape>) -> Vec<Shape>;
 
     /// Whether the library says anything of calls of which by itself it says something or not.
     fn is_well_formed(&self, world: &World, by_itself: bool) -> bool {
@@ -343,12 +373,12 @@ pub trait Reshaping<S: Stamp>: Send + Sync {
 }
 
 /// A library that is as it is but for a [`Reshaping`].
-struct Reshaped<S: Stamp, R> {
-    of: Arc<dyn Library<S>>,
+struct Reshaped<R> {
+    of: Arc<dyn Library>,
     by: R,
 }
 
-impl<S: Stamp, R: Reshaping<S>> Library<S> for Reshaped<S, R> {
+impl<R: Reshaping> Library for Reshaped<R> {
     fn name(&self) -> Name {
         self.of.name()
     }
@@ -388,7 +418,7 @@ impl<S: Stamp, R: Reshaping<S>> Library<S> for Reshaped<S, R> {
         self.of.fault(world, thread, call)
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<S>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         self.by.shapes(world, event, self.of.shapes(world, event))
     }
 
@@ -428,7 +458,7 @@ impl<S: Stamp, R: Reshaping<S>> Library<S> for Reshaped<S, R> {
         self.by.is_well_formed(world, self.of.is_well_formed(world, events))
     }
 
-    fn owed(&self) -> Option<Spec<S>> {
+    fn owed(&self) -> Option<Spec> {
         self.of.owed()
     }
 
@@ -436,7 +466,7 @@ impl<S: Stamp, R: Reshaping<S>> Library<S> for Reshaped<S, R> {
         self.of.only_looks(event)
     }
 
-    fn spec(&self) -> Spec<S> {
+    fn spec(&self) -> Spec {
         self.of.spec()
     }
 }

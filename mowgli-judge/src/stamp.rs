@@ -1,7 +1,14 @@
 //! Stamps: with a stamp order `to` the parameter of the framework (LOCO §3.2).
+//!
+//! A memory model has a type of its own for its stamps, a [`Kind`]. The framework carries a value of it as a [`Stamp`], a
+//! number with the table of its model. So nothing in the framework is generic in the stamps, and it is compiled once.
 
-use std::fmt::{Debug, Display};
-use std::hash::Hash;
+use std::cell::Cell;
+use std::cmp::Ordering;
+use std::fmt::{self, Display};
+use std::hash::{Hash, Hasher};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::ids::Node;
 
@@ -9,9 +16,27 @@ use crate::ids::Node;
 ///
 /// The core knows no stamp; a memory model brings its own type. Display is the paper's name, as `aCR`. Models may have the
 /// same stamps and differ in their stamp order, which stands in their [`Libraries`](crate::library::Libraries).
-pub trait Stamp: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'static {
+pub trait Kind: Copy + Display + 'static {
+    /// The table of this type: a static that is [`Kinds::of`] the type.
+    fn kinds() -> &'static Kinds;
+
+    /// The number of a stamp. Different stamps have different numbers, and stamps are ordered by them.
+    fn number(self) -> u32;
+
+    /// The stamp with this [`number`](Self::number).
+    ///
+    /// # Panics
+    /// May panic if no stamp has it.
+    fn numbered(number: u32) -> Self;
+
     /// Every stamp there is in a network of `nodes` nodes. Local soundness quantifies over all of them (LOCO Def. 3.13).
     fn all(nodes: u8) -> Vec<Self>;
+
+    /// The stamp with this name, as Display writes it. By itself one of those in the largest network.
+    #[must_use]
+    fn named(name: &str) -> Option<Self> {
+        Self::all(u8::MAX).into_iter().find(|stamp| stamp.to_string() == name)
+    }
 
     /// The same stamp after a renaming of nodes. Where a model whose stamps name nodes does not say, clients that differ in
     /// the numbers of nodes are all looked at.
@@ -25,5 +50,143 @@ pub trait Stamp: Copy + Eq + Ord + Hash + Debug + Display + Send + Sync + 'stati
     #[must_use]
     fn about(self) -> String {
         String::new()
+    }
+
+    /// The stamp of this model that the framework carried.
+    ///
+    /// # Panics
+    /// If it is a stamp of another model.
+    #[must_use]
+    fn of(stamp: Stamp) -> Self {
+        assert!(std::ptr::eq(stamp.kinds, Self::kinds()), "{stamp} is a stamp of another memory model");
+        Self::numbered(stamp.number)
+    }
+}
+
+/// The stamps of one memory model: a [`Kind`] as a value.
+pub struct Kinds {
+    fmt: fn(u32, &mut fmt::Formatter<'_>) -> fmt::Result,
+    all: fn(u8) -> Vec<Stamp>,
+    renamed: fn(u32, &dyn Fn(Node) -> Node) -> Stamp,
+    about: fn(u32) -> String,
+    named: fn(&str) -> Option<Stamp>,
+}
+
+impl Kinds {
+    /// The stamps of this type. Each type has one table, a static: its address tells models apart.
+    #[must_use]
+    pub const fn of<K: Kind>() -> Self {
+        Self {
+            fmt: |number, f| K::numbered(number).fmt(f),
+            all: |nodes| K::all(nodes).into_iter().map(Stamp::from).collect(),
+            renamed: |number, node| K::numbered(number).renamed(node).into(),
+            about: |number| K::numbered(number).about(),
+            named: |name| K::named(name).map(Stamp::from),
+        }
+    }
+
+    /// Every stamp there is in a network of `nodes` nodes; see [`Kind::all`].
+    #[must_use]
+    pub fn all(&self, nodes: u8) -> Vec<Stamp> {
+        (self.all)(nodes)
+    }
+}
+
+/// A stamp of some memory model. Those of one program are all of one [`Kind`], and only such are compared.
+#[derive(Clone, Copy)]
+pub struct Stamp {
+    kinds: &'static Kinds,
+    number: u32,
+}
+
+impl Stamp {
+    /// The same stamp after a renaming of nodes; see [`Kind::renamed`].
+    #[must_use]
+    pub fn renamed(self, node: &dyn Fn(Node) -> Node) -> Self {
+        (self.kinds.renamed)(self.number, node)
+    }
+
+    /// What it is, in a few words for readers; see [`Kind::about`].
+    #[must_use]
+    pub fn about(self) -> String {
+        (self.kinds.about)(self.number)
+    }
+}
+
+impl<K: Kind> From<K> for Stamp {
+    fn from(kind: K) -> Self {
+        Self { kinds: K::kinds(), number: kind.number() }
+    }
+}
+
+impl PartialEq for Stamp {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Stamp {}
+
+impl<K: Kind> PartialEq<K> for Stamp {
+    fn eq(&self, other: &K) -> bool {
+        *self == Self::from(*other)
+    }
+}
+
+impl PartialOrd for Stamp {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Stamp {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.number.cmp(&other.number)
+    }
+}
+
+impl Hash for Stamp {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.number.hash(state);
+    }
+}
+
+impl Display for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (self.kinds.fmt)(self.number, f)
+    }
+}
+
+impl fmt::Debug for Stamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Display::fmt(self, f)
+    }
+}
+
+thread_local! {
+    static READ: Cell<Option<&'static Kinds>> = const { Cell::new(None) };
+}
+
+/// Runs `read`, in which the names of stamps are read as those of this type.
+pub fn reading<K: Kind, T>(read: impl FnOnce() -> T) -> T {
+    let before = READ.replace(Some(K::kinds()));
+    let found = read();
+    READ.set(before);
+    found
+}
+
+/// By its name.
+impl Serialize for Stamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// From its name, of the type that [`reading`] says.
+impl<'de> Deserialize<'de> for Stamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let kinds = READ.get().ok_or_else(|| de::Error::custom("stamps are read inside of `stamp::reading`"))?;
+        (kinds.named)(&name).ok_or_else(|| de::Error::custom(format_args!("the memory model has no stamp {name}")))
     }
 }

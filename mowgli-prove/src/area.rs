@@ -5,8 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mowgli_core::stamp::Stamp;
-
 use crate::kind::{Kind, Role};
 use crate::model::{passed_to, result_of};
 use crate::term::Term;
@@ -25,7 +23,7 @@ pub struct Areas {
 impl Areas {
     /// The areas of the implementations of these calls.
     #[must_use]
-    pub fn of<S: Stamp>(kinds: &[Kind<S>]) -> Self {
+    pub fn of(kinds: &[Kind]) -> Self {
         let mut of_cells: BTreeMap<String, Area> = BTreeMap::new();
         let events = kinds.iter().flat_map(|kind| (0..kind.made.len()).map(move |event| (kind, event)));
         for (kind, event) in events.clone() {
@@ -49,7 +47,7 @@ impl Areas {
 
     /// The area of what a subevent reads or writes.
     #[must_use]
-    pub fn of_role<S: Stamp>(&self, role: &Role<S>) -> Option<Area> {
+    pub fn of_role(&self, role: &Role) -> Option<Area> {
         self.of_cells.get(&role.cell.as_ref()?.text).copied()
     }
 
@@ -73,7 +71,7 @@ impl Areas {
 }
 
 /// The subevents of an event that have a cell, with what the names of their cells have in common.
-fn cells_of<S: Stamp>(kind: &Kind<S>, event: usize) -> impl Iterator<Item = (&Role<S>, &String)> {
+fn cells_of(kind: &Kind, event: usize) -> impl Iterator<Item = (&Role, &String)> {
     let of_event = kind.concrete.iter().filter(move |role| role.position.0 == event);
     of_event.filter_map(|role| Some((role, &role.cell.as_ref()?.text)))
 }
@@ -102,7 +100,7 @@ mod tests {
         assert!(first.iter().all(|area| *area == first[0]) && second.iter().all(|area| *area == second[0]));
         assert_ne!(first[0], second[0]);
         let reads = kinds.iter().flat_map(|kind| &kind.concrete).filter(|role| areas.of_role(role) == Some(second[0]));
-        let speaks = |role: &Role<_>| areas.spoken_of(&app("hb", &[symbol(&format!("the.{}", role.name))]));
+        let speaks = |role: &Role| areas.spoken_of(&app("hb", &[symbol(&format!("the.{}", role.name))]));
         assert!(reads.map(speaks).all(|spoken| spoken == Some([second[0]].into())));
         assert_eq!(areas.spoken_of(&symbol("other")), Some(BTreeSet::new()));
     }

@@ -7,7 +7,7 @@ use mowgli_core::event::{Event, Sub};
 use mowgli_core::execution::{Chosen, Execution, Subevent};
 use mowgli_core::ids::Node;
 use mowgli_core::value::Val;
-use mowgli_rdma::Stamp::{self, aWT};
+use mowgli_rdma::RdmaStamp::aWT;
 use mowgli_rdma::stamp::Qp;
 use mowgli_rdma::tso::{self, Method, TSO};
 use mowgli_rdma::wait::WAIT;
@@ -15,9 +15,9 @@ use mowgli_rdma::wait::WAIT;
 /// An execution of a compiled program, and that of the program.
 pub struct Compiled<'a> {
     /// The one that there is.
-    pub below: &'a Execution<Stamp>,
+    pub below: &'a Execution,
     /// What is read off it: each operation is as below, and so are the choices.
-    pub above: Execution<Stamp>,
+    pub above: Execution,
     /// For each event below the call that it is of.
     pub f: Vec<usize>,
     /// For each call what stands for it: the operation, or the last question of a wait whether a set is empty.
@@ -35,7 +35,7 @@ impl<'a> Compiled<'a> {
     ///
     /// # Errors
     /// What is no compiled program.
-    pub fn of(below: &'a Execution<Stamp>) -> Result<Self, String> {
+    pub fn of(below: &'a Execution) -> Result<Self, String> {
         let f: Option<Vec<usize>> = below.groups.iter().copied().collect();
         let f = f.ok_or("an event is of no call of the program")?;
         let mut read = Self { below, above: Self::without_calls(below), f, at: Vec::new(), g: Vec::new() };
@@ -52,7 +52,7 @@ impl<'a> Compiled<'a> {
         Ok(read)
     }
 
-    fn without_calls(below: &Execution<Stamp>) -> Execution<Stamp> {
+    fn without_calls(below: &Execution) -> Execution {
         let mut world = below.world.clone();
         world.objects.values_mut().for_each(|object| object.library = WAIT);
         let groups = vec![None; below.calls.len()];

@@ -9,7 +9,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mowgli_judge::algebra::{Choice, Demand, Expr, Key, Rel, Set, Spec};
-use mowgli_judge::stamp::Stamp;
 
 use crate::term::{Term, Theory, all, and, any, app, equal, implies, not, or, symbol, truth};
 
@@ -88,21 +87,21 @@ impl Partner {
 }
 
 /// A specification in first-order logic.
-pub struct Encoding<S> {
+pub struct Encoding {
     /// Its side.
     pub side: Side,
     /// The sets, by the names of their predicates.
-    pub sets: Vec<(String, Set<S>)>,
+    pub sets: Vec<(String, Set)>,
     /// The keys, by the names of the predicates of pairs on which they are defined and equal.
-    pub keys: Vec<(String, Key<S>)>,
+    pub keys: Vec<(String, Key)>,
     /// The choices, by the names of their predicates.
-    pub choices: Vec<(String, Choice<S>)>,
+    pub choices: Vec<(String, Choice)>,
     /// The laws of each choice. What follows in the first one says which pairs it may have.
     pub laws: Vec<Vec<Law>>,
     /// The closures: the predicate, and that of which it is the closure.
     pub closures: Vec<(String, String)>,
     /// The relations of what comes in turn: the predicate, and what it is.
-    pub turns: Vec<(String, Rel<S>)>,
+    pub turns: Vec<(String, Rel)>,
     /// The definitions of the relations, and the declarations of the closures.
     pub relations: Theory,
     /// The parts of so, with the names of their predicates.
@@ -123,7 +122,7 @@ pub struct Encoding<S> {
 ///
 /// # Errors
 /// The operator that is not first-order.
-pub fn encode<S: Stamp>(spec: &Spec<S>, side: Side) -> Result<Encoding<S>, String> {
+pub fn encode(spec: &Spec, side: Side) -> Result<Encoding, String> {
     let mut encoding = Encoding {
         choices: spec.choices.iter().map(|(name, choice)| (side.name(name), choice.clone())).collect(),
         side,
@@ -162,7 +161,7 @@ fn pair() -> [Term; 2] {
     ["a", "b"].map(symbol)
 }
 
-impl<S: Stamp> Encoding<S> {
+impl Encoding {
     /// A name that is not used yet.
     fn fresh(&mut self, wish: &str) -> String {
         let names = std::iter::once(String::new()).chain((2..).map(|n| format!(".{n}")));
@@ -173,13 +172,13 @@ impl<S: Stamp> Encoding<S> {
         name
     }
 
-    fn set(&mut self, set: &Set<S>) -> String {
+    fn set(&mut self, set: &Set) -> String {
         let name = self.fresh("set");
         self.sets.push((name.clone(), set.clone()));
         name
     }
 
-    fn key(&mut self, key: &Key<S>) -> String {
+    fn key(&mut self, key: &Key) -> String {
         let name = self.fresh(&format!("same.{}", key.name.replace(|c: char| !c.is_alphanumeric(), "")));
         self.keys.push((name.clone(), key.clone()));
         name
@@ -199,7 +198,7 @@ impl<S: Stamp> Encoding<S> {
     ///
     /// # Errors
     /// The operator that is not first-order.
-    pub fn predicate(&mut self, rel: &Rel<S>) -> Result<String, String> {
+    pub fn predicate(&mut self, rel: &Rel) -> Result<String, String> {
         if let Expr::Chosen(choice) = rel.expr() {
             return Ok(self.choices[*choice].0.clone());
         }
@@ -228,7 +227,7 @@ impl<S: Stamp> Encoding<S> {
     }
 
     /// What a relation says of partners if it is empty.
-    fn partner(&mut self, rel: &Rel<S>) -> Result<Option<Partner>, String> {
+    fn partner(&mut self, rel: &Rel) -> Result<Option<Partner>, String> {
         let Expr::Minus(members, pairs) = rel.expr() else { return Ok(None) };
         let (Expr::On(set), Expr::Seq(one, other)) = (members.expr(), pairs.expr()) else { return Ok(None) };
         let (relation, is_second) = match (one.expr(), other.expr()) {
@@ -240,14 +239,14 @@ impl<S: Stamp> Encoding<S> {
     }
 
     /// That a relation has a pair: by its name if it has one, else written out.
-    fn has(&mut self, rel: &Rel<S>, a: &Term, b: &Term) -> Result<Term, String> {
+    fn has(&mut self, rel: &Rel, a: &Term, b: &Term) -> Result<Term, String> {
         if rel.said().is_some() || matches!(rel.expr(), Expr::Plus(_)) {
             return Ok(app(&self.predicate(rel)?, &[a.clone(), b.clone()]));
         }
         self.body(rel, a, b)
     }
 
-    fn body(&mut self, rel: &Rel<S>, a: &Term, b: &Term) -> Result<Term, String> {
+    fn body(&mut self, rel: &Rel, a: &Term, b: &Term) -> Result<Term, String> {
         let both = [a.clone(), b.clone()];
         Ok(match rel.expr() {
             Expr::Po => self.shared("po", a, b),
@@ -271,7 +270,7 @@ impl<S: Stamp> Encoding<S> {
     }
 
     /// Declares what comes in turn, with its laws: the i-th of one set is with the i-th of the other.
-    fn in_turn(&mut self, rel: &Rel<S>, wish: &str, (from, to, key): (&Set<S>, &Set<S>, &Key<S>)) -> String {
+    fn in_turn(&mut self, rel: &Rel, wish: &str, (from, to, key): (&Set, &Set, &Key)) -> String {
         let sort = self.side.sort;
         let name = self.fresh(if wish == "relation" { "turn" } else { wish });
         let (from, to, key) = (self.set(from), self.set(to), self.key(key));
@@ -295,11 +294,11 @@ impl<S: Stamp> Encoding<S> {
         name
     }
 
-    fn member(&mut self, set: &Set<S>, a: &Term) -> Term {
+    fn member(&mut self, set: &Set, a: &Term) -> Term {
         app(&self.set(set), std::slice::from_ref(a))
     }
 
-    fn sequence(&mut self, x: &Rel<S>, y: &Rel<S>, a: &Term, b: &Term) -> Result<Term, String> {
+    fn sequence(&mut self, x: &Rel, y: &Rel, a: &Term, b: &Term) -> Result<Term, String> {
         if let Expr::On(set) = x.expr() {
             return Ok(and([self.member(set, a), self.has(y, a, b)?]));
         }
@@ -329,7 +328,7 @@ impl<S: Stamp> Encoding<S> {
     }
 
     /// Adds the laws of a choice.
-    fn choice(&mut self, name: &str, choice: &Choice<S>) -> Result<(), String> {
+    fn choice(&mut self, name: &str, choice: &Choice) -> Result<(), String> {
         let [a, b] = pair();
         let c = symbol("c");
         let short = name.strip_prefix(&self.side.prefix).unwrap_or(name).to_owned();
@@ -460,12 +459,11 @@ impl<S: Stamp> Encoding<S> {
 #[cfg(test)]
 mod tests {
     use mowgli_judge::algebra::{po, reads, writes};
-    use mowgli_rdma::Stamp;
 
     use super::*;
     use crate::term::Structure;
 
-    fn encoded(specify: impl FnOnce(&mut Spec<Stamp>)) -> Encoding<Stamp> {
+    fn encoded(specify: impl FnOnce(&mut Spec)) -> Encoding {
         let mut spec = Spec::default();
         specify(&mut spec);
         let side = Side { sort: "Sub", prefix: "m.".to_owned(), shared: "", own: None };

@@ -733,8 +733,8 @@ mod tests {
     }
 
     /// Names every call of a structure, with what it has, one after the other: the instances about each go on from those before.
-    fn all_named<'r, S: mowgli_core::stamp::Stamp>(
-        model: &Model<'_, S>,
+    fn all_named<'r>(
+        model: &Model<'_>,
         ready: &'r Ready,
         structure: &mut Structure<'_>,
         told_apart: &dyn Fn(&str) -> bool,

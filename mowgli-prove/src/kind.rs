@@ -8,7 +8,6 @@ use std::sync::Arc;
 use itertools::Itertools;
 use mowgli_core::event::{Call, Event, Sub};
 use mowgli_core::ids::Name;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::SubView;
@@ -17,10 +16,10 @@ use crate::pattern::{Argument, Datum, Each, Env, Leaf, Named, Pattern, Place, Se
 
 /// A subevent as it was seen in a run.
 #[derive(Clone)]
-pub struct Seen<S> {
+pub struct Seen {
     pub(crate) world: Arc<World>,
     pub(crate) event: Event,
-    pub(crate) sub: Sub<S>,
+    pub(crate) sub: Sub,
     pub(crate) env: Env,
 }
 
@@ -28,10 +27,10 @@ pub struct Seen<S> {
 const COUNTS: [usize; 3] = [0, 1_003, 2_017];
 
 /// An event as it was seen, with all its subevents.
-pub(crate) type Instance<S> = (Seen<S>, Vec<Sub<S>>);
+pub(crate) type Instance = (Seen, Vec<Sub>);
 
-impl<S> Seen<S> {
-    fn view(&self, nth: usize) -> SubView<'_, S> {
+impl Seen {
+    fn view(&self, nth: usize) -> SubView<'_> {
         SubView { world: &self.world, event: &self.event, sub: &self.sub, nth }
     }
 }
@@ -108,7 +107,7 @@ impl fmt::Display for Datum {
 
 /// A subevent of a template: what it is in every call of the kind.
 #[derive(Clone)]
-pub struct Role<S> {
+pub struct Role {
     /// Its name, different from all others.
     pub name: String,
     /// Its name for readers.
@@ -137,10 +136,10 @@ pub struct Role<S> {
     pub in_loop: bool,
     /// Results of earlier calls that the result of its call is greater than, as that ends a loop.
     pub above: Vec<Datum>,
-    pub(crate) seen: Vec<Seen<S>>,
+    pub(crate) seen: Vec<Seen>,
 }
 
-impl<S: Stamp> Role<S> {
+impl Role {
     /// The events of which it is a subevent, as they were seen, with their worlds.
     pub fn events(&self) -> impl Iterator<Item = (&Arc<World>, &Event)> {
         self.seen.iter().map(|s| (&s.world, &s.event))
@@ -150,7 +149,7 @@ impl<S: Stamp> Role<S> {
     ///
     /// # Errors
     /// If it is in some and not in others.
-    pub fn is_in(&self, has: impl Fn(&SubView<'_, S>) -> bool) -> Result<bool, String> {
+    pub fn is_in(&self, has: impl Fn(&SubView<'_>) -> bool) -> Result<bool, String> {
         let answers: BTreeSet<bool> = self.seen.iter().flat_map(|s| COUNTS.map(|nth| has(&s.view(nth)))).collect();
         answers.into_iter().exactly_one().map_err(|_| format!("whether {} is in a set depends on the call", self.words))
     }
@@ -171,7 +170,7 @@ impl<S: Stamp> Role<S> {
     ///
     /// # Errors
     /// If it is nothing of the call, or there only now and then.
-    pub fn key(&self, of: impl Fn(&SubView<'_, S>) -> Option<Val>) -> Result<Option<Pattern>, String> {
+    pub fn key(&self, of: impl Fn(&SubView<'_>) -> Option<Val>) -> Result<Option<Pattern>, String> {
         let mut cases: Vec<(Cow<'_, Env>, Val)> = Vec::new();
         let mut is_without = false;
         for s in &self.seen {
@@ -218,7 +217,7 @@ impl Form {
 /// What one kind of call does: the calls of one form, or of several that do the same, where the calls below happen in one of
 /// their ways. Every call that returns is of some kind.
 #[derive(Clone)]
-pub struct Kind<S> {
+pub struct Kind {
     /// Its name, different from all others.
     pub name: String,
     /// The calls that are of it.
@@ -226,9 +225,9 @@ pub struct Kind<S> {
     /// Which of its calls below happen in which of several ways.
     pub ways: Vec<Way>,
     /// The subevents of its implementation.
-    pub concrete: Vec<Role<S>>,
+    pub concrete: Vec<Role>,
     /// Its own subevents, as its specification says.
-    pub abstract_: Vec<Role<S>>,
+    pub abstract_: Vec<Role>,
     /// The calls of its implementation: library, method, and arguments other than sets of nodes.
     pub made: Vec<(Name, Name, Pattern)>,
     pub(crate) events: Vec<Segment>,
@@ -247,7 +246,7 @@ pub type Way = (usize, usize);
 /// One subevent of a call: its position in the list of roles, and what it is one of several for.
 pub type Placed = (usize, Option<Place>);
 
-impl<S: Stamp> Kind<S> {
+impl Kind {
     /// The forms that a call has.
     pub fn forms_of<'k>(&'k self, call: &'k Call) -> impl Iterator<Item = &'k Form> {
         self.forms.iter().filter(|form| form.has(call))
@@ -335,7 +334,7 @@ impl<S: Stamp> Kind<S> {
             let (text, leaves): (String, Vec<Leaf>) = names(arguments);
             (format!("{library}.{method}{text}"), leaves)
         });
-        let done = |role: &Role<S>| (role.family.clone(), role.reads.is_some(), role.writes.is_some());
+        let done = |role: &Role| (role.family.clone(), role.reads.is_some(), role.writes.is_some());
         (self.events.clone(), self.subs.clone(), made.collect(), self.concrete.iter().map(done).collect())
     }
 

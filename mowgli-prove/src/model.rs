@@ -29,7 +29,7 @@ pub const ABS: &str = "Abs";
 const OWED: &str = "owed.";
 
 /// The library that an encoding is of.
-fn library<S: Stamp>(encoding: &Encoding<S>) -> &str {
+fn library(encoding: &Encoding) -> &str {
     let prefix = encoding.side.prefix.as_str();
     prefix.strip_prefix(OWED).unwrap_or(prefix).trim_end_matches('.')
 }
@@ -67,15 +67,15 @@ impl Stamps {
     ///
     /// # Errors
     /// If it depends on more than whether two nodes are equal.
-    pub fn of<S: Stamp>(libraries: &Libraries<S>) -> Result<Self, String> {
-        let named = |stamp: S| {
+    pub fn of(libraries: &Libraries) -> Result<Self, String> {
+        let named = |stamp: Stamp| {
             let text = stamp.to_string();
             match text.rsplit_once('_').and_then(|(family, n)| Some((family.to_owned(), n.parse::<u8>().ok()?))) {
                 Some((family, n)) => (family, Some(n)),
                 None => (text, None),
             }
         };
-        let all: Vec<(S, (String, Option<u8>))> = S::all(3).into_iter().map(|s| (s, named(s))).collect();
+        let all: Vec<(Stamp, (String, Option<u8>))> = libraries.stamps(3).into_iter().map(|s| (s, named(s))).collect();
         let mut order: BTreeMap<(String, String), (Option<bool>, Option<bool>)> = BTreeMap::new();
         for (a, (f, m)) in &all {
             for (b, (g, n)) in &all {
@@ -109,15 +109,15 @@ impl Stamps {
 }
 
 /// What the theory is made of.
-pub struct Parts<'a, S: Stamp> {
+pub struct Parts<'a> {
     /// The kinds of calls.
-    pub kinds: &'a [Kind<S>],
+    pub kinds: &'a [Kind],
     /// The library with its specification.
-    pub specification: &'a Libraries<S>,
+    pub specification: &'a Libraries,
     /// Its name.
     pub library: Name,
     /// The libraries below.
-    pub below: &'a Libraries<S>,
+    pub below: &'a Libraries,
 }
 
 /// A subevent or promise that a call may have.
@@ -140,30 +140,30 @@ pub struct Thing {
 pub type Concretisation = BTreeMap<(usize, usize), usize>;
 
 /// The theory, as far as it does not depend on g.
-pub struct Model<'a, S: Stamp> {
+pub struct Model<'a> {
     /// What it is made of.
-    pub parts: Parts<'a, S>,
+    pub parts: Parts<'a>,
     stamps: Stamps,
     /// The theory of executions of the implementation.
     pub below: Theory,
     /// The specifications below.
-    pub lower: Vec<Encoding<S>>,
-    upper: Encoding<S>,
+    pub lower: Vec<Encoding>,
+    upper: Encoding,
     /// What the libraries below are owed, and the one that is implemented.
-    pub owed: Vec<Encoding<S>>,
+    pub owed: Vec<Encoding>,
     /// The values that stand in templates.
     pub constants: BTreeSet<Val>,
 }
 
 /// The subevents of one side.
-struct Family<'a, S> {
+struct Family<'a> {
     sort: &'static str,
     shared: &'static str,
-    roles: Vec<(&'a Kind<S>, &'a Role<S>)>,
+    roles: Vec<(&'a Kind, &'a Role)>,
 }
 
 /// A role of a kind of call, with what it has.
-type Having<'a, S> = (&'a Kind<S>, &'a Role<S>, Pattern);
+type Having<'a> = (&'a Kind, &'a Role, Pattern);
 
 fn role_sort(sort: &str) -> &'static str {
     if sort == SUB { "Role" } else { "Promise" }
@@ -279,13 +279,13 @@ fn place_sort(each: Option<Each>) -> &'static str {
 }
 
 /// The positions of the events at which loops of a kind of calls end that go through all threads.
-pub(crate) fn ends_of<S>(kind: &Kind<S>) -> Vec<usize> {
-    let ended = |r: &Role<S>| if let Some(Each::Ended(event)) = r.each { Some(event) } else { None };
+pub(crate) fn ends_of(kind: &Kind) -> Vec<usize> {
+    let ended = |r: &Role| if let Some(Each::Ended(event)) = r.each { Some(event) } else { None };
     kind.concrete.iter().filter_map(ended).dedup().collect()
 }
 
 /// What a part of a call is there for, of these: a node, and a thread; or the call's own node.
-fn place_of<S>(role: &Role<S>, call: &Term, node: &Term, thread: &Term) -> Term {
+fn place_of(role: &Role, call: &Term, node: &Term, thread: &Term) -> Term {
     match role.each {
         Some(Each::Nodes(_)) => node.clone(),
         Some(Each::Members(_)) => thread.clone(),
@@ -307,7 +307,7 @@ pub fn ended_at(event: usize) -> String {
 }
 
 /// The subevent or promise of a role.
-pub(crate) fn the<S>(role: &Role<S>, call: &Term, place: &Term) -> Term {
+pub(crate) fn the(role: &Role, call: &Term, place: &Term) -> Term {
     app(&format!("the.{}", role.name), &[call.clone(), place.clone()])
 }
 
@@ -335,7 +335,7 @@ pub fn result_of(kind: &str, event: usize) -> String {
     format!("result.{kind}.{event}")
 }
 
-impl<S: Stamp> Family<'_, S> {
+impl Family<'_> {
     fn common(&self, name: &str, to: &[Term]) -> Term {
         app(&format!("{}{name}", self.shared), to)
     }
@@ -345,7 +345,7 @@ impl<S: Stamp> Family<'_, S> {
     }
 
     /// What a subevent of a role is there for.
-    fn place(&self, role: &Role<S>, s: &Term) -> Term {
+    fn place(&self, role: &Role, s: &Term) -> Term {
         let of = match place_sort(role.each) {
             "Thread" => "member",
             ROUND => "round",
@@ -354,12 +354,12 @@ impl<S: Stamp> Family<'_, S> {
         self.common(of, std::slice::from_ref(s))
     }
 
-    fn is(&self, role: &Role<S>, s: &Term) -> Term {
+    fn is(&self, role: &Role, s: &Term) -> Term {
         equal(self.common("role", std::slice::from_ref(s)), symbol(&role.name))
     }
 
     /// What stands at a place of a pattern, of a subevent.
-    fn leaf(&self, kind: &Kind<S>, role: &Role<S>, leaf: Leaf, s: &Term) -> Result<Term, String> {
+    fn leaf(&self, kind: &Kind, role: &Role, leaf: Leaf, s: &Term) -> Result<Term, String> {
         if leaf == Leaf::Count {
             return Ok(self.common("nth", std::slice::from_ref(s)));
         }
@@ -367,7 +367,7 @@ impl<S: Stamp> Family<'_, S> {
     }
 
     /// That a subevent has one of the roles for which this holds.
-    fn has_role(&self, s: &Term, holds: impl Fn(&Role<S>) -> Result<bool, String>) -> Result<Term, String> {
+    fn has_role(&self, s: &Term, holds: impl Fn(&Role) -> Result<bool, String>) -> Result<Term, String> {
         let mut roles = Vec::new();
         for (_, role) in &self.roles {
             if holds(role)? {
@@ -378,7 +378,7 @@ impl<S: Stamp> Family<'_, S> {
     }
 
     /// What a subevent of some roles has, given for each of them.
-    fn by_role(&self, s: &Term, given: Vec<(&Role<S>, Term)>) -> Term {
+    fn by_role(&self, s: &Term, given: Vec<(&Role, Term)>) -> Term {
         let mut groups: Vec<(Term, Vec<Term>)> = Vec::new();
         for (role, term) in given {
             let is = self.is(role, s);
@@ -393,13 +393,8 @@ impl<S: Stamp> Family<'_, S> {
     }
 
     /// That both subevents have this, and have it equal.
-    fn same(
-        &self,
-        of: impl Fn(&Role<S>) -> Result<Option<Pattern>, String>,
-        a: &Term,
-        b: &Term,
-    ) -> Result<Term, String> {
-        let mut classes: BTreeMap<String, Vec<Having<'_, S>>> = BTreeMap::new();
+    fn same(&self, of: impl Fn(&Role) -> Result<Option<Pattern>, String>, a: &Term, b: &Term) -> Result<Term, String> {
+        let mut classes: BTreeMap<String, Vec<Having<'_>>> = BTreeMap::new();
         for (kind, role) in &self.roles {
             if let Some(pattern) = of(role)? {
                 classes.entry(pattern.text.clone()).or_default().push((kind, role, pattern));
@@ -460,7 +455,7 @@ fn pieces(text: &str) -> Vec<String> {
 }
 
 /// What stands at a place of a pattern, of a subevent of a call at a node.
-fn leaf_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, leaf: Leaf, call: &Term, at: &Term) -> Result<Term, String> {
+fn leaf_of(kind: &Kind, role: &Role, leaf: Leaf, call: &Term, at: &Term) -> Result<Term, String> {
     let of_call = |name: String| app(&name, std::slice::from_ref(call));
     Ok(match leaf {
         Leaf::Thread => app("thread", std::slice::from_ref(call)),
@@ -480,13 +475,7 @@ fn leaf_of<S: Stamp>(kind: &Kind<S>, role: &Role<S>, leaf: Leaf, call: &Term, at
 }
 
 /// What an event is there for, of which something is said of a subevent: the call's own node, or the same as that is there for.
-fn place_of_event<S: Stamp>(
-    kind: &Kind<S>,
-    role: &Role<S>,
-    event: usize,
-    call: &Term,
-    at: &Term,
-) -> Result<Term, String> {
+fn place_of_event(kind: &Kind, role: &Role, event: usize, call: &Term, at: &Term) -> Result<Term, String> {
     let several = kind.concrete.iter().any(|r| r.position.0 == event && r.each_event);
     let is_own = role.each_event && role.position.0 == event;
     match (several, is_own) {
@@ -496,13 +485,7 @@ fn place_of_event<S: Stamp>(
     }
 }
 
-pub(crate) fn datum_of<S: Stamp>(
-    kind: &Kind<S>,
-    role: &Role<S>,
-    datum: Datum,
-    call: &Term,
-    at: &Term,
-) -> Result<Term, String> {
+pub(crate) fn datum_of(kind: &Kind, role: &Role, datum: Datum, call: &Term, at: &Term) -> Result<Term, String> {
     let of_call = |name: String| app(&name, std::slice::from_ref(call));
     Ok(match datum {
         Datum::Argument(i) => of_call(format!("datum.{i}")),
@@ -527,7 +510,7 @@ pub(crate) fn datum_of<S: Stamp>(
 }
 
 /// That data of a call are as a guard says.
-fn guarded<S: Stamp>(kind: &Kind<S>, guard: Guard, call: &Term) -> Term {
+fn guarded(kind: &Kind, guard: Guard, call: &Term) -> Term {
     let of_call = |name: String| app(&name, std::slice::from_ref(call));
     let result = |event| app(&result_of(&kind.name, event), &[call.clone(), own(call)]);
     let term = |datum| match datum {
@@ -546,7 +529,7 @@ fn guarded<S: Stamp>(kind: &Kind<S>, guard: Guard, call: &Term) -> Term {
 }
 
 /// The data of a role.
-pub(crate) fn data_of<S: Stamp>(role: &Role<S>) -> impl Iterator<Item = Datum> + '_ {
+pub(crate) fn data_of(role: &Role) -> impl Iterator<Item = Datum> + '_ {
     let read = match &role.reads {
         Some(Read::Is(d) | Read::IsNot(d)) => std::slice::from_ref(d),
         Some(Read::Words(all)) => all,
@@ -561,7 +544,7 @@ pub(crate) fn data_of<S: Stamp>(role: &Role<S>) -> impl Iterator<Item = Datum> +
 }
 
 /// The data of the guards of a kind.
-pub(crate) fn guards_of<S: Stamp>(kind: &Kind<S>) -> impl Iterator<Item = Datum> + '_ {
+pub(crate) fn guards_of(kind: &Kind) -> impl Iterator<Item = Datum> + '_ {
     kind.given().iter().flat_map(|g| [g.one, g.other])
 }
 
@@ -574,12 +557,12 @@ fn constants(data: impl Iterator<Item = Datum>) -> impl Iterator<Item = Val> {
     })
 }
 
-impl<'a, S: Stamp> Model<'a, S> {
+impl<'a> Model<'a> {
     /// The theory of the executions of an implementation.
     ///
     /// # Errors
     /// What cannot be said in first-order logic.
-    pub fn new(parts: Parts<'a, S>) -> Result<Self, String> {
+    pub fn new(parts: Parts<'a>) -> Result<Self, String> {
         let stamps = Stamps::of(parts.below)?;
         let several = parts.below.names().count() > 1;
         let side = |name: Name| Side {
@@ -622,19 +605,19 @@ impl<'a, S: Stamp> Model<'a, S> {
         Ok(model)
     }
 
-    fn concrete(&self) -> Family<'a, S> {
+    fn concrete(&self) -> Family<'a> {
         let roles = self.parts.kinds.iter().flat_map(|k| k.concrete.iter().map(move |r| (k, r))).collect();
         Family { sort: SUB, shared: "", roles }
     }
 
-    fn promises(&self) -> Family<'a, S> {
+    fn promises(&self) -> Family<'a> {
         let roles = self.parts.kinds.iter().flat_map(|k| k.abstract_.iter().map(move |r| (k, r))).collect();
         Family { sort: ABS, shared: "abs.", roles }
     }
 
     /// That a call is of a kind.
     #[must_use]
-    pub fn is_kind(&self, kind: &Kind<S>, call: &Term) -> Term {
+    pub fn is_kind(&self, kind: &Kind, call: &Term) -> Term {
         if self.parts.kinds.len() == 1 {
             return truth(true);
         }
@@ -657,7 +640,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         k: usize,
         places: [&[Term]; 3],
         with_promises: bool,
-        is_named: &dyn Fn(&Role<S>) -> bool,
+        is_named: &dyn Fn(&Role) -> bool,
     ) -> Vec<Thing> {
         let [nodes, threads, rounds] = places;
         let kind = &self.parts.kinds[k];
@@ -691,7 +674,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// What says that a subevent is of a role, of a call, and there for this.
-    fn made_of(&self, family: &Family<'_, S>, role: &Role<S>, it: &Term, call: &Term, at: &Term) -> Vec<Term> {
+    fn made_of(&self, family: &Family<'_>, role: &Role, it: &Term, call: &Term, at: &Term) -> Vec<Term> {
         let mut facts = vec![family.is(role, it), equal(family.call(it), call.clone())];
         facts.push(equal(family.place(role, it), at.clone()));
         // What it is not there for is the call's own, so that it is determined.
@@ -708,7 +691,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     /// Whether anything is there for each thread that takes part in an object.
     #[must_use]
     pub fn has_members(&self) -> bool {
-        let is_of_threads = |r: &Role<S>| place_sort(r.each) == "Thread";
+        let is_of_threads = |r: &Role| place_sort(r.each) == "Thread";
         self.parts.kinds.iter().flat_map(|k| &k.concrete).any(is_of_threads)
     }
 
@@ -720,7 +703,7 @@ impl<'a, S: Stamp> Model<'a, S> {
 
     /// That a call has a subevent of a role, for this.
     #[must_use]
-    pub fn valid(&self, kind: &Kind<S>, role: &Role<S>, call: &Term, place: &Term) -> Term {
+    pub fn valid(&self, kind: &Kind, role: &Role, call: &Term, place: &Term) -> Term {
         let at = match role.each {
             Some(each) => in_range(each, call, place),
             None => equal(place.clone(), own(call)),
@@ -771,7 +754,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// Which subevents are of which library.
-    fn libraries(&self, theory: &mut Theory, concrete: &Family<'_, S>) -> Result<(), String> {
+    fn libraries(&self, theory: &mut Theory, concrete: &Family<'_>) -> Result<(), String> {
         for encoding in &self.lower {
             if let Some(own) = &encoding.side.own {
                 let of = concrete.has_role(&symbol("s"), |r| Ok(r.library.text() == library(encoding)))?;
@@ -846,8 +829,8 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// That clients owe two calls to each other, if they owe any.
-    pub(crate) fn partners(&self, (k, c): (&Kind<S>, Term), (l, d): (&Kind<S>, Term)) -> Option<Term> {
-        let promises = |kind: &Kind<S>, call: &Term| {
+    pub(crate) fn partners(&self, (k, c): (&Kind, Term), (l, d): (&Kind, Term)) -> Option<Term> {
+        let promises = |kind: &Kind, call: &Term| {
             kind.abstract_.iter().filter(|r| r.each.is_none()).map(|r| the(r, call, &own(call))).collect::<Vec<Term>>()
         };
         let pairs = promises(k, &c).into_iter().cartesian_product(promises(l, &d)).collect::<Vec<_>>();
@@ -1010,7 +993,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// Which subevents there are: for each call those of its template, each once.
-    fn subevents(&self, theory: &mut Theory, family: &Family<'_, S>) {
+    fn subevents(&self, theory: &mut Theory, family: &Family<'_>) {
         let sort = family.sort;
         theory.elements(role_sort(sort), family.roles.iter().map(|(_, r)| r.name.clone()));
         let shared = |name: &str| format!("{}{name}", family.shared);
@@ -1041,9 +1024,9 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// Program order of the subevents of implementations.
-    fn program_order(&self, theory: &mut Theory, family: &Family<'_, S>) {
+    fn program_order(&self, theory: &mut Theory, family: &Family<'_>) {
         let [a, b] = ["a", "b"].map(symbol);
-        let is_for_nodes = |r: &Role<S>| place_sort(r.each) == "Node";
+        let is_for_nodes = |r: &Role| place_sort(r.each) == "Node";
         if family.roles.iter().any(|(_, r)| r.each_event && is_for_nodes(r)) {
             theory.comment("Sets of nodes are gone through in one order.");
             theory.function("below", &["Node", "Node"], "Bool");
@@ -1062,7 +1045,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         }
         let mut inside = Vec::new();
         for (kind, from) in &family.roles {
-            let later = |to: &Role<S>| {
+            let later = |to: &Role| {
                 let (p, q) = (from.position.0, to.position.0);
                 if from.each_event && to.each_event && kind.go_round_together(p, q) {
                     let places = [family.place(from, &a), family.place(to, &b)];
@@ -1091,7 +1074,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         for kind in self.parts.kinds {
             let positions: BTreeSet<usize> = kind.concrete.iter().map(|r| r.position.0).collect();
             for position in positions {
-                let roles: Vec<&Role<S>> = kind.concrete.iter().filter(|r| r.position.0 == position).collect();
+                let roles: Vec<&Role> = kind.concrete.iter().filter(|r| r.position.0 == position).collect();
                 let is_in = |s: &Term| or(roles.iter().map(|r| family.is(r, s)));
                 let place = |s: &Term| family.place(roles[0], s);
                 let together = if roles[0].each_event { equal(place(&a), place(&b)) } else { truth(true) };
@@ -1104,7 +1087,7 @@ impl<'a, S: Stamp> Model<'a, S> {
 
     /// How many calls like it a thread has made before: of an event that is the only one with its method, once in each call
     /// of one kind, so many as of the call.
-    fn counts(&self, theory: &mut Theory, family: &Family<'_, S>) {
+    fn counts(&self, theory: &mut Theory, family: &Family<'_>) {
         let s = symbol("s");
         let kinds = self.parts.kinds;
         // Of a loop there may be earlier rounds.
@@ -1132,9 +1115,9 @@ impl<'a, S: Stamp> Model<'a, S> {
 
     /// The first subevent of a kind of calls that comes as often as this one, whatever calls there are: the two methods, of one
     /// library, are called once each, with equal arguments, in every kind in which one of them is.
-    fn counted_with(&self, kind: &'a Kind<S>, role: &Role<S>) -> Option<&'a Role<S>> {
+    fn counted_with(&self, kind: &'a Kind, role: &Role) -> Option<&'a Role> {
         let (library, method, _) = kind.made[role.position.0];
-        let is_with = |first: &&Role<S>| {
+        let is_with = |first: &&Role| {
             let (of, other, _) = kind.made[first.position.0];
             let pair = [(library, method), (of, other)];
             let is_there = (first.each.is_none() || first.each == role.each) && !first.in_loop;
@@ -1147,7 +1130,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// What the specifications of a side share: threads, stamps, cells and values.
-    fn shared(&self, theory: &mut Theory, family: &Family<'_, S>) -> Result<(), String> {
+    fn shared(&self, theory: &mut Theory, family: &Family<'_>) -> Result<(), String> {
         let (sort, [a, b]) = (family.sort, ["a", "b"].map(symbol));
         let pair = [("a", sort), ("b", sort)];
         let name = |of: &str| format!("{}{of}", family.shared);
@@ -1191,14 +1174,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// The other subevent of its event on which it depends what one writes, and the terms for both.
-    fn source<'k>(
-        &self,
-        kind: &'k Kind<S>,
-        role: &Role<S>,
-        from: usize,
-        family: &Family<'_, S>,
-        of: &Term,
-    ) -> (&'k Role<S>, Term) {
+    fn source<'k>(&self, kind: &'k Kind, role: &Role, from: usize, family: &Family<'_>, of: &Term) -> (&'k Role, Term) {
         let roles = if family.sort == SUB { &kind.concrete } else { &kind.abstract_ };
         let source = roles.iter().find(|r| r.position == (role.position.0, from)).expect("a position of the event");
         let at = if source.each.is_some() { family.place(source, of) } else { own(&family.call(of)) };
@@ -1206,12 +1182,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// That a subevent writes what follows from what another one of its event reads.
-    fn derived(
-        &self,
-        theory: &mut Theory,
-        (kind, role): (&Kind<S>, &Role<S>),
-        family: &Family<'_, S>,
-    ) -> Result<(), String> {
+    fn derived(&self, theory: &mut Theory, (kind, role): (&Kind, &Role), family: &Family<'_>) -> Result<(), String> {
         let s = symbol("s");
         let from = role.writes.as_ref().and_then(Write::source).expect("it depends on another");
         let (source, term) = self.source(kind, role, from, family, &s);
@@ -1253,11 +1224,11 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// That the stamp of a subevent is before that of another.
-    fn to(&self, family: &Family<'_, S>, a: &Term, b: &Term) -> Result<Term, String> {
+    fn to(&self, family: &Family<'_>, a: &Term, b: &Term) -> Result<Term, String> {
         let nodes = |s: &Term| -> Result<Term, String> {
             let with = family.roles.iter().filter_map(|(k, r)| Some((k, r, r.stamp_node?)));
             let given = with.map(|(k, r, leaf)| Ok((*r, family.leaf(k, r, leaf, s)?)));
-            let given: Vec<(&Role<S>, Term)> = given.collect::<Result<_, String>>()?;
+            let given: Vec<(&Role, Term)> = given.collect::<Result<_, String>>()?;
             Ok(if given.is_empty() { truth(true) } else { family.by_role(s, given) })
         };
         let same = equal(nodes(a)?, nodes(b)?);
@@ -1281,8 +1252,8 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// The sets and keys of a specification.
-    fn vocabulary(&self, theory: &mut Theory, family: &Family<'_, S>, encoding: &Encoding<S>) -> Result<(), String> {
-        let own = |r: &Role<S>| r.library.text() == library(encoding);
+    fn vocabulary(&self, theory: &mut Theory, family: &Family<'_>, encoding: &Encoding) -> Result<(), String> {
+        let own = |r: &Role| r.library.text() == library(encoding);
         for (name, set) in &encoding.sets {
             let members = self.members(family, set, &own)?;
             theory.define(name, &[("s", family.sort)], "Bool", members);
@@ -1295,7 +1266,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         Ok(())
     }
 
-    fn members(&self, family: &Family<'_, S>, set: &Set<S>, own: &dyn Fn(&Role<S>) -> bool) -> Result<Term, String> {
+    fn members(&self, family: &Family<'_>, set: &Set, own: &dyn Fn(&Role) -> bool) -> Result<Term, String> {
         family.has_role(&symbol("s"), |r| Ok(own(r) && r.is_in(|view| set.has(view))?))
     }
 
@@ -1410,15 +1381,15 @@ impl<'a, S: Stamp> Model<'a, S> {
     fn order_below(&self, g: &Concretisation) -> Option<String> {
         let images =
             g.iter().map(|(&(k, p), &r)| (&self.parts.kinds[k].abstract_[p], &self.parts.kinds[k].concrete[r]));
-        let of_cells: Vec<(&Role<S>, &Role<S>)> = images.filter(|(promise, _)| promise.cell.is_some()).collect();
-        let does = |(promise, image): &(&Role<S>, &Role<S>)| {
+        let of_cells: Vec<(&Role, &Role)> = images.filter(|(promise, _)| promise.cell.is_some()).collect();
+        let does = |(promise, image): &(&Role, &Role)| {
             (promise.reads.is_none() || image.reads.is_some()) && (promise.writes.is_none() || image.writes.is_some())
         };
         if of_cells.iter().all(does) {
             return None;
         }
         let choices = self.lower.iter().flat_map(|e| e.choices.iter().map(move |choice| (library(e), choice)));
-        let is_order = |(of, (_, choice)): &(&str, &(String, Choice<S>))| {
+        let is_order = |(of, (_, choice)): &(&str, &(String, Choice))| {
             let Choice::Order { members, .. } = choice else { return false };
             of_cells.iter().all(|(_, image)| image.library.text() == *of && image.is_in(|s| members.has(s)) == Ok(true))
         };
@@ -1481,8 +1452,8 @@ impl<'a, S: Stamp> Model<'a, S> {
 
     /// What of executions is pulled back to a choice of the specification: a choice below of the same sort, by preference of the
     /// same name. An order is hb where no order below has all that stands for what it orders.
-    fn pulled_back(&self, name: &str, choice: &Choice<S>, g: &Concretisation) -> Result<String, String> {
-        let spec = |library: Name, libraries: &Libraries<S>| libraries.spec(library).cloned();
+    fn pulled_back(&self, name: &str, choice: &Choice, g: &Concretisation) -> Result<String, String> {
+        let spec = |library: Name, libraries: &Libraries| libraries.spec(library).cloned();
         let short = name.strip_prefix(&self.upper.side.prefix).unwrap_or(name);
         let role = spec(self.parts.library, self.parts.specification).and_then(|s| s.role(short));
         let mut found = Vec::new();
@@ -1500,7 +1471,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// Whether, if both are orders, the first has all that stands for what the second one orders.
-    fn orders_images(&self, library: Name, below: &Choice<S>, above: &Choice<S>, g: &Concretisation) -> bool {
+    fn orders_images(&self, library: Name, below: &Choice, above: &Choice, g: &Concretisation) -> bool {
         let (Choice::Order { members: below, .. }, Choice::Order { members: above, .. }) = (below, above) else {
             return true;
         };
@@ -1508,7 +1479,7 @@ impl<'a, S: Stamp> Model<'a, S> {
             let kind = &self.parts.kinds[k];
             (&kind.abstract_[p], &kind.concrete[r])
         };
-        let is_in = |r: &Role<S>, set: &Set<S>| r.is_in(|view| set.has(view)) == Ok(true);
+        let is_in = |r: &Role, set: &Set| r.is_in(|view| set.has(view)) == Ok(true);
         let mut ordered = g.iter().map(roles).filter(|(promise, _)| is_in(promise, above));
         ordered.all(|(_, image)| image.library == library && is_in(image, below))
     }
@@ -1594,7 +1565,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         let at = |of: &Term| family.common("at", std::slice::from_ref(of));
         let present = |of: &Term| self.made(&family.call(of), &at(of));
         // What is a part of so is inside hb anyway.
-        let is_part = |e: &Encoding<S>, name: &str| e.so.iter().any(|(_, part)| part == name);
+        let is_part = |e: &Encoding, name: &str| e.so.iter().any(|(_, part)| part == name);
         let orders = self.lower.iter().flat_map(|e| e.choices.iter().filter(move |(name, _)| !is_part(e, name)));
         let orders = orders.filter(|(_, c)| matches!(c, Choice::Order { .. }));
         let orders = orders.map(|(name, _)| Obligation {
@@ -1616,7 +1587,7 @@ impl<'a, S: Stamp> Model<'a, S> {
                 to: app(&rf, &[it, a.clone()]),
             })
         });
-        let is_told_by_data = |k: &&Kind<S>| !k.given().is_empty() && !k.has_unknowns();
+        let is_told_by_data = |k: &&Kind| !k.given().is_empty() && !k.has_unknowns();
         let branches = self.parts.kinds.iter().filter(is_told_by_data).map(|kind| Obligation {
             name: format!("no call is {}", kind.words()),
             of: vec![("c".to_owned(), "Call")],
@@ -1637,7 +1608,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     /// The calls of which a lemma says that there are none.
     #[must_use]
     pub fn none_of(&self, lemma: &Obligation) -> Option<usize> {
-        let is = |k: &Kind<S>| lemma.to == truth(false) && lemma.from == self.is_kind(k, &symbol("c"));
+        let is = |k: &Kind| lemma.to == truth(false) && lemma.from == self.is_kind(k, &symbol("c"));
         self.parts.kinds.iter().position(is)
     }
 
@@ -1659,7 +1630,7 @@ impl<'a, S: Stamp> Model<'a, S> {
         self.there(SUB, &self.concrete(), call, node)
     }
 
-    fn there(&self, sort: &str, family: &Family<'_, S>, call: &Term, node: &Term) -> Vec<Term> {
+    fn there(&self, sort: &str, family: &Family<'_>, call: &Term, node: &Term) -> Vec<Term> {
         let there = family
             .roles
             .iter()
@@ -1668,7 +1639,7 @@ impl<'a, S: Stamp> Model<'a, S> {
     }
 
     /// That a call which has a subevent of a role for this has it.
-    pub(crate) fn there_is(&self, kind: &Kind<S>, role: &Role<S>, sort: &str, call: &Term, place: &Term) -> Term {
+    pub(crate) fn there_is(&self, kind: &Kind, role: &Role, sort: &str, call: &Term, place: &Term) -> Term {
         let family = if sort == SUB { self.concrete() } else { self.promises() };
         let mut made = self.made_of(&family, role, &the(role, call, place), call, place);
         // That it is of the role comes after that: so it is easier for solvers.
@@ -1684,9 +1655,9 @@ impl<'a, S: Stamp> Model<'a, S> {
     /// What cannot be said in first-order logic.
     pub fn stands_for(
         &self,
-        kind: &Kind<S>,
-        promise: &Role<S>,
-        role: &Role<S>,
+        kind: &Kind,
+        promise: &Role,
+        role: &Role,
     ) -> Result<Option<(Vec<Obligation>, usize)>, String> {
         // Of those for threads the last one can stand for a promise that is there once.
         if (promise.each.is_none() && matches!(role.each, Some(Each::Nodes(_)))) || may_be_none(role) {
@@ -1694,9 +1665,9 @@ impl<'a, S: Stamp> Model<'a, S> {
         }
         let [c, n, k] = ["c", "n", "k"].map(symbol);
         let given = self.valid(kind, promise, &c, &n);
-        let place = |r: &Role<S>, at: &Term| place_of(r, &c, at, &last_of(r, &c));
-        let the = |r: &Role<S>, at: &Term| the(r, &c, &place(r, at));
-        let stamp = |r: &Role<S>, at: &Term| -> Result<(String, Option<Term>), String> {
+        let place = |r: &Role, at: &Term| place_of(r, &c, at, &last_of(r, &c));
+        let the = |r: &Role, at: &Term| the(r, &c, &place(r, at));
+        let stamp = |r: &Role, at: &Term| -> Result<(String, Option<Term>), String> {
             let node = r.stamp_node.map(|leaf| leaf_of(kind, r, leaf, &c, at)).transpose()?;
             Ok((r.family.clone(), node))
         };
@@ -1766,12 +1737,12 @@ impl<'a, S: Stamp> Model<'a, S> {
 }
 
 /// Whether it is there for each of what there need not be any of, and none of which has a name: rounds, or threads beside the first.
-fn may_be_none<S>(role: &Role<S>) -> bool {
+fn may_be_none(role: &Role) -> bool {
     matches!(role.each, Some(Each::Rounds | Each::Members(Members { but_first: true, .. })))
 }
 
 /// The last of the threads for which there is a part of a call.
-fn last_of<S>(role: &Role<S>, call: &Term) -> Term {
+fn last_of(role: &Role, call: &Term) -> Term {
     match role.each {
         Some(Each::Members(Members { of, .. })) => app(LAST, &[location(of, call)]),
         Some(Each::Ended(event)) => ended(event, call),
@@ -1780,11 +1751,11 @@ fn last_of<S>(role: &Role<S>, call: &Term) -> Term {
 }
 
 /// What a call last wrote, before it reads it, to a word of its thread.
-fn put_before<'k, S: Stamp>(kind: &'k Kind<S>, role: &Role<S>) -> Option<&'k Role<S>> {
+fn put_before<'k>(kind: &'k Kind, role: &Role) -> Option<&'k Role> {
     let cell = role.cell.as_ref().filter(|cell| cell.leaves.contains(&Leaf::Thread))?;
-    let is_once = |r: &Role<S>| r.each.is_none() && !r.each_event;
+    let is_once = |r: &Role| r.each.is_none() && !r.each_event;
     role.reads.as_ref().filter(|_| is_once(role))?;
-    let puts = |r: &&Role<S>| r.writes.is_some() && is_once(r) && r.cell.as_ref() == Some(cell);
+    let puts = |r: &&Role| r.writes.is_some() && is_once(r) && r.cell.as_ref() == Some(cell);
     let mut before = kind.concrete.iter().filter(|r| r.library == role.library && r.position.0 < role.position.0);
     before.rfind(puts)
 }
@@ -1798,7 +1769,7 @@ impl Obligation {
     }
 }
 
-fn key_of<S: Stamp>(role: &Role<S>, key: &Key<S>) -> Result<Option<Pattern>, String> {
+fn key_of(role: &Role, key: &Key) -> Result<Option<Pattern>, String> {
     role.key(|view| key.of(view))
 }
 

@@ -3,10 +3,8 @@
 //! Values are elements of a sort of which nothing is known; some are numbers, and what is read, added and compared of these is
 //! said in integer arithmetic. So far as a theory speaks of numbers they have no largest one.
 
-use std::collections::BTreeSet;
-
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
+use std::collections::BTreeSet;
 
 use crate::kind::{Kind, Role};
 use crate::model::{
@@ -38,8 +36,8 @@ pub fn index(call: &Term) -> Term {
 }
 
 /// The arguments of a kind of calls that are objects for whose members, or their nodes, it does something.
-fn objects_of<S: Stamp>(kind: &Kind<S>) -> BTreeSet<usize> {
-    let of_role = |r: &Role<S>| match r.each {
+fn objects_of(kind: &Kind) -> BTreeSet<usize> {
+    let of_role = |r: &Role| match r.each {
         Some(Each::Members(Members { of: i, but_first: false }) | Each::Nodes(Nodes { of: Whole::Members(i), .. })) => {
             Some(i)
         }
@@ -48,7 +46,7 @@ fn objects_of<S: Stamp>(kind: &Kind<S>) -> BTreeSet<usize> {
     kind.concrete.iter().chain(&kind.abstract_).filter_map(of_role).collect()
 }
 
-impl<S: Stamp> Model<'_, S> {
+impl Model<'_> {
     /// What is added to results anywhere.
     #[must_use]
     pub fn added(&self) -> BTreeSet<i64> {
@@ -59,7 +57,7 @@ impl<S: Stamp> Model<'_, S> {
 
     /// Whether the theory speaks of numbers.
     fn has_numbers(&self) -> bool {
-        let ends_loop = |r: &Role<S>| !r.above.is_empty();
+        let ends_loop = |r: &Role| !r.above.is_empty();
         !self.added().is_empty() || self.parts.kinds.iter().flat_map(|k| &k.concrete).any(ends_loop)
     }
 
@@ -145,7 +143,7 @@ impl<S: Stamp> Model<'_, S> {
     }
 
     /// That the thread of a call of a kind, and some last one, take part in the objects that it is about, where that matters.
-    pub(crate) fn takes_part(&self, kind: &Kind<S>, call: &Term) -> Term {
+    pub(crate) fn takes_part(&self, kind: &Kind, call: &Term) -> Term {
         if !self.has_objects() {
             return and([]);
         }
@@ -214,13 +212,7 @@ impl<S: Stamp> Model<'_, S> {
     }
 
     /// What is known of the numbers of a subevent.
-    pub(crate) fn of_numbers(
-        &self,
-        kind: &Kind<S>,
-        role: &Role<S>,
-        call: &Term,
-        place: &Term,
-    ) -> Result<Vec<Term>, String> {
+    pub(crate) fn of_numbers(&self, kind: &Kind, role: &Role, call: &Term, place: &Term) -> Result<Vec<Term>, String> {
         let mut facts = Vec::new();
         for datum in data_of(role) {
             let Datum::Sum(event, k) = datum else { continue };
@@ -250,7 +242,7 @@ impl<S: Stamp> Model<'_, S> {
 
     /// The last threads that take part in the objects of a call, where there is anything for each of them.
     pub(crate) fn last_members(&self, kind: usize, call: &Term) -> Vec<Term> {
-        let of_role = |r: &Role<S>| match r.each {
+        let of_role = |r: &Role| match r.each {
             Some(Each::Members(Members { of, but_first: false })) => Some(of),
             _ => None,
         };
@@ -264,7 +256,7 @@ impl<S: Stamp> Model<'_, S> {
     /// If it is not known who takes part.
     pub(crate) fn rounds(&self) -> Result<Vec<crate::model::Obligation>, String> {
         let [c, t, d] = ["c", "t", "d"].map(symbol);
-        let of_kind = |kind: &Kind<S>| {
+        let of_kind = |kind: &Kind| {
             let [i] = kind.takes_part[..] else {
                 return Err(format!("it is not known which threads take part in {}", kind.name));
             };

@@ -61,7 +61,7 @@ pub struct Kind {
 }
 
 /// A subevent of a kind of call.
-pub struct Role<S> {
+pub struct Role {
     /// Its name in the theory, without the prefix.
     pub name: String,
     /// The family of its stamp.
@@ -70,25 +70,25 @@ pub struct Role<S> {
     pub has_cell: bool,
     /// Whether that is on the node that the call goes to, or else on the thread's own.
     pub is_far: bool,
-    samples: Vec<Seen<S>>,
+    samples: Vec<Seen>,
 }
 
 /// A subevent of a call that was looked at.
 #[derive(Clone)]
-struct Seen<S> {
+struct Seen {
     world: Arc<World>,
     event: Event,
-    sub: Sub<S>,
+    sub: Sub,
 }
 
-impl<S: Stamp> Seen<S> {
-    fn view(&self, nth: usize) -> SubView<'_, S> {
+impl Seen {
+    fn view(&self, nth: usize) -> SubView<'_> {
         SubView { world: &self.world, event: &self.event, sub: &self.sub, nth }
     }
 }
 
 /// A call that was looked at, with one of its shapes.
-type Looked<S> = (Arc<World>, Event, Shape<S>);
+type Looked = (Arc<World>, Event, Shape);
 
 /// What a key can be made of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -111,10 +111,10 @@ const KEYS: [&[Datum]; 7] = [
 ];
 
 impl Datum {
-    fn of<S: Stamp>(self, seen: &Seen<S>) -> Option<Val> {
+    fn of(self, seen: &Seen) -> Option<Val> {
         match self {
             Self::Thread => Some(Val::Int(seen.event.thread.0.into())),
-            Self::To => to::<S>(&seen.event, &[seen.sub]).map(Val::Node),
+            Self::To => to(&seen.event, &[seen.sub]).map(Val::Node),
             Self::Identifier => identifier(&seen.event),
             Self::Cell => seen.sub.cell.map(|c| Val::tuple(&[Val::Loc(c.loc), Val::Node(c.node)])),
         }
@@ -126,33 +126,33 @@ pub(crate) fn identifier(event: &Event) -> Option<Val> {
 }
 
 /// The node of a stamp that has one for each node.
-fn node_of<S: Stamp>(stamp: S) -> Option<Node> {
+fn node_of(stamp: Stamp) -> Option<Node> {
     let at = |n: u8| stamp.renamed(&|_| Node(n));
     if at(1) == at(2) { None } else { (1..=u8::MAX).map(Node).find(|n| at(n.0) == stamp) }
 }
 
 /// The node that a call goes to: that of its stamps, or else that of its arguments.
-pub(crate) fn to<S: Stamp>(event: &Event, subs: &[Sub<S>]) -> Option<Node> {
+pub(crate) fn to(event: &Event, subs: &[Sub]) -> Option<Node> {
     let of_stamps = subs.iter().find_map(|sub| node_of(sub.stamp));
     of_stamps.or_else(|| event.call.args.iter().find_map(|v| if let Val::Node(n) = v { Some(*n) } else { None }))
 }
 
-fn family<S: Stamp>(stamp: S) -> String {
+fn family(stamp: Stamp) -> String {
     let name = stamp.renamed(&|_| Node(1)).to_string();
     if node_of(stamp).is_none() { name } else { name.split('_').next().unwrap_or(&name).to_owned() }
 }
 
 /// The kind of a call: its method, whether it has an identifier where it can have one, and the stamps of its shape.
-pub(crate) fn kind_of<S: Stamp>(event: &Event, subs: &[Sub<S>]) -> String {
+pub(crate) fn kind_of(event: &Event, subs: &[Sub]) -> String {
     let anonymous = if event.call.args.contains(&Val::NoWid) { "._" } else { "" };
     let stamps: String = subs.iter().map(|sub| format!(".{}", family(sub.stamp))).collect();
     format!("{}{anonymous}{stamps}", event.call.method.text())
 }
 
 /// A memory model, read off samples of its calls.
-pub struct Plain<'a, S> {
+pub struct Plain<'a> {
     /// The model.
-    pub libraries: &'a Libraries<S>,
+    pub libraries: &'a Libraries,
     /// The library in it.
     pub library: Name,
     /// What things are called.
@@ -160,22 +160,22 @@ pub struct Plain<'a, S> {
     /// The kinds of calls.
     pub kinds: Vec<Kind>,
     /// Their subevents.
-    pub roles: Vec<Role<S>>,
+    pub roles: Vec<Role>,
     /// The specification in first-order logic.
-    pub encoding: Encoding<S>,
+    pub encoding: Encoding,
     stamps: Stamps,
 }
 
-impl<'a, S: Stamp> Plain<'a, S> {
+impl<'a> Plain<'a> {
     /// Reads a model off the calls that a subject makes. Those that return only after others are made after each one of these.
     /// `spec` is its specification, to whose relations others may be added later.
     ///
     /// # Errors
     /// What is no function of what is told of events.
     pub fn new(
-        libraries: &'a Libraries<S>,
+        libraries: &'a Libraries,
         library: Name,
-        spec: &Spec<S>,
+        spec: &Spec,
         subject: &dyn Subject,
         names: Names,
     ) -> Result<Self, String> {
@@ -196,7 +196,7 @@ impl<'a, S: Stamp> Plain<'a, S> {
     }
 
     fn sampled(&mut self, subject: &dyn Subject) -> Result<(), String> {
-        let mut kinds: BTreeMap<String, Vec<Looked<S>>> = BTreeMap::new();
+        let mut kinds: BTreeMap<String, Vec<Looked>> = BTreeMap::new();
         let library = self.libraries.get(self.library).ok_or_else(|| format!("no library {}", self.library))?;
         let bound = Bound { objects: 2, ..Bound::default() };
         let empty = World::new(2, &[Node(1), Node(1), Node(2)]);
@@ -224,7 +224,7 @@ impl<'a, S: Stamp> Plain<'a, S> {
             let count = samples[0].2.len();
             let first = self.roles.len();
             for position in 0..count {
-                let seen: Vec<Seen<S>> = samples
+                let seen: Vec<Seen> = samples
                     .iter()
                     .map(|(world, event, shape)| Seen {
                         world: Arc::clone(world),
@@ -245,7 +245,7 @@ impl<'a, S: Stamp> Plain<'a, S> {
     }
 
     /// Whether the role of a subevent satisfies this.
-    pub fn has_role(&self, of: &Term, is: impl Fn(&Role<S>) -> bool) -> Term {
+    pub fn has_role(&self, of: &Term, is: impl Fn(&Role) -> bool) -> Term {
         self.is_one(of, (0..self.roles.len()).filter(|r| is(&self.roles[*r])))
     }
 
@@ -261,7 +261,7 @@ impl<'a, S: Stamp> Plain<'a, S> {
         self.names.app(&format!("part.{}", self.roles[role].name), &[event])
     }
 
-    fn members(&self, set: &Set<S>) -> Result<Vec<usize>, String> {
+    fn members(&self, set: &Set) -> Result<Vec<usize>, String> {
         let mut found = Vec::new();
         for (r, role) in self.roles.iter().enumerate() {
             let told = role.samples.iter().flat_map(|seen| [0, 1].map(|nth| set.has(&seen.view(nth))));
@@ -275,9 +275,9 @@ impl<'a, S: Stamp> Plain<'a, S> {
     }
 
     /// The roles of which a key is defined, and what it is made of.
-    fn made_of(&self, key: &Key<S>) -> Result<(Vec<usize>, &'static [Datum]), String> {
+    fn made_of(&self, key: &Key) -> Result<(Vec<usize>, &'static [Datum]), String> {
         let mut defined = Vec::new();
-        let mut values: Vec<(Option<Val>, &Seen<S>)> = Vec::new();
+        let mut values: Vec<(Option<Val>, &Seen)> = Vec::new();
         for (r, role) in self.roles.iter().enumerate() {
             let of: Vec<Option<Val>> = role.samples.iter().map(|seen| key.of(&seen.view(0))).collect();
             match of.iter().map(Option::is_some).unique().exactly_one() {
@@ -490,13 +490,13 @@ impl<'a, S: Stamp> Plain<'a, S> {
     }
 }
 
-fn role<S: Stamp>(kind: &str, position: usize, samples: Vec<Seen<S>>) -> Result<Role<S>, String> {
+fn role(kind: &str, position: usize, samples: Vec<Seen>) -> Result<Role, String> {
     let name = format!("{kind}/{position}");
     let one =
         |told: Vec<bool>| told.into_iter().unique().exactly_one().map_err(|_| format!("not all {name} are alike"));
     let family = family(samples[0].sub.stamp);
     let has_cell = one(samples.iter().map(|s| s.sub.cell.is_some()).collect())?;
-    let at = |s: &Seen<S>| s.sub.cell.map(|c| c.node);
+    let at = |s: &Seen| s.sub.cell.map(|c| c.node);
     let is_near = samples.iter().all(|s| at(s).is_none_or(|n| n == s.world.node_of(s.event.thread)));
     let is_far = samples.iter().all(|s| at(s).is_none_or(|n| Some(n) == to(&s.event, &[s.sub])));
     if has_cell && is_near == is_far {

@@ -16,7 +16,6 @@ use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::Choice;
-use mowgli_rdma::Stamp;
 use mowgli_rdma::stamp::Qp;
 use mowgli_rdma::switches::Switches;
 use mowgli_rdma::tso::{self, Compiling, TSO, WaitByPolls, identifier, open_operations};
@@ -111,24 +110,19 @@ fn same(name: &str, a: &Term, b: &Term) -> Term {
 
 /// The two sides.
 struct WaitsToPolls<'a> {
-    below: Plain<'a, Stamp>,
-    above: Plain<'a, Stamp>,
+    below: Plain<'a>,
+    above: Plain<'a>,
     /// The predicate of which operation a poll takes.
     turn: String,
 }
 
-fn side<'a>(
-    libraries: &'a Libraries<Stamp>,
-    library: Name,
-    subject: &dyn Subject,
-    names: Names,
-) -> Result<Plain<'a, Stamp>, String> {
+fn side<'a>(libraries: &'a Libraries, library: Name, subject: &dyn Subject, names: Names) -> Result<Plain<'a>, String> {
     let spec = libraries.spec(library).ok_or_else(|| format!("no library {library}"))?;
     Plain::new(libraries, library, spec, subject, names)
 }
 
 impl<'a> WaitsToPolls<'a> {
-    fn new(polls: &'a Libraries<Stamp>, waits: &'a Libraries<Stamp>) -> Result<Self, String> {
+    fn new(polls: &'a Libraries, waits: &'a Libraries) -> Result<Self, String> {
         let below = side(polls, TSO, &WithSets, BELOW)?;
         let above = side(waits, WAIT, &PROGRAMS, ABOVE)?;
         let [(turn, _)] = &below.encoding.turns[..] else { return Err("polls take operations in one way".to_owned()) };
@@ -207,7 +201,7 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// The roles below, as positions, of what stands for a role above.
-    fn counterparts(&self, role: &Role<Stamp>) -> Vec<usize> {
+    fn counterparts(&self, role: &Role) -> Vec<usize> {
         let kinds = self.above.kinds.iter().filter_map(|kind| Some((kind, self.counterpart(kind).ok()?)));
         let pairs = kinds.flat_map(|(kind, stands)| kind.roles.iter().zip(&stands.roles));
         pairs.filter(|(above, _)| self.above.roles[**above].name == role.name).map(|(_, below)| *below).collect()
@@ -316,7 +310,7 @@ impl<'a> WaitsToPolls<'a> {
     /// What holds of all executions of compiled programs, with the program above; `rules` tell of the compiler.
     fn theory(&self, rules: &[Rule]) -> Result<Theory, String> {
         let mut theory = Theory::default();
-        Plain::<Stamp>::sorts(&mut theory);
+        Plain::sorts(&mut theory);
         ["Handle", "Opened", EVENT, SUB, CALL, PROMISE].into_iter().for_each(|sort| theory.sort(sort));
         FUNCTIONS.into_iter().for_each(|(name, from, to)| theory.function(name, from, to));
         let [c, d] = ["c", "d"].map(symbol);
@@ -481,7 +475,7 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// Reads an execution of a compiled program as a structure, and the one of the program.
-    fn read(&self, theory: &Theory, execution: &Execution<Stamp>) -> Result<Structure<'static>, String> {
+    fn read(&self, theory: &Theory, execution: &Execution) -> Result<Structure<'static>, String> {
         let read = Compiled::of(execution)?;
         let mut structure = Structure::default();
         structure.define(theory);
@@ -537,7 +531,7 @@ impl<'a> WaitsToPolls<'a> {
     }
 
     /// Of what can be said of the compiler what these executions have; and what they have not, or do not tell.
-    fn read_off(&self, visit: Visit<'_, Stamp>) -> Result<(Vec<Rule>, Vec<String>), String> {
+    fn read_off(&self, visit: Visit<'_>) -> Result<(Vec<Rule>, Vec<String>), String> {
         let theory = self.theory(&[])?;
         let rules = self.compiled();
         // Whether it holds in all, and whether there is something of which it tells.
@@ -572,7 +566,7 @@ impl<'a> WaitsToPolls<'a> {
 }
 
 /// The kinds of calls of these methods.
-fn kinds<'p>(plain: &'p Plain<'_, Stamp>, methods: &'p [&str]) -> impl Iterator<Item = &'p Kind> {
+fn kinds<'p>(plain: &'p Plain<'_>, methods: &'p [&str]) -> impl Iterator<Item = &'p Kind> {
     plain.kinds.iter().filter(|kind| methods.contains(&kind.name.split('.').next().unwrap_or_default()))
 }
 
@@ -639,7 +633,7 @@ pub fn proved(variant: &str, options: &Options) -> Result<Proof, String> {
     let (rules, others) =
         polls.read_off(&mut |visit| executions(&below, &compiling, &telling, options.executions, visit))?;
     let programs = [telling, small(&PROGRAMS, STEP).into_iter().map(on_words).collect()].concat();
-    let read = |theory: &Theory, execution: &Execution<Stamp>| polls.read(theory, execution);
+    let read = |theory: &Theory, execution: &Execution| polls.read(theory, execution);
     let mut proof = polls
         .theorem(&rules)?
         .prove(options, &read, &mut |visit| executions(&below, &compiling, &programs, options.executions, visit));

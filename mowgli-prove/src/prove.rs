@@ -20,7 +20,6 @@ use mowgli_core::program::Prog;
 use mowgli_core::runs::{Skeleton, skeletons};
 use mowgli_core::search::solver::{Cut, Flow};
 use mowgli_core::soundness::client::{Bound, Client, clients};
-use mowgli_core::stamp::Stamp;
 use mowgli_core::world::World;
 use mowgli_judge::algebra::{Demand, Spec};
 use rayon::prelude::*;
@@ -187,7 +186,7 @@ impl Proof {
 
 /// Looks for a proof that an implementation is locally sound, for every client.
 #[must_use]
-pub fn prove<S: Stamp>(source: &Source<'_, S>, options: &Options) -> Proof {
+pub fn prove(source: &Source<'_>, options: &Options) -> Proof {
     if let Some((a, b)) = source.specification.differs_at(source.below) {
         return Proof::stopped(vec![format!("only one of the specifications has {a} before {b} in its stamp order")]);
     }
@@ -213,7 +212,7 @@ pub fn prove<S: Stamp>(source: &Source<'_, S>, options: &Options) -> Proof {
 }
 
 /// What there is to show where some kinds of calls have no template.
-fn without_templates<S: Stamp>(source: &Source<'_, S>, untold: &[Untold]) -> Proof {
+fn without_templates(source: &Source<'_>, untold: &[Untold]) -> Proof {
     let mut obstacles: Vec<String> = untold.iter().map(|u| format!("no template of {u}")).collect();
     let open = obligations(source, untold).unwrap_or_else(|why| {
         obstacles.push(why);
@@ -231,20 +230,16 @@ struct About<'q> {
     holds_always: bool,
 }
 
-struct Attempt<'a, S: Stamp> {
-    model: &'a Model<'a, S>,
-    kinds: &'a [Kind<S>],
+struct Attempt<'a> {
+    model: &'a Model<'a>,
+    kinds: &'a [Kind],
     options: &'a Options,
     /// Whether all is asked about, as of some calls too little is known for a proof.
     goes_on: bool,
 }
 
 /// The lemmas that are shown, each of which is an axiom of the theory from then on; those that are not are dropped.
-fn lemmas<S: Stamp>(
-    model: &mut Model<'_, S>,
-    source: &Source<'_, S>,
-    options: &Options,
-) -> (Vec<(Row, Obligation)>, Vec<String>) {
+fn lemmas(model: &mut Model<'_>, source: &Source<'_>, options: &Options) -> (Vec<(Row, Obligation)>, Vec<String>) {
     let (mut shown, mut obstacles) = (Vec::new(), Vec::new());
     for together in model.lemmas() {
         let mut limit = options.limit.min(LEMMA);
@@ -299,8 +294,8 @@ fn open(rows: &[Row]) -> usize {
     rows.iter().filter(|row| row.cases > 0 && !row.follows()).count()
 }
 
-impl<S: Stamp> Attempt<'_, S> {
-    fn made(&self, source: &Source<'_, S>, lemmas: Vec<(Row, Obligation)>) -> Result<Proof, String> {
+impl Attempt<'_> {
+    fn made(&self, source: &Source<'_>, lemmas: Vec<(Row, Obligation)>) -> Result<Proof, String> {
         let mut proof = Proof::default();
         let mut g = Concretisation::new();
         let (rows, mut questions): (Vec<Row>, Vec<Obligation>) = lemmas.into_iter().unzip();
@@ -391,7 +386,7 @@ impl<S: Stamp> Attempt<'_, S> {
     /// The parts of an object of which some call writes or reads, under the promise's stamp, all that the promise says: as the
     /// hash of a tuple, and no word of it. That something is copied says nothing of what it is.
     fn parts_that_stand(&self) -> BTreeSet<&str> {
-        let does_all = |promise: &Role<S>, role: &Role<S>| {
+        let does_all = |promise: &Role, role: &Role| {
             let reads = promise.reads.as_ref().is_some_and(|read| *read != Read::Any);
             let writes = promise.writes.as_ref().is_some_and(|write| write.source().is_none());
             (reads || writes)
@@ -405,13 +400,9 @@ impl<S: Stamp> Attempt<'_, S> {
     /// The role that stands for a promise: first those with the same stamp, of these those of such parts, of these the latest; with the answers for it, or where there is
     /// none, for the one that fails last.
     #[allow(clippy::type_complexity, reason = "four parts of one answer")]
-    fn image(
-        &self,
-        kind: &Kind<S>,
-        promise: &Role<S>,
-    ) -> Result<(Option<usize>, Vec<Row>, Vec<Obligation>, usize), String> {
+    fn image(&self, kind: &Kind, promise: &Role) -> Result<(Option<usize>, Vec<Row>, Vec<Obligation>, usize), String> {
         let parts = self.parts_that_stand();
-        let is_such_a_part = |role: &Role<S>| role.cell.as_ref().is_some_and(|cell| parts.contains(&*cell.text));
+        let is_such_a_part = |role: &Role| role.cell.as_ref().is_some_and(|cell| parts.contains(&*cell.text));
         let mut candidates: Vec<usize> = (0..kind.concrete.len()).rev().collect();
         candidates.sort_by_key(|r| {
             let role = &kind.concrete[*r];
@@ -447,7 +438,7 @@ impl<S: Stamp> Attempt<'_, S> {
     /// In how many executions every axiom of these theories holds, and for each question what holds in one of what is given.
     fn witnessed(
         &self,
-        source: &Source<'_, S>,
+        source: &Source<'_>,
         (asked, rows): (&[About<'_>], &[Row]),
         g: &Concretisation,
         limit: Duration,
@@ -494,8 +485,8 @@ impl<S: Stamp> Attempt<'_, S> {
 }
 
 /// Asks about an obligation by cases, or else as it is.
-fn answered<S: Stamp>(
-    model: &Model<'_, S>,
+fn answered(
+    model: &Model<'_>,
     options: &Options,
     theory: &Theory,
     obligation: &Obligation,
@@ -510,12 +501,7 @@ fn answered<S: Stamp>(
 }
 
 /// The row with the reason for which it is shown, if it is. Where no answer of a solver closed a case none is kept.
-fn closed<S: Stamp>(
-    model: &Model<'_, S>,
-    theory: &Theory,
-    obligation: &Obligation,
-    (mut row, has_cases): (Row, bool),
-) -> Row {
+fn closed(model: &Model<'_>, theory: &Theory, obligation: &Obligation, (mut row, has_cases): (Row, bool)) -> Row {
     let follows = !row.answers.is_empty() && row.answers.iter().all(|(_, answer)| *answer == Answer::Follows);
     let is_about_nothing = || Cases::new(model, theory, Program::Z3, Duration::ZERO).is_about_nothing(obligation);
     row.closed = match (follows, row.cases) {
@@ -534,12 +520,7 @@ fn closed<S: Stamp>(
 }
 
 /// What instances of the axioms show by cases, if every solver agrees.
-fn by_cases<S: Stamp>(
-    model: &Model<'_, S>,
-    options: &Options,
-    theory: &Theory,
-    obligation: &Obligation,
-) -> Option<Row> {
+fn by_cases(model: &Model<'_>, options: &Options, theory: &Theory, obligation: &Obligation) -> Option<Row> {
     let start = Instant::now();
     let [mut asked, mut closing] = [0; 2];
     let mut questions = Vec::new();
@@ -683,12 +664,7 @@ const STEP: usize = 7;
 
 /// Visits executions of clients, until it is told to stop or the time is over; of those too whose loops with effects turn in
 /// vain, if this is wanted.
-pub fn executions<S: Stamp>(
-    source: &Source<'_, S>,
-    with_rounds: bool,
-    limit: Duration,
-    visit: &mut dyn FnMut(&Execution<S>) -> bool,
-) {
+pub fn executions(source: &Source<'_>, with_rounds: bool, limit: Duration, visit: &mut dyn FnMut(&Execution) -> bool) {
     let start = Instant::now();
     let expired = || start.elapsed() >= limit;
     let specified = source.specification.get(source.library);
@@ -719,12 +695,12 @@ const TURNING: usize = 6;
 
 /// Visits executions of one client, those in which loops turn in vain too if `turning` is not 0, which is one less if there are
 /// some; whether to go on.
-fn executions_of<S: Stamp>(
-    source: &Source<'_, S>,
+fn executions_of(
+    source: &Source<'_>,
     world: &World,
     programs: &[Prog],
     (turning, expired): (&mut usize, &dyn Fn() -> bool),
-    visit: &mut dyn FnMut(&Execution<S>) -> bool,
+    visit: &mut dyn FnMut(&Execution) -> bool,
 ) -> bool {
     let mut world = world.clone();
     add_parts(&*source.implementation, &mut world);
@@ -743,7 +719,7 @@ fn executions_of<S: Stamp>(
     let mut turns = false;
     let goes_on = *turning == 0
         || runs_that_turn(&problem).iter().all(|runs| {
-            let mut noted = |execution: &Execution<S>| {
+            let mut noted = |execution: &Execution| {
                 turns = true;
                 visit(execution)
             };
@@ -754,11 +730,7 @@ fn executions_of<S: Stamp>(
 }
 
 /// Visits some executions that have these runs; whether to go on.
-fn visit_some<S: Stamp>(
-    problem: &Problem<'_, S>,
-    runs: &Runs<S>,
-    visit: &mut dyn FnMut(&Execution<S>) -> bool,
-) -> bool {
+fn visit_some(problem: &Problem<'_>, runs: &Runs, visit: &mut dyn FnMut(&Execution) -> bool) -> bool {
     let mut goes_on = true;
     let mut left = OF_CLIENT;
     let _ = problem.explore_runs(runs, &mut |_| Cut::Open, &mut |solver| {
@@ -776,7 +748,7 @@ fn visit_some<S: Stamp>(
 
 /// The runs in which loops with effects turn before they end, those with most rounds first. They are guessed, and not told to
 /// have rounds: both searches leave out rounds that nothing reads.
-fn runs_that_turn<S: Stamp>(problem: &Problem<'_, S>) -> Vec<Runs<S>> {
+fn runs_that_turn(problem: &Problem<'_>) -> Vec<Runs> {
     let unfolder = Unfolder {
         libraries: problem.libraries,
         implementations: problem.implementations,
@@ -786,7 +758,7 @@ fn runs_that_turn<S: Stamp>(problem: &Problem<'_, S>) -> Vec<Runs<S>> {
         expired: problem.limits.expired,
     };
     let mut threads = skeletons(&unfolder, problem.programs).threads;
-    let of_thread = |runs: &Vec<Skeleton<S>>| runs.iter().map(|s| s.runs[0].trace.rounds.len()).collect();
+    let of_thread = |runs: &Vec<Skeleton>| runs.iter().map(|s| s.runs[0].trace.rounds.len()).collect();
     let counts: Vec<Vec<usize>> = threads.iter().map(of_thread).collect();
     let rounds = |t: usize, run: usize| counts[t][run];
     threads.iter_mut().flatten().flat_map(|s| &mut s.runs).for_each(|run| run.trace.rounds.clear());
@@ -801,7 +773,7 @@ fn runs_that_turn<S: Stamp>(problem: &Problem<'_, S>) -> Vec<Runs<S>> {
 }
 
 /// What the libraries ask of whole programs, beside their consistency predicates, and what is not proved of it.
-fn conditions<S: Stamp>(source: &Source<'_, S>, kinds: &[Kind<S>]) -> Vec<String> {
+fn conditions(source: &Source<'_>, kinds: &[Kind]) -> Vec<String> {
     let mut found = BTreeSet::new();
     let mut rng = Draw(0x2545_f491_4f6c_dd1d);
     for (library, libraries, concrete) in source.below.names().map(|name| (name, source.below, true)).chain([(
@@ -846,13 +818,7 @@ fn conditions<S: Stamp>(source: &Source<'_, S>, kinds: &[Kind<S>]) -> Vec<String
 
 /// Whether these calls of a library, thread by thread, keep what it is owed, as the judge reads that.
 #[must_use]
-pub fn is_given<S: Stamp>(
-    libraries: &Libraries<S>,
-    library: Name,
-    owed: &Spec<S>,
-    world: &World,
-    events: &[&Event],
-) -> bool {
+pub fn is_given(libraries: &Libraries, library: Name, owed: &Spec, world: &World, events: &[&Event]) -> bool {
     let shapes = events.iter().map(|e| libraries.of(&e.call).shapes(world, e).into_iter().next());
     let subs = shapes.enumerate().flat_map(|(event, shape)| shape.into_iter().flatten().map(move |sub| (event, sub)));
     let execution = Execution {

@@ -7,7 +7,6 @@ use mowgli_core::event::{Cell, Sub};
 use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::Node;
 use mowgli_core::judge::{Reading, closure, judge};
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 
 use crate::plain::{Names, Plain, identifier, kind_of, to};
@@ -24,13 +23,13 @@ pub struct Numbers {
     pub identifiers: BTreeSet<Val>,
 }
 
-impl<S: Stamp> Plain<'_, S> {
+impl Plain<'_> {
     /// The role of each subevent of an execution, and the kind of each event.
-    fn placed(&self, execution: &Execution<S>) -> Result<(Vec<usize>, Vec<usize>), String> {
+    fn placed(&self, execution: &Execution) -> Result<(Vec<usize>, Vec<usize>), String> {
         let (mut roles, mut kinds) = (vec![0; execution.subs.len()], Vec::new());
         for (e, event) in execution.events.iter().enumerate() {
             let own: Vec<usize> = (0..execution.subs.len()).filter(|&s| execution.subs[s].event == e).collect();
-            let subs: Vec<Sub<S>> = own.iter().map(|&s| execution.subs[s].sub).collect();
+            let subs: Vec<Sub> = own.iter().map(|&s| execution.subs[s].sub).collect();
             let name = kind_of(event, &subs);
             let kind = self.kinds.iter().position(|k| k.name == name);
             let kind = kind.ok_or_else(|| format!("no call like {event} was looked at"))?;
@@ -44,7 +43,7 @@ impl<S: Stamp> Plain<'_, S> {
     ///
     /// # Errors
     /// Where it does not fit.
-    pub fn structure(&self, theory: &Theory, execution: &Execution<S>) -> Result<Structure<'static>, String> {
+    pub fn structure(&self, theory: &Theory, execution: &Execution) -> Result<Structure<'static>, String> {
         let mut structure = Structure::default();
         structure.define(theory);
         let mut numbers = Numbers::default();
@@ -61,7 +60,7 @@ impl<S: Stamp> Plain<'_, S> {
     pub fn add(
         &self,
         structure: &mut Structure<'static>,
-        execution: &Execution<S>,
+        execution: &Execution,
         numbers: &Numbers,
     ) -> Result<(), String> {
         let hb = self.add_plain(structure, execution, numbers)?;
@@ -92,7 +91,7 @@ impl<S: Stamp> Plain<'_, S> {
     pub fn add_plain(
         &self,
         structure: &mut Structure<'static>,
-        execution: &Execution<S>,
+        execution: &Execution,
         numbers: &Numbers,
     ) -> Result<Pairs, String> {
         let judged = judge(self.libraries, execution).map_err(|why| format!("the judge does not accept it: {why}"))?;
@@ -105,7 +104,7 @@ impl<S: Stamp> Plain<'_, S> {
     ///
     /// # Errors
     /// Where they are not.
-    pub fn held(&self, structure: &Structure<'_>, execution: &Execution<S>) -> Result<(), String> {
+    pub fn held(&self, structure: &Structure<'_>, execution: &Execution) -> Result<(), String> {
         let (reading, n) = (Reading::new(self.libraries, execution, self.library), execution.subs.len());
         for (name, set) in &self.encoding.sets {
             let members = reading.members(set);
@@ -132,14 +131,14 @@ impl<S: Stamp> Plain<'_, S> {
     }
 
     /// Numbers the cells, values and identifiers of an execution too.
-    pub fn count(&self, numbers: &mut Numbers, execution: &Execution<S>) {
+    pub fn count(&self, numbers: &mut Numbers, execution: &Execution) {
         let subs = &execution.subs;
         numbers.cells.extend(subs.iter().filter_map(|s| s.sub.cell));
         numbers.values.extend(subs.iter().flat_map(|s| [s.read, s.wrote, self.initial(execution, s.sub.cell)]));
         numbers.identifiers.extend(execution.events.iter().filter_map(identifier));
     }
 
-    fn initial(&self, execution: &Execution<S>, cell: Option<Cell>) -> Option<Val> {
+    fn initial(&self, execution: &Execution, cell: Option<Cell>) -> Option<Val> {
         let library = self.libraries.get(self.library).expect("it was there");
         cell.map(|cell| library.init(&execution.world, cell))
     }
@@ -147,7 +146,7 @@ impl<S: Stamp> Plain<'_, S> {
     fn plain(
         &self,
         structure: &mut Structure<'static>,
-        ex: &Execution<S>,
+        ex: &Execution,
         (roles, kinds): (&[usize], &[usize]),
         numbers: &Numbers,
     ) {

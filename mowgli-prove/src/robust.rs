@@ -16,9 +16,10 @@ use mowgli_core::implementation::Implementations;
 use mowgli_core::judge::closure;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Client, Subject};
+use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::Stamp;
+use mowgli_rdma::RdmaStamp;
 use mowgli_rdma::robust::{Cpu, Relations, order};
 use mowgli_rdma::tso::{self, TSO, Tso};
 
@@ -54,7 +55,7 @@ struct Predicates {
 /// The theorem about a model, read off its calls.
 pub struct Robustness<'a> {
     cpu: Cpu,
-    plain: Plain<'a, Stamp>,
+    plain: Plain<'a>,
     of: Predicates,
 }
 
@@ -104,7 +105,7 @@ impl<'a> Robustness<'a> {
     ///
     /// # Errors
     /// What cannot be said of it.
-    pub fn new(cpu: Cpu, libraries: &'a Libraries<Stamp>) -> Result<Self, String> {
+    pub fn new(cpu: Cpu, libraries: &'a Libraries) -> Result<Self, String> {
         let relations = Relations::default();
         let mut plain = Plain::new(libraries, TSO, &relations.spec, &tso::Words { rmw: false }, NAMES)?;
         let mut predicates = |cpu: Cpu| -> Result<(Parts, String), String> {
@@ -137,7 +138,7 @@ impl<'a> Robustness<'a> {
     /// What cannot be said of the model.
     pub fn theorem(&self, dropped: Dropped) -> Result<Theorem, String> {
         let mut theory = Theory::default();
-        Plain::<Stamp>::sorts(&mut theory);
+        Plain::sorts(&mut theory);
         self.plain.vocabulary(&mut theory)?;
         self.plain.relations(&mut theory, true)?;
         self.plain.consistency(&mut theory);
@@ -327,15 +328,16 @@ impl<'a> Robustness<'a> {
     }
 
     /// Reads an execution as a structure.
-    pub fn read(&self, theory: &Theory, execution: &Execution<Stamp>) -> Result<Structure<'static>, String> {
+    pub fn read(&self, theory: &Theory, execution: &Execution) -> Result<Structure<'static>, String> {
         let mut structure = self.plain.structure(theory, execution)?;
         let n = execution.subs.len();
-        let is_far = |s: &usize| matches!(execution.subs[*s].sub.stamp, Stamp::aNRR(_) | Stamp::aNRW(_));
+        let is_far =
+            |s: &usize| matches!(RdmaStamp::of(execution.subs[*s].sub.stamp), RdmaStamp::aNRR(_) | RdmaStamp::aNRW(_));
         let mut edges: Vec<Pairs> = vec![Pairs::new(); execution.world.threads.len()];
         for s in (0..n).filter(is_far) {
             let own = execution.events[execution.subs[s].event].thread;
             let here = usize::from(execution.world.node_of(own).0) - 1;
-            let there = execution.subs[s].sub.stamp.node().map_or(0, |n| usize::from(n.0) - 1);
+            let there = RdmaStamp::of(execution.subs[s].sub.stamp).node().map_or(0, |n| usize::from(n.0) - 1);
             if structure.apply("public", &[s])? == 1 {
                 for (_, edges) in edges.iter_mut().enumerate().filter(|(t, _)| *t != own.index()) {
                     edges.extend([(here, there), (there, here)]);
@@ -384,9 +386,9 @@ impl Dropped {
 }
 
 /// The model of a variant: one lets writes of the CPU pass polls.
-pub fn libraries(cpu: Cpu, variant: &str) -> Libraries<Stamp> {
+pub fn libraries(cpu: Cpu, variant: &str) -> Libraries {
     let (to, lacks) = (order(cpu), variant == "poll-before-write");
-    Libraries::over(move |a, b| !(lacks && (a, b) == (Stamp::aWT, Stamp::aCW)) && to(a, b)).with(Tso)
+    Libraries::over(move |a, b| !(lacks && (a, b) == (RdmaStamp::aWT, RdmaStamp::aCW)) && to(a, b)).with(Tso)
 }
 
 /// Asks the solvers about the theorem, and looks at executions of small programs.
@@ -397,7 +399,7 @@ pub fn proved(cpu: Cpu, variant: &str, options: &Options) -> Result<Proof, Strin
     let (world, telling) = telling();
     let telling = telling.into_iter().map(|client| (world.clone(), client));
     let programs: Vec<(World, Client)> = telling.chain(small(&tso::Words { rmw: false }, STEP)).collect();
-    let read = |theory: &Theory, execution: &Execution<Stamp>| robustness.read(theory, execution);
+    let read = |theory: &Theory, execution: &Execution| robustness.read(theory, execution);
     let none = Implementations::new();
     Ok(theorem.prove(options, &read, &mut |visit| executions(&libraries, &none, &programs, options.executions, visit)))
 }

@@ -6,7 +6,6 @@ use itertools::Itertools;
 use mowgli_core::event::{Reads, Writes};
 use mowgli_core::ids::Loc;
 use mowgli_core::library::Libraries;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_judge::ids::Node;
 
@@ -14,13 +13,13 @@ use crate::kind::{Instance, Read, Role, Seen, Write};
 use crate::pattern::{Datum, Each, Env, Segment, Times, datum, expanded, pattern, segmentations, word_of};
 
 /// The subevents of the event at one position, as they are in all its instances.
-pub(crate) fn subevents<S: Stamp>(
-    instances: &[Instance<S>],
+pub(crate) fn subevents(
+    instances: &[Instance],
     event: usize,
     times: Times,
     objects: &BTreeSet<Loc>,
-    libraries: &Libraries<S>,
-) -> Result<(Vec<Segment>, Vec<Role<S>>), String> {
+    libraries: &Libraries,
+) -> Result<(Vec<Segment>, Vec<Role>), String> {
     let each_event = if let Times::Each(each) = times { Some(each) } else { None };
     let ended = (times == Times::Ended).then_some(Each::Ended(event));
     let lengths: Vec<(&Env, usize)> = instances.iter().map(|(s, subs)| (&s.env, subs.len())).collect();
@@ -39,7 +38,7 @@ pub(crate) fn subevents<S: Stamp>(
         }
         let positions: usize = segments.iter().map(|s| s.len).sum();
         let each: Vec<Option<Each>> = segments.iter().flat_map(|s| std::iter::repeat_n(s.each(), s.len)).collect();
-        let mut seen: Vec<Vec<(Seen<S>, Option<usize>)>> = vec![Vec::new(); positions];
+        let mut seen: Vec<Vec<(Seen, Option<usize>)>> = vec![Vec::new(); positions];
         let mut fits = true;
         for (instance, subs) in instances {
             let places = expanded(&segments, &instance.env);
@@ -60,7 +59,7 @@ pub(crate) fn subevents<S: Stamp>(
             why = "what a subevent copies is read for another node".to_owned();
             continue;
         }
-        let all: Result<Vec<Role<S>>, String> = seen
+        let all: Result<Vec<Role>, String> = seen
             .into_iter()
             .enumerate()
             .map(|(sub, seen)| {
@@ -100,15 +99,15 @@ const READ: [Val; 8] =
     [Val::Int(0), Val::Int(1), Val::Int(-1), Val::Int(41), Val::Int(i64::MAX), Val::Bool(true), Val::Bot, Val::Unit];
 
 /// What is added to what is read, if that is how the events make what they write.
-fn added<S: Stamp>(seen: &[&Seen<S>], objects: &BTreeSet<Loc>, libraries: &Libraries<S>) -> Result<Datum, String> {
-    let step = |s: &Seen<S>, read| libraries.of(&s.event.call).step(&s.event, read);
+fn added(seen: &[&Seen], objects: &BTreeSet<Loc>, libraries: &Libraries) -> Result<Datum, String> {
+    let step = |s: &Seen, read| libraries.of(&s.event.call).step(&s.event, read);
     let cases = || seen.iter().filter_map(|s| Some((*s, step(s, Val::Int(0))?)));
     let added = datum(cases().map(|(s, v)| (&s.env, v)), objects)?;
-    let is_sum = |(s, v): (&Seen<S>, Val)| {
+    let is_sum = |(s, v): (&Seen, Val)| {
         let sum = |read: Val| v.int().and_then(|k| read.plus(k));
         READ.into_iter().all(|read| step(s, read) == sum(read))
     };
-    let is_none = |s: &&Seen<S>| READ.into_iter().all(|read| step(s, read).is_none());
+    let is_none = |s: &&Seen| READ.into_iter().all(|read| step(s, read).is_none());
     let sums = cases().all(is_sum) && seen.iter().filter(|s| step(s, Val::Int(0)).is_none()).all(is_none);
     if sums { Ok(added) } else { Err("what it writes is computed from what it read, and no sum".to_owned()) }
 }
@@ -143,10 +142,10 @@ fn said(cases: Vec<(&Env, Val)>, objects: &BTreeSet<Loc>) -> Result<Said, String
 
 /// The words of a state, where each event updates a cell that has some: results of the calls below that are what it reads,
 /// and the data that it writes.
-fn words<S: Stamp>(
-    seen: &[(Seen<S>, Option<usize>)],
+fn words(
+    seen: &[(Seen, Option<usize>)],
     objects: &BTreeSet<Loc>,
-    libraries: &Libraries<S>,
+    libraries: &Libraries,
 ) -> Option<(Vec<Datum>, Vec<Datum>)> {
     let first = &seen[0].0;
     let (Some(Reads::Any), Some(Writes::Step(_))) = (first.sub.reads, first.sub.writes) else { return None };
@@ -163,7 +162,7 @@ fn words<S: Stamp>(
 }
 
 /// The words that an event makes of those that are these results.
-fn applied<S: Stamp>(seen: &Seen<S>, before: &[usize], libraries: &Libraries<S>) -> Option<Vec<Val>> {
+fn applied(seen: &Seen, before: &[usize], libraries: &Libraries) -> Option<Vec<Val>> {
     let words: Vec<Val> = before.iter().map(|event| seen.env.results[*event]).collect();
     let after = libraries.of(&seen.event.call).step(&seen.event, Val::tuple(&words))?;
     let Val::Tuple(after) = after else { return None };
@@ -171,14 +170,14 @@ fn applied<S: Stamp>(seen: &Seen<S>, before: &[usize], libraries: &Libraries<S>)
 }
 
 /// The role of the subevent at one position, from its instances; with each the position of what it copies.
-fn role<S: Stamp>(
-    seen: Vec<(Seen<S>, Option<usize>)>,
+fn role(
+    seen: Vec<(Seen, Option<usize>)>,
     position: (usize, usize),
     each: Option<Each>,
     each_event: Option<Each>,
     objects: &BTreeSet<Loc>,
-    libraries: &Libraries<S>,
-) -> Result<Role<S>, String> {
+    libraries: &Libraries,
+) -> Result<Role, String> {
     let stamps = seen.iter().map(|(s, _)| {
         let text = s.sub.stamp.to_string();
         let parts =
@@ -246,7 +245,7 @@ fn role<S: Stamp>(
                 Some(Writes::Step(_)) => {
                     let from = one(seen.iter().map(|(_, from)| *from), "what it depends on")?;
                     let from = from.ok_or("it depends on nothing")?;
-                    let seen: Vec<&Seen<S>> = seen.iter().map(|(s, _)| s).collect();
+                    let seen: Vec<&Seen> = seen.iter().map(|(s, _)| s).collect();
                     Some(Write::Plus(from, added(&seen, objects, libraries)?))
                 }
                 None => unreachable!("all of them write"),

@@ -11,7 +11,6 @@ use mowgli_core::library::Library;
 use mowgli_core::method::{self, Returns};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Part, World};
 use mowgli_judge::ids::Node;
@@ -22,12 +21,12 @@ use crate::source::Source;
 
 /// One run of a body.
 #[derive(Clone)]
-pub(crate) struct Run<S> {
+pub(crate) struct Run {
     pub world: Arc<World>,
     pub env: Env,
     pub call: Call,
     pub events: Vec<Event>,
-    pub shapes: Vec<Vec<Sub<S>>>,
+    pub shapes: Vec<Vec<Sub>>,
     /// The results that are data; `Top`, which equals no datum, where a method returns nothing.
     pub results: Vec<Val>,
     /// Of the last call of a loop the number of calls that came before it in its round and are left out.
@@ -41,11 +40,11 @@ pub(crate) struct Run<S> {
 }
 
 /// The runs of a body.
-pub(crate) struct Runs<S> {
+pub(crate) struct Runs {
     /// With different, equal and special data: templates are looked for in these.
-    pub usual: Vec<Run<S>>,
+    pub usual: Vec<Run>,
     /// With small numbers, in every combination, and with the constants of the body: templates must be true of these too.
-    pub small: Vec<Run<S>>,
+    pub small: Vec<Run>,
 }
 
 /// Which runs are made.
@@ -59,9 +58,9 @@ pub(crate) enum Which {
 }
 
 /// What became of a body.
-enum Ran<S> {
+enum Ran {
     /// It returned, and has so many arguments and results.
-    Returned(Box<Run<S>>, usize),
+    Returned(Box<Run>, usize),
     /// It does not return with data for so many arguments and results.
     Never(usize),
     /// A call below can happen in so many ways, and none was chosen.
@@ -77,7 +76,7 @@ const ROUNDS: usize = 2;
 /// writes, and the role of its cell.
 pub(crate) type Done = (Name, Name, String, bool, bool, String);
 
-impl<S: Stamp> Run<S> {
+impl Run {
     /// The role of a part, without the numbers that are those of its thread or node.
     fn role_of(&self, x: Loc) -> String {
         let name = x.to_string();
@@ -89,19 +88,17 @@ impl<S: Stamp> Run<S> {
     pub fn done(&self) -> Vec<Done> {
         let own = (self.call.library, self.call.method);
         let methods = self.events.iter().map(|e| (e.call.library, e.call.method)).chain([own]);
-        let of_event = |((library, method), shape): ((Name, Name), &Vec<Sub<S>>)| {
-            let family = |sub: &Sub<S>| sub.stamp.to_string().split('_').next().map(str::to_owned).unwrap_or_default();
-            let place = |sub: &Sub<S>| sub.cell.map(|cell| self.role_of(cell.loc)).unwrap_or_default();
+        let of_event = |((library, method), shape): ((Name, Name), &Vec<Sub>)| {
+            let family = |sub: &Sub| sub.stamp.to_string().split('_').next().map(str::to_owned).unwrap_or_default();
+            let place = |sub: &Sub| sub.cell.map(|cell| self.role_of(cell.loc)).unwrap_or_default();
             let done =
-                |sub: &Sub<S>| (library, method, family(sub), sub.reads.is_some(), sub.writes.is_some(), place(sub));
+                |sub: &Sub| (library, method, family(sub), sub.reads.is_some(), sub.writes.is_some(), place(sub));
             shape.iter().map(done).collect::<Vec<_>>()
         };
         let all: BTreeSet<Done> = methods.zip(&self.shapes).flat_map(of_event).collect();
         all.into_iter().collect()
     }
-}
 
-impl<S> Run<S> {
     /// The methods that are called, each with its round.
     pub fn methods(&self) -> Vec<(Name, Name, Option<usize>)> {
         let methods = self.events.iter().zip(&self.rounds);
@@ -137,15 +134,13 @@ impl<S> Run<S> {
             other => self.env.datum(other),
         }
     }
-}
 
-impl<S: Stamp> Run<S> {
     /// The run without the reads that come next after so many events and are calls of the method of the last of these; none if not all of
     /// what was left out is of them.
     pub fn without_reads(&self, after: usize) -> Option<Self> {
         let mut run = self.clone();
         let last = run.events.get(after.checked_sub(1)?)?.call.clone();
-        let is_read = |(event, shape): (&Event, &Vec<Sub<S>>)| {
+        let is_read = |(event, shape): (&Event, &Vec<Sub>)| {
             (event.call.library, event.call.method) == (last.library, last.method) && shape.iter().all(only_reads)
         };
         let count = run.events.iter().zip(&run.shapes).skip(after).take_while(|pair| is_read(*pair)).count();
@@ -165,7 +160,7 @@ impl<S: Stamp> Run<S> {
 }
 
 /// Whether a subevent reads and does nothing else.
-fn only_reads<S>(sub: &Sub<S>) -> bool {
+fn only_reads(sub: &Sub) -> bool {
     sub.reads.is_some() && sub.writes.is_none()
 }
 
@@ -328,7 +323,7 @@ const TWICE: usize = 5;
 /// One in so many calls is run with special data.
 const EVERY: usize = 5;
 
-impl<S: Stamp> Source<'_, S> {
+impl Source<'_> {
     /// Whether objects have a writer and readers.
     pub(crate) fn has_roles(&self) -> bool {
         let form = self.specification.get(self.library).and_then(|library| library.object());
@@ -373,7 +368,7 @@ impl<S: Stamp> Source<'_, S> {
         arguments: &[Argument],
         worlds: &[(World, Arc<World>)],
         which: Which,
-    ) -> Result<Runs<S>, String> {
+    ) -> Result<Runs, String> {
         let library = self.specification.get(self.library).ok_or("there is no specification")?;
         let mut runs = Vec::new();
         let first_result = arguments.iter().map(|argument| argument.width()).sum();
@@ -432,11 +427,11 @@ impl<S: Stamp> Source<'_, S> {
     /// Adds the runs with these data, of one call in the first world and of one in the last.
     fn with_small(
         &self,
-        library: &dyn Library<S>,
+        library: &dyn Library,
         (method, arguments): (Name, &[Argument]),
         worlds: &[(World, Arc<World>)],
         data: &[Data],
-        runs: &mut Vec<Run<S>>,
+        runs: &mut Vec<Run>,
     ) -> Result<(), String> {
         for (before, after) in worlds.iter().take(1).chain(worlds.iter().skip(1).last()) {
             let calls = before.tids().cartesian_product(self.names(arguments, before));
@@ -460,7 +455,7 @@ impl<S: Stamp> Source<'_, S> {
     /// What must be special about the data of a call so that it returns: nothing, or else one of these.
     fn bases(
         &self,
-        library: &dyn Library<S>,
+        library: &dyn Library,
         method: Name,
         arguments: &[Argument],
         (before, after): &(World, Arc<World>),
@@ -515,12 +510,12 @@ impl<S: Stamp> Source<'_, S> {
     /// return.
     fn every_way(
         &self,
-        library: &dyn Library<S>,
+        library: &dyn Library,
         world: &Arc<World>,
         thread: Tid,
         call: &Call,
         (data, which): (&Data, Which),
-        runs: &mut Vec<Run<S>>,
+        runs: &mut Vec<Run>,
     ) -> Result<usize, String> {
         let mut todo: Vec<(Vec<usize>, Option<usize>)> = vec![(Vec::new(), None)];
         let mut places = 0;
@@ -544,13 +539,13 @@ impl<S: Stamp> Source<'_, S> {
     /// rounds before its last one.
     fn run(
         &self,
-        library: &dyn Library<S>,
+        library: &dyn Library,
         world: &Arc<World>,
         thread: Tid,
         call: &Call,
         (data, which): (&Data, Which),
         (ways, rounds): (&[usize], Option<usize>),
-    ) -> Result<Ran<S>, String> {
+    ) -> Result<Ran, String> {
         let mut run = Run {
             world: Arc::clone(world),
             env: Env::new(world, thread, call),
@@ -593,8 +588,8 @@ impl<S: Stamp> Source<'_, S> {
 }
 
 /// The constants that bodies pass to calls and return in these runs: what a body names it may compare with, too.
-fn constants<'r, S: 'r>(runs: impl Iterator<Item = &'r Run<S>>) -> BTreeSet<Val> {
-    let of_run = |run: &'r Run<S>| {
+fn constants<'r>(runs: impl Iterator<Item = &'r Run>) -> BTreeSet<Val> {
+    let of_run = |run: &'r Run| {
         let passed = run.events.iter().flat_map(|event| &event.call.args).copied();
         passed.chain([run.result])
     };
@@ -626,13 +621,13 @@ enum Flow {
 }
 
 /// A run while it is made.
-struct Making<'r, 's, S: Stamp> {
-    source: &'r Source<'s, S>,
+struct Making<'r, 's> {
+    source: &'r Source<'s>,
     world: &'r Arc<World>,
     data: &'r Data,
     which: Which,
     ways: &'r [usize],
-    run: &'r mut Run<S>,
+    run: &'r mut Run,
     /// Where the next result is in the data.
     place: usize,
     /// The round of a loop with effects that is made, if it is not the last one.
@@ -641,7 +636,7 @@ struct Making<'r, 's, S: Stamp> {
     loops: usize,
 }
 
-impl<S: Stamp> Making<'_, '_, S> {
+impl Making<'_, '_> {
     /// Runs a body. Of a loop the last round is made, and of that the last call is kept: the others only read, which is checked
     /// of each call.
     fn follow(&mut self, body: &Prog, in_loop: bool) -> Result<Flow, Stop> {
@@ -721,7 +716,7 @@ impl<S: Stamp> Making<'_, '_, S> {
             },
         };
         // What comes before the last call of the last round is left out: then it must only read.
-        let does_more = |sub: &Sub<S>| sub.writes.is_some() || sub.reads.is_none();
+        let does_more = |sub: &Sub| sub.writes.is_some() || sub.reads.is_none();
         if in_loop && run.env.rounds.is_none() && shapes.iter().flatten().any(does_more) {
             return Err(Stop::HasRounds);
         }

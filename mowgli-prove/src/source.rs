@@ -6,16 +6,15 @@ use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Subject;
-use mowgli_core::stamp::Stamp;
 
 /// A library with an implementation, as templates are made of it.
-pub struct Source<'a, S: Stamp> {
+pub struct Source<'a> {
     /// The library with its specification.
-    pub specification: &'a Libraries<S>,
+    pub specification: &'a Libraries,
     /// Its name.
     pub library: Name,
     /// The libraries that the implementation calls.
-    pub below: &'a Libraries<S>,
+    pub below: &'a Libraries,
     /// The implementation.
     pub implementation: Arc<dyn Implementation>,
     /// Objects and calls.
@@ -23,7 +22,7 @@ pub struct Source<'a, S: Stamp> {
 }
 
 #[cfg(test)]
-impl<'a> Source<'a, mowgli_rdma::Stamp> {
+impl<'a> Source<'a> {
     /// The published implementation of a library of the catalogue.
     pub(crate) fn published(entry: &'a mowgli_libraries::entry::Entry) -> Self {
         Self {

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use itertools::Itertools;
-use mowgli_core::stamp::Stamp;
 use rayon::prelude::*;
 
 use crate::area::{Area, Areas};
@@ -63,8 +62,8 @@ struct Before<'r> {
 }
 
 /// Decides questions about a theory, case by case.
-pub struct Cases<'a, S: Stamp> {
-    model: &'a Model<'a, S>,
+pub struct Cases<'a> {
+    model: &'a Model<'a>,
     ready: Ready,
     /// Whether the theory speaks of promises.
     with_promises: bool,
@@ -135,10 +134,10 @@ impl<'p> Progress<'p> {
     }
 }
 
-impl<'a, S: Stamp> Cases<'a, S> {
+impl<'a> Cases<'a> {
     /// Questions about a theory. Each part of one may take so long.
     #[must_use]
-    pub fn new(model: &'a Model<'a, S>, theory: &Theory, program: Program, limit: Duration) -> Self {
+    pub fn new(model: &'a Model<'a>, theory: &Theory, program: Program, limit: Duration) -> Self {
         let speaks = |s: &Statement| matches!(s, Statement::Function(name, ..) if name == "abs.role");
         let with_promises = theory.0.iter().any(speaks);
         let ready = Ready::new(theory, &model.typed());
@@ -172,7 +171,7 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     /// Adds a subevent or promise of a role, with its call; the term for it.
-    fn add(&self, scene: &mut Scene<'_>, name: &str, k: usize, role: &Role<S>) -> Term {
+    fn add(&self, scene: &mut Scene<'_>, name: &str, k: usize, role: &Role) -> Term {
         let call = self.add_call(scene, &format!("{name}.call"), k);
         let mut constant = |sort: &str| {
             scene.constants.push((format!("{name}.at"), sort.to_owned()));
@@ -290,8 +289,8 @@ impl<'a, S: Stamp> Cases<'a, S> {
     }
 
     /// The roles of a sort, with the positions of their kinds of calls.
-    fn roles(&self, sort: &str) -> Vec<(usize, &'a Role<S>)> {
-        let of = |kind: &'a Kind<S>| if sort == SUB { &kind.concrete } else { &kind.abstract_ };
+    fn roles(&self, sort: &str) -> Vec<(usize, &'a Role)> {
+        let of = |kind: &'a Kind| if sort == SUB { &kind.concrete } else { &kind.abstract_ };
         let kinds = self.model.parts.kinds.iter().enumerate();
         kinds.flat_map(|(k, kind)| of(kind).iter().map(move |role| (k, role))).collect()
     }
@@ -334,13 +333,13 @@ impl<'a, S: Stamp> Cases<'a, S> {
     fn possible(&self, scene: &Scene<'_>) -> Vec<Thing> {
         let [nodes, threads, rounds] = scene.places(self.model);
         let places = [&nodes[..], &threads, &rounds];
-        let is_named = |role: &Role<S>| self.is_named(scene, role);
+        let is_named = |role: &Role| self.is_named(scene, role);
         let of = |(call, k): &(Term, usize)| self.model.things(call, *k, places, self.with_promises, &is_named);
         scene.calls.iter().flat_map(of).collect()
     }
 
     /// Whether subevents of a role are named.
-    fn is_named(&self, scene: &Scene<'_>, role: &Role<S>) -> bool {
+    fn is_named(&self, scene: &Scene<'_>, role: &Role) -> bool {
         match (&scene.areas, self.areas.of_role(role)) {
             (Some(named), Some(area)) => named.contains(&area),
             _ => true,
@@ -540,7 +539,7 @@ impl<'r> Scene<'r> {
     }
 
     /// The nodes and threads that have names: those that something is for, and those of calls and their objects.
-    fn places<S: Stamp>(&self, model: &Model<'_, S>) -> [Vec<Term>; 3] {
+    fn places(&self, model: &Model<'_>) -> [Vec<Term>; 3] {
         let named = |of: &str| {
             let alike = self.constants.iter().filter(move |(_, sort)| sort == of);
             alike.map(|(name, _)| symbol(name)).collect::<Vec<Term>>()
@@ -565,7 +564,7 @@ impl<'r> Scene<'r> {
     }
 
     /// Adds a call of a kind; the term for it.
-    fn add_call<S: Stamp>(&mut self, model: &Model<'_, S>, name: &str, k: usize) -> Term {
+    fn add_call(&mut self, model: &Model<'_>, name: &str, k: usize) -> Term {
         let call = symbol(name);
         self.constants.push((name.to_owned(), "Call".to_owned()));
         self.calls.push((call.clone(), k));
@@ -585,7 +584,7 @@ fn is_of_values(term: &Term) -> bool {
 
 /// For kinds of calls to which clients surely owe others the kind of those, if just one can be owed. What is owed is some promise,
 /// so all promises are looked at that may be it.
-fn partners<S: Stamp>(model: &Model<'_, S>, ready: &Ready) -> BTreeMap<usize, usize> {
+fn partners(model: &Model<'_>, ready: &Ready) -> BTreeMap<usize, usize> {
     let kinds = model.parts.kinds;
     let known = |k: usize, l: usize, formula: &Term| {
         let mut scene = Scene::default();
@@ -605,7 +604,7 @@ fn partners<S: Stamp>(model: &Model<'_, S>, ready: &Ready) -> BTreeMap<usize, us
         ground.is_known(formula)
     };
     let [c, d] = ["c", "d"].map(symbol);
-    let owed_by = |partner: &Partner, k: usize, promise: &Role<S>| {
+    let owed_by = |partner: &Partner, k: usize, promise: &Role| {
         let a = the(promise, &c, &own(&c));
         if known(k, k, &app(&partner.of, std::slice::from_ref(&a))) != Some(true) {
             return None;
@@ -630,7 +629,6 @@ fn partners<S: Stamp>(model: &Model<'_, S>, ready: &Ready) -> BTreeMap<usize, us
 #[cfg(test)]
 mod tests {
     use mowgli_libraries::catalogue::{catalogue, named};
-    use mowgli_rdma::Stamp;
 
     use super::*;
     use crate::model::Parts;
@@ -638,7 +636,7 @@ mod tests {
     use crate::term::{and, equal, or};
 
     /// Asks about the cases of the lock `slock`, whose calls are of two kinds.
-    fn of_slock<T>(ask: impl FnOnce(&Model<'_, Stamp>, &Cases<'_, Stamp>) -> T) -> T {
+    fn of_slock<T>(ask: impl FnOnce(&Model<'_>, &Cases<'_>) -> T) -> T {
         let all = catalogue();
         let source = Source::published(named(&all, "slock").unwrap());
         let kinds = source.kinds().unwrap();

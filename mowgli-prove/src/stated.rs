@@ -2,7 +2,6 @@
 
 use itertools::Itertools;
 use mowgli_core::lemma::{Access, Along, Fact, Lemma, Num, Of, Sort, Var};
-use mowgli_core::stamp::Stamp;
 
 use crate::kind::{Kind, Role};
 use crate::model::{Model, Obligation, ended, location, own, the, thread};
@@ -19,14 +18,14 @@ pub(crate) struct Stated {
 }
 
 /// A lemma, with the kinds of its calls.
-struct Sorted<'k, S> {
+struct Sorted<'k> {
     lemma: &'k Lemma,
-    kinds: Vec<(Var, &'k Kind<S>)>,
+    kinds: Vec<(Var, &'k Kind)>,
     /// What the names of variables end with.
     end: &'static str,
 }
 
-impl<S: Stamp> Model<'_, S> {
+impl Model<'_> {
     /// What a lemma says, for all kinds of calls of which it can say it.
     ///
     /// # Errors
@@ -46,7 +45,7 @@ impl<S: Stamp> Model<'_, S> {
         if said.is_empty() { Err(why) } else { Ok(said) }
     }
 
-    fn stated_of(&self, sorted: &Sorted<'_, S>) -> Result<Stated, String> {
+    fn stated_of(&self, sorted: &Sorted<'_>) -> Result<Stated, String> {
         let lemma = sorted.lemma;
         let (from, to) = (self.hypotheses(sorted)?, self.facts(sorted, &lemma.then)?);
         let of: Vec<(String, &'static str)> = lemma.of.iter().map(|v| (v.name.to_owned(), sort(*v))).collect();
@@ -80,7 +79,7 @@ impl<S: Stamp> Model<'_, S> {
     }
 
     /// What is given in a lemma: the kinds of its calls, that what it speaks of is there, and what is said to be given.
-    fn hypotheses(&self, sorted: &Sorted<'_, S>) -> Result<Term, String> {
+    fn hypotheses(&self, sorted: &Sorted<'_>) -> Result<Term, String> {
         let mut given: Vec<Term> =
             sorted.kinds.iter().map(|(call, kind)| self.is_kind(kind, &sorted.var(*call))).collect();
         for of in sorted.lemma.given.iter().chain(&sorted.lemma.then).flat_map(subevents) {
@@ -91,11 +90,11 @@ impl<S: Stamp> Model<'_, S> {
         Ok(and(given))
     }
 
-    fn facts(&self, sorted: &Sorted<'_, S>, facts: &[Fact]) -> Result<Term, String> {
+    fn facts(&self, sorted: &Sorted<'_>, facts: &[Fact]) -> Result<Term, String> {
         Ok(and(facts.iter().map(|fact| self.fact(sorted, fact)).collect::<Result<Vec<_>, _>>()?))
     }
 
-    fn fact(&self, sorted: &Sorted<'_, S>, fact: &Fact) -> Result<Term, String> {
+    fn fact(&self, sorted: &Sorted<'_>, fact: &Fact) -> Result<Term, String> {
         let compared = |a: &Num, b: &Num, how: fn(Term, Term) -> Term| {
             let ([is_a, a], [is_b, b]) = (sorted.num(a)?, sorted.num(b)?);
             Ok::<Term, String>(and([is_a, is_b, how(a, b)]))
@@ -163,7 +162,7 @@ fn subevents(fact: &Fact) -> Vec<Of> {
     }
 }
 
-impl<'k, S: Stamp> Sorted<'k, S> {
+impl<'k> Sorted<'k> {
     fn name(&self, of: Var) -> String {
         format!("{}{}", of.name, self.end)
     }
@@ -173,13 +172,13 @@ impl<'k, S: Stamp> Sorted<'k, S> {
     }
 
     /// The kind of a call.
-    fn kind(&self, of: Var) -> Result<&'k Kind<S>, String> {
+    fn kind(&self, of: Var) -> Result<&'k Kind, String> {
         let kind = self.kinds.iter().find(|(call, _)| *call == of).map(|(_, kind)| *kind);
         kind.ok_or_else(|| format!("it is not about {}", of.name))
     }
 
     /// The role of a subevent.
-    fn role(&self, of: Of) -> Result<(&'k Kind<S>, &'k Role<S>), String> {
+    fn role(&self, of: Of) -> Result<(&'k Kind, &'k Role), String> {
         let kind = self.kind(of.call)?;
         // Of a loop only the last round has a name.
         let is_earlier =
@@ -188,7 +187,7 @@ impl<'k, S: Stamp> Sorted<'k, S> {
             *library == of.library && method.text() == of.method && !is_earlier(*event)
         };
         let position = kind.made.iter().enumerate().filter(made).nth(of.nth.saturating_sub(1));
-        let does = |r: &Role<S>| match of.access {
+        let does = |r: &Role| match of.access {
             Access::Reads => r.reads.is_some(),
             Access::Writes => r.writes.is_some(),
         };
@@ -199,7 +198,7 @@ impl<'k, S: Stamp> Sorted<'k, S> {
         })
     }
 
-    fn place(&self, of: Of, role: &Role<S>) -> Result<Term, String> {
+    fn place(&self, of: Of, role: &Role) -> Result<Term, String> {
         match (role.each, of.at) {
             (None, None) => Ok(own(&self.var(of.call))),
             (Some(Each::Nodes(_)), Some(at)) if at.sort == Sort::Node => Ok(self.var(at)),

@@ -13,7 +13,6 @@ use itertools::Itertools;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Loc, Name};
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 
 use crate::kind::{Form, Guard, Instance, Kind, Seen, Untold, Way};
@@ -25,50 +24,45 @@ use crate::runs::{Done, Run, Runs, SPECIAL, Which};
 use crate::source::Source;
 
 /// A branch of a body.
-struct Branch<'r, S> {
-    kind: Kind<S>,
+struct Branch<'r> {
+    kind: Kind,
     /// What data are like in it.
     given: Vec<Guard>,
-    runs: Of<'r, S>,
+    runs: Of<'r>,
 }
 
 /// Runs among which a template is looked for, and those of which it must be true too.
-struct Of<'r, S> {
-    usual: Vec<&'r Run<S>>,
-    small: Vec<&'r Run<S>>,
+#[derive(Clone)]
+struct Of<'r> {
+    usual: Vec<&'r Run>,
+    small: Vec<&'r Run>,
 }
 
-impl<S> Clone for Of<'_, S> {
-    fn clone(&self) -> Self {
-        Self { usual: self.usual.clone(), small: self.small.clone() }
-    }
-}
-
-impl<'r, S> Of<'r, S> {
-    fn all(&self) -> Vec<&'r Run<S>> {
+impl<'r> Of<'r> {
+    fn all(&self) -> Vec<&'r Run> {
         self.usual.iter().chain(&self.small).copied().collect()
     }
 
     /// Those of which this is so, and the others.
-    fn partitioned(&self, is: impl Fn(&Run<S>) -> bool) -> [Self; 2] {
-        let split = |runs: &[&'r Run<S>]| runs.iter().copied().partition::<Vec<_>, _>(|run| is(run));
+    fn partitioned(&self, is: impl Fn(&Run) -> bool) -> [Self; 2] {
+        let split = |runs: &[&'r Run]| runs.iter().copied().partition::<Vec<_>, _>(|run| is(run));
         let ((yes, no), (small_yes, small_no)) = (split(&self.usual), split(&self.small));
         [Self { usual: yes, small: small_yes }, Self { usual: no, small: small_no }]
     }
 }
 
 /// A kind of calls, with what their data are like.
-type Guarded<S> = (Vec<Guard>, Kind<S>);
+type Guarded = (Vec<Guard>, Kind);
 
 /// How many comparisons lead to a branch, at most.
 const DEEPEST: usize = 3;
 
-impl<S: Stamp> Source<'_, S> {
+impl Source<'_> {
     /// The templates of all kinds of calls.
     ///
     /// # Errors
     /// The kinds that have none.
-    pub fn kinds(&self) -> Result<Vec<Kind<S>>, Vec<Untold>> {
+    pub fn kinds(&self) -> Result<Vec<Kind>, Vec<Untold>> {
         let worlds = self.worlds();
         let objects: BTreeSet<Loc> = worlds.iter().flat_map(|(before, _)| before.objects.keys().copied()).collect();
         let mut forms: BTreeSet<(Name, Vec<Argument>)> = BTreeSet::new();
@@ -123,11 +117,11 @@ impl<S: Stamp> Source<'_, S> {
 
     /// One kind for all branches in which the same is done, whatever the data are. Only of updates of a state of several words
     /// as much is enough to know.
-    fn alike(&self, branches: &[Branch<'_, S>], objects: &BTreeSet<Loc>) -> Option<Vec<Kind<S>>> {
+    fn alike(&self, branches: &[Branch<'_>], objects: &BTreeSet<Loc>) -> Option<Vec<Kind>> {
         if !branches.iter().all(|branch| branch.kind.has_words()) {
             return None;
         }
-        let mut groups: Vec<Vec<&Branch<'_, S>>> = Vec::new();
+        let mut groups: Vec<Vec<&Branch<'_>>> = Vec::new();
         for branch in branches {
             let skeleton = branch.kind.skeleton();
             match groups.iter_mut().find(|group| group[0].kind.skeleton() == skeleton) {
@@ -137,7 +131,7 @@ impl<S: Stamp> Source<'_, S> {
         }
         let left = Cell::new(MOST_LOOKED_AT);
         let known = Known { objects, computed: Computed::Always, left: &left };
-        let whole = |group: Vec<&Branch<'_, S>>| {
+        let whole = |group: Vec<&Branch<'_>>| {
             let usual = group.iter().flat_map(|branch| branch.runs.usual.iter().copied()).collect();
             let small = group.iter().flat_map(|branch| branch.runs.small.iter().copied()).collect();
             let (events, kind) = self.true_of_all(&Of { usual, small }, &[].into(), known).ok()?;
@@ -156,10 +150,10 @@ impl<S: Stamp> Source<'_, S> {
         name: &str,
         method: Name,
         arguments: &[Argument],
-        runs: &'r Runs<S>,
+        runs: &'r Runs,
         objects: &BTreeSet<Loc>,
-    ) -> Result<Vec<Branch<'r, S>>, String> {
-        let mut by_way: BTreeMap<&[Way], Of<'_, S>> = BTreeMap::new();
+    ) -> Result<Vec<Branch<'r>>, String> {
+        let mut by_way: BTreeMap<&[Way], Of<'_>> = BTreeMap::new();
         let none = || Of { usual: Vec::new(), small: Vec::new() };
         for run in &runs.usual {
             by_way.entry(&run.ways).or_insert_with(none).usual.push(run);
@@ -188,7 +182,7 @@ impl<S: Stamp> Source<'_, S> {
 
     /// The templates of some runs: one, or if there is none those of the runs in which two data are equal and of those in
     /// which they differ. With each what its data are like, and its runs.
-    fn tree<'r>(&self, runs: &Of<'r, S>, known: Known<'_>, given: &[Guard]) -> Result<Vec<Branch<'r, S>>, String> {
+    fn tree<'r>(&self, runs: &Of<'r>, known: Known<'_>, given: &[Guard]) -> Result<Vec<Branch<'r>>, String> {
         let equal = given.iter().filter(|g| g.are_equal).map(|g| (g.one, g.other)).collect();
         let mut why = match self.true_of_all(runs, &equal, known) {
             Ok((events, kind)) => {
@@ -213,7 +207,7 @@ impl<S: Stamp> Source<'_, S> {
         }
         for (one, other) in comparisons(&runs.usual) {
             let [yes, no] = runs.partitioned(|run| run.datum(one) == run.datum(other));
-            let half = |runs: &Of<'r, S>, are_equal| {
+            let half = |runs: &Of<'r>, are_equal| {
                 self.tree(runs, known, &[given, &[Guard { one, other, are_equal }]].concat())
             };
             match (half(&yes, true), half(&no, false)) {
@@ -231,10 +225,10 @@ impl<S: Stamp> Source<'_, S> {
     /// what small numbers decide is no comparison that templates know.
     fn true_of_all(
         &self,
-        runs: &Of<'_, S>,
+        runs: &Of<'_>,
         equal: &Arc<[(Datum, Datum)]>,
         known: Known<'_>,
-    ) -> Result<(Vec<Segment>, Kind<S>), String> {
+    ) -> Result<(Vec<Segment>, Kind), String> {
         let (events, kind) = self.events(&runs.usual, equal, known)?;
         if runs.small.is_empty() {
             return Ok((events, kind));
@@ -243,7 +237,7 @@ impl<S: Stamp> Source<'_, S> {
             known.left.set(0);
             format!("runs with small numbers contradict what the others have in common: {why}")
         };
-        let differs = |run: &&&Run<S>| !have_one_method(&[runs.usual[0], **run], &events);
+        let differs = |run: &&&Run| !have_one_method(&[runs.usual[0], **run], &events);
         if let Some(run) = runs.small.iter().find(differs) {
             return Err(contradict(format!("other calls are made by {}", run.call)));
         }
@@ -258,18 +252,18 @@ impl<S: Stamp> Source<'_, S> {
         name: &str,
         method: Name,
         arguments: &[Argument],
-        runs: &'r [Run<S>],
+        runs: &'r [Run],
         objects: &BTreeSet<Loc>,
-    ) -> Result<Vec<Branch<'r, S>>, String> {
+    ) -> Result<Vec<Branch<'r>>, String> {
         let left = Cell::new(MOST_LOOKED_AT);
         let known = Known { objects, computed: Computed::Anything, left: &left };
         // Which number it is tells nothing apart.
-        let returned = |run: &Run<S>| Some(run.result).filter(|v| SPECIAL.contains(v) && v.int().is_none());
+        let returned = |run: &Run| Some(run.result).filter(|v| SPECIAL.contains(v) && v.int().is_none());
         let classes: BTreeSet<Option<Val>> = runs.iter().map(returned).collect();
         let is = |value: &Val, are_equal| Guard { one: Datum::Returned, other: Datum::Constant(*value), are_equal };
         let mut branches = Vec::new();
         for class in &classes {
-            let of_class: Vec<&Run<S>> = runs.iter().filter(|run| returned(run) == *class).collect();
+            let of_class: Vec<&Run> = runs.iter().filter(|run| returned(run) == *class).collect();
             let given = match class {
                 Some(value) => vec![is(value, true)],
                 None => classes.iter().flatten().map(|value| is(value, false)).collect(),
@@ -284,7 +278,7 @@ impl<S: Stamp> Source<'_, S> {
 
     /// One kind for some runs, or else two: for those in which a result has a special value, so that what is read is what is returned, and
     /// for the others, of which reads are left out; or one of which reads are left out.
-    fn told_by_result(&self, runs: &[&Run<S>], given: &[Guard], known: Known<'_>) -> Result<Vec<Guarded<S>>, String> {
+    fn told_by_result(&self, runs: &[&Run], given: &[Guard], known: Known<'_>) -> Result<Vec<Guarded>, String> {
         if let Ok(kind) = self.as_it_is(runs, given, known) {
             return Ok(vec![(given.to_vec(), kind)]);
         }
@@ -293,7 +287,7 @@ impl<S: Stamp> Source<'_, S> {
         let ways = results.cartesian_product(SPECIAL);
         let halves = |(event, value): (usize, Val)| {
             let (one, other) = (Datum::Result(event), Datum::Constant(value));
-            let (yes, no): (Vec<&Run<S>>, Vec<&Run<S>>) = runs.iter().partition(|run| run.results[event] == value);
+            let (yes, no): (Vec<&Run>, Vec<&Run>) = runs.iter().partition(|run| run.results[event] == value);
             let returned = yes.iter().filter(|run| run.results.contains(&run.result)).count();
             (!yes.is_empty() && !no.is_empty()).then_some((returned, yes, no, Guard { one, other, are_equal: true }))
         };
@@ -311,7 +305,7 @@ impl<S: Stamp> Source<'_, S> {
     }
 
     /// The kind for runs of which nothing is left out.
-    fn as_it_is(&self, runs: &[&Run<S>], given: &[Guard], known: Known<'_>) -> Result<Kind<S>, String> {
+    fn as_it_is(&self, runs: &[&Run], given: &[Guard], known: Known<'_>) -> Result<Kind, String> {
         if runs.iter().any(|run| run.more.is_some()) {
             return Err("it has more results than can be looked at one by one".to_owned());
         }
@@ -327,10 +321,10 @@ impl<S: Stamp> Source<'_, S> {
     }
 
     /// The kind for runs of which all that they have in common is kept, up to a read, and the reads that come next are left out.
-    fn without_reads(&self, runs: &[&Run<S>], given: &[Guard], known: Known<'_>) -> Result<Kind<S>, String> {
+    fn without_reads(&self, runs: &[&Run], given: &[Guard], known: Known<'_>) -> Result<Kind, String> {
         let after = alike(runs);
         let why = || "how many calls it makes depends on more than how much it reads".to_owned();
-        let shorter: Option<Vec<Run<S>>> = runs.iter().map(|run| run.without_reads(after)).collect();
+        let shorter: Option<Vec<Run>> = runs.iter().map(|run| run.without_reads(after)).collect();
         let shorter = shorter.ok_or_else(why)?;
         let kind = self.as_it_is(&shorter.iter().collect::<Vec<_>>(), given, known)?;
         kind.is_once(after - 1).then_some(Kind { left_out: Some(after - 1), ..kind }).ok_or_else(why)
@@ -339,13 +333,13 @@ impl<S: Stamp> Source<'_, S> {
     /// The template that explains all runs.
     fn events(
         &self,
-        runs: &[&Run<S>],
+        runs: &[&Run],
         equal: &Arc<[(Datum, Datum)]>,
         known: Known<'_>,
-    ) -> Result<(Vec<Segment>, Kind<S>), String> {
+    ) -> Result<(Vec<Segment>, Kind), String> {
         let lengths: Vec<(&Env, usize)> = runs.iter().map(|r| (&r.env, r.events.len())).collect();
         let mut why = "how many calls it makes is nothing that depends on the nodes in question".to_owned();
-        let different: Vec<&Run<S>> = runs.iter().copied().unique_by(|run| (run.env.counts(), run.methods())).collect();
+        let different: Vec<&Run> = runs.iter().copied().unique_by(|run| (run.env.counts(), run.methods())).collect();
         for segments in segmentations(&lengths, true) {
             // Most segmentations do not fit, which shows at once.
             if !have_one_method(&different, &segments) {
@@ -367,15 +361,15 @@ impl<S: Stamp> Source<'_, S> {
 
     fn explained(
         &self,
-        runs: &[&Run<S>],
+        runs: &[&Run],
         segments: &[Segment],
         equal: &Arc<[(Datum, Datum)]>,
         Known { objects, computed, .. }: Known<'_>,
-    ) -> Result<Kind<S>, String> {
+    ) -> Result<Kind, String> {
         let times: Vec<Times> = segments.iter().flat_map(|s| std::iter::repeat_n(s.times, s.len)).collect();
         let positions = times.len();
         // The instances of each position, with the results that came before.
-        let mut seen: Vec<Vec<Instance<S>>> = vec![Vec::new(); positions];
+        let mut seen: Vec<Vec<Instance>> = vec![Vec::new(); positions];
         let mut own = Vec::new();
         // Whether a loop ended with it in all runs, and in any.
         let mut ends = vec![(true, false); positions];
@@ -426,7 +420,7 @@ impl<S: Stamp> Source<'_, S> {
             takes_part: (0..runs[0].call.args.len()).filter(|i| runs.iter().all(|r| r.env.takes_part(*i))).collect(),
         };
         for (position, instances) in seen.iter().enumerate() {
-            let method = |(s, _): &Instance<S>| (s.event.call.library, s.event.call.method);
+            let method = |(s, _): &Instance| (s.event.call.library, s.event.call.method);
             // Sets of nodes are seen by the subevents that there are for each of them.
             let named = |call: &Call| call.args.iter().copied().filter(|v| v.nodes().is_none()).collect::<Vec<_>>();
             let arguments = instances.iter().map(|(s, _)| (&s.env, Val::tuple(&named(&s.event.call))));
@@ -460,7 +454,7 @@ const TOO_MANY: &str = "its calls may come in too many ways to try them all, and
 const UNKNOWN_CALLS: &str = "which calls it makes depends on the call in no way that is known";
 
 /// Whether the events at each position are calls of one method in all runs, and of the rounds of loops.
-fn have_one_method<S>(runs: &[&Run<S>], segments: &[Segment]) -> bool {
+fn have_one_method(runs: &[&Run], segments: &[Segment]) -> bool {
     let mut methods: Vec<Option<(Name, Name)>> = vec![None; segments.iter().map(|s| s.len).sum()];
     runs.iter().all(|run| {
         let places = expanded(segments, &run.env);
@@ -474,7 +468,7 @@ fn have_one_method<S>(runs: &[&Run<S>], segments: &[Segment]) -> bool {
 }
 
 /// The segments in which the calls that end a loop through all threads, at one of them, are told from others.
-fn with_ends<S>(runs: &[&Run<S>], mut segments: Vec<Segment>) -> Vec<Segment> {
+fn with_ends(runs: &[&Run], mut segments: Vec<Segment>) -> Vec<Segment> {
     let mut searches = BTreeSet::new();
     for run in runs {
         let places = expanded(&segments, &run.env).into_iter().zip(&run.ended);
@@ -491,10 +485,10 @@ fn with_ends<S>(runs: &[&Run<S>], mut segments: Vec<Segment>) -> Vec<Segment> {
 }
 
 /// The pairs of results, both of calls that are once, that are equal in every run because a loop ended with the second.
-fn awaited<S>(runs: &[&Run<S>], segments: &[Segment]) -> Vec<(Datum, Datum)> {
+fn awaited(runs: &[&Run], segments: &[Segment]) -> Vec<(Datum, Datum)> {
     let times: Vec<Times> = segments.iter().flat_map(|s| std::iter::repeat_n(s.times, s.len)).collect();
     let is_once = |position: &usize| matches!(times[*position], Times::Once | Times::Ended);
-    let results = |run: &&Run<S>| {
+    let results = |run: &&Run| {
         let places = expanded(segments, &run.env).into_iter().map(|(position, _)| position);
         let ended = run.ended.iter().map(Option::is_some);
         places.zip(run.results.iter().copied().zip(ended)).collect::<BTreeMap<usize, (Val, bool)>>()
@@ -519,16 +513,16 @@ fn awaited<S>(runs: &[&Run<S>], segments: &[Segment]) -> Vec<(Datum, Datum)> {
 
 /// The results of earlier events that the result of an event is greater than in every run. Only events that are there once
 /// count.
-fn exceeded<S>(instances: &[Instance<S>], position: usize) -> Vec<Datum> {
+fn exceeded(instances: &[Instance], position: usize) -> Vec<Datum> {
     let is_above = |before: &usize| {
-        let values = |(s, _): &Instance<S>| (s.env.results[*before], s.env.results[position]);
+        let values = |(s, _): &Instance| (s.env.results[*before], s.env.results[position]);
         instances.iter().map(values).all(|(low, high)| low != Val::Top && high != Val::Top && high > low)
     };
     (0..position).filter(is_above).map(Datum::Result).collect()
 }
 
 /// The branches of the calls of one form with their names: that of the form, with numbers if there are several.
-fn numbered<'r, S: Stamp>(name: &str, mut branches: Vec<Branch<'r, S>>) -> Vec<Branch<'r, S>> {
+fn numbered<'r>(name: &str, mut branches: Vec<Branch<'r>>) -> Vec<Branch<'r>> {
     let several = branches.len() > 1;
     for (i, Branch { kind, .. }) in branches.iter_mut().enumerate() {
         kind.name = if several { format!("{name}.{}", i + 1) } else { name.to_owned() };
@@ -538,8 +532,8 @@ fn numbered<'r, S: Stamp>(name: &str, mut branches: Vec<Branch<'r, S>>) -> Vec<B
 }
 
 /// How many calls of the same methods all runs begin with.
-fn alike<S>(runs: &[&Run<S>]) -> usize {
-    let method = |run: &Run<S>, event: usize| run.events.get(event).map(|e| (e.call.library, e.call.method));
+fn alike(runs: &[&Run]) -> usize {
+    let method = |run: &Run, event: usize| run.events.get(event).map(|e| (e.call.library, e.call.method));
     let is_alike = |event: &usize| {
         let mut methods = runs.iter().map(|run| method(run, *event));
         methods.all_equal_value().is_ok_and(|method| method.is_some())
@@ -569,7 +563,7 @@ struct Known<'a> {
 }
 
 /// Results that are tuples in some runs, each with the tuples of as many other results.
-fn tuples_of<S>(runs: &[&Run<S>], results: &[usize]) -> Vec<(Datum, Datum)> {
+fn tuples_of(runs: &[&Run], results: &[usize]) -> Vec<(Datum, Datum)> {
     let size = |event: usize| {
         runs.iter()
             .find_map(|run| if let Val::Tuple(all) = run.results[event] { Some(all.parts().len()) } else { None })
@@ -593,9 +587,9 @@ const TRIED: usize = 3;
 
 /// What two data may tell branches of some runs apart, arguments and results of calls that all of the runs make: first those
 /// that tell most. None if all runs are of one branch.
-fn comparisons<S: Stamp>(runs: &[&Run<S>]) -> Vec<(Datum, Datum)> {
+fn comparisons(runs: &[&Run]) -> Vec<(Datum, Datum)> {
     let Some(first) = runs.first() else { return Vec::new() };
-    let method = |run: &Run<S>, event: usize| run.events.get(event).map(|e| (e.call.library, e.call.method));
+    let method = |run: &Run, event: usize| run.events.get(event).map(|e| (e.call.library, e.call.method));
     let common = |event: &usize| runs.iter().map(|run| method(run, *event)).all_equal();
     let arguments = first.call.args.iter().enumerate().filter(|(_, v)| v.is_data());
     let arguments = arguments.flat_map(|(i, v)| match v {

@@ -15,7 +15,6 @@ use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;
 use mowgli_core::soundness::client::{Bound, Client, Subject, clients};
-use mowgli_core::stamp::Stamp;
 use mowgli_core::world::World;
 
 use crate::instances::{Derived, instances};
@@ -55,10 +54,10 @@ pub enum Item {
 }
 
 /// Reads an execution as structures of the theory.
-pub type Read<'a, S> = &'a dyn Fn(&Theory, &Execution<S>) -> Result<Structure<'static>, String>;
+pub type Read<'a> = &'a dyn Fn(&Theory, &Execution) -> Result<Structure<'static>, String>;
 
 /// Calls what it is given with one execution after the other, until that has seen enough.
-pub type Visit<'a, S> = &'a mut dyn FnMut(&mut dyn FnMut(&Execution<S>) -> bool);
+pub type Visit<'a> = &'a mut dyn FnMut(&mut dyn FnMut(&Execution) -> bool);
 
 /// A theorem about a memory model.
 pub struct Theorem {
@@ -116,7 +115,7 @@ impl Theorem {
 
     /// Asks the solvers about each step, and looks at executions: `visit` calls what it is given with one after the other until
     /// that says that it has seen enough.
-    pub fn prove<S: Stamp>(&self, options: &Options, read: Read<'_, S>, visit: Visit<'_, S>) -> Proof {
+    pub fn prove(&self, options: &Options, read: Read<'_>, visit: Visit<'_>) -> Proof {
         let mut proof = Proof::default();
         let mut shown: Vec<Shown> = Vec::new();
         let mut all = true;
@@ -162,12 +161,7 @@ impl Theorem {
     }
 
     /// In how many executions everything is as it should be, and of which steps what is given holds in one.
-    fn witnessed<S: Stamp>(
-        &self,
-        read: Read<'_, S>,
-        visit: Visit<'_, S>,
-        shown: &[Shown],
-    ) -> Result<(usize, Vec<bool>), String> {
+    fn witnessed(&self, read: Read<'_>, visit: Visit<'_>, shown: &[Shown]) -> Result<(usize, Vec<bool>), String> {
         let steps: Vec<(&Vec<&'static str>, Term)> = self.items.iter().filter_map(step).collect();
         let mut witnessed = vec![false; steps.len()];
         let mut seen = 0;
@@ -224,12 +218,12 @@ fn step(item: &Item) -> Option<(&Vec<&'static str>, Term)> {
 
 /// All executions of these programs, with their calls replaced by these implementations, one after the other, until `visit` has
 /// seen enough or the time is over.
-pub fn executions<S: Stamp>(
-    libraries: &Libraries<S>,
+pub fn executions(
+    libraries: &Libraries,
     implementations: &Implementations,
     programs: &[(World, Client)],
     limit: Duration,
-    visit: &mut dyn FnMut(&Execution<S>) -> bool,
+    visit: &mut dyn FnMut(&Execution) -> bool,
 ) {
     let start = Instant::now();
     let expired = || start.elapsed() >= limit;

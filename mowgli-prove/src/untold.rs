@@ -30,7 +30,7 @@ pub(crate) struct Open {
 ///
 /// # Errors
 /// What cannot be said in first-order logic.
-pub(crate) fn obligations<S: Stamp>(source: &Source<'_, S>, untold: &[Untold]) -> Result<Vec<Open>, String> {
+pub(crate) fn obligations(source: &Source<'_>, untold: &[Untold]) -> Result<Vec<Open>, String> {
     let specified = source.specification.get(source.library).ok_or("there is no specification")?;
     let (have, kinds) = (if untold.len() == 1 { "has" } else { "have" }, untold.iter().map(|u| &u.kind).join(", "));
     let others = format!("{kinds} {have} no template");
@@ -48,7 +48,7 @@ pub(crate) fn obligations<S: Stamp>(source: &Source<'_, S>, untold: &[Untold]) -
 }
 
 /// The families of stamps that calls of each method may promise.
-fn promised<S: Stamp>(source: &Source<'_, S>, library: &dyn Library<S>) -> BTreeMap<Name, BTreeSet<String>> {
+fn promised(source: &Source<'_>, library: &dyn Library) -> BTreeMap<Name, BTreeSet<String>> {
     let mut promised: BTreeMap<Name, BTreeSet<String>> = BTreeMap::new();
     let bound = Bound::default();
     for (world, _) in source.worlds() {
@@ -63,12 +63,7 @@ fn promised<S: Stamp>(source: &Source<'_, S>, library: &dyn Library<S>) -> BTree
 }
 
 /// The families of stamps of a call, whatever it returns.
-fn stamps<S: Stamp>(
-    library: &dyn Library<S>,
-    world: &World,
-    call: &Call,
-    thread: mowgli_core::ids::Tid,
-) -> Vec<String> {
+fn stamps(library: &dyn Library, world: &World, call: &Call, thread: mowgli_core::ids::Tid) -> Vec<String> {
     let results = match method::find(library.methods(), call).map(|m| m.returns) {
         Some(Returns::Nothing) => vec![Val::Unit],
         Some(Returns::Bool) => [false, true].map(Val::Bool).to_vec(),
@@ -78,12 +73,12 @@ fn stamps<S: Stamp>(
         let event = Event { thread, call: call.clone(), ret };
         library.shapes(world, &event)
     });
-    let family = |stamp: S| stamp.to_string().split('_').next().map(str::to_owned).unwrap_or_default();
+    let family = |stamp: Stamp| stamp.to_string().split('_').next().map(str::to_owned).unwrap_or_default();
     shapes.flatten().map(|sub| family(sub.stamp)).collect()
 }
 
 /// What is to be shown of the specification.
-fn consistency<S: Stamp>(source: &Source<'_, S>) -> Result<Vec<String>, String> {
+fn consistency(source: &Source<'_>) -> Result<Vec<String>, String> {
     let library = source.library;
     let spec = source.specification.spec(library).ok_or("there is no specification")?;
     let side = Side { sort: ABS, prefix: format!("{library}."), shared: "abs.", own: None };
@@ -94,7 +89,7 @@ fn consistency<S: Stamp>(source: &Source<'_, S>) -> Result<Vec<String>, String> 
 }
 
 /// What the libraries below are owed.
-fn owed<S: Stamp>(source: &Source<'_, S>) -> Result<Vec<String>, String> {
+fn owed(source: &Source<'_>) -> Result<Vec<String>, String> {
     let mut all = Vec::new();
     for name in source.below.names() {
         let Some(owed) = source.below.get(name).and_then(Library::owed) else { continue };

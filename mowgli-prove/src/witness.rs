@@ -8,7 +8,6 @@ use mowgli_core::event::{Call, Event, Reads, Sub, Writes, alike};
 use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Node, Wid};
 use mowgli_core::judge::{closure, judge};
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 
 use crate::kind::{Guard, Kind, Placed, Read, Role, Write};
@@ -68,11 +67,11 @@ fn index<T: PartialEq>(all: &[T], one: &T) -> usize {
 ///
 /// # Errors
 /// Where the templates do not fit, or the judge does not agree.
-pub fn structure<S: Stamp>(
-    model: &Model<'_, S>,
+pub fn structure(
+    model: &Model<'_>,
     g: &Concretisation,
     theory: &Theory,
-    execution: &Execution<S>,
+    execution: &Execution,
 ) -> Result<Structure<'static>, String> {
     let parts = &model.parts;
     let judged = judge(parts.below, execution).map_err(|why| format!("the judge does not accept it: {why}"))?;
@@ -140,9 +139,9 @@ struct Taken {
 }
 
 /// A call taken as a kind of call has it; none if it is not of the kind.
-fn as_kind<S: Stamp>(
-    model: &Model<'_, S>,
-    execution: &Execution<S>,
+fn as_kind(
+    model: &Model<'_>,
+    execution: &Execution,
     kind: usize,
     call: &Call,
     actual: &[usize],
@@ -190,9 +189,9 @@ fn as_kind<S: Stamp>(
 
 /// The subevents of a call without those of the last round of a loop, through all threads, that come before the one that ended
 /// it, and how many these are; or without the reads that are left out.
-fn without_rounds<S: Stamp>(
-    execution: &Execution<S>,
-    kind: &Kind<S>,
+fn without_rounds(
+    execution: &Execution,
+    kind: &Kind,
     expected: &[Placed],
     actual: &[usize],
 ) -> Option<(Vec<usize>, usize)> {
@@ -219,10 +218,10 @@ fn without_rounds<S: Stamp>(
     left_out.iter().all(is_alike).then(|| ([first, last].concat(), before))
 }
 
-struct Filled<'m, 'a, S: Stamp> {
-    model: &'m Model<'a, S>,
+struct Filled<'m, 'a> {
+    model: &'m Model<'a>,
     g: &'m Concretisation,
-    execution: &'m Execution<S>,
+    execution: &'m Execution,
     calls: Vec<Called>,
     /// The subevents, call by call.
     subs: Vec<Element>,
@@ -231,8 +230,8 @@ struct Filled<'m, 'a, S: Stamp> {
     place: Vec<Option<usize>>,
 }
 
-impl<S: Stamp> Filled<'_, '_, S> {
-    fn role(&self, s: Element, concrete: bool) -> &Role<S> {
+impl Filled<'_, '_> {
+    fn role(&self, s: Element, concrete: bool) -> &Role {
         let kind = &self.model.parts.kinds[self.calls[s.call].kind];
         if concrete { &kind.concrete[s.role] } else { &kind.abstract_[s.role] }
     }
@@ -321,7 +320,7 @@ impl<S: Stamp> Filled<'_, '_, S> {
 
     /// What of a promise is not as in this subevent of the specification, if anything is not. The promises of its event begin at this
     /// position.
-    fn differs(&self, a: Element, sub: &Sub<S>, (event, first): (&Event, usize)) -> Option<&'static str> {
+    fn differs(&self, a: Element, sub: &Sub, (event, first): (&Event, usize)) -> Option<&'static str> {
         let role = self.role(a, false);
         let stamp = match &role.stamp_node {
             Some(_) => sub.stamp.to_string().rsplit_once('_').map(|(family, _)| family.to_owned()),

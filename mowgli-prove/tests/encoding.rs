@@ -11,7 +11,6 @@ use mowgli_core::judge::{Reading, closure, consistent};
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client, Subject, worlds};
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_judge::algebra::{Expr, Rel};
 use mowgli_judge::ids::Name;
@@ -25,7 +24,7 @@ use mowgli_rdma::switches::Switches;
 use mowgli_rdma::tso::{self, TSO};
 
 /// An execution as a structure, with the encoding's symbols read as the judge reads them.
-fn structure<'a, S: Stamp>(reading: &'a Reading<'a, S>, encoding: &'a Encoding<S>) -> Structure<'a> {
+fn structure<'a>(reading: &'a Reading<'a>, encoding: &'a Encoding) -> Structure<'a> {
     let (ex, n) = (reading.execution, reading.execution.subs.len());
     let mut structure = Structure::default();
     structure.size("Sub", n);
@@ -79,8 +78,8 @@ fn pairs(structure: &Structure<'_>, predicate: &str, n: usize) -> Pairs {
 }
 
 /// The operators of an expression.
-fn operators<S: Stamp>(rel: &Rel<S>, seen: &mut BTreeSet<&'static str>) {
-    let (name, parts): (_, Vec<&Rel<S>>) = match rel.expr() {
+fn operators(rel: &Rel, seen: &mut BTreeSet<&'static str>) {
+    let (name, parts): (_, Vec<&Rel>) = match rel.expr() {
         Expr::Po => ("po", vec![]),
         Expr::Ppo => ("ppo", vec![]),
         Expr::Hb => ("hb", vec![]),
@@ -114,7 +113,7 @@ struct Compared {
 }
 
 impl Compared {
-    fn compare<S: Stamp>(&mut self, libraries: &Libraries<S>, name: Name, execution: &Execution<S>) {
+    fn compare(&mut self, libraries: &Libraries, name: Name, execution: &Execution) {
         let spec = libraries.spec(name).expect("its own specification");
         let side = Side { sort: "Sub", prefix: String::new(), shared: "", own: None };
         let Ok(encoding) = encode(spec, side) else { return };
@@ -157,12 +156,12 @@ impl Compared {
 
 /// Random clients of an entry, and what the judge and the encoding say of their executions, and of those with some pairs of
 /// the choices turned round, dropped or added.
-fn compare_entry<S: Stamp>(entry: &Entry<S>, rng: &mut fastrand::Rng, compared: &mut Compared) {
+fn compare_entry(entry: &Entry, rng: &mut fastrand::Rng, compared: &mut Compared) {
     compare_clients(&entry.specification, Name::literal(entry.name), &*entry.subject, rng, compared);
 }
 
-fn compare_clients<S: Stamp>(
-    libraries: &Libraries<S>,
+fn compare_clients(
+    libraries: &Libraries,
     name: Name,
     subject: &dyn Subject,
     rng: &mut fastrand::Rng,
@@ -208,7 +207,7 @@ fn compare_clients<S: Stamp>(
 }
 
 /// The execution with one or two pairs of its choices turned round, dropped or added.
-fn disturbed<S: Stamp>(execution: &Execution<S>, rng: &mut fastrand::Rng) -> Execution<S> {
+fn disturbed(execution: &Execution, rng: &mut fastrand::Rng) -> Execution {
     let mut execution = execution.clone();
     let n = execution.subs.len();
     for _ in 0..rng.usize(1..=2) {
@@ -267,7 +266,7 @@ fn the_encoding_agrees_with_the_judge() {
 }
 
 /// Whether programs are well-formed, asked of the function and of what stands in the algebra, for all short sequences of calls.
-fn compare_owed<S: Stamp>(entry: &Entry<S>) -> [usize; 2] {
+fn compare_owed(entry: &Entry) -> [usize; 2] {
     let library = entry.library().unwrap();
     let Some(owed) = library.owed() else { return [0, 0] };
     let mut told = [0, 0];

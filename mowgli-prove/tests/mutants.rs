@@ -30,7 +30,6 @@ use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_prove::prove::{Options, prove};
 use mowgli_prove::solve::Program;
-use mowgli_rdma::Stamp;
 
 use crate::common::source;
 use crate::needs::{Layer, Need, trial};
@@ -234,7 +233,7 @@ struct Conditional {
 #[derive(Clone)]
 struct Walk {
     of: Conditional,
-    below: Arc<Libraries<Stamp>>,
+    below: Arc<Libraries>,
     differs: Arc<AtomicBool>,
 }
 

@@ -27,7 +27,6 @@ use mowgli_prove::solve::{Answer, Effort, Program, ask_all};
 use mowgli_prove::source::Source;
 use mowgli_prove::term::{Theory, and, equal, not, or, symbol};
 use mowgli_prove::{polls, robust};
-use mowgli_rdma::Stamp;
 use mowgli_rdma::robust::Cpu;
 use mowgli_rdma::wait::{self, WAIT};
 
@@ -95,14 +94,14 @@ const CVC5: Need = Need {
 };
 
 /// A change to a specification.
-type Change = fn(&mut Spec<Stamp>);
+type Change = fn(&mut Spec);
 
 /// What is found of a variant of a library, with changes to its specification and to that of the memory model below.
 fn found(library: &str, variant: &str, above: Change, below: Option<Change>, seconds: u64) -> Proof {
     let all = catalogue();
     let entry = named(&all, library).unwrap();
     let name = Name::literal(entry.name);
-    let specification: Libraries<Stamp> = entry.specification.clone().respecified(name, above);
+    let specification: Libraries = entry.specification.clone().respecified(name, above);
     let libraries = below.map_or(entry.below.clone(), |change| entry.below.clone().respecified(WAIT, change));
     let source = Source {
         specification: &specification,
@@ -131,7 +130,7 @@ fn open(proof: &Proof) -> Vec<&str> {
     proof.rows.iter().filter(|row| !row.is_shown()).map(|row| row.obligation.as_str()).collect()
 }
 
-fn same(_: &mut Spec<Stamp>) {}
+fn same(_: &mut Spec) {}
 
 /// LOCO Theorem 3.15, for every client.
 fn sv_is_proved() {

@@ -21,7 +21,7 @@ use mowgli_prove::prove::{Options, executions, prove};
 use mowgli_prove::source::Source;
 use mowgli_prove::term::{Term, all, and, app, equal, implies, not, symbol};
 use mowgli_prove::witness::structure;
-use mowgli_rdma::{Stamp, wait};
+use mowgli_rdma::wait;
 
 use crate::common::{ByTwo, source};
 
@@ -145,7 +145,7 @@ fn a_promise_that_is_not_the_specified_one_is_noticed() {
 }
 
 /// A change to a role.
-type RoleChange = fn(&mut Role<Stamp>);
+type RoleChange = fn(&mut Role);
 
 /// What is wrong only of rounds before the last one is noticed, as there are executions that have some.
 #[test]
@@ -439,7 +439,7 @@ fn a_tuple_is_known_word_by_word() {
     assert_eq!(words[4..6], [format!("TryRead.1 ({})", is("")), format!("TryRead.2 ({})", is("not "))]);
     assert_eq!(words[6..], ["Wait", "Wait_", "Write"]);
     let [found, write] = [&kinds[4], &kinds[8]];
-    let written = |roles: &[Role<Stamp>]| roles.iter().filter_map(|r| r.writes.clone()).collect::<Vec<_>>();
+    let written = |roles: &[Role]| roles.iter().filter_map(|r| r.writes.clone()).collect::<Vec<_>>();
     let [one, other] = [0, 1].map(|word| Datum::Word(1, word));
     let tuple = Write::Words(vec![one, other]);
     assert_eq!(written(&write.abstract_), std::slice::from_ref(&tuple));
@@ -472,7 +472,7 @@ fn a_call_that_happens_in_several_ways_has_a_template_for_each() {
     assert_eq!(words[..4], branches);
     assert_eq!(words[4..], ["FAA", "Read", "Write"]);
     // An addition is known as one, below and above.
-    let sums = |roles: &[Role<Stamp>]| roles.iter().filter_map(|r| r.writes.clone()).collect::<Vec<_>>();
+    let sums = |roles: &[Role]| roles.iter().filter_map(|r| r.writes.clone()).collect::<Vec<_>>();
     let faa = &kinds[4];
     let sum = Write::Plus(0, Datum::Argument(1));
     assert!(sums(&faa.concrete).contains(&sum) && sums(&faa.abstract_) == [sum]);
@@ -550,7 +550,7 @@ fn implementations_that_are_not_uniform_have_no_template() {
 }
 
 /// In how many executions all axioms hold, up to the first in which one does not.
-fn fits(kinds: &[Kind<Stamp>], source: &Source<'_, Stamp>) -> Result<usize, String> {
+fn fits(kinds: &[Kind], source: &Source<'_>) -> Result<usize, String> {
     fits_with(kinds, source, ENOUGH, |_| {})
 }
 
@@ -559,10 +559,10 @@ const ENOUGH: usize = 150;
 
 /// The same of a theory with a change.
 fn fits_with(
-    kinds: &[Kind<Stamp>],
-    source: &Source<'_, Stamp>,
+    kinds: &[Kind],
+    source: &Source<'_>,
     most: usize,
-    change: impl FnOnce(&mut Model<'_, Stamp>),
+    change: impl FnOnce(&mut Model<'_>),
 ) -> Result<usize, String> {
     let parts = Parts { kinds, specification: source.specification, library: source.library, below: source.below };
     let mut model = Model::new(parts)?;
@@ -585,7 +585,7 @@ fn fits_with(
 }
 
 /// A change to a template.
-type Change = fn(&mut Vec<Kind<Stamp>>);
+type Change = fn(&mut Vec<Kind>);
 
 #[test]
 fn templates_that_do_not_fit_are_noticed() {

@@ -20,7 +20,7 @@ use mowgli_core::event::{Call, Event};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 
-use crate::stamp::{Qp, Stamp};
+use crate::stamp::Qp;
 use crate::tso::calls::{self, Method, TSO, identifier};
 
 /// The completions of a queue pair, by number.
@@ -126,12 +126,12 @@ fn found_at(event: &Event, at: usize) -> Option<Val> {
     }
 }
 
-fn is_told(s: &SubView<Stamp>) -> bool {
+fn is_told(s: &SubView) -> bool {
     matches!(Method::read_of_tso(&s.event.call), Some(Method::Arm {} | Method::Event {}))
 }
 
 /// An operation, by its identifier; `Arm` or `Event` by one that it has found.
-fn operation_or_found(s: &SubView<Stamp>, at: usize) -> Option<Val> {
+fn operation_or_found(s: &SubView, at: usize) -> Option<Val> {
     if is_told(s) { found_at(s.event, at) } else { Some(s.event.ret) }
 }
 
@@ -139,13 +139,13 @@ fn operation_or_found(s: &SubView<Stamp>, at: usize) -> Option<Val> {
 macro_rules! keys {
     ($($key:ident = $at:literal),*) => {
         $(
-            fn $key(s: &SubView<Stamp>) -> Option<Val> {
+            fn $key(s: &SubView) -> Option<Val> {
                 operation_or_found(s, $at)
             }
         )*
 
         /// From an operation to each `Arm` and `Event` that has found it.
-        fn named() -> Rel<Stamp> {
+        fn named() -> Rel {
             let keys = [$(same($key)),*];
             let any = keys.into_iter().reduce(|all, next| all | next).expect("there are some");
             (po() & any).between(&events(calls::is_first_confirmed), &events(is_told))
@@ -163,7 +163,7 @@ keys! {
 
 /// From an operation to each `Arm` and `Event` that finds its completion, or one behind it, in the queue.
 #[must_use]
-pub fn seen() -> Rel<Stamp> {
+pub fn seen() -> Rel {
     let operations = events(calls::is_first_confirmed);
     let before = (po() & same(calls::node_towards)).between(&operations, &operations);
     let seen = named() | before.then(&named());

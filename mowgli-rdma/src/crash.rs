@@ -13,10 +13,11 @@ use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Library;
 use mowgli_core::method::{self, methods};
 use mowgli_core::program::Prog;
+use mowgli_core::stamp::{Kind, Stamp};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, World};
 
-use crate::stamp::Stamp::{self, aCR, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
+use crate::stamp::RdmaStamp::{self, aCR, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 
 methods! {
     /// What threads do that may crash, and how others hear of it.
@@ -57,16 +58,16 @@ pub fn in_words(call: &Call) -> Option<&'static str> {
     }
 }
 
-fn stops(s: &SubView<Stamp>) -> bool {
+fn stops(s: &SubView) -> bool {
     matches!(Method::read(&s.event.call), Some(Method::Stop {}))
 }
 
-fn tells(s: &SubView<Stamp>) -> bool {
+fn tells(s: &SubView) -> bool {
     matches!(Method::read(&s.event.call), Some(Method::Dead { .. }))
 }
 
 /// Who has stopped, by its own last call or by one that tells of it.
-fn who(s: &SubView<Stamp>) -> Option<Val> {
+fn who(s: &SubView) -> Option<Val> {
     match Method::read(&s.event.call)? {
         Method::Dead { t } => Some(t.into()),
         Method::Stop {} => Some(s.event.thread.into()),
@@ -74,7 +75,7 @@ fn who(s: &SubView<Stamp>) -> Option<Val> {
     }
 }
 
-impl Library<Stamp> for Crash {
+impl Library for Crash {
     fn name(&self) -> Name {
         CRASH
     }
@@ -108,13 +109,13 @@ impl Library<Stamp> for Crash {
     }
 
     /// A point of the thread that orders nothing but what is in order without it.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let stamp = if matches!(Method::of(&event.call), Method::Goes {}) { aCR } else { aWT };
         vec![Shape::from([Sub::quiet(stamp)])]
     }
 
     /// so = the end of a thread before what tells of it
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let dead = (events(stops).cross(&events(tells)) & same(who))
             .named("dead", "{b} is told that the thread of {a} is dead");
@@ -124,12 +125,12 @@ impl Library<Stamp> for Crash {
 }
 
 /// The shapes of an operation where what it does may be cut off. That nothing at all is done is said once.
-pub(crate) fn cut_off(world: &World, thread: Tid, shapes: Vec<Shape<Stamp>>) -> Vec<Shape<Stamp>> {
-    let to = shapes.iter().flatten().find(|sub| is_of_card(sub)).and_then(|sub| sub.stamp.node());
+pub(crate) fn cut_off(world: &World, thread: Tid, shapes: Vec<Shape>) -> Vec<Shape> {
+    let to = shapes.iter().flatten().find(|sub| is_of_card(sub)).and_then(|sub| RdmaStamp::of(sub.stamp).node());
     if !to.is_some_and(|to| world.may_stop(thread) || world.crashes.nodes.contains(to)) {
         return shapes;
     }
-    let is_first = |number: usize, shape: &Shape<Stamp>| number == 0 || shape.iter().any(|sub| sub.cell.is_some());
+    let is_first = |number: usize, shape: &Shape| number == 0 || shape.iter().any(|sub| sub.cell.is_some());
     let all = shapes
         .iter()
         .enumerate()
@@ -141,8 +142,8 @@ pub(crate) fn cut_off(world: &World, thread: Tid, shapes: Vec<Shape<Stamp>>) -> 
 /// words each word for itself. The parts that are missing have their stamps, and touch no memory. What writes something that
 /// another part reads is missing with that one, and what an atomic operation does to the remote word is one thing at its node.
 #[must_use]
-pub fn cuts(whole: &Shape<Stamp>) -> Vec<Shape<Stamp>> {
-    let of_part = |sub: &Sub<Stamp>| match is_of_card(sub) && sub.cell.is_some() {
+pub fn cuts(whole: &Shape) -> Vec<Shape> {
+    let of_part = |sub: &Sub| match is_of_card(sub) && sub.cell.is_some() {
         true => vec![*sub, Sub::quiet(sub.stamp)],
         false => vec![*sub],
     };
@@ -151,15 +152,15 @@ pub fn cuts(whole: &Shape<Stamp>) -> Vec<Shape<Stamp>> {
 }
 
 /// Whether what is there of a shape can be there without what is missing.
-fn is_cut(whole: &Shape<Stamp>, shape: &[Sub<Stamp>]) -> bool {
+fn is_cut(whole: &Shape, shape: &[Sub]) -> bool {
     let is_there = |at: usize| shape[at].cell == whole[at].cell;
     let has_source = |at: usize| match whole[at].writes {
         Some(Writes::Copy(from) | Writes::Step(from)) => is_there(from),
         _ => true,
     };
-    let atomic = (0..whole.len()).find(|&at| matches!(whole[at].stamp, aNAR(_)));
+    let atomic = (0..whole.len()).find(|&at| matches!(RdmaStamp::of(whole[at].stamp), aNAR(_)));
     let is_one = |at: usize| {
-        let is_remote = matches!(whole[at].stamp, aNRW(_));
+        let is_remote = matches!(RdmaStamp::of(whole[at].stamp), aNRW(_));
         let with = atomic.filter(|&read| is_remote && whole[read].cell == whole[at].cell);
         with.is_none_or(|read| is_there(read) == is_there(at))
     };
@@ -167,24 +168,24 @@ fn is_cut(whole: &Shape<Stamp>, shape: &[Sub<Stamp>]) -> bool {
 }
 
 /// Whether it is a part of an operation that the card does.
-fn is_of_card(sub: &Sub<Stamp>) -> bool {
+fn is_of_card(sub: &Sub) -> bool {
     is_issued(sub.stamp)
 }
 
 /// What the card does for a thread.
 #[must_use]
 pub fn is_issued(stamp: Stamp) -> bool {
-    matches!(stamp, aNLR(_) | aNRW(_) | aNAR(_) | aNRR(_) | aNLW(_))
+    matches!(RdmaStamp::of(stamp), aNLR(_) | aNRW(_) | aNAR(_) | aNRR(_) | aNLW(_))
 }
 
 /// What the card has not done.
-pub(crate) fn missing(s: &SubView<Stamp>) -> bool {
+pub(crate) fn missing(s: &SubView) -> bool {
     is_of_card(s.sub) && s.sub.cell.is_none()
 }
 
 /// What has happened; a remote fence is over when what is after it has.
-pub(crate) fn happened(s: &SubView<Stamp>) -> bool {
-    !missing(s) && !matches!(s.sub.stamp, aRF(_))
+pub(crate) fn happened(s: &SubView) -> bool {
+    !missing(s) && !matches!(RdmaStamp::of(s.sub.stamp), aRF(_))
 }
 
 #[cfg(test)]
@@ -196,13 +197,13 @@ mod tests {
     use super::*;
 
     /// What touches memory in each way in which a shape may be cut off, by stamp.
-    fn there(whole: &[Sub<Stamp>]) -> Vec<String> {
+    fn there(whole: &[Sub]) -> Vec<String> {
         let cuts = cuts(&Shape::from_iter(whole.to_vec()));
         assert!(
             cuts.iter().all(|cut| cut.iter().map(|s| s.stamp).eq(whole.iter().map(|s| s.stamp))),
             "a stamp is lost"
         );
-        let words = |cut: &Shape<Stamp>| cut.iter().filter(|s| s.cell.is_some()).map(|s| s.stamp.to_string()).join(" ");
+        let words = |cut: &Shape| cut.iter().filter(|s| s.cell.is_some()).map(|s| s.stamp.to_string()).join(" ");
         cuts.iter().map(words).collect()
     }
 
@@ -210,8 +211,8 @@ mod tests {
         Loc::new(name).on(Node(node))
     }
 
-    fn stamp(text: &str) -> Stamp {
-        *Stamp::all(2).iter().find(|s| s.to_string() == text).expect("a stamp of a network of two nodes")
+    fn stamp(text: &str) -> RdmaStamp {
+        *RdmaStamp::all(2).iter().find(|s| s.to_string() == text).expect("a stamp of a network of two nodes")
     }
 
     #[test]

@@ -50,6 +50,6 @@ pub mod tso;
 pub mod wait;
 pub mod way;
 
-pub use stamp::{Piece, Qp, Stamp, to};
+pub use stamp::{Piece, Qp, RdmaStamp, to};
 pub use switches::Switches;
 pub use way::Way;

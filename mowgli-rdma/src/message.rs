@@ -15,7 +15,7 @@ use mowgli_core::value::Val;
 use mowgli_core::world::{Form, World};
 
 use crate::stamp::Qp;
-use crate::stamp::Stamp::{self, aNRW, aWT};
+use crate::stamp::RdmaStamp::{aNRW, aWT};
 use crate::way::Way;
 
 methods! {
@@ -50,12 +50,12 @@ pub(crate) fn queue_pair(call: &Call) -> Option<Qp> {
 }
 
 /// The queue pair of a message, with its thread.
-fn sent_by(s: &SubView<Stamp>) -> Option<Val> {
+fn sent_by(s: &SubView) -> Option<Val> {
     let q = queue_pair(&s.event.call)?;
     Some(Val::tuple(&[s.event.thread.into(), q.to.into(), Val::Int(q.number.into())]))
 }
 
-impl Library<Stamp> for Message {
+impl Library for Message {
     fn name(&self) -> Name {
         MESSAGE
     }
@@ -111,7 +111,7 @@ impl Library<Stamp> for Message {
     }
 
     /// `Send {aNRW}`, `Recv {aWT}`.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let sub = match Method::of(&event.call) {
             Method::Send { n, v } => Sub::write(aNRW(n.into()), Cell { loc: QUEUE, node: n }, v),
             Method::SendBy { w, n, v } => {
@@ -123,7 +123,7 @@ impl Library<Stamp> for Message {
         vec![Shape::from([sub])]
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         // recv: each message is taken at most once, and each Recv takes one
         let (recv, _) = c.reads_from("recv", reads(), writes());

@@ -5,18 +5,18 @@
 
 use mowgli_core::library::Libraries;
 
-use crate::stamp::Stamp::aCW;
-use crate::stamp::{self, Stamp};
+use crate::stamp::RdmaStamp::aCW;
+use crate::stamp::{self, RdmaStamp};
 use crate::tso::Tso;
 
 /// The stamp order of RDMA-SC: that of Fig. 9 of SYNC, and CPU writes before everything (ROBUST Fig. 4, row A).
 #[must_use]
-pub fn to(a: Stamp, b: Stamp) -> bool {
+pub fn to(a: RdmaStamp, b: RdmaStamp) -> bool {
     a == aCW || stamp::to(a, b)
 }
 
 /// The model.
 #[must_use]
-pub fn libraries() -> Libraries<Stamp> {
+pub fn libraries() -> Libraries {
     Libraries::over(to).with(Tso)
 }

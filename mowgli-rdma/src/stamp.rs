@@ -3,34 +3,16 @@
 use std::fmt;
 
 use mowgli_core::ids::Node;
-use serde::{Deserialize, Serialize};
+use mowgli_core::stamp::{Kind, Kinds};
 
 /// A queue pair of a thread: the node that it leads to, and which of the thread's queue pairs to that node it is. The papers have
 /// one to each node, the first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(from = "Told", into = "Told")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Qp {
     /// The remote node.
     pub to: Node,
     /// From 1.
     pub number: u8,
-}
-
-/// A queue pair in files: the node, and 256 more for each one to that node that comes before. So the first is the node alone.
-#[derive(Serialize, Deserialize)]
-struct Told(u16);
-
-impl From<Told> for Qp {
-    fn from(Told(told): Told) -> Self {
-        let [others, to] = told.to_be_bytes();
-        Self { to: Node(to), number: others.saturating_add(1) }
-    }
-}
-
-impl From<Qp> for Told {
-    fn from(q: Qp) -> Self {
-        Self(u16::from_be_bytes([q.number - 1, q.to.0]))
-    }
 }
 
 impl Qp {
@@ -59,32 +41,12 @@ impl fmt::Display for Qp {
 
 /// What the members of a family are told apart by where an operation may have several words: its queue pair, and which of the words
 /// the subevent is about. The order `to` does not look at the word: words are of one operation, and there is no ppo within one.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(from = "ToldPiece", into = "ToldPiece")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Piece {
     /// The queue pair.
     pub by: Qp,
     /// From 0, which is the only one of the papers' operations.
     pub word: u8,
-}
-
-/// A piece in files: the queue pair as it is there, and 65536 for each word that comes before. So the first is the queue pair alone.
-#[derive(Serialize, Deserialize)]
-struct ToldPiece(u32);
-
-impl From<ToldPiece> for Piece {
-    fn from(ToldPiece(told): ToldPiece) -> Self {
-        let [_, word, others, to] = told.to_be_bytes();
-        Self { by: Told(u16::from_be_bytes([others, to])).into(), word }
-    }
-}
-
-impl From<Piece> for ToldPiece {
-    fn from(piece: Piece) -> Self {
-        let Told(by) = piece.by.into();
-        let [others, to] = by.to_be_bytes();
-        Self(u32::from_be_bytes([0, piece.word, others, to]))
-    }
 }
 
 /// The first word.
@@ -112,8 +74,8 @@ impl fmt::Display for Piece {
 /// A stamp, under the paper's name. The families have one member for each queue pair; where there is one to each node, for each
 /// node, the *remote* one of the operation. What reads and writes for puts and gets has one for each word too.
 #[allow(non_camel_case_types, reason = "the papers' names")]
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub enum Stamp {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum RdmaStamp {
     /// CPU read.
     aCR,
     /// CPU write.
@@ -140,7 +102,7 @@ pub enum Stamp {
     aGF(Qp),
 }
 
-use Stamp::{aCAS, aCR, aCW, aGF, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
+use RdmaStamp::{aCAS, aCR, aCW, aGF, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 
 /// The table, rows earlier, columns later, in the order of the declaration. `S`: on the same queue pair only.
 const TABLE: [&str; 12] = [
@@ -158,7 +120,10 @@ const TABLE: [&str; 12] = [
     "YYYYYYYYYYYY", // aGF
 ];
 
-impl Stamp {
+/// The papers' names, in the order of the declaration.
+const NAMES: [&str; 12] = ["aCR", "aCW", "aCAS", "aMF", "aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF"];
+
+impl RdmaStamp {
     pub(crate) fn row(self) -> usize {
         match self {
             aCR => 0,
@@ -226,7 +191,7 @@ impl Stamp {
 
 /// The stamp order `to` of RDMA.
 #[must_use]
-pub fn to(earlier: Stamp, later: Stamp) -> bool {
+pub fn to(earlier: RdmaStamp, later: RdmaStamp) -> bool {
     match TABLE[earlier.row()].as_bytes()[later.row()] {
         b'Y' => true,
         b'S' => earlier.queue_pair() == later.queue_pair(),
@@ -234,9 +199,40 @@ pub fn to(earlier: Stamp, later: Stamp) -> bool {
     }
 }
 
-mowgli_core::compile_search!(Stamp);
+static KINDS: Kinds = Kinds::of::<RdmaStamp>();
 
-impl mowgli_core::stamp::Kind for Stamp {
+impl Kind for RdmaStamp {
+    fn kinds() -> &'static Kinds {
+        &KINDS
+    }
+
+    /// Four bytes: the row of the table, the node, the queue pair to it and the word, both from 0.
+    fn number(self) -> u32 {
+        let q = self.queue_pair().unwrap_or(Qp { to: Node(0), number: 1 });
+        u32::from_be_bytes([self.row() as u8, q.to.0, q.number - 1, self.word().unwrap_or(0)])
+    }
+
+    fn numbered(number: u32) -> Self {
+        let [row, to, others, word] = number.to_be_bytes();
+        let by = Qp { to: Node(to), number: others.saturating_add(1) };
+        let piece = Piece { by, word };
+        match row {
+            0 => aCR,
+            1 => aCW,
+            2 => aCAS,
+            3 => aMF,
+            4 => aWT,
+            5 => aNLR(piece),
+            6 => aNRW(piece),
+            7 => aNAR(by),
+            8 => aNRR(piece),
+            9 => aNLW(piece),
+            10 => aRF(by),
+            11 => aGF(by),
+            _ => panic!("there are twelve rows, and none has the number {row}"),
+        }
+    }
+
     /// Those of the first queue pair to each node. What another one does is ordered with nothing of these, as what goes to a
     /// node that is not among them; so nothing is to be asked of it that is not asked of two nodes. Those of another word are ordered as
     /// those of the first.
@@ -248,6 +244,17 @@ impl mowgli_core::stamp::Kind for Stamp {
             all.extend((1..=nodes).map(|n| family.by(Node(n).into())));
         }
         all
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        let (family, piece) = name.split_once('_').unwrap_or((name, "0"));
+        let (queue_pair, word) = piece.strip_suffix(']').and_then(|p| p.split_once('[')).unwrap_or((piece, "0"));
+        let (to, number) = queue_pair.split_once('q').unwrap_or((queue_pair, "1"));
+        let by = Qp { to: Node(to.parse().ok()?), number: number.parse().ok()? };
+        let row = NAMES.iter().position(|known| *known == family)?;
+        let stamp =
+            Self::numbered(u32::from_be_bytes([row as u8, by.to.0, by.number.checked_sub(1)?, word.parse().ok()?]));
+        (stamp.to_string() == name).then_some(stamp)
     }
 
     fn renamed(self, node: &dyn Fn(Node) -> Node) -> Self {
@@ -281,10 +288,9 @@ impl mowgli_core::stamp::Kind for Stamp {
     }
 }
 
-impl fmt::Display for Stamp {
+impl fmt::Display for RdmaStamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = ["aCR", "aCW", "aCAS", "aMF", "aWT", "aNLR", "aNRW", "aNAR", "aNRR", "aNLW", "aRF", "aGF"];
-        f.write_str(names[self.row()])?;
+        f.write_str(NAMES[self.row()])?;
         match *self {
             aNLR(p) | aNRW(p) | aNRR(p) | aNLW(p) => write!(f, "_{p}"),
             aNAR(q) | aRF(q) | aGF(q) => write!(f, "_{q}"),
@@ -296,7 +302,6 @@ impl fmt::Display for Stamp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mowgli_core::stamp::Kind as _;
 
     #[test]
     fn families_are_ordered_on_one_node_only() {
@@ -310,40 +315,46 @@ mod tests {
 
     #[test]
     fn queue_pairs_to_one_node_are_as_those_to_two() {
-        let second = |a: Stamp| a.queue_pair().map_or(a, |q| a.by(Qp { number: 2, ..q }));
-        for (a, b) in Stamp::all(1).into_iter().flat_map(|a| Stamp::all(1).into_iter().map(move |b| (a, b))) {
+        let second = |a: RdmaStamp| a.queue_pair().map_or(a, |q| a.by(Qp { number: 2, ..q }));
+        for (a, b) in RdmaStamp::all(1).into_iter().flat_map(|a| RdmaStamp::all(1).into_iter().map(move |b| (a, b))) {
             let elsewhere = b.renamed(&|_| Node(2));
             assert_eq!(to(a, second(b)), to(a, elsewhere), "{a} {b}");
             assert_eq!(to(second(b), a), to(elsewhere, a), "{b} {a}");
             assert_eq!(to(second(a), second(b)), to(a, b), "{a} {b}");
         }
         assert_eq!(second(aNRW(Node(2).into())).to_string(), "aNRW_2q2");
-        for q in [Node(2).into(), Qp { to: Node(2), number: 9 }] {
-            assert_eq!(Qp::from(Told::from(q)), q);
-        }
-        assert_eq!(Told::from(Qp::from(Node(2))).0, 2);
     }
 
     #[test]
     fn words_of_one_operation_are_ordered_with_others_as_one() {
-        let second = |a: Stamp| match a {
+        let second = |a: RdmaStamp| match a {
             aNLR(p) => aNLR(Piece { word: 1, ..p }),
             aNRW(p) => aNRW(Piece { word: 1, ..p }),
             aNRR(p) => aNRR(Piece { word: 1, ..p }),
             aNLW(p) => aNLW(Piece { word: 1, ..p }),
             other => other,
         };
-        for (a, b) in Stamp::all(2).into_iter().flat_map(|a| Stamp::all(2).into_iter().map(move |b| (a, b))) {
+        for (a, b) in RdmaStamp::all(2).into_iter().flat_map(|a| RdmaStamp::all(2).into_iter().map(move |b| (a, b))) {
             assert_eq!(to(a, second(b)), to(a, b), "{a} {b}");
             assert_eq!(to(second(a), b), to(a, b), "{a} {b}");
         }
         let word = Piece { by: Qp { to: Node(2), number: 3 }, word: 1 };
         assert_eq!(aNRW(word).to_string(), "aNRW_2q3[1]");
         assert!(aNRW(word).about().ends_with("on node 2, by queue pair 3, word 1"));
-        for piece in [word, Node(2).into()] {
-            assert_eq!(Piece::from(ToldPiece::from(piece)), piece);
-        }
-        assert_eq!(ToldPiece::from(Piece::from(Node(2))).0, 2);
+    }
+
+    #[test]
+    fn stamps_are_ordered_by_their_numbers() {
+        let second = |a: RdmaStamp| a.queue_pair().map_or(a, |q| a.by(Qp { number: 2, ..q }));
+        let mut all: Vec<RdmaStamp> = RdmaStamp::all(9).into_iter().flat_map(|a| [a, second(a)]).collect();
+        all.push(aNRW(Piece { by: Qp { to: Node(2), number: 3 }, word: 1 }));
+        all.sort();
+        assert!(all.is_sorted_by_key(|a| a.number()));
+        assert!(all.iter().all(|a| RdmaStamp::numbered(a.number()) == *a));
+        assert!(all.iter().all(|a| RdmaStamp::named(&a.to_string()) == Some(*a)));
+        assert!(
+            ["aNRW", "aNRW_", "aNRW_2q0", "aNRW_2q1", "aCR_1", "x"].iter().all(|name| RdmaStamp::named(name).is_none())
+        );
     }
 
     /// SYNC Fig. 9 as it is printed, rows earlier, columns later: Y ordered, - not, SN where the nodes are equal.
@@ -363,10 +374,10 @@ mod tests {
           aGF   Y   Y   Y    Y   Y   Y    Y    Y    Y    Y    Y   Y";
 
     /// The stamp with a name as in the figure, of a family the member for this node.
-    fn named(name: &str, node: u8) -> Stamp {
+    fn named(name: &str, node: u8) -> RdmaStamp {
         let of_cpu = [("aCR", aCR), ("aCW", aCW), ("aCAS", aCAS), ("aMF", aMF), ("aWT", aWT)];
-        let words = [("aNLR", aNLR as fn(Piece) -> Stamp), ("aNRW", aNRW), ("aNRR", aNRR), ("aNLW", aNLW)];
-        let others = [("aNAR", aNAR as fn(Qp) -> Stamp), ("aRF", aRF), ("aGF", aGF)];
+        let words = [("aNLR", aNLR as fn(Piece) -> RdmaStamp), ("aNRW", aNRW), ("aNRR", aNRR), ("aNLW", aNLW)];
+        let others = [("aNAR", aNAR as fn(Qp) -> RdmaStamp), ("aRF", aRF), ("aGF", aGF)];
         let words = words.map(|(name, family)| (name, family(Node(node).into())));
         let others = others.map(|(name, family)| (name, family(Node(node).into())));
         let mut all = of_cpu.into_iter().chain(words).chain(others);
@@ -399,8 +410,8 @@ mod tests {
 
     #[test]
     fn stamps_have_the_names_of_the_paper() {
-        assert_eq!(Stamp::all(2).len(), 5 + 2 * 7);
-        for a in Stamp::all(2) {
+        assert_eq!(RdmaStamp::all(2).len(), 5 + 2 * 7);
+        for a in RdmaStamp::all(2) {
             let text = a.to_string();
             let (name, node) = text.split_once('_').unwrap_or((&text, "1"));
             assert_eq!(named(name, node.parse().expect("a node")), a);

@@ -5,8 +5,8 @@
 
 use std::fmt;
 
-use crate::stamp::Stamp::{aNLW, aNRW};
-use crate::stamp::{self, Stamp};
+use crate::stamp::RdmaStamp::{aNLW, aNRW};
+use crate::stamp::{self, RdmaStamp};
 
 /// Which of them are on.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
@@ -102,7 +102,7 @@ impl Switches {
 
     /// The stamp order: that of RDMA, and with relaxed ordering without (aNRW, aNRW) and (aNLW, aNLW).
     #[must_use]
-    pub fn to(self, a: Stamp, b: Stamp) -> bool {
+    pub fn to(self, a: RdmaStamp, b: RdmaStamp) -> bool {
         let are_writes = matches!((a, b), (aNRW(_), aNRW(_)) | (aNLW(_), aNLW(_)));
         stamp::to(a, b) && !(self.relaxed_ordering && are_writes)
     }
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn relaxed_ordering_takes_two_cells() {
         let relaxed = Switches { relaxed_ordering: true, ..Switches::OFF };
-        let all = Stamp::all(2);
+        let all = RdmaStamp::all(2);
         let pairs = all.iter().flat_map(|&a| all.iter().map(move |&b| (a, b)));
         let (mut gone, mut more) = (Vec::new(), 0);
         for (a, b) in pairs {

@@ -22,7 +22,7 @@ use crate::completions::{self, Queue};
 use crate::crash::{Crash, cut_off};
 use crate::message::Message;
 use crate::stamp::Qp;
-use crate::stamp::Stamp::{self, aMF, aWT};
+use crate::stamp::RdmaStamp::{aMF, aWT};
 use crate::switches::Switches;
 use crate::wait;
 use crate::way::Way;
@@ -39,12 +39,12 @@ pub struct Tso;
 
 /// pf: each Poll takes the oldest operation of its queue pair that none before it has taken.
 #[must_use]
-pub fn pf() -> Rel<Stamp> {
+pub fn pf() -> Rel {
     let taken = in_turn(events(is_first_confirmed), events(is_poll), node_towards);
     same_event().between(&events(is_confirmed), &events(is_first_confirmed)).then(&taken)
 }
 
-impl Library<Stamp> for Tso {
+impl Library for Tso {
     fn name(&self) -> Name {
         TSO
     }
@@ -128,7 +128,7 @@ impl Library<Stamp> for Tso {
     }
 
     /// As RDMA-WAIT-RMW, {aWT} for all that looks into the completion queue, and {aMF} for the methods of sets.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let method = Method::of(&event.call);
         let quiet = |stamp| vec![Shape::from([Sub::quiet(stamp)])];
         match method.of_wait() {
@@ -137,26 +137,26 @@ impl Library<Stamp> for Tso {
         }
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         polling(&pf())
     }
 }
 
 /// The consistency predicate of SYNC App. C, with these switches.
-fn consistency(switches: Switches) -> Spec<Stamp> {
+fn consistency(switches: Switches) -> Spec {
     let awaited = if switches.events { pf() | completions::seen() } else { pf() };
     wait::predicate(true, &awaited, true, None, switches)
 }
 
 /// The same, where polls take operations by this relation, to say more about it: [`pf`].
 #[must_use]
-pub fn polling(pf: &Rel<Stamp>) -> Spec<Stamp> {
+pub fn polling(pf: &Rel) -> Spec {
     wait::predicate(true, pf, true, None, Switches::OFF)
 }
 
 /// RDMA-TSO-RMW with these switches.
 #[must_use]
-pub fn switched(switches: Switches) -> Libraries<Stamp> {
+pub fn switched(switches: Switches) -> Libraries {
     let words =
         Libraries::over(move |a, b| switches.to(a, b)).with(Tso).respecified(TSO, |spec| *spec = consistency(switches));
     let words = if switches.crashes { words.with(Crash) } else { words };
@@ -165,7 +165,7 @@ pub fn switched(switches: Switches) -> Libraries<Stamp> {
 
 /// The specification with this part of [`wait::IB`] left out of ib.
 #[must_use]
-pub fn without_in_ib(part: &'static str) -> Spec<Stamp> {
+pub fn without_in_ib(part: &'static str) -> Spec {
     wait::predicate(true, &pf(), true, Some(part), Switches::OFF)
 }
 

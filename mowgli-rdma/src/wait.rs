@@ -7,19 +7,20 @@
 //! It deliberately does not promise that `Wait(d)` completes the remote write of a put (LOCO Fig. 3).
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Rel, Spec, SubView, cell, events, po, ppo, same, same_event, stamps};
+use mowgli_core::algebra::{Rel, Spec, SubView, cell, events, po, ppo, same, same_event, stamped, stamps};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid, Wid};
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::soundness::crashes::Crashing;
+use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
 use crate::crash::{self, CRASH, Crash, cut_off, happened, missing};
 use crate::message::Message;
-use crate::stamp::Stamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
+use crate::stamp::RdmaStamp::{self, aCAS, aCR, aCW, aMF, aNAR, aNLR, aNLW, aNRR, aNRW, aRF, aWT};
 use crate::stamp::{Piece, Qp};
 use crate::switches::Switches;
 use crate::way::Way;
@@ -113,33 +114,33 @@ pub struct Wait;
 
 /// The identifier of an operation or a wait, as a key.
 #[must_use]
-pub fn wid(s: &SubView<Stamp>) -> Option<Val> {
+pub fn wid(s: &SubView) -> Option<Val> {
     s.event.call.args.iter().find(|v| matches!(v, Val::Wid(_))).copied()
 }
 
 /// The node that a subevent of the NIC is about, as a key.
 #[must_use]
-pub fn target(s: &SubView<Stamp>) -> Option<Val> {
-    s.sub.stamp.node().map(Val::Node)
+pub fn target(s: &SubView) -> Option<Val> {
+    RdmaStamp::of(s.sub.stamp).node().map(Val::Node)
 }
 
 /// The queue pair of a subevent of the NIC: thread, node and number.
-pub(crate) fn queue_pair(s: &SubView<Stamp>) -> Option<Val> {
-    let q = s.sub.stamp.queue_pair()?;
+pub(crate) fn queue_pair(s: &SubView) -> Option<Val> {
+    let q = RdmaStamp::of(s.sub.stamp).queue_pair()?;
     Some(Val::tuple(&[Val::Int(i64::from(s.event.thread.0)), Val::Node(q.to), Val::Int(i64::from(q.number))]))
 }
 
 /// Whether a subevent is of an operation that has no completion.
-pub(crate) fn is_unsignalled(s: &SubView<Stamp>) -> bool {
+pub(crate) fn is_unsignalled(s: &SubView) -> bool {
     s.event.call.args.first().is_some_and(|w| matches!(Way::of(*w), Ok(Way { signalled: false, .. })))
 }
 
-fn unsignalled_local_write(s: &SubView<Stamp>) -> bool {
-    is_unsignalled(s) && matches!(s.sub.stamp, aNLW(_))
+fn unsignalled_local_write(s: &SubView) -> bool {
+    is_unsignalled(s) && matches!(RdmaStamp::of(s.sub.stamp), aNLW(_))
 }
 
-fn unsignalled_remote_write(s: &SubView<Stamp>) -> bool {
-    is_unsignalled(s) && matches!(s.sub.stamp, aNRW(_))
+fn unsignalled_remote_write(s: &SubView) -> bool {
+    is_unsignalled(s) && matches!(RdmaStamp::of(s.sub.stamp), aNRW(_))
 }
 
 /// What is wrong with a call of the memory beyond what the table says: the way in which it is made.
@@ -197,7 +198,7 @@ pub fn row(words: &[Loc]) -> Val {
     Val::tuple(&words.iter().map(|x| Val::Loc(*x)).collect::<Vec<_>>())
 }
 
-impl Library<Stamp> for Wait {
+impl Library for Wait {
     fn name(&self) -> Name {
         WAIT
     }
@@ -229,25 +230,25 @@ impl Library<Stamp> for Wait {
         Method::of(&event.call).only_looks(event.ret)
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         cut_off(world, event.thread, Method::of(&event.call).shapes(world, event.ret))
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         consistency(true)
     }
 }
 
 /// The consistency predicate of SYNC §3.2; without `rao`, atomic reads are not ordered (LOCO-X App. H.6).
 #[must_use]
-pub fn consistency(with_rao: bool) -> Spec<Stamp> {
+pub fn consistency(with_rao: bool) -> Spec {
     // pfg = (aNLW of e1, aWT of e2), pfp = (aNRW of e1, aWT of e2), e2 a later Wait on e1's identifier
     predicate(with_rao, &(po() & same(wid)), false, None, Switches::OFF)
 }
 
 /// RDMA-WAIT-RMW with these switches.
 #[must_use]
-pub fn switched(switches: Switches) -> Libraries<Stamp> {
+pub fn switched(switches: Switches) -> Libraries {
     let words = Libraries::over(move |a, b| switches.to(a, b))
         .with(Wait)
         .respecified(WAIT, |spec| *spec = predicate(true, &(po() & same(wid)), false, None, switches));
@@ -257,7 +258,7 @@ pub fn switched(switches: Switches) -> Libraries<Stamp> {
 
 /// How threads crash over RDMA-WAIT-RMW with these switches.
 #[must_use]
-pub fn crashing(switches: Switches) -> Crashing<Stamp> {
+pub fn crashing(switches: Switches) -> Crashing {
     let model = switched(Switches { crashes: true, ..switches });
     let [goes, stop] = [crash::Method::Goes {}, crash::Method::Stop {}].map(|method| method.call(CRASH));
     Crashing { model, goes, stop, cuts: crash::cuts, is_issued: crash::is_issued }
@@ -268,7 +269,7 @@ pub const IB: [&str; 8] = ["ippo", "iso", "rf", "pfg", "pfp", "nfo", "rb_i", "rm
 
 /// The specification of RDMA-WAIT-RMW with this part left out of ib.
 #[must_use]
-pub fn without_in_ib(part: &'static str) -> Spec<Stamp> {
+pub fn without_in_ib(part: &'static str) -> Spec {
     predicate(true, &(po() & same(wid)), false, Some(part), Switches::OFF)
 }
 
@@ -277,15 +278,15 @@ pub fn without_in_ib(part: &'static str) -> Spec<Stamp> {
 /// are what hardware promises less or more.
 pub(crate) fn predicate(
     with_rao: bool,
-    awaited: &Rel<Stamp>,
+    awaited: &Rel,
     remote_first: bool,
     without: Option<&'static str>,
     switches: Switches,
-) -> Spec<Stamp> {
+) -> Spec {
     let mut c = Spec::default();
-    let cpu_reads = stamps(|a| a == aCR);
-    let cpu_writes = stamps(|a| a == aCW);
-    let waits = stamps(|a| a == aWT);
+    let cpu_reads = stamped(aCR);
+    let cpu_writes = stamped(aCW);
+    let waits = stamped(aWT);
     let local_writes = stamps(|a| matches!(a, aNLW(_)));
     let remote_writes = stamps(|a| matches!(a, aNRW(_)));
     let fences = stamps(|a| matches!(a, aRF(_)));
@@ -315,9 +316,11 @@ pub(crate) fn predicate(
     let pfp = awaited.between(&remote_writes, &waits).named("pfp", "{b} waits until {a} was sent");
 
     // iso: the order inside one event, of an operation of several words for each of them
-    let halves = |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| same_event().between(&stamps(from), &stamps(to));
-    let each_word =
-        |from: fn(Stamp) -> bool, to: fn(Stamp) -> bool| words_to_words((0..WORDS).map(|word| (word, word)), from, to);
+    let halves =
+        |from: fn(RdmaStamp) -> bool, to: fn(RdmaStamp) -> bool| same_event().between(&stamps(from), &stamps(to));
+    let each_word = |from: fn(RdmaStamp) -> bool, to: fn(RdmaStamp) -> bool| {
+        words_to_words((0..WORDS).map(|word| (word, word)), from, to)
+    };
     // A completion stands for all that was issued before it by its queue pair.
     let [pfg, pfp] = if switches.unsignalled {
         let completed = &pfg | &pfp;
@@ -380,7 +383,7 @@ pub(crate) fn predicate(
 
     // so = iso u rf_e u pfg u nfo u rb u mo u rao u ([aNRW]; iso^-1; rao) u ([Inst]; ib)
     c.so([&iso, &rf_e, &pfg, &nfo, &rb, &mo, &rao, &atomic]);
-    c.so_of_paths("ib", &stamps(Stamp::is_instantaneous).on().then(&ib));
+    c.so_of_paths("ib", &stamps(RdmaStamp::is_instantaneous).on().then(&ib));
     if switches.increasing_addresses && !switches.relaxed_ordering {
         c.so([&rising]);
     }
@@ -415,17 +418,17 @@ pub(crate) fn predicate(
 /// Inside one event, for each of these pairs of words, from what is of the one to what is of the other.
 fn words_to_words(
     words: impl Iterator<Item = (usize, usize)>,
-    from: fn(Stamp) -> bool,
-    to: fn(Stamp) -> bool,
-) -> Rel<Stamp> {
-    let of = |word: usize, is: fn(Stamp) -> bool| stamps(move |a| is(a) && a.word().map(usize::from) == Some(word));
+    from: fn(RdmaStamp) -> bool,
+    to: fn(RdmaStamp) -> bool,
+) -> Rel {
+    let of = |word: usize, is: fn(RdmaStamp) -> bool| stamps(move |a| is(a) && a.word().map(usize::from) == Some(word));
     let all = words.map(|(a, b)| same_event().between(&of(a, from), &of(b, to)));
     all.reduce(|all, next| all | next).expect("an operation may have several words")
 }
 
 /// From each word of an operation to the next, from what reads it to what reads that, and from what writes it to what writes that.
-fn in_order_of_addresses() -> Rel<Stamp> {
-    let rising = |is: fn(Stamp) -> bool| words_to_words((1..WORDS).map(|word| (word - 1, word)), is, is);
+fn in_order_of_addresses() -> Rel {
+    let rising = |is: fn(RdmaStamp) -> bool| words_to_words((1..WORDS).map(|word| (word - 1, word)), is, is);
     let all = rising(|a| matches!(a, aNLR(_) | aNRR(_))) | rising(|a| matches!(a, aNRW(_) | aNLW(_)));
     all.named("address", "{a} is of a word before that of {b}")
 }
@@ -484,7 +487,7 @@ impl Method {
 
     /// `stmp(e)` with what each subevent does.
     #[must_use]
-    pub fn shapes(self, world: &World, ret: Val) -> Vec<Shape<Stamp>> {
+    pub fn shapes(self, world: &World, ret: Val) -> Vec<Shape> {
         let at = |loc| Cell { loc, node: home(world, loc) };
         let one = |sub| vec![Shape::from([sub])];
         let (usual, way) = self.usual();
@@ -543,7 +546,7 @@ impl Method {
 }
 
 /// The parts of a remote read-modify-write that always writes: the remote word is read and written, and the old value comes back.
-fn updates(to: Cell, on: Cell, by: Qp, written: Writes) -> Shape<Stamp> {
+fn updates(to: Cell, on: Cell, by: Qp, written: Writes) -> Shape {
     let read = Sub::read(aNAR(by), on, Reads::Any);
     Shape::from([read, Sub::write(aNRW(by.into()), on, written), Sub::write(aNLW(by.into()), to, Writes::Copy(0))])
 }
@@ -553,8 +556,8 @@ fn copies(
     to: impl Iterator<Item = Cell>,
     from: impl Iterator<Item = Cell>,
     by: Qp,
-    [read, write]: [fn(Piece) -> Stamp; 2],
-) -> Shape<Stamp> {
+    [read, write]: [fn(Piece) -> RdmaStamp; 2],
+) -> Shape {
     let of_word = |(word, (to, from)): (u8, (Cell, Cell))| {
         let piece = Piece { by, word };
         let copied = Writes::Copy(2 * usize::from(word));

@@ -41,4 +41,4 @@ pub mod remedies;
 pub mod stamp;
 pub mod tso;
 
-pub use stamp::{Stamp, to};
+pub use stamp::{X86Stamp, to};

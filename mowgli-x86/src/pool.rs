@@ -13,7 +13,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, World};
 
-use crate::stamp::Stamp::{self, W};
+use crate::stamp::X86Stamp::W;
 
 methods! {
     /// What a pool does.
@@ -32,7 +32,7 @@ pub fn records(x: Loc, thread: Tid) -> impl Iterator<Item = Val> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Pool;
 
-impl Library<Stamp> for Pool {
+impl Library for Pool {
     fn name(&self) -> Name {
         POOL
     }
@@ -57,11 +57,11 @@ impl Library<Stamp> for Pool {
         records(call.loc(0), thread).nth(gone).into_iter().collect()
     }
 
-    fn shapes(&self, _: &World, _: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, _: &World, _: &Event) -> Vec<Shape> {
         vec![Shape::from([Sub::quiet(W)])]
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         Spec::default()
     }
 }

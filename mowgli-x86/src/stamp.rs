@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use mowgli_core::stamp::{Kind, Kinds};
 
 /// What an instruction does, as far as its processor's order is concerned.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub enum Stamp {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum X86Stamp {
     /// A read.
     R,
     /// A write, which goes through the store buffer.
@@ -17,17 +17,32 @@ pub enum Stamp {
     F,
 }
 
+/// All of them, in the order of the declaration.
+const ALL: [X86Stamp; 4] = [X86Stamp::R, X86Stamp::W, X86Stamp::U, X86Stamp::F];
+
 /// The stamp order of x86-TSO. All of program order but a write before a read: that one may still wait in the store buffer.
 #[must_use]
-pub fn to(earlier: Stamp, later: Stamp) -> bool {
-    (earlier, later) != (Stamp::W, Stamp::R)
+pub fn to(earlier: X86Stamp, later: X86Stamp) -> bool {
+    (earlier, later) != (X86Stamp::W, X86Stamp::R)
 }
 
-mowgli_core::compile_search!(Stamp);
+static KINDS: Kinds = Kinds::of::<X86Stamp>();
 
-impl mowgli_core::stamp::Kind for Stamp {
+impl Kind for X86Stamp {
+    fn kinds() -> &'static Kinds {
+        &KINDS
+    }
+
+    fn number(self) -> u32 {
+        self as u32
+    }
+
+    fn numbered(number: u32) -> Self {
+        ALL[number as usize]
+    }
+
     fn all(_: u8) -> Vec<Self> {
-        vec![Self::R, Self::W, Self::U, Self::F]
+        ALL.to_vec()
     }
 
     fn about(self) -> String {
@@ -41,7 +56,7 @@ impl mowgli_core::stamp::Kind for Stamp {
     }
 }
 
-impl fmt::Display for Stamp {
+impl fmt::Display for X86Stamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
     }

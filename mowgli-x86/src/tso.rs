@@ -17,7 +17,7 @@
 //! A location is a value as any other: a word may hold one, and what was read can be the address of the next access. An
 //! access to what is no word is a fault of the program.
 
-use mowgli_core::algebra::{Spec, cell, po, same, same_event, stamps};
+use mowgli_core::algebra::{Spec, cell, po, same, same_event, stamped};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::library::Library;
@@ -26,7 +26,7 @@ use mowgli_core::soundness::client::{Bound, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 
-use crate::stamp::Stamp::{self, F, R, U, W};
+use crate::stamp::X86Stamp::{F, R, U, W};
 
 methods! {
     /// The methods of x86-TSO.
@@ -64,7 +64,7 @@ fn at(x: Loc) -> Cell {
     Cell { loc: x, node: MACHINE }
 }
 
-impl Library<Stamp> for Tso {
+impl Library for Tso {
     fn name(&self) -> Name {
         X86
     }
@@ -96,7 +96,7 @@ impl Library<Stamp> for Tso {
     }
 
     /// Read {R}, Write {W}, Mfence {F}, locked instructions {U}, of which a CAS that fails {F, R}.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let found = Reads::Is(event.ret);
         let one = |sub| Shape::from([sub]);
         vec![match Method::of(&event.call) {
@@ -110,7 +110,7 @@ impl Library<Stamp> for Tso {
         }]
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let [rf, mo, rb] = c.coherence();
 
@@ -120,9 +120,8 @@ impl Library<Stamp> for Tso {
 
         // A read of the processor's own buffer orders nothing; a failed CAS empties the buffer before it reads.
         let rfe = (&rf - po()).named("rf", "{b} read {b reads}, which {a} wrote");
-        let iso = same_event()
-            .between(&stamps(|a| a == F), &stamps(|a| a == R))
-            .named("iso", "{a} empties the store buffer before it reads");
+        let iso =
+            same_event().between(&stamped(F), &stamped(R)).named("iso", "{a} empties the store buffer before it reads");
 
         // so = iso u rfe u mo u rb
         c.so([&iso, &rfe, &mo, &rb]);

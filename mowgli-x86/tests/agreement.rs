@@ -9,7 +9,6 @@ use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Client, strategy};
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::wait::{WAIT, Wait};
@@ -33,12 +32,12 @@ fn flowing(client: &Client) -> Vec<Prog> {
 }
 
 /// x86-TSO.
-fn x86() -> Libraries<mowgli_x86::Stamp> {
+fn x86() -> Libraries {
     Libraries::over(mowgli_x86::to).with(Tso)
 }
 
 /// The outcomes by the axioms, the last values of all words among them; found in both ways.
-fn by_axioms<S: Stamp>(libraries: &Libraries<S>, world: &World, programs: &[Prog]) -> BTreeSet<Outcome> {
+fn by_axioms(libraries: &Libraries, world: &World, programs: &[Prog]) -> BTreeSet<Outcome> {
     let none = Implementations::new();
     let observed = observed(world);
     let (implementations, limits) = (&none, Limits::default());

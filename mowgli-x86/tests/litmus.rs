@@ -21,12 +21,7 @@ fn world(threads: usize, words: &[(&str, Val)]) -> World {
     world
 }
 
-fn asked<T>(
-    world: &World,
-    programs: &[Prog],
-    observed: &[Cell],
-    ask: impl FnOnce(&Problem<'_, mowgli_x86::Stamp>) -> T,
-) -> T {
+fn asked<T>(world: &World, programs: &[Prog], observed: &[Cell], ask: impl FnOnce(&Problem<'_>) -> T) -> T {
     let (libraries, none) = (Libraries::over(to).with(Tso), Implementations::new());
     let (libraries, implementations, limits) = (&libraries, &none, Limits::default());
     ask(&Problem { libraries, implementations, world, programs, observed, limits })

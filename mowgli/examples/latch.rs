@@ -12,14 +12,14 @@ methods! {
 }
 
 /// A raise is a global fence, which raises the latch on every node; a check is a CPU read on the own node.
-fn shape(world: &World, event: &Event, method: Method) -> Shape<Stamp> {
+fn shape(world: &World, event: &Event, method: Method) -> Shape {
     match method {
         Method::Raise { x } => world.all_nodes().iter().map(|n| Sub::write(aGF(n.into()), x.on(n), 1)).collect(),
         Method::Check { x } => [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into(),
     }
 }
 
-fn spec(c: &mut Spec<Stamp>) {
+fn spec(c: &mut Spec) {
     let (rf, _) = c.reads_from("rf", reads(), writes());
     c.so([&same_event().then(&rf).named("seen", "{b} saw the latch that {a} raised")]);
 }

@@ -68,7 +68,7 @@ impl Implementation for Stack {
 }
 
 /// The stack with its implementation, and the variants that are to be caught.
-pub fn entry() -> Entry<Stamp> {
+pub fn entry() -> Entry {
     let library = Container { name: STACK, methods: Method::TABLE, is_stack: true };
     // Another push may be lost.
     let push_writes =

@@ -24,7 +24,7 @@ fn body(_: &World, _: Tid, method: Method) -> Prog {
 }
 
 /// The lock with its implementation, and the variants that are to be caught. One of them is safe, and never ends.
-pub fn entry() -> Entry<Stamp> {
+pub fn entry() -> Entry {
     // All locks have one method table.
     let ticket = Over::of(TICKET, Method::of, body).part("next", word()).part("served", word());
     // A ticket is read, and then the next one is written: two threads may get the same.

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use mowgli_core::cat::{self, Cat, Reader};
 use mowgli_core::ids::Name;
-use mowgli_core::stamp::Stamp;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::Entry;
 
@@ -33,19 +32,12 @@ pub fn cat_for(reader: Reader, catalogue: &Catalogue, name: &str) -> Result<Cat,
              return"
                 .to_owned(),
         ),
-        Ok(model @ Model::X86Tso) => {
-            let libraries = catalogue.libraries::<mowgli_x86::Stamp>(model);
-            cat::cat_for(reader, &model.to_string(), &libraries, model.memory())
-        }
         Ok(model) => {
-            let libraries = catalogue.libraries::<mowgli_rdma::Stamp>(model);
+            let libraries = catalogue.libraries(model);
             cat::cat_for(reader, &model.to_string(), &libraries, model.memory())
         }
         Err(no_model) => {
-            if let Ok(entry) = named(catalogue.entries::<mowgli_x86::Stamp>(), name) {
-                return of_entry(reader, entry);
-            }
-            let entry = named(catalogue.entries::<mowgli_rdma::Stamp>(), name)
+            let entry = named(catalogue.entries(), name)
                 .map_err(|_| format!("{no_model}; {}", catalogue.no_library(name)))?;
             of_entry(reader, entry)
         }
@@ -53,7 +45,7 @@ pub fn cat_for(reader: Reader, catalogue: &Catalogue, name: &str) -> Result<Cat,
 }
 
 /// The specification of a library.
-fn of_entry<S: Stamp>(reader: Reader, entry: &Entry<S>) -> Result<Cat, String> {
+fn of_entry(reader: Reader, entry: &Entry) -> Result<Cat, String> {
     cat::cat_for(reader, entry.name, &entry.specification, Name::literal(entry.name))
 }
 

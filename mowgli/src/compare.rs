@@ -22,7 +22,6 @@ use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, Subject, clients};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::Stamp;
 use mowgli_rdma::tso::{self, TSO, WaitByPolls};
 use mowgli_rdma::wait;
 use rayon::prelude::*;
@@ -105,7 +104,7 @@ pub(crate) fn programs(client: &Client) -> Vec<Prog> {
 }
 
 /// A model with its libraries, made once for all programs.
-pub(crate) type Under = (Model, Libraries<Stamp>);
+pub(crate) type Under = (Model, Libraries);
 
 /// All outcomes under a model of a program that is written for `written`.
 pub(crate) fn outcomes(

@@ -9,7 +9,6 @@ use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, Client, clients};
 use mowgli_core::soundness::verdict::Probes;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::world::World;
 use mowgli_libraries::entry::Entry;
 use rayon::prelude::*;
@@ -55,16 +54,16 @@ pub struct Compared {
 ///
 /// # Errors
 /// If they do not have the same methods.
-pub fn distinguish<S: Stamp>(
-    one: &Entry<S>,
-    other: &Entry<S>,
+pub fn distinguish(
+    one: &Entry,
+    other: &Entry,
     bounds: &[Bound],
     deadline: Deadline,
     progress: &dyn Fn(usize, usize),
 ) -> Result<Compared, String> {
     let mut compared = Compared { difference: None, clients: 0, stop: None };
     let of_two = Bound { threads: 2, ..bounds[0].clone() };
-    let methods = |e: &Entry<S>| -> Result<BTreeSet<Name>, Stop> {
+    let methods = |e: &Entry| -> Result<BTreeSet<Name>, Stop> {
         let calls = own_calls(e, std::slice::from_ref(&of_two), &|| deadline.expired())?;
         Ok(calls.iter().map(|(_, _, call)| call.method).collect())
     };
@@ -92,9 +91,9 @@ pub fn distinguish<S: Stamp>(
     Ok(compared)
 }
 
-fn within<S: Stamp>(
-    one: &Entry<S>,
-    other: &Entry<S>,
+fn within(
+    one: &Entry,
+    other: &Entry,
     bound: &Bound,
     deadline: Deadline,
     progress: &dyn Fn(usize, usize),
@@ -142,14 +141,14 @@ fn within<S: Stamp>(
 
 /// The bounds by default: two threads on two nodes, with one object, then with two and a call more.
 #[must_use]
-pub fn bounds<S: Stamp>(entry: &Entry<S>) -> Vec<Bound> {
+pub fn bounds(entry: &Entry) -> Vec<Bound> {
     let least = entry.through();
     vec![least.clone(), Bound { calls: least.calls + 1, objects: 2, ..least }]
 }
 
 /// The outcomes of a client, its calls and objects those of this entry's library.
-fn outcomes<S: Stamp>(
-    entry: &Entry<S>,
+fn outcomes(
+    entry: &Entry,
     world: &World,
     client: &Client,
     expired: &dyn Fn() -> bool,
@@ -167,7 +166,7 @@ fn outcomes<S: Stamp>(
     .all()
 }
 
-fn renamed<S: Stamp>(from: &Entry<S>, to: &Entry<S>, world: &World, client: &Client) -> (World, Client) {
+fn renamed(from: &Entry, to: &Entry, world: &World, client: &Client) -> (World, Client) {
     let (from, to) = (Name::literal(from.name), Name::literal(to.name));
     let (mut world, mut client) = (world.clone(), client.clone());
     world.objects.values_mut().filter(|o| o.library == from).for_each(|o| o.library = to);
@@ -175,9 +174,9 @@ fn renamed<S: Stamp>(from: &Entry<S>, to: &Entry<S>, world: &World, client: &Cli
     (world, client)
 }
 
-fn difference<S: Stamp>(
-    one: &Entry<S>,
-    other: &Entry<S>,
+fn difference(
+    one: &Entry,
+    other: &Entry,
     world: &World,
     client: &Client,
     expired: &dyn Fn() -> bool,
@@ -186,7 +185,7 @@ fn difference<S: Stamp>(
     let of_one = outcomes(one, world, client, expired)?;
     let of_other = outcomes(other, &other_world, &other_client, expired)?;
     let only = |a: &BTreeSet<Outcome>, b: &BTreeSet<Outcome>| a.difference(b).next().cloned();
-    let difference = |allowed: &Entry<S>, forbidden: &Entry<S>, world, client, outcome| Difference {
+    let difference = |allowed: &Entry, forbidden: &Entry, world, client, outcome| Difference {
         allowed_by: allowed.name,
         forbidden_by: forbidden.name,
         model: Model::of(&one.memory.libraries),

@@ -43,7 +43,6 @@ pub mod svg;
 #[cfg(feature = "full")]
 pub mod theorems;
 
-pub use catalogue::Own;
 pub use command::main_with;
 
 /// The README's example is a doc test.

@@ -7,7 +7,6 @@ use mowgli_core::ids::Name;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::mutation::{mutations, weakened};
-use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use serde::Serialize;
 
@@ -55,16 +54,16 @@ pub struct Worths {
 ///
 /// # Errors
 /// If the entry cannot be checked at all.
-pub fn worths<S: Stamp>(
-    mut entry: Entry<S>,
+pub fn worths(
+    mut entry: Entry,
     bounds: Vec<Bound>,
-    options: &Options<'_, S>,
+    options: &Options<'_>,
     part: Option<&Part<'_>>,
     each: &mut dyn FnMut(&Worth),
 ) -> Result<Worths, String> {
     let name = Name::literal(entry.name);
     let whole = entry.specification.clone();
-    let is_caught = |entry: &Entry<S>, variant: &Variant| -> Result<Result<bool, Stop>, String> {
+    let is_caught = |entry: &Entry, variant: &Variant| -> Result<Result<bool, Stop>, String> {
         let options = Options { ask: Ask::Local, ..options.within(SECONDS) };
         let mut stopped = None;
         for bound in &bounds {
@@ -77,7 +76,7 @@ pub fn worths<S: Stamp>(
         Ok(stopped.map_or(Ok(false), Err))
     };
     let (mut caught, mut open) = (Vec::new(), Vec::new());
-    let is_known = |number: usize, entry: &Entry<S>, variant: &Variant| {
+    let is_known = |number: usize, entry: &Entry, variant: &Variant| {
         let find = || is_caught(entry, variant);
         match part {
             Some(part) => part.unit(number, &|| options.deadline.expired(), find).unwrap_or(Ok(Ok(true))),

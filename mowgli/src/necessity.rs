@@ -18,7 +18,6 @@ use mowgli_core::soundness::edits::{Edit, edits, weaker};
 use mowgli_core::soundness::progress::Progress;
 use mowgli_core::soundness::sites::{Site, sites};
 use mowgli_core::soundness::verdict::Verdict;
-use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use serde::Serialize;
 
@@ -58,7 +57,7 @@ pub enum Question {
 }
 
 /// What became of one change.
-pub struct Row<S: Stamp = mowgli_rdma::Stamp> {
+pub struct Row {
     /// The operation.
     pub site: Site,
     /// How it was changed.
@@ -69,11 +68,11 @@ pub struct Row<S: Stamp = mowgli_rdma::Stamp> {
     /// needed for something to happen, be it not for safety.
     pub outcomes: (u64, u64),
     /// The check that gave it.
-    pub checked: Checked<S>,
+    pub checked: Checked,
 }
 
 /// The answers for one implementation.
-pub struct Necessity<S: Stamp = mowgli_rdma::Stamp> {
+pub struct Necessity {
     /// The library.
     pub library: &'static str,
     /// The implementation.
@@ -83,7 +82,7 @@ pub struct Necessity<S: Stamp = mowgli_rdma::Stamp> {
     /// What kept it from being known whether the implementation is sound as it is, if anything did.
     pub stop: Option<Stop>,
     /// The operations and their changes.
-    pub rows: Vec<Row<S>>,
+    pub rows: Vec<Row>,
 }
 
 /// The most clients of a bound.
@@ -95,7 +94,7 @@ const SECONDS: u64 = 60;
 /// The bounds by default: one thread with three calls, two threads with one or two calls each as far as those are not too
 /// many clients. Where a client needs two calls, as of a lock, two threads with two each or one with four.
 #[must_use]
-pub fn bounds<S: Stamp>(entry: &Entry<S>) -> Vec<Bound> {
+pub fn bounds(entry: &Entry) -> Vec<Bound> {
     let like = &entry.variants[0].bounds[0];
     let least = entry.through().calls;
     let bound = |threads, calls| Bound { threads, nodes: 2, calls, ..like.clone() };
@@ -110,19 +109,19 @@ pub fn bounds<S: Stamp>(entry: &Entry<S>) -> Vec<Bound> {
 ///
 /// # Errors
 /// If the implementation is not sound as it is: then the question makes no sense.
-pub fn necessity<S: Stamp>(
+pub fn necessity(
     question: Question,
-    entry: &Entry<S>,
+    entry: &Entry,
     variant: &Variant,
     mut bounds: Vec<Bound>,
-    options: &Options<'_, S>,
-    each: &mut dyn FnMut(&Row<S>),
-) -> Result<Necessity<S>, String> {
+    options: &Options<'_>,
+    each: &mut dyn FnMut(&Row),
+) -> Result<Necessity, String> {
     entry.library()?;
     let expired = || options.deadline.expired();
     // What is known of a bound only when the time is up is asked no more.
     bounds.retain(|b| entry.clients(b, &expired).map_or(true, |all| !all.is_empty()));
-    let run = |variant: &Variant| -> Result<Vec<Checked<S>>, String> {
+    let run = |variant: &Variant| -> Result<Vec<Checked>, String> {
         let options = Options { ends: question == Question::Mutants, ..options.within(SECONDS) };
         let mut all = Vec::new();
         for bound in &bounds {
@@ -134,15 +133,15 @@ pub fn necessity<S: Stamp>(
         Ok(all)
     };
     let whole = run(variant)?;
-    let is_ill_defined = |c: &Checked<S>| matches!(c.report.verdict, Verdict::Undecided(Stop::IllDefined(_)));
+    let is_ill_defined = |c: &Checked| matches!(c.report.verdict, Verdict::Undecided(Stop::IllDefined(_)));
     if let Some(bad) = whole.iter().find(|c| c.report.violation.is_some() || is_ill_defined(c)) {
         return Err(format!("{}; ask about an implementation that is sound", bad.title()));
     }
     // Whether clients end less often than before is not known where that was not seen to the end.
     let mut stop = whole.iter().find_map(Checked::stop).cloned();
     let is_stuck = whole.iter().any(|c| c.stuck().is_some());
-    let vacuous = |all: &[Checked<S>]| all.iter().map(|c| c.report.vacuous).sum::<usize>();
-    let outcomes = |all: &[Checked<S>]| all.iter().map(|c| c.report.outcomes).sum::<u64>();
+    let vacuous = |all: &[Checked]| all.iter().map(|c| c.report.vacuous).sum::<usize>();
+    let outcomes = |all: &[Checked]| all.iter().map(|c| c.report.outcomes).sum::<u64>();
     let (vacuous_before, outcomes_before) = (vacuous(&whole), outcomes(&whole));
     let mut rows = Vec::new();
     let all = all_sites(entry, variant, &bounds, &expired).unwrap_or_else(|late| {
@@ -193,12 +192,12 @@ pub fn necessity<S: Stamp>(
 }
 
 /// The method that is called at a site.
-fn below<S: Stamp>(entry: &Entry<S>, site: &Site) -> Option<&'static Method> {
+fn below(entry: &Entry, site: &Site) -> Option<&'static Method> {
     entry.below.get(site.library)?.methods().iter().find(|m| m.name == site.calls.text())
 }
 
-fn all_sites<S: Stamp>(
-    entry: &Entry<S>,
+fn all_sites(
+    entry: &Entry,
     variant: &Variant,
     bounds: &[Bound],
     expired: &dyn Fn() -> bool,
@@ -208,7 +207,7 @@ fn all_sites<S: Stamp>(
     Ok(sites(&*variant.implementation, &entry.below, &calls))
 }
 
-impl<S: Stamp> Necessity<S> {
+impl Necessity {
     /// How many mutants were caught, of those that differ from the implementation.
     #[must_use]
     pub fn score(&self) -> String {
@@ -221,9 +220,7 @@ impl<S: Stamp> Necessity<S> {
         let all = self.rows.len() - same;
         format!("{caught} of {all} mutants are caught, {survive} survive, {open} are undecided; {same} are equivalent")
     }
-}
 
-impl<S: Stamp> Necessity<S> {
     /// The larger bound to try, where mutants survive: one more call.
     #[must_use]
     pub fn advice(&self) -> Option<String> {
@@ -239,7 +236,7 @@ impl<S: Stamp> Necessity<S> {
     }
 }
 
-impl<S: Stamp> Row<S> {
+impl Row {
     /// The answer to a question in words.
     #[must_use]
     pub fn answer(&self, question: Question) -> String {

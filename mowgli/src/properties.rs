@@ -8,7 +8,6 @@ use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::{Bound, Subject, are_at_most};
 use mowgli_core::soundness::form::{ByForm, Needs, by_form};
 use mowgli_core::soundness::properties::{Instance, Properties, Specified, properties};
-use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Memory};
 use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, TSO, Tso};
@@ -22,18 +21,18 @@ use crate::litmus::print;
 use crate::litmus::test::Model;
 
 /// A specification that can be checked: of a library, or the memory model itself.
-pub struct Specification<S: Stamp = mowgli_rdma::Stamp> {
+pub struct Specification {
     /// Its name.
     pub name: &'static str,
     /// Whether it is a language and no library, so need not be decomposable: asked about only by name.
     pub is_language: bool,
     model: Model,
     library: Name,
-    libraries: Libraries<S>,
+    libraries: Libraries,
     subject: Box<dyn Subject>,
 }
 
-/// All specifications over RDMA, the memory models first, then those of these libraries.
+/// All specifications: the memory models first, then those of these libraries.
 #[must_use]
 pub fn specifications(entries: Vec<Entry>) -> Vec<Specification> {
     let memory = |name, rmw| {
@@ -46,39 +45,33 @@ pub fn specifications(entries: Vec<Entry>) -> Vec<Specification> {
     };
     let mut all = vec![memory("rdma-wait", false), memory("rdma-wait-rmw", true)];
     all.extend([polls("rdma-tso", false), polls("rdma-tso-rmw", true)]);
+    let (libraries, subject) = (Memory::x86_tso().libraries, Box::new(mowgli_x86::tso::Words));
+    let (name, model, library) = (X86.text(), Model::X86Tso, X86);
+    all.push(Specification { name, is_language: false, model, library, libraries, subject });
     all.extend(entries.into_iter().map(Specification::of));
     all
-}
-
-/// All specifications over x86-TSO, its memory first, then those of these libraries.
-#[must_use]
-pub fn x86_specifications(entries: Vec<Entry<mowgli_x86::Stamp>>) -> Vec<Specification<mowgli_x86::Stamp>> {
-    let (libraries, subject) = (Memory::x86_tso().libraries, Box::new(mowgli_x86::tso::Words));
-    let memory =
-        Specification { name: X86.text(), is_language: false, model: Model::X86Tso, library: X86, libraries, subject };
-    std::iter::once(memory).chain(entries.into_iter().map(Specification::of)).collect()
 }
 
 /// The most clients of a default bound.
 const CLIENTS: u128 = 20_000;
 
 /// What was found about one specification.
-pub struct Found<S: Stamp = mowgli_rdma::Stamp> {
+pub struct Found {
     /// Its name.
     pub name: &'static str,
     model: Model,
     /// The bounds: all clients within one of them.
     pub bounds: Vec<Bound>,
     /// What was found.
-    pub properties: Properties<S>,
+    pub properties: Properties,
     /// What follows for executions of every size.
     pub by_form: ByForm,
     seconds: f64,
 }
 
-impl<S: Stamp> Specification<S> {
+impl Specification {
     /// That of an entry.
-    fn of(entry: Entry<S>) -> Self {
+    fn of(entry: Entry) -> Self {
         Self {
             name: entry.name,
             is_language: false,
@@ -108,7 +101,7 @@ impl<S: Stamp> Specification<S> {
 
     /// Checks it.
     #[must_use]
-    pub fn check(&self, bounds: Vec<Bound>, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Sync)) -> Found<S> {
+    pub fn check(&self, bounds: Vec<Bound>, deadline: Deadline, progress: &(dyn Fn(usize, usize) + Sync)) -> Found {
         let start = Instant::now();
         let expired = || deadline.expired();
         let specified = Specified {
@@ -128,7 +121,7 @@ impl<S: Stamp> Specification<S> {
     }
 }
 
-impl<S: Stamp> Found<S> {
+impl Found {
     /// Whether all three properties hold as far as was looked.
     #[must_use]
     pub fn is_good(&self) -> bool {
@@ -277,7 +270,7 @@ struct Json<'a> {
 }
 
 /// An example in words: the client, the events, the part.
-fn shown<S: Stamp>(model: Model, instance: &Instance<S>) -> String {
+fn shown(model: Model, instance: &Instance) -> String {
     let client = print::client(model, "client", &instance.world, &instance.client, &instance.execution.outputs);
     let mut text = format!("{}, in an execution of\n\n{client}\n", instance.reason);
     text.push_str(&format!(

@@ -2,25 +2,22 @@
 
 use std::time::Duration;
 
+use crate::check::{Ask, Checked, check};
+use crate::interrupt::Deadline;
 use comfy_table::{Table, presets};
 use itertools::Itertools;
 use mowgli_core::ids::Name;
 use mowgli_core::judge::judge;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::verdict::Verdict;
-use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_prove::prove::{Options, Proof, Row, prove};
 use mowgli_prove::solve::Program;
 use mowgli_prove::source::Source;
 use serde_json::json;
 
-use crate::catalogue::Stamped;
-use crate::check::{Ask, Checked, check};
-use crate::interrupt::Deadline;
-
 /// What is known of an implementation.
-pub struct Proved<S: Stamp> {
+pub struct Proved {
     /// The library.
     pub library: &'static str,
     /// What it is implemented on.
@@ -31,7 +28,7 @@ pub struct Proved<S: Stamp> {
     /// What the solvers said.
     pub proof: Proof,
     /// A client with an execution for which there is no g, if one was looked for and found.
-    pub refutation: Option<Checked<S>>,
+    pub refutation: Option<Checked>,
     time: Duration,
 }
 
@@ -131,12 +128,7 @@ const CALLS: usize = 3;
 ///
 /// # Errors
 /// If the parts of the entry do not fit together.
-pub fn proved<S: Stamped>(
-    entry: &Entry<S>,
-    variant: &Variant,
-    options: &Options,
-    search: Duration,
-) -> Result<Proved<S>, String> {
+pub fn proved(entry: &Entry, variant: &Variant, options: &Options, search: Duration) -> Result<Proved, String> {
     let start = std::time::Instant::now();
     entry.library()?;
     let source = Source {
@@ -183,12 +175,7 @@ fn small(variant: &Variant) -> [Bound; 2] {
 
 /// A client with an execution that the judge accepts and for which there is no g, within the bounds of a variant; if there is
 /// time one with a wrong outcome.
-fn refutation<S: Stamped>(
-    entry: &Entry<S>,
-    variant: &Variant,
-    bounds: &[Bound],
-    search: Duration,
-) -> Result<Option<Checked<S>>, String> {
+fn refutation(entry: &Entry, variant: &Variant, bounds: &[Bound], search: Duration) -> Result<Option<Checked>, String> {
     let deadline = Deadline::after(Some(search.as_secs()));
     for bound in bounds {
         let asked = |ask| {
@@ -203,7 +190,7 @@ fn refutation<S: Stamped>(
 }
 
 /// Whether a check has found an execution without g that the judge accepts.
-fn is_refuted<S: Stamped>(checked: &Checked<S>) -> bool {
+fn is_refuted(checked: &Checked) -> bool {
     let execution = match (&checked.report.verdict, &checked.report.violation) {
         (Verdict::Unsound(counterexample), _) => &counterexample.execution,
         (Verdict::NotLocallySound, Some((_, _, violation))) => &violation.execution,
@@ -212,7 +199,7 @@ fn is_refuted<S: Stamped>(checked: &Checked<S>) -> bool {
     judge(&checked.libraries, execution).is_ok()
 }
 
-impl<S: Stamped> Found for Proved<S> {
+impl Found for Proved {
     fn word(&self) -> Word {
         Word::of(self.proof.is_proved(), self.refutation.is_some(), Word::FromSamples)
     }

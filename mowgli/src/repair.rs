@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::litmus::parse::columns;
+use crate::litmus::print::{table, written};
+use crate::litmus::test::{Model, Quantifier, Statement, Test, Thread};
 use itertools::Itertools;
 use mowgli_core::problem::Limits;
 use mowgli_core::repair::{Asked as _, Limit, Open, Remedies, Repairs, Set};
@@ -10,11 +13,6 @@ use mowgli_libraries::remedies::OfSv;
 use mowgli_rdma::remedies::{OfTso, OfWait};
 use mowgli_x86::remedies::OfX86;
 use serde::Serialize;
-
-use crate::catalogue::Stamped;
-use crate::litmus::parse::columns;
-use crate::litmus::print::{table, written};
-use crate::litmus::test::{Model, Quantifier, Statement, Test, Thread};
 
 pub mod bodies;
 mod edits;
@@ -142,13 +140,6 @@ const ALONE: usize = 100;
 /// # Errors
 /// If the test forbids nothing, its model has no insertions, or a cost is of something else.
 pub fn repair(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, String> {
-    match test.model {
-        Model::X86Tso => repair_over::<mowgli_x86::Stamp>(test, text, ask),
-        _ => repair_over::<mowgli_rdma::Stamp>(test, text, ask),
-    }
-}
-
-fn repair_over<S: Stamped>(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Answer, String> {
     let remedies = remedies(test.model);
     if remedies.is_empty() {
         return Err(format!("{}: nothing can be inserted into tests of {}", test.name, test.model));
@@ -164,24 +155,24 @@ fn repair_over<S: Stamped>(test: &Test, text: &str, ask: &Ask<'_>) -> Result<Ans
     }
     let prices = ask.costs.of(&remedies)?;
     if ask.weaken {
-        return answer::<S>(&Program::weakenings(test, &remedies, &prices), text, ask);
+        return answer(&Program::weakenings(test, &remedies, &prices), text, ask);
     }
     let insertions = |is_everywhere| Program::insertions(test, &remedies, &prices, is_everywhere);
-    let mut found = answer::<S>(&insertions(false), text, ask)?;
+    let mut found = answer(&insertions(false), text, ask)?;
     // Where something takes too much away, it may be that the same does not in a place where it orders less.
     if !found.spoiling.is_empty() {
-        found = answer::<S>(&insertions(true), text, ask)?;
+        found = answer(&insertions(true), text, ask)?;
     }
     if found.is_done != Some(true) {
-        found.add::<S>(&Program::others(test, &remedies, &prices), text, ask)?;
+        found.add(&Program::others(test, &remedies, &prices), text, ask)?;
     }
     Ok(found)
 }
 
 /// The minimal sets of edits of a program.
-fn answer<S: Stamped>(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, String> {
+fn answer(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<Answer, String> {
     let test = program.test;
-    let mut question = Question::<S>::new(program, ask.limits);
+    let mut question = Question::new(program, ask.limits);
     let (costs, whole) = (program.costs(), program.whole());
     let stop = question.is_meaningful(ask.weaken).map_err(|message| format!("{}: {message}", test.name))?;
     let mut limit = ask.limit;
@@ -217,7 +208,7 @@ fn answer<S: Stamped>(program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Resul
     })
 }
 
-fn told<S: Stamped>(question: &Question<'_, S>, set: &Set, text: &str) -> Result<Told, String> {
+fn told(question: &Question<'_>, set: &Set, text: &str) -> Result<Told, String> {
     let (program, whole) = (question.program, question.program.whole());
     let repaired = program.with(set);
     let texts = |all: Vec<&usize>| all.into_iter().map(|&i| program.text(i)).collect_vec();
@@ -255,8 +246,8 @@ fn fixed(test: &Test, repaired: &Repaired, text: &str) -> Result<String, String>
 
 impl Answer {
     /// Adds the edits of a program that are repairs by themselves.
-    fn add<S: Stamped>(&mut self, program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<(), String> {
-        let mut question = Question::<S>::new(program, ask.limits);
+    fn add(&mut self, program: &Program<'_>, text: &str, ask: &Ask<'_>) -> Result<(), String> {
+        let mut question = Question::new(program, ask.limits);
         let costs = program.costs();
         let alone = (0..costs.len()).sorted_by_key(|&i| costs[i]).take(ALONE).map(|i| Set::from([i])).collect_vec();
         self.searched += &format!("; moves, swaps and atomics: {}, each alone", alone.len());

@@ -13,7 +13,6 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::search::witness::completions;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_rdma::Stamp;
 use mowgli_rdma::robust::{
     Cpu, Insertion, NotATree, Program, Reordered, Repair, ScEdge, candidates, dummies, inserted, repairs, sc_cycle,
     with_dummies,
@@ -35,7 +34,7 @@ pub enum Verdict {
     /// No consistent execution has a cycle of sc.
     BySearch,
     /// This execution has one.
-    NotRobust(Box<Execution<Stamp>>, Vec<ScEdge>),
+    NotRobust(Box<Execution>, Vec<ScEdge>),
     /// No execution that ends has a cycle of sc; stuck executions, of this number of kinds, were not searched.
     UnlessStuck(usize),
     /// No execution ends, so none has a cycle of sc.
@@ -112,7 +111,7 @@ fn calls(test: &Test) -> Option<Vec<Vec<Call>>> {
 }
 
 /// An execution and a cycle of sc in it.
-pub type Cyclic = (Execution<Stamp>, Vec<ScEdge>);
+pub type Cyclic = (Execution, Vec<ScEdge>);
 
 /// An execution with a cycle of sc, if some consistent execution of these programs of RDMA-TSO or RDMA-SC has one.
 ///
@@ -175,7 +174,7 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
     if has_rmw && cpu == Cpu::Sc {
         return Err(format!("{}: RDMA_SC has no remote read-modify-writes", test.name));
     }
-    if ends(&libraries::<Stamp>(model(cpu)), test, &[], limits) == Ok(false) {
+    if ends(&libraries(model(cpu)), test, &[], limits) == Ok(false) {
         let (conditions, verdict) = (None, Verdict::Vacuous);
         return Ok(Robust { test, cpu, conditions, verdict, by_theorem: None, by_search: None, untried: false });
     }
@@ -200,7 +199,7 @@ pub fn robust<'a>(test: &'a Test, cpu: Option<Cpu>, expired: &dyn Fn() -> bool) 
     // Threads without branches and loops wait in polls only, and each poll has its operation.
     let verdict = match verdict {
         Verdict::BySearch if conditions.is_none() => {
-            let (stuck, stop) = stuck_kinds(&libraries::<Stamp>(model(cpu)), test, limits).into_parts();
+            let (stuck, stop) = stuck_kinds(&libraries(model(cpu)), test, limits).into_parts();
             match (stuck.len(), stop) {
                 (0, None) => Verdict::BySearch,
                 (0, Some(stop)) => Verdict::Undecided(cause(stop)),

@@ -166,7 +166,7 @@ pub fn stack(catalogue: &Catalogue, test: &Test, variants: &BTreeMap<String, Str
     if !test.world.crashes.is_empty() {
         return Err(format!("{}: nothing that runs is made to crash", test.name));
     }
-    let entries = catalogue.entries::<mowgli_rdma::Stamp>();
+    let entries = catalogue.entries();
     let stack = Stack::new(entries, test.world.clone(), called(test), variants)?;
     for cell in &test.observed {
         stack.reader(*cell).map_err(|e| format!("{}: {e}", test.name))?;

@@ -165,6 +165,12 @@ fn replace(folder: &Path, words: &str) -> Result<(), String> {
     if text.contains(old) { Ok(()) } else { Err(format!("{from} has no {old}")) }
 }
 
+/// What a command line asks of mowgli, if it runs mowgli.
+fn words_of(line: &str) -> Option<&str> {
+    let ways = ["cargo run --release -- ", "cargo run --release --no-default-features -- ", "mowgli "];
+    ways.iter().find_map(|way| line.strip_prefix(way))
+}
+
 /// Runs the commands of a page in a folder of its own, which has the tests of the project as `tests/litmus`.
 fn run_all(page: &Path) -> Vec<Result<(), String>> {
     let folder = tempfile::tempdir().unwrap();
@@ -189,7 +195,7 @@ fn run_all(page: &Path) -> Vec<Result<(), String>> {
             continue;
         }
         for part in command.split(" && ") {
-            match part.strip_prefix("cargo run --release -- ").or_else(|| part.strip_prefix("mowgli ")) {
+            match words_of(part) {
                 Some(words) => all.push(run(folder.path(), words, &below)),
                 None => {
                     let is_known = NOT_RUN.iter().any(|(known, _)| *known == part.trim_end_matches(" --workspace"));
@@ -219,8 +225,8 @@ fn every_exception_is_shown_somewhere() {
     let texts: Vec<String> = pages().iter().map(|p| std::fs::read_to_string(p).unwrap()).collect();
     let all: Vec<String> = texts.iter().flat_map(|text| shown(text)).map(|s| s.command).collect();
     let parts: Vec<&str> = all.iter().flat_map(|c| c.split(" && ")).collect();
-    let words: Vec<&str> = parts.iter().map(|p| p.trim_start_matches("cargo run --release -- ")).collect();
-    let is_there = |command: &&str| words.iter().any(|w| w.trim_start_matches("mowgli ") == *command);
+    let words: Vec<&str> = parts.iter().map(|p| words_of(p).unwrap_or(p)).collect();
+    let is_there = |command: &&str| words.iter().any(|w| w == command);
     let exceptions = NOT_RUN.iter().map(|(c, _)| *c).chain(LIMITED.iter().map(|(c, ..)| *c)).chain(NOT_AS_EXPECTED);
     let stale: Vec<&str> = exceptions.filter(|c| !is_there(c)).collect();
     assert!(stale.is_empty(), "{stale:?}");

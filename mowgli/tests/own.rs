@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode, Output};
 
 use libtest_mimic::{Arguments, Trial};
-use mowgli::Own;
 use mowgli_fabric::Provider;
 use mowgli_libraries::prelude::*;
 
@@ -41,25 +40,25 @@ fn main() -> ExitCode {
     }
 }
 
-fn own(which: &str) -> Vec<Own> {
+fn own(which: &str) -> Vec<Entry> {
     match which {
         "examples" => {
-            vec![latch::entry().into(), counter::entry().into(), ticketlock::entry().into(), stack::entry().into()]
+            vec![latch::entry(), counter::entry(), ticketlock::entry(), stack::entry()]
         }
-        "latch" => vec![latch::entry().into()],
-        "built in" => vec![latch::entry().into(), sv::entry().into()],
-        "two of one name" => vec![latch::entry().into(), latch::entry().into()],
-        "a bell" => vec![bell().into()],
-        "a gong" => vec![gong("hung").into()],
-        "a foreign part" => vec![gong("foreign").into()],
-        "panics" => vec![gong("panics").into(), latch::entry().into()],
-        "a recursion" => vec![endless(|_| idle()).into()],
-        "a reader" => vec![endless(reads_on).into()],
-        "a writer" => vec![endless(writes_on).into()],
-        "an endless for" => vec![endless(|x| prog! { for _i in (0..) { sv::read(x.part("count")) } }).into()],
-        "a box" => vec![post().into()],
-        "a box of zeros" => vec![Entry { specification: Libraries::over(to).with(letters()), ..post() }.into()],
-        "another name" => vec![Entry { name: "lache", ..latch::entry() }.into()],
+        "latch" => vec![latch::entry()],
+        "built in" => vec![latch::entry(), sv::entry()],
+        "two of one name" => vec![latch::entry(), latch::entry()],
+        "a bell" => vec![bell()],
+        "a gong" => vec![gong("hung")],
+        "a foreign part" => vec![gong("foreign")],
+        "panics" => vec![gong("panics"), latch::entry()],
+        "a recursion" => vec![endless(|_| idle())],
+        "a reader" => vec![endless(reads_on)],
+        "a writer" => vec![endless(writes_on)],
+        "an endless for" => vec![endless(|x| prog! { for _i in (0..) { sv::read(x.part("count")) } })],
+        "a box" => vec![post()],
+        "a box of zeros" => vec![Entry { specification: Libraries::over(to).with(letters()), ..post() }],
+        "another name" => vec![Entry { name: "lache", ..latch::entry() }],
         other => panic!("there are no libraries {other}"),
     }
 }
@@ -73,7 +72,7 @@ methods! {
 
 /// A bell whose method table is wrong: who rings it writes.
 fn bell() -> Entry {
-    fn shape(world: &World, event: &Event, Method::Ring { x }: Method) -> Shape<Stamp> {
+    fn shape(world: &World, event: &Event, Method::Ring { x }: Method) -> Shape {
         [Sub::write(aCW, x.on(world.node_of(event.thread)), 1)].into()
     }
     let body = |_: &World, _, Method::Ring { x }| sv::write(x.part("rung"), 1);
@@ -91,10 +90,10 @@ methods! {
 /// A gong of which it is not said where its result is read. If it is `foreign` its implementation makes a variable of a name
 /// that a client can give.
 fn gong(which: &str) -> Entry {
-    fn unread(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape<Stamp> {
+    fn unread(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape {
         [Sub::read(aCR, x.on(world.node_of(event.thread)), Reads::Any)].into()
     }
-    fn read(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape<Stamp> {
+    fn read(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape {
         [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into()
     }
     let is_foreign = which == "foreign";
@@ -112,7 +111,7 @@ fn gong(which: &str) -> Entry {
 
 /// A gong with such a body, which does not end.
 fn endless(body: fn(Loc) -> Prog) -> Entry {
-    fn read(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape<Stamp> {
+    fn read(world: &World, event: &Event, Struck::Struck { x }: Struck) -> Shape {
         [Sub::read(aCR, x.on(world.node_of(event.thread)), event.ret)].into()
     }
     let over = Over::new(move |_: &World, _, Struck::Struck { x }| body(x)).part("count", sv::variable());
@@ -140,8 +139,8 @@ methods! {
     }
 }
 
-fn letters() -> Simple<Letter, Stamp> {
-    fn shape(world: &World, event: &Event, method: Letter) -> Shape<Stamp> {
+fn letters() -> Simple<Letter> {
+    fn shape(world: &World, event: &Event, method: Letter) -> Shape {
         let n = world.node_of(event.thread);
         match method {
             Letter::Leave { x, v } => [Sub::write(aCW, x.on(n), v)].into(),

@@ -195,7 +195,7 @@ fn work_is_estimated_before_it_is_done() {
 /// From some clients of each shape it is known what all of them are like.
 #[test]
 fn estimates_from_some_clients_are_near() {
-    let entries = Catalogue::builtin().entries::<mowgli_rdma::Stamp>();
+    let entries = Catalogue::builtin().entries();
     let entry = entries.iter().find(|entry| entry.name == "rbl").expect("a library");
     let variant = entry.variant("fenced").expect("a variant");
     let bound = &variant.bounds[0];

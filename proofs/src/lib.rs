@@ -30,14 +30,13 @@
 use std::collections::BTreeSet;
 
 use itertools::Itertools;
-use mowgli_check::catalogue::{Catalogue, Own};
+use mowgli_check::catalogue::Catalogue;
 use mowgli_check::check::{Checked, Options, check};
 use mowgli_check::explain::{explain, of_test};
 use mowgli_check::litmus::parse::{parse, parse_in};
 use mowgli_check::litmus::run::{WHY_NONE, solve_in};
 use mowgli_core::problem::Limits;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::Entry;
@@ -50,14 +49,11 @@ pub fn bound(threads: usize, nodes: u8, calls: usize) -> Bound {
 
 /// What can be checked: a library of the catalogue by its name, or an entry of one's own.
 pub trait Checkable {
-    /// The stamps of the memory model.
-    type Stamp: Stamp;
-
     /// The check of a variant.
     ///
     /// # Panics
     /// If there is no such library or variant, or the entry's name is not that of a library that it specifies.
-    fn checked(&self, variant: &str, bound: &Bound) -> Checked<Self::Stamp>;
+    fn checked(&self, variant: &str, bound: &Bound) -> Checked;
 
     /// The bounds within which `mowgli check` checks a variant.
     ///
@@ -66,13 +62,11 @@ pub trait Checkable {
     fn bounds(&self, variant: &str) -> Vec<Bound>;
 }
 
-fn bounds_of<S: Stamp>(entry: &Entry<S>, variant: &str) -> Vec<Bound> {
+fn bounds_of(entry: &Entry, variant: &str) -> Vec<Bound> {
     entry.variant(variant).unwrap_or_else(|e| panic!("{e}")).bounds.clone()
 }
 
 impl Checkable for &str {
-    type Stamp = mowgli_rdma::Stamp;
-
     fn checked(&self, variant: &str, bound: &Bound) -> Checked {
         checked(self, variant, bound)
     }
@@ -84,8 +78,6 @@ impl Checkable for &str {
 }
 
 impl Checkable for Entry {
-    type Stamp = mowgli_rdma::Stamp;
-
     fn checked(&self, variant: &str, bound: &Bound) -> Checked {
         checked_entry(self, variant, bound)
     }
@@ -95,23 +87,8 @@ impl Checkable for Entry {
     }
 }
 
-impl Checkable for Entry<mowgli_x86::Stamp> {
-    type Stamp = mowgli_x86::Stamp;
-
-    // Not for all stamps at once: the search is compiled here, and not again with each test.
-    fn checked(&self, variant: &str, bound: &Bound) -> Checked<mowgli_x86::Stamp> {
-        checked_entry(self, variant, bound)
-    }
-
-    fn bounds(&self, variant: &str) -> Vec<Bound> {
-        bounds_of(self, variant)
-    }
-}
-
 impl<T: Checkable> Checkable for &T {
-    type Stamp = T::Stamp;
-
-    fn checked(&self, variant: &str, bound: &Bound) -> Checked<T::Stamp> {
+    fn checked(&self, variant: &str, bound: &Bound) -> Checked {
         (**self).checked(variant, bound)
     }
 
@@ -120,7 +97,7 @@ impl<T: Checkable> Checkable for &T {
     }
 }
 
-fn checked_entry<S: Stamp>(entry: &Entry<S>, variant: &str, bound: &Bound) -> Checked<S> {
+fn checked_entry(entry: &Entry, variant: &str, bound: &Bound) -> Checked {
     let variant = entry.variant(variant).unwrap_or_else(|e| panic!("{e}"));
     check(entry, variant, bound, &Options::default()).unwrap_or_else(|e| panic!("{e}"))
 }
@@ -167,7 +144,7 @@ macro_rules! assert_outcomes {
 /// # Panics
 /// With the whole finding, if the verdict is another one.
 #[track_caller]
-pub fn expect_verdict<S: Stamp>(checked: Checked<S>, verdict: &str) -> Checked<S> {
+pub fn expect_verdict(checked: Checked, verdict: &str) -> Checked {
     let hint = if (verdict, checked.verdict()) == ("unsound", "sound") { LARGER } else { "" };
     assert!(checked.verdict() == verdict, "expected {verdict}: {}{hint}\n\n{}", checked.title(), checked.explanation());
     checked
@@ -183,7 +160,7 @@ const LARGER: &str = "\nNo client within this bound shows a mistake. A larger bo
 /// # Panics
 /// With the whole finding, if the verdict is another one, or there is no bound.
 #[track_caller]
-pub fn expect_within<C: Checkable>(library: &C, variant: &str, verdict: &str) -> Checked<C::Stamp> {
+pub fn expect_within<C: Checkable>(library: &C, variant: &str, verdict: &str) -> Checked {
     let bounds = library.bounds(variant);
     let (last, others) = bounds.split_last().unwrap_or_else(|| panic!("{variant} has no bounds: give one"));
     let mut earlier = others.iter().map(|bound| library.checked(variant, bound));
@@ -197,7 +174,7 @@ pub fn expect_within<C: Checkable>(library: &C, variant: &str, verdict: &str) ->
 /// If the test cannot be read or solved, or has other outcomes, the message says which; or if no execution of it ends and
 /// it does not say so.
 #[track_caller]
-pub fn expect_outcomes(own: impl IntoIterator<Item = Own>, litmus: &str, expected: &[&str]) {
+pub fn expect_outcomes(own: impl IntoIterator<Item = Entry>, litmus: &str, expected: &[&str]) {
     let catalogue = Catalogue::with(own).unwrap_or_else(|e| panic!("{e}"));
     let test = parse_in(&catalogue, "the test", litmus).unwrap_or_else(|e| panic!("{e}"));
     let answer = solve_in(&catalogue, &test, &[], Limits::default());
@@ -257,7 +234,7 @@ fn run(library: &str, variant: &str, bound: &Bound, loopback: bool) -> Checked {
 pub fn explained(litmus: &str, implemented: &[&str]) -> String {
     let test = parse("the test", litmus).expect("a litmus test");
     let implemented: Vec<String> = implemented.iter().map(ToString::to_string).collect();
-    let finding = of_test::<mowgli_rdma::Stamp>(Catalogue::builtin(), &test, litmus, &implemented, Limits::default())
+    let finding = of_test(Catalogue::builtin(), &test, litmus, &implemented, Limits::default())
         .expect("a finding")
         .remove(0)
         .expect("there is no limit");

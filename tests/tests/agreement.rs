@@ -18,13 +18,14 @@ use mowgli_core::program::Prog;
 use mowgli_core::runs::skeletons;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
+use mowgli_core::stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::bal::{Bal, BalOverSv};
 use mowgli_libraries::sc_rmw::ScRmw;
 use mowgli_libraries::sv::{Sv, SvOverWait};
 use mowgli_rdma::wait::{WAIT, Wait, Words};
-use mowgli_rdma::{Stamp, to};
+use mowgli_rdma::{RdmaStamp, to};
 use mowgli_tests::flowing;
 use proptest::prelude::*;
 
@@ -35,10 +36,10 @@ fn bound(threads: usize, calls: usize) -> Bound {
 }
 
 fn ask<T>(
-    libraries: &Libraries<Stamp>,
+    libraries: &Libraries,
     implementations: &Implementations,
     (world, client): &(World, Client),
-    answer: impl FnOnce(&Problem<'_, Stamp>) -> T,
+    answer: impl FnOnce(&Problem<'_>) -> T,
 ) -> T {
     let mut world = world.clone();
     implementations.values().for_each(|i| add_parts(&**i, &mut world));
@@ -48,7 +49,7 @@ fn ask<T>(
 }
 
 /// The outcomes of all consistent executions, with the number of classes, by enumeration. `None`: too many candidates.
-fn by_enumeration(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> Option<BTreeMap<Outcome, usize>> {
+fn by_enumeration(libraries: &Libraries, world: &World, programs: &[Prog]) -> Option<BTreeMap<Outcome, usize>> {
     let none = Implementations::new();
     let unfolder = Unfolder { libraries, implementations: &none, world, rounds: 2, limit: 1000, expired: &|| false };
     let threads = skeletons(&unfolder, programs).threads;
@@ -68,18 +69,14 @@ fn by_enumeration(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]
     Some(classes.into_iter().map(|(o, c)| (o, c.len())).collect())
 }
 
-fn by_search(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> BTreeMap<Outcome, usize> {
+fn by_search(libraries: &Libraries, world: &World, programs: &[Prog]) -> BTreeMap<Outcome, usize> {
     let (implementations, limits) = (&Implementations::new(), Limits::default());
     let all = Problem { libraries, implementations, world, programs, observed: &[], limits }.outcomes();
     all.all().expect("nothing stops it").into_iter().map(|(o, n)| (o, n as usize)).collect()
 }
 
 /// One completed execution of each class.
-fn executions(
-    libraries: &Libraries<Stamp>,
-    implementations: &Implementations,
-    client: &(World, Client),
-) -> Vec<Execution<Stamp>> {
+fn executions(libraries: &Libraries, implementations: &Implementations, client: &(World, Client)) -> Vec<Execution> {
     let mut all = Vec::new();
     ask(libraries, implementations, client, |problem| {
         let _ = problem.explore(&mut |solver| {
@@ -93,7 +90,7 @@ fn executions(
     all
 }
 
-fn agree(libraries: &Libraries<Stamp>, client: &(World, Client)) -> Result<(), TestCaseError> {
+fn agree(libraries: &Libraries, client: &(World, Client)) -> Result<(), TestCaseError> {
     for programs in [client.1.programs(), flowing(&client.1, |v| v)] {
         let Some(expected) = by_enumeration(libraries, &client.0, &programs) else { return Ok(()) };
         prop_assert_eq!(by_search(libraries, &client.0, &programs), expected);
@@ -102,11 +99,12 @@ fn agree(libraries: &Libraries<Stamp>, client: &(World, Client)) -> Result<(), T
 }
 
 /// Every execution that the search finds is consistent for the judge, and survives being written and read.
-fn are_consistent(libraries: &Libraries<Stamp>, all: &[Execution<Stamp>]) -> Result<(), TestCaseError> {
+fn are_consistent(libraries: &Libraries, all: &[Execution]) -> Result<(), TestCaseError> {
     for execution in all {
         prop_assert!(judge(libraries, execution).is_ok(), "{:?}", judge(libraries, execution));
         let text = ron::to_string(execution).expect("a form in RON");
-        prop_assert_eq!(&ron::from_str::<Execution<Stamp>>(&text).expect("as written"), execution);
+        let read = stamp::reading::<RdmaStamp, _>(|| ron::from_str::<Execution>(&text));
+        prop_assert_eq!(&read.expect("as written"), execution);
     }
     Ok(())
 }
@@ -117,7 +115,7 @@ fn f_is_recovered(
     subject: &dyn Subject,
     bound: &Bound,
     client: &World,
-    all: &[Execution<Stamp>],
+    all: &[Execution],
 ) -> Result<(), TestCaseError> {
     for execution in all {
         for thread in execution.world.tids() {

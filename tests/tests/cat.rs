@@ -18,7 +18,7 @@ use mowgli_libraries::catalogue::catalogue;
 use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, TSO, Tso};
 use mowgli_rdma::wait::{self, WAIT, Wait};
-use mowgli_rdma::{Stamp, Switches, sc};
+use mowgli_rdma::{Switches, sc};
 use pest::Parser as _;
 use pest::iterators::Pair;
 use proptest::prelude::*;
@@ -73,12 +73,12 @@ fn closure(rel: &Pairs) -> Pairs {
 
 /// What cat takes as given, of one execution.
 struct Given<'a> {
-    execution: &'a Execution<Stamp>,
+    execution: &'a Execution,
     own: Vec<usize>,
 }
 
 impl<'a> Given<'a> {
-    fn sub(&self, s: usize) -> &'a Subevent<Stamp> {
+    fn sub(&self, s: usize) -> &'a Subevent {
         &self.execution.subs[s]
     }
 
@@ -286,7 +286,7 @@ fn combined(rule: Rule, a: Value, b: Value) -> Value {
 /// A text, and the libraries whose judge it is compared with.
 struct Compared {
     text: String,
-    libraries: Libraries<Stamp>,
+    libraries: Libraries,
     library: Name,
     subject: Box<dyn Subject + Sync>,
 }

@@ -12,8 +12,8 @@ use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Variant};
+use mowgli_rdma::to;
 use mowgli_rdma::wait::{WAIT, Wait, word};
-use mowgli_rdma::{Stamp, to};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
@@ -64,7 +64,7 @@ fn variant<'a>(entry: &'a Entry, name: &str) -> &'a Variant {
     entry.variants.iter().find(|v| v.name == name).expect("a variant of the library")
 }
 
-fn answer(entry: &Entry, variant: &Variant, bound: &Bound, (world, client): &(World, Client)) -> Answer<Stamp> {
+fn answer(entry: &Entry, variant: &Variant, bound: &Bound, (world, client): &(World, Client)) -> Answer {
     let question = Question {
         library: Name::literal(entry.name),
         specification: entry.specification.clone(),

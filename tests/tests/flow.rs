@@ -19,17 +19,17 @@ use mowgli_libraries::sc_rmw::ScRmw;
 use mowgli_libraries::sv::Sv;
 use mowgli_rdma::tso::{self, Tso};
 use mowgli_rdma::wait::{self, Wait, Words};
-use mowgli_rdma::{Stamp, to};
+use mowgli_rdma::{RdmaStamp, to};
 use mowgli_tests::flowing;
 use proptest::prelude::*;
 
 fn problem<'a>(
-    libraries: &'a Libraries<Stamp>,
+    libraries: &'a Libraries,
     none: &'a Implementations,
     world: &'a World,
     programs: &'a [Prog],
     observed: &'a [Cell],
-) -> Problem<'a, Stamp> {
+) -> Problem<'a> {
     Problem {
         libraries,
         implementations: none,
@@ -41,19 +41,14 @@ fn problem<'a>(
 }
 
 /// The same with so many rounds of a loop.
-fn within(rounds: usize, problem: Problem<'_, Stamp>) -> Problem<'_, Stamp> {
+fn within(rounds: usize, problem: Problem<'_>) -> Problem<'_> {
     let limits = Limits { rounds, ..problem.limits };
     Problem { limits, ..problem }
 }
 
 /// Whether both ways have the same outcomes, and as many classes of each, within the bound on rounds or altogether. A limit
 /// that only guesses reach is none.
-fn agree(
-    libraries: &Libraries<Stamp>,
-    world: &World,
-    programs: &[Prog],
-    observed: &[Cell],
-) -> Result<(), TestCaseError> {
+fn agree(libraries: &Libraries, world: &World, programs: &[Prog], observed: &[Cell]) -> Result<(), TestCaseError> {
     let none = Implementations::new();
     let problem = problem(libraries, &none, world, programs, observed);
     let flowing = problem.outcomes_by_flow().expect("no value comes out of nowhere");
@@ -161,7 +156,7 @@ fn rounds_beyond_the_bound_go_on_from_each_other() {
 /// thread waits in vain, the others may come to the larger bound before that is found: then nothing more is known, and nothing
 /// else.
 fn is_as_complete_as_it_says(
-    libraries: &Libraries<Stamp>,
+    libraries: &Libraries,
     world: &World,
     programs: &[Prog],
     observed: &[Cell],
@@ -244,7 +239,7 @@ fn values_out_of_nowhere_are_not_missed() {
     let of = problem(&strong, &none, &world, &programs, &[]);
     assert_eq!(of.outcomes().so_far().0.len(), 3);
     assert_eq!(of.outcomes_by_flow().map(|all| all.so_far().0.len()), Some(3));
-    let weak = strong.with_order(|a, b| to(a, b) && (a, b) != (Stamp::aCR, Stamp::aCW));
+    let weak = strong.with_order(|a, b| to(a, b) && (a, b) != (RdmaStamp::aCR, RdmaStamp::aCW));
     let of = problem(&weak, &none, &world, &programs, &[]);
     assert_eq!(of.outcomes().so_far().0.len(), 4);
     assert!(of.outcomes_by_flow().is_none());

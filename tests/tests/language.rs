@@ -15,7 +15,6 @@ use mowgli_core::ids::{Loc, Name};
 use mowgli_core::problem::Limits;
 use mowgli_core::runs::Stop;
 use mowgli_core::value::Val;
-use mowgli_rdma::Stamp;
 use mowgli_tests::{files, litmus, outcomes, papers, solved};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -779,7 +778,7 @@ fn axioms_and_machine_agree_on_branches_and_loops() {
 #[test]
 fn flow_and_guesses_agree_on_branches_and_loops() {
     let limits = Limits { rounds: 2, traces: 20_000, ..Limits::default() };
-    let libraries = libraries::<Stamp>(of("RDMA_WAIT", "").model);
+    let libraries = libraries(of("RDMA_WAIT", "").model);
     let agree = |test: &Test| {
         with_problem(&libraries, test, &[], limits, |problem| {
             let flowing = problem.outcomes_by_flow().ok_or("a value comes out of nowhere")?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use mowgli::litmus::parse::parse;
 use mowgli::litmus::run::{Engine, solve_with};
-use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_event, stamps, writes};
+use mowgli_core::algebra::{Spec, SubView, cell, id, po, reads, same, same_event, stamped, stamps, writes};
 use mowgli_core::event::{Call, Cell, Event, Shape};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementations;
@@ -15,6 +15,7 @@ use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::Prog;
 use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
+use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::crash::{CRASH, crashing, dead, or_stops};
@@ -22,7 +23,7 @@ use mowgli_rdma::message::{self, MESSAGE};
 use mowgli_rdma::operational::Machine;
 use mowgli_rdma::tso::{self, TSO, Tso, WaitByPolls};
 use mowgli_rdma::wait;
-use mowgli_rdma::{Stamp, Switches, Way, to};
+use mowgli_rdma::{RdmaStamp, Switches, Way, to};
 use mowgli_tests::{flowing, outcomes, solved};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -38,7 +39,7 @@ fn all_cells(world: &World) -> Vec<Cell> {
 }
 
 /// All outcomes by the axioms; `None` if a limit was reached.
-fn by_axioms(libraries: &Libraries<Stamp>, world: &World, programs: &[Prog]) -> Option<BTreeSet<Outcome>> {
+fn by_axioms(libraries: &Libraries, world: &World, programs: &[Prog]) -> Option<BTreeSet<Outcome>> {
     let problem = Problem {
         libraries,
         implementations: &Implementations::new(),
@@ -64,7 +65,7 @@ fn agree(switches: Switches, client: &(World, Client)) -> Result<(), TestCaseErr
 }
 
 fn agree_over(
-    libraries: &Libraries<Stamp>,
+    libraries: &Libraries,
     switches: Switches,
     (world, client): &(World, Client),
 ) -> Result<(), TestCaseError> {
@@ -74,12 +75,7 @@ fn agree_over(
     )
 }
 
-fn agree_on(
-    libraries: &Libraries<Stamp>,
-    switches: Switches,
-    world: &World,
-    programs: &[Prog],
-) -> Result<(), TestCaseError> {
+fn agree_on(libraries: &Libraries, switches: Switches, world: &World, programs: &[Prog]) -> Result<(), TestCaseError> {
     let Some(axioms) = by_axioms(libraries, world, programs) else { return Ok(()) };
     let mut machine = Machine::new(world, programs).unwrap().with(switches);
     let cells = all_cells(world);
@@ -183,7 +179,7 @@ fn axioms_and_machine_agree_on_ways() {
 /// the machine.
 #[test]
 fn other_axioms_of_ways_are_noticed() {
-    let first = |a: Stamp| a.queue_pair().map_or(a, |q| a.by(q.to.into()));
+    let first = |a: RdmaStamp| a.queue_pair().map_or(a, |q| a.by(q.to.into()));
     let by_node = Libraries::over(move |a, b| to(first(a), first(b))).with(Tso);
     let words = tso::Words { rmw: false };
     let bound = bound(2, 2, 4);
@@ -605,13 +601,13 @@ enum Row {
     Fence,
 }
 
-fn kind(a: Stamp) -> Row {
+fn kind(a: RdmaStamp) -> Row {
     match a {
-        Stamp::aNLR(_) => Row::LocalRead,
-        Stamp::aNRW(_) => Row::RemoteWrite,
-        Stamp::aNRR(_) => Row::RemoteRead,
-        Stamp::aNLW(_) => Row::LocalWrite,
-        Stamp::aRF(_) => Row::Fence,
+        RdmaStamp::aNLR(_) => Row::LocalRead,
+        RdmaStamp::aNRW(_) => Row::RemoteWrite,
+        RdmaStamp::aNRR(_) => Row::RemoteRead,
+        RdmaStamp::aNLW(_) => Row::LocalWrite,
+        RdmaStamp::aRF(_) => Row::Fence,
         _ => Row::Cpu,
     }
 }
@@ -630,7 +626,7 @@ fn is_same_queue_pair(a: Row, b: Row, issue: bool) -> bool {
     }
 }
 
-impl Library<Stamp> for LiteralSc {
+impl Library for LiteralSc {
     fn name(&self) -> Name {
         TSO
     }
@@ -650,16 +646,16 @@ impl Library<Stamp> for LiteralSc {
     fn admits(&self, world: &World, events: &[&Event]) -> bool {
         Tso.admits(world, events)
     }
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         Tso.shapes(world, event)
     }
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let (rf, initial) = c.reads_from("rf", reads(), writes());
         let mo = c.order("mo", writes(), cell);
         let rb = (rf.inv().then(&mo) | initial) - id();
-        let sqp = same(|s: &SubView<Stamp>| {
-            Some(Val::tuple(&[Val::Int(i64::from(s.event.thread.0)), Val::Node(s.sub.stamp.node()?)]))
+        let sqp = same(|s: &SubView| {
+            Some(Val::tuple(&[Val::Int(i64::from(s.event.thread.0)), Val::Node(RdmaStamp::of(s.sub.stamp).node()?)]))
         });
         let of_kind = |k: Row| stamps(move |a| kind(a) == k);
         let inside = |a, b| same_event().between(&of_kind(a), &of_kind(b));
@@ -669,11 +665,11 @@ impl Library<Stamp> for LiteralSc {
         let kinds = [Row::Cpu, Row::LocalRead, Row::RemoteWrite, Row::RemoteRead, Row::LocalWrite, Row::Fence];
         // The two events of an operation are in program order too.
         let in_po = |issue: bool| {
-            let mut all = po().between(&of_kind(Row::Cpu), &stamps(|_| true))
+            let mut all = po().between(&of_kind(Row::Cpu), &stamps(|_: RdmaStamp| true))
                 | inside(Row::LocalRead, Row::RemoteWrite)
                 | inside(Row::RemoteRead, Row::LocalWrite);
             // A CAS that fails is a fence, then a read.
-            all = all | same_event().between(&stamps(|a| a == Stamp::aMF), &stamps(|a| a == Stamp::aCR));
+            all = all | same_event().between(&stamped(RdmaStamp::aMF), &stamped(RdmaStamp::aCR));
             for (a, b) in kinds.into_iter().flat_map(|a| kinds.map(|b| (a, b))) {
                 if is_same_queue_pair(a, b, issue) {
                     all = all | (po() & &sqp).between(&of_kind(a), &of_kind(b));
@@ -683,8 +679,8 @@ impl Library<Stamp> for LiteralSc {
         };
         let (ippo, oppo, pf) = (in_po(true), in_po(false), tso::pf());
         let ib = (&ippo | &rf | &pf | &nfo).plus();
-        let inst = stamps(|a| !matches!(a, Stamp::aNLW(_) | Stamp::aNRW(_)));
-        let seen = pf.between(&of_kind(Row::LocalWrite), &stamps(|_| true));
+        let inst = stamps(|a| !matches!(a, RdmaStamp::aNLW(_) | RdmaStamp::aNRW(_)));
+        let seen = pf.between(&of_kind(Row::LocalWrite), &stamps(|_: RdmaStamp| true));
         let ob = (&oppo | &rf | &seen | &nfo | &rb | &mo | inst.on().then(&ib)).plus();
         c.irreflexive("ib", &ib);
         c.irreflexive("ob", &ob);
@@ -696,7 +692,7 @@ impl Library<Stamp> for LiteralSc {
 /// RDMA-SC is RDMA-TSO with one more row in the stamp order.
 #[test]
 fn the_stamp_order_of_sc_gives_what_is_published() {
-    let literal = Libraries::over(|_, _| false).with(LiteralSc);
+    let literal = Libraries::over(|_: RdmaStamp, _| false).with(LiteralSc);
     let (by_row, tso) = (mowgli_rdma::sc::libraries(), Libraries::over(to).with(Tso));
     let words = tso::Words { rmw: false };
     for (bound, cases) in [(bound(2, 2, 3), 800), (bound(3, 2, 2), 500), (bound(1, 2, 5), 300)] {

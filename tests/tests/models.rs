@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use mowgli::catalogue::Catalogue;
 use mowgli::check::{Ask, Checked, Options, check};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::ids::{Loc, Node};
@@ -11,27 +12,28 @@ use mowgli_core::library::Libraries;
 use mowgli_core::problem::{Limits, Problem};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::stamp::Stamp;
+use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
 use mowgli_libraries::{bal, sv, x86};
-use mowgli_rdma::Stamp::{aCR, aCW, aWT};
+use mowgli_rdma::RdmaStamp::{aCR, aCW, aWT};
 use mowgli_rdma::wait::{Wait, read, word, write};
 use mowgli_rdma::{sc, to};
+use mowgli_x86::X86Stamp;
 
 #[allow(dead_code, reason = "not all of it is used")]
 #[path = "../../mowgli-core/tests/x86_tso/mod.rs"]
 mod own;
 
 /// RDMA without the cell of the stamp order that keeps CPU writes in order.
-fn reorders_writes(a: mowgli_rdma::Stamp, b: mowgli_rdma::Stamp) -> bool {
+fn reorders_writes(a: mowgli_rdma::RdmaStamp, b: mowgli_rdma::RdmaStamp) -> bool {
     to(a, b) && (a, b) != (aCW, aCW)
 }
 
 /// RDMA without the cells that keep CPU reads and writes after a wait.
-fn waits_for_nothing(a: mowgli_rdma::Stamp, b: mowgli_rdma::Stamp) -> bool {
+fn waits_for_nothing(a: mowgli_rdma::RdmaStamp, b: mowgli_rdma::RdmaStamp) -> bool {
     to(a, b) && !(a == aWT && [aCR, aCW].contains(&b))
 }
 
@@ -39,7 +41,7 @@ const LOCS: [&str; 2] = ["x", "y"];
 
 /// Two threads return what they have read of x and y, under this stamp order.
 fn outputs(
-    order: fn(mowgli_rdma::Stamp, mowgli_rdma::Stamp) -> bool,
+    order: fn(mowgli_rdma::RdmaStamp, mowgli_rdma::RdmaStamp) -> bool,
     threads: [fn(Loc, Loc) -> Prog; 2],
 ) -> BTreeSet<Vec<Val>> {
     let [x, y] = LOCS.map(Loc::new);
@@ -77,11 +79,11 @@ fn one_stamp_type_has_several_models() {
 }
 
 /// What is asked of the variant of this name, in small.
-fn checked<S: Stamp>(entry: &Entry<S>, variant: &str) -> Result<Checked<S>, String> {
+fn checked(entry: &Entry, variant: &str) -> Result<Checked, String> {
     check(entry, entry.variant(variant)?, &entry.through(), &Options::default())
 }
 
-fn entry_of<S: Stamp>(all: Vec<Entry<S>>, name: &str) -> Entry<S> {
+fn entry_of(all: Vec<Entry>, name: &str) -> Entry {
     all.into_iter().find(|e| e.name == name).expect("a built-in library")
 }
 
@@ -90,7 +92,7 @@ fn entry_of<S: Stamp>(all: Vec<Entry<S>>, name: &str) -> Entry<S> {
 fn an_implementation_is_sound_over_one_model_and_not_over_another() {
     let spinlock = || entry_of(x86::catalogue(), "spinlock");
     assert_eq!(checked(&spinlock(), "flags").unwrap().verdict(), "unsound");
-    let without_buffers = spinlock().with_order(|_, _| true);
+    let without_buffers = spinlock().with_order(|_: X86Stamp, _| true);
     assert_eq!(checked(&without_buffers, "flags").unwrap().verdict(), "sound");
 }
 
@@ -109,7 +111,7 @@ fn a_whole_stack_is_over_one_stamp_order() {
 #[test]
 fn an_entry_is_of_one_memory_model() {
     let bal = || entry_of(catalogue(), "bal");
-    let over = |part: Libraries<_>| part.with_order(reorders_writes);
+    let over = |part: Libraries| part.with_order(reorders_writes);
     let mixed = [
         ("specification", Entry { specification: over(bal().specification), ..bal() }),
         ("implementation", Entry { below: over(bal().below), ..bal() }),
@@ -128,8 +130,26 @@ fn libraries_of_two_memory_models_are_no_set() {
     let _ = Libraries::over(to).with(Wait).and(&sc::libraries());
 }
 
+#[test]
+#[should_panic(expected = "memory models with different stamps")]
+fn libraries_with_different_stamps_are_no_set() {
+    let _ = Libraries::over(to).with(Wait).and(&Memory::x86_tso().libraries);
+}
+
+#[test]
+#[should_panic(expected = "aCR is a stamp of another memory model")]
+fn a_stamp_is_of_one_memory_model() {
+    let _ = X86Stamp::of(aCR.into());
+}
+
+#[test]
+fn no_test_is_of_a_memory_model_of_ones_own() {
+    let said = Catalogue::with([lock()]).err().expect("a mistake");
+    assert!(said.starts_with("lock is over a memory model of its own"), "{said}");
+}
+
 /// A lock over a memory model of one's own, whose stamps nothing that is built in has.
-fn lock() -> Entry<own::Tso> {
+fn lock() -> Entry {
     let memory = || Libraries::over(own::to).with(own::Memory);
     let bound = Bound { threads: 2, nodes: 1, calls: 2, loops: 2, ..Bound::default() };
     let variant = |name, expected, spin| Variant {

@@ -21,7 +21,7 @@ use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Expected, Memory, Variant};
 use mowgli_libraries::sv::{self, Sv};
-use mowgli_rdma::Stamp::{self, aCR, aCW};
+use mowgli_rdma::RdmaStamp::{aCR, aCW};
 use mowgli_rdma::to;
 
 #[allow(dead_code, reason = "its main is that of the example")]
@@ -41,7 +41,7 @@ methods! {
 /// A pile: who has pushed finds something there.
 struct Pile;
 
-impl Library<Stamp> for Pile {
+impl Library for Pile {
     fn name(&self) -> Name {
         PILE
     }
@@ -50,7 +50,7 @@ impl Library<Stamp> for Pile {
         OfPile::TABLE
     }
 
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let top = |loc| Cell { loc, node: Node(1) };
         vec![match OfPile::of(&event.call) {
             OfPile::Pop { x } => Shape::from([Sub::read(aCR, top(x), Reads::Is(event.ret))]),
@@ -58,7 +58,7 @@ impl Library<Stamp> for Pile {
         }]
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let (rf, initial) = c.reads_from("rf", reads(), writes());
         let initial = initial.named("missed", "{a} found nothing, before {b} pushed");
@@ -132,7 +132,7 @@ fn checked(entry: &Entry) -> Result<Checked, String> {
 /// A pile of which it is said that a pop only looks, and a push too.
 struct Glance;
 
-impl Library<Stamp> for Glance {
+impl Library for Glance {
     fn name(&self) -> Name {
         PILE
     }
@@ -141,7 +141,7 @@ impl Library<Stamp> for Glance {
         OfPile::TABLE
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         Pile.shapes(world, event)
     }
 
@@ -149,7 +149,7 @@ impl Library<Stamp> for Glance {
         true
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         Pile.spec()
     }
 }
@@ -294,11 +294,11 @@ fn of_latch(call: &Call) -> Call {
 }
 
 /// Asks something of the specification of the latch.
-fn ask<T>(of: impl FnOnce(&dyn Library<Stamp>) -> T) -> T {
+fn ask<T>(of: impl FnOnce(&dyn Library) -> T) -> T {
     of(latch::entry().library().expect("the example specifies it"))
 }
 
-impl Library<Stamp> for Signal {
+impl Library for Signal {
     fn name(&self) -> Name {
         SIGNAL
     }
@@ -307,11 +307,11 @@ impl Library<Stamp> for Signal {
         OfSignal::TABLE
     }
 
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         ask(|library| library.shapes(world, &Event { call: of_latch(&event.call), ..event.clone() }))
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         ask(|library| library.spec())
     }
 }

@@ -65,6 +65,7 @@ fn every_specification_has_the_three_properties_in_small() {
     rdma-wait-rmw: Ok(Less)
     rdma-tso: Err("ib can have more pairs in a part")
     rdma-tso-rmw: Err("ib can have more pairs in a part")
+    x86-tso: Ok(TheSame)
     sv: Ok(TheSame)
     bal: Ok(TheSame)
     bal-transitive: Ok(TheSame)

@@ -16,14 +16,13 @@ use mowgli_libraries::bal::{self, BalOverSv};
 use mowgli_libraries::catalogue::{catalogue, named};
 use mowgli_libraries::entry::{Entry, Expected, Variant, variant};
 use mowgli_libraries::sv::Method as Sv;
-use mowgli_rdma::Stamp;
 
 /// Asks something of a client with its calls implemented.
 fn implemented<T>(
     entry: &Entry,
     variant: &Variant,
     (world, client): (&World, &Client),
-    ask: impl FnOnce(&Problem<'_, Stamp>) -> T,
+    ask: impl FnOnce(&Problem<'_>) -> T,
 ) -> T {
     let mut world = world.clone();
     add_parts(&*variant.implementation, &mut world);
@@ -40,7 +39,7 @@ fn implemented<T>(
 }
 
 /// Classes of executions, and whether there is one without a g.
-fn found(problem: &Problem<'_, Stamp>, entry: &Entry) -> (u64, bool) {
+fn found(problem: &Problem<'_>, entry: &Entry) -> (u64, bool) {
     let library = entry.library().unwrap().name();
     let local = local::check(problem, &problem.runs(), &entry.specification, library);
     (local.explored.stats.classes, local.violation.is_some())
@@ -84,8 +83,7 @@ fn renamed(library: &str, variant: &str, bound: &Bound, by: By) -> (usize, usize
                 Some(&mut |transcript| {
                     for ((world, client), other_to_form) in &orbit[1..] {
                         let renaming = to_form.and_back(other_to_form);
-                        let relates =
-                            |other: &Problem<'_, Stamp>| relates(&renaming, transcript, other, [&below, &above]);
+                        let relates = |other: &Problem<'_>| relates(&renaming, transcript, other, [&below, &above]);
                         if implemented(entry, variant, (world, client), relates) {
                             related.push((world, client));
                         }
@@ -155,7 +153,7 @@ fn a_mistake_of_one_node_or_thread_is_found() {
         assert_eq!(check(entry, &wrong, &bound, &Options::default()).unwrap().verdict(), "unsound");
     }
     let mut stricter = catalogue().into_iter().find(|e| e.name == "bal").unwrap();
-    fn on_node_2_of_two(s: &SubView<Stamp>) -> bool {
+    fn on_node_2_of_two(s: &SubView) -> bool {
         s.node() == Node(2) && s.world.nodes == 2
     }
     stricter.specification = stricter.specification.clone().respecified(bal::BAL, |spec| {

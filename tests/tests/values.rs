@@ -13,9 +13,9 @@ use mowgli_core::soundness::client::{Bound, Client, Subject, strategy};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::catalogue::catalogue;
+use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, TSO, Tso};
 use mowgli_rdma::wait::{self, WAIT, Wait};
-use mowgli_rdma::{Stamp, to};
 use mowgli_tests::flowing;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -41,12 +41,7 @@ fn idle() -> impl Strategy<Value = Idle> {
 }
 
 /// The results of each thread, and the last values of all words; `None` if a limit was reached.
-fn outcomes(
-    libraries: &Libraries<Stamp>,
-    world: &World,
-    programs: &[Prog],
-    observed: &[Cell],
-) -> Option<BTreeSet<Outcome>> {
+fn outcomes(libraries: &Libraries, world: &World, programs: &[Prog], observed: &[Cell]) -> Option<BTreeSet<Outcome>> {
     let (implementations, limits) = (&Implementations::new(), Limits::default());
     let all = Problem { libraries, implementations, world, programs, observed, limits }.outcomes();
     all.all().ok().map(|found| found.into_keys().collect())
@@ -54,7 +49,7 @@ fn outcomes(
 
 /// Whether the outcomes of a client are the same with what changes nothing. `memory` has fences and words.
 fn is_unchanged(
-    libraries: &Libraries<Stamp>,
+    libraries: &Libraries,
     memory: Name,
     (world, client): &(World, Client),
     idle: &Idle,
@@ -90,7 +85,7 @@ fn is_unchanged(
 
 fn check(
     name: &str,
-    libraries: &Libraries<Stamp>,
+    libraries: &Libraries,
     memory: Name,
     subject: &dyn Subject,
     bound: &Bound,

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use mowgli::catalogue::Catalogue;
 use mowgli::check::{Checked, Options, check};
-use mowgli::explain::{explain, model, read, written};
-use mowgli::litmus::test::Model;
+use mowgli::explain::{explain, read, written};
 use mowgli_core::implementation::{Implementation, Implementations, add_parts};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
@@ -19,10 +18,9 @@ use mowgli_libraries::entry::{Entry, Expected, Variant};
 use mowgli_libraries::x86::msqueue::{self, MsQueue};
 use mowgli_libraries::x86::treiber::without_null_check;
 use mowgli_libraries::x86::{self, catalogue};
-use mowgli_x86::Stamp;
 
 /// What is found of a variant at each of its bounds, up to the first at which it fails.
-fn found(entry: &Entry<Stamp>, variant: &Variant) -> Vec<Checked<Stamp>> {
+fn found(entry: &Entry, variant: &Variant) -> Vec<Checked> {
     let mut all = Vec::new();
     for bound in &variant.bounds {
         all.push(check(entry, variant, bound, &Options::default()).unwrap());
@@ -50,11 +48,10 @@ fn as_expected(library: &str) {
 }
 
 /// A counterexample is a litmus test of x86-TSO, is read again as it was written, and is forbidden as it was.
-fn is_kept(checked: &Checked<Stamp>) {
+fn is_kept(checked: &Checked) {
     let Some(finding) = checked.finding() else { return };
     let text = written(&finding);
-    assert_eq!(model(Catalogue::builtin(), &text), Ok(Model::X86Tso), "{}", finding.litmus);
-    let again = read::<Stamp>(&text).unwrap();
+    let again = read(Catalogue::builtin(), &text).unwrap();
     assert_eq!(again, finding);
     let explained =
         explain(Catalogue::builtin(), again, Limits::default()).unwrap_or_else(|e| panic!("{}: {e}", finding.litmus));
@@ -121,14 +118,14 @@ fn a_pool_that_is_too_small_is_a_fault() {
 /// The outcomes of a client with the specification, or with an implementation in its place, which are found by letting
 /// values flow.
 fn by_values(
-    entry: &Entry<Stamp>,
+    entry: &Entry,
     implementation: Option<&Arc<dyn Implementation>>,
     world: &World,
     client: &Client,
 ) -> Result<BTreeSet<Outcome>, String> {
     let mut world = world.clone();
     let mut implementations = Implementations::new();
-    let mut libraries: Libraries<Stamp> = entry.specification.and(&entry.below);
+    let mut libraries: Libraries = entry.specification.and(&entry.below);
     if let Some(implementation) = implementation {
         add_parts(&**implementation, &mut world);
         implementations.insert(implementation.target(), Arc::clone(implementation));

@@ -1,7 +1,7 @@
 //! The specification of the store: a linearisable map (LOCO §6.2, LOCO-X Theorem I.3), and its clients.
 
 use itertools::Itertools;
-use mowgli_core::algebra::{Spec, same_event, stamps};
+use mowgli_core::algebra::{Spec, same_event, stamped, stamps};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::library::Library;
@@ -9,7 +9,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
-use mowgli_rdma::stamp::Stamp::{self, aCAS, aCR, aMF, aWT};
+use mowgli_rdma::stamp::RdmaStamp::{self, aCAS, aCR, aMF, aWT};
 
 methods! {
     /// What can be done with a store.
@@ -72,7 +72,7 @@ pub(super) fn server(world: &World, n: Node) -> Option<Tid> {
     world.tids().filter(|&t| world.node_of(t) == n).last()
 }
 
-impl Library<Stamp> for Kvstore {
+impl Library for Kvstore {
     fn name(&self) -> Name {
         KVSTORE
     }
@@ -112,14 +112,14 @@ impl Library<Stamp> for Kvstore {
     }
 
     /// {aMF, aCAS} for what changes a key, {aMF, aCR} for what looks at one, and {aWT} for Serve, which touches nothing.
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         let effect = effect(world, event);
         effect.map(|e| e.cell.map(|_| Sub::quiet(aMF)).into_iter().chain([e]).collect()).into_iter().collect()
     }
 
     /// Linearisable (Herlihy and Wing): a call is from its aMF to its other subevent, and where one must take effect before
     /// another it does not begin after the other ends.
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let [rf, mo, rb] = c.coherence_as([
             "{b} found {b reads}, which {a} stored",
@@ -129,7 +129,7 @@ impl Library<Stamp> for Kvstore {
 
         // so = {<<e1, aMF>, <e2, a>> | e1 = e2 or e1 lin e2}, lin = (rf u mo u rb)+ irreflexive
         let call = same_event()
-            .between(&stamps(|a| a == aMF), &stamps(|a| a != aMF))
+            .between(&stamped(aMF), &stamps(|a: RdmaStamp| a != aMF))
             .named("call", "{a} begins before it ends");
         let lin = (&rf | &mo | &rb).plus();
         c.irreflexive("lin", &lin);
@@ -140,7 +140,7 @@ impl Library<Stamp> for Kvstore {
 }
 
 /// What a call does at some instant between its beginning and its end.
-fn effect(world: &World, event: &Event) -> Option<Sub<Stamp>> {
+fn effect(world: &World, event: &Event) -> Option<Sub> {
     let at = |x, key| stored(world, x, key);
     let (done, nothing) = (event.ret == Val::Bool(true), Val::Bot);
     Some(match Method::of(&event.call) {

@@ -9,7 +9,7 @@
 //! order of the calls in which the two change places has the same results, so that is a promise about order and about no
 //! result.
 
-use mowgli_core::algebra::{Spec, SubView, events, po, stamps};
+use mowgli_core::algebra::{Spec, SubView, events, po, stamped};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::library::Library;
@@ -18,7 +18,7 @@ use mowgli_core::soundness::client::{Bound, Subject, object_names};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, World};
 use mowgli_x86::pool::records;
-use mowgli_x86::stamp::Stamp::{self, F, R};
+use mowgli_x86::stamp::X86Stamp::{F, R};
 use mowgli_x86::to;
 use mowgli_x86::tso::{MACHINE, on_one_machine, word};
 
@@ -61,7 +61,7 @@ fn empty() -> Val {
     Val::tuple(&[])
 }
 
-impl Library<Stamp> for Container {
+impl Library for Container {
     fn name(&self) -> Name {
         self.name
     }
@@ -99,7 +99,7 @@ impl Library<Stamp> for Container {
     }
 
     /// {F} for a call that changes the state, {R} for one that finds nothing.
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Stamp>> {
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let whole = state(event.call.loc(0));
         let sub = match event.ret {
             Val::Bot => Sub::read(R, whole, Reads::Is(empty())),
@@ -108,30 +108,30 @@ impl Library<Stamp> for Container {
         vec![Shape::from([sub])]
     }
 
-    fn spec(&self) -> Spec<Stamp> {
+    fn spec(&self) -> Spec {
         if self.is_stack { sequentially_consistent() } else { with_two_ends() }
     }
 }
 
 /// Whether a call takes something out of a queue, or finds it empty.
-fn takes_out(s: &SubView<Stamp>) -> bool {
+fn takes_out(s: &SubView) -> bool {
     s.event.call.args.len() == 1
 }
 
 /// Whether a call puts something into a queue.
-fn puts_in(s: &SubView<Stamp>) -> bool {
+fn puts_in(s: &SubView) -> bool {
     s.event.call.args.len() > 1
 }
 
 /// One order of the calls, of which it is no promise that something is taken out before something else is put in.
-fn with_two_ends() -> Spec<Stamp> {
+fn with_two_ends() -> Spec {
     let mut c = Spec::default();
     let sentences = ["{b} found what {a} left", "{a} comes before {b}", "{a} did not find what {b} left"];
     let [rf, mo, rb] = c.coherence_as(sentences);
     c.irreflexive("lin", &(po() | &rf | &mo | &rb).plus());
 
     // [F]; takes_out x puts_in; [F]
-    let changes = stamps(|a| a == F);
+    let changes = stamped(F);
     let apart = events(takes_out).cross(&events(puts_in)) & changes.cross(&changes);
     let rf = (&rf - &apart).named("rf", sentences[0]);
     let mo = (&mo - &apart).named("mo", sentences[1]);
@@ -155,7 +155,7 @@ impl Subject for Container {
 
 /// What the catalogue says of a container over words.
 #[must_use]
-pub fn entry(library: Container, variants: Vec<Variant>) -> Entry<Stamp> {
+pub fn entry(library: Container, variants: Vec<Variant>) -> Entry {
     let memory = Memory::x86_tso();
     // One value shows no order, and three calls have all that two nodes can do.
     let of_three_calls = |mut variant: Variant| {

@@ -1,5 +1,6 @@
 //! What the locks over x86-TSO share: their specification, and probes that see critical sections overlap.
 
+use mowgli_core::algebra::stamped;
 use mowgli_core::event::{Call, Shape, Sub};
 use mowgli_core::ids::{Loc, Name};
 use mowgli_core::library::Libraries;
@@ -7,7 +8,7 @@ use mowgli_core::soundness::client::Client;
 use mowgli_core::soundness::verdict::Probes;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, World};
-use mowgli_x86::stamp::Stamp::{self, F, W};
+use mowgli_x86::stamp::X86Stamp::{F, W};
 use mowgli_x86::to;
 use mowgli_x86::tso::{Tso, X86, word};
 
@@ -18,20 +19,20 @@ use crate::x86::words::OneMachine;
 /// The lock of SYNC §4.1 over x86-TSO: Acq {F}, Rel {W}, `so = {<<e1, W>, <e2, F>> | match(e0, e1), e0 lo e2}`. A release
 /// need not be seen before a later read: it may wait in the store buffer.
 #[must_use]
-pub const fn lock(name: Name) -> Lock<Stamp> {
+pub const fn lock(name: Name) -> Lock {
     Lock {
         name,
         form: Form { kind: name.text(), parts: &[] },
-        fence: F,
+        fence: || F.into(),
         release: |_, _| Shape::from([Sub::quiet(W)]),
-        lets_in: |a| matches!(a, W),
+        lets_in: || stamped(W),
         first: |_| {},
     }
 }
 
 /// What the catalogue says of a lock over words.
 #[must_use]
-pub fn entry(name: Name, variants: Vec<Variant>) -> Entry<Stamp> {
+pub fn entry(name: Name, variants: Vec<Variant>) -> Entry {
     Entry {
         name: name.text(),
         specification: Libraries::over(to).with(lock(name)),

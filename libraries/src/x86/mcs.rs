@@ -10,7 +10,6 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_x86::Stamp;
 use mowgli_x86::tso::{Method as Tso, cas, read, word, write, xchg};
 
 use crate::entry::{Entry, Expected, variant};
@@ -85,7 +84,7 @@ impl Implementation for Mcs {
 
 /// What the catalogue says of it.
 #[must_use]
-pub fn entry() -> Entry<Stamp> {
+pub fn entry() -> Entry {
     use Expected::{Sound, Stuck, Unsound};
     // Two may think that they are the first.
     let two_steps =

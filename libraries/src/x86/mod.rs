@@ -14,7 +14,6 @@ pub mod treiber;
 pub(crate) mod words;
 
 use mowgli_core::ids::Name;
-use mowgli_x86::Stamp;
 
 use crate::entry::Entry;
 use crate::x86::container::Container;
@@ -22,7 +21,7 @@ pub use crate::x86::words::{NULL, field};
 
 /// All libraries over x86-TSO.
 #[must_use]
-pub fn catalogue() -> Vec<Entry<Stamp>> {
+pub fn catalogue() -> Vec<Entry> {
     vec![spin::entry(), ticket::entry(), mcs::entry(), treiber::entry(), msqueue::entry()]
 }
 

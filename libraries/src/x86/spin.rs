@@ -7,7 +7,6 @@ use mowgli_core::implementation::Implementation;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_x86::Stamp;
 use mowgli_x86::tso::{Method as Tso, cas, mfence, read, word, write};
 
 use crate::entry::{Entry, Expected, variant};
@@ -80,7 +79,7 @@ impl Implementation for Flags {
 
 /// What the catalogue says of it.
 #[must_use]
-pub fn entry() -> Entry<Stamp> {
+pub fn entry() -> Entry {
     use Expected::{Blocks, Sound, Stuck, Unsound};
     let read_then_write = Spin.replace(calls!(Tso::CAS { x, v1, v2 } => in_two_steps(x, v1, v2)));
     // A flag is still in the store buffer when the others are looked at.

@@ -6,7 +6,6 @@ use mowgli_core::ids::{Loc, Name, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::world::World;
-use mowgli_x86::Stamp;
 use mowgli_x86::tso::{Method as Tso, faa, read, word, write};
 
 use crate::entry::{Entry, Expected, variant};
@@ -49,7 +48,7 @@ impl Implementation for Ticket {
 
 /// What the catalogue says of it.
 #[must_use]
-pub fn entry() -> Entry<Stamp> {
+pub fn entry() -> Entry {
     use Expected::{Blocks, Sound, Unsound};
     let two_steps = Ticket.replace(calls!(
         Tso::FAA { x, .. } => prog! { let v = read(x); write(x, v.plus(1).unwrap_or(v)); Prog::Val(v) }

@@ -11,7 +11,6 @@ use mowgli_core::method::methods;
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
-use mowgli_x86::Stamp;
 use mowgli_x86::pool::new;
 use mowgli_x86::tso::{Method as Tso, cas, read, word, write};
 
@@ -88,7 +87,7 @@ pub fn without_null_check() -> impl Implementation {
 
 /// What the catalogue says of it.
 #[must_use]
-pub fn entry() -> Entry<Stamp> {
+pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 1, 2)];
     let [push, pop] = [

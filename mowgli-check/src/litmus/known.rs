@@ -6,7 +6,6 @@ use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::{Name, Tid};
 use mowgli_core::library::Libraries;
 use mowgli_core::method::Method;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::world::{Form, World};
 
 use mowgli_rdma::crash::CRASH;
@@ -30,7 +29,7 @@ pub(crate) struct Callable {
 }
 
 impl Callable {
-    fn of<S: Stamp>(libraries: &Libraries<S>, name: Name, model: Model) -> Self {
+    fn of(libraries: &Libraries, name: Name, model: Model) -> Self {
         let library = libraries.shared(name);
         let object = library.object();
         // What has no objects is for implementations.
@@ -67,15 +66,9 @@ impl Callable {
 pub(crate) struct Known(Vec<Callable>);
 
 impl Known {
-    /// Those of the sets of a model, and which of them are one's own.
-    pub(crate) fn of(
-        model: Model,
-        rdma: &Libraries<mowgli_rdma::Stamp>,
-        x86: &Libraries<mowgli_x86::Stamp>,
-        own: &[&str],
-    ) -> Self {
-        let over_rdma = rdma.names().map(|name| Callable::of(rdma, name, model));
-        let mut all: Vec<Callable> = over_rdma.chain(x86.names().map(|name| Callable::of(x86, name, model))).collect();
+    /// Those of a model, and which of them are one's own.
+    pub(crate) fn of(model: Model, libraries: &Libraries, own: &[&str]) -> Self {
+        let mut all: Vec<Callable> = libraries.names().map(|name| Callable::of(libraries, name, model)).collect();
         all.sort_by_key(|l| (l.name != model.memory(), !own.contains(&l.name.text()), l.name));
         Self(all)
     }

@@ -2,9 +2,10 @@
 
 use mowgli_core::ids::Name;
 use mowgli_core::soundness::client::Bound;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::entry::Entry;
+use mowgli_rdma::RdmaStamp;
+use mowgli_x86::X86Stamp;
 
 use super::test::Model;
 use crate::catalogue::Catalogue;
@@ -12,30 +13,29 @@ use crate::catalogue::Catalogue;
 impl Catalogue {
     /// The library of one's own of this name, where tests of a model can have its objects.
     pub(super) fn own_library(&self, model: Model, name: &str) -> Option<Name> {
-        let own = match model {
-            Model::RDMA_WAIT => self.own::<mowgli_rdma::Stamp>().iter().map(|e| e.name).find(|n| *n == name),
-            Model::X86Tso => self.own::<mowgli_x86::Stamp>().iter().map(|e| e.name).find(|n| *n == name),
-            _ => None,
+        let is_over = |entry: &&Entry| match model {
+            Model::RDMA_WAIT => entry.specification.is_over::<RdmaStamp>(),
+            Model::X86Tso => entry.specification.is_over::<X86Stamp>(),
+            _ => false,
         };
-        own.map(Name::literal)
+        self.own().iter().filter(is_over).map(|e| Name::literal(e.name)).find(|n| n.text() == name)
     }
 
     /// An object of a library of one's own, as clients of this world have it.
     pub(super) fn own_object(&self, library: Name, world: &World) -> Object {
-        let over_rdma = self.own::<mowgli_rdma::Stamp>().iter().find_map(|entry| object(entry, library, world));
-        let over_x86 = || self.own::<mowgli_x86::Stamp>().iter().find_map(|entry| object(entry, library, world));
-        over_rdma.or_else(over_x86).unwrap_or_else(|| Object::new(library))
+        let found = self.own().iter().find_map(|entry| object(entry, library, world));
+        found.unwrap_or_else(|| Object::new(library))
     }
 }
 
 /// The first bound that an entry is checked at.
-fn bound<S: Stamp>(entry: &Entry<S>) -> Bound {
+fn bound(entry: &Entry) -> Bound {
     let mut bounds = entry.variants.iter().flat_map(|variant| &variant.bounds);
     bounds.next().cloned().unwrap_or_default()
 }
 
 /// The first object that the subject makes in a world; `None` if the entry is of another library.
-fn object<S: Stamp>(entry: &Entry<S>, library: Name, world: &World) -> Option<Object> {
+fn object(entry: &Entry, library: Name, world: &World) -> Option<Object> {
     let empty = World { objects: Default::default(), ..world.clone() };
     let own = Some(entry).filter(|e| Name::literal(e.name) == library)?;
     let worlds = own.subject.worlds(&empty, &bound(entry), &|| false);

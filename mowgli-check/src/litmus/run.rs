@@ -12,7 +12,6 @@ use mowgli_core::outcome::{Explored, Outcome};
 use mowgli_core::problem::{Found, Limits, Problem};
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Switches;
@@ -24,12 +23,12 @@ pub use super::answer::{Answer, WHY_NONE};
 use super::core_rma;
 use super::stuck::{self, Kinds};
 use super::test::{Model, Test};
-use crate::catalogue::{Catalogue, Stamped};
+use crate::catalogue::Catalogue;
 use crate::interrupt::{Failure, Undecided, cause};
 
 /// The libraries of a model, of those that are built in.
 #[must_use]
-pub fn libraries<S: Stamped>(model: Model) -> Libraries<S> {
+pub fn libraries(model: Model) -> Libraries {
     Catalogue::builtin().libraries(model)
 }
 
@@ -66,8 +65,8 @@ pub fn replaced(catalogue: &Catalogue, test: &Test, names: &[String]) -> Result<
 ///
 /// # Errors
 /// What stopped the search before one was found.
-pub fn ends<S: Stamp>(
-    libraries: &Libraries<S>,
+pub fn ends(
+    libraries: &Libraries,
     test: &Test,
     chain: &[Arc<dyn Implementation>],
     limits: Limits<'_>,
@@ -83,17 +82,17 @@ pub fn ends<S: Stamp>(
 }
 
 /// The kinds of executions of a test that are stuck, and what stopped the search for them.
-pub fn stuck_kinds<S: Stamp>(libraries: &Libraries<S>, test: &Test, limits: Limits<'_>) -> Found<Kinds> {
+pub fn stuck_kinds(libraries: &Libraries, test: &Test, limits: Limits<'_>) -> Found<Kinds> {
     with_problem(libraries, test, &[], limits, |problem| stuck::kinds(libraries, test, problem))
 }
 
 /// Asks something of a test as a problem over these libraries, with those of `chain` replaced by their implementations.
-pub fn with_problem<S: Stamp, T>(
-    libraries: &Libraries<S>,
+pub fn with_problem<T>(
+    libraries: &Libraries,
     test: &Test,
     chain: &[Arc<dyn Implementation>],
     limits: Limits<'_>,
-    ask: impl FnOnce(&Problem<'_, S>) -> T,
+    ask: impl FnOnce(&Problem<'_>) -> T,
 ) -> T {
     let mut world = test.world.clone();
     let implementations = implement(&mut world, chain);
@@ -119,19 +118,13 @@ pub fn solve(test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>)
 pub fn solve_in(catalogue: &Catalogue, test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
     match test.model {
         Model::CoreRma => core_rma::solve(test, &Rules::core(), limits),
-        Model::X86Tso => solve_over(&catalogue.libraries::<mowgli_x86::Stamp>(test.model), test, chain, limits),
-        model => solve_over(&catalogue.libraries::<mowgli_rdma::Stamp>(model), test, chain, limits),
+        model => solve_over(&catalogue.libraries(model), test, chain, limits),
     }
 }
 
 /// As [`solve`], over other libraries, or another stamp order, than those of the test's model.
 #[must_use]
-pub fn solve_over<S: Stamp>(
-    libraries: &Libraries<S>,
-    test: &Test,
-    chain: &[Arc<dyn Implementation>],
-    limits: Limits<'_>,
-) -> Answer {
+pub fn solve_over(libraries: &Libraries, test: &Test, chain: &[Arc<dyn Implementation>], limits: Limits<'_>) -> Answer {
     let (all, stuck) = with_problem(libraries, test, chain, limits, |problem| {
         (problem.outcomes(), stuck::kinds(libraries, test, problem))
     });

@@ -8,7 +8,6 @@ use mowgli_core::ids::Tid;
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
 use mowgli_core::problem::{Found, Problem};
-use mowgli_core::stamp::Stamp;
 use mowgli_core::stuck::{Stuck, results};
 use mowgli_core::value::Val;
 use mowgli_rdma::operational::{Rest, Standstill};
@@ -41,8 +40,8 @@ impl Kind {
         Self { waits, shown: test.values(&Outcome { outputs, finals: finals.to_vec() }) }
     }
 
-    fn of<S>(test: &Test, idle: &[Idle<S>], finals: &[Val]) -> Self {
-        let standing = |(thread, idle): (usize, &Idle<S>)| {
+    fn of(test: &Test, idle: &[Idle], finals: &[Val]) -> Self {
+        let standing = |(thread, idle): (usize, &Idle)| {
             let in_loop =
                 idle.1.as_ref().is_some_and(|wait| matches!(wait.at, Waits::Loop(_)) && wait.within.is_none());
             (test.standing(thread, &results(idle)), in_loop)
@@ -82,18 +81,18 @@ impl Kind {
 }
 
 /// A stuck execution of each kind, of a test that is this problem.
-pub(crate) fn executions<S: Stamp>(test: &Test, problem: &Problem<'_, S>) -> Found<BTreeMap<Kind, Stuck<S>>> {
+pub(crate) fn executions(test: &Test, problem: &Problem<'_>) -> Found<BTreeMap<Kind, Stuck>> {
     problem.all_stuck(&|idle, finals| Kind::of(test, idle, finals))
 }
 
 /// The kinds of stuck executions of a test that is this problem.
-pub(super) fn kinds<S: Stamp>(libraries: &Libraries<S>, test: &Test, problem: &Problem<'_, S>) -> Found<Kinds> {
+pub(super) fn kinds(libraries: &Libraries, test: &Test, problem: &Problem<'_>) -> Found<Kinds> {
     let (all, stop) = executions(test, problem).into_parts();
     Found::new(all.into_iter().map(|(kind, stuck)| (kind, whys(libraries, &stuck))).collect(), stop)
 }
 
 /// Returns for each thread the reason why it waits for ever.
-pub(crate) fn whys<S: Stamp>(libraries: &Libraries<S>, stuck: &Stuck<S>) -> Vec<String> {
+pub(crate) fn whys(libraries: &Libraries, stuck: &Stuck) -> Vec<String> {
     (0..stuck.waits.len()).map(|t| why(libraries, stuck, Tid::from_index(t))).collect()
 }
 

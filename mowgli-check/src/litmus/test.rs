@@ -7,7 +7,6 @@ use mowgli_core::event::Cell;
 use mowgli_core::ids::{Loc, Name, Node};
 use mowgli_core::library::Libraries;
 use mowgli_core::outcome::Outcome;
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_rdma::Switches;
@@ -121,7 +120,7 @@ impl Model {
 
     /// The model whose memory is among these libraries.
     #[must_use]
-    pub fn of<S: Stamp>(libraries: &Libraries<S>) -> Self {
+    pub fn of(libraries: &Libraries) -> Self {
         match () {
             () if libraries.get(X86).is_some() => Self::X86Tso,
             () if libraries.get(TSO).is_some() => Self::RDMA_TSO,

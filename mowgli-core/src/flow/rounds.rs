@@ -6,26 +6,25 @@ use super::{Explorer, Last, OfThread, Place, State, Wait, Waits};
 use crate::event::Cell;
 use crate::ids::{Name, Tid};
 use crate::search::prefix::{Advance, Available, Prefix};
-use crate::stamp::Stamp;
 use crate::thread::{Going, Point, Stand};
 use crate::value::Val;
 
-impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
+impl<'n> Explorer<'_, '_, 'n> {
     /// The rounds that a thread can end without a break, with no other result that depends on memory than that of the call
     /// at which it stands, where cells can hold these values. What it looked at before it has read, or it would not be there.
-    fn rounds_of(&self, thread: Tid, point: &'n Point<'n, S>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Going<'n, S>> {
+    fn rounds_of(&self, thread: Tid, point: &'n Point<'n>, cells: &dyn Fn(Cell) -> Vec<Val>) -> Vec<Going<'n>> {
         let results = self.threads.returns(thread, point, cells);
         results.into_iter().flat_map(|ret| self.threads.rounds(point, thread, ret).to_vec()).collect()
     }
 
     /// Where no thread goes on: those that have not ended may go round in a loop, if what they can read is not what they
     /// wait for, or wait in a call. The last of the rounds come at `now`.
-    pub(super) fn idle(&mut self, state: &State<'n, S>, names: &[Name], any: &Available, now: u32) {
+    pub(super) fn idle(&mut self, state: &State<'n>, names: &[Name], any: &Available, now: u32) {
         let mut prefixes = self.prefixes.take();
         let prefix = prefixes.get_mut(names).expect("it was looked at");
         let waits = |t: usize| !state[t].rests();
         let mut going = self.going(state, &waits, &|_| false, prefix, any).into_iter().peekable();
-        let of_thread = |(t, place): (usize, &Place<'n, S>)| -> Vec<Last<'n, S>> {
+        let of_thread = |(t, place): (usize, &Place<'n>)| -> Vec<Last<'n>> {
             let rounds = going.next_if(|(thread, _)| *thread == t).map_or_else(Vec::new, |(_, rounds)| rounds);
             let rounds = rounds.into_iter().map(|(point, start)| {
                 let wait = Wait { at: Waits::Loop(start), within: point.within(), depth: point.depth() };
@@ -35,7 +34,7 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
             let waits = self.waits_in(place).map(|wait| (place.point, Some(wait)));
             rounds.chain(ended).chain(waits).collect()
         };
-        let options: Vec<Vec<Last<'n, S>>> = state.iter().enumerate().map(of_thread).collect();
+        let options: Vec<Vec<Last<'n>>> = state.iter().enumerate().map(of_thread).collect();
         if options.iter().all(|of_thread| !of_thread.is_empty()) {
             self.choose_last(prefix, &mut self.path.clone(), now, &options, &mut Vec::new());
         }
@@ -46,13 +45,13 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// still write (`is_open`) that is not known.
     pub(super) fn going(
         &self,
-        state: &State<'n, S>,
+        state: &State<'n>,
         waits: &dyn Fn(usize) -> bool,
         is_open: &dyn Fn(Cell) -> bool,
-        prefix: &Prefix<'_, 'n, S>,
+        prefix: &Prefix<'_, 'n>,
         any: &Available,
-    ) -> Vec<OfThread<'n, S>> {
-        let mut going: Vec<OfThread<'n, S>> = Vec::new();
+    ) -> Vec<OfThread<'n>> {
+        let mut going: Vec<OfThread<'n>> = Vec::new();
         for (t, place) in state.iter().enumerate().filter(|(t, _)| waits(*t)) {
             let cells = |cell: Cell| self.values(prefix, any, cell);
             going.push((t, self.rounds_of(Tid::from_index(t), place.point, &cells)));
@@ -86,11 +85,11 @@ impl<'n, S: Stamp> Explorer<'_, '_, 'n, S> {
     /// Chooses what each thread does in the end, and keeps what may begin an execution.
     fn choose_last(
         &mut self,
-        prefix: &mut Prefix<'_, 'n, S>,
-        path: &mut Vec<Advance<'n, S>>,
+        prefix: &mut Prefix<'_, 'n>,
+        path: &mut Vec<Advance<'n>>,
         now: u32,
-        options: &[Vec<Last<'n, S>>],
-        chosen: &mut Vec<Last<'n, S>>,
+        options: &[Vec<Last<'n>>],
+        chosen: &mut Vec<Last<'n>>,
     ) {
         // What is too large to be looked at here is looked at later.
         let looked_at = prefix.go_to(path);

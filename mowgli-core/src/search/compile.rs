@@ -77,9 +77,9 @@ pub enum Term {
     Open(Id),
 }
 
-struct Compiler<'a, S: Stamp> {
-    graph: &'a Graph<'a, S>,
-    libraries: &'a Libraries<S>,
+struct Compiler<'a> {
+    graph: &'a Graph<'a>,
+    libraries: &'a Libraries,
     net: Network,
     /// hb as specifications see it, once all of so is there.
     seen_hb: Option<Id>,
@@ -94,7 +94,7 @@ struct Compiler<'a, S: Stamp> {
 }
 
 /// The network for `graph`, with the specifications of `libraries`.
-pub fn compile<S: Stamp>(graph: &Graph<'_, S>, libraries: &Libraries<S>) -> Compiled {
+pub fn compile(graph: &Graph<'_>, libraries: &Libraries) -> Compiled {
     let n = graph.len();
     let mut compiler = Compiler {
         graph,
@@ -177,9 +177,9 @@ pub(super) fn spread_open(net: &Network, open: &mut [bool]) {
     }
 }
 
-impl<S: Stamp> Compiler<'_, S> {
+impl Compiler<'_> {
     /// Choices, demands and so of the library at hand; what mentions hb comes later.
-    fn library(&mut self, spec: &Spec<S>) -> Vec<(&'static str, Id)> {
+    fn library(&mut self, spec: &Spec) -> Vec<(&'static str, Id)> {
         for (title, choice) in &spec.choices {
             let open = self.choice(choice);
             self.choices.push((self.name, title, open));
@@ -194,9 +194,9 @@ impl<S: Stamp> Compiler<'_, S> {
         parts
     }
 
-    fn demands<'d>(&mut self, demands: impl Iterator<Item = &'d (&'static str, Demand, Rel<S>)>)
+    fn demands<'d>(&mut self, demands: impl Iterator<Item = &'d (&'static str, Demand, Rel)>)
     where
-        S: 'd,
+        Stamp: 'd,
     {
         for (title, demand, rel) in demands {
             let term = self.term(rel);
@@ -210,7 +210,7 @@ impl<S: Stamp> Compiler<'_, S> {
         }
     }
 
-    fn set(&self, set: &Set<S>) -> Vec<u64> {
+    fn set(&self, set: &Set) -> Vec<u64> {
         let mut mask = self.mask.clone();
         for s in ones(&self.mask) {
             if !set.has(&self.graph.view(s)) {
@@ -248,7 +248,7 @@ impl<S: Stamp> Compiler<'_, S> {
         pairs
     }
 
-    fn choice(&mut self, choice: &Choice<S>) -> Open {
+    fn choice(&mut self, choice: &Choice) -> Open {
         let n = self.graph.len();
         match choice {
             Choice::ReadsFrom { reads, writes } => {
@@ -310,7 +310,7 @@ impl<S: Stamp> Compiler<'_, S> {
         }
     }
 
-    fn term(&mut self, rel: &Rel<S>) -> Term {
+    fn term(&mut self, rel: &Rel) -> Term {
         let key = (self.name, rel.address());
         if let Some(term) = self.terms.get(&key) {
             return term.clone();
@@ -320,7 +320,7 @@ impl<S: Stamp> Compiler<'_, S> {
         term
     }
 
-    fn expression(&mut self, expr: &Expr<S>) -> Term {
+    fn expression(&mut self, expr: &Expr) -> Term {
         let n = self.graph.len();
         let known = |m| Term::Known(Rc::new(m));
         match expr {
@@ -400,7 +400,7 @@ impl<S: Stamp> Compiler<'_, S> {
     }
 
     /// A composition; `[S]; r` and `r; [S]` become restrictions, which are cheaper.
-    fn sequence(&mut self, a: &Rel<S>, b: &Rel<S>) -> Term {
+    fn sequence(&mut self, a: &Rel, b: &Rel) -> Term {
         let n = self.graph.len();
         match (self.term(a), self.term(b)) {
             (Term::Known(a), Term::Known(b)) => Term::Known(Rc::new(a.then(&b))),
@@ -420,7 +420,7 @@ impl<S: Stamp> Compiler<'_, S> {
         }
     }
 
-    fn flatten(&mut self, expr: &Expr<S>, parts: &mut Vec<Term>) {
+    fn flatten(&mut self, expr: &Expr, parts: &mut Vec<Term>) {
         if let Expr::Union(a, b) = expr {
             for side in [a, b] {
                 if matches!(side.expr(), Expr::Union(..)) {

@@ -20,7 +20,6 @@ use crate::algebra::SubView;
 use crate::event::{Cell, Event, Reads, Shape, Sub, Writes, alike};
 use crate::ids::Name;
 use crate::library::Libraries;
-use crate::stamp::Stamp;
 use crate::thread::Point;
 use crate::value::Val;
 use crate::world::World;
@@ -44,18 +43,18 @@ pub struct Window {
 
 /// A thread that goes on.
 #[derive(Clone)]
-pub struct Advance<'n, S> {
+pub struct Advance<'n> {
     /// The number of the thread.
     pub thread: usize,
     /// Where it comes to.
-    pub point: &'n Point<'n, S>,
+    pub point: &'n Point<'n>,
     /// When its events come.
     pub now: u32,
     /// What is known of the sources of the first of them.
     pub window: Option<Window>,
 }
 
-impl<S> PartialEq for Advance<'_, S> {
+impl PartialEq for Advance<'_> {
     fn eq(&self, other: &Self) -> bool {
         (self.thread, self.point.id, self.now, &self.window) == (other.thread, other.point.id, other.now, &other.window)
     }
@@ -77,23 +76,23 @@ pub struct Available {
 }
 
 /// An event of a thread, without those around it.
-pub struct Alone<'n, S> {
+pub struct Alone<'n> {
     /// The event.
     pub event: &'n Event,
     /// How many earlier ones of its thread are alike.
     pub nth: usize,
     /// How it happens.
-    pub shape: &'n Shape<S>,
+    pub shape: &'n Shape,
 }
 
 /// A subevent and its event.
-struct Placed<S> {
+struct Placed {
     event: usize,
     /// The first subevent of the event.
     base: usize,
     thread: usize,
     library: Name,
-    sub: Sub<S>,
+    sub: Sub,
 }
 
 /// What a subevent writes depends on what another one of its call reads.
@@ -127,8 +126,8 @@ struct Saved {
     depths: Vec<u8>,
 }
 
-struct Level<'n, S> {
-    advance: Advance<'n, S>,
+struct Level<'n> {
+    advance: Advance<'n>,
     /// How many events the thread had.
     done: usize,
     before: Saved,
@@ -136,20 +135,20 @@ struct Level<'n, S> {
 }
 
 /// See the module's page.
-pub struct Prefix<'p, 'n, S: Stamp> {
-    libraries: &'p Libraries<S>,
+pub struct Prefix<'p, 'n> {
+    libraries: &'p Libraries,
     world: &'p World,
     /// The libraries whose specifications are heard.
     names: Vec<Name>,
-    schema: Rc<Schema<S>>,
+    schema: Rc<Schema>,
     net: Network,
     forbidden: Forbidden,
-    levels: Vec<Level<'n, S>>,
+    levels: Vec<Level<'n>>,
     /// The events, with how many earlier ones of their thread are alike.
     events: Vec<(&'n Event, usize)>,
     /// How many events each thread has.
     done: Vec<usize>,
-    subs: Vec<Placed<S>>,
+    subs: Vec<Placed>,
     births: Vec<u32>,
     threads: Vec<Mask>,
     /// For each library its subevents.
@@ -169,7 +168,7 @@ pub struct Prefix<'p, 'n, S: Stamp> {
 }
 
 /// How many subevents read one of these cells.
-pub fn reads_of<S>(shape: &Shape<S>, cells: &[Cell]) -> usize {
+pub fn reads_of(shape: &Shape, cells: &[Cell]) -> usize {
     shape.iter().filter(|s| s.reads.is_some() && s.cell.is_some_and(|c| cells.contains(&c))).count()
 }
 
@@ -198,14 +197,14 @@ fn mask_of(row: &[u64]) -> Mask {
     row.iter().enumerate().fold(0, |mask, (i, &word)| mask | Mask::from(word) << (64 * i))
 }
 
-impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
+impl<'p, 'n> Prefix<'p, 'n> {
     /// Nothing yet, of executions in which the specifications of these libraries are heard.
     #[must_use]
-    pub fn new(libraries: &'p Libraries<S>, world: &'p World, names: Vec<Name>) -> Self {
+    pub fn new(libraries: &'p Libraries, world: &'p World, names: Vec<Name>) -> Self {
         Self::with_capacity(libraries, world, names, MOST / 2)
     }
 
-    fn with_capacity(libraries: &'p Libraries<S>, world: &'p World, names: Vec<Name>, capacity: usize) -> Self {
+    fn with_capacity(libraries: &'p Libraries, world: &'p World, names: Vec<Name>, capacity: usize) -> Self {
         let schema = Schema::new(libraries, &names, capacity);
         let net = schema.net.clone();
         Self {
@@ -238,7 +237,7 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
     ///
     /// # Errors
     /// If that is too large.
-    pub fn go_to(&mut self, path: &[Advance<'n, S>]) -> Result<bool, TooMany> {
+    pub fn go_to(&mut self, path: &[Advance<'n>]) -> Result<bool, TooMany> {
         let common = self.levels.iter().zip(path).take_while(|(level, advance)| level.advance == **advance).count();
         while self.levels.len() > common {
             let level = self.levels.pop().expect("longer");
@@ -316,7 +315,7 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         masks.chain(self.classes.iter_mut().flat_map(BTreeMap::values_mut)).for_each(|mask| *mask &= left);
     }
 
-    fn push(&mut self, advance: &Advance<'n, S>) -> Result<(), TooMany> {
+    fn push(&mut self, advance: &Advance<'n>) -> Result<(), TooMany> {
         let (before, first) = (self.save(), self.done[advance.thread]);
         self.levels.push(Level { advance: advance.clone(), done: first, before, is_possible: true });
         let run = advance.point.run();
@@ -346,7 +345,7 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
 
     /// Whether no execution has these events of a thread, in this order and perhaps among others, in which the last one
     /// reads `cell` from what was there before the last but one wrote it: from one of those before, or the initial value.
-    pub fn forbids_stale(&mut self, events: &[Alone<'n, S>], cell: Cell) -> bool {
+    pub fn forbids_stale(&mut self, events: &[Alone<'n>], cell: Cell) -> bool {
         // Whose turn it is depends on events that are not here.
         if !self.schema.turns.is_empty() {
             return false;
@@ -357,7 +356,7 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         may == Ok(false)
     }
 
-    fn may_be_stale(&mut self, events: &[Alone<'n, S>], cell: Cell) -> Result<bool, TooMany> {
+    fn may_be_stale(&mut self, events: &[Alone<'n>], cell: Cell) -> Result<bool, TooMany> {
         let window = Window { cells: SmallVec::from_slice(&[cell]), until: 0, after: None };
         for (i, alone) in events.iter().enumerate() {
             let now = u32::from(i + 2 >= events.len());
@@ -367,7 +366,7 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         Ok(self.propagate())
     }
 
-    fn add_event(&mut self, alone: &Alone<'n, S>, now: u32, window: Option<&Window>) -> Result<(), TooMany> {
+    fn add_event(&mut self, alone: &Alone<'n>, now: u32, window: Option<&Window>) -> Result<(), TooMany> {
         let &Alone { event, nth, shape } = alone;
         if self.subs.len() + shape.len() > self.net.capacity() {
             return Err(TooMany::Subevents);
@@ -503,7 +502,7 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
         }
     }
 
-    fn add_to_choice(&mut self, schema: &Schema<S>, choice: usize, open: &Open, s: usize) {
+    fn add_to_choice(&mut self, schema: &Schema, choice: usize, open: &Open, s: usize) {
         match open {
             Open::ReadsFrom { reads, writes, before, .. } => {
                 let cell = self.subs[s].sub.cell;
@@ -531,7 +530,7 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
     }
 
     /// What the last subevent stands before and after in a relation, among subevents of its library.
-    fn pairs_of(&self, schema: &Schema<S>, fixed: &Fixed, s: usize) -> (Mask, Mask) {
+    fn pairs_of(&self, schema: &Schema, fixed: &Fixed, s: usize) -> (Mask, Mask) {
         let both = |mask: Mask| (mask, mask);
         let has = |set: usize| self.members[set] >> s & 1 == 1;
         let all = |holds: bool| if holds { Mask::MAX } else { 0 };
@@ -923,12 +922,12 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
     /// The same, without what the thread of this number writes by itself.
     #[must_use]
     pub fn values_of_others(&self, available: &Available, cell: Cell, thread: usize) -> Vec<Val> {
-        let is_own = |placed: &Placed<S>| placed.thread == thread && matches!(placed.sub.writes, Some(Writes::Is(_)));
+        let is_own = |placed: &Placed| placed.thread == thread && matches!(placed.sub.writes, Some(Writes::Is(_)));
         self.values_where(available, cell, |placed| !is_own(placed))
     }
 
-    fn values_where(&self, available: &Available, cell: Cell, is: impl Fn(&Placed<S>) -> bool) -> Vec<Val> {
-        let of_cell = |placed: &Placed<S>| placed.sub.cell == Some(cell) && is(placed);
+    fn values_where(&self, available: &Available, cell: Cell, is: impl Fn(&Placed) -> bool) -> Vec<Val> {
+        let of_cell = |placed: &Placed| placed.sub.cell == Some(cell) && is(placed);
         let writes = self.subs.iter().zip(&available.any).filter(|(placed, _)| of_cell(placed));
         self.numbering.all(writes.fold(0, |all, (_, set)| all | set)).collect()
     }
@@ -938,7 +937,7 @@ impl<'p, 'n, S: Stamp> Prefix<'p, 'n, S> {
 mod tests {
     use super::*;
     use crate::ids::{Loc, Node};
-    use crate::memory::{MEMORY, Method, Sc, consistent, event, libraries, world};
+    use crate::memory::{MEMORY, Method, consistent, event, libraries, world};
 
     #[test]
     fn all_that_a_mask_has_room_for_is_below_its_end() {
@@ -948,7 +947,7 @@ mod tests {
     /// Whether some execution begins with these events, and whether one has these events only.
     fn begins_and_ends(events: &[Event]) -> (bool, bool) {
         let (libraries, world) = (libraries(consistent), world(2));
-        let shapes: Vec<Shape<Sc>> = events.iter().map(|e| libraries.of(&e.call).shapes(&world, e).remove(0)).collect();
+        let shapes: Vec<Shape> = events.iter().map(|e| libraries.of(&e.call).shapes(&world, e).remove(0)).collect();
         let mut prefix = Prefix::new(&libraries, &world, vec![MEMORY]);
         for (n, (event, shape)) in events.iter().zip(&shapes).enumerate() {
             let nth = alike(&events[..n], event.thread, &event.call);
@@ -989,7 +988,7 @@ mod tests {
     fn forbids_initial(events: [Event; 2], x: Loc) -> bool {
         let (libraries, world) = (libraries(consistent), world(2));
         let shapes = events.each_ref().map(|e| libraries.of(&e.call).shapes(&world, e).remove(0));
-        let alone: Vec<Alone<'_, Sc>> =
+        let alone: Vec<Alone<'_>> =
             events.iter().zip(&shapes).map(|(event, shape)| Alone { event, nth: 0, shape }).collect();
         Prefix::new(&libraries, &world, vec![MEMORY]).forbids_stale(&alone, x.on(Node(1)))
     }

@@ -9,7 +9,6 @@ use crate::algebra::{Expr, Rel};
 use crate::event::Event;
 use crate::ids::{Name, Tid};
 use crate::library::Libraries;
-use crate::stamp::Stamp;
 use crate::value::Val;
 
 /// A subevent, as an explanation shows it.
@@ -57,25 +56,14 @@ pub struct Refutation {
 
 /// The refutations of everything that is left of a search, at most `most` of them. `lasts` gives the values that the
 /// observed cells have at the end. It ends early when the time is up.
-pub fn refutations<S: Stamp>(
-    solver: &mut Solver<'_, S>,
-    libraries: &Libraries<S>,
-    lasts: &[Val],
-    most: usize,
-) -> Vec<Refutation> {
+pub fn refutations(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val], most: usize) -> Vec<Refutation> {
     solver.be_thorough();
     let mut found = Vec::new();
     refute(solver, libraries, lasts, most, &mut found);
     found
 }
 
-fn refute<S: Stamp>(
-    solver: &mut Solver<'_, S>,
-    libraries: &Libraries<S>,
-    lasts: &[Val],
-    most: usize,
-    found: &mut Vec<Refutation>,
-) {
+fn refute(solver: &mut Solver<'_>, libraries: &Libraries, lasts: &[Val], most: usize, found: &mut Vec<Refutation>) {
     if found.len() >= most || solver.is_late() {
         return;
     }
@@ -104,7 +92,7 @@ fn refute<S: Stamp>(
     }
 }
 
-fn refutation<S: Stamp>(solver: &Solver<'_, S>, libraries: &Libraries<S>) -> Refutation {
+fn refutation(solver: &Solver<'_>, libraries: &Libraries) -> Refutation {
     let why = Why { solver, libraries };
     let reads = (0..solver.graph.len()).filter_map(|s| match solver.source(s) {
         Source::Open => None,
@@ -122,12 +110,12 @@ type Labelled = (usize, (&'static str, &'static str), usize);
 const PPO: (&str, &str) = ("ppo", "{a} keeps its place before {b} in its thread, as {a stamp} does before {b stamp}");
 const PO: (&str, &str) = ("po", "{a} is before {b} in its thread");
 
-struct Why<'s, 'a, S: Stamp> {
-    solver: &'s Solver<'a, S>,
-    libraries: &'s Libraries<S>,
+struct Why<'s, 'a> {
+    solver: &'s Solver<'a>,
+    libraries: &'s Libraries,
 }
 
-impl<S: Stamp> Why<'_, '_, S> {
+impl Why<'_, '_> {
     fn end(&self, s: usize) -> End {
         let graph = &self.solver.graph;
         let place = &graph.subs[s];
@@ -183,7 +171,7 @@ impl<S: Stamp> Why<'_, '_, S> {
         rel.map_or_else(Vec::new, |rel| self.steps(library, rel, a, b))
     }
 
-    fn has(&self, library: Name, rel: &Rel<S>, a: usize, b: usize) -> bool {
+    fn has(&self, library: Name, rel: &Rel, a: usize, b: usize) -> bool {
         match (self.solver.compiled.terms.get(&(library, rel.address())), rel.expr()) {
             (Some(Term::Known(m)), _) => m.has(a, b),
             (Some(Term::Open(id)), _) => self.solver.compiled.net.has(*id, a, b),
@@ -193,7 +181,7 @@ impl<S: Stamp> Why<'_, '_, S> {
     }
 
     /// A pair of a relation, taken apart down to relations that have a name.
-    fn steps(&self, library: Name, rel: &Rel<S>, a: usize, b: usize) -> Vec<Labelled> {
+    fn steps(&self, library: Name, rel: &Rel, a: usize, b: usize) -> Vec<Labelled> {
         let n = self.solver.graph.len();
         let spec = self.libraries.spec(library).expect("a library of the search");
         if let Some(said) = rel.said() {

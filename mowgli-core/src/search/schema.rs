@@ -13,7 +13,6 @@ use crate::algebra::{Choice, Demand, Expr, Key, Rel, Set, Spec};
 use crate::ids::Name;
 use crate::library::Libraries;
 use crate::relation::Matrix;
-use crate::stamp::Stamp;
 
 /// A relation whose pairs two subevents tell. Numbers are positions among the sets, keys and turns of the [`Schema`].
 #[derive(Clone, Debug)]
@@ -49,12 +48,12 @@ pub(super) enum Open {
 }
 
 /// The relations of some libraries, without any subevent.
-pub(super) struct Schema<S> {
+pub(super) struct Schema {
     pub net: Network,
     /// The sets that relations speak of, with the library that they are of.
-    pub sets: Vec<(Name, Set<S>)>,
+    pub sets: Vec<(Name, Set)>,
     /// The keys.
-    pub keys: Vec<(Name, Key<S>)>,
+    pub keys: Vec<(Name, Key)>,
     /// Two sets and a key: see [`Expr::InTurn`].
     pub turns: Vec<[usize; 3]>,
     /// The relations of the network whose pairs come with the subevents; of one library, or of all.
@@ -70,8 +69,8 @@ enum Term {
     Derived(Id),
 }
 
-struct Builder<S> {
-    schema: Schema<S>,
+struct Builder {
+    schema: Schema,
     empty: Matrix,
     seen_hb: Option<Id>,
     name: Name,
@@ -79,9 +78,9 @@ struct Builder<S> {
     terms: BTreeMap<(Name, usize), Term>,
 }
 
-impl<S: Stamp> Schema<S> {
+impl Schema {
     /// The relations of these libraries, for up to so many subevents.
-    pub fn new(libraries: &Libraries<S>, names: &[Name], capacity: usize) -> Self {
+    pub fn new(libraries: &Libraries, names: &[Name], capacity: usize) -> Self {
         let mut net = Network::new(capacity);
         net.set_live(0);
         let schema = Self {
@@ -103,7 +102,7 @@ impl<S: Stamp> Schema<S> {
     }
 }
 
-fn is_open<S>(schema: &Schema<S>) -> Vec<bool> {
+fn is_open(schema: &Schema) -> Vec<bool> {
     let net = &schema.net;
     let mut open = vec![false; net.relations()];
     for (_, choice) in &schema.choices {
@@ -117,7 +116,7 @@ fn is_open<S>(schema: &Schema<S>) -> Vec<bool> {
 }
 
 /// Whether two subevents tell whether a pair of them is in a relation.
-fn is_fixed<S: Stamp>(rel: &Rel<S>) -> bool {
+fn is_fixed(rel: &Rel) -> bool {
     match rel.expr() {
         Expr::Po | Expr::Ppo | Expr::SameEvent | Expr::SameThread => true,
         Expr::Same(_) | Expr::InTurn(..) | Expr::On(_) | Expr::Cross(..) => true,
@@ -133,8 +132,8 @@ fn inter(a: Fixed, b: Fixed) -> Fixed {
     Fixed::Inter(Rc::new([a, b]))
 }
 
-impl<S: Stamp> Builder<S> {
-    fn libraries(&mut self, libraries: &Libraries<S>, names: &[Name]) {
+impl Builder {
+    fn libraries(&mut self, libraries: &Libraries, names: &[Name]) {
         let mut so = Vec::new();
         let mut beyond_so = Vec::new();
         for &name in names {
@@ -159,7 +158,7 @@ impl<S: Stamp> Builder<S> {
     }
 
     /// Choices, demands and so of the library at hand; what mentions hb comes later.
-    fn library(&mut self, spec: &Spec<S>) -> Vec<Id> {
+    fn library(&mut self, spec: &Spec) -> Vec<Id> {
         for (_, choice) in &spec.choices {
             let open = self.choice(choice);
             self.schema.choices.push((self.name, open));
@@ -168,7 +167,7 @@ impl<S: Stamp> Builder<S> {
         spec.so.iter().map(|(_, rel)| self.relation(rel)).collect()
     }
 
-    fn demands(&mut self, spec: &Spec<S>, of_hb: bool) {
+    fn demands(&mut self, spec: &Spec, of_hb: bool) {
         for (_, demand, rel) in spec.demands.iter().filter(|(_, _, rel)| rel.mentions_hb() == of_hb) {
             let id = self.relation(rel);
             let check = match demand {
@@ -179,7 +178,7 @@ impl<S: Stamp> Builder<S> {
         }
     }
 
-    fn choice(&mut self, choice: &Choice<S>) -> Open {
+    fn choice(&mut self, choice: &Choice) -> Open {
         match choice {
             Choice::ReadsFrom { reads, writes } => {
                 let (reads, writes) = (self.set(reads), self.set(writes));
@@ -208,29 +207,29 @@ impl<S: Stamp> Builder<S> {
         self.schema.net.base(&self.empty)
     }
 
-    fn set(&mut self, set: &Set<S>) -> usize {
+    fn set(&mut self, set: &Set) -> usize {
         self.schema.sets.push((self.name, set.clone()));
         self.schema.sets.len() - 1
     }
 
-    fn key(&mut self, key: &Key<S>) -> usize {
+    fn key(&mut self, key: &Key) -> usize {
         self.schema.keys.push((self.name, key.clone()));
         self.schema.keys.len() - 1
     }
 
     /// A relation that [`is_fixed`].
-    fn fixed(&mut self, rel: &Rel<S>) -> Fixed {
+    fn fixed(&mut self, rel: &Rel) -> Fixed {
         match self.term(rel) {
             Term::Fixed(fixed) => fixed,
             Term::Derived(_) => panic!("pairs to orient depend on a choice"),
         }
     }
 
-    fn both(&mut self, a: &Rel<S>, b: &Rel<S>) -> Rc<[Fixed; 2]> {
+    fn both(&mut self, a: &Rel, b: &Rel) -> Rc<[Fixed; 2]> {
         Rc::new([self.fixed(a), self.fixed(b)])
     }
 
-    fn relation(&mut self, rel: &Rel<S>) -> Id {
+    fn relation(&mut self, rel: &Rel) -> Id {
         let term = self.term(rel);
         self.derived(term)
     }
@@ -246,7 +245,7 @@ impl<S: Stamp> Builder<S> {
         }
     }
 
-    fn term(&mut self, rel: &Rel<S>) -> Term {
+    fn term(&mut self, rel: &Rel) -> Term {
         let key = (self.name, rel.address());
         if let Some(term) = self.terms.get(&key) {
             return term.clone();
@@ -257,7 +256,7 @@ impl<S: Stamp> Builder<S> {
         term
     }
 
-    fn expression_of_two(&mut self, expr: &Expr<S>) -> Fixed {
+    fn expression_of_two(&mut self, expr: &Expr) -> Fixed {
         match expr {
             Expr::Po => Fixed::Po,
             Expr::Ppo => Fixed::Ppo,
@@ -285,11 +284,11 @@ impl<S: Stamp> Builder<S> {
     }
 
     /// The set of `[S]`.
-    fn side(&mut self, rel: &Rel<S>) -> Option<usize> {
+    fn side(&mut self, rel: &Rel) -> Option<usize> {
         if let Expr::On(set) = rel.expr() { Some(self.set(set)) } else { None }
     }
 
-    fn expression(&mut self, expr: &Expr<S>) -> Term {
+    fn expression(&mut self, expr: &Expr) -> Term {
         match expr {
             Expr::Hb => {
                 let hb = self.seen_hb.expect("only demands that are compiled after so mention hb");
@@ -352,7 +351,7 @@ impl<S: Stamp> Builder<S> {
         Term::Derived(self.schema.net.derive(Derivation::Inter(id, to)))
     }
 
-    fn flatten(&mut self, expr: &Expr<S>, parts: &mut Vec<Id>) {
+    fn flatten(&mut self, expr: &Expr, parts: &mut Vec<Id>) {
         let Expr::Union(a, b) = expr else { return };
         for side in [a, b] {
             if matches!(side.expr(), Expr::Union(..)) && !is_fixed(side) {
@@ -368,14 +367,14 @@ impl<S: Stamp> Builder<S> {
 mod tests {
     use super::*;
     use crate::algebra::{po, reads, same_event, writes};
-    use crate::memory::{MEMORY, Sc, consistent, libraries};
+    use crate::memory::{MEMORY, consistent, libraries};
 
-    fn schema(specification: fn(&mut Spec<Sc>)) -> Schema<Sc> {
+    fn schema(specification: fn(&mut Spec)) -> Schema {
         Schema::new(&libraries(specification), &[MEMORY], 4)
     }
 
     /// The relations of the network whose pairs come with subevents, in words.
-    fn bases(schema: &Schema<Sc>) -> Vec<String> {
+    fn bases(schema: &Schema) -> Vec<String> {
         schema.bases.iter().map(|(_, _, fixed)| format!("{fixed:?}")).collect()
     }
 

@@ -22,7 +22,6 @@ use crate::library::Libraries;
 use crate::relation::Matrix;
 use crate::relation::matrix::ones;
 use crate::runs::Stop;
-use crate::stamp::Stamp;
 use crate::value::Val;
 
 /// Counts of what a search did.
@@ -91,9 +90,9 @@ pub struct Snapshot {
 }
 
 /// See the module's page.
-pub struct Solver<'a, S: Stamp> {
+pub struct Solver<'a> {
     /// Events and subevents.
-    pub graph: Graph<'a, S>,
+    pub graph: Graph<'a>,
     /// What was done so far.
     pub stats: Stats,
     pub(super) compiled: Compiled,
@@ -113,7 +112,7 @@ pub struct Solver<'a, S: Stamp> {
 }
 
 /// The function that is called for every class, with the orders completed in one way.
-pub type Visit<'v, 'a, S> = &'v mut dyn FnMut(&mut Solver<'a, S>) -> Flow;
+pub type Visit<'v, 'a> = &'v mut dyn FnMut(&mut Solver<'a>) -> Flow;
 
 /// Whether anything still depends on what is open in a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,16 +128,16 @@ pub enum Cut {
 }
 
 /// The function that says whether anything still depends on what is open.
-pub type Settled<'v, 'a, S> = &'v mut dyn FnMut(&mut Solver<'a, S>) -> Cut;
+pub type Settled<'v, 'a> = &'v mut dyn FnMut(&mut Solver<'a>) -> Cut;
 
-impl<'a, S: Stamp> Solver<'a, S> {
+impl<'a> Solver<'a> {
     /// A search over `graph`. The last writes of `observed` cells are decided too. `expired` is asked now and then.
     ///
     /// # Errors
     /// If there are more values than can be told apart.
     pub fn new(
-        graph: Graph<'a, S>,
-        libraries: &Libraries<S>,
+        graph: Graph<'a>,
+        libraries: &Libraries,
         observed: &[Cell],
         expired: &'a dyn Fn() -> bool,
     ) -> Result<Self, Stop> {
@@ -171,13 +170,13 @@ impl<'a, S: Stamp> Solver<'a, S> {
     }
 
     /// Visits every class of consistent executions once.
-    pub fn explore(&mut self, visit: Visit<'_, 'a, S>) -> End {
+    pub fn explore(&mut self, visit: Visit<'_, 'a>) -> End {
         self.explore_until(&mut |_| Cut::Open, visit)
     }
 
     /// As [`Self::explore`], but where `settled` says that nothing more depends on what is open, the search goes no
     /// further and visits nothing. `settled` is asked where every thread has one run left.
-    pub fn explore_until(&mut self, settled: Settled<'_, 'a, S>, visit: Visit<'_, 'a, S>) -> End {
+    pub fn explore_until(&mut self, settled: Settled<'_, 'a>, visit: Visit<'_, 'a>) -> End {
         self.stats.nodes += 1;
         if (self.expired)() {
             return End::Late;
@@ -226,8 +225,8 @@ impl<'a, S: Stamp> Solver<'a, S> {
         &mut self,
         options: Vec<T>,
         decide: impl Fn(&mut Self, T),
-        settled: Settled<'_, 'a, S>,
-        visit: Visit<'_, 'a, S>,
+        settled: Settled<'_, 'a>,
+        visit: Visit<'_, 'a>,
     ) -> End {
         for option in options {
             let snapshot = self.snapshot();
@@ -295,17 +294,13 @@ impl<'a, S: Stamp> Solver<'a, S> {
     /// Whether some consistent execution is left in the present state, as far as the time allows to look: once the time
     /// is up the answer is no, and whoever asked learns from the clock what that is worth.
     pub fn is_consistent(&mut self) -> bool {
-        S::search().is_consistent(self)
-    }
-
-    pub(crate) fn is_consistent_inner(&mut self) -> bool {
         let stats = self.stats;
         let end = self.explore(&mut |_| Flow::Stop);
         self.stats = stats;
         end == End::Told
     }
 
-    fn leaf(&mut self, visit: Visit<'_, 'a, S>) -> End {
+    fn leaf(&mut self, visit: Visit<'_, 'a>) -> End {
         self.stats.leaves += 1;
         let snapshot = self.snapshot();
         let complete = self.completed();
@@ -446,7 +441,7 @@ impl<'a, S: Stamp> Solver<'a, S> {
     }
 }
 
-fn last_writes<S: Stamp>(graph: &Graph<'_, S>, compiled: &Compiled, cell: Cell) -> (Vec<u64>, Option<usize>) {
+fn last_writes(graph: &Graph<'_>, compiled: &Compiled, cell: Cell) -> (Vec<u64>, Option<usize>) {
     let writes = graph.mask(|s| graph.subs[s].sub.cell == Some(cell) && graph.subs[s].sub.writes.is_some());
     let first_two = {
         let mut members = ones(&writes);

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::event::{Event, Reads, Sub, Writes};
 use crate::graph::Graph;
 use crate::runs::{Run, Skeleton};
-use crate::stamp::Stamp;
 use crate::value::Val;
 
 /// A set of numbered values.
@@ -136,8 +135,8 @@ pub struct Domains {
 
 /// Values for a graph; `None` if there are too many. `init` gives the initial value of a subevent's cell, `step` is
 /// [`crate::library::Library::step`].
-pub fn prepare<S: Stamp>(
-    graph: &Graph<'_, S>,
+pub fn prepare(
+    graph: &Graph<'_>,
     init: impl Fn(usize) -> Val,
     step: impl Fn(&Event, Val) -> Option<Val>,
 ) -> Option<(Values, Domains)> {
@@ -160,7 +159,7 @@ pub fn prepare<S: Stamp>(
     let rows = graph.skeletons.iter().map(|s| s.runs.iter().map(|run| row(run, &mut numbering)).collect()).collect();
     let links = (0..graph.len()).filter_map(|s| link(graph, s)).collect();
     let starts = graph.starts.clone();
-    let of_thread = |(s, &start): (&&Skeleton<S>, &usize)| {
+    let of_thread = |(s, &start): (&&Skeleton, &usize)| {
         s.runs.iter().map(|run| steps(run, start, &step, &numbering)).collect::<Vec<_>>()
     };
     let steps = graph.skeletons.iter().zip(&starts).map(of_thread).collect();
@@ -169,8 +168,8 @@ pub fn prepare<S: Stamp>(
 }
 
 /// Numbers every value that steps can make: each happens once, so as many rounds as there are steps.
-fn add_steps<S: Stamp>(graph: &Graph<'_, S>, step: &impl Fn(&Event, Val) -> Option<Val>, numbering: &mut Numbering) {
-    let is_step = |sub: &Sub<S>| matches!(sub.writes, Some(Writes::Step(_)));
+fn add_steps(graph: &Graph<'_>, step: &impl Fn(&Event, Val) -> Option<Val>, numbering: &mut Numbering) {
+    let is_step = |sub: &Sub| matches!(sub.writes, Some(Writes::Step(_)));
     let runs = graph.skeletons.iter().flat_map(|s| &s.runs);
     let calls = runs.flat_map(|run| run.trace.events.iter().zip(&run.shapes));
     let stepping: BTreeSet<&Event> = calls.filter(|(_, shape)| shape.iter().any(is_step)).map(|(e, _)| e).collect();
@@ -185,8 +184,8 @@ fn add_steps<S: Stamp>(graph: &Graph<'_, S>, step: &impl Fn(&Event, Val) -> Opti
     }
 }
 
-fn steps<S: Stamp>(
-    run: &Run<S>,
+fn steps(
+    run: &Run,
     start: usize,
     step: &impl Fn(&Event, Val) -> Option<Val>,
     numbering: &Numbering,
@@ -205,7 +204,7 @@ fn steps<S: Stamp>(
     all
 }
 
-fn row<S: Stamp>(run: &Run<S>, numbering: &mut Numbering) -> Vec<Row> {
+fn row(run: &Run, numbering: &mut Numbering) -> Vec<Row> {
     let subs = run.shapes.iter().flatten();
     subs.map(|sub| Row {
         reads: match sub.reads {
@@ -221,7 +220,7 @@ fn row<S: Stamp>(run: &Run<S>, numbering: &mut Numbering) -> Vec<Row> {
     .collect()
 }
 
-fn link<S: Stamp>(graph: &Graph<'_, S>, s: usize) -> Option<Link> {
+fn link(graph: &Graph<'_>, s: usize) -> Option<Link> {
     let place = graph.subs[s];
     match place.sub.writes? {
         Writes::Is(_) | Writes::Step(_) => None,

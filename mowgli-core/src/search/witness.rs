@@ -4,25 +4,14 @@ use super::solver::{Flow, Solver};
 use crate::enumerate::bare;
 use crate::execution::{Chosen, Execution};
 use crate::runs::Run;
-use crate::stamp::Stamp;
 
 /// Every way to complete the orders of the class that a solver has reached, as an execution.
-pub fn completions<S: Stamp>(solver: &mut Solver<'_, S>, visit: &mut dyn FnMut(Execution<S>) -> Flow) -> Flow {
-    S::search().completions(solver, visit)
-}
-
-pub(crate) fn completions_inner<S: Stamp>(
-    solver: &mut Solver<'_, S>,
-    visit: &mut dyn FnMut(Execution<S>) -> Flow,
-) -> Flow {
+pub fn completions(solver: &mut Solver<'_>, visit: &mut dyn FnMut(Execution) -> Flow) -> Flow {
     each_completion(solver, &mut |solver| visit(solver.execution().expect("everything is decided")))
 }
 
 /// Every way to complete the orders of the class that a solver has reached, as its state.
-pub fn each_completion<'a, S: Stamp>(
-    solver: &mut Solver<'a, S>,
-    visit: &mut dyn FnMut(&mut Solver<'a, S>) -> Flow,
-) -> Flow {
+pub fn each_completion<'a>(solver: &mut Solver<'a>, visit: &mut dyn FnMut(&mut Solver<'a>) -> Flow) -> Flow {
     let Some(&(raw, a, b)) = solver.open_pairs().first() else { return visit(solver) };
     for (a, b) in [(a, b), (b, a)] {
         let snapshot = solver.snapshot();
@@ -36,17 +25,13 @@ pub fn each_completion<'a, S: Stamp>(
     Flow::Continue
 }
 
-impl<S: Stamp> Solver<'_, S> {
+impl Solver<'_> {
     /// The execution that was reached, if every choice is made.
     #[must_use]
-    pub fn execution(&self) -> Option<Execution<S>> {
-        S::search().execution(self)
-    }
-
-    pub(crate) fn execution_inner(&self) -> Option<Execution<S>> {
+    pub fn execution(&self) -> Option<Execution> {
         let threads = self.graph.skeletons.iter().enumerate();
         let runs = threads.map(|(thread, skeleton)| Some(&skeleton.runs[*self.alive(thread).first()?]));
-        let runs: Vec<&Run<S>> = runs.collect::<Option<_>>()?;
+        let runs: Vec<&Run> = runs.collect::<Option<_>>()?;
         let mut execution = bare(self.graph.world, &runs);
         for (s, sub) in execution.subs.iter_mut().enumerate() {
             (sub.read, sub.wrote) = (self.value_read(s), self.value_written(s));

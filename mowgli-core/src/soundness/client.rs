@@ -9,7 +9,6 @@ use crate::library::Library;
 use crate::problem::Found;
 use crate::program::Prog;
 use crate::runs::Stop;
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
@@ -166,7 +165,7 @@ impl Client {
 
     /// Whether the library says anything of the client.
     #[must_use]
-    pub fn is_well_formed<S: Stamp>(&self, library: &dyn Library<S>, world: &World) -> bool {
+    pub fn is_well_formed(&self, library: &dyn Library, world: &World) -> bool {
         let threads = world.tids().zip(&self.threads);
         let event = |thread, call: &Call| Event { thread, call: call.clone(), ret: Val::Unit };
         let events: Vec<Event> = threads.flat_map(|(t, calls)| calls.iter().map(move |c| event(t, c))).collect();
@@ -250,8 +249,8 @@ fn hold(all: &mut Vec<(World, Client)>, world: &World, client: Client) -> Result
 ///
 /// # Errors
 /// If the time is up before there are all, or there are more than [`MOST`].
-pub fn well_formed<S: Stamp>(
-    library: &dyn Library<S>,
+pub fn well_formed(
+    library: &dyn Library,
     subject: &dyn Subject,
     bounds: &[Bound],
     expired: &dyn Fn() -> bool,
@@ -271,8 +270,8 @@ pub fn well_formed<S: Stamp>(
 }
 
 /// As [`well_formed`], of those only that are `wanted`, and if there are more than [`MOST`] the smallest.
-pub(crate) fn wanted<S: Stamp>(
-    library: &dyn Library<S>,
+pub(crate) fn wanted(
+    library: &dyn Library,
     subject: &dyn Subject,
     bound: &Bound,
     expired: &dyn Fn() -> bool,

@@ -35,23 +35,23 @@ use crate::world::World;
 
 /// How threads crash in a memory model.
 #[derive(Clone)]
-pub struct Crashing<S> {
+pub struct Crashing {
     /// The model itself, where threads may crash.
-    pub model: Libraries<S>,
+    pub model: Libraries,
     /// A call of the model that says whether a thread goes on.
     pub goes: Call,
     /// The last call of a thread that may crash.
     pub stop: Call,
     /// The ways in which a shape may be cut off, itself among them: whatever is missing touches no memory.
-    pub cuts: fn(&Shape<S>) -> Vec<Shape<S>>,
+    pub cuts: fn(&Shape) -> Vec<Shape>,
     /// What may be cut off.
-    pub is_issued: fn(S) -> bool,
+    pub is_issued: fn(Stamp) -> bool,
 }
 
-impl<S: Stamp> Crashing<S> {
+impl Crashing {
     /// These libraries where threads may crash: those of the model are as it says, what others issue is cut off.
     #[must_use]
-    pub fn of(&self, libraries: &Libraries<S>) -> Libraries<S> {
+    pub fn of(&self, libraries: &Libraries) -> Libraries {
         let others = libraries.names().filter(|name| self.model.get(*name).is_none());
         let own = others.fold(libraries.clone(), |all, name| all.reshaped(name, self.clone()));
         self.model.clone().with_order_of(libraries).and(&own)
@@ -59,7 +59,7 @@ impl<S: Stamp> Crashing<S> {
 
     /// These libraries, of which each promises that what is missing comes before nothing that has happened.
     #[must_use]
-    pub fn promised(&self, libraries: &Libraries<S>) -> Libraries<S> {
+    pub fn promised(&self, libraries: &Libraries) -> Libraries {
         let names: Vec<Name> = libraries.names().collect();
         names.into_iter().fold(libraries.clone(), |all, name| {
             let (library, is_issued) = (all.shared(name), self.is_issued);
@@ -204,8 +204,8 @@ impl Implementation for Stopping {
 }
 
 /// What a thread has issued may be missing that crashes.
-impl<S: Stamp> Reshaping<S> for Crashing<S> {
-    fn shapes(&self, world: &World, event: &Event, whole: Vec<Shape<S>>) -> Vec<Shape<S>> {
+impl Reshaping for Crashing {
+    fn shapes(&self, world: &World, event: &Event, whole: Vec<Shape>) -> Vec<Shape> {
         if world.may_stop(event.thread) { whole.iter().flat_map(self.cuts).unique().collect() } else { whole }
     }
 
@@ -216,16 +216,16 @@ impl<S: Stamp> Reshaping<S> for Crashing<S> {
 }
 
 /// Adds to what a library demands that what is missing comes before nothing that has happened.
-fn promise<S: Stamp>(spec: &mut Spec<S>, library: Arc<dyn Library<S>>, is_issued: fn(S) -> bool) {
+fn promise(spec: &mut Spec, library: Arc<dyn Library>, is_issued: fn(Stamp) -> bool) {
     let may_be_missing =
-        move |s: &SubView<S>| s.sub.cell.is_none() && s.world.may_stop(s.event.thread) && is_issued(s.sub.stamp);
+        move |s: &SubView| s.sub.cell.is_none() && s.world.may_stop(s.event.thread) && is_issued(s.sub.stamp);
     // What touches no memory anyhow neither is missing nor has it happened, as far as anyone can tell.
-    let touches = move |s: &SubView<S>| {
-        let is_it = |sub: &Sub<S>| sub.stamp == s.sub.stamp && sub.cell.is_some();
+    let touches = move |s: &SubView| {
+        let is_it = |sub: &Sub| sub.stamp == s.sub.stamp && sub.cell.is_some();
         library.shapes(s.world, s.event).iter().flatten().any(is_it)
     };
-    let missing = events(move |s: &SubView<S>| may_be_missing(s) && touches(s));
-    let happened = events(move |s: &SubView<S>| !may_be_missing(s));
+    let missing = events(move |s: &SubView| may_be_missing(s) && touches(s));
+    let happened = events(move |s: &SubView| !may_be_missing(s));
     spec.empty("cut-off-hb", &hb().between(&missing, &happened));
 }
 

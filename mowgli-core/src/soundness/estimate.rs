@@ -11,24 +11,23 @@ use super::shares::{shape, weight};
 use crate::ids::Name;
 use crate::problem::Found;
 use crate::runs::Stop;
-use crate::stamp::Stamp;
 use crate::world::World;
 
 /// The work of a check, by shape of clients.
-pub struct Plan<'q, 'a, S: Stamp> {
-    question: &'q Question<'a, S>,
+pub struct Plan<'q, 'a> {
+    question: &'q Question<'a>,
     /// How many clients there are within the bound.
     count: usize,
     /// Those that are looked at.
     clients: Vec<(World, Client)>,
-    ask: Ask<S>,
+    ask: Ask,
     shapes: Vec<Shape>,
 }
 
 /// What is asked of clients.
-enum Ask<S> {
+enum Ask {
     /// Local soundness. Those that may be one another, renamed, are a class.
-    Local(Orbits, [Asked<S>; 2]),
+    Local(Orbits, [Asked; 2]),
     /// Outcomes. Each is a class of its own.
     Outcomes,
 }
@@ -65,13 +64,9 @@ pub struct Work {
     pub leaves: u64,
 }
 
-impl<'q, 'a, S: Stamp> Plan<'q, 'a, S> {
+impl<'q, 'a> Plan<'q, 'a> {
     /// The clients of a question about local soundness.
-    pub fn of(question: &'q Question<'a, S>) -> Found<Self> {
-        S::search().plan(question)
-    }
-
-    pub(crate) fn of_inner(question: &'q Question<'a, S>) -> Found<Self> {
+    pub fn of(question: &'q Question<'a>) -> Found<Self> {
         let ((clients, _), stop) = question.clients().into_parts();
         let orbits = Orbits::of(&clients, &question.bound.values);
         let firsts = orbits.all_firsts();
@@ -81,11 +76,7 @@ impl<'q, 'a, S: Stamp> Plan<'q, 'a, S> {
     }
 
     /// The clients of a question about outcomes, with all that probes make of them.
-    pub fn of_outcomes(question: &'q Question<'a, S>) -> Found<Self> {
-        S::search().plan_of_outcomes(question)
-    }
-
-    pub(crate) fn of_outcomes_inner(question: &'q Question<'a, S>) -> Found<Self> {
+    pub fn of_outcomes(question: &'q Question<'a>) -> Found<Self> {
         let ((small, _), mut stop) = question.clients().into_parts();
         let mut clients: Vec<(World, Client)> = Vec::new();
         for probed in question.probed(&small) {
@@ -125,10 +116,6 @@ impl<'q, 'a, S: Stamp> Plan<'q, 'a, S> {
     /// Looks at all clients of the class of this one, as the check does.
     #[must_use]
     pub fn look(&self, first: usize) -> Work {
-        S::search().look(self, first)
-    }
-
-    pub(crate) fn look_inner(&self, first: usize) -> Work {
         match &self.ask {
             Ask::Local(orbits, asked) => self.look_at_class(first, orbits, asked),
             Ask::Outcomes => {
@@ -140,7 +127,7 @@ impl<'q, 'a, S: Stamp> Plan<'q, 'a, S> {
         }
     }
 
-    fn look_at_class(&self, first: usize, orbits: &Orbits, asked: &[Asked<S>; 2]) -> Work {
+    fn look_at_class(&self, first: usize, orbits: &Orbits, asked: &[Asked; 2]) -> Work {
         let libraries = [&self.question.below, &self.question.specification];
         let sides = [0, 1].map(|i| Side { libraries: libraries[i], asked: &asked[i] });
         let mut left = orbits.alike(first);

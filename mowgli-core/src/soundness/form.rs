@@ -21,7 +21,6 @@ use crate::algebra::{Choice, Expr, Key, Rel, Set, Spec, SubView, cell, same};
 use crate::event::{Call, Event};
 use crate::ids::{Node, Tid};
 use crate::library::Library;
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
@@ -48,17 +47,7 @@ pub struct ByForm {
 /// ```
 /// use mowgli_core::algebra::{Spec, hb, po};
 /// use mowgli_core::soundness::form::monotone;
-/// # use mowgli_core::stamp::Kind;
-/// # #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-/// # struct Only;
-/// # impl std::fmt::Display for Only {
-/// #     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { f.write_str("only") }
-/// # }
-/// # impl Kind for Only {
-/// #     fn all(_: u8) -> Vec<Self> { vec![Only] }
-/// # }
-/// # mowgli_core::compile_search!(Only);
-/// let mut c = Spec::<Only>::default();
+/// let mut c = Spec::default();
 /// c.empty("backwards", &(hb().inv() & po()));
 /// assert!(monotone(&c).is_ok());
 /// // Less of hb, and this has pairs.
@@ -66,7 +55,7 @@ pub struct ByForm {
 /// assert!(monotone(&c).unwrap_err().contains("unordered"));
 /// ```
 #[must_use]
-pub fn by_form<S: Stamp>(spec: &Spec<S>, library: &dyn Library<S>, subject: &dyn Subject) -> ByForm {
+pub fn by_form(spec: &Spec, library: &dyn Library, subject: &dyn Subject) -> ByForm {
     let decomposable = decomposable(spec).and_then(|needs| {
         looked_at(spec, library, subject)?;
         Ok(needs)
@@ -78,8 +67,8 @@ pub fn by_form<S: Stamp>(spec: &Spec<S>, library: &dyn Library<S>, subject: &dyn
 ///
 /// # Errors
 /// The demand that it might break.
-pub fn monotone<S: Stamp>(spec: &Spec<S>) -> Result<(), String> {
-    let of_hb = |choice: &Choice<S>| matches!(choice, Choice::Orient { pairs } if pairs.mentions_hb());
+pub fn monotone(spec: &Spec) -> Result<(), String> {
+    let of_hb = |choice: &Choice| matches!(choice, Choice::Orient { pairs } if pairs.mentions_hb());
     if let Some((name, _)) = spec.choices.iter().find(|(_, choice)| of_hb(choice)) {
         return Err(format!("which pairs {name} has depends on hb"));
     }
@@ -90,7 +79,7 @@ pub fn monotone<S: Stamp>(spec: &Spec<S>) -> Result<(), String> {
 }
 
 /// Whether a relation has more pairs, or if not `more` fewer ones, where hb has more.
-fn grows_with_hb<S: Stamp>(rel: &Rel<S>, more: bool) -> bool {
+fn grows_with_hb(rel: &Rel, more: bool) -> bool {
     match rel.expr() {
         Expr::Hb => more,
         Expr::Union(a, b) | Expr::Inter(a, b) | Expr::Seq(a, b) => grows_with_hb(a, more) && grows_with_hb(b, more),
@@ -119,7 +108,7 @@ impl InPart {
 }
 
 /// That each part with its own locations is consistent.
-fn decomposable<S: Stamp>(spec: &Spec<S>) -> Result<Needs, String> {
+fn decomposable(spec: &Spec) -> Result<Needs, String> {
     let mut known = Known { spec, relations: BTreeMap::new() };
     for (name, choice) in &spec.choices {
         if let Choice::Orient { pairs } = choice
@@ -145,13 +134,13 @@ fn decomposable<S: Stamp>(spec: &Spec<S>) -> Result<Needs, String> {
 }
 
 /// What is known of relations, by their addresses.
-struct Known<'a, S> {
-    spec: &'a Spec<S>,
+struct Known<'a> {
+    spec: &'a Spec,
     relations: BTreeMap<usize, InPart>,
 }
 
-impl<S: Stamp> Known<'_, S> {
-    fn of(&mut self, rel: &Rel<S>) -> InPart {
+impl Known<'_> {
+    fn of(&mut self, rel: &Rel) -> InPart {
         if let Some(known) = self.relations.get(&rel.address()) {
             return *known;
         }
@@ -160,7 +149,7 @@ impl<S: Stamp> Known<'_, S> {
         known
     }
 
-    fn found(&mut self, rel: &Rel<S>) -> InPart {
+    fn found(&mut self, rel: &Rel) -> InPart {
         match rel.expr() {
             Expr::Po | Expr::Ppo | Expr::Hb | Expr::SameThread | Expr::Cross(..) => InPart::plain(false),
             Expr::SameEvent | Expr::On(_) | Expr::BeforeAny(_) => InPart::plain(true),
@@ -198,12 +187,12 @@ impl<S: Stamp> Known<'_, S> {
 }
 
 /// Whether a key is the cell of a subevent.
-fn is_cell<S: Stamp>(key: &Key<S>) -> bool {
-    matches!(same::<S>(cell).expr(), Expr::Same(of_cell) if of_cell.name == key.name)
+fn is_cell(key: &Key) -> bool {
+    matches!(same(cell).expr(), Expr::Same(of_cell) if of_cell.name == key.name)
 }
 
 /// Looks at the calls of small clients: each touches its arguments only, and what a specification counts has a location.
-fn looked_at<S: Stamp>(spec: &Spec<S>, library: &dyn Library<S>, subject: &dyn Subject) -> Result<(), String> {
+fn looked_at(spec: &Spec, library: &dyn Library, subject: &dyn Subject) -> Result<(), String> {
     let functions = Functions::of(spec);
     let bound = Bound { objects: 2, ..Bound::default() };
     let empty = World::new(2, &[Node(1), Node(2)]);
@@ -217,9 +206,9 @@ fn looked_at<S: Stamp>(spec: &Spec<S>, library: &dyn Library<S>, subject: &dyn S
     Ok(())
 }
 
-fn looked_at_call<S: Stamp>(
-    functions: &Functions<S>,
-    library: &dyn Library<S>,
+fn looked_at_call(
+    functions: &Functions,
+    library: &dyn Library,
     world: &World,
     thread: Tid,
     call: &Call,
@@ -242,13 +231,13 @@ fn looked_at_call<S: Stamp>(
 }
 
 /// The functions of subevents of which a specification is made.
-struct Functions<S> {
-    keys: Vec<Key<S>>,
-    sets: Vec<Set<S>>,
+struct Functions {
+    keys: Vec<Key>,
+    sets: Vec<Set>,
 }
 
-impl<S: Stamp> Functions<S> {
-    fn of(spec: &Spec<S>) -> Self {
+impl Functions {
+    fn of(spec: &Spec) -> Self {
         let mut all = Self { keys: Vec::new(), sets: Vec::new() };
         for (_, choice) in &spec.choices {
             match choice {
@@ -265,7 +254,7 @@ impl<S: Stamp> Functions<S> {
         all
     }
 
-    fn add(&mut self, rel: &Rel<S>) {
+    fn add(&mut self, rel: &Rel) {
         match rel.expr() {
             Expr::Same(key) => self.keys.push(key.clone()),
             Expr::On(set) => self.sets.push(set.clone()),
@@ -280,37 +269,17 @@ impl<S: Stamp> Functions<S> {
     }
 
     /// Whether one of them tells two views apart.
-    fn tell_apart(&self, [a, b]: [SubView<'_, S>; 2]) -> bool {
+    fn tell_apart(&self, [a, b]: [SubView<'_>; 2]) -> bool {
         self.keys.iter().any(|key| key.of(&a) != key.of(&b)) || self.sets.iter().any(|set| set.has(&a) != set.has(&b))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fmt;
-
     use super::*;
     use crate::algebra::{po, reads, same_event, same_thread, writes};
-    use crate::stamp::Kind;
 
-    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-    struct Only;
-
-    impl fmt::Display for Only {
-        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("only")
-        }
-    }
-
-    impl Kind for Only {
-        fn all(_: u8) -> Vec<Self> {
-            vec![Only]
-        }
-    }
-
-    crate::compile_search!(Only);
-
-    fn found(of: impl Fn(&mut Spec<Only>)) -> Result<Needs, String> {
+    fn found(of: impl Fn(&mut Spec)) -> Result<Needs, String> {
         let mut spec = Spec::default();
         of(&mut spec);
         decomposable(&spec)
@@ -318,7 +287,7 @@ mod tests {
 
     #[test]
     fn a_composition_needs_a_half_that_stays() {
-        let so = |rel: Rel<Only>| found(|c| c.so([&rel.named("part", "{a} {b}")]));
+        let so = |rel: Rel| found(|c| c.so([&rel.named("part", "{a} {b}")]));
         assert_eq!(so(po()), Ok(Needs::TheSame));
         assert_eq!(so(po().then(&po())), Ok(Needs::Less));
         assert_eq!(so(po().then(&same_event())), Ok(Needs::TheSame));
@@ -336,8 +305,8 @@ mod tests {
             c.so([&rf, &mo, &rb]);
         });
         assert_eq!(coherent, Ok(Needs::TheSame));
-        let in_one_order = |c: &mut Spec<Only>| {
-            let all = c.order("all", writes(), |_: &SubView<Only>| Some(Val::Unit));
+        let in_one_order = |c: &mut Spec| {
+            let all = c.order("all", writes(), |_: &SubView| Some(Val::Unit));
             let read_in_it = c.reads_from("rf", reads(), writes()).0.then(&all).named("late", "{a} {b}");
             let twice = all.then(&same_thread()).named("twice", "{a} {b}");
             c.so([&read_in_it, &twice]);

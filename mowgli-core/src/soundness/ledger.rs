@@ -89,7 +89,7 @@ pub struct Line {
 }
 
 impl Line {
-    pub(super) fn of_client<S>(work: Work, local: &Local<S>, progress: &Progress<S>, renamed: &[usize]) -> Self {
+    pub(super) fn of_client(work: Work, local: &Local, progress: &Progress, renamed: &[usize]) -> Self {
         let words = local.concretisation.iter();
         let words = words.map(|((method, stamp), words)| (*method, stamp.clone(), words.iter().cloned().collect()));
         let open = if let Progress::Undecided(stop) = progress { Some(stop.clone()) } else { None };
@@ -121,7 +121,7 @@ impl Line {
     }
 
     /// What was found, but for its executions.
-    pub(super) fn local<S>(self) -> Local<S> {
+    pub(super) fn local(self) -> Local {
         let words = self.concretisation.into_iter().map(|(method, stamp, words)| ((method, stamp), words));
         Local {
             explored: Explored { stats: self.stats, stop: self.stop, traces: 0 },

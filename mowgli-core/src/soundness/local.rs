@@ -33,15 +33,14 @@ use crate::problem::Problem;
 use crate::relation::Matrix;
 use crate::runs::{Run, Skeleton, Stop};
 use crate::search::solver::{Cut, Flow, Solver};
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
 /// An execution for which no stmp', so' and g exist.
 #[derive(Clone, Debug)]
-pub struct Violation<S> {
+pub struct Violation {
     /// The execution of the implementation.
-    pub execution: Execution<S>,
+    pub execution: Execution,
     /// The pairs of subevents that hb relates beside `(ppo u so)+`.
     pub beyond: Vec<(usize, usize)>,
     /// Why.
@@ -50,7 +49,7 @@ pub struct Violation<S> {
 
 /// What the check of one client found.
 #[derive(Clone, Debug)]
-pub struct Local<S> {
+pub struct Local {
     /// What was searched.
     pub explored: Explored,
     /// How many ways there are for all calls to return.
@@ -58,26 +57,26 @@ pub struct Local<S> {
     /// The concretisations found.
     pub concretisation: Concretisation,
     /// The first execution without one.
-    pub violation: Option<Violation<S>>,
+    pub violation: Option<Violation>,
 }
 
 /// One run in every thread, by identity: what the results of all calls depend on.
 type RunsById = Vec<(usize, usize)>;
 
-fn runs<S: Stamp>(solver: &Solver<'_, S>) -> RunsById {
-    let of_thread = |(t, s): (usize, &&Skeleton<S>)| (std::ptr::from_ref(*s).addr(), solver.first_alive(t));
+fn runs(solver: &Solver<'_>) -> RunsById {
+    let of_thread = |(t, s): (usize, &&Skeleton)| (std::ptr::from_ref(*s).addr(), solver.first_alive(t));
     solver.graph.skeletons.iter().enumerate().map(of_thread).collect()
 }
 
 /// The check of one client.
-struct Prover<'a, S: Stamp> {
+struct Prover<'a> {
     world: &'a World,
-    specification: &'a Libraries<S>,
+    specification: &'a Libraries,
     library: Name,
     /// Whether the specification mentions hb.
     sees_hb: bool,
-    arena: &'a Arena<Vec<Skeleton<S>>>,
-    known: BTreeMap<RunsById, Abstraction<'a, S>>,
+    arena: &'a Arena<Vec<Skeleton>>,
+    known: BTreeMap<RunsById, Abstraction<'a>>,
     words: Concretisation,
     expired: &'a dyn Fn() -> bool,
     /// What kept it from looking at some choice of stamps: then that no g was found means nothing.
@@ -90,12 +89,7 @@ struct Prover<'a, S: Stamp> {
 ///
 /// # Panics
 /// If it is over another stamp order than the problem.
-pub fn check<S: Stamp>(
-    problem: &Problem<'_, S>,
-    runs: &Runs<S>,
-    specification: &Libraries<S>,
-    library: Name,
-) -> Local<S> {
+pub fn check(problem: &Problem<'_>, runs: &Runs, specification: &Libraries, library: Name) -> Local {
     let arena = Arena::new();
     assert_eq!(specification.differs_at(problem.libraries), None, "both are of one memory model");
     let prover = Prover {
@@ -112,7 +106,7 @@ pub fn check<S: Stamp>(
     let prover = RefCell::new(prover);
     let mut violation = None;
     let outcomes = RefCell::new(BTreeSet::new());
-    let mut settled = |solver: &mut Solver<'_, S>| {
+    let mut settled = |solver: &mut Solver<'_>| {
         let mut prover = prover.borrow_mut();
         if prover.prove(solver, None, FEW).is_ok() {
             let outcome = problem.outcome_of(solver);
@@ -147,10 +141,10 @@ pub fn check<S: Stamp>(
     Local { explored, outcomes, concretisation: words, violation }
 }
 
-impl<'a, S: Stamp> Prover<'a, S> {
+impl<'a> Prover<'a> {
     /// Finds a g for what is known of hb, after at most `tries`; one that an earlier execution had, if it does. `never`
     /// are pairs that are kept out of hb.
-    fn prove(&mut self, solver: &Solver<'_, S>, never: Option<&Matrix>, tries: usize) -> Result<(), Reason> {
+    fn prove(&mut self, solver: &Solver<'_>, never: Option<&Matrix>, tries: usize) -> Result<(), Reason> {
         let runs = runs(solver);
         if !self.known.contains_key(&runs) {
             let abstraction = self.abstraction(solver);
@@ -173,19 +167,19 @@ impl<'a, S: Stamp> Prover<'a, S> {
         Ok(())
     }
 
-    fn abstraction(&mut self, solver: &Solver<'_, S>) -> Abstraction<'a, S> {
+    fn abstraction(&mut self, solver: &Solver<'_>) -> Abstraction<'a> {
         let calls = abstract_calls(solver, self.library);
         let shapes = calls.iter().map(|c| self.specification.of(&c.event.call).shapes(self.world, &c.event));
         let shapes: Vec<_> = shapes.collect();
         let impossible = shapes.iter().position(Vec::is_empty);
-        let reads = |of: &Vec<Shape<S>>| of.iter().flatten().any(|s| s.reads.is_some());
+        let reads = |of: &Vec<Shape>| of.iter().flatten().any(|s| s.reads.is_some());
         let silent = calls.iter().zip(&shapes).filter(|(_, of)| !reads(of)).flat_map(|(c, _)| c.own.clone()).collect();
         let choices = shapes.iter().map(|s| s.iter()).multi_cartesian_product();
         let choices = choices.filter_map(|choice| self.choice(&calls, &choice)).collect();
         Abstraction { calls, impossible, choices, silent, first: Vec::new(), last: None, proofs: VecDeque::new() }
     }
 
-    fn choice(&mut self, calls: &[AbstractCall], choice: &[&Shape<S>]) -> Option<StampChoice<'a, S>> {
+    fn choice(&mut self, calls: &[AbstractCall], choice: &[&Shape]) -> Option<StampChoice<'a>> {
         let promises =
             choice.iter().enumerate().flat_map(|(call, shape)| shape.iter().map(move |sub| (call, sub.stamp)));
         let promises = promises.map(|(call, stamp)| Promise { call, stamp }).collect();
@@ -207,7 +201,7 @@ impl<'a, S: Stamp> Prover<'a, S> {
 
     /// What is decided first: the sources and the order of the subevents that g maps to, as so' must be inside hb between
     /// those. What the specification does not read, as the dummy words of a fence, seldom matters: it is decided last.
-    fn decide_next(&self, solver: &mut Solver<'_, S>) -> Cut {
+    fn decide_next(&self, solver: &mut Solver<'_>) -> Cut {
         let mut rank = vec![1; solver.graph.len()];
         if let Some(known) = self.known.get(&runs(solver)) {
             known.images().iter().for_each(|&s| rank[s] = 0);
@@ -221,12 +215,12 @@ impl<'a, S: Stamp> Prover<'a, S> {
     }
 
     /// See [`Abstraction::images`].
-    fn images(&self, solver: &Solver<'_, S>) -> &[usize] {
+    fn images(&self, solver: &Solver<'_>) -> &[usize] {
         self.known.get(&runs(solver)).map_or(&[][..], Abstraction::images)
     }
 }
 
-fn abstract_calls<S: Stamp>(solver: &Solver<'_, S>, library: Name) -> Vec<AbstractCall> {
+fn abstract_calls(solver: &Solver<'_>, library: Name) -> Vec<AbstractCall> {
     let mut calls = Vec::new();
     let mut first_event = 0;
     for (thread, skeleton) in solver.graph.skeletons.iter().enumerate() {
@@ -250,7 +244,7 @@ fn abstract_calls<S: Stamp>(solver: &Solver<'_, S>, library: Name) -> Vec<Abstra
     calls
 }
 
-fn abstract_skeletons<S: Stamp>(threads: usize, calls: &[AbstractCall], choice: &[&Shape<S>]) -> Vec<Skeleton<S>> {
+fn abstract_skeletons(threads: usize, calls: &[AbstractCall], choice: &[&Shape]) -> Vec<Skeleton> {
     let of_thread = |t: usize| {
         let own = calls.iter().zip(choice).filter(|(c, _)| c.event.thread.index() == t);
         let (events, shapes): (Vec<_>, Vec<_>) = own.map(|(c, s)| (c.event.clone(), (*s).clone())).unzip();

@@ -9,13 +9,12 @@ use super::renaming::{Renaming, Side, relates};
 use crate::flow::Note;
 use crate::problem::Problem;
 use crate::runs::Stop;
-use crate::stamp::Stamp;
 use crate::world::World;
 
 /// What was found of a client.
-pub(super) struct Looked<S> {
-    pub(super) local: Local<S>,
-    pub(super) progress: Progress<S>,
+pub(super) struct Looked {
+    pub(super) local: Local,
+    pub(super) progress: Progress,
     /// The positions of those that are it, renamed.
     pub(super) renamed: Vec<usize>,
     /// Whether another process found that it does not end; then its progress is not here.
@@ -29,22 +28,21 @@ pub(super) struct Other<'c> {
     pub(super) renaming: Renaming,
 }
 
-impl<S: Stamp> Question<'_, S> {
+impl Question<'_> {
     /// Local soundness of a client, what is known of its progress, and which of the others are it, renamed.
     pub(super) fn local(
         &self,
         (world, client): &(World, Client),
         asks_progress: bool,
         others: &[Other<'_>],
-        sides: &[Side<'_, S>; 2],
-    ) -> Looked<S> {
+        sides: &[Side<'_>; 2],
+    ) -> Looked {
         let mut renamed: Vec<&Other<'_>> = Vec::new();
         self.implemented(world, client, |problem| {
-            let note: Note<'_, S> = &mut |transcript| {
+            let note: Note<'_> = &mut |transcript| {
                 for other in others.iter().filter(|_| !(self.expired)()) {
                     let (world, client) = other.client;
-                    let is_it =
-                        |problem: &Problem<'_, S>| relates(&other.renaming, transcript, problem, sides.each_ref());
+                    let is_it = |problem: &Problem<'_>| relates(&other.renaming, transcript, problem, sides.each_ref());
                     if self.implemented(world, client, is_it) {
                         renamed.push(other);
                     }
@@ -104,7 +102,7 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     /// What a ledger has of a client, or else what is found of it. Of one that fails there is more to say than a line does.
-    pub(super) fn known_or(&self, work: Work, others: &[usize], look: impl FnOnce() -> Looked<S>) -> Looked<S> {
+    pub(super) fn known_or(&self, work: Work, others: &[usize], look: impl FnOnce() -> Looked) -> Looked {
         let Some(ledger) = self.ledger else { return look() };
         if let Some(mut line) = ledger.line(work).filter(|line| !line.fails) {
             let progress = line.open.take().map_or(Progress::Ends, Progress::Undecided);

@@ -33,13 +33,13 @@ impl fmt::Display for Mutation {
 
 /// The family of a stamp: its name without the node.
 #[must_use]
-pub fn family<S: Stamp>(stamp: S) -> String {
+pub fn family(stamp: Stamp) -> String {
     stamp.to_string().split('_').next().unwrap_or_default().to_owned()
 }
 
 /// Everything that can be taken from the specification of a library, as far as it shows in these calls.
 #[must_use]
-pub fn mutations<S: Stamp>(libraries: &Libraries<S>, name: Name, calls: &[(World, Tid, Call)]) -> Vec<Mutation> {
+pub fn mutations(libraries: &Libraries, name: Name, calls: &[(World, Tid, Call)]) -> Vec<Mutation> {
     let (Some(library), Some(spec)) = (libraries.get(name), libraries.spec(name)) else { return Vec::new() };
     let so = spec.so.iter().map(|(part, _)| Mutation::So(part));
     let axioms = spec.demands.iter().map(|(axiom, ..)| Mutation::Axiom(axiom));
@@ -59,10 +59,10 @@ pub fn mutations<S: Stamp>(libraries: &Libraries<S>, name: Name, calls: &[(World
 }
 
 /// A shape without the subevents of a family; `None` if nothing would be left, or something that others depend on would go.
-fn without<S: Stamp>(shape: &Shape<S>, gone: &str) -> Option<Shape<S>> {
+fn without(shape: &Shape, gone: &str) -> Option<Shape> {
     let stays: Vec<usize> = (0..shape.len()).filter(|&i| family(shape[i].stamp) != gone).collect();
     let moved = |from: usize| stays.iter().position(|&i| i == from);
-    let kept: Option<Shape<S>> = stays
+    let kept: Option<Shape> = stays
         .iter()
         .map(|&i| {
             let writes = match shape[i].writes {
@@ -81,7 +81,7 @@ fn without<S: Stamp>(shape: &Shape<S>, gone: &str) -> Option<Shape<S>> {
 /// # Panics
 /// If there is no library of this name.
 #[must_use]
-pub fn weakened<S: Stamp>(libraries: &Libraries<S>, name: Name, mutation: &Mutation) -> Libraries<S> {
+pub fn weakened(libraries: &Libraries, name: Name, mutation: &Mutation) -> Libraries {
     let libraries = libraries.clone();
     match mutation {
         Mutation::So(part) => libraries.respecified(name, |spec| spec.so.retain(|(p, _)| p != part)),
@@ -98,8 +98,8 @@ struct WithoutStamp {
     family: String,
 }
 
-impl<S: Stamp> Reshaping<S> for WithoutStamp {
-    fn shapes(&self, _: &World, event: &Event, known: Vec<Shape<S>>) -> Vec<Shape<S>> {
+impl Reshaping for WithoutStamp {
+    fn shapes(&self, _: &World, event: &Event, known: Vec<Shape>) -> Vec<Shape> {
         if event.call.method != self.method {
             return known;
         }

@@ -19,12 +19,11 @@ use crate::program::Prog;
 use crate::runs::Stop;
 use crate::search::refute::Refutation;
 use crate::search::solver::{Cut, Flow, Solver};
-use crate::stamp::Stamp;
 use crate::world::World;
 
-impl<S: Stamp> Question<'_, S> {
+impl Question<'_> {
     /// Looks for a wrong outcome where `failing` is not locally sound.
-    pub(super) fn by_outcomes(&self, world: &World, failing: &Client, report: &mut Report<S>) -> Verdict<S> {
+    pub(super) fn by_outcomes(&self, world: &World, failing: &Client, report: &mut Report) -> Verdict {
         // It may show in the failing client as it is.
         if let Some(found) = self.first_wrong(&[(world.clone(), failing.clone())], report, None) {
             return Verdict::Unsound(Box::new(found));
@@ -50,10 +49,10 @@ impl<S: Stamp> Question<'_, S> {
     pub(super) fn probe(
         &self,
         clients: &[(World, Client)],
-        report: &mut Report<S>,
+        report: &mut Report,
         shared: Option<&dyn Ledger>,
-        otherwise: Verdict<S>,
-    ) -> Verdict<S> {
+        otherwise: Verdict,
+    ) -> Verdict {
         let mut queue: Vec<(World, Client)> = Vec::new();
         let probed = self.probed(clients);
         let all = probed.len();
@@ -97,9 +96,9 @@ impl<S: Stamp> Question<'_, S> {
     fn first_wrong(
         &self,
         group: &[(World, Client)],
-        report: &mut Report<S>,
+        report: &mut Report,
         shared: Option<&dyn Ledger>,
-    ) -> Option<Counterexample<S>> {
+    ) -> Option<Counterexample> {
         let numbered: Vec<(usize, &(World, Client))> = (report.probed..).zip(group).collect();
         let ask = |(number, (world, client)): &(usize, &(World, Client))| match shared {
             Some(ledger) => self.outcomes_known_or(ledger, *number, world, client),
@@ -120,7 +119,7 @@ impl<S: Stamp> Question<'_, S> {
 
     /// What a ledger has of the outcomes of a client, or else what is found of them; of a client that another process has, that
     /// none is wrong.
-    fn outcomes_known_or(&self, ledger: &dyn Ledger, number: usize, world: &World, client: &Client) -> Answer<S> {
+    fn outcomes_known_or(&self, ledger: &dyn Ledger, number: usize, world: &World, client: &Client) -> Answer {
         if ledger.piece().is_some_and(|piece| !piece.has(number)) {
             return Ok(None);
         }
@@ -137,18 +136,18 @@ impl<S: Stamp> Question<'_, S> {
 
     /// What a client is of whose calls are those of the implementation.
     #[must_use]
-    pub fn in_force(&self) -> Libraries<S> {
+    pub fn in_force(&self) -> Libraries {
         let all = self.below.and(&self.beside);
         self.crashing.as_ref().map_or(all.clone(), |crashing| crashing.of(&all))
     }
 
-    pub(super) fn promised(&self) -> Libraries<S> {
+    pub(super) fn promised(&self) -> Libraries {
         let all = self.specification.and(&self.beside);
         self.crashing.as_ref().map_or(all.clone(), |crashing| crashing.promised(&crashing.of(&all)))
     }
 
     /// Asks something of a client whose calls are those of the specification.
-    fn specified<T>(&self, world: &World, client: &Client, ask: impl FnOnce(&Problem<'_, S>) -> T) -> T {
+    fn specified<T>(&self, world: &World, client: &Client, ask: impl FnOnce(&Problem<'_>) -> T) -> T {
         let expired = || (self.expired)();
         ask(&Problem {
             libraries: &self.promised(),
@@ -174,7 +173,7 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     /// Whether a client some of whose threads may crash is stuck though the specification could go on.
-    pub(super) fn progress_with_crashes(&self, (world, client): &(World, Client)) -> Progress<S> {
+    pub(super) fn progress_with_crashes(&self, (world, client): &(World, Client)) -> Progress {
         let expired = || (self.expired)();
         let (limits, prefixes) = (self.limits(&expired), self.prefixes(world, client));
         let specified = Specified { libraries: &self.promised(), world, client, prefixes: &prefixes, limits };
@@ -217,7 +216,7 @@ impl<S: Stamp> Question<'_, S> {
     ///
     /// # Errors
     /// What stopped the search before there was an answer.
-    pub fn wrong_outcome(&self, world: &World, client: &Client) -> Answer<S> {
+    pub fn wrong_outcome(&self, world: &World, client: &Client) -> Answer {
         let promised = self.promised_outcomes(world, client)?;
         let expired = || (self.expired)();
         let libraries = self.in_force();
@@ -230,7 +229,7 @@ impl<S: Stamp> Question<'_, S> {
             limits: self.limits(&expired),
         };
         let mut found = None;
-        let mut settled = |solver: &mut Solver<'_, S>| {
+        let mut settled = |solver: &mut Solver<'_>| {
             if promised.contains(&problem.outcome_of(solver)) { Cut::Known } else { Cut::Open }
         };
         let explored = problem.explore_until(&mut settled, &mut |solver| {
@@ -253,7 +252,7 @@ impl<S: Stamp> Question<'_, S> {
 }
 
 /// A wrong outcome, that there is none, or what stopped the search.
-pub type Answer<S> = Result<Option<Box<Counterexample<S>>>, Stop>;
+pub type Answer = Result<Option<Box<Counterexample>>, Stop>;
 
 /// How many refutations of an outcome are kept.
 const SHOWN: usize = 10;

@@ -17,7 +17,6 @@ use crate::implementation::Implementation;
 use crate::library::Libraries;
 use crate::program::Prog;
 use crate::repair::{Await, Remedies, Remedy};
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
@@ -169,9 +168,9 @@ fn in_loop(path: &[Child]) -> &[Child] {
 impl Bodies {
     /// Those of an implementation, as far as clients make these calls.
     #[must_use]
-    pub fn of<S: Stamp>(
+    pub fn of(
         implementation: Arc<dyn Implementation>,
-        below: &Libraries<S>,
+        below: &Libraries,
         calls: &[(World, Tid, Call)],
         remedies: Vec<Box<dyn Remedies>>,
     ) -> Self {

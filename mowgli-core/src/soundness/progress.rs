@@ -19,26 +19,25 @@ use crate::runs::Stop;
 use crate::search::solver::{Cut, End, Flow, Solver};
 use crate::search::witness::each_completion;
 use crate::soundness::client::Client;
-use crate::stamp::Stamp;
 use crate::stuck::Stuck;
 use crate::value::Val;
 use crate::world::World;
 
 /// What is known of the progress of an implementation.
 #[derive(Clone, Debug)]
-pub enum Progress<S> {
+pub enum Progress {
     /// No client within the bound blocks, and no execution of one is stuck.
     Ends,
     /// This client never ends, though the specification lets all its calls return. With an execution of it that is stuck, if
     /// one was found.
-    Blocks(World, Client, Option<Box<Stuck<S>>>),
+    Blocks(World, Client, Option<Box<Stuck>>),
     /// This client has an execution that is stuck though the specification could go on.
-    Stuck(World, Client, Box<Stuck<S>>),
+    Stuck(World, Client, Box<Stuck>),
     /// Something stopped the check.
     Undecided(Stop),
 }
 
-impl<S> Progress<S> {
+impl Progress {
     /// What is known of two sets of clients together: the first bug, or that something stopped the check, or that there is
     /// no bug.
     #[must_use]
@@ -63,8 +62,8 @@ impl<S> Progress<S> {
 }
 
 /// A specification with the surroundings and the client of which it is asked.
-pub(super) struct Specified<'a, S> {
-    pub libraries: &'a Libraries<S>,
+pub(super) struct Specified<'a> {
+    pub libraries: &'a Libraries,
     pub world: &'a World,
     pub client: &'a Client,
     /// What it is asked about the client: clients with how many of their calls return, of threads that may crash.
@@ -72,8 +71,8 @@ pub(super) struct Specified<'a, S> {
     pub limits: Limits<'a>,
 }
 
-impl<S: Stamp> Specified<'_, S> {
-    fn asked<T>(&self, client: &Client, ask: impl FnOnce(&Problem<'_, S>) -> T) -> T {
+impl Specified<'_> {
+    fn asked<T>(&self, client: &Client, ask: impl FnOnce(&Problem<'_>) -> T) -> T {
         ask(&Problem {
             libraries: self.libraries,
             implementations: &Implementations::new(),
@@ -121,7 +120,7 @@ impl<S: Stamp> Specified<'_, S> {
     fn prefix_could_go_on(&self, prefix: &Client, returned: &[Vec<Val>]) -> Result<bool, Stop> {
         let mut found = false;
         let explored = self.asked(prefix, |problem| {
-            let mut settled = |solver: &mut Solver<'_, S>| {
+            let mut settled = |solver: &mut Solver<'_>| {
                 let begins = |(output, returned): (&Val, &Vec<Val>)| match output {
                     Val::Tuple(results) => results.parts().starts_with(returned),
                     _ => false,
@@ -148,10 +147,7 @@ impl<S: Stamp> Specified<'_, S> {
 
     /// Whether an execution of the implementation is stuck though the specification could go on: `first` finds the first one
     /// that matters, by what calls have returned in it.
-    pub fn stuck(
-        &self,
-        first: impl FnOnce(&mut dyn FnMut(&[Vec<Val>]) -> bool) -> Found<Option<Stuck<S>>>,
-    ) -> Progress<S> {
+    pub fn stuck(&self, first: impl FnOnce(&mut dyn FnMut(&[Vec<Val>]) -> bool) -> Found<Option<Stuck>>) -> Progress {
         let mut stop = None;
         let mut known: BTreeMap<Vec<Vec<Val>>, bool> = BTreeMap::new();
         let mut could_go_on = |returned: &[Vec<Val>]| match self.could_go_on(returned) {
@@ -172,7 +168,7 @@ impl<S: Stamp> Specified<'_, S> {
 }
 
 /// The pairs of subevents of a call that has not begun and of one that has returned.
-fn early<S: Stamp>(solver: &Solver<'_, S>, returned: &[Vec<Val>]) -> Matrix {
+fn early(solver: &Solver<'_>, returned: &[Vec<Val>]) -> Matrix {
     let graph = &solver.graph;
     let position = |s: usize| {
         let event = graph.subs[s].event;

@@ -24,7 +24,6 @@ use crate::problem::{Limits, Problem};
 use crate::runs::{Skeletons, Stop, skeletons};
 use crate::search::solver::Flow;
 use crate::search::witness::completions;
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
@@ -36,13 +35,13 @@ const ORDERS: usize = 2_000;
 
 /// An execution with which a property fails.
 #[derive(Clone, Debug)]
-pub struct Instance<S> {
+pub struct Instance {
     /// The surroundings.
     pub world: World,
     /// The client.
     pub client: Client,
     /// A consistent execution of it.
-    pub execution: Execution<S>,
+    pub execution: Execution,
     /// The events of the part that is not consistent by itself; all of them where that is not the question.
     pub part: Vec<usize>,
     /// Why.
@@ -54,17 +53,17 @@ pub type EventKind = (Name, &'static str);
 
 /// What was found about one specification.
 #[derive(Clone, Debug)]
-pub struct Properties<S> {
+pub struct Properties {
     /// Clients looked at.
     pub clients: usize,
     /// Consistent executions.
     pub executions: u64,
     /// Where less hb disallows an execution.
-    pub monotone: Option<Instance<S>>,
+    pub monotone: Option<Instance>,
     /// Where a part with its own locations is not consistent with any so' within the so of the whole.
-    pub decomposable: Option<Instance<S>>,
+    pub decomposable: Option<Instance>,
     /// Where a part with its own locations is not consistent with just the so of the whole.
-    pub with_the_same_so: Option<Instance<S>>,
+    pub with_the_same_so: Option<Instance>,
     /// Kinds of events that clients have and no consistent execution does; none if the check was stopped.
     pub unsatisfied: BTreeSet<EventKind>,
     /// What stopped the check, if anything did.
@@ -103,9 +102,9 @@ enum Alone {
 }
 
 /// What to look at.
-pub struct Specified<'a, S: Stamp> {
+pub struct Specified<'a> {
     /// The library alone.
-    pub specification: &'a Libraries<S>,
+    pub specification: &'a Libraries,
     /// Its name.
     pub library: Name,
     /// Objects and calls.
@@ -117,11 +116,7 @@ pub struct Specified<'a, S: Stamp> {
 }
 
 /// Checks a specification with the clients within these bounds, the smallest first.
-pub fn properties<S: Stamp>(specified: &Specified<'_, S>, bounds: &[Bound]) -> Properties<S> {
-    S::search().properties(specified, bounds)
-}
-
-pub(crate) fn properties_inner<S: Stamp>(specified: &Specified<'_, S>, bounds: &[Bound]) -> Properties<S> {
+pub fn properties(specified: &Specified<'_>, bounds: &[Bound]) -> Properties {
     let library = specified.specification.get(specified.library).expect("the library that is checked");
     let mut sum = Properties::empty();
     let ((all, _), stop) = well_formed(library, specified.subject, bounds, specified.expired).into_parts();
@@ -146,7 +141,7 @@ pub(crate) fn properties_inner<S: Stamp>(specified: &Specified<'_, S>, bounds: &
     sum
 }
 
-impl<S: Stamp> Properties<S> {
+impl Properties {
     fn empty() -> Self {
         Self {
             clients: 0,
@@ -172,10 +167,10 @@ impl<S: Stamp> Properties<S> {
     }
 }
 
-impl<S: Stamp> Specified<'_, S> {
+impl Specified<'_> {
     /// What one client shows, with the kinds of events that occur in place of those that do not; and all its kinds.
     /// What hb disallows is looked at too, with the `loose` specification: with another hb it may be allowed.
-    fn client(&self, loose: &Libraries<S>, world: &World, client: &Client) -> (Properties<S>, BTreeSet<EventKind>) {
+    fn client(&self, loose: &Libraries, world: &World, client: &Client) -> (Properties, BTreeSet<EventKind>) {
         let none = Implementations::new();
         let expired = || (self.expired)();
         let programs = client.programs();
@@ -205,11 +200,11 @@ impl<S: Stamp> Specified<'_, S> {
 
     fn execution(
         &self,
-        loose: &Libraries<S>,
+        loose: &Libraries,
         world: &World,
         client: &Client,
-        execution: &Execution<S>,
-        found: &mut Properties<S>,
+        execution: &Execution,
+        found: &mut Properties,
     ) {
         let instance = |part: Vec<usize>, reason: String| {
             let (world, client, execution) = (world.clone(), client.clone(), execution.clone());
@@ -263,8 +258,8 @@ impl<S: Stamp> Specified<'_, S> {
     }
 
     /// Whether a part is consistent by itself, first with the choices of the whole, then with any.
-    fn alone(&self, part: &Execution<S>, so: &Pairs) -> Alone {
-        let of = |execution: &Execution<S>| match consistent(self.specification, self.library, execution, None) {
+    fn alone(&self, part: &Execution, so: &Pairs) -> Alone {
+        let of = |execution: &Execution| match consistent(self.specification, self.library, execution, None) {
             Ok(own) if own == *so => Alone::Exactly,
             Ok(own) if own.is_subset(so) => Alone::Within(*so.difference(&own).next().expect("the two differ")),
             _ => Alone::No,
@@ -293,7 +288,7 @@ impl<S: Stamp> Specified<'_, S> {
     }
 
     /// A pair of hb that makes an inconsistent execution consistent; whether some orders were left out.
-    fn less_hb_disallows(&self, loose: &Libraries<S>, execution: &Execution<S>) -> (Option<(usize, usize)>, bool) {
+    fn less_hb_disallows(&self, loose: &Libraries, execution: &Execution) -> (Option<(usize, usize)>, bool) {
         let so = consistent(loose, self.library, execution, None).expect("the search has found it");
         let edges: Pairs = so.iter().copied().chain(execution.ppo(self.specification)).collect();
         let least = closure(&edges);
@@ -322,7 +317,7 @@ impl<S: Stamp> Specified<'_, S> {
     }
 
     /// The parts of an execution that share no location with the rest; not all of it, and not none.
-    fn parts(&self, execution: &Execution<S>) -> impl Iterator<Item = Vec<usize>> + use<S> {
+    fn parts(&self, execution: &Execution) -> impl Iterator<Item = Vec<usize>> + use<> {
         let library = self.specification.get(self.library).expect("the library that is checked");
         let mut groups: Vec<Vec<usize>> = Vec::new();
         let mut of_location: BTreeMap<_, usize> = BTreeMap::new();

@@ -17,7 +17,6 @@ use crate::problem::{Found, Limits, Problem};
 use crate::runs::Stop;
 use crate::search::refute::Refutation;
 use crate::search::solver::Stats;
-use crate::stamp::Stamp;
 use crate::world::World;
 
 /// Extends clients by calls of other libraries that can tell outcomes apart.
@@ -30,15 +29,15 @@ pub trait Probes: Send + Sync {
 }
 
 /// What is to be checked.
-pub struct Question<'a, S: Stamp> {
+pub struct Question<'a> {
     /// The library.
     pub library: Name,
     /// Its specification alone.
-    pub specification: Libraries<S>,
+    pub specification: Libraries,
     /// The libraries that the implementations call and that none of them replaces.
-    pub below: Libraries<S>,
+    pub below: Libraries,
     /// Libraries that only probes call.
-    pub beside: Libraries<S>,
+    pub beside: Libraries,
     /// The implementation; after it, for a question about a whole stack, those of libraries that it calls, and so on.
     pub chain: Vec<Arc<dyn Implementation>>,
     /// Its objects and calls.
@@ -50,7 +49,7 @@ pub struct Question<'a, S: Stamp> {
     /// Whether it is asked too which clients never end ([`Progress`]).
     pub asks_progress: bool,
     /// How threads crash, where [`Bound::crashes`] is not 0.
-    pub crashing: Option<Crashing<S>>,
+    pub crashing: Option<Crashing>,
     /// What is known of clients, and which of them are looked at, where several processes share them.
     pub ledger: Option<&'a dyn Ledger>,
     /// Whether the time is up.
@@ -59,8 +58,8 @@ pub struct Question<'a, S: Stamp> {
     pub progress: &'a (dyn Fn(usize, usize) + Sync),
 }
 
-impl<S: Stamp> Question<'_, S> {
-    pub(super) fn library(&self) -> &dyn Library<S> {
+impl Question<'_> {
+    pub(super) fn library(&self) -> &dyn Library {
         self.specification.get(self.library).expect("the library that is checked")
     }
 
@@ -80,7 +79,7 @@ impl<S: Stamp> Question<'_, S> {
     }
 
     /// Asks something of a client whose calls are those of the implementation.
-    pub(super) fn implemented<T>(&self, world: &World, client: &Client, ask: impl FnOnce(&Problem<'_, S>) -> T) -> T {
+    pub(super) fn implemented<T>(&self, world: &World, client: &Client, ask: impl FnOnce(&Problem<'_>) -> T) -> T {
         let expired = || (self.expired)();
         ask(&Problem {
             libraries: &self.below,
@@ -130,7 +129,7 @@ impl<S: Stamp> Question<'_, S> {
 
 /// A client with an outcome that the specification does not have.
 #[derive(Clone, Debug)]
-pub struct Counterexample<S> {
+pub struct Counterexample {
     /// The surroundings of the client, without the implementation's own objects.
     pub world: World,
     /// The client.
@@ -138,18 +137,18 @@ pub struct Counterexample<S> {
     /// The outcome: the results of the calls of each thread.
     pub outcome: Outcome,
     /// An execution of the implementation with that outcome.
-    pub execution: Execution<S>,
+    pub execution: Execution,
     /// Why the specification forbids it: the first few ways to get it, each with what forbids it.
     pub refutations: Found<Vec<Refutation>>,
 }
 
 /// The verdict on one question.
 #[derive(Clone, Debug)]
-pub enum Verdict<S> {
+pub enum Verdict {
     /// Locally sound for every client within the bound.
     Sound,
     /// A client has an outcome that the specification does not have.
-    Unsound(Box<Counterexample<S>>),
+    Unsound(Box<Counterexample>),
     /// Not locally sound, and no wrong outcome was found.
     NotLocallySound,
     /// No client that was looked at has an outcome that the specification does not have; g was not asked for.
@@ -160,11 +159,11 @@ pub enum Verdict<S> {
 
 /// What a check found.
 #[derive(Clone, Debug)]
-pub struct Report<S> {
+pub struct Report {
     /// The verdict.
-    pub verdict: Verdict<S>,
+    pub verdict: Verdict,
     /// The client and the execution for which no g was found.
-    pub violation: Option<(World, Client, Violation<S>)>,
+    pub violation: Option<(World, Client, Violation)>,
     /// The client at which a limit was hit first, if one was.
     pub stopped_at: Option<(World, Client)>,
     /// Methods that clients call, and that occur in no consistent execution of the clients looked at.
@@ -192,14 +191,14 @@ pub struct Report<S> {
     /// The concretisations found.
     pub concretisation: Concretisation,
     /// Whether calls return wherever the specification lets them.
-    pub progress: Progress<S>,
+    pub progress: Progress,
 }
 
 fn methods(client: &Client) -> impl Iterator<Item = Name> + '_ {
     client.threads.iter().flatten().map(|call| call.method)
 }
 
-impl<S: Stamp> Report<S> {
+impl Report {
     pub(super) fn new(clients: &[(World, Client)]) -> Self {
         Self {
             verdict: Verdict::Sound,
@@ -222,7 +221,7 @@ impl<S: Stamp> Report<S> {
     }
 
     /// Adds what was found of a client, and of so many that are it, renamed.
-    pub(super) fn add(&mut self, client: &Client, local: Local<S>, renamed: usize) {
+    pub(super) fn add(&mut self, client: &Client, local: Local, renamed: usize) {
         let (explored, alike) = (local.explored, 1 + renamed as u64);
         self.clients += 1 + renamed;
         self.renamed += renamed;

@@ -194,15 +194,15 @@ impl<T: Ord + Copy> Pairs<T> {
 }
 
 /// What a specification asks of single subevents.
-pub struct Asked<S> {
-    sets: Vec<(Name, Set<S>)>,
-    keys: Vec<(Name, Key<S>)>,
+pub struct Asked {
+    sets: Vec<(Name, Set)>,
+    keys: Vec<(Name, Key)>,
 }
 
-impl<S: Stamp> Asked<S> {
+impl Asked {
     /// What these libraries ask.
     #[must_use]
-    pub fn by(libraries: &Libraries<S>) -> Self {
+    pub fn by(libraries: &Libraries) -> Self {
         let mut asked = Self { sets: Vec::new(), keys: Vec::new() };
         for name in libraries.names() {
             asked.add(name, libraries.spec(name).expect("a name of the set"));
@@ -210,7 +210,7 @@ impl<S: Stamp> Asked<S> {
         asked
     }
 
-    fn add(&mut self, name: Name, spec: &Spec<S>) {
+    fn add(&mut self, name: Name, spec: &Spec) {
         for (_, choice) in &spec.choices {
             match choice {
                 Choice::ReadsFrom { reads, writes } => {
@@ -227,7 +227,7 @@ impl<S: Stamp> Asked<S> {
         spec.so.iter().map(|(_, rel)| rel).chain(demands).for_each(|rel| self.relation(name, rel));
     }
 
-    fn relation(&mut self, name: Name, rel: &Rel<S>) {
+    fn relation(&mut self, name: Name, rel: &Rel) {
         match rel.expr() {
             Expr::Po | Expr::Ppo | Expr::Hb | Expr::SameEvent | Expr::SameThread => {}
             Expr::Chosen(_) | Expr::BeforeAny(_) => {}
@@ -248,21 +248,21 @@ impl<S: Stamp> Asked<S> {
 }
 
 /// One of the sets of libraries of which a search asks: those of the calls that are made, or the specification.
-pub struct Side<'a, S> {
+pub struct Side<'a> {
     /// The libraries.
-    pub libraries: &'a Libraries<S>,
+    pub libraries: &'a Libraries,
     /// What they ask of subevents.
-    pub asked: &'a Asked<S>,
+    pub asked: &'a Asked,
 }
 
 /// Whether all that was asked in the search for one client would have been told of another one, renamed.
 ///
 /// `below` is about the calls that are made, `above` about those that are replaced.
-pub fn relates<'m, S: Stamp>(
+pub fn relates<'m>(
     renaming: &Renaming,
-    transcript: &Transcript<'_, '_, 'm, S>,
-    other: &Problem<'_, S>,
-    [below, above]: [&Side<'_, S>; 2],
+    transcript: &Transcript<'_, '_, 'm>,
+    other: &Problem<'_>,
+    [below, above]: [&Side<'_>; 2],
 ) -> bool {
     let points = typed_arena::Arena::new();
     let one = transcript.threads;
@@ -303,30 +303,30 @@ pub fn relates<'m, S: Stamp>(
         && transcript.states.iter().all(|state| relation.state(state))
 }
 
-struct Relation<'r, 'm, 'n, S: Stamp> {
+struct Relation<'r, 'm, 'n> {
     renaming: &'r Renaming,
     one: &'r World,
     other: &'r World,
     /// Those of the other client.
-    threads: &'r Threads<'r, 'n, S>,
-    below: &'r Side<'r, S>,
-    above: &'r Side<'r, S>,
+    threads: &'r Threads<'r, 'n>,
+    below: &'r Side<'r>,
+    above: &'r Side<'r>,
     locs: Pairs<Loc>,
     wids: Pairs<Wid>,
     cells: Pairs<Cell>,
     /// For each side and key what its values become.
     keys: [Vec<Pairs<Val>>; 2],
     /// What was compared already: of which side, the event, how many before it are alike, and how it happens.
-    seen: BTreeSet<(bool, Event, usize, Shape<S>)>,
+    seen: BTreeSet<(bool, Event, usize, Shape)>,
     /// For each point of the one what it becomes.
-    points: BTreeMap<usize, (&'m Point<'m, S>, &'n Point<'n, S>)>,
+    points: BTreeMap<usize, (&'m Point<'m>, &'n Point<'n>)>,
     /// Events of the one that update, each with what it becomes.
     updates: BTreeSet<(Event, Event)>,
     /// What is written without an update, and initial values.
     written: BTreeSet<Val>,
 }
 
-impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
+impl<'m, 'n> Relation<'_, 'm, 'n> {
     fn value(&mut self, a: Val, b: Val) -> bool {
         match (a, b) {
             (Val::Loc(x), Val::Loc(y)) => self.locs.relate(x, y),
@@ -363,7 +363,7 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
     }
 
     /// Whether a call happens in the same way. Its subevents may stand in another order.
-    fn shape(&mut self, a: &Shape<S>, b: &Shape<S>) -> Option<Vec<usize>> {
+    fn shape(&mut self, a: &Shape, b: &Shape) -> Option<Vec<usize>> {
         let mut places = Vec::with_capacity(a.len());
         for sub in a {
             let stamp = sub.stamp.renamed(&|n| self.renaming.node(n));
@@ -374,7 +374,7 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
         same.then_some(places)
     }
 
-    fn sub(&mut self, a: &Sub<S>, b: &Sub<S>, places: &[usize]) -> bool {
+    fn sub(&mut self, a: &Sub, b: &Sub, places: &[usize]) -> bool {
         let cells = match (a.cell, b.cell) {
             (Some(a), Some(b)) => self.cells.relate(a, b),
             (a, b) => a == b,
@@ -396,7 +396,7 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
     }
 
     /// Compares what a thread has done since its first `known` events, where it stands, and all that comes after.
-    fn tree(&mut self, thread: Tid, p: &'m Point<'m, S>, q: &'n Point<'n, S>, known: usize) -> bool {
+    fn tree(&mut self, thread: Tid, p: &'m Point<'m>, q: &'n Point<'n>, known: usize) -> bool {
         let (a, b) = (p.run(), q.run());
         let is_alike = a.shapes.len() == b.shapes.len()
             && a.trace.groups == b.trace.groups
@@ -423,7 +423,7 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
     }
 
     /// Compares all that comes after a point.
-    fn after(&mut self, thread: Tid, p: &'m Point<'m, S>, q: &'n Point<'n, S>) -> bool {
+    fn after(&mut self, thread: Tid, p: &'m Point<'m>, q: &'n Point<'n>) -> bool {
         let known = p.run().shapes.len();
         let nexts = p.nexts();
         let nexts = nexts.into_iter().all(|(ret, shape, next)| {
@@ -441,7 +441,7 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
             && p.known_rounds().into_iter().all(|(ret, rounds)| {
                 let Some(other) = self.image(ret) else { return false };
                 let others = self.threads.rounds(q, thread, other);
-                let same = |(a, b): (&Going<'m, S>, &Going<'n, S>)| a.1 == b.1 && self.tree(thread, a.0, b.0, known);
+                let same = |(a, b): (&Going<'m>, &Going<'n>)| a.1 == b.1 && self.tree(thread, a.0, b.0, known);
                 rounds.len() == others.len() && rounds.iter().zip(others.iter()).all(same)
             })
     }
@@ -466,7 +466,7 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
     }
 
     /// Compares what the call at which a thread stands was said to return, by what is in cells.
-    fn returned(&mut self, thread: Tid, p: &'m Point<'m, S>, q: &'n Point<'n, S>) -> bool {
+    fn returned(&mut self, thread: Tid, p: &'m Point<'m>, q: &'n Point<'n>) -> bool {
         p.returned.borrow().iter().all(|(cells, results)| {
             let image =
                 |values: &Vec<Val>| -> Option<BTreeSet<Val>> { values.iter().map(|&v| self.image(v)).collect() };
@@ -486,7 +486,7 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
     }
 
     /// Compares how the replaced calls of a thread that has ended happen, by their specification.
-    fn ended(&mut self, p: &Point<'m, S>, q: &Point<'n, S>) -> bool {
+    fn ended(&mut self, p: &Point<'m>, q: &Point<'n>) -> bool {
         let (a, b) = (replaced(p), replaced(q));
         let specification = self.above.libraries;
         (0..a.len()).filter(|&i| specification.get(a[i].call.library).is_some()).all(|i| {
@@ -498,7 +498,7 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
     }
 
     /// Compares how events of this position happen, what their specification asks of their subevents, and initial values.
-    fn happens(&mut self, above: bool, [a, b]: [&[Event]; 2], i: usize, (p, q): (&Shape<S>, &Shape<S>)) -> bool {
+    fn happens(&mut self, above: bool, [a, b]: [&[Event]; 2], i: usize, (p, q): (&Shape, &Shape)) -> bool {
         let nth = |events: &[Event]| alike(&events[..i], events[i].thread, &events[i].call);
         let nth = [nth(a), nth(b)];
         if nth[0] != nth[1] {
@@ -539,9 +539,9 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
 
     /// Compares the stamp order.
     fn stamps(&self) -> bool {
-        let all = S::all(self.one.nodes);
+        let all = self.below.libraries.stamps(self.one.nodes);
         let renamed = all.iter().map(|a| a.renamed(&|n| self.renaming.node(n))).collect_vec();
-        let to = |a: S, b: S| (self.below.libraries.to(a, b), self.above.libraries.to(a, b));
+        let to = |a: Stamp, b: Stamp| (self.below.libraries.to(a, b), self.above.libraries.to(a, b));
         let pairs = (0..all.len()).cartesian_product(0..all.len());
         self.one.nodes == self.other.nodes
             && pairs.into_iter().all(|(i, j)| to(all[i], all[j]) == to(renamed[i], renamed[j]))
@@ -599,7 +599,7 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
         self.say_the_same(self.above, [a.iter().flatten().collect(), b.iter().flatten().collect()])
     }
 
-    fn say_the_same(&self, side: &Side<'_, S>, events: [Vec<&Event>; 2]) -> bool {
+    fn say_the_same(&self, side: &Side<'_>, events: [Vec<&Event>; 2]) -> bool {
         let worlds = [self.one, self.other];
         side.libraries.names().all(|name| {
             let library = side.libraries.get(name).expect("a name of the set");
@@ -614,6 +614,6 @@ impl<'m, 'n, S: Stamp> Relation<'_, 'm, 'n, S> {
 }
 
 /// The calls of a thread that no other replaced call made.
-fn replaced<S>(point: &Point<'_, S>) -> Vec<Event> {
+fn replaced(point: &Point<'_>) -> Vec<Event> {
     point.run().trace.calls.iter().filter(|g| g.parent.is_none()).map(|g| g.event.clone()).collect()
 }

@@ -16,7 +16,6 @@ use super::question::Question;
 use super::renaming::{Side, relates};
 use crate::flow;
 use crate::ids::Name;
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
@@ -29,12 +28,12 @@ const STATES: u64 = 4;
 /// Which of the clients a piece has. Those that may be one another, renamed, are together, but for heavy ones; all are dealt in
 /// turn, light ones first, and one after the other those that make the same calls, so that neither the heavy ones meet nor those
 /// that take about as long.
-pub(super) fn dealt<S: Stamp>(
-    question: &Question<'_, S>,
+pub(super) fn dealt(
+    question: &Question<'_>,
     piece: Piece,
     clients: &[(World, Client)],
     orbits: &Orbits,
-    sides: &[Side<'_, S>; 2],
+    sides: &[Side<'_>; 2],
 ) -> Vec<bool> {
     let key = |i: usize| (weight(&clients[i].1), shape(&clients[i].1), i);
     let mut classes = orbits.all_members();
@@ -56,12 +55,12 @@ pub(super) fn dealt<S: Stamp>(
 }
 
 /// The members of a class, apart where they begin in different ways. The first unit has the first of them.
-fn units<S: Stamp>(
-    question: &Question<'_, S>,
+fn units(
+    question: &Question<'_>,
     clients: &[(World, Client)],
     class: &[usize],
     orbits: &Orbits,
-    sides: &[Side<'_, S>; 2],
+    sides: &[Side<'_>; 2],
 ) -> Vec<Vec<usize>> {
     let mut left = class.to_vec();
     let mut units = Vec::new();

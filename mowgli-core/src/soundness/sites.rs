@@ -10,7 +10,6 @@ use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
 use crate::library::Libraries;
 use crate::program::Prog;
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
@@ -82,11 +81,7 @@ pub(crate) struct OfBody {
 /// The sites of an implementation, in the order of its bodies, found by following the results that calls could have in
 /// these worlds: small numbers, and what the bodies themselves write to the same place, as long as that leads further.
 #[must_use]
-pub fn sites<S: Stamp>(
-    implementation: &dyn Implementation,
-    below: &Libraries<S>,
-    calls: &[(World, Tid, Call)],
-) -> Vec<Site> {
+pub fn sites(implementation: &dyn Implementation, below: &Libraries, calls: &[(World, Tid, Call)]) -> Vec<Site> {
     let of_body = |((_, _, own), body): (&(World, Tid, Call), OfBody)| {
         let method = own.method;
         body.made.into_iter().map(move |Made { path, call, .. }| (method, path, [call.library, call.method]))
@@ -114,9 +109,9 @@ pub fn sites<S: Stamp>(
 }
 
 /// What each of these bodies can do.
-pub(crate) fn bodies<S: Stamp>(
+pub(crate) fn bodies(
     implementation: &dyn Implementation,
-    below: &Libraries<S>,
+    below: &Libraries,
     calls: &[(World, Tid, Call)],
 ) -> Vec<OfBody> {
     let mut sites: BTreeSet<(Name, Vec<Child>, [Name; 2])> = BTreeSet::new();
@@ -144,8 +139,8 @@ pub(crate) fn bodies<S: Stamp>(
     }
 }
 
-struct Walk<'a, S: Stamp> {
-    below: &'a Libraries<S>,
+struct Walk<'a> {
+    below: &'a Libraries,
     world: &'a World,
     thread: Tid,
     left: usize,
@@ -156,11 +151,11 @@ struct Walk<'a, S: Stamp> {
     written: &'a mut BTreeMap<Loc, BTreeSet<Val>>,
 }
 
-type Next<'k, 'a, S> = &'k mut dyn FnMut(&mut Walk<'a, S>, Val);
+type Next<'k, 'a> = &'k mut dyn FnMut(&mut Walk<'a>, Val);
 
-impl<'a, S: Stamp> Walk<'a, S> {
+impl<'a> Walk<'a> {
     /// Goes through a program with every result that its calls could have; a loop is passed once, and left.
-    fn run(&mut self, program: &Prog, path: &mut Vec<Child>, next: Next<'_, 'a, S>) {
+    fn run(&mut self, program: &Prog, path: &mut Vec<Child>, next: Next<'_, 'a>) {
         if self.left == 0 || path.len() == DEEPEST {
             return;
         }

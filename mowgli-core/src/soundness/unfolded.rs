@@ -6,7 +6,6 @@ use crate::ids::{Name, Tid};
 use crate::implementation::{Implementation, add_parts};
 use crate::library::{Libraries, Library};
 use crate::program::Prog;
-use crate::stamp::Stamp;
 use crate::value::Val;
 use crate::world::World;
 
@@ -20,9 +19,9 @@ pub const OF_ALL: usize = 1 << 18;
 const DEEPEST: usize = 60;
 
 /// Tells all runs of the bodies of these calls, as far as [`OF_BODY`] and [`OF_ALL`] steps lead. A loop is gone through once.
-pub fn bodies<S: Stamp>(
+pub fn bodies(
     implementation: &dyn Implementation,
-    below: &Libraries<S>,
+    below: &Libraries,
     calls: &[(World, Tid, Call)],
     tell: &mut dyn FnMut(&str),
 ) {
@@ -41,7 +40,7 @@ pub fn bodies<S: Stamp>(
 }
 
 /// Tells the ways in which these calls can happen by the library that they are of, whatever they return.
-pub fn shapes<S: Stamp>(libraries: &Libraries<S>, calls: &[(World, Tid, Call)], tell: &mut dyn FnMut(&str)) {
+pub fn shapes(libraries: &Libraries, calls: &[(World, Tid, Call)], tell: &mut dyn FnMut(&str)) {
     for (world, thread, call) in calls {
         let Some(library) = libraries.get(call.library) else { continue };
         for ret in results(library, world, *thread, call) {
@@ -52,7 +51,7 @@ pub fn shapes<S: Stamp>(libraries: &Libraries<S>, calls: &[(World, Tid, Call)], 
 }
 
 /// What a call could return, where cells hold small numbers or what is there at first.
-fn results<S: Stamp>(library: &dyn Library<S>, world: &World, thread: Tid, call: &Call) -> Vec<Val> {
+fn results(library: &dyn Library, world: &World, thread: Tid, call: &Call) -> Vec<Val> {
     if library.fault(world, thread, call).is_some() {
         return Vec::new();
     }
@@ -67,8 +66,8 @@ fn results<S: Stamp>(library: &dyn Library<S>, world: &World, thread: Tid, call:
     library.returns(world, &[], thread, call, &cells)
 }
 
-struct Walk<'a, 't, S: Stamp> {
-    below: &'a Libraries<S>,
+struct Walk<'a, 't> {
+    below: &'a Libraries,
     world: &'a World,
     thread: Tid,
     left: usize,
@@ -76,10 +75,10 @@ struct Walk<'a, 't, S: Stamp> {
     tell: &'t mut dyn FnMut(&str),
 }
 
-type Next<'k, 'a, 't, S> = &'k mut dyn FnMut(&mut Walk<'a, 't, S>, Val);
+type Next<'k, 'a, 't> = &'k mut dyn FnMut(&mut Walk<'a, 't>, Val);
 
-impl<'a, 't, S: Stamp> Walk<'a, 't, S> {
-    fn run(&mut self, program: &Prog, next: Next<'_, 'a, 't, S>) {
+impl<'a, 't> Walk<'a, 't> {
+    fn run(&mut self, program: &Prog, next: Next<'_, 'a, 't>) {
         if self.left == 0 || self.depth == DEEPEST {
             return;
         }

@@ -16,14 +16,9 @@ pub use super::question::{Counterexample, Probes, Question, Report, Verdict};
 use super::renaming::{Asked, Side};
 use super::shares::dealt;
 use crate::runs::Stop;
-use crate::stamp::Stamp;
 
 /// Compares outcomes alone (LOCO Def. 3.10), of every client within the bound and of what the probes make of it.
-pub fn outcomes<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
-    S::search().check_outcomes(question)
-}
-
-pub(crate) fn outcomes_inner<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
+pub fn outcomes(question: &Question<'_>) -> Report {
     let mut report = Report::new(&[]);
     report.verdict = match question.clients().all() {
         Ok((all, generated)) => {
@@ -49,11 +44,7 @@ pub(crate) fn outcomes_inner<S: Stamp>(question: &Question<'_, S>) -> Report<S> 
 }
 
 /// Runs the check: local soundness, and where it fails outcomes. Those are left to who knows what all processes found.
-pub fn run<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
-    S::search().check(question)
-}
-
-pub(crate) fn run_inner<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
+pub fn run(question: &Question<'_>) -> Report {
     let mut report = local(question);
     if question.ledger.is_some_and(|ledger| ledger.piece().is_some()) {
         return report;
@@ -66,11 +57,7 @@ pub(crate) fn run_inner<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
 }
 
 /// Runs the check for local soundness alone.
-pub fn local<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
-    S::search().check_locally(question)
-}
-
-pub(crate) fn local_inner<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
+pub fn local(question: &Question<'_>) -> Report {
     let ((all, generated), mut undecided) = question.clients().into_parts();
     let mut report = Report::new(&all);
     (report.generated, report.ill_formed) = (generated, generated - all.len());
@@ -87,7 +74,7 @@ pub(crate) fn local_inner<S: Stamp>(question: &Question<'_, S>) -> Report<S> {
     for group in groups(&positions) {
         // Once it is open whether clients end, larger ones are not asked, as it would stay so.
         let asks_progress = question.asks_progress && !matches!(report.progress, Progress::Undecided(_));
-        let mut looked: BTreeMap<usize, Looked<S>> = BTreeMap::new();
+        let mut looked: BTreeMap<usize, Looked> = BTreeMap::new();
         loop {
             let fails = looked.iter().find(|(_, l)| l.local.violation.is_some()).map(|(i, _)| *i);
             let is_left = |i: &usize| is_here(*i) && !is_known[*i] && fails.is_none_or(|first| *i < first);

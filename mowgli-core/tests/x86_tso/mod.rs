@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use mowgli_core::algebra::{Spec, SubView, cell, po, same, same_thread, stamps};
+use mowgli_core::algebra::{Spec, SubView, cell, po, same, same_thread, stamped};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
@@ -15,7 +15,7 @@ use mowgli_core::method::{self, methods};
 use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Client, Subject};
 use mowgli_core::soundness::verdict::Probes;
-use mowgli_core::stamp::Kind;
+use mowgli_core::stamp::{Kind, Kinds};
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
@@ -33,13 +33,25 @@ pub fn to(earlier: Tso, later: Tso) -> bool {
     !(earlier == Tso::W && later == Tso::R)
 }
 
+static KINDS: Kinds = Kinds::of::<Tso>();
+
 impl Kind for Tso {
+    fn kinds() -> &'static Kinds {
+        &KINDS
+    }
+
+    fn number(self) -> u32 {
+        self as u32
+    }
+
+    fn numbered(number: u32) -> Self {
+        Self::all(0)[number as usize]
+    }
+
     fn all(_: u8) -> Vec<Self> {
         vec![Self::R, Self::W, Self::U, Self::F]
     }
 }
-
-mowgli_core::compile_search!(Tso);
 
 impl fmt::Display for Tso {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,10 +84,10 @@ pub struct Changed {
     /// Whether plain executions with these events are admitted.
     pub admits: fn(&[&Event]) -> bool,
     /// The specification.
-    pub spec: fn() -> Spec<Tso>,
+    pub spec: fn() -> Spec,
 }
 
-impl Library<Tso> for Changed {
+impl Library for Changed {
     fn name(&self) -> Name {
         MEMORY
     }
@@ -88,18 +100,18 @@ impl Library<Tso> for Changed {
     fn only_looks(&self, event: &Event) -> bool {
         Memory.only_looks(event)
     }
-    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape<Tso>> {
+    fn shapes(&self, world: &World, event: &Event) -> Vec<Shape> {
         Memory.shapes(world, event)
     }
     fn admits(&self, _: &World, events: &[&Event]) -> bool {
         (self.admits)(events)
     }
-    fn spec(&self) -> Spec<Tso> {
+    fn spec(&self) -> Spec {
         (self.spec)()
     }
 }
 
-impl Library<Tso> for Memory {
+impl Library for Memory {
     fn name(&self) -> Name {
         MEMORY
     }
@@ -119,7 +131,7 @@ impl Library<Tso> for Memory {
         }
     }
 
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Tso>> {
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let cell = |loc| Cell { loc, node: Node(1) };
         let found = Reads::Is(event.ret);
         let sub = match Method::of(&event.call) {
@@ -132,7 +144,7 @@ impl Library<Tso> for Memory {
         vec![Shape::from([sub])]
     }
 
-    fn spec(&self) -> Spec<Tso> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
         let [rf, mo, rb] = c.coherence();
         // coherence of each word
@@ -159,12 +171,12 @@ methods! {
 /// A lock: `Acquire` has the stamp of an update, `Release` that of a write.
 pub struct Lock;
 
-fn critical_section(s: &SubView<Tso>) -> Option<Val> {
+fn critical_section(s: &SubView) -> Option<Val> {
     let (thread, nth) = (Val::Int(i64::from(s.event.thread.0)), Val::Int(s.nth as i64));
     Some(Val::tuple(&[s.event.call.args[0], thread, nth]))
 }
 
-impl Library<Tso> for Lock {
+impl Library for Lock {
     fn name(&self) -> Name {
         LOCK
     }
@@ -173,7 +185,7 @@ impl Library<Tso> for Lock {
         Section::TABLE
     }
 
-    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape<Tso>> {
+    fn shapes(&self, _: &World, event: &Event) -> Vec<Shape> {
         let stamp = if event.call.method.text() == "Acquire" { Tso::U } else { Tso::W };
         vec![Shape::from([Sub::quiet(stamp)])]
     }
@@ -190,9 +202,9 @@ impl Library<Tso> for Lock {
         })
     }
 
-    fn spec(&self) -> Spec<Tso> {
+    fn spec(&self) -> Spec {
         let mut c = Spec::default();
-        let (acquires, releases) = (stamps(|a| a == Tso::U), stamps(|a| a == Tso::W));
+        let (acquires, releases) = (stamped(Tso::U), stamped(Tso::W));
         // lo: a strict total order on the acquires of each lock
         let lo = c.order("lo", acquires.clone(), |s| Some(s.event.call.args[0]));
         // so = match^-1; lo, from a release to every later acquire

@@ -10,10 +10,9 @@ use mowgli_core::value::Val;
 use mowgli_libraries::entry::Entry;
 use mowgli_libraries::sequential::{Counter, Sequential};
 use mowgli_prove::source::Source;
-use mowgli_rdma::Stamp;
 
 /// An implementation of a library, as its entry has the rest.
-pub fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> Source<'a, Stamp> {
+pub fn source<'a>(entry: &'a Entry, implementation: Arc<dyn Implementation>) -> Source<'a> {
     Source {
         specification: &entry.specification,
         library: Name::literal(entry.name),

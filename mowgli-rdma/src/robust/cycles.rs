@@ -5,15 +5,13 @@ use mowgli_core::algebra::Role;
 use mowgli_core::execution::Execution;
 use mowgli_core::library::Libraries;
 
-use crate::stamp::Stamp;
-
 /// An edge of sc between two subevents.
 pub type ScEdge = (usize, &'static str, usize);
 
 /// A cycle of `sc = po u rf u rb u mo` in an execution (Def. 5), if there is one. The parts of an operation are in program
 /// order, the read first.
 #[must_use]
-pub fn sc_cycle(libraries: &Libraries<Stamp>, execution: &Execution<Stamp>) -> Option<Vec<ScEdge>> {
+pub fn sc_cycle(libraries: &Libraries, execution: &Execution) -> Option<Vec<ScEdge>> {
     let n = execution.subs.len();
     let chosen = |role| execution.chosen_as(libraries, role).flat_map(|c| c.pairs.iter().copied()).collect_vec();
     let cell = |s: usize| execution.subs[s].sub.cell;

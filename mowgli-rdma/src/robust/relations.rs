@@ -4,27 +4,27 @@
 use mowgli_core::algebra::{Rel, Set, Spec, cell, po, reads, same, stamps, writes};
 
 use super::conditions::Cpu;
-use crate::stamp::Stamp::{self, aNLR, aNLW, aNRR, aNRW, aRF};
+use crate::stamp::RdmaStamp::{self, aNLR, aNLW, aNRR, aNRW, aRF};
 use crate::{sc, stamp, tso, wait};
 
 /// The specification of RDMA-TSO with what robustness is about.
 pub struct Relations {
     /// The specification.
-    pub spec: Spec<Stamp>,
+    pub spec: Spec,
     /// Reads-from.
-    pub rf: Rel<Stamp>,
+    pub rf: Rel,
     /// Modification order.
-    pub mo: Rel<Stamp>,
+    pub mo: Rel,
     /// Reads-before.
-    pub rb: Rel<Stamp>,
+    pub rb: Rel,
     /// Program order, with the read of an operation before its write (ROBUST Def. 2).
-    pub po: Rel<Stamp>,
+    pub po: Rel,
     /// `po u rf u rb u mo` (Def. 5).
-    pub sc: Rel<Stamp>,
+    pub sc: Rel,
     /// Two accesses of a cell, one of which writes (Def. 7, without the thread).
-    pub conflict: Rel<Stamp>,
-    iso: Rel<Stamp>,
-    pf: Rel<Stamp>,
+    pub conflict: Rel,
+    iso: Rel,
+    pf: Rel,
 }
 
 impl Default for Relations {
@@ -43,13 +43,13 @@ impl Default for Relations {
 }
 
 /// A set of stamps of one row of the table.
-fn family(of: Stamp) -> Set<Stamp> {
-    stamps(move |a: Stamp| a.row() == of.row())
+fn family(of: RdmaStamp) -> Set {
+    stamps(move |a: RdmaStamp| a.row() == of.row())
 }
 
 /// The stamp order of the papers for this CPU.
 #[must_use]
-pub fn order(cpu: Cpu) -> fn(Stamp, Stamp) -> bool {
+pub fn order(cpu: Cpu) -> fn(RdmaStamp, RdmaStamp) -> bool {
     match cpu {
         Cpu::Sc => sc::to,
         Cpu::Tso => stamp::to,
@@ -58,12 +58,12 @@ pub fn order(cpu: Cpu) -> fn(Stamp, Stamp) -> bool {
 
 impl Relations {
     /// Program order that a stamp order keeps. This is the table as the papers have it, whatever the model does.
-    fn preserved(to: fn(Stamp, Stamp) -> bool) -> Rel<Stamp> {
+    fn preserved(to: fn(RdmaStamp, RdmaStamp) -> bool) -> Rel {
         use mowgli_core::stamp::Kind as _;
-        let (one, two) = (Stamp::all(1), |a: Stamp| a.renamed(&|_| mowgli_core::ids::Node(2)));
+        let (one, two) = (RdmaStamp::all(1), |a: RdmaStamp| a.renamed(&|_| mowgli_core::ids::Node(2)));
         let sqp = po() & same(wait::queue_pair);
         let rows = one.iter().flat_map(|&row| {
-            let columns = |is: &dyn Fn(Stamp) -> bool| {
+            let columns = |is: &dyn Fn(RdmaStamp) -> bool| {
                 let of = one.iter().filter(|c| is(**c)).map(|c| family(*c));
                 of.reduce(|all, one| all.or(&one))
             };
@@ -78,10 +78,10 @@ impl Relations {
 
     /// The parts of `gb_base` (Defs. 6 and 12), each with its name.
     #[must_use]
-    pub fn gb_base(&self, cpu: Cpu) -> Vec<(&'static str, Rel<Stamp>)> {
+    pub fn gb_base(&self, cpu: Cpu) -> Vec<(&'static str, Rel)> {
         let [nlr, nrw] = [stamps(|a| matches!(a, aNLR(_))), stamps(|a| matches!(a, aNRW(_)))];
         let [nrr, nlw] = [stamps(|a| matches!(a, aNRR(_))), stamps(|a| matches!(a, aNLW(_)))];
-        let (fence, all) = (stamps(|a| matches!(a, aRF(_))), stamps(|_| true));
+        let (fence, all) = (stamps(|a| matches!(a, aRF(_))), stamps(|_: RdmaStamp| true));
         let sqp = po() & same(wait::queue_pair);
         let parts = [
             ("oppo", Self::preserved(order(cpu)) | &self.iso),
@@ -103,7 +103,7 @@ impl Relations {
     /// # Panics
     /// If there are none.
     #[must_use]
-    pub fn gb(base: &[(&'static str, Rel<Stamp>)]) -> Rel<Stamp> {
+    pub fn gb(base: &[(&'static str, Rel)]) -> Rel {
         base.iter().map(|(_, part)| part.clone()).reduce(|all, part| all | part).expect("seven parts").plus()
     }
 }
@@ -126,7 +126,7 @@ mod tests {
     use crate::tso::{TSO, Words};
 
     /// Where a subevent is: thread, call, part.
-    fn place(execution: &Execution<Stamp>, s: usize) -> Place {
+    fn place(execution: &Execution, s: usize) -> Place {
         let event = execution.subs[s].event;
         let first = execution.subs.iter().position(|o| o.event == event).expect("itself");
         let thread = execution.events[event].thread;

@@ -7,11 +7,12 @@ use mowgli_core::algebra::SubView;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::ids::Node;
 use mowgli_core::method::methods;
+use mowgli_core::stamp::Kind;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Object, World};
 
 use crate::stamp::Qp;
-use crate::stamp::Stamp::{self, aNLW, aNRW};
+use crate::stamp::RdmaStamp::{self, aNLW, aNRW};
 use crate::wait::{self, words};
 use crate::way::Way;
 
@@ -336,26 +337,26 @@ pub(super) fn open_completions(world: &World, earlier: &[Event]) -> Vec<Val> {
 }
 
 /// True of the subevents that are over when a poll takes the completion: the local writes, of a Put the remote ones.
-pub(crate) fn is_confirmed(s: &SubView<Stamp>) -> bool {
+pub(crate) fn is_confirmed(s: &SubView) -> bool {
     let call = &s.event.call;
     is_operation(call)
         && match Method::of(call).usual().0 {
-            Method::Put { .. } | Method::PutWords { .. } => matches!(s.sub.stamp, aNRW(_)),
-            _ => matches!(s.sub.stamp, aNLW(_)),
+            Method::Put { .. } | Method::PutWords { .. } => matches!(RdmaStamp::of(s.sub.stamp), aNRW(_)),
+            _ => matches!(RdmaStamp::of(s.sub.stamp), aNLW(_)),
         }
 }
 
 /// One of these for each operation: that of its first word.
-pub(crate) fn is_first_confirmed(s: &SubView<Stamp>) -> bool {
-    is_confirmed(s) && s.sub.stamp.word() == Some(0)
+pub(crate) fn is_first_confirmed(s: &SubView) -> bool {
+    is_confirmed(s) && RdmaStamp::of(s.sub.stamp).word() == Some(0)
 }
 
-pub(super) fn is_poll(s: &SubView<Stamp>) -> bool {
+pub(super) fn is_poll(s: &SubView) -> bool {
     taken(s.world, s.event).is_some()
 }
 
 /// The queue pair that an operation, or a poll, is of.
-pub(crate) fn node_towards(s: &SubView<Stamp>) -> Option<Val> {
+pub(crate) fn node_towards(s: &SubView) -> Option<Val> {
     let call = &s.event.call;
     let q = match call.library {
         TSO if Method::of(call).waits() => polled(s.world, s.event),

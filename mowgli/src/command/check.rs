@@ -8,7 +8,7 @@ mod questions;
 mod record;
 
 pub(super) use self::args::CheckArgs;
-use self::args::{Chosen, Entries, bounds};
+use self::args::{bounds, chosen};
 use self::estimates::estimates;
 pub(super) use self::estimates::seconds;
 use self::implementations::check_implementations;
@@ -16,7 +16,7 @@ use self::list::list;
 use self::questions::{check_changes, check_difference, check_mutations, check_specifications};
 use super::out::told;
 use super::shards::Done;
-use crate::catalogue::{Catalogue, Stamped};
+use crate::catalogue::Catalogue;
 use crate::interrupt::Deadline;
 use crate::necessity::{self, Question};
 use crate::shards::book::Book;
@@ -24,20 +24,9 @@ use crate::shards::identity::Hash;
 
 /// A hash of what is asked about.
 pub(super) fn hash(args: &CheckArgs, catalogue: &Catalogue) -> Result<Hash, String> {
-    let chosen = Chosen::of(args, catalogue)?;
+    let chosen = chosen(args, catalogue)?;
     let mut hash = Hash::default();
-    add_to(&mut hash, &chosen.over_rdma, args, catalogue)?;
-    add_to(&mut hash, &chosen.over_x86, args, catalogue)?;
-    Ok(hash)
-}
-
-fn add_to<S: Stamped>(
-    hash: &mut Hash,
-    chosen: &Entries<'_, S>,
-    args: &CheckArgs,
-    catalogue: &Catalogue,
-) -> Result<(), String> {
-    for (entry, variant) in chosen {
+    for (entry, variant) in &chosen {
         if args.mutate_spec {
             let bounds = args.within.limited(necessity::bounds(entry));
             entry.variants.iter().try_for_each(|variant| hash.add_library(entry, variant, &bounds))?;
@@ -46,11 +35,11 @@ fn add_to<S: Stamped>(
         }
     }
     // What the stack below is made of.
-    let below = catalogue.entries::<S>().iter().filter(|_| args.through && !chosen.is_empty());
+    let below = catalogue.entries().iter().filter(|_| args.through);
     for (entry, published) in below.filter_map(|entry| Some((entry, entry.variants.first()?))) {
         hash.add_library(entry, published, &published.bounds)?;
     }
-    Ok(())
+    Ok(hash)
 }
 
 /// Looks at a share of the clients.

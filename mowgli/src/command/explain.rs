@@ -7,7 +7,7 @@ use mowgli_core::problem::Limits;
 
 use super::bounds::at_least_one;
 use super::out::{keep, parsed, stopped_line, text_of, told, worst};
-use crate::catalogue::{Catalogue, Stamped};
+use crate::catalogue::Catalogue;
 use crate::explain;
 use crate::interrupt::{Deadline, Failure};
 use crate::litmus::core_rma;
@@ -92,22 +92,22 @@ fn vacuous_code(test: &Test, is_vacuous: bool) -> u8 {
 
 /// A finding as one object, with what is derived of its program.
 #[derive(serde::Serialize)]
-struct FindingLine<'a, S: Stamped> {
-    #[serde(flatten, bound = "")]
-    finding: &'a explain::Finding<S>,
+struct FindingLine<'a> {
+    #[serde(flatten)]
+    finding: &'a explain::Finding,
     vacuous: bool,
     warnings: &'a [Warning],
 }
 
 /// A finding as one JSON object and a line.
-fn line<S: Stamped>(explained: &explain::Explained<S>) -> Result<String, String> {
+fn line(explained: &explain::Explained) -> Result<String, String> {
     let explain::Explained { finding, vacuous, test, .. } = explained;
     let line = FindingLine { finding, vacuous: *vacuous, warnings: &test.warnings };
     Ok(serde_json::to_string(&line).map_err(|e| e.to_string())? + "\n")
 }
 
 /// An explanation in the form that is asked for, if it has that, and the exit code.
-fn explanation<S: Stamped>(finding: explain::Finding<S>, asked: &Asked<'_>) -> Result<(Option<String>, u8), Failure> {
+fn explanation(finding: explain::Finding, asked: &Asked<'_>) -> Result<(Option<String>, u8), Failure> {
     let Asked { args, catalogue, limits } = *asked;
     let explained = explain::explain(catalogue, finding, limits)?;
     let vacuous = vacuous_code(&explained.test, explained.vacuous);
@@ -134,32 +134,28 @@ pub(super) fn explained(args: &ExplainArgs, catalogue: &Catalogue) -> Result<(St
     let limits = Limits { expired: &expired, ..Limits::default() };
     let asked = Asked { args, catalogue, limits };
     if args.file.extension().is_none_or(|x| x != "litmus") {
-        return match explain::model(catalogue, &text).map_err(|e| format!("{path}:{e}"))? {
-            Model::X86Tso => explained_file::<mowgli_x86::Stamp>(&text, &asked),
-            _ => explained_file::<mowgli_rdma::Stamp>(&text, &asked),
-        };
+        let finding = explain::read(catalogue, &text).map_err(|e| format!("{path}:{e}"))?;
+        return explained_findings(vec![Ok(finding)], &asked);
     }
     let test = parsed(catalogue, &args.file, &text)?;
     if args.stuck {
         return match test.model {
             Model::CoreRma => Err(format!("{path}: statements of {} do not wait", test.model).into()),
-            Model::X86Tso => explained_stuck::<mowgli_x86::Stamp>(&test, &asked),
-            _ => explained_stuck::<mowgli_rdma::Stamp>(&test, &asked),
+            _ => explained_stuck(&test, &asked),
         };
     }
     let chosen = chosen_assertions(&test, args).map_err(|e| format!("{path}: {e}"))?;
     match test.model {
         Model::CoreRma => Ok(explained_core_rma(&test, &chosen, &asked).map_err(|e| format!("{path}: {e}"))?),
-        Model::X86Tso => explained_test::<mowgli_x86::Stamp>(&test, &text, &chosen, &asked),
-        _ => explained_test::<mowgli_rdma::Stamp>(&test, &text, &chosen, &asked),
+        _ => explained_test(&test, &text, &chosen, &asked),
     }
 }
 
 /// Prints the stuck executions of a test, and returns the exit code.
-fn explained_stuck<S: Stamped>(test: &Test, asked: &Asked<'_>) -> Result<(String, u8), Failure> {
+fn explained_stuck(test: &Test, asked: &Asked<'_>) -> Result<(String, u8), Failure> {
     let Asked { args, catalogue, limits } = *asked;
     let path = args.file.display();
-    let found = explain::standstills::<S>(catalogue, test, &args.implemented, limits)?;
+    let found = explain::standstills(catalogue, test, &args.implemented, limits)?;
     let code = if found.stop.is_some() { 3 } else { 0 };
     if args.dot || args.svg {
         let dot = found.dot.ok_or_else(|| format!("{path}: no execution is stuck, so there is none to draw"))?;
@@ -170,29 +166,15 @@ fn explained_stuck<S: Stamped>(test: &Test, asked: &Asked<'_>) -> Result<(String
     Ok((found.text + &none.filter(|_| stopped.is_none()).unwrap_or_default() + &stopped.unwrap_or_default(), code))
 }
 
-/// What is to be printed of a finding that was kept.
-fn explained_file<S: Stamped>(text: &str, asked: &Asked<'_>) -> Result<(String, u8), Failure> {
-    let finding = explain::read::<S>(text).map_err(|e| format!("{}:{e}", asked.args.file.display()))?;
-    explained_findings(vec![Ok(finding)], asked)
-}
-
 /// What is to be printed of these assertions of a test.
-fn explained_test<S: Stamped>(
-    test: &Test,
-    text: &str,
-    chosen: &[usize],
-    asked: &Asked<'_>,
-) -> Result<(String, u8), Failure> {
-    let findings = explain::of_test::<S>(asked.catalogue, test, text, &asked.args.implemented, asked.limits)?;
+fn explained_test(test: &Test, text: &str, chosen: &[usize], asked: &Asked<'_>) -> Result<(String, u8), Failure> {
+    let findings = explain::of_test(asked.catalogue, test, text, &asked.args.implemented, asked.limits)?;
     let findings = findings.into_iter().enumerate().filter(|(i, _)| chosen.contains(i)).map(|(_, f)| f);
     explained_findings(findings.collect(), asked)
 }
 
 /// What is to be printed of findings, and the exit code.
-fn explained_findings<S: Stamped>(
-    findings: Vec<explain::Decided<S>>,
-    asked: &Asked<'_>,
-) -> Result<(String, u8), Failure> {
+fn explained_findings(findings: Vec<explain::Decided>, asked: &Asked<'_>) -> Result<(String, u8), Failure> {
     let args = asked.args;
     let path = args.file.display();
     if let Some(out) = &args.out {

@@ -15,7 +15,6 @@ use clap::Args;
 use mowgli_core::problem::Limits;
 use mowgli_core::search::solver::Stats;
 use mowgli_core::soundness::ledger::Piece;
-use mowgli_core::stamp::Stamp;
 use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::Entry;
 use mowgli_rdma::core_rma::execution::{Rule, Rules};
@@ -96,13 +95,12 @@ pub(super) fn hash(args: &LitmusArgs, catalogue: &Catalogue) -> Result<Hash, Str
     catalogue.names().iter().for_each(|name| hash.add(&cat(catalogue, name).unwrap_or_else(|why| why)));
     catalogue.implementations(&args.implemented)?;
     for name in &args.implemented {
-        add_implemented(&mut hash, catalogue.entries::<mowgli_rdma::Stamp>(), name)?;
-        add_implemented(&mut hash, catalogue.entries::<mowgli_x86::Stamp>(), name)?;
+        add_implemented(&mut hash, catalogue.entries(), name)?;
     }
     Ok(hash)
 }
 
-fn add_implemented<S: Stamp>(hash: &mut Hash, entries: &[Entry<S>], name: &str) -> Result<(), String> {
+fn add_implemented(hash: &mut Hash, entries: &[Entry], name: &str) -> Result<(), String> {
     let (library, variant) = name.split_once(':').unwrap_or((name, "published"));
     let Ok(entry) = named(entries, library) else { return Ok(()) };
     let variant = entry.variant(variant)?;

@@ -38,10 +38,11 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use mowgli_check::guard::guarded;
 use mowgli_core::soundness::ledger::Piece;
+use mowgli_libraries::entry::Entry;
 
 use self::out::{coded, printed, told};
 use self::shards::Done;
-use crate::catalogue::{Catalogue, Own};
+use crate::catalogue::Catalogue;
 use crate::interrupt;
 use crate::shards::book::Book;
 use crate::shards::identity::Hash;
@@ -124,8 +125,8 @@ impl Command {
 ///     mowgli::main_with([entry()])
 /// }
 /// ```
-pub fn main_with(own: impl IntoIterator<Item = impl Into<Own>>) -> ExitCode {
-    run(own.into_iter().map(Into::into).collect())
+pub fn main_with(own: impl IntoIterator<Item = Entry>) -> ExitCode {
+    run(own.into_iter().collect())
 }
 
 /// Writes the main function of a command with libraries of one's own: see [`main_with`].
@@ -138,12 +139,12 @@ pub fn main_with(own: impl IntoIterator<Item = impl Into<Own>>) -> ExitCode {
 macro_rules! main {
     ($($entry:expr),* $(,)?) => {
         fn main() -> ::std::process::ExitCode {
-            $crate::main_with(Vec::<$crate::Own>::from([$($entry.into()),*]))
+            $crate::main_with([$($entry),*])
         }
     };
 }
 
-fn run(own: Vec<Own>) -> ExitCode {
+fn run(own: Vec<Entry>) -> ExitCode {
     let stop = || {
         if interrupt::request() {
             eprintln!("Stopping: what is done is printed. Once more to stop at once.");

@@ -13,7 +13,7 @@ use mowgli_libraries::entry::{Entry, Variant};
 use mowgli_prove::prove::Options;
 use mowgli_prove::solve::Program;
 
-use crate::catalogue::{Catalogue, Stamped};
+use crate::catalogue::Catalogue;
 use crate::prove::{Found, proved, solvers};
 use crate::theorems::{THEOREMS, Theorem};
 
@@ -80,10 +80,9 @@ pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, Strin
     {
         return Err(format!("{}; and theorems {}", catalogue.no_library(unknown), theorems.clone().join(", ")));
     }
-    let over_rdma = chosen::<mowgli_rdma::Stamp>(args, catalogue)?;
-    let over_x86 = chosen::<mowgli_x86::Stamp>(args, catalogue)?;
+    let chosen = chosen(args, catalogue)?;
     let theorems = chosen_theorems(args, catalogue)?;
-    if over_rdma.is_empty() && over_x86.is_empty() && theorems.is_empty() {
+    if chosen.is_empty() && theorems.is_empty() {
         let what = match &args.over[..] {
             [] => "has this variant, and no theorem".to_owned(),
             over => format!("is implemented over {}", over.join(" and ")),
@@ -100,8 +99,10 @@ pub(super) fn prove(args: &ProveArgs, catalogue: &Catalogue) -> Result<u8, Strin
         std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     }
     let search = Duration::from_secs(args.search);
-    let questions = of_libraries(&over_rdma, args.json, search, &options)
-        .chain(of_libraries(&over_x86, args.json, search, &options))
+    let of_library = |(entry, variant): &(&Entry, &Variant)| proved(entry, variant, &options, search);
+    let questions = chosen
+        .iter()
+        .map(|library| question(args.json, || of_library(library)))
         .chain(theorems.iter().map(|(t, variant)| question(args.json, || t.told(variant, &options, search))));
     let mut code = 0;
     let mut contradiction = None;
@@ -171,17 +172,14 @@ fn in_order(questions: &[Question<'_>], mut visit: impl FnMut(Result<Said, Strin
 /// Seconds for executions in which what is given holds.
 const EXECUTIONS: u64 = 30;
 
-fn chosen<'a, S: Stamped>(
-    args: &ProveArgs,
-    catalogue: &'a Catalogue,
-) -> Result<Vec<(&'a Entry<S>, &'a Variant)>, String> {
+fn chosen<'a>(args: &ProveArgs, catalogue: &'a Catalogue) -> Result<Vec<(&'a Entry, &'a Variant)>, String> {
     let usual: Vec<&str> = catalogue.usual().collect();
-    let is_wanted = |entry: &&Entry<S>| {
+    let is_wanted = |entry: &&Entry| {
         if args.names.is_empty() { usual.contains(&entry.name) } else { args.names.iter().any(|n| n == entry.name) }
     };
     let name = args.variant.as_deref().unwrap_or("published");
     let mut all = Vec::new();
-    for entry in catalogue.entries::<S>().iter().filter(is_wanted) {
+    for entry in catalogue.entries().iter().filter(is_wanted) {
         let is_missing = |library: &&String| !entry.below.names().any(|below| below.text() == **library);
         match args.over.iter().find(is_missing) {
             None => {}
@@ -226,15 +224,6 @@ fn question<'a, F: Found>(json: bool, found: impl Fn() -> Result<F, String> + Sy
         let printed = if json { format!("{}\n", found.json()) } else { found.text() };
         Ok(Said { printed, files: found.files(), code: found.code(), contradiction: found.contradiction() })
     })
-}
-
-fn of_libraries<'a, S: Stamped>(
-    all: &'a [(&Entry<S>, &Variant)],
-    json: bool,
-    search: Duration,
-    options: &'a Options,
-) -> impl Iterator<Item = Question<'a>> {
-    all.iter().map(move |(entry, variant)| question(json, move || proved(entry, variant, options, search)))
 }
 
 /// Writes the questions if this is wanted.

@@ -11,7 +11,7 @@ use mowgli_prove::solve::Program;
 
 use super::bounds::{Within, at_least_one};
 use super::out::{all_files, bar, moving, parsed, text_of, told, worst};
-use crate::catalogue::{Catalogue, Stamped};
+use crate::catalogue::Catalogue;
 use crate::check::Options;
 use crate::interrupt::{self, Deadline};
 use crate::repair::{Ask, Costs, bodies, repair};
@@ -92,14 +92,7 @@ fn library(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) 
     if args.fix {
         return Err(format!("{name}: --fix writes litmus tests; the bodies of a library are its author's to write"));
     }
-    match catalogue.entries::<mowgli_x86::Stamp>().iter().any(|e| e.name == name) {
-        true => library_over::<mowgli_x86::Stamp>(name, args, costs, catalogue),
-        false => library_over::<mowgli_rdma::Stamp>(name, args, costs, catalogue),
-    }
-}
-
-fn library_over<S: Stamped>(name: &str, args: &RepairArgs, costs: &Costs, catalogue: &Catalogue) -> Result<u8, String> {
-    let entry = named(catalogue.entries::<S>(), name)?;
+    let entry = named(catalogue.entries(), name)?;
     let variant = entry.variant(args.variant.as_deref().unwrap_or("published"))?;
     let deadline = Deadline::after(Some(args.timeout.unwrap_or(600)));
     let bar = bar(format!("{name} {}", variant.name), "clients");

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::catalogue::{Catalogue, Stamped};
+use crate::catalogue::Catalogue;
 use crate::check::{Checked, Options};
 use crate::explain;
 use crate::interrupt::{self, Deadline, Failure};
-use crate::litmus::test::Model;
 use crate::repair::Costs;
 use crate::repair::bodies::{Answer, Ask, repair};
 use crate::report::{CheckRow, Drawn, FindingRow, Page, RepairRow, TestRow};
@@ -103,10 +102,9 @@ fn add_file(page: &mut Page, file: &Path, (args, catalogue): Asked<'_>) -> Resul
     let expired = || deadline.expired();
     let limits = Limits { expired: &expired, ..Limits::default() };
     if file.extension().is_some_and(|x| x == "ron") {
-        page.findings.push(match explain::model(catalogue, &text).map_err(|e| format!("{name}:{e}"))? {
-            Model::X86Tso => finding::<mowgli_x86::Stamp>(catalogue, &name, &text, limits)?,
-            _ => finding::<mowgli_rdma::Stamp>(catalogue, &name, &text, limits)?,
-        });
+        let finding = explain::read(catalogue, &text).map_err(|e| format!("{name}:{e}"))?;
+        let explained = explain::explain(catalogue, finding, limits).map_err(|e| e.at(&name))?;
+        page.findings.push(FindingRow::new(&explained));
         return Ok(());
     }
     if file.extension().is_some_and(|x| x == "snap") {
@@ -122,35 +120,16 @@ fn add_file(page: &mut Page, file: &Path, (args, catalogue): Asked<'_>) -> Resul
     Ok(())
 }
 
-/// A finding that was kept.
-fn finding<S: Stamped>(
-    catalogue: &Catalogue,
-    name: &str,
-    text: &str,
-    limits: Limits<'_>,
-) -> Result<FindingRow, Failure> {
-    let finding = explain::read::<S>(text).map_err(|e| format!("{name}:{e}"))?;
-    Ok(FindingRow::new(&explain::explain(catalogue, finding, limits).map_err(|e| e.at(&name))?))
-}
-
 fn add_library(page: &mut Page, name: &str, (args, catalogue): Asked<'_>) -> Result<(), Vec<Failure>> {
     let (library, variant) = name.split_once(':').map_or((name, None), |(l, v)| (l, Some(v)));
-    let added = match named(catalogue.entries::<mowgli_x86::Stamp>(), library) {
+    let added = match named(catalogue.entries(), library) {
         Ok(entry) => add_checks(page, entry, variant, args),
-        Err(_) => match named(catalogue.entries::<mowgli_rdma::Stamp>(), library) {
-            Ok(entry) => add_checks(page, entry, variant, args),
-            Err(_) => Err(format!("{name} is neither a file nor a library: {}", catalogue.no_library(library))),
-        },
+        Err(_) => Err(format!("{name} is neither a file nor a library: {}", catalogue.no_library(library))),
     };
     added.map_err(|message| vec![message.into()])
 }
 
-fn add_checks<S: Stamped>(
-    page: &mut Page,
-    entry: &Entry<S>,
-    variant: Option<&str>,
-    args: &ReportArgs,
-) -> Result<(), String> {
+fn add_checks(page: &mut Page, entry: &Entry, variant: Option<&str>, args: &ReportArgs) -> Result<(), String> {
     let variants: Vec<&Variant> = match variant {
         Some(variant) => vec![entry.variant(variant)?],
         None if args.variants => entry.variants.iter().collect(),
@@ -160,7 +139,7 @@ fn add_checks<S: Stamped>(
         let loopback = args.placement == Placement::Any;
         let options = Options { deadline: Deadline::after(args.timeout), loopback, ..Options::default() };
         let first = page.checks.len();
-        let mut each = |checked: Checked<S>| page.checks.push(CheckRow::new(&checked));
+        let mut each = |checked: Checked| page.checks.push(CheckRow::new(&checked));
         check_bounds(entry, variant, &variant.bounds, &options, None, &mut each)?;
         let wrong = page.checks[first..].iter_mut().find(|row| row.is_wrong());
         if let Some(row) = wrong.filter(|row| row.is_small() && loopback) {
@@ -177,7 +156,7 @@ fn add_checks<S: Stamped>(
     Ok(())
 }
 
-fn repaired<S: Stamped>(entry: &Entry<S>, variant: &Variant, options: &Options<'_, S>) -> Result<Answer, String> {
+fn repaired(entry: &Entry, variant: &Variant, options: &Options<'_>) -> Result<Answer, String> {
     let ask = Ask {
         costs: &Costs::default(),
         weaken: false,

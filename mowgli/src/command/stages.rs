@@ -9,19 +9,18 @@ use mowgli_libraries::entry::{Entry, Variant};
 
 use super::out::{bar, moving};
 use super::shards::is_piece;
-use crate::catalogue::Stamped;
 use crate::check::{Checked, Options, check};
 use crate::shards::book::Book;
 
 /// Checks a variant at one bound after the other, each with a bar, up to the first at which it is not sound. Where processes
 /// share the work, a `book` has what was found.
-pub(super) fn check_bounds<S: Stamped>(
-    entry: &Entry<S>,
+pub(super) fn check_bounds(
+    entry: &Entry,
     variant: &Variant,
     bounds: &[Bound],
-    options: &Options<'_, S>,
+    options: &Options<'_>,
     book: Option<&Book>,
-    each: &mut dyn FnMut(Checked<S>),
+    each: &mut dyn FnMut(Checked),
 ) -> Result<(), String> {
     for (number, bound) in (1..).zip(bounds) {
         let part = book.map(|book| book.part(format!("{} {} {number}", entry.name, variant.name)));

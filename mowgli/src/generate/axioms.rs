@@ -13,9 +13,9 @@ use mowgli_core::soundness::client::{Bound, Client};
 use mowgli_core::soundness::mutation::{Mutation, family, mutations, weakened};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
+use mowgli_rdma::to;
 use mowgli_rdma::tso::{self, Tso};
 use mowgli_rdma::wait::{self, IB, Wait};
-use mowgli_rdma::{Stamp, to};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ impl fmt::Display for Pivot {
 }
 
 /// The model itself: without the libraries on top of it, where it has some.
-fn whole(model: Model) -> Libraries<Stamp> {
+fn whole(model: Model) -> Libraries {
     if model == Model::RDMA_WAIT { Libraries::over(to).with(Wait) } else { libraries(model) }
 }
 
@@ -73,7 +73,7 @@ pub fn pivots(model: Model) -> Vec<Pivot> {
     to.chain(ib).chain(parts).collect()
 }
 
-fn weaker(model: Model, pivot: &Pivot) -> Libraries<Stamp> {
+fn weaker(model: Model, pivot: &Pivot) -> Libraries {
     let (all, name) = (whole(model), model.memory());
     match pivot {
         Pivot::To(a, b) => without(&all, &(a.clone(), b.clone())),
@@ -108,7 +108,7 @@ pub struct Search {
 }
 
 /// The pairs of families of stamps that a program has in its threads, in program order; a call's own pairs too.
-fn families(library: &dyn Library<Stamp>, (world, client): &(World, Client)) -> BTreeSet<(String, String)> {
+fn families(library: &dyn Library, (world, client): &(World, Client)) -> BTreeSet<(String, String)> {
     let mut pairs = BTreeSet::new();
     for (thread, calls) in world.tids().zip(&client.threads) {
         let mut before = BTreeSet::new();
@@ -135,7 +135,7 @@ const GROUP: usize = 256;
 /// A model and what is asked of it: its whole, and for each pivot what is left without it.
 struct Asked<'a> {
     model: Model,
-    library: &'a dyn Library<Stamp>,
+    library: &'a dyn Library,
     whole: Under,
     pivots: &'a [Pivot],
     weaker: Vec<Under>,
@@ -212,7 +212,7 @@ pub fn search(
     (expired, part): (&(dyn Fn() -> bool + Sync), Option<&Part<'_>>),
     progress: &dyn Fn(usize, usize),
 ) -> Search {
-    let library: &dyn Library<Stamp> = if model == Model::RDMA_WAIT { &Wait } else { &Tso };
+    let library: &dyn Library = if model == Model::RDMA_WAIT { &Wait } else { &Tso };
     let weaker = pivots.iter().map(|p| (model, weaker(model, p))).collect();
     let asked = Asked { model, library, whole: (model, whole(model)), pivots, weaker, expired };
     let none = |pivot: &Pivot| Found { pivot: pivot.clone(), programs: Vec::new(), occurs: false };

@@ -7,8 +7,7 @@ use mowgli_core::library::Libraries;
 use mowgli_core::problem::Limits;
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::mutation::family;
-use mowgli_core::stamp::Kind as _;
-use mowgli_rdma::{Stamp, to};
+use mowgli_rdma::{RdmaStamp, to};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -35,8 +34,8 @@ pub struct Cell {
 
 /// The cells of the stamp order that order anything, row by row.
 #[must_use]
-pub fn cells(libraries: &Libraries<Stamp>) -> Vec<(String, String)> {
-    let all = Stamp::all(2);
+pub fn cells(libraries: &Libraries) -> Vec<(String, String)> {
+    let all = libraries.stamps(2);
     let ordered = all.iter().cartesian_product(&all).filter(|(a, b)| libraries.to(**a, **b));
     ordered.map(|(a, b)| (family(*a), family(*b))).unique().collect()
 }
@@ -86,9 +85,12 @@ fn differ(before: &Answer, after: &Answer) -> Result<bool, Stop> {
 
 /// The same libraries, with the pairs of this cell no longer ordered.
 #[must_use]
-pub fn without(libraries: &Libraries<Stamp>, cell: &(String, String)) -> Libraries<Stamp> {
+pub fn without(libraries: &Libraries, cell: &(String, String)) -> Libraries {
     let (whole, cell) = (libraries.clone(), cell.clone());
-    libraries.clone().with_order(move |a: Stamp, b| whole.to(a, b) && (family(a), family(b)) != cell)
+    libraries.clone().with_order(move |a: RdmaStamp, b| {
+        let (a, b) = (a.into(), b.into());
+        whole.to(a, b) && (family(a), family(b)) != cell
+    })
 }
 
 impl Cell {

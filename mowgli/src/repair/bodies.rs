@@ -27,7 +27,6 @@ use serde::Serialize;
 
 use super::Costs;
 use super::edits::MOVE;
-use crate::catalogue::Stamped;
 use crate::check::{self, Options, check, with_question};
 use crate::entry::own_calls;
 use crate::interrupt::{Deadline, cause};
@@ -35,7 +34,7 @@ use crate::litmus::print;
 use crate::prove::{Found, proved};
 
 /// What is asked.
-pub struct Ask<'a, S: Stamped> {
+pub struct Ask<'a> {
     /// The costs.
     pub costs: &'a Costs,
     /// What can be left out, in place of what is to be inserted?
@@ -49,7 +48,7 @@ pub struct Ask<'a, S: Stamped> {
     /// Whether no more time is spent, once there is a repair, than ten times what its check takes.
     pub is_brief: bool,
     /// The options of each check.
-    pub options: &'a Options<'a, S>,
+    pub options: &'a Options<'a>,
     /// How what is weaker is proved, if it is to be.
     pub prove: Option<&'a mowgli_prove::prove::Options>,
 }
@@ -78,10 +77,10 @@ enum Changed<'s> {
     Swapped(&'s Alike),
 }
 
-struct Search<'a, S: Stamped> {
-    entry: &'a Entry<S>,
+struct Search<'a> {
+    entry: &'a Entry,
     variant: &'a Variant,
-    ask: &'a Ask<'a, S>,
+    ask: &'a Ask<'a>,
     bodies: Bodies,
     units: Vec<Unit>,
     /// What is left out unless a unit says something else.
@@ -96,9 +95,9 @@ struct Search<'a, S: Stamped> {
     deadline: Deadline,
 }
 
-impl<'a, S: Stamped> Search<'a, S> {
+impl<'a> Search<'a> {
     /// A search, and what kept it from knowing all bodies, if anything did.
-    fn new(entry: &'a Entry<S>, variant: &'a Variant, ask: &'a Ask<'a, S>) -> (Self, Option<Stop>) {
+    fn new(entry: &'a Entry, variant: &'a Variant, ask: &'a Ask<'a>) -> (Self, Option<Stop>) {
         let deadline = ask.options.deadline;
         let found = own_calls(entry, &ask.bounds, &|| deadline.expired());
         let stop = found.as_ref().err().cloned().map(cause);
@@ -191,7 +190,7 @@ impl<'a, S: Stamped> Search<'a, S> {
     }
 }
 
-impl<S: Stamped> Asked for Search<'_, S> {
+impl Asked for Search<'_> {
     fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
         let variant = self.changed(&Changed::Units(set));
         if self.fails_as_before(&variant)? {
@@ -316,7 +315,7 @@ const LEAST: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// If the entry cannot be checked, a cost is of something else, or what is to be weakened is not right as it is.
-pub fn repair<S: Stamped>(entry: &Entry<S>, variant: &Variant, ask: &Ask<'_, S>) -> Result<Answer, String> {
+pub fn repair(entry: &Entry, variant: &Variant, ask: &Ask<'_>) -> Result<Answer, String> {
     if ask.bounds.iter().any(|bound| bound.crashes > 0) {
         return Err(format!("{}: bodies are repaired where nobody crashes", entry.name));
     }
@@ -391,7 +390,7 @@ pub fn repair<S: Stamped>(entry: &Entry<S>, variant: &Variant, ask: &Ask<'_, S>)
 }
 
 /// The minimal sets; of a weakening those that are cheaper than all together, which is to be right.
-fn searched<S: Stamped>(search: &mut Search<'_, S>, costs: &[u64], whole: &Set) -> Result<Repairs, String> {
+fn searched(search: &mut Search<'_>, costs: &[u64], whole: &Set) -> Result<Repairs, String> {
     let mut limit = search.ask.limit;
     if search.ask.weaken {
         limit.cost = Repairs::cost(whole, costs);
@@ -431,7 +430,7 @@ fn places(units: &[Unit], alike: &[Set]) -> Vec<String> {
     first.iter().map(text).collect()
 }
 
-fn told<S: Stamped>(search: &Search<'_, S>, set: &Set, whole: &Set, costs: &[u64]) -> Result<Told, String> {
+fn told(search: &Search<'_>, set: &Set, whole: &Set, costs: &[u64]) -> Result<Told, String> {
     let because = |&i: &usize| {
         let Seen { world, client, reason, .. } = search.without(set, i)?;
         let threads = print::statements(client, &[]).into_iter().zip(&world.threads);
@@ -458,7 +457,7 @@ fn told<S: Stamped>(search: &Search<'_, S>, set: &Set, whole: &Set, costs: &[u64
 }
 
 /// The changes of places that are a repair, each by itself.
-fn moves<S: Stamped>(search: &mut Search<'_, S>, cost: u64) -> Result<Vec<Told>, Stop> {
+fn moves(search: &mut Search<'_>, cost: u64) -> Result<Vec<Told>, Stop> {
     let mut all = Vec::new();
     for moved in search.bodies.alike.clone() {
         let variant = search.changed(&Changed::Swapped(&moved));

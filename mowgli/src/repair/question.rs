@@ -12,7 +12,6 @@ use mowgli_core::search::solver::Flow;
 use mowgli_core::value::Val;
 
 use super::edits::{Program, Repaired};
-use crate::catalogue::Stamped;
 use crate::explain::Words;
 use crate::interrupt::cause;
 use crate::litmus::run::{libraries, stuck_kinds, with_problem};
@@ -21,9 +20,9 @@ use crate::litmus::test::{Assertion, Quantifier, Test};
 use crate::show::Names;
 
 /// The question, of a program over the libraries of its model.
-pub(super) struct Question<'a, S: Stamped> {
+pub(super) struct Question<'a> {
     pub(super) program: &'a Program<'a>,
-    libraries: mowgli_core::library::Libraries<S>,
+    libraries: mowgli_core::library::Libraries,
     limits: Limits<'a>,
     /// The sets with which no execution ends.
     pub(super) endless: BTreeSet<Set>,
@@ -53,7 +52,7 @@ fn is_wrong(test: &Test, values: &[Val]) -> bool {
     })
 }
 
-impl<'a, S: Stamped> Question<'a, S> {
+impl<'a> Question<'a> {
     pub(super) fn new(program: &'a Program<'a>, limits: Limits<'a>) -> Self {
         let libraries = libraries(program.test.model);
         Self { program, libraries, limits, endless: BTreeSet::new(), stuck: None, hanging: BTreeSet::new() }
@@ -156,7 +155,7 @@ impl<'a, S: Stamped> Question<'a, S> {
 /// The most ways to get an outcome in which reasons are looked for.
 const WAYS: usize = 20;
 
-impl<S: Stamped> Asked for Question<'_, S> {
+impl Asked for Question<'_> {
     fn is_wrong(&mut self, set: &Set) -> Result<bool, Stop> {
         let test = self.program.with(set).test;
         self.explore(&test, &mut |values| is_wrong(&test, &values))

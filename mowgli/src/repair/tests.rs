@@ -55,9 +55,9 @@ fn random(model: Model, random: &mut fastrand::Rng) -> Option<(Test, String)> {
     Some((parse("t", &text).unwrap(), text))
 }
 
-fn is_as_by_force<S: Stamped>(program: &Program<'_>, text: &str) -> usize {
+fn is_as_by_force(program: &Program<'_>, text: &str) -> usize {
     let limits = Limits::default();
-    let mut question = Question::<S>::new(program, limits);
+    let mut question = Question::new(program, limits);
     let costs = program.costs();
     let found = Repairs::of(&mut question, &costs, Limit { insertions: costs.len(), ..Limit::default() });
     let all: Vec<Set> =
@@ -155,8 +155,8 @@ fn minimal_repairs_are_those_that_brute_force_finds() {
         }
         asked += 1;
         repaired += match model {
-            Model::X86Tso => is_as_by_force::<mowgli_x86::Stamp>(&program, &text),
-            _ => is_as_by_force::<mowgli_rdma::Stamp>(&program, &text),
+            Model::X86Tso => is_as_by_force(&program, &text),
+            _ => is_as_by_force(&program, &text),
         };
     }
     assert!(asked > 40 && repaired > 5, "{asked} programs, {repaired} repairs");
@@ -260,7 +260,7 @@ enum Fuzzed {
 ///
 /// # Errors
 /// The repair that is wrong, or that was not found.
-fn confirmed<S: Stamped>(test: &Test, text: &str) -> Result<Fuzzed, String> {
+fn confirmed(test: &Test, text: &str) -> Result<Fuzzed, String> {
     let costs = Costs::default();
     let ask = Ask { costs: &costs, weaken: false, limit: Limit::default(), limits: Limits::default() };
     let found = repair(test, text, &ask)?;
@@ -272,7 +272,7 @@ fn confirmed<S: Stamped>(test: &Test, text: &str) -> Result<Fuzzed, String> {
     let prices = costs.of(&remedies)?;
     for is_everywhere in [false, true] {
         let program = Program::insertions(test, &remedies, &prices, is_everywhere);
-        let mut question = Question::<S>::new(&program, Limits::default());
+        let mut question = Question::new(&program, Limits::default());
         for set in Repairs::of(&mut question, &program.costs(), Limit::default()).minimal {
             let parts = set.iter().copied().powerset().filter(|part| part.len() < set.len());
             none_repairs(&mut question, parts.map(|part| part.into_iter().collect()))?;
@@ -286,7 +286,7 @@ fn confirmed<S: Stamped>(test: &Test, text: &str) -> Result<Fuzzed, String> {
         return Ok(if found.repairs.is_empty() { Fuzzed::Open } else { Fuzzed::Repaired });
     }
     let program = Program { test, gone: BTreeSet::new(), edits: anything(test) };
-    let mut question = Question::<S>::new(&program, Limits::default());
+    let mut question = Question::new(&program, Limits::default());
     none_repairs(&mut question, (0..program.edits.len()).map(|i| Set::from([i])))?;
     Ok(Fuzzed::NoRepair)
 }
@@ -302,7 +302,7 @@ fn recheck(test: &Test, fixed: &str) -> Result<(), String> {
 }
 
 /// Finds out that none of these sets is a repair.
-fn none_repairs<S: Stamped>(question: &mut Question<'_, S>, sets: impl Iterator<Item = Set>) -> Result<(), String> {
+fn none_repairs(question: &mut Question<'_>, sets: impl Iterator<Item = Set>) -> Result<(), String> {
     for set in sets {
         if question.is_wrong(&set) == Ok(false) && question.keeps(&set) == Ok(true) {
             return Err(format!("this is a repair: {}", set.iter().map(|&i| question.program.text(i)).join("; ")));
@@ -315,7 +315,7 @@ fn none_repairs<S: Stamped>(question: &mut Question<'_, S>, sets: impl Iterator<
 fn fuzz(count: usize) -> Vec<Fuzzed> {
     let tests = (0..).filter_map(|seed| Some((seed, fuzzed(seed)?))).take(count);
     let confirmed = |(seed, (test, text)): (u64, (Test, String))| {
-        confirmed::<mowgli_rdma::Stamp>(&test, &text).map_err(|e| format!("{seed}: {e}\n{text}"))
+        confirmed(&test, &text).map_err(|e| format!("{seed}: {e}\n{text}"))
     };
     let (right, wrong): (Vec<Fuzzed>, Vec<String>) = tests.map(confirmed).partition_result();
     assert!(wrong.is_empty(), "{} are wrong: {}", wrong.len(), wrong.join("\n"));

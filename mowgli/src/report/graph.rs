@@ -2,21 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mowgli_core::execution::Pairs;
-use mowgli_core::ids::Tid;
-use mowgli_core::problem::Found;
-use mowgli_core::search::refute::{End, Refutation};
-use mowgli_core::stamp::Stamp;
-use mowgli_rdma::core_rma::CORE_RMA;
-use mowgli_rdma::core_rma::execution::Witness;
-use mowgli_rdma::core_rma::program::ActionType;
-use serde::Serialize;
-
-use crate::catalogue::Stamped;
 use crate::explain::{Explained, Words};
 use crate::litmus::test::Test;
 use crate::litmus::{core_rma, print};
 use crate::show::{Scene, named, reduced};
+use mowgli_core::execution::Pairs;
+use mowgli_core::ids::Tid;
+use mowgli_core::library::Libraries;
+use mowgli_core::problem::Found;
+use mowgli_core::search::refute::{End, Refutation};
+use mowgli_rdma::core_rma::CORE_RMA;
+use mowgli_rdma::core_rma::execution::Witness;
+use mowgli_rdma::core_rma::program::ActionType;
+use serde::Serialize;
 
 /// What the page draws.
 #[derive(Clone, Debug, Serialize)]
@@ -115,7 +113,7 @@ impl Call {
 impl Graph {
     /// The graph of an execution.
     #[must_use]
-    pub fn new<S: Stamp>(title: &str, scene: &Scene<'_, S>) -> Self {
+    pub fn new(title: &str, scene: &Scene<'_>) -> Self {
         let Scene { execution, names, .. } = *scene;
         // The call of the client that an event is part of, through all implementations in between.
         let root = |e: usize| {
@@ -206,15 +204,19 @@ impl Graph {
     /// With the ways to get an outcome, each with the cycle that forbids it. Calls are then called as the program's
     /// statements, and have what their specification promises and they lack, if a cycle goes through it.
     #[must_use]
-    pub fn with_refutations<S: Stamp>(mut self, words: &Words, refutations: &Found<Vec<Refutation>>) -> Self {
+    pub fn with_refutations(
+        mut self,
+        libraries: &Libraries,
+        words: &Words,
+        refutations: &Found<Vec<Refutation>>,
+    ) -> Self {
         let (found, stop) = refutations.so_far();
         let calls = &self.calls;
         let own = |t: usize| (0..calls.len()).filter(move |&i| calls[i].thread == t).collect::<Vec<_>>();
         let places: Vec<Vec<usize>> = (0..self.threads.len()).map(own).collect();
-        let stamps: BTreeMap<String, String> = S::all(self.threads.iter().map(|t| t.node).max().unwrap_or(1))
-            .into_iter()
-            .map(|a| (a.to_string(), a.about()))
-            .collect();
+        let nodes = self.threads.iter().map(|t| t.node).max().unwrap_or(1);
+        let stamps: BTreeMap<String, String> =
+            libraries.stamps(nodes).into_iter().map(|a| (a.to_string(), a.about())).collect();
         for (own, statements) in places.iter().zip(&words.statements) {
             for (&call, statement) in own.iter().zip(statements) {
                 let result = self.calls[call].label.rsplit_once(" = ").map(|(_, v)| format!("  ({v})"));
@@ -253,7 +255,7 @@ impl Graph {
 
     /// The graph of what was explained: its execution, or the program where there is none, with the cycles.
     #[must_use]
-    pub fn explained<S: Stamped>(explained: &Explained<S>) -> Self {
+    pub fn explained(explained: &Explained) -> Self {
         let title = &explained.finding.title;
         let words = explained.words();
         let graph = match explained.scene(&words.names) {
@@ -274,7 +276,7 @@ impl Graph {
             }
         };
         match &explained.refutations {
-            Some(refutations) => graph.with_refutations::<S>(&words, refutations),
+            Some(refutations) => graph.with_refutations(&explained.libraries, &words, refutations),
             None => graph,
         }
     }

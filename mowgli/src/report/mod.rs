@@ -21,16 +21,15 @@ use mowgli_core::repair::Limit;
 use mowgli_core::runs::Stop;
 use mowgli_core::search::solver::Flow;
 use mowgli_core::soundness::verdict::{Counterexample, Verdict};
-use mowgli_core::stamp::Stamp;
 use mowgli_core::value::Val;
 use mowgli_libraries::entry::Entry;
 use serde::Serialize;
 
 pub use graph::Graph;
 
-use crate::catalogue::{Catalogue, Stamped};
+use crate::catalogue::Catalogue;
 use crate::check::Checked;
-use crate::explain::{Decided, Explained, explain, of_snapshot, of_test, snapshot_model};
+use crate::explain::{Decided, Explained, explain, of_snapshot, of_test};
 use crate::interrupt::{Failure, cause};
 use crate::litmus::run::{replaced, solve_in, with_problem};
 use crate::litmus::test::{Assertion, Model, Quantifier, Test, Warning};
@@ -94,24 +93,20 @@ impl Playground {
         Self {
             seconds,
             models,
-            implementations: [
-                implementations::<mowgli_rdma::Stamp>(catalogue),
-                implementations::<mowgli_x86::Stamp>(catalogue),
-            ]
-            .concat(),
+            implementations: implementations(catalogue),
             examples: [examples(QUESTIONS), of_papers].concat(),
             grammar: GRAMMAR.split("```").nth(1).and_then(|block| block.strip_prefix("text\n")).unwrap_or_default(),
         }
     }
 }
 
-fn implementations<S: Stamped>(catalogue: &Catalogue) -> Vec<String> {
-    let of = |entry: &Entry<S>| {
+fn implementations(catalogue: &Catalogue) -> Vec<String> {
+    let of = |entry: &Entry| {
         let name = entry.name.to_string();
         let variants = entry.variants.iter().map(|variant| format!("{name}:{}", variant.name));
         variants.collect::<Vec<_>>()
     };
-    catalogue.entries::<S>().iter().flat_map(of).collect()
+    catalogue.entries().iter().flat_map(of).collect()
 }
 
 const QUESTIONS: &str = include_str!("../../data/questions.md");
@@ -253,7 +248,7 @@ pub struct FindingRow {
 impl CheckRow {
     /// What was found by a check.
     #[must_use]
-    pub fn new<S: Stamped>(checked: &Checked<S>) -> Self {
+    pub fn new(checked: &Checked) -> Self {
         Self {
             library: checked.library.to_owned(),
             variant: checked.variant.to_owned(),
@@ -281,9 +276,7 @@ impl CheckRow {
     pub fn is_wrong(&self) -> bool {
         ["unsound", "not-locally-sound", "no-wrong-outcome"].contains(&self.verdict.as_str())
     }
-}
 
-impl CheckRow {
     /// Whether its counterexample has one thread only, or one node, so that a larger one may tell more.
     #[must_use]
     pub fn is_small(&self) -> bool {
@@ -291,7 +284,7 @@ impl CheckRow {
     }
 
     /// With a counterexample of the same implementation in which threads of several nodes take part, if this is one.
-    pub fn add_typical<S: Stamped>(&mut self, checked: &Checked<S>) {
+    pub fn add_typical(&mut self, checked: &Checked) {
         let Some(typical) = Shown::new(checked).filter(|shown| shown.is_typical) else { return };
         self.found[0].title = "The smallest counterexample";
         self.found.insert(0, Shown { title: "A typical counterexample", ..typical });
@@ -303,18 +296,21 @@ impl Shown {
     ///
     /// # Panics
     /// If the judge rejects the counterexample, which the search has shown it before.
-    fn new<S: Stamped>(checked: &Checked<S>) -> Option<Self> {
-        let scene = |execution: &Execution<S>| {
+    fn new(checked: &Checked) -> Option<Self> {
+        let scene = |execution: &Execution| {
             let judged = judge(&checked.libraries, execution).expect("the search has asked the judge");
             let (libraries, names) = (&checked.libraries, &Names::default());
             Graph::new(&checked.title(), &Scene { libraries, execution, judged: &judged, names })
         };
         let found = checked.counterexample();
-        let wrong = found.map(|c| scene(&c.execution).with_refutations::<S>(&crate::check::words(c), &c.refutations));
+        let shown = |c: &Counterexample| {
+            scene(&c.execution).with_refutations(&checked.libraries, &crate::check::words(c), &c.refutations)
+        };
+        let wrong = found.map(shown);
         let stuck = || Some(scene(&checked.stuck()?.2?.execution));
         let explanation = checked.explanation();
         let graph = wrong.or_else(stuck);
-        let is_typical = |c: &Counterexample<S>| {
+        let is_typical = |c: &Counterexample| {
             let own = c.world.tids().zip(&c.client.threads).filter(|(_, calls)| !calls.is_empty());
             own.map(|(t, _)| c.world.node_of(t)).unique().count() > 1
         };
@@ -379,15 +375,12 @@ fn graphs(
             let drawn = wanted.map(|(o, w)| (o.clone(), Graph::of_core_rma(test, w))).collect();
             Found::new(drawn, stop.cloned())
         }
-        Model::X86Tso => {
-            graphs_over(&catalogue.libraries::<mowgli_x86::Stamp>(test.model), test, chain, wanted, limits)
-        }
-        model => graphs_over(&catalogue.libraries::<mowgli_rdma::Stamp>(model), test, chain, wanted, limits),
+        model => graphs_over(&catalogue.libraries(model), test, chain, wanted, limits),
     }
 }
 
-fn graphs_over<S: Stamp>(
-    all: &Libraries<S>,
+fn graphs_over(
+    all: &Libraries,
     test: &Test,
     chain: &[Arc<dyn Implementation>],
     wanted: &dyn Fn(&Vec<Val>) -> bool,
@@ -429,19 +422,18 @@ fn reasons(catalogue: &Catalogue, test: &Test, text: &str, implemented: &[String
             let reason = |a: &Assertion| Ok((core_rma::explain(test, a, &witnesses, limits)?, graph(a)));
             test.assertions.iter().map(reason).collect()
         }
-        Model::X86Tso => reasons_over::<mowgli_x86::Stamp>(catalogue, test, text, implemented, limits),
-        _ => reasons_over::<mowgli_rdma::Stamp>(catalogue, test, text, implemented, limits),
+        _ => reasons_over(catalogue, test, text, implemented, limits),
     }
 }
 
-fn reasons_over<S: Stamped>(
+fn reasons_over(
     catalogue: &Catalogue,
     test: &Test,
     text: &str,
     implemented: &[String],
     limits: Limits<'_>,
 ) -> Vec<Reason> {
-    let reason = |found: Decided<S>| explain(catalogue, found?, limits).map(|e| (e.text(), Some(Graph::explained(&e))));
+    let reason = |found: Decided| explain(catalogue, found?, limits).map(|e| (e.text(), Some(Graph::explained(&e))));
     match of_test(catalogue, test, text, implemented, limits) {
         Ok(findings) => findings.into_iter().map(reason).collect(),
         Err(message) => vec![Err(message.into())],
@@ -546,7 +538,7 @@ impl TestRow {
 impl FindingRow {
     /// A finding, judged and explained.
     #[must_use]
-    pub fn new<S: Stamped>(explained: &Explained<S>) -> Self {
+    pub fn new(explained: &Explained) -> Self {
         let title = explained.finding.title.clone();
         let stopped = explained.stop().map(ToString::to_string);
         Self { title, explanation: explained.text(), stopped, graph: Some(Graph::explained(explained)) }
@@ -559,15 +551,7 @@ impl FindingRow {
     pub fn of_snapshot(catalogue: &Catalogue, name: &str, text: &str, limits: Limits<'_>) -> Result<Self, Failure> {
         // insta's head is between two lines of dashes.
         let body = text.splitn(3, "---\n").last().unwrap_or(text);
-        match snapshot_model(catalogue, body)? {
-            Some(Model::X86Tso) => Self::of_body::<mowgli_x86::Stamp>(catalogue, name, body, limits),
-            _ => Self::of_body::<mowgli_rdma::Stamp>(catalogue, name, body, limits),
-        }
-    }
-
-    fn of_body<S: Stamped>(catalogue: &Catalogue, name: &str, body: &str, limits: Limits<'_>) -> Result<Self, Failure> {
-        let explained =
-            of_snapshot::<S>(catalogue, body, limits)?.map(|f| explain(catalogue, f, limits)).transpose()?;
+        let explained = of_snapshot(catalogue, body, limits)?.map(|f| explain(catalogue, f, limits)).transpose()?;
         let graph = explained.as_ref().map(Graph::explained);
         let is_told = explained.as_ref().is_none_or(|e| e.events().is_none_or(|events| body.contains(&events)));
         let other = if is_told { "" } else { "(The picture is of another execution with this outcome.)\n\n" };

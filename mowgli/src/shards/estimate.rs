@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::{Bound, are_at_most};
 use mowgli_core::soundness::estimate::{Plan, Shape};
-use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Variant};
 use serde::Serialize;
 
@@ -60,11 +59,11 @@ pub struct Estimate {
 ///
 /// # Errors
 /// If the entry cannot be checked.
-pub fn estimate<S: Stamp>(
-    entry: &Entry<S>,
+pub fn estimate(
+    entry: &Entry,
     variant: &Variant,
     bound: &Bound,
-    options: &Options<'_, S>,
+    options: &Options<'_>,
     sampled: Duration,
 ) -> Result<Estimate, String> {
     let start = Instant::now();
@@ -95,7 +94,7 @@ pub fn estimate<S: Stamp>(
 
 /// Looks at classes on all threads until all are known or each thread has run for so long. One that is under way then is looked at to
 /// its end, as those that take long must be counted too, but given up when all time has `expired`.
-fn look<S: Stamp>(plan: &Plan<'_, '_, S>, sampled: Duration, expired: &(dyn Fn() -> bool + Sync)) -> Sample {
+fn look(plan: &Plan<'_, '_>, sampled: Duration, expired: &(dyn Fn() -> bool + Sync)) -> Sample {
     let sizes = |shape: &Shape| shape.classes.iter().map(|&first| plan.alike(first)).collect();
     let sample = Mutex::new(Sample::of(plan.shapes().iter().map(|shape| (shape.weight, sizes(shape)))));
     let held = || sample.lock().unwrap_or_else(PoisonError::into_inner);
@@ -128,11 +127,11 @@ fn processor_time() -> Option<Duration> {
 ///
 /// # Errors
 /// If the entry cannot be checked.
-pub fn largest<S: Stamp>(
-    entry: &Entry<S>,
+pub fn largest(
+    entry: &Entry,
     variant: &Variant,
     bound: &Bound,
-    options: &Options<'_, S>,
+    options: &Options<'_>,
     budget: Duration,
 ) -> Result<Option<Estimate>, String> {
     let start = Instant::now();

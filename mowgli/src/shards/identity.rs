@@ -5,7 +5,6 @@ use mowgli_core::ids::Name;
 use mowgli_core::library::Libraries;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::soundness::unfolded;
-use mowgli_core::stamp::Stamp;
 use mowgli_libraries::entry::{Entry, Variant};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -64,12 +63,7 @@ impl Hash {
     ///
     /// # Errors
     /// If the entry has no library of its name.
-    pub fn add_library<S: Stamp>(
-        &mut self,
-        entry: &Entry<S>,
-        variant: &Variant,
-        bounds: &[Bound],
-    ) -> Result<(), String> {
+    pub fn add_library(&mut self, entry: &Entry, variant: &Variant, bounds: &[Bound]) -> Result<(), String> {
         entry.library()?;
         self.add(&format!("{} {} {:?} {bounds:?}", entry.name, variant.name, variant.expected));
         for name in entry.specification.names().chain(entry.below.names()) {
@@ -84,6 +78,6 @@ impl Hash {
 }
 
 /// A specification, or why it cannot be said.
-fn said<S: Stamp>(libraries: &Libraries<S>, name: Name) -> String {
+fn said(libraries: &Libraries, name: Name) -> String {
     cat::cat(name.text(), libraries, name).unwrap_or_else(|why| why)
 }

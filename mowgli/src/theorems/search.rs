@@ -14,7 +14,6 @@ use mowgli_core::soundness::client::{Client, Subject};
 use mowgli_core::value::Val;
 use mowgli_core::world::World;
 use mowgli_prove::robust::Dropped;
-use mowgli_rdma::Stamp;
 use mowgli_rdma::robust::{Cpu, Program, sc_cycle};
 use mowgli_rdma::switches::Switches;
 use mowgli_rdma::tso::{self, WaitByPolls};
@@ -35,7 +34,7 @@ pub struct Refutation {
 }
 
 /// What a program shows in an execution: results and last values.
-fn outcome(libraries: &Libraries<Stamp>, world: &World, execution: &Execution<Stamp>) -> Vec<Val> {
+fn outcome(libraries: &Libraries, world: &World, execution: &Execution) -> Vec<Val> {
     let last = observed(world).into_iter().map(|cell| {
         execution.last(libraries, cell).unwrap_or_else(|| world.objects.get(&cell.loc).map_or(Val::Bot, |o| o.init))
     });
@@ -44,11 +43,11 @@ fn outcome(libraries: &Libraries<Stamp>, world: &World, execution: &Execution<St
 
 /// Calls `visit` with each execution of a program that the search finds, and with what it shows.
 fn each(
-    libraries: &Libraries<Stamp>,
+    libraries: &Libraries,
     world: &World,
     programs: &[Prog],
     expired: &dyn Fn() -> bool,
-    visit: &mut dyn FnMut(Vec<Val>, Execution<Stamp>),
+    visit: &mut dyn FnMut(Vec<Val>, Execution),
 ) {
     let problem = Problem {
         libraries,
@@ -81,7 +80,7 @@ fn smallest(
 /// A program that meets the conditions of the theorem, but those that are left out, and has an outcome that no sequentially consistent execution has.
 pub(super) fn not_robust(
     cpu: Cpu,
-    libraries: &Libraries<Stamp>,
+    libraries: &Libraries,
     dropped: Dropped,
     expired: &(dyn Fn() -> bool + Sync),
 ) -> Option<Refutation> {
@@ -114,7 +113,7 @@ fn waits_for_something(client: &Client) -> bool {
 
 fn beyond(
     by: WaitByPolls,
-    (waits, polls): (&Libraries<Stamp>, &Libraries<Stamp>),
+    (waits, polls): (&Libraries, &Libraries),
     world: &World,
     client: &Client,
     expired: &dyn Fn() -> bool,
@@ -136,18 +135,18 @@ fn beyond(
 
 fn weak(
     cpu: Cpu,
-    libraries: &Libraries<Stamp>,
+    libraries: &Libraries,
     world: &World,
     client: &Client,
     expired: &dyn Fn() -> bool,
 ) -> Option<Refutation> {
     let mut taken_in_turns: BTreeSet<Vec<Val>> = BTreeSet::new();
-    let mut others: Vec<(Vec<Val>, Execution<Stamp>)> = Vec::new();
+    let mut others: Vec<(Vec<Val>, Execution)> = Vec::new();
     each(libraries, world, &programs(client), expired, &mut |shown, execution| match sc_cycle(libraries, &execution) {
         None => _ = taken_in_turns.insert(shown),
         Some(_) => others.push((shown, execution)),
     });
-    let is_new = |(shown, execution): &&(Vec<Val>, Execution<Stamp>)| {
+    let is_new = |(shown, execution): &&(Vec<Val>, Execution)| {
         !taken_in_turns.contains(shown) && judge(libraries, execution).is_ok()
     };
     let (shown, execution) = others.iter().find(is_new)?;

@@ -3,16 +3,11 @@
 use super::Solver;
 use crate::search::compile::Open;
 use crate::search::network::Id;
-use crate::stamp::Stamp;
 
-impl<S: Stamp> Solver<'_, S> {
+impl Solver<'_> {
     /// Decides all orders of a class that was visited, in one way that is consistent: that takes no longer than it took
     /// to find out that there is one. `false` if there is none.
     pub fn complete(&mut self) -> bool {
-        S::search().complete(self)
-    }
-
-    pub(crate) fn complete_inner(&mut self) -> bool {
         let expired = std::mem::replace(&mut self.expired, &|| false);
         let complete = self.completed();
         self.expired = expired;

@@ -3,9 +3,8 @@
 use super::{Solver, Source};
 use crate::relation::matrix::ones;
 use crate::search::compile::Open;
-use crate::stamp::Stamp;
 
-impl<S: Stamp> Solver<'_, S> {
+impl Solver<'_> {
     /// The sources that a read can still have.
     pub(in crate::search) fn options(&self, choice: usize, read: usize) -> Vec<Source> {
         let Open::ReadsFrom { excluded, candidates, .. } = &self.compiled.choices[choice].2 else {

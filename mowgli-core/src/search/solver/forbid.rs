@@ -3,9 +3,8 @@
 use super::{Solver, Source};
 use crate::relation::matrix::ones;
 use crate::search::compile::Open;
-use crate::stamp::Stamp;
 
-impl<S: Stamp> Solver<'_, S> {
+impl Solver<'_> {
     /// Draws the consequences of what is forbidden for the choices.
     pub(super) fn force(&mut self, changed: &mut bool) -> bool {
         for choice in 0..self.compiled.choices.len() {

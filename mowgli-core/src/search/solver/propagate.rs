@@ -6,9 +6,8 @@ use crate::relation::matrix::ones;
 use crate::search::compile::Open;
 use crate::search::network::{Derivation, Id};
 use crate::search::values::{Vals, intersect};
-use crate::stamp::Stamp;
 
-impl<S: Stamp> Solver<'_, S> {
+impl Solver<'_> {
     /// Derives everything that follows. `false`: nothing consistent is left.
     pub fn propagate(&mut self) -> bool {
         loop {

@@ -73,15 +73,15 @@ pub(super) struct AbstractCall {
 }
 
 /// One subevent `<e', a'>` of the specification.
-pub(super) struct Promise<S> {
+pub(super) struct Promise {
     pub(super) call: usize,
-    pub(super) stamp: S,
+    pub(super) stamp: Stamp,
 }
 
 /// One choice of stmp', with the search for so'.
-pub(super) struct StampChoice<'a, S: Stamp> {
-    pub(super) promises: Vec<Promise<S>>,
-    pub(super) solver: Solver<'a, S>,
+pub(super) struct StampChoice<'a> {
+    pub(super) promises: Vec<Promise>,
+    pub(super) solver: Solver<'a>,
 }
 
 /// For each promise of a choice the subevent that stands for it, and the edges of hb that condition 1 rests on.
@@ -93,11 +93,11 @@ pub(super) struct Image {
 }
 
 /// The calls of the specification in one run of every thread, and what was found out about them.
-pub(super) struct Abstraction<'a, S: Stamp> {
+pub(super) struct Abstraction<'a> {
     pub(super) calls: Vec<AbstractCall>,
     /// A call that the specification does not have at all.
     pub(super) impossible: Option<usize>,
-    pub(super) choices: Vec<StampChoice<'a, S>>,
+    pub(super) choices: Vec<StampChoice<'a>>,
     /// The subevents of the implementation of calls that read nothing.
     pub(super) silent: Vec<usize>,
     /// The g that was tried first.
@@ -114,7 +114,7 @@ const KEPT: usize = 8;
 /// How many g are tried where a failure is not final.
 pub(super) const FEW: usize = 4;
 
-impl<S: Stamp> Abstraction<'_, S> {
+impl Abstraction<'_> {
     /// The subevents that the g stands for that worked last, or before one did, the one that was tried first.
     pub(super) fn images(&self) -> &[usize] {
         self.last.as_ref().map_or(&self.first, |image| &image.g)
@@ -138,21 +138,21 @@ impl<S: Stamp> Abstraction<'_, S> {
     /// g and so' for what is known of hb; gives up after `tries` g for each choice of stamps.
     pub(super) fn concretise(
         &mut self,
-        solver: &Solver<'_, S>,
+        solver: &Solver<'_>,
         hb: &Known,
         tries: usize,
-        (libraries, expired): (&Libraries<S>, &dyn Fn() -> bool),
+        (libraries, expired): (&Libraries, &dyn Fn() -> bool),
     ) -> Result<Image, Reason> {
         if let Some(call) = self.impossible {
             return Err(Reason::NoStamps(self.calls[call].event.to_string()));
         }
         let mut reason = Reason::NoChoice;
         for (position, choice) in self.choices.iter_mut().enumerate() {
-            let condition = |p: &Promise<S>| {
+            let condition = |p: &Promise| {
                 let (call, hb) = (&self.calls[p.call], &hb.least);
                 Condition1 { solver, libraries, call, stamp: p.stamp, hb }
             };
-            let conditions: Vec<Condition1<'_, S>> = choice.promises.iter().map(condition).collect();
+            let conditions: Vec<Condition1<'_>> = choice.promises.iter().map(condition).collect();
             let all: Vec<Vec<usize>> = conditions.iter().map(Condition1::candidates).collect();
             if let Some((p, _)) = choice.promises.iter().zip(&all).find(|(_, c)| c.is_empty()) {
                 let (call, stamp) = (self.calls[p.call].event.to_string(), p.stamp.to_string());
@@ -179,7 +179,7 @@ impl<S: Stamp> Abstraction<'_, S> {
     }
 }
 
-impl<S: Stamp> StampChoice<'_, S> {
+impl StampChoice<'_> {
     /// Conditions 2 and 3: some so' within `g^-1(hb)` that makes the execution consistent, with the largest hb' that is
     /// possible; returns g of it. None is found either when the time is up.
     fn so_within(&mut self, g: &[usize], hb: &Known) -> Option<Matrix> {
@@ -205,15 +205,15 @@ impl<S: Stamp> StampChoice<'_, S> {
 }
 
 /// Condition 1 for one stamp of a call.
-struct Condition1<'a, S: Stamp> {
-    solver: &'a Solver<'a, S>,
-    libraries: &'a Libraries<S>,
+struct Condition1<'a> {
+    solver: &'a Solver<'a>,
+    libraries: &'a Libraries,
     call: &'a AbstractCall,
-    stamp: S,
+    stamp: Stamp,
     hb: &'a Matrix,
 }
 
-impl<S: Stamp> Condition1<'_, S> {
+impl Condition1<'_> {
     /// The subevents of the call that keep `to` both ways for every stamp of the model; the latest first.
     fn candidates(&self) -> Vec<usize> {
         let mut found: Vec<usize> = self.call.own.iter().rev().copied().filter(|&s| self.edges(s).is_some()).collect();
@@ -228,7 +228,7 @@ impl<S: Stamp> Condition1<'_, S> {
         let mut edges = Vec::new();
         // The subevent itself needs no edge; it is asked first.
         let own = || std::iter::once(s).chain(self.call.own.iter().copied().filter(|&e| e != s));
-        for a0 in S::all(self.solver.graph.world.nodes) {
+        for a0 in self.libraries.stamps(self.solver.graph.world.nodes) {
             if to(a0, self.stamp) {
                 edges.push((own().find(|&e1| to(a0, self.stamp_of(e1)) && (e1 == s || self.hb.has(e1, s)))?, s));
             }
@@ -240,18 +240,13 @@ impl<S: Stamp> Condition1<'_, S> {
         Some(edges)
     }
 
-    fn stamp_of(&self, s: usize) -> S {
+    fn stamp_of(&self, s: usize) -> Stamp {
         self.solver.graph.subs[s].sub.stamp
     }
 }
 
 /// In words: "the last aCR of Read".
-pub(super) fn describe<S: Stamp>(
-    solver: &Solver<'_, S>,
-    known: &Abstraction<'_, S>,
-    image: &Image,
-    words: &mut Concretisation,
-) {
+pub(super) fn describe(solver: &Solver<'_>, known: &Abstraction<'_>, image: &Image, words: &mut Concretisation) {
     for (promise, &s) in known.choices[image.choice].promises.iter().zip(&image.g) {
         let call = &known.calls[promise.call];
         let place = &solver.graph.subs[s];
@@ -268,7 +263,7 @@ pub(super) fn describe<S: Stamp>(
             Some(0) => "the first",
             _ => "an inner",
         };
-        let stamp = |s: S| s.to_string().split('_').next().unwrap_or_default().to_owned();
+        let stamp = |s: Stamp| s.to_string().split('_').next().unwrap_or_default().to_owned();
         let key = (call.event.call.method, stamp(promise.stamp));
         let text = format!("{} of {which} {}", stamp(place.sub.stamp), event.call.method);
         words.entry(key).or_default().insert(text);

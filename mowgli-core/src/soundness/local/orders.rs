@@ -8,18 +8,17 @@ use super::{Prover, Violation};
 use crate::relation::Matrix;
 use crate::search::network::Id;
 use crate::search::solver::Solver;
-use crate::stamp::Stamp;
 
-impl<S: Stamp> Prover<'_, S> {
+impl Prover<'_> {
     /// A pair of an order that is open, between subevents that stand for others, as so' is about those.
-    pub(super) fn pair_of_images(&self, solver: &Solver<'_, S>) -> Option<(Id, usize, usize)> {
+    pub(super) fn pair_of_images(&self, solver: &Solver<'_>) -> Option<(Id, usize, usize)> {
         let g = self.images(solver);
         solver.open_pairs().into_iter().find(|(_, a, b)| g.contains(a) && g.contains(b))
     }
 
     /// All executions that are left once every read has its source: decides orders one by one where that is needed. When
     /// the time is up what is left is not looked at; [`super::check`] asks the clock.
-    pub(super) fn class(&mut self, solver: &mut Solver<'_, S>) -> Result<(), Box<Violation<S>>> {
+    pub(super) fn class(&mut self, solver: &mut Solver<'_>) -> Result<(), Box<Violation>> {
         let open = self.pair_of_images(solver).or_else(|| solver.open_pairs().first().copied());
         let Some((raw, a, b)) = open else {
             let (least, never) = (solver.hb(), Matrix::empty(solver.graph.len()));
@@ -40,12 +39,7 @@ impl<S: Stamp> Prover<'_, S> {
 
     /// One execution, everything but hb decided: hb is what holds so far, or for a specification that mentions it any
     /// larger strict partial order without a pair of `never`. `least` is `(ppo u so)+`.
-    fn larger(
-        &mut self,
-        solver: &mut Solver<'_, S>,
-        least: &Matrix,
-        mut never: Matrix,
-    ) -> Result<(), Box<Violation<S>>> {
+    fn larger(&mut self, solver: &mut Solver<'_>, least: &Matrix, mut never: Matrix) -> Result<(), Box<Violation>> {
         let Err(reason) = self.prove(solver, Some(&never), usize::MAX) else { return Ok(()) };
         if (self.expired)() {
             return Ok(());
@@ -66,7 +60,7 @@ impl<S: Stamp> Prover<'_, S> {
     }
 
     /// A pair that hb neither contains nor excludes: between subevents that stand for others, if there is one.
-    fn next_in_hb(&self, solver: &Solver<'_, S>, never: &Matrix) -> Option<(usize, usize)> {
+    fn next_in_hb(&self, solver: &Solver<'_>, never: &Matrix) -> Option<(usize, usize)> {
         let hb = solver.hb();
         let g = self.images(solver);
         let is_open = |&(a, b): &(usize, usize)| a != b && !hb.has(a, b) && !hb.has(b, a) && !never.has(a, b);

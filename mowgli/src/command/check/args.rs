@@ -11,7 +11,7 @@ use mowgli_libraries::entry::{Entry, Variant};
 use super::super::bounds::{Placement, Within, at_least_one, budget};
 use super::super::format::Format;
 use super::super::shards::Share;
-use crate::catalogue::{Catalogue, Stamped};
+use crate::catalogue::Catalogue;
 use crate::check::{Ask, Options};
 use crate::interrupt::Deadline;
 
@@ -92,7 +92,7 @@ impl CheckArgs {
     }
 
     /// How implementations are checked, among these entries.
-    pub(super) fn options<'a, S: Stamped>(&self, entries: &'a [Entry<S>], deadline: Deadline) -> Options<'a, S> {
+    pub(super) fn options<'a>(&self, entries: &'a [Entry], deadline: Deadline) -> Options<'a> {
         let ask = if self.through { Ask::Through } else { Ask::Soundness };
         Options { deadline, loopback: self.loopback(), ask, ends: !self.no_progress, entries, ..Options::default() }
     }
@@ -104,41 +104,25 @@ impl CheckArgs {
     }
 }
 
-/// Entries over one memory model, each with a variant.
-pub(super) type Entries<'a, S> = Vec<(&'a Entry<S>, &'a Variant)>;
-
-/// The entries that are asked for, by the stamps of their memory models.
-pub(super) struct Chosen<'a> {
-    pub(super) over_rdma: Entries<'a, mowgli_rdma::Stamp>,
-    pub(super) over_x86: Entries<'a, mowgli_x86::Stamp>,
-}
-
-impl<'a> Chosen<'a> {
-    pub(super) fn of(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Self, String> {
-        let known = catalogue.names();
-        if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
-            let of_variant = unknown.split_once(':').filter(|(library, _)| known.contains(library));
-            return Err(of_variant.map_or_else(
-                || catalogue.no_library(unknown),
-                |(library, variant)| format!("a variant is named apart here, as check {library} --variant {variant}"),
-            ));
-        }
-        let (over_rdma, over_x86) = (chosen(args, catalogue)?, chosen(args, catalogue)?);
-        if over_rdma.is_empty() && over_x86.is_empty() {
-            return Err("no library has this variant; see mowgli check --list".to_owned());
-        }
-        Ok(Self { over_rdma, over_x86 })
-    }
-}
+/// Entries, each with a variant.
+pub(super) type Entries<'a> = Vec<(&'a Entry, &'a Variant)>;
 
 /// The entries of a catalogue that are asked for, with the variant of each.
-fn chosen<'a, S: Stamped>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Entries<'a, S>, String> {
+pub(super) fn chosen<'a>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<Entries<'a>, String> {
+    let known = catalogue.names();
+    if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
+        let of_variant = unknown.split_once(':').filter(|(library, _)| known.contains(library));
+        return Err(of_variant.map_or_else(
+            || catalogue.no_library(unknown),
+            |(library, variant)| format!("a variant is named apart here, as check {library} --variant {variant}"),
+        ));
+    }
     let names: Vec<&str> = if args.names.is_empty() {
         catalogue.usual().collect()
     } else {
         args.names.iter().map(String::as_str).collect()
     };
-    let wanted = catalogue.entries::<S>().iter().filter(|e| names.contains(&e.name));
+    let wanted = catalogue.entries().iter().filter(|e| names.contains(&e.name));
     let mut chosen = Vec::new();
     for entry in wanted {
         let name = args.variant.as_deref().unwrap_or("published");
@@ -148,10 +132,13 @@ fn chosen<'a, S: Stamped>(args: &CheckArgs, catalogue: &'a Catalogue) -> Result<
             Err(message) => return Err(message),
         }
     }
+    if chosen.is_empty() {
+        return Err("no library has this variant; see mowgli check --list".to_owned());
+    }
     Ok(chosen)
 }
 
 /// The bounds for a variant: its defaults, or one with what was asked for.
-pub(super) fn bounds<S: Stamped>(entry: &Entry<S>, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
+pub(super) fn bounds(entry: &Entry, variant: &Variant, args: &CheckArgs) -> Vec<Bound> {
     args.within.limited(if args.through { vec![entry.through()] } else { variant.bounds.clone() })
 }

@@ -1,7 +1,7 @@
 //! How much work a check is.
 
-use super::args::{CheckArgs, Chosen, Entries, bounds};
-use crate::catalogue::{Catalogue, Stamped};
+use super::args::{CheckArgs, bounds, chosen};
+use crate::catalogue::Catalogue;
 use crate::interrupt::Deadline;
 use crate::shards::estimate::{Estimate, SAMPLED, estimate, largest};
 
@@ -22,21 +22,9 @@ pub(in super::super) fn seconds(args: &CheckArgs, catalogue: &Catalogue) -> Opti
 }
 
 fn estimated(args: &CheckArgs, catalogue: &Catalogue, deadline: Deadline) -> Result<Vec<Estimate>, String> {
-    let chosen = Chosen::of(args, catalogue)?;
-    let mut found = estimates_of(&chosen.over_rdma, catalogue, args, deadline)?;
-    found.extend(estimates_of(&chosen.over_x86, catalogue, args, deadline)?);
-    Ok(found)
-}
-
-fn estimates_of<S: Stamped>(
-    chosen: &Entries<'_, S>,
-    catalogue: &Catalogue,
-    args: &CheckArgs,
-    deadline: Deadline,
-) -> Result<Vec<Estimate>, String> {
     let options = args.options(catalogue.entries(), deadline);
     let mut found = Vec::new();
-    for (entry, variant) in chosen {
+    for (entry, variant) in chosen(args, catalogue)? {
         let bounds = bounds(entry, variant, args);
         let Some(budget) = args.budget else {
             for bound in &bounds {

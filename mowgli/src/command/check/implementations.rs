@@ -9,9 +9,9 @@ use super::super::format::Record;
 use super::super::out::{keep, told, worst};
 use super::super::shards::is_piece;
 use super::super::stages::check_bounds;
-use super::args::{CheckArgs, Chosen, Entries, bounds};
+use super::args::{CheckArgs, Entries, bounds, chosen};
 use super::record::{named, record};
-use crate::catalogue::{Catalogue, Stamped};
+use crate::catalogue::Catalogue;
 use crate::check::Checked;
 use crate::explain::written;
 use crate::interrupt::{self, Deadline};
@@ -22,7 +22,7 @@ use crate::shards::book::Book;
 const SLOW: [&str; 9] = ["bal", "bal-transitive", "wlock", "nlock", "rbl", "rbl-weak", "msw", "kvstore", "sv"];
 
 /// Entries with the quick ones first.
-fn quick_first<S: Stamped>(mut chosen: Entries<'_, S>) -> Entries<'_, S> {
+fn quick_first(mut chosen: Entries<'_>) -> Entries<'_> {
     chosen.sort_by_key(|(entry, _)| SLOW.iter().position(|slow| *slow == entry.name));
     chosen
 }
@@ -35,7 +35,7 @@ pub(super) fn check_implementations(
     book: Option<&Book>,
 ) -> Result<u8, String> {
     let mut shown = Shown::default();
-    let chosen = match Chosen::of(args, catalogue) {
+    let chosen = match chosen(args, catalogue) {
         Ok(chosen) => chosen,
         Err(wrong) => {
             shown.add_bad_input("check".to_owned(), wrong);
@@ -43,8 +43,7 @@ pub(super) fn check_implementations(
             return Ok(shown.code);
         }
     };
-    shown.check(&quick_first(chosen.over_x86), catalogue.entries(), args, (deadline, book));
-    shown.check(&quick_first(chosen.over_rdma), catalogue.entries(), args, (deadline, book));
+    shown.check(&quick_first(chosen), catalogue.entries(), args, (deadline, book));
     if is_piece(book) {
         return Ok(shown.code);
     }
@@ -93,11 +92,11 @@ impl Default for Shown {
 }
 
 impl Shown {
-    /// Checks entries over one memory model, and prints each verdict.
-    fn check<S: Stamped>(
+    /// Checks entries, and prints each verdict.
+    fn check(
         &mut self,
-        chosen: &Entries<'_, S>,
-        entries: &[Entry<S>],
+        chosen: &Entries<'_>,
+        entries: &[Entry],
         args: &CheckArgs,
         (deadline, book): (Deadline, Option<&Book>),
     ) {
@@ -109,7 +108,7 @@ impl Shown {
                 continue;
             }
             let options = args.options(entries, deadline);
-            let mut each = |checked: Checked<S>| {
+            let mut each = |checked: Checked| {
                 if !is_piece(book) {
                     self.add(&checked, args);
                 }
@@ -121,7 +120,7 @@ impl Shown {
     }
 
     /// Prints the verdict of a check, and keeps the rest.
-    fn add<S: Stamped>(&mut self, c: &Checked<S>, args: &CheckArgs) {
+    fn add(&mut self, c: &Checked, args: &CheckArgs) {
         let code = match c.is_expected() {
             Some(true) => 0,
             Some(false) => 1,
@@ -159,14 +158,14 @@ impl Shown {
 }
 
 /// A verdict in a line, for example `bal (no-fence), threads 2, nodes 2, calls 1: unsound, as expected in 0.35 s`.
-fn line<S: Stamped>(c: &Checked<S>) -> String {
+fn line(c: &Checked) -> String {
     let Bound { threads, nodes, calls, .. } = c.bound;
     let name = named(c.library, c.variant);
     format!("{name}, threads {threads}, nodes {nodes}, calls {calls}: {} in {:.2} s", verdict(c), c.time.as_secs_f64())
 }
 
 /// A verdict with the reason why it is undecided, if it is.
-fn verdict<S: Stamped>(c: &Checked<S>) -> String {
+fn verdict(c: &Checked) -> String {
     match &c.report.verdict {
         Verdict::Undecided(stop) => format!("{}: {stop}", c.judgement()),
         _ => c.judgement(),
@@ -174,7 +173,7 @@ fn verdict<S: Stamped>(c: &Checked<S>) -> String {
 }
 
 /// A row of the table.
-fn row<S: Stamped>(c: &Checked<S>) -> [String; 9] {
+fn row(c: &Checked) -> [String; 9] {
     let vacuous = if c.report.vacuous > 0 { format!(" ({} never end)", c.report.vacuous) } else { String::new() };
     let unreached = c.unreached().iter().map(|m| format!("\n{m} in no execution")).collect::<String>();
     [

@@ -5,24 +5,19 @@ use mowgli_libraries::catalogue::named;
 use mowgli_libraries::entry::Entry;
 
 use super::args::CheckArgs;
-use crate::catalogue::{Catalogue, Stamped};
+use crate::catalogue::Catalogue;
 
 /// The libraries that are named, or else all, one's own first.
 pub(super) fn list(args: &CheckArgs, catalogue: &Catalogue) -> Result<u8, String> {
     let known = catalogue.names();
     let asked: Vec<&str> = args.names.iter().map(String::as_str).collect();
     for name in if asked.is_empty() { &known } else { &asked } {
-        let of_x86 = || named(catalogue.entries::<mowgli_x86::Stamp>(), name);
-        match (named(catalogue.entries::<mowgli_rdma::Stamp>(), name), of_x86()) {
-            (Ok(entry), _) => list_one(entry, args.json),
-            (_, Ok(entry)) => list_one(entry, args.json),
-            _ => return Err(catalogue.no_library(name)),
-        }
+        list_one(named(catalogue.entries(), name).map_err(|_| catalogue.no_library(name))?, args.json);
     }
     Ok(0)
 }
 
-fn list_one<S: Stamped>(entry: &Entry<S>, json: bool) {
+fn list_one(entry: &Entry, json: bool) {
     if json {
         for v in &entry.variants {
             let expected = format!("{:?}", v.expected);

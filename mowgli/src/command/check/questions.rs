@@ -3,33 +3,27 @@
 use mowgli_core::runs::Stop;
 use mowgli_core::soundness::client::Bound;
 use mowgli_libraries::catalogue::named;
-use mowgli_libraries::entry::Entry;
 
 use super::super::out::{bar, moving, stopped_line, worst};
 use super::super::shards::is_piece;
-use super::args::{CheckArgs, Chosen, Entries, bounds};
-use crate::catalogue::{Catalogue, Stamped};
+use super::args::{CheckArgs, bounds, chosen};
+use crate::catalogue::Catalogue;
 use crate::check::{Options, shapes};
 use crate::interrupt::{Deadline, Undecided};
 use crate::necessity::{Needed, Question};
-use crate::properties::{Specification, specifications, x86_specifications};
+use crate::properties::{Specification, specifications};
 use crate::shards::book::Book;
 use crate::{distinguish, mutation, necessity};
 
 /// Checks specifications themselves.
 pub(super) fn check_specifications(args: &CheckArgs, catalogue: Catalogue, deadline: Deadline) -> Result<u8, String> {
-    let (over_rdma, over_x86) = catalogue.into_entries();
-    let (over_rdma, over_x86) = (specifications(over_rdma), x86_specifications(over_x86));
-    let known: Vec<&str> = over_rdma.iter().map(|s| s.name).chain(over_x86.iter().map(|s| s.name)).collect();
+    let all = specifications(catalogue.into_entries());
+    let known: Vec<&str> = all.iter().map(|s| s.name).collect();
     if let Some(unknown) = args.names.iter().find(|n| !known.contains(&n.as_str())) {
         return Err(format!("no specification {unknown}; there are {}", known.join(", ")));
     }
-    Ok(worst(check_properties(&over_rdma, args, deadline), check_properties(&over_x86, args, deadline)))
-}
-
-fn check_properties<S: Stamped>(all: &[Specification<S>], args: &CheckArgs, deadline: Deadline) -> u8 {
     let mut code = 0;
-    let wanted = |s: &&Specification<S>| {
+    let wanted = |s: &&Specification| {
         if args.names.is_empty() { !s.is_language } else { args.names.iter().any(|n| n == s.name) }
     };
     for specification in all.iter().filter(wanted) {
@@ -50,7 +44,7 @@ fn check_properties<S: Stamped>(all: &[Specification<S>], args: &CheckArgs, dead
             },
         );
     }
-    code
+    Ok(code)
 }
 
 /// Checks implementations that were changed.
@@ -60,19 +54,8 @@ pub(super) fn check_changes(
     catalogue: &Catalogue,
     deadline: Deadline,
 ) -> Result<u8, String> {
-    let Chosen { over_rdma, over_x86 } = Chosen::of(args, catalogue)?;
-    let rdma = changes_of(question, over_rdma, args, deadline)?;
-    Ok(worst(rdma, changes_of(question, over_x86, args, deadline)?))
-}
-
-fn changes_of<S: Stamped>(
-    question: Question,
-    chosen: Entries<'_, S>,
-    args: &CheckArgs,
-    deadline: Deadline,
-) -> Result<u8, String> {
     let mut code = 0;
-    for (entry, variant) in chosen {
+    for (entry, variant) in chosen(args, catalogue)? {
         let bar = bar(format!("{} {}", entry.name, variant.name), "clients");
         let progress = moving(&bar);
         let loopback = args.loopback();
@@ -85,7 +68,7 @@ fn changes_of<S: Stamped>(
             let covered: Vec<Bound> = bounds.iter().map(|b| entry.covered(b, &|| deadline.expired())).collect();
             println!("{} ({}): threads, nodes, calls up to {}", entry.name, variant.name, shapes(&covered));
         }
-        let mut each = |row: &necessity::Row<S>| {
+        let mut each = |row: &necessity::Row| {
             bar.suspend(|| println!("{}", if args.json { row.json() } else { row.text(question) }));
         };
         let found = necessity::necessity(question, entry, variant, bounds, &options, &mut each)?;
@@ -127,22 +110,10 @@ pub(super) fn check_mutations(
     deadline: Deadline,
     book: Option<&Book>,
 ) -> Result<u8, String> {
-    let shared = (deadline, book);
-    let Chosen { over_rdma, over_x86 } = Chosen::of(args, &catalogue)?;
-    let names: Vec<&str> = over_rdma.iter().map(|(e, _)| e.name).chain(over_x86.iter().map(|(e, _)| e.name)).collect();
-    let (over_rdma, over_x86) = catalogue.into_entries();
-    let rdma = mutations_of(over_rdma.into_iter().filter(|e| names.contains(&e.name)), args, shared)?;
-    Ok(worst(rdma, mutations_of(over_x86.into_iter().filter(|e| names.contains(&e.name)), args, shared)?))
-}
-
-fn mutations_of<S: Stamped>(
-    chosen: impl Iterator<Item = Entry<S>>,
-    args: &CheckArgs,
-    (deadline, book): (Deadline, Option<&Book>),
-) -> Result<u8, String> {
+    let names: Vec<&str> = chosen(args, &catalogue)?.iter().map(|(entry, _)| entry.name).collect();
     let mut code = 0;
     let is_shown = !is_piece(book);
-    for entry in chosen {
+    for entry in catalogue.into_entries().into_iter().filter(|entry| names.contains(&entry.name)) {
         let bar = bar(entry.name.to_owned(), "clients");
         let options = Options { deadline, ..Options::default() };
         let bounds = args.within.limited(necessity::bounds(&entry));
@@ -189,21 +160,12 @@ pub(super) fn check_difference(args: &CheckArgs, catalogue: &Catalogue, deadline
     let [one, other] = &args.names[..] else {
         return Err("name the two specifications, as mowgli check --distinguish rbl rbl-weak".to_owned());
     };
-    let chosen = Chosen::of(args, catalogue)?;
-    match (chosen.over_rdma.len(), chosen.over_x86.len()) {
-        (_, 0) => difference_of(catalogue.entries::<mowgli_rdma::Stamp>(), [one, other], args, deadline),
-        (0, _) => difference_of(catalogue.entries::<mowgli_x86::Stamp>(), [one, other], args, deadline),
-        _ => Err(format!("{one} and {other} are over different memory models, so no client has both")),
+    chosen(args, catalogue)?;
+    let (one, other) = (named(catalogue.entries(), one)?, named(catalogue.entries(), other)?);
+    if !one.specification.has_stamps_of(&other.specification) {
+        let names = format!("{} and {}", one.name, other.name);
+        return Err(format!("{names} are over different memory models, so no client has both"));
     }
-}
-
-fn difference_of<S: Stamped>(
-    all: &[Entry<S>],
-    [one, other]: [&str; 2],
-    args: &CheckArgs,
-    deadline: Deadline,
-) -> Result<u8, String> {
-    let (one, other) = (named(all, one)?, named(all, other)?);
     let bounds = args.within.limited(distinguish::bounds(one));
     let bar = bar(format!("{} {}", one.name, other.name), "clients");
     let progress = moving(&bar);

@@ -1,11 +1,10 @@
 //! The record of a check, for the formats of other tools.
 
 use super::super::format::{Finding, Kind, Record};
-use crate::catalogue::Stamped;
 use crate::check::Checked;
 
 /// Makes the record of a check. A verdict that is expected is no finding.
-pub(super) fn record<S: Stamped>(checked: &Checked<S>) -> Record {
+pub(super) fn record(checked: &Checked) -> Record {
     let kind = match checked.is_expected() {
         Some(true) => None,
         Some(false) => Some(Kind::Violated),
