@@ -37,7 +37,7 @@ pub struct Catalogue {
 
 static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::of(Vec::new()));
 
-/// What the entries over these stamps specify, and a memory model below them.
+/// What the entries with stamps of this type specify, and their memory model.
 fn specified<K: Kind>(memory: &Memory, entries: &[Entry]) -> Libraries {
     let entries = entries.iter().filter(|entry| entry.specification.is_over::<K>());
     entries.fold(memory.libraries.clone(), |all, entry| all.and(&entry.specification))

@@ -299,13 +299,13 @@ impl Libraries {
         (self.order.to)(a, b)
     }
 
-    /// Whether both stamp orders are of the same type of stamps.
+    /// Whether the stamps of both are of one type.
     #[must_use]
     pub fn has_stamps_of(&self, other: &Self) -> bool {
         std::ptr::eq(self.order.kinds, other.order.kinds)
     }
 
-    /// Whether its stamp order is one of these stamps.
+    /// Whether its stamps are of this type.
     #[must_use]
     pub fn is_over<K: Kind>(&self) -> bool {
         std::ptr::eq(self.order.kinds, K::kinds())

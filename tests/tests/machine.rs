@@ -97,8 +97,38 @@ fn runner(cases: u32) -> TestRunner {
     )
 }
 
-#[test]
-fn axioms_and_machine_agree() {
+macro_rules! layers {
+    ($($test:ident: $agree:ident;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                $agree(5);
+            }
+        )*
+
+        /// The same with five times as many programs.
+        mod in_full {
+            $(
+                #[test]
+                #[ignore = "takes a minute"]
+                fn $test() {
+                    super::$agree(1);
+                }
+            )*
+        }
+    };
+}
+
+layers! {
+    axioms_and_machine_agree: agree_in_part;
+    axioms_and_machine_agree_with_switches: agree_in_part_with_switches;
+    axioms_and_machine_agree_on_ways: agree_in_part_on_ways;
+    axioms_and_machine_agree_on_words: agree_in_part_on_words;
+    axioms_and_machine_agree_on_messages: agree_in_part_on_messages;
+    axioms_and_machine_agree_on_crashes: agree_in_part_on_crashes;
+}
+
+fn agree_in_part(part: u32) {
     for (rmw, bound, cases) in [
         (true, bound(2, 2, 3), 1500),
         (true, bound(3, 2, 2), 1000),
@@ -106,13 +136,12 @@ fn axioms_and_machine_agree() {
         (true, bound(2, 3, 3), 500),
     ] {
         let words = tso::Words { rmw };
-        runner(cases).run(&strategy(&words, &bound), |client| agree(Switches::OFF, &client)).unwrap();
+        runner(cases / part).run(&strategy(&words, &bound), |client| agree(Switches::OFF, &client)).unwrap();
     }
 }
 
 /// The same of hardware that promises less, or more.
-#[test]
-fn axioms_and_machine_agree_with_switches() {
+fn agree_in_part_with_switches(part: u32) {
     let relaxed = Switches { relaxed_ordering: true, ..Switches::OFF };
     let global = Switches { global_atomics: true, ..Switches::OFF };
     for switches in [relaxed, global, Switches { global_atomics: true, ..relaxed }] {
@@ -120,7 +149,7 @@ fn axioms_and_machine_agree_with_switches() {
             [(bound(2, 2, 3), 1500), (bound(3, 2, 2), 1000), (bound(1, 2, 5), 500), (bound(2, 3, 3), 500)]
         {
             let words = tso::Words { rmw: true };
-            runner(cases).run(&strategy(&words, &bound), |client| agree(switches, &client)).unwrap();
+            runner(cases / part).run(&strategy(&words, &bound), |client| agree(switches, &client)).unwrap();
         }
     }
 }
@@ -156,8 +185,7 @@ fn in_ways(client: &Client, unsignalled: bool, picks: &[Index]) -> Client {
 }
 
 /// The same with several queue pairs to each node, and with operations that have no completion.
-#[test]
-fn axioms_and_machine_agree_on_ways() {
+fn agree_in_part_on_ways(part: u32) {
     let unsignalled = Switches { unsignalled: true, ..Switches::OFF };
     let relaxed = Switches { relaxed_ordering: true, ..unsignalled };
     let global = Switches { global_atomics: true, ..unsignalled };
@@ -170,7 +198,7 @@ fn axioms_and_machine_agree_on_ways() {
             let agree = |((world, client), picks): ((World, Client), Vec<Index>)| {
                 agree(switches, &(world, in_ways(&client, switches.unsignalled, &picks)))
             };
-            runner(cases * scale).run(&clients, agree).unwrap();
+            runner(cases * scale / part).run(&clients, agree).unwrap();
         }
     }
 }
@@ -222,8 +250,7 @@ fn in_words(client: &Client, picks: &[Index]) -> Client {
 }
 
 /// The same with operations of several words.
-#[test]
-fn axioms_and_machine_agree_on_words() {
+fn agree_in_part_on_words(part: u32) {
     let increasing = Switches::INCREASING;
     let relaxed = Switches { relaxed_ordering: true, ..increasing };
     let words_relaxed = Switches { relaxed_ordering: true, ..Switches::OFF };
@@ -241,7 +268,7 @@ fn axioms_and_machine_agree_on_words() {
                 let (world, programs) = with_crashes(&client, picks[9], &picks[10..]);
                 agree_on(&tso::switched(switches), switches, &world, &programs)
             };
-            runner(cases).run(&clients, agree).unwrap();
+            runner(cases / part).run(&clients, agree).unwrap();
         }
     }
 }
@@ -277,8 +304,7 @@ fn with_messages(client: &Client, nodes: u8, picks: &[Index]) -> Client {
 }
 
 /// The same with messages.
-#[test]
-fn axioms_and_machine_agree_on_messages() {
+fn agree_in_part_on_messages(part: u32) {
     let messages = Switches::MESSAGES;
     let increasing = Switches { increasing_addresses: true, unsignalled: true, ..messages };
     for switches in [messages, increasing] {
@@ -292,7 +318,7 @@ fn axioms_and_machine_agree_on_messages() {
                 let client = in_ways(&in_words(&client, &picks[9..18]), switches.unsignalled, &picks[18..]);
                 agree(switches, &(world, client))
             };
-            runner(cases).run(&clients, agree).unwrap();
+            runner(cases / part).run(&clients, agree).unwrap();
         }
     }
 }
@@ -357,8 +383,7 @@ fn stopping(calls: &[Call], heard: &[Option<Tid>], crashes: bool, results: Vec<V
 }
 
 /// The same with threads and nodes that crash.
-#[test]
-fn axioms_and_machine_agree_on_crashes() {
+fn agree_in_part_on_crashes(part: u32) {
     let crashes = Switches::CRASHES;
     let unsignalled = Switches { unsignalled: true, ..crashes };
     let relaxed = Switches { relaxed_ordering: true, global_atomics: true, ..unsignalled };
@@ -373,7 +398,7 @@ fn axioms_and_machine_agree_on_crashes() {
                 let (world, programs) = with_crashes(&(world, client), picks[9], &picks[10..]);
                 agree_on(&tso::switched(switches), switches, &world, &programs)
             };
-            runner(cases * scale).run(&clients, agree).unwrap();
+            runner(cases * scale / part).run(&clients, agree).unwrap();
         }
     }
 }
