@@ -5,31 +5,29 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use itertools::Itertools;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
-use mowgli_core::stamp::Kind;
 use mowgli_libraries::catalogue::catalogue;
 use mowgli_libraries::entry::{Entry, Memory, bound};
 use mowgli_libraries::x86;
+use mowgli_rdma::Switches;
 use mowgli_rdma::crash::CRASH;
 use mowgli_rdma::sc;
 use mowgli_rdma::tso::{self, Tso};
 use mowgli_rdma::wait;
-use mowgli_rdma::{RdmaStamp, Switches};
-use mowgli_x86::X86Stamp;
 
 use crate::entry::fault;
 use crate::guard::guarded;
 use crate::litmus::known::Known;
 use crate::litmus::test::Model;
 
-/// The libraries that are built in, beside those of one's own.
+/// The user's libraries and the libraries of this project.
 pub struct Catalogue {
     /// The entries, one's own first.
     entries: Vec<Entry>,
     /// How many are one's own.
     own: usize,
-    /// What those over RDMA specify, and the memory model below them.
+    /// The specifications over RDMA with RDMA-WAIT-RMW below them.
     over_rdma: Libraries,
-    /// What those over x86-TSO specify, and the memory model below them.
+    /// The specifications over x86-TSO with that model below them.
     over_x86: Libraries,
     /// What tests of each model can call, once it was asked, by [`Catalogue::shelf_of`].
     known: [OnceLock<Known>; Model::ALL.len() + 7],
@@ -37,9 +35,9 @@ pub struct Catalogue {
 
 static BUILTIN: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::of(Vec::new()));
 
-/// What the entries with stamps of this type specify, and their memory model.
-fn specified<K: Kind>(memory: &Memory, entries: &[Entry]) -> Libraries {
-    let entries = entries.iter().filter(|entry| entry.specification.is_over::<K>());
+/// The memory model with the specifications of all entries that have its stamps.
+fn specified(memory: &Memory, entries: &[Entry]) -> Libraries {
+    let entries = entries.iter().filter(|entry| entry.specification.has_stamps_of(&memory.libraries));
     entries.fold(memory.libraries.clone(), |all, entry| all.and(&entry.specification))
 }
 
@@ -54,8 +52,8 @@ impl Catalogue {
         let own = entries.len();
         entries.extend(catalogue());
         entries.extend(x86::catalogue());
-        let over_rdma = specified::<RdmaStamp>(&Memory::rdma_wait(), &entries);
-        let over_x86 = specified::<X86Stamp>(&Memory::x86_tso(), &entries);
+        let over_rdma = specified(&Memory::rdma_wait(), &entries);
+        let over_x86 = specified(&Memory::x86_tso(), &entries);
         Self { entries, own, over_rdma, over_x86, known: Default::default() }
     }
 
@@ -89,8 +87,8 @@ impl Catalogue {
     pub fn with(own: impl IntoIterator<Item = Entry>) -> Result<Self, String> {
         let own: Vec<Entry> = own.into_iter().collect();
         for entry in &own {
-            let memory = &entry.specification;
-            if !memory.is_over::<RdmaStamp>() && !memory.is_over::<X86Stamp>() {
+            let models = [&Self::builtin().over_rdma, &Self::builtin().over_x86];
+            if !models.into_iter().any(|model| entry.specification.has_stamps_of(model)) {
                 return Err(format!(
                     "{} is over a memory model of its own, which no test can name: check it by `mowgli_check::check::check`",
                     entry.name
@@ -123,25 +121,25 @@ impl Catalogue {
         Self::builtin().entries.iter().map(|e| e.name)
     }
 
-    /// All entries, one's own first.
+    /// The entries of all libraries, the user's first.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    /// The entries of one's own.
+    /// The entries of the user's libraries.
     #[must_use]
     pub fn own(&self) -> &[Entry] {
         &self.entries[..self.own]
     }
 
-    /// All entries, one's own first.
+    /// The entries of all libraries, the user's first.
     #[must_use]
     pub fn into_entries(self) -> Vec<Entry> {
         self.entries
     }
 
-    /// The names of the libraries of one's own.
+    /// The names of the user's libraries.
     pub fn own_names(&self) -> impl Iterator<Item = &'static str> {
         self.own().iter().map(|e| e.name)
     }

@@ -68,7 +68,7 @@ pub struct Explained {
 /// Reads a finding.
 ///
 /// # Errors
-/// Where the text is not a finding, with line and column, or its program is not a test.
+/// The text is not a finding (the error names line and column), or its program is not a test.
 pub fn read(catalogue: &Catalogue, text: &str) -> Result<Finding, String> {
     #[derive(Deserialize)]
     struct Program {

@@ -535,10 +535,7 @@ impl Spec {
     ///
     /// # Panics
     /// If one has no name, or mentions hb, of which so is a part.
-    pub fn so<'r>(&mut self, parts: impl IntoIterator<Item = &'r Rel>)
-    where
-        Stamp: 'r,
-    {
+    pub fn so<'r>(&mut self, parts: impl IntoIterator<Item = &'r Rel>) {
         for part in parts {
             let name = self.name(part).expect("a part of so has a name: see `Rel::named`");
             assert!(!part.mentions_hb(), "so part {name} mentions hb, of which so is a part");

@@ -305,12 +305,6 @@ impl Libraries {
         std::ptr::eq(self.order.kinds, other.order.kinds)
     }
 
-    /// Whether its stamps are of this type.
-    #[must_use]
-    pub fn is_over<K: Kind>(&self) -> bool {
-        std::ptr::eq(self.order.kinds, K::kinds())
-    }
-
     /// Every stamp there is in a network of `nodes` nodes; see [`Kind::all`].
     #[must_use]
     pub fn stamps(&self, nodes: u8) -> Vec<Stamp> {

@@ -106,7 +106,7 @@ impl Stamp {
         (self.kinds.renamed)(self.number, node)
     }
 
-    /// What it is, in a few words for readers; see [`Kind::about`].
+    /// A short description of the stamp for readers; see [`Kind::about`].
     #[must_use]
     pub fn about(self) -> String {
         (self.kinds.about)(self.number)

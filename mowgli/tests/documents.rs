@@ -165,7 +165,7 @@ fn replace(folder: &Path, words: &str) -> Result<(), String> {
     if text.contains(old) { Ok(()) } else { Err(format!("{from} has no {old}")) }
 }
 
-/// What a command line asks of mowgli, if it runs mowgli.
+/// The arguments of a command line that runs mowgli.
 fn words_of(line: &str) -> Option<&str> {
     let ways = ["cargo run --release -- ", "cargo run --release --no-default-features -- ", "mowgli "];
     ways.iter().find_map(|way| line.strip_prefix(way))

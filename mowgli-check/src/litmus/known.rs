@@ -66,7 +66,7 @@ impl Callable {
 pub(crate) struct Known(Vec<Callable>);
 
 impl Known {
-    /// Those of a model, and which of them are one's own.
+    /// The libraries that a model has, with the user's libraries among them named by `own`.
     pub(crate) fn of(model: Model, libraries: &Libraries, own: &[&str]) -> Self {
         let mut all: Vec<Callable> = libraries.names().map(|name| Callable::of(libraries, name, model)).collect();
         all.sort_by_key(|l| (l.name != model.memory(), !own.contains(&l.name.text()), l.name));

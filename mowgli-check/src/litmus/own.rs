@@ -4,8 +4,6 @@ use mowgli_core::ids::Name;
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::world::{Object, World};
 use mowgli_libraries::entry::Entry;
-use mowgli_rdma::RdmaStamp;
-use mowgli_x86::X86Stamp;
 
 use super::test::Model;
 use crate::catalogue::Catalogue;
@@ -13,11 +11,11 @@ use crate::catalogue::Catalogue;
 impl Catalogue {
     /// The library of one's own of this name, where tests of a model can have its objects.
     pub(super) fn own_library(&self, model: Model, name: &str) -> Option<Name> {
-        let is_over = |entry: &&Entry| match model {
-            Model::RDMA_WAIT => entry.specification.is_over::<RdmaStamp>(),
-            Model::X86Tso => entry.specification.is_over::<X86Stamp>(),
-            _ => false,
-        };
+        if !matches!(model, Model::RDMA_WAIT | Model::X86Tso) {
+            return None;
+        }
+        let of_model = self.libraries(model);
+        let is_over = |entry: &&Entry| entry.specification.has_stamps_of(&of_model);
         self.own().iter().filter(is_over).map(|e| Name::literal(e.name)).find(|n| n.text() == name)
     }
 

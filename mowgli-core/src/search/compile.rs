@@ -13,7 +13,6 @@ use crate::ids::Name;
 use crate::library::Libraries;
 use crate::relation::Matrix;
 use crate::relation::matrix::ones;
-use crate::stamp::Stamp;
 use crate::value::Val;
 
 /// A choice in the network.
@@ -194,10 +193,7 @@ impl Compiler<'_> {
         parts
     }
 
-    fn demands<'d>(&mut self, demands: impl Iterator<Item = &'d (&'static str, Demand, Rel)>)
-    where
-        Stamp: 'd,
-    {
+    fn demands<'d>(&mut self, demands: impl Iterator<Item = &'d (&'static str, Demand, Rel)>) {
         for (title, demand, rel) in demands {
             let term = self.term(rel);
             let id = self.open(term);
