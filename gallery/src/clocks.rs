@@ -24,7 +24,7 @@ fn lease(s: &SubView) -> Option<Val> {
 }
 
 fn is_valid(s: &SubView) -> bool {
-    matches!(Method::read(&s.event.call), Some(Method::Valid { .. }))
+    matches!(Method::of_any(&s.event.call), Some(Method::Valid { .. }))
 }
 
 impl Library for Time {

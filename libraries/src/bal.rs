@@ -4,10 +4,14 @@
 //! LOCO §4, Def. 4.1, Theorem 4.2. It deliberately does not promise anything about nodes without a participant; the
 //! transitive variant (§4.3) does.
 
+use std::sync::LazyLock;
+
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, same, stamped, stamps};
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, Here, calls};
 use mowgli_core::event::{Call, Event, Shape, Sub};
+use mowgli_core::expr::{Expr, all_nodes, here, me, members, nodes};
 use mowgli_core::ids::{Loc, Name, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, Of, Var, call, hb, index, is_number, node, thread, value};
@@ -116,8 +120,23 @@ fn barrier_and_round(s: &SubView) -> Option<Val> {
 pub struct BalOverSv(pub Bal);
 
 /// x_t.
-fn flag(x: Loc, t: Tid) -> Loc {
-    x.part(format_args!("count_{t}"))
+fn flag(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("count", [t.into()])
+}
+
+/// The bodies, with a fence of these nodes.
+fn bodies_with(fenced: fn(Expr) -> Expr) -> Bodies {
+    bodies! { Method:
+        BAR { x } by members(x) => {
+            Sv::gf(fenced(x));
+            let v = Sv::read(flag(x, me()));
+            Sv::write(flag(x, me()), v + 1);
+            Sv::bcast(flag(x, me()), Val::NoWid, fenced(x).without(here()));
+            for t in (members(x)) {
+                loop { let seen = Sv::read(flag(x, t)); if (seen > v) { break } }
+            }
+        }
+    }
 }
 
 impl Implementation for BalOverSv {
@@ -127,29 +146,18 @@ impl Implementation for BalOverSv {
 
     fn declare(&self, world: &mut World) {
         for (x, object) in world.objects_of(self.target()) {
-            world.objects.extend(object.members.iter().map(|&t| (flag(x, t), sv::variable())));
+            world.objects.extend(object.members.iter().map(|&t| (flag(x, t).loc(), sv::variable())));
         }
     }
 
-    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
-        let Method::BAR { x } = Method::of(call);
-        let participants = world.objects[&x].members.clone();
-        if !participants.contains(&t) {
-            return Prog::unit().repeat();
-        }
-        let s = self.0.fenced(world, x);
-        let (x_t, others) = (flag(x, t), s.without(world.node_of(t)));
-        // x_t1, x_t2, ...
-        let flags: Vec<Loc> = participants.iter().map(|&ti| flag(x, ti)).collect();
-        prog! {
-            sv::gf(s);
-            let v = sv::read(x_t);
-            sv::write(x_t, v.plus(1).unwrap_or(v));
-            sv::bcast(x_t, Val::NoWid, others);
-            for x_ti in (flags.clone()) {
-                loop { let seen = sv::read(x_ti); if (seen > v) { break } }
-            }
-        }
+    /// LOCO Fig. 11. A thread that does not take part never returns.
+    fn bodies(&self) -> Option<&Bodies> {
+        static PLAIN: LazyLock<Bodies> = LazyLock::new(|| bodies_with(|x| nodes(members(x))));
+        static TRANSITIVE: LazyLock<Bodies> = LazyLock::new(|| bodies_with(|_| all_nodes()));
+        Some(match self.0 {
+            Bal::Plain => &PLAIN,
+            Bal::Transitive => &TRANSITIVE,
+        })
     }
 
     /// What LOCO Theorem 4.2 rests on: the n-th call finds n in its thread's counter, and who sees more than n of a counter
@@ -187,18 +195,18 @@ impl Implementation for BalOverSv {
 /// After its own count, waits until the others' counters are what its own one is.
 fn exact_count(here: &Here, body: &dyn Fn(Call) -> Prog) -> Option<Prog> {
     let Method::BAR { x } = Method::of(&here.call);
-    let (x_t, participants) = (flag(x, here.thread), here.world.objects[&x].members.clone());
+    let (x_t, participants) = (flag(x, here.thread).loc(), here.world.objects[&x].members.clone());
     Some(prog! {
         body(here.call.clone());
         let count = sv::read(x_t);
         for ti in (participants.clone()) {
-            loop { let seen = sv::read(flag(x, ti)); if (seen == count) { break } }
+            loop { let seen = sv::read(flag(x, ti).loc()); if (seen == count) { break } }
         }
     })
 }
 
 /// The sets of threads that can take part in an object.
-pub(crate) fn members(world: &World, bound: &Bound) -> impl Iterator<Item = Vec<Tid>> {
+pub(crate) fn member_sets(world: &World, bound: &Bound) -> impl Iterator<Item = Vec<Tid>> {
     let threads = world.threads.len();
     let most = bound.members.map_or(threads, |most| most.min(threads));
     let tids = world.tids().collect::<Vec<_>>();
@@ -208,7 +216,7 @@ pub(crate) fn members(world: &World, bound: &Bound) -> impl Iterator<Item = Vec<
 impl Subject for Bal {
     /// Barriers among every non-empty set of threads.
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
-        let sets: Vec<Vec<Tid>> = members(empty, bound).take_while(|_| !expired()).collect();
+        let sets: Vec<Vec<Tid>> = member_sets(empty, bound).take_while(|_| !expired()).collect();
         let mut worlds = Vec::new();
         for count in 1..=bound.objects {
             for choice in sets.iter().combinations_with_replacement(count).take_while(|_| !expired()) {

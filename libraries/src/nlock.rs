@@ -2,14 +2,17 @@
 //!
 //! SYNC §4.3, Theorem 3. It deliberately promises nothing about operations towards other nodes.
 
+use std::sync::LazyLock;
+
 use mowgli_core::algebra::{same_event, stamps};
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::{Call, Shape, Sub};
-use mowgli_core::ids::{Loc, Name, Node, Tid};
+use mowgli_core::event::{Shape, Sub};
+use mowgli_core::expr::{Expr, me, node};
+use mowgli_core::ids::{Name, Node};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, hb, value};
 use mowgli_core::library::Libraries;
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Part, World};
@@ -43,16 +46,16 @@ pub const LIBRARY: Lock = Lock {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NlockOverWait;
 
-fn dispenser(x: Loc) -> Loc {
-    x.part("dispenser")
+fn dispenser(x: impl Into<Expr>) -> Expr {
+    x.into().part("dispenser", [])
 }
 
-fn released(x: Loc) -> Loc {
-    x.part("released")
+fn released(x: impl Into<Expr>) -> Expr {
+    x.into().part("released", [])
 }
 
-fn ticket(x: Loc, t: Tid) -> Loc {
-    x.part(format_args!("ticket_{t}"))
+fn ticket(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("ticket", [t.into()])
 }
 
 impl Implementation for NlockOverWait {
@@ -63,34 +66,37 @@ impl Implementation for NlockOverWait {
     fn declare(&self, world: &mut World) {
         for x in world.locations(NLOCK) {
             let home = home(world, x);
-            world.objects.insert(dispenser(x), wait::word(home));
-            world.objects.insert(released(x), wait::word(home));
+            world.objects.insert(dispenser(x).loc(), wait::word(home));
+            world.objects.insert(released(x).loc(), wait::word(home));
             for t in world.tids() {
                 let here = world.node_of(t);
-                world.objects.insert(ticket(x, t), wait::word(here));
+                world.objects.insert(ticket(x, t).loc(), wait::word(here));
             }
         }
     }
 
-    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
-        let x = call.loc(0);
-        let (x_a, x_r, p) = (dispenser(x), released(x), ticket(x, t));
-        let d = Val::Wid(x.wid("d"));
-        match Method::of(call) {
-            Method::Acq { .. } => prog! {
-                wait::rfaa(p, x_a, 1, d);
-                wait::wait(d);
-                let v = wait::read(p);
-                loop {
-                    wait::get(p, x_r, d);
-                    wait::wait(d);
-                    let w = wait::read(p);
-                    if (w == v) { break }
-                };
-                wait::write(p, v.plus(1).unwrap_or(v))
-            },
-            Method::Rel { .. } => prog! { wait::rfence(home(world, x)); wait::put(x_r, p, Val::NoWid) },
-        }
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            bodies! { Method:
+                Acq { x } => {
+                    Wait::rfaa(ticket(x, me()), dispenser(x), 1, x.wid("d"));
+                    Wait::wait(x.wid("d"));
+                    let v = Wait::read(ticket(x, me()));
+                    loop {
+                        Wait::get(ticket(x, me()), released(x), x.wid("d"));
+                        Wait::wait(x.wid("d"));
+                        let w = Wait::read(ticket(x, me()));
+                        if (w == v) { break }
+                    }
+                    Wait::write(ticket(x, me()), v + 1)
+                }
+                Rel { x } => {
+                    Wait::rfence(node(x));
+                    Wait::put(released(x), ticket(x, me()), Val::NoWid)
+                }
+            }
+        });
+        Some(&BODIES)
     }
 
     /// What SYNC Theorem 3 rests on: a Rel sends the number after the ticket of its Acq, and who has that ticket or a later one
@@ -130,7 +136,7 @@ pub fn entry() -> Entry {
     let release_by_write = NlockOverWait.declaring("the word that releases lies on another node", |world| {
         for x in world.locations(NLOCK) {
             let elsewhere = Node(home(world, x).0 % world.nodes + 1);
-            world.objects.insert(released(x), wait::word(elsewhere));
+            world.objects.insert(released(x).loc(), wait::word(elsewhere));
         }
     });
     let variants = vec![

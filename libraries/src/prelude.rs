@@ -16,8 +16,10 @@ pub mod any {
     pub use mowgli_core::algebra::{
         Spec, SubView, cell, events, hb, id, po, ppo, reads, same, same_event, same_thread, stamped, stamps, writes,
     };
+    pub use mowgli_core::body::{Bodies, Body, bodies, body};
     pub use mowgli_core::edit::{Edits, calls};
     pub use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+    pub use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me, members, node, nodes, range, size};
     pub use mowgli_core::ids::{Loc, Name, Tid};
     pub use mowgli_core::implementation::Implementation;
     pub use mowgli_core::library::{Libraries, Library};

@@ -3,12 +3,14 @@
 //! LOCO §5, Theorem 5.3, over shared variables. It deliberately does not promise that a submit succeeds: there may be no
 //! room as long as some reader has not received.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use itertools::Itertools;
 use mowgli_core::algebra::{Spec, SubView, cell, events, hb, id, po, reads, same, same_thread, writes};
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, Here, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::expr::{Expr, here, me, members, nodes, range, size};
 use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
@@ -20,7 +22,7 @@ use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aNRW, aWT};
 use mowgli_rdma::to;
 
-use crate::bal::members;
+use crate::bal::member_sets;
 use crate::entry::{Entry, Expected, Memory, bound, variant};
 use crate::sv::{self, Method as Sv};
 
@@ -156,96 +158,20 @@ fn copy_of_ring(s: &SubView) -> Option<Val> {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RblOverSv(pub Rbl);
 
-fn word(x: Loc, k: i64, size: i64) -> Loc {
-    x.part(format_args!("word_{}", k.rem_euclid(size)))
+/// The word with this number, counted modulo the size of the ring.
+fn word(x: impl Into<Expr>, k: impl Into<Expr>) -> Expr {
+    let x = x.into();
+    x.part("word", [k.into() % size(x)])
 }
 
 /// h, the head: how many words the writer has written.
-fn head(x: Loc) -> Loc {
-    x.part("head")
+fn head(x: impl Into<Expr>) -> Expr {
+    x.into().part("head", [])
 }
 
 /// h_t: how many words a reader has read.
-fn tail(x: Loc, t: Tid) -> Loc {
-    x.part(format_args!("tail_{t}"))
-}
-
-/// The values of these variables, in order, then `next`.
-fn read_all(
-    variables: Vec<Loc>,
-    values: Vec<i64>,
-    next: impl Fn(&[i64]) -> Prog + Clone + Send + Sync + 'static,
-) -> Prog {
-    let Some((&x, rest)) = variables.split_first() else { return next(&values) };
-    let rest = rest.to_vec();
-    sv::read(x).bind(move |v| {
-        let values = [values.as_slice(), &[v.int().unwrap_or(0)]].concat();
-        read_all(rest.clone(), values, next.clone())
-    })
-}
-
-impl RblOverSv {
-    fn submit(self, world: &World, x: Loc, message: &[Val]) -> Prog {
-        let Some((writer, readers)) = threads(world, x) else { return Prog::unit().repeat() };
-        let size = world.objects[&x].size as i64;
-        let targets = far(world, writer, readers);
-        let d = Val::Wid(x.wid("d"));
-        let words = [&[Val::Int(message.len() as i64)], message].concat();
-        let variables = std::iter::once(head(x)).chain(readers.iter().map(|&t| tail(x, t))).collect();
-        read_all(variables, Vec::new(), move |h| {
-            let (at, least, needed) = (h[0], h[1..].iter().min().copied().unwrap_or(h[0]), words.len() as i64);
-            if at - least + needed > size {
-                return Prog::Val(Val::Bool(false));
-            }
-            let places = (0..).zip(&words).map(|(k, &v)| (word(x, at + k, size), v));
-            prog! {
-                Prog::all(places.map(|(place, v)| {
-                    prog! { sv::write(place, v); sv::bcast(place, Val::NoWid, targets) }
-                }));
-                sv::wait(d);
-                sv::write(head(x), Val::Int(at + needed));
-                sv::bcast(head(x), d, targets);
-                Prog::Val(Val::Bool(true))
-            }
-        })
-    }
-
-    fn receive(self, world: &World, x: Loc, t: Tid) -> Prog {
-        let Some((writer, _)) = threads(world, x) else { return Prog::unit().repeat() };
-        let size = world.objects[&x].size as i64;
-        let writer_node = world.node_of(writer);
-        let back: NodeSet = [writer_node].into_iter().filter(|&n| n != world.node_of(t)).collect();
-        read_all(vec![tail(x, t), head(x)], Vec::new(), move |h| {
-            let (at, end) = (h[0], h[1]);
-            if at >= end {
-                return Prog::Val(Val::Bot);
-            }
-            sv::read(word(x, at, size)).bind(move |length| {
-                let length = length.int().unwrap_or(0);
-                let words = (1..=length).map(|k| word(x, at + k, size)).collect();
-                read_all(words, Vec::new(), move |values| {
-                    prog! {
-                        sv::write(tail(x, t), Val::Int(at + length + 1));
-                        sv::bcast(tail(x, t), Val::NoWid, back);
-                        Prog::Val(message(values))
-                    }
-                })
-            })
-        })
-    }
-}
-
-/// A message of one word is that word.
-fn message(values: &[i64]) -> Val {
-    match values {
-        [v] => Val::Int(*v),
-        _ => Val::tuple(&values.iter().map(|&v| Val::Int(v)).collect::<Vec<_>>()),
-    }
-}
-
-/// The words of a message.
-fn words_of(message: Val) -> Vec<Val> {
-    if let Val::Tuple(words) = message { words.parts().to_vec() } else { vec![message] }
+fn tail(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("tail", [t.into()])
 }
 
 impl Implementation for RblOverSv {
@@ -255,27 +181,54 @@ impl Implementation for RblOverSv {
 
     fn declare(&self, world: &mut World) {
         for (x, object) in world.objects_of(self.target()) {
-            let size = object.size as i64;
-            let words = (0..size).map(|k| word(x, k, size));
-            let tails = object.members.iter().skip(1).map(|&t| tail(x, t));
-            let all = words.chain(tails).chain([head(x)]).map(|name| (name, sv::variable()));
+            let words = (0..object.size).map(|k| x.part(format_args!("word_{k}")));
+            let tails = object.members.iter().skip(1).map(|&t| tail(x, t).loc());
+            let all = words.chain(tails).chain([head(x).loc()]).map(|name| (name, sv::variable()));
             world.objects.extend(all.collect::<Vec<_>>());
         }
     }
 
-    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
-        let x = call.loc(0);
-        let roles = threads(world, x);
-        match Method::of(call) {
-            Method::Submit { message, .. } if roles.is_some_and(|(writer, _)| writer == t) => {
-                self.submit(world, x, &words_of(message))
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            let writer = |x: Expr| Expr::tuple([members(x).first()]);
+            let readers = |x: Expr| members(x).rest();
+            let targets = |x: Expr| nodes(readers(x)).without(here());
+            let back = |x: Expr| nodes(writer(x)).without(here());
+            bodies! { Method:
+                Submit { x, message } by writer(x) => {
+                    let at = Sv::read(head(x));
+                    let tails = for t in (readers(x)) { Sv::read(tail(x, t)) };
+                    if ((at - tails.min() + message.len() + 1) > (size(x))) {
+                        false
+                    } else {
+                        Sv::write(word(x, at), message.len());
+                        Sv::bcast(word(x, at), Val::NoWid, targets(x));
+                        for k in (range(0, message.len())) {
+                            Sv::write(word(x, at + 1 + k), message.item(k));
+                            Sv::bcast(word(x, at + 1 + k), Val::NoWid, targets(x))
+                        }
+                        Sv::wait(x.wid("d"));
+                        Sv::write(head(x), at + message.len() + 1);
+                        Sv::bcast(head(x), x.wid("d"), targets(x));
+                        true
+                    }
+                }
+                Receive { x } by readers(x) => {
+                    let at = Sv::read(tail(x, me()));
+                    let end = Sv::read(head(x));
+                    if (at < end) {
+                        let length = Sv::read(word(x, at));
+                        let words = for k in (range(1, length + 1)) { Sv::read(word(x, at + k)) };
+                        Sv::write(tail(x, me()), at + length + 1);
+                        Sv::bcast(tail(x, me()), Val::NoWid, back(x));
+                        if ((words.len()) == 1) { words.first() } else { words }
+                    } else {
+                        Val::Bot
+                    }
+                }
             }
-            Method::Receive { .. } if roles.is_some_and(|(_, readers)| readers.contains(&t)) => {
-                self.receive(world, x, t)
-            }
-            // Any other thread: `loop ()`
-            _ => Prog::unit().repeat(),
-        }
+        });
+        Some(&BODIES)
     }
 }
 
@@ -283,7 +236,7 @@ impl Subject for Rbl {
     /// Rings from every thread to every set of threads, with room for one message, for one and a half, and for two; where
     /// there are several, each with room for two.
     fn worlds(&self, empty: &World, bound: &Bound, expired: &dyn Fn() -> bool) -> Vec<World> {
-        let sets: Vec<Vec<Tid>> = members(empty, bound).take_while(|_| !expired()).collect();
+        let sets: Vec<Vec<Tid>> = member_sets(empty, bound).take_while(|_| !expired()).collect();
         let roles: Vec<(Tid, &Vec<Tid>)> = empty.tids().cartesian_product(&sets).collect();
         let choices = (1..=bound.objects).flat_map(|n| std::iter::repeat_n(roles.iter(), n).multi_cartesian_product());
         let with = |(roles, size): (Vec<&(Tid, &Vec<Tid>)>, usize)| {
@@ -354,26 +307,26 @@ pub fn entry(of: Rbl) -> Entry {
     let published = RblOverSv(of);
     // Where no relation orders a receive after a submit only a larger hb shows that.
     let blind = published.replace(
-        calls!(|here| Sv::Read { x } in Method::Receive { x: q } if x == head(q) => sv::read(tail(q, here.thread))),
+        calls!(|here| Sv::Read { x } in Method::Receive { x: q } if x == head(q).loc() => sv::read(tail(q, here.thread).loc())),
     );
     // The other variants are broken beside that, and by themselves.
     let fenced = Arc::new(published.around(FENCED, own_fence));
     let no_wait = fenced.clone().without(calls!(Sv::Wait { .. }));
     let head_first = published
         .delay_after(
-            calls!((Sv::Write { x, .. } | Sv::Bcast { x, .. }) in Method::Submit { x: q, .. } if x != head(q)),
-            calls!(Sv::Bcast { x, .. } in Method::Submit { x: q, .. } if x == head(q)),
+            calls!((Sv::Write { x, .. } | Sv::Bcast { x, .. }) in Method::Submit { x: q, .. } if x != head(q).loc()),
+            calls!(Sv::Bcast { x, .. } in Method::Submit { x: q, .. } if x == head(q).loc()),
         )
         .around(FENCED, own_fence);
     // As if each reader had read one word more.
     let room_off_by_one = fenced.clone().replace(
-        calls!(Sv::Read { x } in Method::Submit { x: q, .. } if x != head(q) => sv::read(x).map(|v| v.plus(1).unwrap_or(v))),
+        calls!(Sv::Read { x } in Method::Submit { x: q, .. } if x != head(q).loc() => sv::read(x).map(|v| v.plus(1).unwrap_or(v))),
     );
     // Where the writer is a reader nobody else can make room.
     let waits_for_room = Arc::new(fenced.clone().around("a submit waits until there is room", until_there_is_room));
     let never_frees = waits_for_room.clone().without(calls!(Sv::Bcast { .. } in Method::Receive { .. }));
     // After the tail is written, and after it is broadcast.
-    let words = calls!(|here| Sv::Read { x } in Method::Receive { x: q } if x != head(q) && x != tail(q, here.thread));
+    let words = calls!(|here| Sv::Read { x } in Method::Receive { x: q } if x != head(q).loc() && x != tail(q, here.thread).loc());
     let early_release = fenced.clone().swap(words.clone()).swap(words);
     let variants = vec![
         over("published", "LOCO §5: not sound where the writer is a reader", Unsound, Arc::new(published)),

@@ -2,9 +2,13 @@
 //!
 //! SYNC §5, Theorem 4: each word is guarded by a node lock beside it. Locations have no node for a client.
 
+use std::sync::LazyLock;
+
 use mowgli_core::algebra::{Spec, po};
+use mowgli_core::body::{Bodies, Body, bodies, body};
 use mowgli_core::edit::{Edits, Here, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
+use mowgli_core::expr::{Expr, me};
 use mowgli_core::ids::{Loc, Name, Node, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
@@ -18,7 +22,7 @@ use mowgli_rdma::to;
 use mowgli_rdma::wait::{self, Method as Wait};
 
 use crate::entry::{Entry, Expected, Memory, few_calls, variant};
-use crate::lock::{self, acq, home, rel};
+use crate::lock::{self, home};
 use crate::nlock::{self, NLOCK};
 
 methods! {
@@ -105,8 +109,21 @@ fn word(x: Loc) -> Cell {
 pub struct ScRmwOverNlock;
 
 /// The word on its node, the lock beside it, and the two words of a thread.
-fn parts(x: Loc, t: Tid) -> [Loc; 4] {
-    [x.part("word"), x.part("lock"), x.part(format_args!("got_{t}")), x.part(format_args!("put_{t}"))]
+fn parts(x: impl Into<Expr>, t: impl Into<Expr>) -> [Expr; 4] {
+    let (x, t) = (x.into(), t.into());
+    [x.part("word", []), x.part("lock", []), x.part("got", [t]), x.part("put", [t])]
+}
+
+/// `inside` under the lock of an object.
+fn locked(x: Expr, inside: Body) -> Body {
+    let [_, lock, _, _] = parts(x, me());
+    body! { lock::Method::acq(NLOCK, lock); inside; lock::Method::rel(NLOCK, lock) }
+}
+
+/// `get` under the lock of an object, and then what has come.
+fn result(x: Expr, get: Body) -> Body {
+    let [_, _, r, _] = parts(x, me());
+    body! { locked(x, get); Wait::wait(x.wid("d")); Wait::read(r) }
 }
 
 impl Implementation for ScRmwOverNlock {
@@ -118,7 +135,7 @@ impl Implementation for ScRmwOverNlock {
         for (x, object) in world.objects_of(SC_RMW) {
             let home = home(world, x);
             for t in world.tids() {
-                let [on_node, lock, r, p] = parts(x, t);
+                let [on_node, lock, r, p] = parts(x, t).map(Expr::loc);
                 let here = world.node_of(t);
                 world.objects.insert(on_node, wait::word(home).init(object.init));
                 world.objects.insert(lock, Object::new(NLOCK).at(home));
@@ -128,17 +145,21 @@ impl Implementation for ScRmwOverNlock {
         }
     }
 
-    fn body(&self, _: &World, t: Tid, call: &Call) -> Prog {
-        let [x, lock, r, p] = parts(call.loc(0), t);
-        let d = Val::Wid(call.loc(0).wid("d"));
-        let locked = move |inside: Prog| prog! { acq(NLOCK, lock); inside.clone(); rel(NLOCK, lock) };
-        let result = move |inside: Prog| prog! { locked(inside); wait::wait(d); wait::read(r) };
-        match Method::of(call) {
-            Method::Write { v, .. } => locked(prog! { wait::write(p, v); wait::put(x, p, Val::NoWid) }),
-            Method::Read { .. } => result(wait::get(r, x, d)),
-            Method::CAS { v1, v2, .. } => result(wait::rcas(r, x, v1, v2, d)),
-            Method::FAA { v, .. } => result(wait::rfaa(r, x, v, d)),
-        }
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            let word = |x: Expr| parts(x, me())[0];
+            let got = |x: Expr| parts(x, me())[2];
+            let put = |x: Expr| parts(x, me())[3];
+            bodies! { Method:
+                Write { x, v } => {
+                    locked(x, body! { Wait::write(put(x), v); Wait::put(word(x), put(x), Val::NoWid) })
+                }
+                Read { x } => { result(x, Wait::get(got(x), word(x), x.wid("d"))) }
+                CAS { x, v1, v2 } => { result(x, Wait::rcas(got(x), word(x), v1, v2, x.wid("d"))) }
+                FAA { x, v } => { result(x, Wait::rfaa(got(x), word(x), v, x.wid("d"))) }
+            }
+        });
+        Some(&BODIES)
     }
 }
 

@@ -2,20 +2,23 @@
 //!
 //! SYNC §4.2, Theorem 2: a global fence before the release of a weak lock.
 
+use std::sync::LazyLock;
+
 use mowgli_core::algebra::stamps;
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
-use mowgli_core::event::{Call, Sub};
-use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::event::Sub;
+use mowgli_core::expr::{Expr, all_nodes};
+use mowgli_core::ids::Name;
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::Libraries;
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::Bound;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::RdmaStamp::{aGF, aMF};
 use mowgli_rdma::to;
 
 use crate::entry::{Entry, Expected, Memory, bound, variant};
-use crate::lock::{Lock, Method, Sections, acq, home, rel};
+use crate::lock::{Lock, Method, Sections, home};
 use crate::sv::{self, Method as Sv};
 use crate::wlock::{self, WLOCK};
 
@@ -37,8 +40,8 @@ pub const LIBRARY: Lock = Lock {
 pub struct SlockOverWlock;
 
 /// The weak lock inside.
-fn inner(x: Loc) -> Loc {
-    x.part("weak")
+fn inner(x: impl Into<Expr>) -> Expr {
+    x.into().part("weak", [])
 }
 
 impl Implementation for SlockOverWlock {
@@ -49,16 +52,18 @@ impl Implementation for SlockOverWlock {
     fn declare(&self, world: &mut World) {
         for x in world.locations(SLOCK) {
             let home = home(world, x);
-            world.objects.insert(inner(x), Object::new(WLOCK).at(home));
+            world.objects.insert(inner(x).loc(), Object::new(WLOCK).at(home));
         }
     }
 
-    fn body(&self, world: &World, _: Tid, call: &Call) -> Prog {
-        let (x, all) = (inner(call.loc(0)), world.all_nodes());
-        match Method::of(call) {
-            Method::Acq { .. } => acq(WLOCK, x),
-            Method::Rel { .. } => prog! { sv::gf(all); rel(WLOCK, x) },
-        }
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            bodies! { Method:
+                Acq { x } => { Method::acq(WLOCK, inner(x)) }
+                Rel { x } => { Sv::gf(all_nodes()); Method::rel(WLOCK, inner(x)) }
+            }
+        });
+        Some(&BODIES)
     }
 }
 

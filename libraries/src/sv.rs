@@ -3,18 +3,18 @@
 //! LOCO §3.4, Def. 3.8, Theorem 3.15. A global fence promises that everything towards its nodes has reached them.
 //! It deliberately does not promise that a broadcast sends one value to all targets: each is read separately.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use mowgli_core::algebra::{Spec, po, same, same_event, stamped, stamps};
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, calls};
 use mowgli_core::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
-use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid, Wid};
+use mowgli_core::expr::{Expr, here};
+use mowgli_core::ids::{Loc, Name, Node, NodeSet, Tid};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::library::{Libraries, Library};
 use mowgli_core::method::{self, methods};
-use mowgli_core::program::{Prog, prog};
 use mowgli_core::soundness::client::{Bound, Subject, object_names};
-use mowgli_core::value::Val;
 use mowgli_core::world::{Form, Object, Part, World};
 use mowgli_rdma::stamp::RdmaStamp::{aCR, aCW, aGF, aNLR, aNRW, aWT};
 use mowgli_rdma::to;
@@ -122,13 +122,13 @@ impl Library for Sv {
 pub struct SvOverWait;
 
 /// x_n.
-fn copy(x: Loc, n: Node) -> Loc {
-    x.part(format_args!("copy_{n}"))
+fn copy(x: impl Into<Expr>, n: impl Into<Expr>) -> Expr {
+    x.into().part("copy", [n.into()])
 }
 
 /// bot_n: a word that a fence gets, and that nobody looks at.
-fn dummy(n: Node) -> Loc {
-    Loc(SV.part(format_args!("bot_{n}")))
+fn dummy(n: impl Into<Expr>) -> Expr {
+    Expr::from(Loc(SV)).part("bot", [n.into()])
 }
 
 impl Implementation for SvOverWait {
@@ -140,31 +140,28 @@ impl Implementation for SvOverWait {
         let variables = world.objects_of(SV);
         for n in world.all_nodes().iter() {
             for (x, object) in &variables {
-                world.objects.insert(copy(*x, n), wait::word(n).init(object.init));
+                world.objects.insert(copy(*x, n).loc(), wait::word(n).init(object.init));
             }
-            world.objects.insert(dummy(n), wait::unread(n));
+            world.objects.insert(dummy(n).loc(), wait::unread(n));
         }
     }
 
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        let here = world.node_of(thread);
-        match Method::of(call) {
-            Method::Write { x, v } => wait::write(copy(x, here), v),
-            Method::Read { x } => wait::read(copy(x, here)),
-            Method::Bcast { x, d, ns } => prog! {
-                for n in (ns.iter()) { wait::put(copy(x, n), copy(x, here), d) }
-            },
-            Method::Wait { d } => wait::wait(d),
-            Method::GF { ns } => {
-                // d0, reserved
-                let d0 = Val::Wid(Wid(SV.part("d0")));
-                prog! {
-                    for n in (ns.iter()) { wait::get(dummy(here), dummy(n), d0) };
-                    wait::wait(d0);
-                    Prog::unit()
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            // d0, reserved
+            let d0 = Expr::from(Loc(SV)).wid("d0");
+            bodies! { Method:
+                Write { x, v } => { RdmaWait::write(copy(x, here()), v) }
+                Read { x } => { RdmaWait::read(copy(x, here())) }
+                Bcast { x, d, ns } => { for n in (ns) { RdmaWait::put(copy(x, n), copy(x, here()), d) } }
+                Wait { d } => { RdmaWait::wait(d) }
+                GF { ns } => {
+                    for n in (ns) { RdmaWait::get(dummy(here()), dummy(n), d0) }
+                    RdmaWait::wait(d0);
                 }
             }
-        }
+        });
+        Some(&BODIES)
     }
 }
 
@@ -194,7 +191,7 @@ impl Subject for Sv {
 pub fn entry() -> Entry {
     use Expected::{Sound, Unsound};
     let bounds = &[(2, 2, 2), (1, 2, 3)];
-    let first = |ns: NodeSet, x: Loc| ns.iter().next().map(|n| copy(x, n));
+    let first = |ns: NodeSet, x: Loc| ns.iter().next().map(|n| copy(x, n).loc());
     // A put's wait does not tell that its remote write has happened.
     let fence_of_puts =
         SvOverWait.replace(calls!(RdmaWait::Get { x, y, d } in Method::GF { .. } => wait::put(y, x, d)));

@@ -3,10 +3,14 @@
 //! SYNC §4.1, Theorem 1: a ticket lock over remote fetch-and-add and shared variables. It deliberately does not promise
 //! that remote operations of a critical section are over when the next one begins.
 
+use std::sync::LazyLock;
+
 use mowgli_core::algebra::stamped;
+use mowgli_core::body::{Bodies, bodies};
 use mowgli_core::edit::{Edits, Here, calls};
-use mowgli_core::event::{Call, Shape, Sub};
-use mowgli_core::ids::{Loc, Name, Tid};
+use mowgli_core::event::{Shape, Sub};
+use mowgli_core::expr::{Expr, all_nodes, all_threads, here, me};
+use mowgli_core::ids::{Loc, Name};
 use mowgli_core::implementation::Implementation;
 use mowgli_core::lemma::{Lemma, call, hb};
 use mowgli_core::library::Libraries;
@@ -40,18 +44,18 @@ pub const LIBRARY: Lock = Lock {
 pub struct WlockOverSv;
 
 /// x_a, the dispenser.
-fn dispenser(x: Loc) -> Loc {
-    x.part("dispenser")
+fn dispenser(x: impl Into<Expr>) -> Expr {
+    x.into().part("dispenser", [])
 }
 
 /// p_x^t, the ticket of a thread.
-fn ticket(x: Loc, t: Tid) -> Loc {
-    x.part(format_args!("ticket_{t}"))
+fn ticket(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("ticket", [t.into()])
 }
 
 /// x_t, the last ticket that a thread passed on.
-fn passed(x: Loc, t: Tid) -> Loc {
-    x.part(format_args!("passed_{t}"))
+fn passed(x: impl Into<Expr>, t: impl Into<Expr>) -> Expr {
+    x.into().part("passed", [t.into()])
 }
 
 impl Implementation for WlockOverSv {
@@ -62,40 +66,37 @@ impl Implementation for WlockOverSv {
     fn declare(&self, world: &mut World) {
         for x in world.locations(WLOCK) {
             let home = home(world, x);
-            world.objects.insert(dispenser(x), wait::word(home));
+            world.objects.insert(dispenser(x).loc(), wait::word(home));
             for t in world.tids() {
                 let here = world.node_of(t);
-                world.objects.insert(ticket(x, t), wait::word(here));
-                world.objects.insert(passed(x, t), sv::variable());
+                world.objects.insert(ticket(x, t).loc(), wait::word(here));
+                world.objects.insert(passed(x, t).loc(), sv::variable());
             }
         }
     }
 
-    fn body(&self, world: &World, t: Tid, call: &Call) -> Prog {
-        let x = call.loc(0);
-        let (x_a, p, x_t) = (dispenser(x), ticket(x, t), passed(x, t));
-        let d = Val::Wid(x.wid("d"));
-        let others = world.other_nodes(t);
-        let threads: Vec<Tid> = world.tids().collect();
-        match Method::of(call) {
-            Method::Acq { .. } => prog! {
-                wait::rfaa(p, x_a, 1, d);
-                wait::wait(d);
-                let v = wait::read(p);
-                loop {
-                    for ti in (threads.clone()) {
-                        let passed_on = sv::read(passed(x, ti));
-                        if (passed_on == v) { break }
+    fn bodies(&self) -> Option<&Bodies> {
+        static BODIES: LazyLock<Bodies> = LazyLock::new(|| {
+            bodies! { Method:
+                Acq { x } => {
+                    Wait::rfaa(ticket(x, me()), dispenser(x), 1, x.wid("d"));
+                    Wait::wait(x.wid("d"));
+                    let v = Wait::read(ticket(x, me()));
+                    loop {
+                        for t in (all_threads()) {
+                            let passed_on = Sv::read(passed(x, t));
+                            if (passed_on == v) { break }
+                        }
                     }
                 }
-            },
-            Method::Rel { .. } => prog! {
-                let v = wait::read(p);
-                sv::write(x_t, v.plus(1).unwrap_or(v));
-                sv::bcast(x_t, Val::NoWid, others);
-                Prog::unit()
-            },
-        }
+                Rel { x } => {
+                    let v = Wait::read(ticket(x, me()));
+                    Sv::write(passed(x, me()), v + 1);
+                    Sv::bcast(passed(x, me()), Val::NoWid, all_nodes().without(here()));
+                }
+            }
+        });
+        Some(&BODIES)
     }
 
     /// What SYNC Theorem 1 rests on: a Rel has the ticket of its Acq, no two Acq have one ticket, and who has a later ticket

@@ -2,13 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use itertools::Itertools;
+use mowgli_core::body::CallTerm;
 use mowgli_core::event::{Call, Event};
 use mowgli_core::execution::{Execution, Pairs};
 use mowgli_core::ids::{Loc, Tid};
+use mowgli_core::implementation::Implementation;
 use mowgli_core::judge::Judged;
 use mowgli_core::library::Libraries;
+use mowgli_core::provenance::statements;
 use mowgli_core::value::Val;
 use mowgli_rdma::tso;
 
@@ -91,11 +95,22 @@ pub struct Scene<'a> {
     pub judged: &'a Judged,
     /// What threads and words are called.
     pub names: &'a Names,
+    /// The implementations that its calls were replaced by.
+    pub implementations: &'a [Arc<dyn Implementation>],
 }
 
-/// The events of each thread, grouped by the call that they implement, with what each subevent read and wrote.
+/// The place of a statement in its source: `bal.rs:131`.
 #[must_use]
-pub fn events(execution: &Execution, names: &Names) -> String {
+pub fn place(statement: &CallTerm) -> String {
+    let file = statement.place.file();
+    format!("{}:{}", file.rsplit_once(['/', '\\']).map_or(file, |(_, name)| name), statement.place.line())
+}
+
+/// The events of each thread, grouped by the call that they implement, with what each subevent read and wrote, and the
+/// statement of the body that made it.
+#[must_use]
+pub fn events(execution: &Execution, implementations: &[Arc<dyn Implementation>], names: &Names) -> String {
+    let statements = statements(execution, implementations);
     let mut out = String::new();
     for thread in execution.world.tids() {
         let _ = writeln!(out, "  {} on node {}", names.thread(thread), execution.world.node_of(thread));
@@ -114,7 +129,8 @@ pub fn events(execution: &Execution, names: &Names) -> String {
                 format!("{}{read}{wrote}", s.sub.stamp)
             });
             let event = names.event(&execution.events[e]);
-            let _ = writeln!(out, "{indent}{event}  [{}]", subs.collect::<Vec<_>>().join("; "));
+            let statement = statements[e].map_or(String::new(), |s| format!("  -- {s}, {}", place(s)));
+            let _ = writeln!(out, "{indent}{event}  [{}]{statement}", subs.collect::<Vec<_>>().join("; "));
         }
     }
     out

@@ -122,7 +122,7 @@ impl Calls {
 /// The method of a call as a pattern of [`calls!`] has it.
 #[doc(hidden)]
 pub fn method<M: Table>(call: &Call) -> Option<M> {
-    M::read(call)
+    M::try_of(call)
 }
 
 /// Selects calls in the bodies of an implementation: those that match a pattern, in the body of a call that matches another

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::body::Bodies;
 use crate::event::Call;
 use crate::ids::{Loc, Name, Tid};
 use crate::lemma::Lemma;
@@ -19,8 +20,15 @@ pub trait Implementation: Send + Sync {
     /// that no client can name ([`Loc::part`]); [`add_parts`] checks that.
     fn declare(&self, world: &mut World);
 
-    /// `I(t, m, args)`.
-    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog;
+    /// The bodies of its methods as terms. `None` for one that is a Rust function, which gives [`Self::body`] instead.
+    fn bodies(&self) -> Option<&Bodies> {
+        None
+    }
+
+    /// `I(t, m, args)`: by default the meaning of the term for this method. A method without one never returns.
+    fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        self.bodies().map_or_else(|| Prog::unit().repeat(), |bodies| bodies.program(world, thread, call))
+    }
 
     /// What its author states about its bodies, for proofs for all clients: each is proved with those before it, or not used.
     fn lemmas(&self) -> Vec<Lemma> {
@@ -51,6 +59,10 @@ impl<I: Implementation + ?Sized> Implementation for Arc<I> {
 
     fn declare(&self, world: &mut World) {
         (**self).declare(world);
+    }
+
+    fn bodies(&self) -> Option<&Bodies> {
+        (**self).bodies()
     }
 
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {

@@ -82,11 +82,13 @@
 //! ```
 pub mod abstraction;
 mod ahead;
+pub mod body;
 pub mod cat;
 pub mod causal;
 pub mod denote;
 pub mod edit;
 pub mod enumerate;
+pub mod expr;
 pub mod flow;
 pub mod graph;
 pub mod implementation;
@@ -97,6 +99,7 @@ pub mod method;
 pub mod outcome;
 pub mod problem;
 pub mod program;
+pub mod provenance;
 pub mod relation;
 pub mod repair;
 pub mod runs;

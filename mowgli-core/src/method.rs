@@ -15,7 +15,7 @@ use crate::world::World;
 /// The methods of a table, as `methods!` writes them.
 pub trait Table: Sized {
     /// The method of a call, if it is one of the table; where several libraries have the table, of whichever of them.
-    fn read(call: &Call) -> Option<Self>;
+    fn try_of(call: &Call) -> Option<Self>;
 }
 
 /// The methods of the one library that has a table.
@@ -84,14 +84,15 @@ macro_rules! methods {
         $vis const $NAME: $crate::ids::Name = $crate::ids::Name::literal($name);
         $crate::methods!(@table [$(#[$about])*] $vis $Enum [$($form)?] $($table)*);
         $crate::methods!(@constructors [$vis] [] [$NAME] $($table)*);
+        $crate::methods!(@terms [$vis] $Enum [] [$NAME] $($table)*);
         impl From<$Enum> for $crate::event::Call {
             fn from(method: $Enum) -> Self {
                 method.call($NAME)
             }
         }
         impl $crate::method::Table for $Enum {
-            fn read(call: &$crate::event::Call) -> Option<Self> {
-                Self::read(call).filter(|_| call.library == $NAME)
+            fn try_of(call: &$crate::event::Call) -> Option<Self> {
+                Self::of_any(call).filter(|_| call.library == $NAME)
             }
         }
         impl $crate::method::Methods for $Enum {
@@ -108,9 +109,10 @@ macro_rules! methods {
     ) => {
         $crate::methods!(@table [$(#[$about])*] $vis $Enum [$($form)?] $($table)*);
         $crate::methods!(@constructors [$vis] [library: $crate::ids::Name,] [library] $($table)*);
+        $crate::methods!(@terms [$vis] $Enum [library: $crate::ids::Name,] [library] $($table)*);
         impl $crate::method::Table for $Enum {
-            fn read(call: &$crate::event::Call) -> Option<Self> {
-                Self::read(call)
+            fn try_of(call: &$crate::event::Call) -> Option<Self> {
+                Self::of_any(call)
             }
         }
     };
@@ -153,7 +155,7 @@ macro_rules! methods {
             }
 
             /// The method of a call, if the table has one that takes these arguments.
-            fn read(call: &$crate::event::Call) -> Option<Self> {
+            fn of_any(call: &$crate::event::Call) -> Option<Self> {
                 let mut args = $crate::method::Arguments::of(call);
                 match call.method.text() {
                     $( stringify!($M) => Some(Self::$M { $($x: args.try_take()?),* }), )*
@@ -176,6 +178,24 @@ macro_rules! methods {
         $(
             $crate::methods!(@constructor [$(#[doc = $doc])*] $vis $call $library $NAME $M $($x: $kind,)*);
         )*
+    };
+    (@terms [$vis:vis] $Enum:ident $library:tt $NAME:tt
+        $( $(#[doc = $doc:literal])* fn $call:ident = $M:ident($($x:ident: $kind:ident),* $(,)?) $(-> $ret:ident)? $(, $looks:ident)?; )*
+    ) => {
+        #[allow(dead_code, reason = "not every body makes every call")]
+        impl $Enum {
+            $(
+                $crate::methods!(@term [$(#[doc = $doc])*] $vis $call $library $NAME $M $($x,)*);
+            )*
+        }
+    };
+    (@term [$(#[$doc:meta])*] $vis:vis $call:ident [$($library:ident: $Name:ty,)?] [$NAME:ident] $M:ident $($x:ident,)*) => {
+        $(#[$doc])*
+        #[must_use]
+        #[track_caller]
+        $vis fn $call($($library: $Name,)? $($x: impl Into<$crate::expr::Expr>),*) -> $crate::body::Body {
+            $crate::body::Body::call($NAME, stringify!($M), [$($x.into()),*])
+        }
     };
     (@constructor [$(#[$doc:meta])*] $vis:vis $call:ident [$($library:ident: $Name:ty,)?] [$NAME:ident]
         $M:ident $($x:ident: $kind:ident,)*

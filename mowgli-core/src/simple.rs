@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::algebra::Spec;
+use crate::body::Bodies;
 use crate::event::{Call, Cell, Event, Reads, Shape, Sub, Writes};
 use crate::ids::{Loc, Name, Tid};
 use crate::implementation::Implementation;
@@ -128,12 +129,28 @@ impl<M: Methods> Subject for Simple<M> {
     }
 }
 
-/// An implementation by what each object is made of, and the program of each call of a method table `M`.
+/// An implementation by what each object is made of, and the body of each method of a table `M`.
 pub struct Over<M> {
     target: Name,
-    method: fn(&Call) -> M,
     parts: Parts,
-    body: Body<M>,
+    code: Code<M>,
+}
+
+/// The bodies of an implementation.
+enum Code<M> {
+    /// Terms.
+    Terms(Arc<Bodies>),
+    /// A Rust function, with the one that reads a method from a call.
+    Function(fn(&Call) -> M, Body<M>),
+}
+
+impl<M> Clone for Code<M> {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Terms(bodies) => Self::Terms(Arc::clone(bodies)),
+            Self::Function(method, body) => Self::Function(*method, Arc::clone(body)),
+        }
+    }
 }
 
 /// What an object at a location is made of.
@@ -144,11 +161,17 @@ type Body<M> = Arc<dyn Fn(&World, Tid, M) -> Prog + Send + Sync>;
 
 impl<M> Clone for Over<M> {
     fn clone(&self) -> Self {
-        Self { parts: self.parts.clone(), body: self.body.clone(), ..*self }
+        Self { target: self.target, parts: self.parts.clone(), code: self.code.clone() }
     }
 }
 
 impl<M: Methods> Over<M> {
+    /// The implementation with these bodies, as [`bodies!`](crate::body::bodies) writes them, in which objects have no parts.
+    #[must_use]
+    pub fn terms(bodies: Bodies) -> Self {
+        Self::terms_of(M::LIBRARY, bodies)
+    }
+
     /// The implementation in which a call of a thread has this `body`, and objects have no parts.
     pub fn new(body: impl Fn(&World, Tid, M) -> Prog + Send + Sync + 'static) -> Self {
         Self::of(M::LIBRARY, M::of, body)
@@ -162,7 +185,13 @@ impl<M> Over<M> {
         method: fn(&Call) -> M,
         body: impl Fn(&World, Tid, M) -> Prog + Send + Sync + 'static,
     ) -> Self {
-        Self { target, method, parts: Arc::new(|_, _| Vec::new()), body: Arc::new(body) }
+        Self { target, parts: Arc::new(|_, _| Vec::new()), code: Code::Function(method, Arc::new(body)) }
+    }
+
+    /// As [`Over::terms`], for one of several libraries that share a method table.
+    #[must_use]
+    pub fn terms_of(target: Name, bodies: Bodies) -> Self {
+        Self { target, parts: Arc::new(|_, _| Vec::new()), code: Code::Terms(Arc::new(bodies)) }
     }
 
     /// The same with one more part of each object: at `x.part(role)` for an object at `x`.
@@ -190,8 +219,15 @@ impl<M> Implementation for Over<M> {
         world.objects.extend(parts);
     }
 
+    fn bodies(&self) -> Option<&Bodies> {
+        if let Code::Terms(bodies) = &self.code { Some(bodies) } else { None }
+    }
+
     fn body(&self, world: &World, thread: Tid, call: &Call) -> Prog {
-        (self.body)(world, thread, (self.method)(call))
+        match &self.code {
+            Code::Terms(bodies) => bodies.program(world, thread, call),
+            Code::Function(method, body) => body(world, thread, method(call)),
+        }
     }
 }
 

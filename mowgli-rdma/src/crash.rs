@@ -51,7 +51,7 @@ pub fn or_stops(next: Prog, output: Val, loops: usize) -> Prog {
 /// What a thread that may crash does beside its statements, in words.
 #[must_use]
 pub fn in_words(call: &Call) -> Option<&'static str> {
-    match Method::read(call).filter(|_| call.library == CRASH)? {
+    match Method::of_any(call).filter(|_| call.library == CRASH)? {
         Method::Goes {} => Some("where it may stop"),
         Method::Stop {} => Some("its end"),
         Method::Dead { .. } => None,
@@ -59,16 +59,16 @@ pub fn in_words(call: &Call) -> Option<&'static str> {
 }
 
 fn stops(s: &SubView) -> bool {
-    matches!(Method::read(&s.event.call), Some(Method::Stop {}))
+    matches!(Method::of_any(&s.event.call), Some(Method::Stop {}))
 }
 
 fn tells(s: &SubView) -> bool {
-    matches!(Method::read(&s.event.call), Some(Method::Dead { .. }))
+    matches!(Method::of_any(&s.event.call), Some(Method::Dead { .. }))
 }
 
 /// Who has stopped, by its own last call or by one that tells of it.
 fn who(s: &SubView) -> Option<Val> {
-    match Method::read(&s.event.call)? {
+    match Method::of_any(&s.event.call)? {
         Method::Dead { t } => Some(t.into()),
         Method::Stop {} => Some(s.event.thread.into()),
         Method::Goes {} => None,

@@ -42,7 +42,7 @@ const NOTHING: Val = Val::Top;
 
 /// The queue pair that a message goes by.
 pub(crate) fn queue_pair(call: &Call) -> Option<Qp> {
-    match Method::read(call)? {
+    match Method::of_any(call)? {
         Method::Send { n, .. } => Some(n.into()),
         Method::SendBy { w, n, .. } => Way::of(w).ok().map(|way| way.to(n)),
         Method::Recv {} => None,

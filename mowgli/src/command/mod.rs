@@ -28,6 +28,7 @@ mod run;
 #[cfg(feature = "full")]
 mod serve;
 mod shards;
+mod show;
 mod stages;
 mod submit;
 mod walk;
@@ -85,6 +86,8 @@ enum Command {
         after_help = "Examples:\n  mowgli cat RDMA_TSO > rdma-tso.cat\n  mowgli cat sv\n  mowgli cat RDMA_WAIT --for herd --out rdma-wait"
     )]
     Cat(cat::CatArgs),
+    /// Print a library as the papers do: its objects, methods, specification, and the bodies of an implementation.
+    Show(show::ShowArgs),
     /// Say what one process would have said, from what the shards of a run have written.
     Merge(shards::MergeArgs),
     /// Write a run as jobs for a cluster, and start them: a shard each, and one that merges them.
@@ -251,6 +254,7 @@ fn done(command: Command, catalogue: Catalogue, book: Option<&Book>) -> u8 {
     match command {
         Command::Litmus(args) => litmus::litmus(&args, &catalogue, book),
         Command::Cat(args) => printed(cat::written(&args, &catalogue)),
+        Command::Show(args) => printed(show::shown(&args, &catalogue)),
         Command::Walk(args) => coded(walk::walked(&args)),
         Command::Explain(args) => coded(explain::explained(&args, &catalogue)),
         Command::Check(args) => check::check(&args, catalogue, book),

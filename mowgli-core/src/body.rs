@@ -1,0 +1,563 @@
+//! Bodies of methods as terms: what an implementation does for a call, built once for each method.
+//!
+//! An author writes a body with [`body!`], in the notation of the papers' figures. The closures that the macro makes of
+//! `let` run once, with a fresh variable, so what remains is a first-order term: it can be printed, compared, rewritten and
+//! reasoned about. [`Body::program`] gives its meaning, a program of the calculus of LOCO §3.1 for one thread and one call.
+//!
+//! ```
+//! use mowgli_core::body::bodies;
+//! use mowgli_core::expr::{all_threads, me};
+//! use mowgli_core::methods;
+//!
+//! methods! {
+//!     /// Words of memory.
+//!     enum Word of WORD = "word" {
+//!         /// Reads a word.
+//!         fn read = Read(x: Object) -> Value;
+//!         /// Writes a word.
+//!         fn write = Write(x: Object, v: Value);
+//!     }
+//! }
+//! methods! {
+//!     /// A barrier.
+//!     enum Barrier of BARRIER = "barrier" {
+//!         /// Waits for all threads.
+//!         fn wait = Wait(x: Object);
+//!     }
+//! }
+//!
+//! let bodies = bodies! { Barrier:
+//!     Wait { x } => {
+//!         let v = Word::read(x.part("count", [me()]));
+//!         Word::write(x.part("count", [me()]), v + 1);
+//!         for t in (all_threads()) {
+//!             loop { let seen = Word::read(x.part("count", [t])); if (seen > v) { break } }
+//!         }
+//!     }
+//! };
+//! assert_eq!(bodies.get("Wait").unwrap().to_string(), "\
+//! let v = word::Read(x.count[me]);
+//! word::Write(x.count[me], v + 1);
+//! for t in all_threads {
+//!   loop {
+//!     let seen = word::Read(x.count[t]);
+//!     if v < seen {
+//!       break
+//!     }
+//!   }
+//! }");
+//! ```
+
+use std::cell::Cell;
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+use crate::event::Call;
+use crate::expr::{Expr, Scope, Term, Var, me};
+use crate::ids::{Name, Tid};
+use crate::method;
+use crate::program::Prog;
+use crate::value::Val;
+use crate::world::World;
+
+/// A body, or a part of one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Body(Arc<Stmt>);
+
+/// A body by its outermost statement.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stmt {
+    /// A value.
+    Value(Expr),
+    /// A call of a library below.
+    Call(CallTerm),
+    /// `let x = p; q`, or `p; q`.
+    Let(Option<Var>, Body, Body),
+    /// `if e { p } else { q }`.
+    If(Expr, Body, Body),
+    /// `loop { p }`.
+    Loop(Body),
+    /// `break e`, out of the innermost loop.
+    Break(Expr),
+    /// `for x in s { p }`: for the nodes of a set, or the parts of a tuple, in order.
+    For(Var, Expr, Body),
+    /// The same, with the tuple of the values of `p` as its value.
+    Collect(Var, Expr, Body),
+}
+
+/// A call whose arguments are expressions.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CallTerm {
+    /// The library that is called.
+    pub library: Name,
+    /// The method.
+    pub method: &'static str,
+    /// The arguments.
+    pub args: Vec<Expr>,
+    /// Where the call stands in the source.
+    pub place: &'static Location<'static>,
+}
+
+thread_local! {
+    /// The number of the next variable. It starts from 0 in each body, so that equal bodies are equal terms.
+    static NEXT: Cell<usize> = const { Cell::new(0) };
+}
+
+fn fresh(name: &'static str) -> Var {
+    Var { number: NEXT.replace(NEXT.get() + 1), name }
+}
+
+impl From<Stmt> for Body {
+    fn from(stmt: Stmt) -> Self {
+        Self(Arc::new(stmt))
+    }
+}
+
+impl<E: Into<Expr>> From<E> for Body {
+    fn from(value: E) -> Self {
+        Stmt::Value(value.into()).into()
+    }
+}
+
+impl Body {
+    /// The outermost statement.
+    #[must_use]
+    pub fn stmt(&self) -> &Stmt {
+        &self.0
+    }
+
+    /// A call, which stands where this function is called.
+    #[must_use]
+    #[track_caller]
+    pub fn call(library: Name, method: &'static str, args: impl IntoIterator<Item = Expr>) -> Self {
+        let args = args.into_iter().collect();
+        Stmt::Call(CallTerm { library, method, args, place: Location::caller() }).into()
+    }
+
+    /// The body that does nothing, with the value `()`.
+    #[must_use]
+    pub fn unit() -> Self {
+        Val::Unit.into()
+    }
+
+    /// `loop {}`: what happens to a thread that makes a call that it may not make.
+    #[must_use]
+    pub fn never() -> Self {
+        Self::unit().repeat()
+    }
+
+    /// The body if the calling thread is in this set; any other never returns.
+    #[must_use]
+    pub fn by(self, who: impl Into<Expr>) -> Self {
+        Self::branch(me().is_in(who), self, Self::never())
+    }
+
+    /// `let name = self; rest`.
+    #[must_use]
+    pub fn bind(self, name: &'static str, rest: impl FnOnce(Expr) -> Self) -> Self {
+        let var = fresh(name);
+        Stmt::Let(Some(var), self, rest(Term::Var(var).into())).into()
+    }
+
+    /// `self; rest`.
+    #[must_use]
+    pub fn then(self, rest: Self) -> Self {
+        Stmt::Let(None, self, rest).into()
+    }
+
+    /// `loop { self }`.
+    #[must_use]
+    pub fn repeat(self) -> Self {
+        Stmt::Loop(self).into()
+    }
+
+    /// `break value`.
+    #[must_use]
+    pub fn leave(value: impl Into<Expr>) -> Self {
+        Stmt::Break(value.into()).into()
+    }
+
+    /// `if condition { yes } else { no }`.
+    #[must_use]
+    pub fn branch(condition: impl Into<Expr>, yes: Self, no: Self) -> Self {
+        Stmt::If(condition.into(), yes, no).into()
+    }
+
+    /// `for name in set { round }`.
+    #[must_use]
+    pub fn each(name: &'static str, set: impl Into<Expr>, round: impl FnOnce(Expr) -> Self) -> Self {
+        let var = fresh(name);
+        Stmt::For(var, set.into(), round(Term::Var(var).into())).into()
+    }
+
+    /// `for name in set { round }`, with the tuple of the values of `round`.
+    #[must_use]
+    pub fn collect(name: &'static str, set: impl Into<Expr>, round: impl FnOnce(Expr) -> Self) -> Self {
+        let var = fresh(name);
+        Stmt::Collect(var, set.into(), round(Term::Var(var).into())).into()
+    }
+
+    /// Its meaning in a scope: a program of the calculus. It is made step by step, as results become known.
+    #[must_use]
+    pub fn program(&self, scope: &Scope) -> Prog {
+        match self.stmt() {
+            Stmt::Value(e) => Prog::Val(e.eval(scope)),
+            Stmt::Call(call) => method::program(call.eval(scope)),
+            Stmt::Let(var, first, rest) => {
+                let (var, rest, scope) = (*var, rest.clone(), scope.clone());
+                let first = first.program(&scope);
+                first.bind(move |v| match var {
+                    Some(var) => rest.program(&scope.with(var, v)),
+                    None => rest.program(&scope),
+                })
+            }
+            Stmt::If(condition, yes, no) => {
+                let branch = if condition.eval(scope) == Val::Bool(true) { yes } else { no };
+                branch.program(scope)
+            }
+            Stmt::Loop(round) => round.program(scope).repeat(),
+            Stmt::Break(e) => Prog::Break(1, e.eval(scope)),
+            Stmt::For(var, set, round) => {
+                Prog::all(elements(set.eval(scope)).into_iter().map(|v| round.program(&scope.with(*var, v))))
+            }
+            Stmt::Collect(var, set, round) => {
+                collected(*var, elements(set.eval(scope)).into(), Vec::new(), round, scope)
+            }
+        }
+    }
+
+    /// The statements that make the calls of one run, in order, where the calls return these results. It ends with the last
+    /// result, so a run that has not ended is given as far as it went.
+    #[must_use]
+    pub fn run(&self, scope: &Scope, results: &[Val]) -> Vec<&CallTerm> {
+        let mut run = Run { results: results.iter(), made: Vec::new() };
+        let _ = run.value(self, scope);
+        run.made
+    }
+
+    /// This statement and all that it contains, from first to last.
+    pub fn statements(&self, visit: &mut dyn FnMut(&Self)) {
+        visit(self);
+        match self.stmt() {
+            Stmt::Let(_, first, rest) => {
+                first.statements(visit);
+                rest.statements(visit);
+            }
+            Stmt::If(_, yes, no) => {
+                yes.statements(visit);
+                no.statements(visit);
+            }
+            Stmt::Loop(round) | Stmt::For(_, _, round) | Stmt::Collect(_, _, round) => round.statements(visit),
+            Stmt::Value(_) | Stmt::Call(_) | Stmt::Break(_) => {}
+        }
+    }
+}
+
+/// A run of a body with given results.
+struct Run<'b, 'r> {
+    results: std::slice::Iter<'r, Val>,
+    made: Vec<&'b CallTerm>,
+}
+
+/// Why a statement has no value in a run.
+enum Left {
+    /// It breaks out of the innermost loop with this value.
+    Broke(Val),
+    /// There are no more results.
+    End,
+}
+
+impl<'b> Run<'b, '_> {
+    fn value(&mut self, body: &'b Body, scope: &Scope) -> Result<Val, Left> {
+        match body.stmt() {
+            Stmt::Value(e) => Ok(e.eval(scope)),
+            Stmt::Call(call) => match method::program(call.eval(scope)) {
+                Prog::Call(_) => {
+                    let result = self.results.next().ok_or(Left::End)?;
+                    self.made.push(call);
+                    Ok(*result)
+                }
+                _ => Ok(Val::Unit),
+            },
+            Stmt::Let(var, first, rest) => {
+                let v = self.value(first, scope)?;
+                match var {
+                    Some(var) => self.value(rest, &scope.with(*var, v)),
+                    None => self.value(rest, scope),
+                }
+            }
+            Stmt::If(condition, yes, no) => {
+                self.value(if condition.eval(scope) == Val::Bool(true) { yes } else { no }, scope)
+            }
+            Stmt::Loop(round) => loop {
+                let left = self.results.len();
+                match self.value(round, scope) {
+                    // An iteration without a call is repeated for ever.
+                    Ok(_) if self.results.len() == left => return Err(Left::End),
+                    Ok(_) => {}
+                    Err(Left::Broke(v)) => return Ok(v),
+                    Err(Left::End) => return Err(Left::End),
+                }
+            },
+            Stmt::Break(e) => Err(Left::Broke(e.eval(scope))),
+            Stmt::For(var, set, round) => {
+                elements(set.eval(scope))
+                    .into_iter()
+                    .try_for_each(|v| self.value(round, &scope.with(*var, v)).map(drop))?;
+                Ok(Val::Unit)
+            }
+            Stmt::Collect(var, set, round) => {
+                let all = elements(set.eval(scope)).into_iter().map(|v| self.value(round, &scope.with(*var, v)));
+                Ok(Val::tuple(&all.collect::<Result<Vec<_>, _>>()?))
+            }
+        }
+    }
+}
+
+impl CallTerm {
+    fn eval(&self, scope: &Scope) -> Call {
+        let args: Vec<Val> = self.args.iter().map(|e| e.eval(scope)).collect();
+        Call::new(self.library, self.method, &args)
+    }
+}
+
+/// The elements that a `for` goes through.
+fn elements(set: Val) -> Vec<Val> {
+    match set {
+        Val::Nodes(nodes) => nodes.iter().map(Val::from).collect(),
+        Val::Tuple(all) => all.parts().to_vec(),
+        other => vec![other],
+    }
+}
+
+/// The iterations of a `for` that come after those with these values.
+fn collected(var: Var, all: Arc<[Val]>, values: Vec<Val>, round: &Body, scope: &Scope) -> Prog {
+    let Some(&element) = all.get(values.len()) else { return Prog::Val(Val::tuple(&values)) };
+    let (round, scope) = (round.clone(), scope.clone());
+    round
+        .program(&scope.with(var, element))
+        .bind(move |v| collected(var, Arc::clone(&all), [values.as_slice(), &[v]].concat(), &round, &scope))
+}
+
+/// The bodies of the methods of a library.
+#[derive(Clone, Default, Debug)]
+pub struct Bodies {
+    all: Vec<(&'static str, Body)>,
+}
+
+impl Bodies {
+    /// These bodies, and that of one more method of a table, given the arguments with these names. It is built here, once.
+    /// [`bodies!`] calls this.
+    ///
+    /// # Panics
+    /// If the table has no such method, or the method no such argument.
+    #[must_use]
+    pub fn with(
+        mut self,
+        table: &[method::Method],
+        name: &'static str,
+        arguments: &[&str],
+        body: impl FnOnce(&[Expr]) -> Body,
+    ) -> Self {
+        let method = table.iter().find(|m| m.name == name).expect("a method of the table");
+        let of = |wanted: &&str| {
+            let position = method.takes.iter().position(|(name, _)| name == wanted).expect("an argument of the method");
+            Term::Arg(position, method.takes[position].0).into()
+        };
+        NEXT.set(0);
+        self.all.push((name, body(&arguments.iter().map(of).collect::<Vec<Expr>>())));
+        self
+    }
+
+    /// The body of a method.
+    #[must_use]
+    pub fn get(&self, method: &str) -> Option<&Body> {
+        self.all.iter().find(|(name, _)| *name == method).map(|(_, body)| body)
+    }
+
+    /// The program of a call by a thread. A method without a body never returns.
+    #[must_use]
+    pub fn program(&self, world: &World, thread: Tid, call: &Call) -> Prog {
+        let body = self.get(call.method.text());
+        body.map_or_else(|| Prog::unit().repeat(), |body| body.program(&Scope::new(world, thread, &call.args)))
+    }
+
+    /// All, in the order in which they were given, with the names of their methods.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Body)> {
+        self.all.iter().map(|(name, body)| (*name, body))
+    }
+}
+
+impl fmt::Display for CallTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let args: Vec<String> = self.args.iter().map(Expr::to_string).collect();
+        write!(f, "{}::{}({})", self.library, self.method, args.join(", "))
+    }
+}
+
+/// The body as pseudo-code, in the notation of the papers.
+impl fmt::Display for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f, 0)
+    }
+}
+
+impl Body {
+    fn write(&self, f: &mut fmt::Formatter<'_>, depth: usize) -> fmt::Result {
+        let indent = "  ".repeat(depth);
+        match self.stmt() {
+            Stmt::Let(var, first, rest) => {
+                match var {
+                    Some(var) => first.write_bound(f, depth, &format!("let {} = ", var.name))?,
+                    None => first.write(f, depth)?,
+                }
+                if *rest == Self::unit() {
+                    return Ok(());
+                }
+                writeln!(f, ";")?;
+                rest.write(f, depth)
+            }
+            _ => {
+                f.write_str(&indent)?;
+                self.write_bound(f, depth, "")
+            }
+        }
+    }
+
+    fn write_bound(&self, f: &mut fmt::Formatter<'_>, depth: usize, before: &str) -> fmt::Result {
+        let indent = "  ".repeat(depth);
+        if !before.is_empty() {
+            write!(f, "{indent}{before}")?;
+        }
+        let block = |f: &mut fmt::Formatter<'_>, inside: &Self| {
+            writeln!(f, "{{")?;
+            inside.write(f, depth + 1)?;
+            write!(f, "\n{indent}}}")
+        };
+        match self.stmt() {
+            Stmt::Value(e) => write!(f, "{e}"),
+            Stmt::Call(call) => write!(f, "{call}"),
+            Stmt::Let(..) => block(f, self),
+            Stmt::If(condition, yes, no) => {
+                write!(f, "if {condition} ")?;
+                block(f, yes)?;
+                if *no == Self::unit() {
+                    return Ok(());
+                }
+                f.write_str(" else ")?;
+                block(f, no)
+            }
+            Stmt::Loop(round) => {
+                f.write_str("loop ")?;
+                block(f, round)
+            }
+            Stmt::Break(e) if *e == Val::Unit.into() => f.write_str("break"),
+            Stmt::Break(e) => write!(f, "break {e}"),
+            Stmt::For(var, set, round) | Stmt::Collect(var, set, round) => {
+                write!(f, "for {} in {set} ", var.name)?;
+                block(f, round)
+            }
+        }
+    }
+}
+
+/// Bodies in the notation of the figures, which is that of [`prog!`](crate::prog) with terms: a value `v` is an [`Expr`], and
+/// a statement is anything that [`Body`] is made from.
+///
+/// | | |
+/// |---|---|
+/// | `p;`, `p` | a call, another body, or a value |
+/// | `let v = p;` | the same, and its value is `v` from here on |
+/// | `loop { .. }` | iterations of this until one breaks |
+/// | `break`, `break v` | out of the innermost loop |
+/// | `if (c) { .. } else { .. }` | the one or the other; nothing without `else` |
+/// | `for x in (s) { .. }` | once for each node of a set, or part of a tuple |
+/// | `let all = for x in (s) { .. };` | the same, with the tuple of the values |
+///
+/// A condition is an expression, or two of them, each a name or in parentheses, with `==`, `!=`, `<` or `>` between them.
+#[macro_export]
+macro_rules! body {
+    () => { $crate::body::Body::unit() };
+    (let $name:ident = $block:ident { $($body:tt)* }; $($rest:tt)*) => {
+        $crate::body::Body::bind($crate::body!($block { $($body)* }), stringify!($name), |$name| $crate::body!($($rest)*))
+    };
+    (let $name:ident = for $x:ident in ($all:expr) { $($body:tt)+ }; $($rest:tt)*) => {
+        $crate::body::Body::bind(
+            $crate::body::Body::collect(stringify!($x), $all, |$x| $crate::body!($($body)+)),
+            stringify!($name),
+            |$name| $crate::body!($($rest)*),
+        )
+    };
+    (loop { $($body:tt)* }) => { $crate::body::Body::repeat($crate::body!($($body)*)) };
+    (loop { $($body:tt)* } $(;)? $($rest:tt)+) => {
+        $crate::body::Body::then($crate::body!(loop { $($body)* }), $crate::body!($($rest)+))
+    };
+    (break $(;)?) => { $crate::body::Body::leave($crate::value::Val::Unit) };
+    (break $v:expr $(;)?) => { $crate::body::Body::leave($v) };
+    (if ($($c:tt)+) { $($yes:tt)+ } else { $($no:tt)+ }) => {
+        $crate::body::Body::branch($crate::condition!($($c)+), $crate::body!($($yes)+), $crate::body!($($no)+))
+    };
+    (if ($($c:tt)+) { $($yes:tt)+ } else { $($no:tt)+ } $(;)? $($rest:tt)+) => {
+        $crate::body::Body::then($crate::body!(if ($($c)+) { $($yes)+ } else { $($no)+ }), $crate::body!($($rest)+))
+    };
+    (if ($($c:tt)+) { $($yes:tt)+ } $(;)?) => {
+        $crate::body::Body::branch($crate::condition!($($c)+), $crate::body!($($yes)+), $crate::body::Body::unit())
+    };
+    (if ($($c:tt)+) { $($yes:tt)+ } $(;)? $($rest:tt)+) => {
+        $crate::body::Body::then($crate::body!(if ($($c)+) { $($yes)+ }), $crate::body!($($rest)+))
+    };
+    (for $x:ident in ($all:expr) { $($body:tt)+ } $(;)?) => {
+        $crate::body::Body::each(stringify!($x), $all, |$x| $crate::body!($($body)+))
+    };
+    (for $x:ident in ($all:expr) { $($body:tt)+ } $(;)? $($rest:tt)+) => {
+        $crate::body::Body::then($crate::body!(for $x in ($all) { $($body)+ }), $crate::body!($($rest)+))
+    };
+    (let $name:ident = $p:expr; $($rest:tt)*) => {
+        $crate::body::Body::bind($crate::body::Body::from($p), stringify!($name), |$name| $crate::body!($($rest)*))
+    };
+    ($p:expr; $($rest:tt)*) => {
+        $crate::body::Body::then($crate::body::Body::from($p), $crate::body!($($rest)*))
+    };
+    ($p:expr) => { $crate::body::Body::from($p) };
+}
+pub use body;
+
+/// A condition of [`body!`].
+#[doc(hidden)]
+#[macro_export]
+macro_rules! condition {
+    ($a:tt == $b:tt) => {
+        $crate::expr::Expr::from($a).is($b)
+    };
+    ($a:tt != $b:tt) => {
+        $crate::expr::Expr::from($a).is_not($b)
+    };
+    ($a:tt < $b:tt) => {
+        $crate::expr::Expr::from($a).below($b)
+    };
+    ($a:tt > $b:tt) => {
+        $crate::expr::Expr::from($a).above($b)
+    };
+    ($c:expr) => {
+        $c
+    };
+}
+
+/// The bodies of the methods of a table, as [`body!`] writes each. The compiler finds a misspelt method or argument. With
+/// `by members(x)` behind the arguments only the threads of that set may make the call: any other never returns.
+#[macro_export]
+macro_rules! bodies {
+    ($Table:ident: $( $M:ident { $($x:ident),* $(, ..)? $(..)? } $(by $who:expr)? => { $($body:tt)* } )*) => {{
+        #[allow(unused_variables, unused_mut, irrefutable_let_patterns, reason = "the compiler checks the names")]
+        let check = |method: $Table| { $( if let $Table::$M { $($x,)* .. } = method {} )* };
+        let _ = check;
+        $crate::body::Bodies::default()
+            $( .with($Table::TABLE, stringify!($M), &[$(stringify!($x)),*], |args: &[$crate::expr::Expr]| {
+                let mut _args = args.iter().copied();
+                $( let $x = _args.next().expect("an argument for each name"); )*
+                $crate::body!($($body)*) $( .by($who) )?
+            }) )*
+    }};
+}
+pub use bodies;

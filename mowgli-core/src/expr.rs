@@ -1,0 +1,646 @@
+//! Expressions of bodies: first-order terms over the arguments of a call, the calling thread and earlier results.
+//!
+//! An expression is a value that every part of Mowgli can read: the search evaluates it, `show` prints it, the prover sees
+//! which data it compares. Equal expressions are one allocation, so they are `Copy` and compared by address.
+//!
+//! ```
+//! use mowgli_core::expr::{Expr, here, members, nodes};
+//! use mowgli_core::ids::Loc;
+//!
+//! let x = Expr::from(Loc::new("x"));
+//! let others = nodes(members(x)).without(here());
+//! assert_eq!(others.to_string(), "nodes(members(x)) \\ {node(me)}");
+//! assert_eq!(x.part("count", [1.into()]).loc(), Loc::new("x.count_1"));
+//! ```
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::{Add, BitAnd, BitOr, Not, Rem, Sub};
+use std::sync::{Arc, LazyLock, Mutex};
+
+use crate::ids::{Loc, Node as Machine, NodeSet, Tid, Wid};
+use crate::value::Val;
+use crate::world::World;
+
+/// The surroundings of a closed expression, which needs none.
+static NOWHERE: LazyLock<Scope> = LazyLock::new(|| Scope::new(&World::new(0, &[]), Tid(1), &[]));
+
+static TERMS: Mutex<BTreeSet<&'static Term>> = Mutex::new(BTreeSet::new());
+
+/// An interned expression. Evaluated in a [`Scope`] it gives a value.
+#[derive(Clone, Copy)]
+pub struct Expr(&'static Term);
+
+/// A variable of a body: its number, which no other variable of the body has, and the name that its author gave it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Var {
+    /// Its number.
+    pub number: usize,
+    /// Its name.
+    pub name: &'static str,
+}
+
+/// An expression by its outermost symbol.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Term {
+    /// A literal.
+    Val(Val),
+    /// A variable that `let` or `for` binds.
+    Var(Var),
+    /// The argument of the call at this position, with its name in the method table.
+    Arg(usize, &'static str),
+    /// The calling thread.
+    Me,
+    /// All nodes.
+    AllNodes,
+    /// All threads.
+    AllThreads,
+    /// A function of one expression.
+    Of(Function, Expr),
+    /// A function of two.
+    Op(Op, Expr, Expr),
+    /// A tuple.
+    Tuple(Vec<Expr>),
+    /// The part of a location with this role and these indices: `x.count_1` has the role `count` and the index 1.
+    Part(Expr, &'static str, Vec<Expr>),
+    /// A work identifier that belongs to a location, by its role.
+    Wid(Expr, &'static str),
+    /// A Rust function of values. Nothing is known of it but its name, so `prove` refuses a body that has one.
+    Opaque(&'static str, Opaque, Vec<Expr>),
+}
+
+/// A Rust function of values, which has no other representation: compared by its address.
+#[derive(Clone, Copy, Debug)]
+pub struct Opaque(pub fn(&[Val]) -> Val);
+
+impl Opaque {
+    fn address(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl PartialEq for Opaque {
+    fn eq(&self, other: &Self) -> bool {
+        self.address() == other.address()
+    }
+}
+
+impl Eq for Opaque {}
+
+impl PartialOrd for Opaque {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Opaque {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.address().cmp(&other.address())
+    }
+}
+
+/// Functions of one expression.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Function {
+    /// The node of a thread, or the node that an object lives on.
+    Node,
+    /// The nodes of a tuple of threads.
+    Nodes,
+    /// The threads that take part in an object, in order, as a tuple.
+    Members,
+    /// The capacity of an object.
+    Size,
+    /// The number of a thread.
+    Number,
+    /// The thread with a number.
+    Thread,
+    /// The first of a tuple.
+    First,
+    /// A tuple without its first part.
+    Rest,
+    /// The length of a tuple.
+    Len,
+    /// The smallest of a tuple.
+    Min,
+    /// Negation.
+    Not,
+}
+
+/// Functions of two expressions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Op {
+    /// The sum of two integers modulo 2^64.
+    Add,
+    /// The difference of two integers modulo 2^64.
+    Sub,
+    /// The remainder of a division, never negative.
+    Rem,
+    /// Whether two values are equal.
+    Eq,
+    /// Whether the first value is smaller in the order of values, which for integers is `<`.
+    Lt,
+    /// Conjunction.
+    And,
+    /// Disjunction.
+    Or,
+    /// A set of nodes without one node.
+    Without,
+    /// The part of a tuple at this position, from 0.
+    Item,
+    /// The integers from the first to before the second, as a tuple.
+    Range,
+    /// Whether the first is a part of a tuple, or a node of a set.
+    In,
+}
+
+/// The surroundings in which a body is evaluated.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    world: Arc<World>,
+    thread: Tid,
+    args: Arc<[Val]>,
+    bound: Option<Arc<Bound>>,
+}
+
+#[derive(Debug)]
+struct Bound {
+    var: usize,
+    value: Val,
+    outer: Option<Arc<Bound>>,
+}
+
+impl Scope {
+    /// The surroundings of a call with these arguments.
+    #[must_use]
+    pub fn new(world: &World, thread: Tid, args: &[Val]) -> Self {
+        Self { world: Arc::new(world.clone()), thread, args: args.into(), bound: None }
+    }
+
+    /// The same, where a variable has a value.
+    #[must_use]
+    pub fn with(&self, var: Var, value: Val) -> Self {
+        Self { bound: Some(Arc::new(Bound { var: var.number, value, outer: self.bound.clone() })), ..self.clone() }
+    }
+
+    fn get(&self, var: Var) -> Val {
+        let mut at = self.bound.as_ref();
+        while let Some(bound) = at {
+            if bound.var == var.number {
+                return bound.value;
+            }
+            at = bound.outer.as_ref();
+        }
+        unreachable!("{} is used outside the scope that binds it", var.name)
+    }
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Expr {}
+
+impl PartialOrd for Expr {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// By address: the order means nothing, and serves tables only.
+impl Ord for Expr {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        std::ptr::from_ref(self.0).cmp(&std::ptr::from_ref(other.0))
+    }
+}
+
+impl From<Term> for Expr {
+    fn from(term: Term) -> Self {
+        let mut terms = TERMS.lock().expect("the table of terms is never left half written");
+        if let Some(known) = terms.get(&term) {
+            return Self(known);
+        }
+        let kept: &'static Term = Box::leak(Box::new(term));
+        terms.insert(kept);
+        Self(kept)
+    }
+}
+
+macro_rules! literals {
+    ($($T:ty),*) => {$(
+        impl From<$T> for Expr {
+            fn from(value: $T) -> Self {
+                Term::Val(value.into()).into()
+            }
+        }
+    )*};
+}
+literals!(Val, i64, i32, bool, Loc, Machine, NodeSet, Tid, Wid);
+
+impl Expr {
+    /// The outermost symbol.
+    #[must_use]
+    pub fn term(self) -> &'static Term {
+        self.0
+    }
+
+    fn of(function: Function, of: impl Into<Self>) -> Self {
+        Term::Of(function, of.into()).into()
+    }
+
+    fn op(self, op: Op, other: impl Into<Self>) -> Self {
+        Term::Op(op, self, other.into()).into()
+    }
+
+    /// Whether the two are equal.
+    #[must_use]
+    pub fn is(self, other: impl Into<Self>) -> Self {
+        self.op(Op::Eq, other)
+    }
+
+    /// Whether the two differ.
+    #[must_use]
+    pub fn is_not(self, other: impl Into<Self>) -> Self {
+        !self.is(other)
+    }
+
+    /// Whether this is smaller: `<`.
+    #[must_use]
+    pub fn below(self, other: impl Into<Self>) -> Self {
+        self.op(Op::Lt, other)
+    }
+
+    /// Whether this is greater: `>`.
+    #[must_use]
+    pub fn above(self, other: impl Into<Self>) -> Self {
+        other.into().op(Op::Lt, self)
+    }
+
+    /// This set of nodes without a node.
+    #[must_use]
+    pub fn without(self, node: impl Into<Self>) -> Self {
+        self.op(Op::Without, node)
+    }
+
+    /// The part of a tuple at a position, from 0.
+    #[must_use]
+    pub fn item(self, position: impl Into<Self>) -> Self {
+        self.op(Op::Item, position)
+    }
+
+    /// Whether this is a part of a tuple, or a node of a set.
+    #[must_use]
+    pub fn is_in(self, all: impl Into<Self>) -> Self {
+        self.op(Op::In, all)
+    }
+
+    /// The first part of a tuple.
+    #[must_use]
+    pub fn first(self) -> Self {
+        Self::of(Function::First, self)
+    }
+
+    /// A tuple without its first part.
+    #[must_use]
+    pub fn rest(self) -> Self {
+        Self::of(Function::Rest, self)
+    }
+
+    /// The length of a tuple. A value that is none has the length 1.
+    #[must_use]
+    pub fn len(self) -> Self {
+        Self::of(Function::Len, self)
+    }
+
+    /// The smallest part of a tuple.
+    #[must_use]
+    pub fn min(self) -> Self {
+        Self::of(Function::Min, self)
+    }
+
+    /// The part of a location with a role and indices, which are threads, nodes or integers.
+    #[must_use]
+    pub fn part(self, role: &'static str, indices: impl IntoIterator<Item = Self>) -> Self {
+        Term::Part(self, role, indices.into_iter().collect()).into()
+    }
+
+    /// A work identifier that belongs to a location, and that no client can name.
+    #[must_use]
+    pub fn wid(self, role: &'static str) -> Self {
+        Term::Wid(self, role).into()
+    }
+
+    /// A tuple.
+    #[must_use]
+    pub fn tuple(parts: impl IntoIterator<Item = Self>) -> Self {
+        Term::Tuple(parts.into_iter().collect()).into()
+    }
+
+    /// A Rust function of values, by name. `prove` refuses a body with one: nothing is known of the function.
+    #[must_use]
+    pub fn opaque(name: &'static str, function: fn(&[Val]) -> Val, args: impl IntoIterator<Item = Self>) -> Self {
+        Term::Opaque(name, Opaque(function), args.into_iter().collect()).into()
+    }
+
+    /// The location that a closed expression names.
+    ///
+    /// # Panics
+    /// If it names none.
+    #[must_use]
+    pub fn loc(self) -> Loc {
+        self.eval(&NOWHERE).loc().unwrap_or_else(|| panic!("{self} is not a location"))
+    }
+
+    /// The value in a scope. A body is defined whatever memory holds, so a function of a wrong argument has a value too: that
+    /// of its first argument.
+    #[must_use]
+    pub fn eval(self, scope: &Scope) -> Val {
+        match self.0 {
+            Term::Val(v) => *v,
+            Term::Var(var) => scope.get(*var),
+            Term::Arg(position, _) => scope.args[*position],
+            Term::Me => scope.thread.into(),
+            Term::AllNodes => scope.world.all_nodes().into(),
+            Term::AllThreads => Val::tuple(&scope.world.tids().map(Val::from).collect::<Vec<_>>()),
+            Term::Of(function, of) => function.apply(&scope.world, of.eval(scope)),
+            Term::Op(op, one, other) => op.apply(one.eval(scope), other.eval(scope)),
+            Term::Tuple(parts) => Val::tuple(&all(parts, scope)),
+            Term::Part(of, role, indices) => match of.eval(scope) {
+                Val::Loc(x) => x.part(Role(role, &all(indices, scope))).into(),
+                other => other,
+            },
+            Term::Wid(of, role) => match of.eval(scope) {
+                Val::Loc(x) => x.wid(role).into(),
+                other => other,
+            },
+            Term::Opaque(_, function, args) => (function.0)(&all(args, scope)),
+        }
+    }
+
+    /// This expression and all that it contains.
+    pub fn each(self, visit: &mut dyn FnMut(Self)) {
+        visit(self);
+        match self.0 {
+            Term::Of(_, of) | Term::Wid(of, _) => of.each(visit),
+            Term::Op(_, one, other) => {
+                one.each(visit);
+                other.each(visit);
+            }
+            Term::Tuple(parts) | Term::Opaque(_, _, parts) => parts.iter().for_each(|e| e.each(visit)),
+            Term::Part(of, _, indices) => {
+                of.each(visit);
+                indices.iter().for_each(|e| e.each(visit));
+            }
+            Term::Val(_) | Term::Var(_) | Term::Arg(..) | Term::Me | Term::AllNodes | Term::AllThreads => {}
+        }
+    }
+}
+
+fn all(exprs: &[Expr], scope: &Scope) -> Vec<Val> {
+    exprs.iter().map(|e| e.eval(scope)).collect()
+}
+
+/// A role with its indices, as names write it: `count_1`.
+struct Role<'a>(&'a str, &'a [Val]);
+
+impl fmt::Display for Role<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)?;
+        self.1.iter().try_for_each(|index| write!(f, "_{index}"))
+    }
+}
+
+impl Function {
+    fn apply(self, world: &World, v: Val) -> Val {
+        let tuple = || if let Val::Tuple(all) = v { all.parts() } else { &[] };
+        let applied = match (self, v) {
+            (Self::Node, Val::Thread(t)) => (t.index() < world.threads.len()).then(|| world.node_of(t).into()),
+            (Self::Node, Val::Loc(x)) => world.home(x).map(Val::from),
+            (Self::Nodes, Val::Tuple(_)) => {
+                let threads = tuple().iter().filter_map(|t| if let Val::Thread(t) = t { Some(*t) } else { None });
+                Some(threads.map(|t| world.node_of(t)).collect::<NodeSet>().into())
+            }
+            (Self::Members, Val::Loc(x)) => {
+                let members = world.objects.get(&x).map_or(&[][..], |o| &o.members);
+                Some(Val::tuple(&members.iter().map(|&t| t.into()).collect::<Vec<_>>()))
+            }
+            (Self::Size, Val::Loc(x)) => world.objects.get(&x).map(|o| Val::Int(o.size as i64)),
+            (Self::Number, Val::Thread(t)) => Some(Val::Int(t.0.into())),
+            (Self::Thread, Val::Int(n)) => u8::try_from(n).ok().map(|n| Tid(n).into()),
+            (Self::First, Val::Tuple(_)) => tuple().first().copied(),
+            (Self::Rest, Val::Tuple(_)) => tuple().get(1..).map(Val::tuple),
+            (Self::Len, Val::Tuple(_)) => Some(Val::Int(tuple().len() as i64)),
+            (Self::Len, _) => Some(Val::Int(1)),
+            (Self::Min, Val::Tuple(_)) => tuple().iter().min().copied(),
+            (Self::Not, Val::Bool(b)) => Some(Val::Bool(!b)),
+            _ => None,
+        };
+        applied.unwrap_or(v)
+    }
+}
+
+impl Op {
+    fn apply(self, a: Val, b: Val) -> Val {
+        let applied = match (self, a, b) {
+            (Self::Add, _, Val::Int(k)) => a.plus(k),
+            (Self::Sub, _, Val::Int(k)) => a.plus(k.wrapping_neg()),
+            (Self::Rem, Val::Int(n), Val::Int(k)) => n.checked_rem_euclid(k).map(Val::Int),
+            (Self::Eq, ..) => Some(Val::Bool(a == b)),
+            (Self::Lt, ..) => Some(Val::Bool(a < b)),
+            (Self::And, Val::Bool(a), Val::Bool(b)) => Some(Val::Bool(a && b)),
+            (Self::Or, Val::Bool(a), Val::Bool(b)) => Some(Val::Bool(a || b)),
+            (Self::Without, Val::Nodes(all), Val::Node(n)) => Some(all.without(n).into()),
+            (Self::Item, Val::Tuple(all), Val::Int(n)) => {
+                usize::try_from(n).ok().and_then(|n| all.parts().get(n)).copied()
+            }
+            (Self::In, _, Val::Tuple(all)) => Some(Val::Bool(all.parts().contains(&a))),
+            (Self::In, Val::Node(n), Val::Nodes(all)) => Some(Val::Bool(all.contains(n))),
+            (Self::Range, Val::Int(from), Val::Int(to)) => {
+                Some(Val::tuple(&(from..to).map(Val::Int).collect::<Vec<_>>()))
+            }
+            _ => None,
+        };
+        applied.unwrap_or(a)
+    }
+
+    fn symbol(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Sub => "-",
+            Self::Rem => "%",
+            Self::Eq => "=",
+            Self::Lt => "<",
+            Self::And => "and",
+            Self::Or => "or",
+            Self::Without => "\\",
+            Self::Item => ".",
+            Self::Range => "..",
+            Self::In => "in",
+        }
+    }
+}
+
+/// The calling thread.
+#[must_use]
+pub fn me() -> Expr {
+    Term::Me.into()
+}
+
+/// The node of the calling thread.
+#[must_use]
+pub fn here() -> Expr {
+    node(me())
+}
+
+/// The node of a thread, or the node that an object lives on.
+#[must_use]
+pub fn node(of: impl Into<Expr>) -> Expr {
+    Expr::of(Function::Node, of)
+}
+
+/// The nodes of a tuple of threads.
+#[must_use]
+pub fn nodes(threads: impl Into<Expr>) -> Expr {
+    Expr::of(Function::Nodes, threads)
+}
+
+/// The threads that take part in an object, in order.
+#[must_use]
+pub fn members(x: impl Into<Expr>) -> Expr {
+    Expr::of(Function::Members, x)
+}
+
+/// The capacity of an object.
+#[must_use]
+pub fn size(x: impl Into<Expr>) -> Expr {
+    Expr::of(Function::Size, x)
+}
+
+/// All nodes.
+#[must_use]
+pub fn all_nodes() -> Expr {
+    Term::AllNodes.into()
+}
+
+/// All threads.
+#[must_use]
+pub fn all_threads() -> Expr {
+    Term::AllThreads.into()
+}
+
+/// The set of one node.
+#[must_use]
+pub fn only(node: impl Into<Machine>) -> NodeSet {
+    [node.into()].into_iter().collect()
+}
+
+/// The integers from the first to before the second.
+#[must_use]
+pub fn range(from: impl Into<Expr>, to: impl Into<Expr>) -> Expr {
+    from.into().op(Op::Range, to)
+}
+
+/// The number of a thread.
+#[must_use]
+pub fn number(t: impl Into<Expr>) -> Expr {
+    Expr::of(Function::Number, t)
+}
+
+/// The thread with a number.
+#[must_use]
+pub fn thread(n: impl Into<Expr>) -> Expr {
+    Expr::of(Function::Thread, n)
+}
+
+macro_rules! operators {
+    ($($Trait:ident $method:ident $op:ident;)*) => {$(
+        impl<E: Into<Expr>> $Trait<E> for Expr {
+            type Output = Self;
+
+            fn $method(self, other: E) -> Self {
+                self.op(Op::$op, other)
+            }
+        }
+    )*};
+}
+operators! {
+    Add add Add;
+    Sub sub Sub;
+    Rem rem Rem;
+    BitAnd bitand And;
+    BitOr bitor Or;
+}
+
+impl Not for Expr {
+    type Output = Self;
+
+    fn not(self) -> Self {
+        Self::of(Function::Not, self)
+    }
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Node => "node",
+            Self::Nodes => "nodes",
+            Self::Members => "members",
+            Self::Size => "size",
+            Self::Number => "number",
+            Self::Thread => "thread",
+            Self::First => "first",
+            Self::Rest => "rest",
+            Self::Len => "len",
+            Self::Min => "min",
+            Self::Not => "not",
+        })
+    }
+}
+
+/// An operand: in parentheses if it is an operation itself.
+struct Operand(Expr);
+
+impl fmt::Display for Operand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Term::Op(..) = self.0.0 { write!(f, "({})", self.0) } else { self.0.fmt(f) }
+    }
+}
+
+fn list(exprs: &[Expr]) -> String {
+    exprs.iter().map(Expr::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl fmt::Display for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Term::Val(v) => v.fmt(f),
+            Term::Var(var) => f.write_str(var.name),
+            Term::Arg(_, name) => f.write_str(name),
+            Term::Me => f.write_str("me"),
+            Term::AllNodes => f.write_str("all_nodes"),
+            Term::AllThreads => f.write_str("all_threads"),
+            Term::Of(Function::Not, of) => match of.0 {
+                Term::Op(Op::Eq, one, other) => write!(f, "{} != {}", Operand(*one), Operand(*other)),
+                _ => write!(f, "not {}", Operand(*of)),
+            },
+            Term::Of(function, of) => write!(f, "{function}({of})"),
+            Term::Op(Op::Without, one, other) => write!(f, "{one} \\ {{{other}}}"),
+            Term::Op(op @ (Op::Item | Op::Range), one, other) => {
+                write!(f, "{}{}{}", Operand(*one), op.symbol(), Operand(*other))
+            }
+            Term::Op(op, one, other) => write!(f, "{} {} {}", Operand(*one), op.symbol(), Operand(*other)),
+            Term::Tuple(parts) => write!(f, "({})", list(parts)),
+            Term::Part(of, role, indices) if indices.is_empty() => write!(f, "{of}.{role}"),
+            Term::Part(of, role, indices) => write!(f, "{of}.{role}[{}]", list(indices)),
+            Term::Wid(of, role) => write!(f, "{of}.{role}"),
+            Term::Opaque(name, _, args) => write!(f, "{name}({})", list(args)),
+        }
+    }
+}
+
+impl fmt::Debug for Expr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
